@@ -1,0 +1,66 @@
+# `make demo` and `make test` need nothing but python3, make and a C++ compiler.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BUILT_FROM := pyproject.toml core/CMakeLists.txt $(wildcard core/*/*.cpp core/*/*/*.hpp)
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint format bench core-test clean
+
+demo: $(VENV)/installed  ## the main job: which network for Llama 3.1 405B on 16,384 GPUs?
+	$(BIN)/netloom compare --report netloom-report.html
+
+test: $(VENV)/installed-test  ## the whole test suite
+	$(BIN)/pytest -n auto
+
+bench: $(VENV)/installed-test  ## ratios against peers, side by side
+	$(BIN)/pytest tests/bench -p no:randomly -o addopts="--import-mode=importlib" --benchmark-only -s
+
+lint: $(VENV)/installed-lint $(VENV)/installed-test build/tidy/compile_commands.json
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --no-incremental
+	$(BIN)/lint-imports
+	$(BIN)/codespell src core tests docs examples tools *.md
+	$(BIN)/gersemi --check core/CMakeLists.txt
+	$(BIN)/clang-format --dry-run --Werror $(wildcard core/*/*.cpp core/*/*.hpp core/*/*/*.hpp)
+	$(BIN)/clang-tidy --quiet -p build/tidy $(wildcard core/src/*.cpp core/tests/*.cpp)
+
+format: $(VENV)/installed-lint
+	$(BIN)/ruff check --fix --exit-zero --quiet .
+	$(BIN)/ruff format .
+	$(BIN)/gersemi -i core/CMakeLists.txt
+	$(BIN)/clang-format -i $(wildcard core/*/*.cpp core/*/*.hpp core/*/*/*.hpp)
+
+core-test: $(VENV)/installed-core  ## the C++ tests under the address and UB sanitizers
+	$(BIN)/cmake -S core -B build/core -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
+	  -DCMAKE_BUILD_TYPE=Debug -DNETLOOM_TESTS=ON -DNETLOOM_SANITIZE=ON -DNETLOOM_WERROR=ON
+	$(BIN)/cmake --build build/core
+	$(BIN)/ctest --test-dir build/core --output-on-failure
+
+build/tidy/compile_commands.json: core/CMakeLists.txt $(VENV)/installed-core
+	$(BIN)/cmake -S core -B build/tidy -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
+	  -DNETLOOM_TESTS=ON >/dev/null
+
+$(VENV)/bin/pip:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade pip
+
+$(VENV)/installed: $(BUILT_FROM) | $(VENV)/bin/pip
+	$(PIP) install --editable .
+	touch $@
+
+$(VENV)/installed-test: $(VENV)/installed
+	$(PIP) install --group test
+	touch $@
+
+$(VENV)/installed-core: pyproject.toml | $(VENV)/bin/pip
+	$(PIP) install --group core
+	touch $@
+
+$(VENV)/installed-lint: pyproject.toml | $(VENV)/bin/pip
+	$(PIP) install --group lint
+	touch $@
+
+clean:
+	rm -rf build $(VENV) .mypy_cache .ruff_cache .pytest_cache

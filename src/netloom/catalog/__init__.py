@@ -1,0 +1,3 @@
+"""Known parts as data."""
+
+from __future__ import annotations

@@ -1,0 +1,304 @@
+"""The kinds of parts the catalogue knows, one frozen model each.
+
+A part is read from TOML. Every number in it has a source: ``sources`` maps a key to the name
+of an entry in ``sources.toml``, and ``"*"`` stands for all keys not named.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from netloom.provenance import Source, Why
+from netloom.spec.quantity import (
+    Flops,
+    LengthM,
+    MoneyUsd,
+    PowerW,
+    RateBps,
+    Share,
+    SizeBytes,
+    TimeS,
+)
+from netloom.spec.strict import Strict, written_name
+
+__all__ = [
+    "Cable",
+    "Gpu",
+    "LatencyBudget",
+    "Model",
+    "Nic",
+    "Node",
+    "Part",
+    "PortMode",
+    "ScaleUp",
+    "Switch",
+    "Technology",
+    "Transceiver",
+]
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class Part(Strict):
+    """What all parts have: a name, a title, and a source for every number.
+
+    Attributes:
+        sources: For each key of the file, who says so; resolved from ``sources.toml``.
+        notes: For a key, what else is claimed and why this value was chosen.
+    """
+
+    name: str
+    title: str = ""
+    sources: dict[str, Source] = Field(default_factory=dict)
+    notes: dict[str, str] = Field(default_factory=dict)
+
+    def source(self, attribute: str) -> Source | None:
+        """Return who says what *attribute* is; None for a value nobody vouches for."""
+        key = written_name(attribute)
+        return self.sources.get(key, self.sources.get("*"))
+
+    def why(self, attribute: str, *, unit: str = "") -> Why:
+        """Return *attribute* as a leaf of an explanation."""
+        value = getattr(self, attribute)
+        shown = value if isinstance(value, (int, float)) else str(value)
+        name = f"{self.name} {written_name(attribute)}"
+        return Why(
+            name=name,
+            value=shown,
+            unit=unit,
+            how=self.notes.get(written_name(attribute), ""),
+            source=self.source(attribute),
+        )
+
+
+class PeakRates(Strict):
+    """Dense tensor throughput by precision; a missing precision is not supported."""
+
+    bf16: Flops | None = None
+    fp16: Flops | None = None
+    fp8: Flops | None = None
+
+
+class Gpu(Part):
+    """An accelerator.
+
+    Attributes:
+        peak: Dense peak, as the vendor states it.
+        matmul_flops: The best bf16 matrix product anyone measured, where known.
+    """
+
+    vendor: str
+    architecture: str
+    peak: PeakRates
+    matmul_flops: Flops | None = None
+    memory_bytes: SizeBytes
+    memory_rate_bps: RateBps
+    power_w: PowerW
+    price_usd: MoneyUsd | None = None
+
+
+class ScaleUp(Part):
+    """The network inside a node or rack.
+
+    Attributes:
+        kind: ``switched``: every GPU reaches every other at its full rate through NVSwitch;
+            ``full-mesh``: a direct link to each other GPU; ``hybrid-cube-mesh``: the DGX-1
+            pattern of direct links; ``pcie-tree``: GPUs share PCIe switches and the host.
+        rate_bps: What one GPU can send in all, one direction.
+        link_rate_bps: One link, one direction.
+        num_links: Links of one GPU.
+        in_network_reduction: Whether the switches add up (NVLink SHARP).
+        latency_s: GPU to GPU, one hop.
+    """
+
+    kind: Literal["switched", "full-mesh", "hybrid-cube-mesh", "pcie-tree"]
+    generation: str
+    rate_bps: RateBps
+    link_rate_bps: RateBps
+    num_links: Count
+    num_switches: Annotated[int, Field(ge=0)] = 0
+    in_network_reduction: bool = False
+    latency_s: TimeS
+
+
+class Node(Part):
+    """A machine, or a rack that is one scale-up domain.
+
+    Attributes:
+        num_gpus: GPUs in it, all in one scale-up domain.
+        num_nics: NICs for the scale-out network.
+        host_rate_bps: PCIe or C2C between a GPU and its NIC, one direction.
+        power_w: All of it, GPUs and NICs included, at full load.
+        price_usd: All of it, NICs included.
+    """
+
+    gpu: str
+    num_gpus: Count
+    scale_up: str
+    nic: str
+    num_nics: Count
+    host_rate_bps: RateBps
+    power_w: PowerW
+    price_usd: MoneyUsd | None = None
+
+
+class Nic(Part):
+    """A network card."""
+
+    vendor: str
+    protocols: tuple[str, ...]
+    rate_bps: RateBps
+    pcie: str = ""
+    power_w: PowerW | None = None
+    price_usd: MoneyUsd | None = None
+
+
+class PortMode(Strict):
+    """One way to split a switch's capacity into ports."""
+
+    count: Count
+    rate_bps: RateBps
+
+
+class Switch(Part):
+    """A switch in a box.
+
+    Attributes:
+        modes: The ways its ports can be split, fastest ports first.
+        power_w: At full load without optics.
+        ports_per_cage: Ports at the rate of the first mode that share one transceiver.
+    """
+
+    vendor: str
+    asic: str
+    protocol: Literal["infiniband", "ethernet", "scheduled-ethernet"]
+    modes: Annotated[tuple[PortMode, ...], Field(min_length=1)]
+    latency_s: TimeS | None = None
+    buffer_bytes: SizeBytes | None = None
+    power_w: PowerW | None = None
+    price_usd: MoneyUsd | None = None
+    ports_per_cage: Count = 1
+
+    def radix(self, rate_bps: float) -> int:
+        """Return the number of ports at *rate_bps*, 0 when it cannot be split so."""
+        return next((mode.count for mode in self.modes if mode.rate_bps == rate_bps), 0)
+
+
+class Transceiver(Part):
+    """A pluggable module that lights up one or two fibre cables."""
+
+    rate_bps: RateBps
+    num_ports: Count = 1
+    medium: Literal["multimode", "singlemode"]
+    reach_m: LengthM
+    power_w: PowerW
+    price_usd: MoneyUsd
+
+
+class Cable(Part):
+    """A cable: copper or active optical with its ends on it, or plain fibre.
+
+    Attributes:
+        medium: ``multimode`` and ``singlemode`` need a transceiver at each end.
+        power_w: Both ends together; plain fibre and passive copper use none.
+        price_usd: Of the shortest one; ``price_per_metre`` is added for each metre.
+    """
+
+    medium: Literal["dac", "acc", "aoc", "multimode", "singlemode"]
+    rates: tuple[RateBps, ...]
+    reach_m: LengthM
+    power_w: PowerW
+    price_usd: MoneyUsd
+    price_usd_per_m: MoneyUsd = Field(alias="price_per_metre")
+
+
+class Model(Part):
+    """A transformer, dense or mixture-of-experts.
+
+    Attributes:
+        parameters: As published, for checking ours.
+        num_kv_heads: Equal to ``num_heads`` for plain multi-head attention.
+        gated: Whether the feed-forward block has three matrices (SwiGLU), not two.
+        num_experts: Routed experts in a MoE layer; 0 for a dense model.
+        first_dense_layers: Leading layers that stay dense in a MoE model.
+        kv_rank: Rank of the compressed keys and values (MLA); 0 without MLA.
+    """
+
+    parameters: Annotated[float, Field(gt=0)]
+    num_layers: Count
+    hidden: Count
+    num_heads: Count
+    num_kv_heads: Count
+    head_dim: Count
+    ffn_hidden: Count
+    vocabulary: Count
+    gated: bool = True
+    biases: bool = False
+    learned_positions: Annotated[int, Field(ge=0)] = 0
+    tied_embeddings: bool = False
+    num_experts: Annotated[int, Field(ge=0)] = 0
+    experts_per_token: Annotated[int, Field(ge=0)] = 0
+    expert_hidden: Annotated[int, Field(ge=0)] = 0
+    num_shared_experts: Annotated[int, Field(ge=0)] = 0
+    first_dense_layers: Annotated[int, Field(ge=0)] = 0
+    query_rank: Annotated[int, Field(ge=0)] = 0
+    kv_rank: Annotated[int, Field(ge=0)] = 0
+    rope_head_dim: Annotated[int, Field(ge=0)] = 0
+    value_head_dim: Annotated[int, Field(ge=0)] = 0
+
+
+class LatencyBudget(Strict):
+    """One way, a small message, everything but serialisation and cables."""
+
+    post_s: TimeS
+    send_stack_s: TimeS
+    doorbell_s: TimeS
+    nic_send_s: TimeS
+    switch_s: TimeS = Field(description="Each switch on the way")
+    nic_receive_s: TimeS
+    interrupt_s: TimeS
+    receive_stack_s: TimeS
+    wake_s: TimeS
+
+
+class Technology(Part):
+    """A named bundle of link layer, routing and transport.
+
+    Attributes:
+        rate_bps: Of one port.
+        flow_control: What keeps a buffer from overflowing.
+        recovery: What the receiver's NIC does when a packet is missing or out of order.
+        load_balancing: How packets choose among equal-cost paths.
+        path_efficiency: Share of the bandwidth that adaptive paths deliver under full load.
+        flows_per_rank: Five-tuples (QPs or sockets) that a rank spreads one transfer over.
+        payload_bytes: Payload of a full packet.
+        header_bytes: Everything else that packet occupies on the wire, gaps included.
+        loss: Packets lost on a link for reasons other than congestion.
+        host_rate_bps: What the CPUs can push through one NIC, where they are in the way.
+        max_endpoints: What its control plane can address; 0 for no limit of its own.
+        operations: What its control plane offers, feature by feature.
+    """
+
+    family: str
+    protocol: Literal["infiniband", "ethernet", "scheduled-ethernet"]
+    transport: Literal["ib-rc", "rocev1-rc", "rocev2-rc", "iwarp", "tcp", "uet", "mrc"]
+    rate_bps: RateBps
+    nic: str
+    switch: str
+    flow_control: Literal["credits", "pfc", "none"]
+    congestion_control: str
+    recovery: Literal["go-back-n", "selective-repeat", "reorder"]
+    load_balancing: Literal["ecmp", "static", "adaptive", "spray", "cells"]
+    path_efficiency: Share
+    flows_per_rank: Count
+    payload_bytes: SizeBytes
+    header_bytes: SizeBytes
+    loss: Share
+    host_rate_bps: RateBps | None = None
+    in_network_reduction: bool = False
+    max_endpoints: Annotated[int, Field(ge=0)] = 0
+    latency: LatencyBudget
+    status: Literal["shipping", "emerging", "obsolete", "rare"]
+    operations: dict[str, str] = Field(default_factory=dict)

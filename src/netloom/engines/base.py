@@ -1,0 +1,68 @@
+"""What every engine takes and gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from netloom.fabric.network import Network
+    from netloom.provenance import Validity, Why
+    from netloom.workload.collective import Collective
+
+__all__ = ["Engine", "Outcome"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How long one collective takes.
+
+    Attributes:
+        engine: Which engine says so.
+        collective: What was asked.
+        duration_s: From the first rank's call to the last rank's return.
+        algorithm: ``ring``, ``tree``, ``nvls`` ... as the library would choose.
+        protocol: ``LL``, ``LL128``, ``Simple``, or empty.
+        validity: Whether this was checked against measurements.
+        why: How the duration came about.
+    """
+
+    engine: str
+    collective: Collective
+    duration_s: float
+    algorithm: str
+    protocol: str
+    validity: Validity
+    why: Why
+
+    @property
+    def bus_rate_bps(self) -> float:
+        """Bus bandwidth as nccl-tests defines it, in bits per second."""
+        return bus_factor(self.collective) * self.collective.size_bytes * 8 / self.duration_s
+
+
+class Engine(Protocol):
+    """Predicts how long a collective takes on a network."""
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        ...
+
+    def run(self, collective: Collective, network: Network) -> Outcome:
+        """Return the outcome of *collective* on *network*; equal inputs give equal outcomes."""
+        ...
+
+
+def bus_factor(collective: Collective) -> float:
+    """Return bus bandwidth over algorithm bandwidth: nccl-tests PERFORMANCE.md."""
+    n = collective.group.size
+    factors = {
+        "all_reduce": 2 * (n - 1) / n,
+        "all_gather": (n - 1) / n,
+        "reduce_scatter": (n - 1) / n,
+        "all_to_all": (n - 1) / n,
+        "broadcast": 1.0,
+        "send_recv": 1.0,
+    }
+    return factors[collective.kind.value]

@@ -1,0 +1,25 @@
+"""Every exception netloom raises on purpose.
+
+Catch :class:`NetloomError` to catch them all. The subclasses say who can fix it. Each
+message names where the trouble is, what it is, and what to do about it.
+"""
+
+from __future__ import annotations
+
+__all__ = ["CatalogError", "InfeasibleError", "NetloomError", "SpecError"]
+
+
+class NetloomError(Exception):
+    """Base class of the errors that netloom raises on purpose."""
+
+
+class SpecError(NetloomError):
+    """The scenario is wrong; the message names the field, the value and the remedy."""
+
+
+class CatalogError(NetloomError):
+    """A catalogue file is wrong, or it has no part of the name that was asked for."""
+
+
+class InfeasibleError(NetloomError):
+    """The scenario is well formed, but no such network or job can exist."""

@@ -1,0 +1,3 @@
+"""The network as built."""
+
+from __future__ import annotations

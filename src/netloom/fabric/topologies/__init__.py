@@ -1,0 +1,3 @@
+"""One builder for each topology."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What people look at."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Results as tables."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What the user asked for."""
+
+from __future__ import annotations

@@ -1,0 +1,93 @@
+"""What is known of one step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from netloom.provenance import Validity, Why
+    from netloom.workload.collective import Axis
+
+__all__ = ["Memory", "Step"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What one GPU holds, on the fullest pipeline stage."""
+
+    weights_bytes: float
+    gradients_bytes: float
+    optimizer_bytes: float
+    activations_bytes: float
+    capacity_bytes: float
+
+    @property
+    def total_bytes(self) -> float:
+        """Everything together."""
+        return (
+            self.weights_bytes
+            + self.gradients_bytes
+            + self.optimizer_bytes
+            + self.activations_bytes
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """How long one optimizer step takes, and where the time goes.
+
+    ``compute_s + bubble_s + sum(exposed_s) + optimizer_s`` is ``duration_s``.
+
+    Attributes:
+        compute_s: Operators of one GPU, recomputation included.
+        bubble_s: Idle in the pipeline's warm-up and cool-down.
+        optimizer_s: Weight update.
+        communication_s: Every collective and transfer by axis, hidden or not.
+        exposed_s: The part of each that no computation hides.
+        model_flops: What the model needs, one GPU's share, without recomputation.
+        hardware_flops: What is executed, recomputation included.
+        tokens: In the global batch.
+        why: How the duration came about.
+    """
+
+    duration_s: float
+    compute_s: float
+    bubble_s: float
+    optimizer_s: float
+    communication_s: Mapping[Axis, float]
+    exposed_s: Mapping[Axis, float]
+    model_flops: float
+    hardware_flops: float
+    peak_flops: float
+    tokens: int
+    memory: Memory
+    validity: Validity
+    why: Why
+
+    @property
+    def mfu(self) -> float:
+        """Model FLOPs over what the GPU could have done in the time."""
+        return self.model_flops / (self.duration_s * self.peak_flops)
+
+    @property
+    def hfu(self) -> float:
+        """Executed FLOPs over what the GPU could have done in the time."""
+        return self.hardware_flops / (self.duration_s * self.peak_flops)
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Of the whole job."""
+        return self.tokens / self.duration_s
+
+    @property
+    def communication_share(self) -> float:
+        """All communication, hidden or not, over the step."""
+        return sum(self.communication_s.values()) / self.duration_s
+
+    @property
+    def exposed_share(self) -> float:
+        """Exposed communication over the step."""
+        return sum(self.exposed_s.values()) / self.duration_s

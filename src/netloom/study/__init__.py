@@ -1,0 +1,3 @@
+"""Many runs put to a question."""
+
+from __future__ import annotations

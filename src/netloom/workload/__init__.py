@@ -1,0 +1,3 @@
+"""What a job asks of the network."""
+
+from __future__ import annotations
