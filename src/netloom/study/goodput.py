@@ -1,0 +1,113 @@
+"""Goodput: the share of the time in which a job makes progress that is kept."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netloom.provenance import Source, Why
+from netloom.study.failures import FailureRate, interruption_rates, mean_time_between_s, rate_why
+
+if TYPE_CHECKING:
+    from netloom.fabric.design import Design
+    from netloom.spec.scenario import Reliability
+
+__all__ = ["Goodput", "checkpoint_interval_s", "goodput", "kept_share"]
+
+DALY = Source(
+    citation="Daly, A higher order estimate of the optimum checkpoint interval (2006)",
+    confidence="published",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goodput:
+    """What failures and checkpoints leave of the time.
+
+    Attributes:
+        share: Of wall time that ends up in the model.
+        interval_s: Between checkpoints, the best for this failure rate.
+        mean_time_between_s: Between interruptions of the job.
+    """
+
+    share: float
+    interval_s: float
+    mean_time_between_s: float
+    reliability: Reliability
+    rates: tuple[FailureRate, ...]
+
+    def why(self) -> Why:
+        """Return how the share came about."""
+        between = Why(
+            name="mean time between interruptions",
+            value=self.mean_time_between_s,
+            unit="s",
+            how="1 / sum of the interruption rates",
+            parts=tuple(rate_why(rate) for rate in self.rates),
+        )
+        costs = (
+            Why(
+                name="checkpoint write",
+                value=self.reliability.checkpoint_write_s,
+                unit="s",
+                how="job.reliability.checkpoint_write of the scenario",
+            ),
+            Why(
+                name="restart",
+                value=self.reliability.restart_s,
+                unit="s",
+                how="job.reliability.restart of the scenario",
+            ),
+        )
+        interval = Why(
+            name="checkpoint interval",
+            value=self.interval_s,
+            unit="s",
+            how="Daly's optimum for the two below",
+            source=DALY,
+        )
+        return Why(
+            name="goodput",
+            value=self.share,
+            how="interval / (M exp(restart/M) (exp((interval + write)/M) - 1)), M between failures",
+            source=DALY,
+            parts=(between, *costs, interval),
+        )
+
+
+def checkpoint_interval_s(write_s: float, between_s: float) -> float:
+    """Return the time between checkpoints that wastes least: Daly (2006), equation 37."""
+    if write_s >= 2 * between_s:
+        return between_s
+    ratio = math.sqrt(write_s / (2 * between_s))
+    return math.sqrt(2 * write_s * between_s) * (1 + ratio / 3 + ratio**2 / 9) - write_s
+
+
+def kept_share(*, interval_s: float, write_s: float, restart_s: float, between_s: float) -> float:
+    """Return the share of time that is kept, failures being Poisson: Daly (2006), equation 20."""
+    if (interval_s + write_s + restart_s) / between_s > 700:  # exp would overflow: nothing is kept
+        return 0.0
+    segment_s = between_s * math.expm1((interval_s + write_s) / between_s)
+    return interval_s / (math.exp(restart_s / between_s) * segment_s)
+
+
+def goodput(design: Design, reliability: Reliability) -> Goodput:
+    """Return the goodput of a job that fills *design* and checkpoints at the best interval."""
+    rates = interruption_rates(design)
+    between_s = mean_time_between_s(rates)
+    write_s = reliability.checkpoint_write_s
+    interval_s = checkpoint_interval_s(write_s, between_s)
+    share = kept_share(
+        interval_s=interval_s,
+        write_s=write_s,
+        restart_s=reliability.restart_s,
+        between_s=between_s,
+    )
+    return Goodput(
+        share=share,
+        interval_s=interval_s,
+        mean_time_between_s=between_s,
+        reliability=reliability,
+        rates=rates,
+    )
