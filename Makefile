@@ -14,14 +14,14 @@ test: $(VENV)/installed-test  ## the whole test suite
 	$(BIN)/pytest -n auto
 
 bench: $(VENV)/installed-test  ## ratios against peers, side by side
-	$(BIN)/pytest tests/bench -p no:randomly -o addopts="--import-mode=importlib" --benchmark-only -s
+	$(BIN)/python -m bench
 
 lint: $(VENV)/installed-lint $(VENV)/installed-test build/tidy/compile_commands.json
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --no-incremental
 	$(BIN)/lint-imports
-	$(BIN)/codespell src core tests docs examples tools *.md
+	$(BIN)/codespell src core tests bench docs tools *.md
 	$(BIN)/gersemi --check core/CMakeLists.txt
 	$(BIN)/clang-format --dry-run --Werror $(wildcard core/*/*.cpp core/*/*.hpp core/*/*/*.hpp)
 	$(BIN)/clang-tidy --quiet -p build/tidy $(wildcard core/src/*.cpp core/tests/*.cpp)

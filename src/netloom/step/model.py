@@ -82,6 +82,16 @@ class Step:
         """Of the whole job."""
         return self.tokens / self.duration_s
 
+    def breakdown_s(self) -> dict[str, float]:
+        """Return where the time goes; the values add up to ``duration_s``."""
+        exposed = {f"exposed_{axis.value}": wait_s for axis, wait_s in self.exposed_s.items()}
+        return {
+            "compute": self.compute_s,
+            "bubble": self.bubble_s,
+            **exposed,
+            "optimizer": self.optimizer_s,
+        }
+
     @property
     def communication_share(self) -> float:
         """All communication, hidden or not, over the step."""

@@ -1,0 +1,164 @@
+"""The figures of a comparison, as plotly.js objects.
+
+A figure is the JSON that ``Plotly.newPlot`` takes; see docs/decisions/0003.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netloom.study.contender import Contender
+
+__all__ = ["cost_against_speed", "latency_budget", "scaling", "where_the_step_goes"]
+
+Figure = dict[str, Any]
+
+# Okabe and Ito (2008): distinguishable with any colour vision.
+COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#7F7F7F",
+    "#8C564B",
+    "#BCBD22",
+    "#17BECF",
+    "#000000",
+)
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
+def scaling(contenders: Sequence[Contender]) -> Figure:
+    """Return model FLOP utilisation over the number of GPUs, a line a technology."""
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": contender.name,
+            "x": [point.num_gpus for point in contender.scaling.points],
+            "y": [100 * point.mfu for point in contender.scaling.points],
+            "line": {"color": _colour(index), "dash": DASHES[index % len(DASHES)], "width": 2},
+            "marker": {"size": 5},
+            "hovertemplate": "%{x:,} GPUs: %{y:.1f} %<extra>" + contender.name + "</extra>",
+        }
+        for index, contender in enumerate(contenders)
+    ]
+    here = contenders[0].network.design.num_gpus
+    layout = _layout("GPUs", "MFU, %")
+    layout["xaxis"] |= {"type": "log", "dtick": 1}
+    layout["yaxis"] |= {"rangemode": "tozero"}
+    layout["shapes"] = [_vertical(here)]
+    layout["annotations"] = [_label(here, "this cluster")]
+    return {"data": traces, "layout": layout}
+
+
+def where_the_step_goes(contenders: Sequence[Contender]) -> Figure:
+    """Return the seconds of a step by what they are spent on, a bar a technology."""
+    names = [contender.name for contender in contenders]
+    breakdowns = [contender.step.breakdown_s() for contender in contenders]
+    parts = [part for part in breakdowns[0] if any(b[part] > 0 for b in breakdowns)]
+    traces = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": part.replace("_", " "),
+            "y": names,
+            "x": [breakdown[part] for breakdown in breakdowns],
+            "marker": {"color": _colour(index)},
+            "hovertemplate": "%{x:.3f} s<extra>" + part.replace("_", " ") + "</extra>",
+        }
+        for index, part in enumerate(parts)
+    ]
+    layout = _layout("seconds of a step", "")
+    layout |= {"barmode": "stack"}
+    layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
+    return {"data": traces, "layout": layout}
+
+
+def cost_against_speed(contenders: Sequence[Contender]) -> Figure:
+    """Return money per trillion tokens over days per trillion tokens, a point a technology."""
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": contender.name,
+            "x": [contender.days_per_trillion_tokens],
+            "y": [contender.usd_per_trillion_tokens / 1e6],
+            "marker": {
+                "color": _colour(index),
+                "size": 14,
+                "symbol": "circle" if contender.technology.status == "shipping" else "circle-open",
+                "line": {"width": 2},
+            },
+            "hovertemplate": "%{x:.1f} days, %{y:.2f} million USD<extra>%{fullData.name}</extra>",
+        }
+        for index, contender in enumerate(contenders)
+    ]
+    layout = _layout("days per trillion tokens", "million USD per trillion tokens")
+    return {"data": traces, "layout": layout}
+
+
+def latency_budget(contenders: Sequence[Contender]) -> Figure:
+    """Return the one-way latency by component, a bar a technology."""
+    names = [contender.name for contender in contenders]
+    parts = list(dict.fromkeys(part.name for c in contenders for part in c.latency))
+    traces = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": part,
+            "y": names,
+            "x": [
+                1e6 * sum(item.time_s for item in contender.latency if item.name == part)
+                for contender in contenders
+            ],
+            "marker": {"color": _colour(index)},
+            "hovertemplate": "%{x:.2f} us<extra>" + part + "</extra>",
+        }
+        for index, part in enumerate(parts)
+    ]
+    layout = _layout("microseconds, one way", "")
+    layout |= {"barmode": "stack"}
+    layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
+    return {"data": traces, "layout": layout}
+
+
+def _colour(index: int) -> str:
+    return COLOURS[index % len(COLOURS)]
+
+
+def _layout(x_title: str, y_title: str) -> Figure:
+    axis = {"gridcolor": "#e5e7eb", "zerolinecolor": "#d1d5db"}
+    return {
+        "xaxis": {"title": {"text": x_title}, **axis},
+        "yaxis": {"title": {"text": y_title}, **axis},
+        "margin": {"l": 64, "r": 16, "t": 16, "b": 48},
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": "#1f2937"},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "legend": {"orientation": "h", "y": -0.25},
+        "hovermode": "closest",
+    }
+
+
+def _vertical(x: float) -> Figure:
+    line = {"color": "#6b7280", "width": 1, "dash": "dot"}
+    return {"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "line": line}
+
+
+def _label(x: float, text: str) -> Figure:
+    return {
+        "x": math.log10(x),
+        "y": 1,
+        "yref": "paper",
+        "text": text,
+        "showarrow": False,
+        "xanchor": "left",
+        "font": {"color": "#6b7280", "size": 12},
+    }

@@ -1,0 +1,90 @@
+"""One self-contained HTML page for a comparison: no network, no other files."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from netloom.report import figures
+from netloom.report.compare import cells, headings
+from netloom.report.sources import cited_sources
+
+if TYPE_CHECKING:
+    from netloom.study.compare import Comparison
+
+__all__ = ["comparison_page"]
+
+FIGURES = (
+    (
+        "scaling",
+        "Scaling",
+        figures.scaling,
+        (
+            "Model FLOP utilisation as the cluster grows, each replica keeping its share of the batch "
+            "(weak scaling). Below one replica the model is cut to fewer layers. A line ends where "
+            "the network can no longer be built."
+        ),
+    ),
+    (
+        "step",
+        "Where the step goes",
+        figures.where_the_step_goes,
+        "One optimizer step. Only communication that no computation hides is shown.",
+    ),
+    (
+        "cost",
+        "Cost against speed",
+        figures.cost_against_speed,
+        (
+            "Nodes, network and power over their lifetime, failures included. Lower left is better. "
+            "Open circles cannot be bought yet, or any more."
+        ),
+    ),
+    (
+        "latency",
+        "Latency budget",
+        figures.latency_budget,
+        "A small message, one way, between the two nodes that are farthest apart in this fabric.",
+    ),
+)
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """Return the page as one string of HTML."""
+    assets = files("netloom.report")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    template = environment.from_string(
+        (assets / "templates" / "compare.html.j2").read_text(encoding="utf-8")
+    )
+    plotly = (assets / "assets" / "plotly-basic.min.js").read_text(encoding="utf-8")
+    plots = {key: draw(comparison.contenders) for key, _, draw, _ in FIGURES}
+    return template.render(
+        comparison=comparison,
+        headings=headings(),
+        rows=[cells(contender) for contender in comparison.contenders],
+        figures=[(key, title, caption) for key, title, _, caption in FIGURES],
+        features=_features(comparison),
+        sources=cited_sources(comparison),
+        plotly=Markup(plotly),  # noqa: S704  (our own asset)
+        plots=Markup(_script_json(plots)),  # noqa: S704  (escaped just below)
+    )
+
+
+def _features(comparison: Comparison) -> list[tuple[str, list[str]]]:
+    keys = dict.fromkeys(key for c in comparison.contenders for key in c.technology.operations)
+    return [
+        (
+            key.replace("_", " "),
+            [c.technology.operations.get(key, "") for c in comparison.contenders],
+        )
+        for key in keys
+    ]
+
+
+def _script_json(value: object) -> str:
+    """Return JSON that cannot end the script element it stands in."""
+    return json.dumps(value).replace("<", "\\u003c").replace("&", "\\u0026")

@@ -1,0 +1,136 @@
+"""Which network for this job: every technology on the same cluster, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from netloom.errors import InfeasibleError
+from netloom.results.table import Table
+from netloom.study.recommend import Recommendation, recommend
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from netloom.catalog.load import Catalog
+    from netloom.spec.scenario import Scenario
+    from netloom.study.contender import Contender
+
+__all__ = ["Comparison", "Refusal", "compare"]
+
+SMALL_MESSAGE_BYTES = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A technology that cannot do the job, and why."""
+
+    technology: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What ``compare`` found.
+
+    Attributes:
+        contenders: In the order asked for.
+        refused: Technologies that cannot build this cluster.
+    """
+
+    scenario: Scenario
+    contenders: tuple[Contender, ...]
+    refused: tuple[Refusal, ...]
+    recommendation: Recommendation
+
+    @property
+    def title(self) -> str:
+        """One line: the job and the machines."""
+        design = self.contenders[0].network.design
+        return self.scenario.name or (
+            f"{self.scenario.job.model} on {design.num_gpus:,} GPUs "
+            f"({design.num_nodes:,} x {self.scenario.cluster.node})"
+        )
+
+    @property
+    def subtitle(self) -> str:
+        """One line: how the job is divided and wired."""
+        training, parallel = self.scenario.job.training, self.scenario.job.parallel
+        return (
+            f"{self.scenario.cluster.fabric.topology.kind}; sequence {training.sequence:,}, "
+            f"global batch {training.global_batch:,}, {training.precision}; "
+            f"tensor {parallel.tensor}, pipeline {parallel.pipeline}, context {parallel.context}, "
+            f"expert {parallel.expert}, ZeRO {parallel.zero}"
+        )
+
+    def contender(self, technology: str) -> Contender:
+        """Return the contender of that name.
+
+        Raises:
+            KeyError: it does not take part.
+        """
+        for contender in self.contenders:
+            if contender.name == technology:
+                return contender
+        raise KeyError(technology)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable keys that docs/json.md documents."""
+        return {
+            "scenario": self.scenario.model_dump(mode="json", by_alias=True),
+            "technologies": [contender.to_json() for contender in self.contenders],
+            "refused": [
+                {"technology": refusal.technology, "reason": refusal.reason}
+                for refusal in self.refused
+            ],
+            "recommendation": {
+                "technology": self.recommendation.technology,
+                "reasons": list(self.recommendation.reasons),
+                "doubts": list(self.recommendation.doubts),
+            },
+        }
+
+    def table(self) -> Table:
+        """Return one row a technology, as an Arrow-exporting table."""
+        return Table.from_rows([contender.row() for contender in self.contenders])
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the table of technologies through the Arrow PyCapsule interface."""
+        return self.table().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def compare(
+    scenario: Scenario, catalog: Catalog, *, advance: Callable[[], object] = lambda: None
+) -> Comparison:
+    """Return every technology of ``scenario.compare`` on the scenario's cluster and job.
+
+    Args:
+        scenario: What was asked for.
+        catalog: The parts to build it from.
+        advance: Called after each technology, for a progress bar.
+
+    Raises:
+        InfeasibleError: none of the technologies can build the cluster.
+    """
+    contenders: list[Contender] = []
+    refused: list[Refusal] = []
+    for name in dict.fromkeys(scenario.compare):
+        try:
+            contenders.append(_contender(scenario, catalog, technology=name))
+        except InfeasibleError as error:
+            refused.append(Refusal(technology=catalog.technology(name).name, reason=str(error)))
+        advance()
+    if not contenders:
+        message = "none of the technologies can do this:\n" + "\n".join(
+            f"  {refusal.technology}: {refusal.reason}" for refusal in refused
+        )
+        raise InfeasibleError(message)
+    return Comparison(
+        scenario=scenario,
+        contenders=tuple(contenders),
+        refused=tuple(refused),
+        recommendation=recommend(contenders),
+    )

@@ -1,0 +1,81 @@
+"""From a scenario to the network it describes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netloom.errors import InfeasibleError, SpecError
+from netloom.fabric.network import Network
+from netloom.fabric.size import design
+
+if TYPE_CHECKING:
+    from netloom.catalog.load import Catalog
+    from netloom.catalog.parts import Node, Switch, Technology
+    from netloom.spec.scenario import Cluster, Fabric
+
+__all__ = ["network_of", "num_nodes_of"]
+
+
+def num_nodes_of(cluster: Cluster, node: Node) -> int:
+    """Return the machines of *cluster*, whichever way its size was written."""
+    if cluster.nodes is not None:
+        return cluster.nodes
+    assert cluster.gpus is not None  # the scenario has exactly one of the two
+    num_nodes, left_over = divmod(cluster.gpus, node.num_gpus)
+    if left_over:
+        near = max(1, num_nodes) * node.num_gpus
+        message = (
+            f"cluster.gpus: {cluster.gpus} GPUs do not fill nodes of {node.num_gpus} "
+            f"({node.name}); use a multiple, such as {near}"
+        )
+        raise SpecError(message)
+    return num_nodes
+
+
+def network_of(
+    cluster: Cluster, catalog: Catalog, *, technology: str = "", num_nodes: int = 0
+) -> Network:
+    """Return the network of *cluster*.
+
+    Args:
+        cluster: What was asked for.
+        catalog: The parts to build it from.
+        technology: Instead of the cluster's own; it then brings its own switch too.
+        num_nodes: Instead of the cluster's own.
+    """
+    node = catalog.node(cluster.node)
+    chosen = catalog.technology(technology or cluster.fabric.technology)
+    nic = catalog.nic(chosen.nic)
+    rate_bps = min(nic.rate_bps, chosen.rate_bps)
+    return Network(
+        technology=chosen,
+        design=design(
+            topology=cluster.fabric.topology,
+            num_nodes=num_nodes or num_nodes_of(cluster, node),
+            node=node,
+            switch=_switch(cluster.fabric, chosen, catalog),
+            nic_rate_bps=rate_bps,
+        ),
+        node=node,
+        gpu=catalog.gpu(node.gpu),
+        nic=nic,
+        scale_up=catalog.scale_up(node.scale_up),
+        loss=chosen.loss if cluster.fabric.loss is None else cluster.fabric.loss,
+    )
+
+
+def _switch(fabric: Fabric, technology: Technology, catalog: Catalog) -> Switch:
+    """Return the switch the user named, where it speaks the technology's protocol."""
+    if fabric.switch is None:
+        return catalog.switch(technology.switch)
+    switch = catalog.switch(fabric.switch)
+    if switch.protocol == technology.protocol:
+        return switch
+    if technology.name == fabric.technology:
+        message = (
+            f"cluster.fabric.switch: {switch.name} speaks {switch.protocol}, but "
+            f"{technology.name} needs {technology.protocol}; leave it out to get "
+            f"{technology.switch}"
+        )
+        raise InfeasibleError(message)
+    return catalog.switch(technology.switch)

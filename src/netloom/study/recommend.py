@@ -1,0 +1,128 @@
+"""From the numbers to a recommendation in words, with its reasons and its doubts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netloom.study.contender import Contender
+
+__all__ = ["Recommendation", "recommend"]
+
+CLOSE = 0.01  # below one percent two technologies are called equal: the model is no finer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """What to buy, why, and what could make it wrong.
+
+    Attributes:
+        technology: The one that trains a token for the least money.
+        reasons: Sentences, the deciding one first.
+        doubts: Sentences.
+    """
+
+    technology: str
+    reasons: tuple[str, ...]
+    doubts: tuple[str, ...]
+
+
+def recommend(contenders: Sequence[Contender]) -> Recommendation:
+    """Return the cheapest per token among *contenders* that can be bought.
+
+    Raises:
+        ValueError: there is none to choose from.
+    """
+    if not contenders:
+        message = "recommend needs at least one contender"
+        raise ValueError(message)
+    buyable = [c for c in contenders if c.technology.status == "shipping"] or list(contenders)
+    best = min(buyable, key=lambda c: c.usd_per_trillion_tokens)
+    return Recommendation(
+        technology=best.technology.name,
+        reasons=tuple(_reasons(best, contenders)),
+        doubts=tuple(_doubts(best, contenders)),
+    )
+
+
+def _reasons(best: Contender, contenders: Sequence[Contender]) -> list[str]:
+    reasons = [
+        (
+            f"{best.name} trains a trillion tokens for {_usd(best.usd_per_trillion_tokens)}, the least "
+            f"of the technologies that can be bought: a step of {best.step.duration_s:.2f} s at "
+            f"{best.step.mfu:.1%} MFU."
+        )
+    ]
+    reasons += [_against(best, other) for other in _rivals(best, contenders)]
+    axis, exposed_s = max(best.step.exposed_s.items(), key=lambda item: item[1])
+    if exposed_s > 0:
+        reasons.append(
+            f"What the network costs it is mostly {axis.value} communication: {exposed_s:.2f} s "
+            f"of a step that nothing hides, {exposed_s / best.step.duration_s:.1%}."
+        )
+    return reasons
+
+
+def _rivals(best: Contender, contenders: Sequence[Contender]) -> list[Contender]:
+    """Return the fastest and the cheapest to build, where they are not *best* itself."""
+    fastest = min(contenders, key=lambda c: c.step.duration_s)
+    cheapest = min(contenders, key=lambda c: c.network_capex_usd)
+    return [c for c in dict.fromkeys((fastest, cheapest)) if c is not best]
+
+
+def _against(best: Contender, other: Contender) -> str:
+    slower = other.step.duration_s / best.step.duration_s - 1
+    pace = (
+        "as fast"
+        if abs(slower) < CLOSE
+        else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
+    )
+    price = other.network_capex_usd - best.network_capex_usd
+    money = f"{_usd(abs(price))} {'more' if price > 0 else 'less'} to build"
+    token = other.usd_per_trillion_tokens / best.usd_per_trillion_tokens - 1
+    return f"{other.name} is {pace} and its network costs {money}: {token:+.1%} a token."
+
+
+def _doubts(best: Contender, contenders: Sequence[Contender]) -> list[str]:
+    doubts = list(best.validity.doubts)
+    for other in contenders:
+        gap = other.usd_per_trillion_tokens / best.usd_per_trillion_tokens - 1
+        if other is not best and abs(gap) < CLOSE:
+            doubts.append(
+                f"{other.name} is within {CLOSE:.0%} a token: less than the model can tell apart, "
+                "so choose between the two by vendor, operations and delivery."
+            )
+        elif gap < 0:
+            doubts.append(
+                f"{other.name} would be {-gap:.1%} cheaper a token, but is {other.technology.status}."
+            )
+    flip = _price_that_flips(best, contenders)
+    if flip:
+        doubts.append(flip)
+    return doubts
+
+
+def _price_that_flips(best: Contender, contenders: Sequence[Contender]) -> str:
+    """Return by how much the winner's network may get dearer before another wins."""
+    others = [c for c in contenders if c is not best and c.technology.status == "shipping"]
+    if not others:
+        return ""
+    second = min(others, key=lambda c: c.usd_per_trillion_tokens)
+    margin = second.usd_per_trillion_tokens - best.usd_per_trillion_tokens
+    network = best.network_usd_per_trillion_tokens
+    if margin <= 0 or network <= 0:
+        return ""
+    return (
+        f"The choice holds until the network of {best.name} costs {margin / network:.0%} more "
+        f"than assumed; then {second.name} is cheaper a token."
+    )
+
+
+def _usd(amount: float) -> str:
+    for scale, suffix in ((1e9, " billion"), (1e6, " million"), (1e3, " thousand")):
+        if amount >= scale:
+            return f"{amount / scale:.3g}{suffix} USD"
+    return f"{amount:.0f} USD"

@@ -1,0 +1,84 @@
+"""The same job on more and fewer GPUs (weak scaling)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from netloom.step.model import Step
+
+__all__ = ["KEPT", "Point", "ScalingCurve", "curve"]
+
+KEPT = 0.9  # of the small cluster's efficiency; below it a cluster counts as too large
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One cluster size.
+
+    Attributes:
+        whole: Whether the whole model runs; below one replica it is cut to fewer layers.
+    """
+
+    num_gpus: int
+    mfu: float
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingCurve:
+    """Efficiency over cluster size.
+
+    Attributes:
+        points: Smallest first; it ends where the network cannot be built any more.
+        limit_gpus: The largest cluster that keeps 90 % of the smallest whole one's MFU.
+        limit_reason: ``efficiency`` when it falls below just after that, ``network`` when no
+            larger network can be built, ``range`` when the curve ends before either.
+    """
+
+    points: tuple[Point, ...]
+    limit_gpus: int | None
+    limit_reason: str
+
+
+def curve(sizes: Sequence[int], step_at: Callable[[int], tuple[Step, bool] | None]) -> ScalingCurve:
+    """Return the curve over *sizes*, smallest first.
+
+    Args:
+        sizes: Numbers of GPUs, ascending.
+        step_at: The step at a size and whether the whole model ran; None where no network
+            of that size can be built.
+    """
+    points: list[Point] = []
+    reason = "range"
+    for num_gpus in sizes:
+        found = step_at(num_gpus)
+        if found is None:
+            reason = "network"
+            break
+        step, whole = found
+        points.append(Point(num_gpus=num_gpus, mfu=step.mfu, whole=whole))
+    limit, fell = _limit([point for point in points if point.whole])
+    return ScalingCurve(
+        points=tuple(points), limit_gpus=limit, limit_reason="efficiency" if fell else reason
+    )
+
+
+def _limit(points: Sequence[Point]) -> tuple[int | None, bool]:
+    """Return the size at which efficiency falls under KEPT, and whether it does."""
+    if not points:
+        return None, False
+    floor = KEPT * points[0].mfu
+    for before, after in itertools.pairwise(points):
+        if after.mfu < floor:
+            share = (before.mfu - floor) / (before.mfu - after.mfu)
+            size = math.exp(
+                math.log(before.num_gpus) + share * math.log(after.num_gpus / before.num_gpus)
+            )
+            return round(size), True
+    return points[-1].num_gpus, False

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netloom.spec.scenario import Reliability
+from netloom.study.failures import interruption_rates, mean_time_between_s
+from netloom.study.goodput import checkpoint_interval_s, goodput, kept_share
+
+if TYPE_CHECKING:
+    from netloom.fabric.design import Design
+
+HOUR = 3600.0
+DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts of a design that failures depend on."""
+
+    num_gpus: int
+    num_planes: int = 1
+
+    @property
+    def num_nodes(self) -> int:
+        return self.num_gpus // 8
+
+    @property
+    def num_ports(self) -> int:
+        return self.num_gpus * self.num_planes
+
+
+def counts(num_gpus: int, num_planes: int = 1) -> Design:
+    return cast("Design", Counts(num_gpus, num_planes))
+
+
+@pytest.mark.validation
+def test_llama_3_is_interrupted_every_three_hours() -> None:
+    """54 days x 24 h / 419 interruptions = 3.09 h (arXiv:2407.21783, section 3.3.4)."""
+    between_s = mean_time_between_s(interruption_rates(counts(16_384)))
+    assert between_s / HOUR == pytest.approx(54 * 24 / 419)
+
+
+def test_twice_the_gpus_halve_the_time_between_interruptions() -> None:
+    one = mean_time_between_s(interruption_rates(counts(1024)))
+    two = mean_time_between_s(interruption_rates(counts(2048)))
+    assert one == pytest.approx(2 * two)
+
+
+def test_a_nic_on_two_planes_outlives_the_loss_of_a_link() -> None:
+    """Of 419 interruptions the 35 by switch or cable go away: 384 are left."""
+    between_s = mean_time_between_s(interruption_rates(counts(16_384, num_planes=2)))
+    assert between_s / HOUR == pytest.approx(54 * 24 / 384)
+
+
+@pytest.mark.validation
+@pytest.mark.parametrize(
+    ("failures_per_1000_node_days", "write_s", "expected"), [(6.5, 10.0, 0.92), (1.0, 300.0, 0.898)]
+)
+def test_meta_reaches_nine_tenths_with_fast_writes_or_fewer_failures(
+    failures_per_1000_node_days: float, write_s: float, expected: float
+) -> None:
+    """1,500 nodes, restart in 300 s: Revisiting reliability in large-scale ML research clusters."""
+    between_s = DAY / (1500 * failures_per_1000_node_days / 1000)
+    interval_s = checkpoint_interval_s(write_s, between_s)
+    got = kept_share(interval_s=interval_s, write_s=write_s, restart_s=300.0, between_s=between_s)
+    assert got == pytest.approx(expected, abs=0.003)
+
+
+@given(st.floats(1.0, 3600.0), st.floats(1e3, 1e7))
+def test_no_other_interval_keeps_noticeably_more(write_s: float, between_s: float) -> None:
+    """Daly's formula is the optimum to the order it was derived to."""
+    best_s = checkpoint_interval_s(write_s, between_s)
+
+    def kept(interval_s: float) -> float:
+        return kept_share(
+            interval_s=interval_s, write_s=write_s, restart_s=60.0, between_s=between_s
+        )
+
+    for factor in (0.5, 0.8, 1.25, 2.0):
+        assert kept(best_s * factor) <= kept(best_s) * 1.005
+
+
+def test_a_cluster_that_fails_faster_than_it_restarts_keeps_nothing_and_says_so() -> None:
+    slow = Reliability(restart_s="1d")  # type: ignore[arg-type]
+    assert goodput(counts(4_194_304), slow).share < 1e-3
+
+
+def test_the_explanation_adds_up_to_the_rate() -> None:
+    found = goodput(counts(16_384), Reliability())
+    between = found.why().parts[0]
+    assert sum(float(part.value) for part in between.parts) == pytest.approx(419 / 54)
