@@ -97,14 +97,24 @@ def _read(name: str) -> str:
     try:
         # Non-blocking, so that a pipe nobody writes to is refused and not waited for.
         descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            _check_file(name, os.fstat(descriptor))
+            content = _head(descriptor)
+        finally:
+            os.close(descriptor)
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
-    with os.fdopen(descriptor, "rb") as file:
-        _check_file(name, os.fstat(descriptor))
-        content = file.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:  # files such as those of /proc do not tell their size
         raise _too_large(name)
     return _decoded(name, content)
+
+
+def _head(descriptor: int) -> bytes:
+    """Return the whole content, or a little more than is allowed."""
+    content = b""
+    while len(content) <= MAX_FILE_BYTES and (chunk := os.read(descriptor, MAX_FILE_BYTES + 1)):
+        content += chunk
+    return content
 
 
 def _check_file(name: str, status: os.stat_result) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from netloom.spec.quantity import LengthM, MoneyUsd, Share, TimeS
 from netloom.spec.strict import Strict
@@ -89,6 +89,10 @@ class Fabric(Strict):
 
 class Cluster(Strict):
     """The machines: how many, of what kind, on which fabric."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["nodes"]}, {"required": ["gpus"]}]}
+    )
 
     nodes: Annotated[int, Field(ge=1, le=MAX_GPUS)] | None = Field(
         default=None, description="How many nodes; give this or 'gpus'"
