@@ -6,7 +6,7 @@ message names where the trouble is, what it is, and what to do about it.
 
 from __future__ import annotations
 
-__all__ = ["CatalogError", "InfeasibleError", "NetloomError", "SpecError"]
+__all__ = ["CatalogError", "InfeasibleError", "NetloomError", "OutputError", "SpecError"]
 
 
 class NetloomError(Exception):
@@ -23,3 +23,7 @@ class CatalogError(NetloomError):
 
 class InfeasibleError(NetloomError):
     """The scenario is well formed, but no such network or job can exist."""
+
+
+class OutputError(NetloomError):
+    """A result could not be written; the message names the file and the reason."""

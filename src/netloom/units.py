@@ -29,10 +29,12 @@ __all__ = [
 ]
 
 _QUANTITY = re.compile(
-    r"\s*(?P<number>[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?))"
+    r"\s*(?P<number>[-+]?(?:[0-9]+(?:_[0-9]+)*(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?(?:nan|inf(?:inity)?)(?![a-z]))"
     r"\s*(?P<unit>[A-Za-z%][A-Za-z/%]*)?\s*",
     re.IGNORECASE,
 )
+_LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,21 +149,32 @@ def parse_quantity(text: str, dimension: Dimension, *, where: str) -> float:
     match = _QUANTITY.fullmatch(text)
     if match is None:
         message = (
-            f"{where}: {text!r} is not a {dimension.name}; "
+            f"{where}: {_shown(text)} is not a {dimension.name}; "
             f"write a number and a unit, such as {dimension.example!r}"
         )
         raise SpecError(message)
     number = float(match["number"].replace("_", ""))
-    if not math.isfinite(number):
-        message = f"{where}: {text!r} is not a finite {dimension.name}"
+    quantity = number
+    if math.isfinite(number):
+        quantity = number * _scale(text, match["unit"], dimension, where=where)
+    if not math.isfinite(quantity):
+        message = (
+            f"{where}: {_shown(text)} is not a finite {dimension.name}; "
+            f"write one such as {dimension.example!r}"
+        )
         raise SpecError(message)
-    return number * _scale(text, match["unit"], dimension, where=where)
+    return quantity
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...")
 
 
 def _scale(text: str, unit: str | None, dimension: Dimension, *, where: str) -> float:
     if unit is None:
         message = (
-            f"{where}: {text!r} has no unit; a {dimension.name} is written as {dimension.example!r}"
+            f"{where}: {_shown(text)} has no unit; "
+            f"a {dimension.name} is written as {dimension.example!r}"
         )
         raise SpecError(message)
     if unit in dimension.units:
@@ -169,22 +182,24 @@ def _scale(text: str, unit: str | None, dimension: Dimension, *, where: str) -> 
     close = [known for known in dimension.units if known.lower() == unit.lower()]
     known = ", ".join(dimension.shown)
     hint = f"did you mean {close[0]!r}?" if close else f"a {dimension.name} is written in {known}"
-    message = f"{where}: {text!r} has the unit {unit!r}; {hint}"
+    message = f"{where}: {_shown(text)} has the unit {_shown(unit)}; {hint}"
     raise SpecError(message)
 
 
 def format_quantity(value: float, dimension: Dimension, *, digits: int = 3) -> str:
     """Return *value*, in base units, as a person would write it: ``"400Gbps"``.
 
-    The largest unit of ``dimension.shown`` that keeps the number at 1 or more is used;
-    *digits* is the number of significant digits, trailing zeros dropped.
+    The largest unit of ``dimension.shown`` that keeps the number, as printed, at 1 or more is
+    used; *digits* is the least number of significant digits, trailing zeros dropped.
     """
     if not math.isfinite(value):
         return str(value)
+    # Rounded first: 999.9996 Gbit/s prints as 1Tbps, not as 1e+03Gbps.
+    rounded = abs(float(f"{value:.{digits}g}"))
     unit = next(
-        (name for name in dimension.shown if abs(value) >= dimension.units[name]),
+        (name for name in dimension.shown if rounded >= dimension.units[name]),
         dimension.shown[-1],
     )
     scaled = value / dimension.units[unit]
-    whole = max(digits, len(str(int(abs(scaled)))))
+    whole = max(digits, len(str(round(abs(scaled)))))
     return f"{scaled:.{whole}g}{unit}"

@@ -1,8 +1,113 @@
-"""The command line: parse, call the library, print; no logic of its own."""
+"""The command line: parse, call the library, print; no logic of its own.
+
+Commands are named by import path, so that ``netloom --help`` imports none of them.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
+import sys
+from typing import TYPE_CHECKING, Final
 
-def main() -> int:
-    """Run the command line and return its exit code."""
-    return 0
+from cyclopts import App, CycloptsError
+
+from netloom.errors import NetloomError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+EXIT_OK: Final = 0
+EXIT_USER: Final = 2
+EXIT_BUG: Final = 70  # EX_SOFTWARE of sysexits.h
+EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
+EXIT_PIPE: Final = 141  # 128 + SIGPIPE
+
+_DISK_TROUBLES: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+
+# Name, function, and the line that --help shows.
+COMMANDS: Final = (
+    ("check", "netloom.cli.check:check", "Read a scenario and say what is wrong with it."),
+    ("example", "netloom.cli.example:example", "Print a scenario to start from."),
+    ("schema", "netloom.cli.schema:schema", "Print the JSON schema of scenario files."),
+)
+
+
+def build_app() -> App:
+    """Return the command line with every command registered, none of them imported."""
+    app = App(
+        name="netloom",
+        help="The workbench for the networks that train large AI models.",
+        version=_version,
+        exit_on_error=False,
+        print_error=False,
+        result_action="return_value",
+    )
+    for name, path, summary in COMMANDS:
+        app.command(path, name=name, help=summary)
+    return app
+
+
+def _version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415  (slow, and only --version needs it)
+
+    return version("netloom")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    0 means done, 2 that the user can fix it (the message says how), 130 interrupted, 141 that the
+    reader of the output went away, 70 a bug in netloom.
+
+    Args:
+        argv: The arguments after the program's name; those of the process when left out.
+    """
+    try:
+        build_app()(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()  # while a failure can still be reported
+    except CycloptsError as error:
+        error.verbose = False
+        return _fail(f"{error} Try 'netloom --help'.", EXIT_USER)
+    except NetloomError as error:
+        return _fail(str(error), EXIT_USER)
+    except BrokenPipeError:
+        return _abandon_output(EXIT_PIPE)
+    except KeyboardInterrupt:
+        return _fail("interrupted", EXIT_INTERRUPTED)
+    except OSError as error:
+        if error.errno not in _DISK_TROUBLES:
+            return _bug(error)
+        _abandon_output(EXIT_USER)
+        return _fail(f"cannot write the output ({error.strerror}); free some space", EXIT_USER)
+    except Exception as error:  # noqa: BLE001  (the last line of defence: no user sees a traceback)
+        return _bug(error)
+    return EXIT_OK
+
+
+def _abandon_output(code: int) -> int:
+    """Point standard output at nothing, so that Python's own last flush stays quiet."""
+    with contextlib.suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
+    return code
+
+
+def _fail(message: str, code: int) -> int:
+    with contextlib.suppress(OSError):  # nobody is left to be told
+        print(f"netloom: {message}", file=sys.stderr)
+    return code
+
+
+def _bug(error: Exception) -> int:
+    if os.environ.get("NETLOOM_DEBUG") == "1":
+        import traceback  # noqa: PLC0415
+
+        traceback.print_exception(error)
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    hint = "please report it with the output of the same command under NETLOOM_DEBUG=1"
+    return _fail(f"this is a bug in netloom ({what}); {hint}", EXIT_BUG)

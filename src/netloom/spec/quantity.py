@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -20,10 +22,50 @@ from netloom.units import (
     parse_quantity,
 )
 
-__all__ = ["Flops", "LengthM", "MoneyUsd", "PowerW", "RateBps", "Share", "SizeBytes", "TimeS"]
+__all__ = [
+    "Flops",
+    "LengthM",
+    "Measured",
+    "MoneyUsd",
+    "PowerW",
+    "RateBps",
+    "Share",
+    "SizeBytes",
+    "TimeS",
+    "write_quantity",
+]
+
+_NUMBER = r"[-+]?([0-9]+(_[0-9]+)*(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?"
 
 
-def _quantity(dimension: Dimension) -> tuple[BeforeValidator, WithJsonSchema]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """Marks a type whose values are of *dimension*, for messages and the JSON schema."""
+
+    dimension: Dimension
+
+
+def write_quantity(value: float, dimension: Dimension) -> str:
+    """Return a short text that :func:`~netloom.units.parse_quantity` reads as *value*.
+
+    It is exact to the last bit in every dimension that has a unit worth 1; a share may be off
+    by a rounding, as it is only ever written in percent.
+    """
+    numbers = {unit: _digits(value / scale) for unit, scale in dimension.units.items()}
+    exact = [
+        unit
+        for unit, number in numbers.items()
+        if parse_quantity(number + unit, dimension, where="") == value
+    ]
+    unit = min(exact or numbers, key=lambda unit: (len(numbers[unit]), -dimension.units[unit]))
+    return numbers[unit] + unit
+
+
+def _digits(number: float) -> str:
+    return repr(number).removesuffix(".0")
+
+
+def _quantity(dimension: Dimension) -> tuple[Measured, BeforeValidator, WithJsonSchema]:
     def read(value: object) -> float:
         if not isinstance(value, str):
             message = f"has no unit; a {dimension.name} is written as {dimension.example!r}"
@@ -33,12 +75,15 @@ def _quantity(dimension: Dimension) -> tuple[BeforeValidator, WithJsonSchema]:
         except SpecError as error:
             raise ValueError(str(error).removeprefix(": ")) from error
 
+    units = "|".join(re.escape(unit) for unit in dimension.units)
     schema: dict[str, Any] = {
         "type": "string",
+        "pattern": rf"^\s*{_NUMBER}\s*({units})\s*$",
         "description": f"A {dimension.name} with its unit, such as '{dimension.example}'",
         "examples": [dimension.example],
+        "x-dimension": dimension.name,
     }
-    return BeforeValidator(read), WithJsonSchema(schema)
+    return Measured(dimension), BeforeValidator(read), WithJsonSchema(schema)
 
 
 TimeS = Annotated[float, *_quantity(TIME)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from netloom.spec.quantity import LengthM, MoneyUsd, Share, TimeS
 from netloom.spec.strict import Strict
@@ -32,7 +32,7 @@ __all__ = [
 
 MAX_GPUS = 4_194_304
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=MAX_GPUS)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Precision = Literal["bf16", "fp16", "fp8"]
 Recompute = Literal["none", "selective", "full"]
@@ -51,32 +51,57 @@ DEFAULT_COMPARISON = (
 class Floor(Strict):
     """The machine room, from which cable lengths follow."""
 
-    nodes_per_rack: Annotated[int, Field(ge=1, le=64)] = 4
-    racks_per_row: Annotated[int, Field(ge=1, le=1000)] = 16
-    rack_width_m: Annotated[LengthM, Field(gt=0, le=10)] = 0.6
-    row_pitch_m: Annotated[LengthM, Field(gt=0, le=50)] = 3.0
-    slack_m: Annotated[LengthM, Field(ge=0, le=50)] = 2.0
+    nodes_per_rack: Annotated[int, Field(ge=1, le=64)] = Field(
+        default=4, description="Nodes that stand in one rack"
+    )
+    racks_per_row: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=16, description="Racks side by side in one row"
+    )
+    rack_width_m: Annotated[LengthM, Field(gt=0, le=10)] = Field(
+        default=0.6, description="From the middle of a rack to the middle of the next"
+    )
+    row_pitch_m: Annotated[LengthM, Field(gt=0, le=50)] = Field(
+        default=3.0, description="From a row to the next, aisle included"
+    )
+    slack_m: Annotated[LengthM, Field(ge=0, le=50)] = Field(
+        default=2.0, description="Added to each cable for the way up, down and around"
+    )
 
 
 class Fabric(Strict):
     """The scale-out network."""
 
-    technology: Name = "infiniband-ndr"
-    topology: Topology = RailFatTree()
-    switch: Name | None = Field(default=None, description="The technology's own when left out")
+    technology: Name = Field(
+        default="infiniband-ndr", description="Catalogue name of link layer, routing and transport"
+    )
+    topology: Topology = Field(
+        default=RailFatTree(),
+        description="How the switches are wired; a non-blocking rail-fat-tree when left out",
+    )
+    switch: Name | None = Field(
+        default=None, description="Catalogue name of the switch; the technology's own when left out"
+    )
     loss: Annotated[Share, Field(ge=0, lt=1)] | None = Field(
         default=None, description="Packet loss on a link; the technology's own when left out"
     )
-    floor: Floor = Floor()
+    floor: Floor = Field(default=Floor(), description="The machine room")
 
 
 class Cluster(Strict):
     """The machines: how many, of what kind, on which fabric."""
 
-    nodes: Annotated[int, Field(ge=1, le=MAX_GPUS)] | None = None
-    gpus: Annotated[int, Field(ge=1, le=MAX_GPUS)] | None = None
-    node: Name = "dgx-h100"
-    fabric: Fabric = Fabric()
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["nodes"]}, {"required": ["gpus"]}]}
+    )
+
+    nodes: Annotated[int, Field(ge=1, le=MAX_GPUS)] | None = Field(
+        default=None, description="How many nodes; give this or 'gpus'"
+    )
+    gpus: Annotated[int, Field(ge=1, le=MAX_GPUS)] | None = Field(
+        default=None, description="How many GPUs; give this or 'nodes'"
+    )
+    node: Name = Field(default="dgx-h100", description="Catalogue name of the node")
+    fabric: Fabric = Field(default=Fabric(), description="The scale-out network")
 
     @model_validator(mode="after")
     def _one_size(self) -> Self:
@@ -89,30 +114,52 @@ class Cluster(Strict):
 class Training(Strict):
     """How the model is trained."""
 
-    sequence: Annotated[int, Field(ge=1, le=16_777_216, description="Tokens in a sequence")] = 4096
-    global_batch: Annotated[int, Field(ge=1, le=16_777_216, description="Sequences in a step")]
-    micro_batch: Annotated[int, Field(ge=1, le=65_536, description="Sequences at a time")] = 1
-    precision: Precision = "bf16"
-    recompute: Recompute = "selective"
+    sequence: Annotated[int, Field(ge=1, le=16_777_216)] = Field(
+        default=4096, description="Tokens in a sequence"
+    )
+    global_batch: Annotated[int, Field(ge=1, le=16_777_216)] = Field(
+        description="Sequences in a step"
+    )
+    micro_batch: Annotated[int, Field(ge=1, le=65_536)] = Field(
+        default=1, description="Sequences that a pipeline stage works on at a time"
+    )
+    precision: Precision = Field(default="bf16", description="Number format of matrix products")
+    recompute: Recompute = Field(
+        default="selective", description="Activations computed again in the backward pass"
+    )
 
 
 class Parallel(Strict):
-    """How the work is divided; the product of the degrees is the number of GPUs."""
+    """How the work is divided; tensor x context x pipeline x data is the number of GPUs."""
 
-    tensor: Count = 1
-    pipeline: Count = 1
-    data: Count | None = Field(default=None, description="What is left over when left out")
-    context: Count = 1
-    expert: Count = 1
-    virtual_pipeline: Count = 1
-    zero: Literal[0, 1, 2, 3] = 1
-    sequence_parallel: bool = True
+    tensor: Count = Field(default=1, description="GPUs that share each matrix")
+    pipeline: Count = Field(default=1, description="Stages that the layers are divided into")
+    data: Count | None = Field(
+        default=None, description="Copies of the model; what is left over when left out"
+    )
+    context: Count = Field(default=1, description="GPUs that share each sequence")
+    expert: Count = Field(
+        default=1, description="GPUs that the experts of a mixture-of-experts layer are spread over"
+    )
+    virtual_pipeline: Count = Field(
+        default=1, description="Chunks of layers in each stage (interleaved schedule)"
+    )
+    zero: Annotated[int, Field(ge=0, le=3)] = Field(
+        default=1,
+        description="ZeRO stage, what data-parallel ranks share: 0 nothing, 1 optimizer state, "
+        "2 also gradients, 3 also weights",
+    )
+    sequence_parallel: bool = Field(
+        default=True, description="Whether tensor ranks also divide what is between the matrices"
+    )
 
 
 class Placement(Strict):
     """Where the ranks sit."""
 
-    kind: Literal["packed", "scattered"] = "packed"
+    kind: Literal["packed", "scattered"] = Field(
+        default="packed", description="Neighbouring ranks on neighbouring nodes, or anywhere"
+    )
     displaced: Annotated[Share, Field(ge=0, le=1)] = Field(
         default=0.0625,
         description="Share of packed nodes that are spares standing elsewhere in the cluster",
@@ -122,38 +169,54 @@ class Placement(Strict):
 class Reliability(Strict):
     """What a failure costs the job."""
 
-    checkpoint_write_s: Annotated[TimeS, Field(gt=0, le=86_400)] = 30.0
-    restart_s: Annotated[TimeS, Field(gt=0, le=86_400)] = 600.0
+    checkpoint_write_s: Annotated[TimeS, Field(gt=0, le=86_400)] = Field(
+        default=30.0, description="How long the job waits for a checkpoint to be written"
+    )
+    restart_s: Annotated[TimeS, Field(gt=0, le=86_400)] = Field(
+        default=600.0, description="From a failure until training goes on"
+    )
 
 
 class Economics(Strict):
     """How money is counted."""
 
-    lifetime_s: Annotated[TimeS, Field(gt=0)] = 4 * 31_557_600.0
-    electricity_usd_per_kwh: Annotated[MoneyUsd, Field(ge=0, le=10)] = Field(
-        default=0.08, alias="electricity_per_kwh"
+    lifetime_s: Annotated[TimeS, Field(gt=0, le=100 * 31_557_600.0)] = Field(
+        default=4 * 31_557_600.0, description="Over which the purchase is written off"
     )
-    pue: Annotated[float, Field(ge=1, le=5)] = 1.25
+    electricity_usd_per_kwh: Annotated[MoneyUsd, Field(ge=0, le=10)] = Field(
+        default=0.08, alias="electricity_per_kwh", description="Price of a kilowatt-hour"
+    )
+    pue: Annotated[float, Field(ge=1, le=5)] = Field(
+        default=1.25, description="Power of the whole site over power of the machines"
+    )
 
 
 class Job(Strict):
     """What runs on the machines."""
 
-    model: Name
-    training: Training
-    parallel: Parallel = Parallel()
-    placement: Placement = Placement()
-    reliability: Reliability = Reliability()
+    model: Name = Field(
+        description="Catalogue name, or the path of a Hugging Face config.json relative to this file"
+    )
+    training: Training = Field(description="How the model is trained")
+    parallel: Parallel = Field(default=Parallel(), description="How the work is divided")
+    placement: Placement = Field(default=Placement(), description="Where the ranks sit")
+    reliability: Reliability = Field(
+        default=Reliability(), description="What a failure costs the job"
+    )
 
 
 class Scenario(Strict):
     """A cluster, a job, and the technologies to compare."""
 
-    name: str = ""
-    cluster: Cluster
-    job: Job
-    compare: Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)] = DEFAULT_COMPARISON
-    economics: Economics = Economics()
+    name: Annotated[str, Field(max_length=200)] = Field(
+        default="", description="What reports call this scenario"
+    )
+    cluster: Cluster = Field(description="The machines")
+    job: Job = Field(description="What runs on them")
+    compare: Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)] = Field(
+        default=DEFAULT_COMPARISON, description="Technologies to compare, by catalogue name"
+    )
+    economics: Economics = Field(default=Economics(), description="How money is counted")
     catalog: Name | None = Field(
         default=None, description="A TOML file of your own parts, relative to this file"
     )

@@ -28,6 +28,7 @@ class Strict(BaseModel):
         extra="forbid",
         frozen=True,
         strict=True,
+        allow_inf_nan=False,
         alias_generator=written_name,
         validate_by_name=True,
         validate_by_alias=True,

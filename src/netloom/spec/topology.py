@@ -19,12 +19,13 @@ __all__ = [
     "Torus",
 ]
 
-Oversubscription = Annotated[float, Field(ge=1, le=64, allow_inf_nan=False)]
+Oversubscription = Annotated[float, Field(ge=1, le=64)]
+Kind = Field(description="Which topology")
 
 
 class _Clos(Strict):
-    tiers: Literal[1, 2, 3, 4] | None = Field(
-        default=None, description="Switch tiers; the fewest that fit when left out"
+    tiers: Annotated[int, Field(ge=1, le=4)] | None = Field(
+        default=None, description="Switch tiers, 1 to 4; the fewest that fit when left out"
     )
     oversubscription: Oversubscription = Field(
         default=1, description="Host bandwidth over uplink bandwidth at a leaf; 1 is non-blocking"
@@ -34,48 +35,59 @@ class _Clos(Strict):
 class FatTree(_Clos):
     """A folded Clos in which all NICs of a node share one leaf."""
 
-    kind: Literal["fat-tree"] = "fat-tree"
+    kind: Annotated[Literal["fat-tree"], Kind] = "fat-tree"
 
 
 class RailFatTree(_Clos):
     """A folded Clos in which the NICs of one rail, over many nodes, share a leaf."""
 
-    kind: Literal["rail-fat-tree"] = "rail-fat-tree"
+    kind: Annotated[Literal["rail-fat-tree"], Kind] = "rail-fat-tree"
 
 
 class RailOnly(_Clos):
     """One separate Clos for each rail; traffic between rails goes over the scale-up network."""
 
-    kind: Literal["rail-only"] = "rail-only"
+    kind: Annotated[Literal["rail-only"], Kind] = "rail-only"
 
 
 class MultiPlane(_Clos):
     """Every NIC port is split over several parallel planes, each a rail-optimised Clos."""
 
-    kind: Literal["multi-plane"] = "multi-plane"
-    planes: int = Field(default=2, ge=2, le=16)
+    kind: Annotated[Literal["multi-plane"], Kind] = "multi-plane"
+    planes: int = Field(default=2, ge=2, le=16, description="Parallel networks a NIC is split over")
 
 
 class ThreeTierTree(Strict):
     """The classic access, aggregation and core tree, oversubscribed at each step up."""
 
-    kind: Literal["three-tier-tree"] = "three-tier-tree"
-    access_oversubscription: Oversubscription = 3
-    aggregation_oversubscription: Oversubscription = 2
+    kind: Annotated[Literal["three-tier-tree"], Kind] = "three-tier-tree"
+    access_oversubscription: Oversubscription = Field(
+        default=3, description="Host bandwidth over uplink bandwidth at an access switch"
+    )
+    aggregation_oversubscription: Oversubscription = Field(
+        default=2, description="Downlink bandwidth over uplink bandwidth at an aggregation switch"
+    )
 
 
 class DragonflyPlus(Strict):
     """Groups of leaf and spine switches; spines hold the global links between groups."""
 
-    kind: Literal["dragonfly-plus"] = "dragonfly-plus"
-    groups: int | None = Field(default=None, ge=2, description="The fewest that fit when left out")
+    kind: Annotated[Literal["dragonfly-plus"], Kind] = "dragonfly-plus"
+    groups: Annotated[int, Field(ge=2, le=65_536)] | None = Field(
+        default=None, description="Groups of switches; the fewest that fit when left out"
+    )
 
 
 class Torus(Strict):
     """Nodes at the points of a grid that wraps around in each dimension."""
 
-    kind: Literal["torus"] = "torus"
-    dimensions: tuple[int, ...] | None = Field(
+    kind: Annotated[Literal["torus"], Kind] = "torus"
+    dimensions: (
+        Annotated[
+            tuple[Annotated[int, Field(ge=1, le=65_536)], ...], Field(min_length=1, max_length=6)
+        ]
+        | None
+    ) = Field(
         default=None,
         description="Switches along each dimension; the most even 3-D box when left out",
     )
