@@ -6,6 +6,7 @@ of an entry in ``sources.toml``, and ``"*"`` stands for all keys not named.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -45,7 +46,8 @@ class Part(Strict):
     """What all parts have: a name, a title, and a source for every number.
 
     Attributes:
-        sources: For each key of the file, who says so; resolved from ``sources.toml``.
+        sources: For each key of the file, who says so; resolved from ``sources.toml``. A key
+            inside a table is dotted (``latency.switch``); ``*`` stands for all keys not named.
         notes: For a key, what else is claimed and why this value was chosen.
     """
 
@@ -55,22 +57,39 @@ class Part(Strict):
     notes: dict[str, str] = Field(default_factory=dict)
 
     def source(self, attribute: str) -> Source | None:
-        """Return who says what *attribute* is; None for a value nobody vouches for."""
-        key = written_name(attribute)
-        return self.sources.get(key, self.sources.get("*"))
+        """Return who says what *attribute* is; None for a value nobody vouches for.
+
+        *attribute* may reach into a table: ``latency.switch_s``. Then the source of that one
+        value comes first, then the table's, then the part's.
+        """
+        keys = _lookups(self.written(attribute))
+        return next((self.sources[key] for key in keys if key in self.sources), None)
+
+    def note(self, attribute: str) -> str:
+        """Return what else is claimed of *attribute*; empty when there is nothing to say."""
+        key = self.written(attribute)
+        return next((self.notes[at] for at in (key, key.partition(".")[0]) if at in self.notes), "")
+
+    def written(self, attribute: str) -> str:
+        """Return the key under which a file gives *attribute*, dotted inside a table."""
+        first, _, rest = attribute.partition(".")
+        alias = type(self).model_fields[first].alias or first
+        return f"{alias}.{written_name(rest)}" if rest else alias
 
     def why(self, attribute: str, *, unit: str = "") -> Why:
-        """Return *attribute* as a leaf of an explanation."""
-        value = getattr(self, attribute)
-        shown = value if isinstance(value, (int, float)) else str(value)
-        name = f"{self.name} {written_name(attribute)}"
+        """Return *attribute* as a leaf of an explanation; it may reach into a table."""
+        value = attrgetter(attribute)(self)
         return Why(
-            name=name,
-            value=shown,
+            name=f"{self.name} {self.written(attribute)}",
+            value=value if isinstance(value, (int, float)) else str(value),
             unit=unit,
-            how=self.notes.get(written_name(attribute), ""),
+            how=self.note(attribute),
             source=self.source(attribute),
         )
+
+
+def _lookups(key: str) -> tuple[str, str, str]:
+    return key, key.partition(".")[0], "*"
 
 
 class PeakRates(Strict):
@@ -187,7 +206,14 @@ class Switch(Part):
 
 
 class Transceiver(Part):
-    """A pluggable module that lights up one or two fibre cables."""
+    """A pluggable module that lights up one or two fibre cables.
+
+    Attributes:
+        rate_bps: Of one port.
+        num_ports: Cables that plug into it.
+        power_w: All ports together.
+        price_usd: All ports together.
+    """
 
     rate_bps: RateBps
     num_ports: Count = 1
