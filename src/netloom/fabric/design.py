@@ -8,13 +8,15 @@ analytic engine reads its :class:`Reach` table. All three must agree, and tests 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from netloom.catalog.parts import Switch
     from netloom.spec.topology import Topology
 
-__all__ = ["Design", "Reach", "Stage", "Tier"]
+__all__ = ["MAX_PATHS", "Design", "Reach", "Stage", "Tier"]
+
+MAX_PATHS: Final = 2**31 - 1  # what an int32 holds; a torus has more shortest paths than that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +26,9 @@ class Tier:
     Attributes:
         name: ``leaf``, ``spine``, ``core``, or what the topology calls it.
         num_switches: How many.
-        num_down: Ports of one switch in use towards the hosts.
+        num_down: Ports of one switch in use towards the hosts, on the fullest one.
         num_up: Ports of one switch in use towards the tier above (or, in a torus or between
-            dragonfly groups, sideways).
+            dragonfly groups, sideways), on the fullest one.
     """
 
     name: str
@@ -56,13 +58,20 @@ class Stage:
 class Reach:
     """How far a NIC gets without going higher than one tier.
 
+    Counts are those of a full leaf, pod or group; what is left over at the end of a ragged
+    cluster reaches the same height over as many paths, but finds fewer nodes there.
+
     Attributes:
-        tier: The highest tier on the way.
-        num_nodes: Nodes whose NICs (of the same rail, where rails are wired apart) lie in reach.
+        tier: The highest tier on the way; in a dragonfly+ ``global`` for the cables between
+            groups, in a torus ``dimension 1`` and so on.
+        num_nodes: Nodes whose NICs (of the same rail, where rails are wired apart) lie in reach,
+            the own node included.
         num_hops: Switches crossed on the way to the farthest of them.
-        num_paths: Equal-cost paths to it (of one plane).
+        num_paths: Shortest paths to it, parallel cables counted apart, in one plane; at most
+            :data:`MAX_PATHS`.
         num_links: Cables leaving one switch below that tier towards it; 0 for the first tier.
-        num_switches: Switches below that tier, over which flows collide independently.
+        num_switches: Switches of the tier below within reach, over which flows collide
+            independently, all planes and rails together; 0 for the first tier.
         taper: Host bandwidth over the bandwidth available at this height, 1 or more.
     """
 

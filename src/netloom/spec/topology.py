@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from netloom.spec.quantity import RateBps
 from netloom.spec.strict import Strict
 
 __all__ = [
@@ -30,6 +31,16 @@ class _Clos(Strict):
     oversubscription: Oversubscription = Field(
         default=1, description="Host bandwidth over uplink bandwidth at a leaf; 1 is non-blocking"
     )
+    spine_oversubscription: Oversubscription = Field(
+        default=1, description="The same at every switch above the leaves but the topmost"
+    )
+    uplink_rate_bps: Annotated[RateBps, Field(gt=0, le=1e15)] | None = Field(
+        default=None, description="Of a cable between switches; that of a host port when left out"
+    )
+    hosts_per_leaf: Annotated[int, Field(ge=1, le=65_536)] | None = Field(
+        default=None,
+        description="Host ports of a leaf in use; all the oversubscription allows when left out",
+    )
 
 
 class FatTree(_Clos):
@@ -48,13 +59,18 @@ class RailOnly(_Clos):
     """One separate Clos for each rail; traffic between rails goes over the scale-up network."""
 
     kind: Annotated[Literal["rail-only"], Kind] = "rail-only"
+    planes: int = Field(
+        default=1, ge=1, le=16, description="Parallel networks each NIC is split over"
+    )
 
 
 class MultiPlane(_Clos):
     """Every NIC port is split over several parallel planes, each a rail-optimised Clos."""
 
     kind: Annotated[Literal["multi-plane"], Kind] = "multi-plane"
-    planes: int = Field(default=2, ge=2, le=16, description="Parallel networks a NIC is split over")
+    planes: int = Field(
+        default=2, ge=2, le=16, description="Parallel networks each NIC is split over"
+    )
 
 
 class ThreeTierTree(Strict):

@@ -1,0 +1,317 @@
+"""The folded Clos: how leaves, spines and cores are counted and grouped.
+
+A network of T tiers is made of blocks. A block of tier 1 is one leaf. A block of tier i holds
+some blocks of tier i-1 and, for every topmost switch position in those, a set of new switches
+that all blocks' switches at that position connect to. The block of tier T is the network.
+With one cable between each pair this is the k-ary fat tree of Al-Fares et al. (SIGCOMM 2008);
+with several it is the extended generalised fat tree of Ohring et al. (1995).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from netloom.fabric.topologies.ports import spread
+
+if TYPE_CHECKING:
+    from netloom.fabric.topologies.ports import Ports
+
+__all__ = ["MAX_TIERS", "Clos", "ClosOrder", "Level", "plan_clos"]
+
+MAX_TIERS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosOrder:
+    """One network to plan; planes and separate rails are several equal networks.
+
+    Attributes:
+        num_nics: NICs of a node that this network joins.
+        by_rail: Whether a leaf takes one NIC index of many nodes, or all NICs of a few.
+        num_networks: Equal networks beside one another.
+        oversubscription: At the leaves.
+        spine_oversubscription: At the tiers between the leaves and the top.
+        hosts_per_leaf: Host ports used on a leaf; None for all that fit.
+    """
+
+    ports: Ports
+    num_nodes: int
+    num_nics: int
+    by_rail: bool
+    num_networks: int
+    oversubscription: float
+    spine_oversubscription: float
+    hosts_per_leaf: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """One tier of one network.
+
+    Attributes:
+        num_blocks: Blocks of this tier.
+        num_per_block: Switches that stand at the top of one block.
+        num_lower: Blocks of the tier below in a full block; for a leaf, 0.
+        num_parallel: Cables between a switch and each switch below it; for a leaf, 0.
+        num_spread: Switches of this tier that one switch below connects to; for a leaf, 0.
+        num_down: Ports in use downwards on the fullest switch.
+        num_up: Ports in use upwards.
+        num_nodes: Nodes under a full block whose NICs of one rail it joins.
+    """
+
+    num_blocks: int
+    num_per_block: int
+    num_lower: int
+    num_parallel: int
+    num_spread: int
+    num_down: int
+    num_up: int
+    num_nodes: int
+
+    @property
+    def num_switches(self) -> int:
+        """Switches of this tier in one network."""
+        return self.num_blocks * self.num_per_block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clos:
+    """A planned network.
+
+    Attributes:
+        nodes_per_leaf: Nodes (of one rail) on a full leaf; 0 when a node needs several leaves.
+        ports_per_leaf: Host ports on a full leaf.
+        rails_per_leaf: NIC indices that share a leaf; all of them unless ``order.by_rail``.
+        leaves_per_unit: Leaves over which the NICs of a node are spread, one to each rail.
+        rails_in_pods: Whether pods hold a single rail, since whole units would not fit.
+        levels: From the leaves up.
+    """
+
+    order: ClosOrder
+    nodes_per_leaf: int
+    ports_per_leaf: int
+    rails_per_leaf: int
+    leaves_per_unit: int
+    rails_in_pods: bool
+    levels: tuple[Level, ...]
+
+    @property
+    def num_tiers(self) -> int:
+        """Tiers of switches."""
+        return len(self.levels)
+
+    @property
+    def num_units(self) -> int:
+        """Groups of leaves that serve the same nodes, one leaf to each rail."""
+        return self.levels[0].num_blocks // self.leaves_per_unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Leaves:
+    nodes_per_leaf: int
+    ports_per_leaf: int
+    rails_per_leaf: int
+    leaves_per_unit: int
+    num_units: int
+    num_down: int
+
+    @property
+    def num_leaves(self) -> int:
+        return self.num_units * self.leaves_per_unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grouping:
+    """How one tier is divided into blocks.
+
+    Attributes:
+        num_lower: Blocks of the tier below in the fullest block.
+        num_nodes: Nodes of one rail in it.
+        num_peers: Blocks that hold the same rail.
+    """
+
+    num_blocks: int
+    num_lower: int
+    num_nodes: int
+    num_peers: int
+
+
+def plan_clos(order: ClosOrder, num_tiers: int | None) -> Clos | None:
+    """Return the network of *num_tiers* tiers, the fewest that fit for None.
+
+    None when there is no such network.
+    """
+    wanted = range(1, MAX_TIERS + 1) if num_tiers is None else (num_tiers,)
+    attempts = (
+        _plan(order, tiers, rails_in_pods=rails_in_pods)
+        for tiers in wanted
+        for rails_in_pods in (False, True)
+    )
+    return next((clos for clos in attempts if clos is not None), None)
+
+
+def _plan(order: ClosOrder, num_tiers: int, *, rails_in_pods: bool) -> Clos | None:
+    leaves = _single_switch(order) if num_tiers == 1 else _leaves(order)
+    if leaves is None or (num_tiers == 1 and rails_in_pods):
+        return None
+    groupings = _group(order, leaves, num_tiers, rails_in_pods=rails_in_pods)
+    if groupings is None:
+        return None
+    return Clos(
+        order=order,
+        nodes_per_leaf=leaves.nodes_per_leaf,
+        ports_per_leaf=leaves.ports_per_leaf,
+        rails_per_leaf=leaves.rails_per_leaf,
+        leaves_per_unit=leaves.leaves_per_unit,
+        rails_in_pods=rails_in_pods,
+        levels=_levels(order, leaves, groupings),
+    )
+
+
+def _single_switch(order: ClosOrder) -> _Leaves | None:
+    num_ports = order.num_nodes * order.num_nics
+    if num_ports > min(order.ports.host_radix, order.hosts_per_leaf or num_ports):
+        return None
+    return _Leaves(
+        nodes_per_leaf=order.num_nodes,
+        ports_per_leaf=num_ports,
+        rails_per_leaf=order.num_nics,
+        leaves_per_unit=1,
+        num_units=1,
+        num_down=num_ports,
+    )
+
+
+def _leaves(order: ClosOrder) -> _Leaves | None:
+    num_hosts = order.hosts_per_leaf or order.ports.max_hosts(order.oversubscription)
+    num_hosts = min(num_hosts, order.num_nodes * order.num_nics)
+    if num_hosts == 0 or num_hosts > order.ports.host_radix:
+        return None
+    if order.ports.min_up(num_hosts, order.oversubscription) > order.ports.max_up(num_hosts):
+        return None
+    return _rail_leaves(order, num_hosts) if order.by_rail else _shared_leaves(order, num_hosts)
+
+
+def _shared_leaves(order: ClosOrder, num_hosts: int) -> _Leaves:
+    nodes_per_leaf = num_hosts // order.num_nics
+    ports_per_leaf = nodes_per_leaf * order.num_nics or num_hosts
+    return _Leaves(
+        nodes_per_leaf=nodes_per_leaf,
+        ports_per_leaf=ports_per_leaf,
+        rails_per_leaf=order.num_nics,
+        leaves_per_unit=1,
+        num_units=-(-order.num_nodes * order.num_nics // ports_per_leaf),
+        num_down=ports_per_leaf,
+    )
+
+
+def _rail_leaves(order: ClosOrder, num_hosts: int) -> _Leaves:
+    """A leaf for each rail of as many nodes as it has ports; several rails when these are few."""
+    nodes_per_leaf = min(num_hosts, order.num_nodes)
+    leaves_per_unit = -(-order.num_nics // max(1, num_hosts // order.num_nodes))
+    rails_per_leaf = -(-order.num_nics // leaves_per_unit)
+    return _Leaves(
+        nodes_per_leaf=nodes_per_leaf,
+        ports_per_leaf=nodes_per_leaf * rails_per_leaf,
+        rails_per_leaf=rails_per_leaf,
+        leaves_per_unit=-(-order.num_nics // rails_per_leaf),
+        num_units=-(-order.num_nodes // nodes_per_leaf),
+        num_down=nodes_per_leaf * rails_per_leaf,
+    )
+
+
+def _group(
+    order: ClosOrder, leaves: _Leaves, num_tiers: int, *, rails_in_pods: bool
+) -> list[_Grouping] | None:
+    """Divide the leaves into pods, those into larger blocks, and so on; None if it cannot be."""
+    between = order.ports.between()
+    max_down = between.max_hosts(order.spine_oversubscription)
+    first = _Grouping(
+        num_blocks=leaves.num_leaves,
+        num_lower=0,
+        num_nodes=max(1, leaves.nodes_per_leaf),
+        num_peers=leaves.num_units,
+    )
+    if num_tiers == 1:
+        return [first]
+    groupings = [first]
+    for tier in range(2, num_tiers):
+        if tier > 2:
+            groupings.append(_evenly(groupings[-1], max_down))
+        elif max_down < (1 if rails_in_pods else leaves.leaves_per_unit):
+            return None
+        else:
+            groupings.append(_pods(leaves, max_down, rails_in_pods=rails_in_pods))
+    num_blocks = groupings[-1].num_blocks
+    if num_blocks > between.radix:
+        return None
+    whole = _Grouping(num_blocks=1, num_lower=num_blocks, num_nodes=order.num_nodes, num_peers=1)
+    return [*groupings, whole]
+
+
+def _pods(leaves: _Leaves, max_down: int, *, rails_in_pods: bool) -> _Grouping:
+    """Return the second tier's blocks below the top: whole units, or leaves of one rail."""
+    together = 1 if rails_in_pods else leaves.leaves_per_unit
+    num_groups = -(-leaves.num_units // (max_down // together))
+    num_units = -(-leaves.num_units // num_groups)
+    return _Grouping(
+        num_blocks=num_groups * leaves.leaves_per_unit // together,
+        num_lower=num_units * together,
+        num_nodes=num_units * max(1, leaves.nodes_per_leaf),
+        num_peers=num_groups,
+    )
+
+
+def _evenly(below: _Grouping, max_down: int) -> _Grouping:
+    num_blocks = -(-below.num_blocks // max_down)
+    num_lower = -(-below.num_blocks // num_blocks)
+    return _Grouping(
+        num_blocks=num_blocks,
+        num_lower=num_lower,
+        num_nodes=below.num_nodes * min(num_lower, below.num_peers),
+        num_peers=num_blocks,
+    )
+
+
+def _levels(order: ClosOrder, leaves: _Leaves, groupings: list[_Grouping]) -> tuple[Level, ...]:
+    """Choose how many switches top each block, and how many cables lead to each."""
+    between = order.ports.between()
+    max_down = between.max_hosts(order.spine_oversubscription)
+    min_up = order.ports.min_up(leaves.num_down, order.oversubscription)
+    max_up = order.ports.max_up(leaves.num_down)
+    levels = [_leaf_level(order, leaves)]
+    for tier, grouping in enumerate(groupings[1:], start=2):
+        radix = between.radix if tier == len(groupings) else max_down
+        num_spread, num_parallel = spread(
+            min_up=min_up, max_up=max_up, num_lower=grouping.num_lower, radix=radix
+        )
+        num_down = grouping.num_lower * num_parallel
+        below = replace(levels.pop(), num_up=num_spread * num_parallel)
+        level = Level(
+            num_blocks=grouping.num_blocks,
+            num_per_block=below.num_per_block * num_spread,
+            num_lower=grouping.num_lower,
+            num_parallel=num_parallel,
+            num_spread=num_spread,
+            num_down=num_down,
+            num_up=0,
+            num_nodes=min(grouping.num_nodes, order.num_nodes),
+        )
+        levels += [below, level]
+        min_up = between.min_up(num_down, order.spine_oversubscription)
+        max_up = between.max_up(num_down)
+    return tuple(levels)
+
+
+def _leaf_level(order: ClosOrder, leaves: _Leaves) -> Level:
+    return Level(
+        num_blocks=leaves.num_leaves,
+        num_per_block=1,
+        num_lower=0,
+        num_parallel=0,
+        num_spread=0,
+        num_down=leaves.num_down,
+        num_up=0,
+        num_nodes=min(max(1, leaves.nodes_per_leaf), order.num_nodes),
+    )

@@ -1,0 +1,285 @@
+"""Size the folded Clos in all its forms: shared leaves, rails, rails apart, planes, tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from netloom.errors import InfeasibleError
+from netloom.fabric.design import MAX_PATHS, Design, Reach, Stage, Tier
+from netloom.fabric.topologies.clos import MAX_TIERS, Clos, ClosOrder, plan_clos
+from netloom.fabric.topologies.ports import switch_ports
+from netloom.spec.topology import FatTree, MultiPlane, RailFatTree, RailOnly, ThreeTierTree
+from netloom.units import RATE, format_quantity
+
+if TYPE_CHECKING:
+    from netloom.fabric.topologies.request import Request
+
+    ClosTopology = FatTree | RailFatTree | RailOnly | MultiPlane | ThreeTierTree
+
+__all__ = ["clos_order", "clos_tiers", "size_clos"]
+
+_MAX_RADIX = 4096  # no switch has more; a remedy beyond is none
+
+
+def size_clos(request: Request, topology: ClosTopology) -> Design:
+    """Return the folded Clos that *topology* asks for.
+
+    Raises:
+        InfeasibleError: the switch has too few ports; the message says what would do.
+    """
+    order = clos_order(request, topology)
+    clos = plan_clos(order, clos_tiers(topology))
+    if clos is None:
+        raise InfeasibleError(_why_not(request, topology, order))
+    names = _tier_names(topology)[: clos.num_tiers]
+    num_planes = _num_planes(topology)
+    return Design(
+        topology=request.topology,
+        num_nodes=request.num_nodes,
+        num_gpus=request.num_gpus,
+        num_rails=request.num_nics if _has_rails(topology) else 1,
+        num_planes=num_planes,
+        num_ports=request.num_nodes * request.num_nics * num_planes,
+        port_rate_bps=order.ports.host_rate_bps,
+        switch=request.switch,
+        radix=order.ports.host_radix,
+        tiers=_tiers(clos, names),
+        stages=_stages(clos, names),
+        reaches=_reaches(clos, names),
+        notes=_notes(request, clos, names),
+    )
+
+
+def clos_tiers(topology: ClosTopology) -> int | None:
+    """Return how many tiers *topology* insists on."""
+    return _shape(topology).tiers
+
+
+def clos_order(request: Request, topology: ClosTopology) -> ClosOrder:
+    """Return what one of the equal networks of *topology* has to join.
+
+    Raises:
+        InfeasibleError: the switch has no port as fast as the NIC's, or too few for a leaf.
+    """
+    shape = _shape(topology)
+    num_planes = _num_planes(topology)
+    apart = isinstance(shape, RailOnly)
+    order = ClosOrder(
+        ports=switch_ports(
+            request.switch,
+            rate_bps=request.nic_rate_bps / num_planes,
+            uplink_rate_bps=shape.uplink_rate_bps,
+        ),
+        num_nodes=request.num_nodes,
+        num_nics=1 if apart else request.num_nics,
+        by_rail=isinstance(shape, (RailFatTree, MultiPlane)),
+        num_networks=num_planes * (request.num_nics if apart else 1),
+        oversubscription=shape.oversubscription,
+        spine_oversubscription=shape.spine_oversubscription,
+        hosts_per_leaf=shape.hosts_per_leaf,
+    )
+    _check_leaf(request, order)
+    return order
+
+
+def _shape(topology: ClosTopology) -> FatTree | RailFatTree | RailOnly | MultiPlane:
+    """Return *topology*, the classic tree as the fat tree of three tiers that it is."""
+    if not isinstance(topology, ThreeTierTree):
+        return topology
+    return FatTree(
+        tiers=3,
+        oversubscription=topology.access_oversubscription,
+        spine_oversubscription=topology.aggregation_oversubscription,
+    )
+
+
+def _check_leaf(request: Request, order: ClosOrder) -> None:
+    wanted = order.hosts_per_leaf
+    if wanted is None or wanted <= order.ports.max_hosts(order.oversubscription):
+        return
+    most = order.ports.max_hosts(order.oversubscription)
+    message = (
+        f"topology.hosts_per_leaf: {wanted} host ports and their uplinks do not fit on the "
+        f"{order.ports.host_radix} ports of {request.switch.name}: at an oversubscription of "
+        f"{order.oversubscription:g} there is room for {most}"
+    )
+    raise InfeasibleError(message)
+
+
+def _num_planes(topology: ClosTopology) -> int:
+    return topology.planes if isinstance(topology, (MultiPlane, RailOnly)) else 1
+
+
+def _has_rails(topology: ClosTopology) -> bool:
+    return isinstance(topology, (RailFatTree, MultiPlane, RailOnly))
+
+
+def _tier_names(topology: ClosTopology) -> tuple[str, ...]:
+    if isinstance(topology, ThreeTierTree):
+        return ("access", "aggregation", "core")
+    return ("leaf", "spine", "core", "super-core")
+
+
+def _tiers(clos: Clos, names: tuple[str, ...]) -> tuple[Tier, ...]:
+    return tuple(
+        Tier(
+            name=name,
+            num_switches=level.num_switches * clos.order.num_networks,
+            num_down=level.num_down,
+            num_up=level.num_up,
+        )
+        for name, level in zip(names, clos.levels, strict=True)
+    )
+
+
+def _stages(clos: Clos, names: tuple[str, ...]) -> tuple[Stage, ...]:
+    order = clos.order
+    hosts = Stage(
+        lower="node",
+        upper=names[0],
+        num_cables=order.num_nodes * order.num_nics * order.num_networks,
+        rate_bps=order.ports.host_rate_bps,
+    )
+    between = (
+        Stage(
+            lower=lower,
+            upper=upper,
+            num_cables=level.num_switches * level.num_up * order.num_networks,
+            rate_bps=order.ports.rate_bps,
+        )
+        for lower, upper, level in zip(names, names[1:], clos.levels, strict=False)
+    )
+    return (hosts, *between)
+
+
+def _reaches(clos: Clos, names: tuple[str, ...]) -> tuple[Reach, ...]:
+    ports, levels = clos.order.ports, clos.levels
+    first = Reach(
+        tier=names[0],
+        num_nodes=levels[0].num_nodes,
+        num_hops=1,
+        num_paths=1,
+        num_links=0,
+        num_switches=0,
+        taper=1.0,
+    )
+    reaches = [first]
+    host_bps = levels[0].num_down * ports.host_rate_bps  # under one block of the tier below
+    for name, below, level in zip(names[1:], levels, levels[1:], strict=False):
+        up_bps = below.num_per_block * below.num_up * ports.rate_bps
+        last = reaches[-1]
+        num_paths = last.num_paths * level.num_spread * level.num_parallel**2
+        reaches.append(
+            Reach(
+                tier=name,
+                num_nodes=level.num_nodes,
+                num_hops=last.num_hops + 2,
+                num_paths=min(num_paths, MAX_PATHS),
+                num_links=below.num_up,
+                num_switches=level.num_lower * below.num_per_block * clos.order.num_networks,
+                taper=max(last.taper, host_bps / up_bps),
+            )
+        )
+        host_bps *= level.num_lower
+    return tuple(reaches)
+
+
+def _notes(request: Request, clos: Clos, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(
+        note
+        for note in (
+            _rate_note(request, clos),
+            _room_note(clos),
+            _rail_note(clos),
+            _single_note(clos, names),
+        )
+        if note
+    )
+
+
+def _rate_note(request: Request, clos: Clos) -> str:
+    rate_bps = clos.order.ports.host_rate_bps
+    if request.switch.radix(rate_bps):
+        return ""
+    rate = format_quantity(rate_bps, RATE)
+    return (
+        f"{request.switch.name} has no mode of {rate} ports; "
+        f"{clos.order.ports.host_radix} faster ones run at {rate}"
+    )
+
+
+def _room_note(clos: Clos) -> str:
+    most = _max_nodes(clos.order, clos.num_tiers)
+    spare = most - clos.order.num_nodes
+    return (
+        f"with {_tier_count(clos.num_tiers)} this switch joins up to {most:,} nodes: {spare:,} more"
+    )
+
+
+def _tier_count(num_tiers: int) -> str:
+    return "1 tier" if num_tiers == 1 else f"{num_tiers} tiers"
+
+
+def _rail_note(clos: Clos) -> str:
+    if clos.rails_in_pods:
+        return "each pod holds leaves of a single rail: those of one unit do not fit in a pod"
+    if clos.order.by_rail and clos.rails_per_leaf > 1 and clos.num_tiers > 1:
+        return f"{clos.rails_per_leaf} rails share a leaf, for the nodes are few"
+    return ""
+
+
+def _single_note(clos: Clos, names: tuple[str, ...]) -> str:
+    for name, level in zip(names[1:], clos.levels[1:], strict=True):
+        if level.num_per_block == 1:
+            return f"one {name} joins all below it: when it fails they are cut off"
+    return ""
+
+
+def _fits(order: ClosOrder, num_tiers: int | None) -> bool:
+    return plan_clos(order, num_tiers) is not None
+
+
+def _max_nodes(order: ClosOrder, num_tiers: int) -> int:
+    """Return the most nodes that *num_tiers* tiers join; 0 when not even one."""
+    fewer, more = 0, 1
+    while _fits(replace(order, num_nodes=more), num_tiers):
+        fewer, more = more, more * 2
+    while more - fewer > 1:
+        middle = (fewer + more) // 2
+        if _fits(replace(order, num_nodes=middle), num_tiers):
+            fewer = middle
+        else:
+            more = middle
+    return fewer
+
+
+def _why_not(request: Request, topology: ClosTopology, order: ClosOrder) -> str:
+    num_tiers = clos_tiers(topology) or MAX_TIERS
+    per_node = order.num_nics * order.num_networks
+    most = _max_nodes(order, num_tiers) * per_node
+    return (
+        f"topology: {_tier_count(num_tiers)} of {request.switch.name} with "
+        f"{order.ports.host_radix} ports can join {most:,} NIC ports; "
+        f"this cluster has {order.num_nodes * per_node:,}: "
+        f"use {', or '.join(_remedies(topology, order, num_tiers))}"
+    )
+
+
+def _remedies(topology: ClosTopology, order: ClosOrder, num_tiers: int) -> list[str]:
+    remedies = [
+        f"tiers: {tiers}" for tiers in range(num_tiers + 1, MAX_TIERS + 1) if _fits(order, tiers)
+    ][:1]
+    if isinstance(topology, ThreeTierTree):
+        remedies = ["a higher oversubscription"]
+    radix = order.ports.host_radix
+    larger = (
+        f"a switch with at least {more} ports"
+        for more in range(radix + 1, _MAX_RADIX + 1)
+        if _fits(replace(order, ports=order.ports.scaled(more)), num_tiers)
+    )
+    remedies += [next(larger, "fewer nodes")]
+    apart = replace(order, num_nics=1, num_networks=order.num_nics, by_rail=False)
+    if order.num_nics > 1 and _fits(apart, num_tiers):
+        remedies += ["kind: rail-only"]
+    return remedies

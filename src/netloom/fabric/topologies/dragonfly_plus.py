@@ -1,0 +1,244 @@
+"""Dragonfly+: groups of leaves and spines, with cables between the spines of all groups.
+
+Shpiner et al., "Dragonfly+: Low Cost Topology for Scaling Datacenters" (HiPINEB 2017): a leaf
+has k/2 hosts and k/2 uplinks, a spine k/2 downlinks and k/2 global cables, and every group is
+joined to every other by the same number of global cables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netloom.errors import InfeasibleError
+from netloom.fabric.design import Design, Reach, Stage, Tier
+from netloom.fabric.topologies.ports import spread, switch_ports
+
+if TYPE_CHECKING:
+    from netloom.fabric.topologies.ports import Ports
+    from netloom.fabric.topologies.request import Request
+    from netloom.spec.topology import DragonflyPlus
+
+__all__ = ["Dragonfly", "plan_dragonfly", "size_dragonfly"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dragonfly:
+    """A planned dragonfly+.
+
+    Attributes:
+        nodes_per_leaf: Nodes on a full leaf; 0 when a node needs several leaves.
+        ports_per_leaf: Host ports on a full leaf.
+        num_leaves: In all groups; the first groups have one more where they do not divide.
+        num_spines: In one group.
+        num_parallel: Cables between each leaf and each spine of a group.
+        num_global: Cables between each pair of groups.
+    """
+
+    ports: Ports
+    nodes_per_leaf: int
+    ports_per_leaf: int
+    num_leaves: int
+    num_groups: int
+    num_spines: int
+    num_parallel: int
+    num_global: int
+
+    @property
+    def leaves_per_group(self) -> int:
+        """Leaves of the largest group."""
+        return -(-self.num_leaves // self.num_groups)
+
+    @property
+    def globals_per_spine(self) -> int:
+        """Global cables of the fullest spine."""
+        return -(-self.num_global * (self.num_groups - 1) // self.num_spines)
+
+
+def plan_dragonfly(request: Request, topology: DragonflyPlus) -> Dragonfly:
+    """Return the counts of the dragonfly+ that *topology* asks for.
+
+    Raises:
+        InfeasibleError: it has too many groups for its global cables, or too few hosts for them.
+    """
+    ports = switch_ports(request.switch, rate_bps=request.nic_rate_bps, uplink_rate_bps=None)
+    half = ports.between().max_hosts(1)
+    num_ports = request.num_nodes * request.num_nics
+    num_hosts = min(ports.max_hosts(1), num_ports)
+    if num_hosts == 0 or half == 0:
+        raise InfeasibleError(_too_large(request, ports, num_ports))
+    nodes_per_leaf = num_hosts // request.num_nics
+    ports_per_leaf = nodes_per_leaf * request.num_nics or num_hosts
+    num_leaves = -(-num_ports // ports_per_leaf)
+    num_groups = topology.groups or -(-num_leaves // half)
+    _check_groups(request, num_groups=num_groups, num_leaves=num_leaves, half=half)
+    num_spines, num_parallel = _spines(
+        ports, ports_per_leaf, num_lower=-(-num_leaves // num_groups), num_groups=num_groups
+    )
+    num_global = num_spines * half // max(1, num_groups - 1)
+    if num_global == 0:
+        raise InfeasibleError(_too_large(request, ports, num_ports))
+    return Dragonfly(
+        ports=ports,
+        nodes_per_leaf=nodes_per_leaf,
+        ports_per_leaf=ports_per_leaf,
+        num_leaves=num_leaves,
+        num_groups=num_groups,
+        num_spines=num_spines,
+        num_parallel=num_parallel,
+        num_global=num_global if num_groups > 1 else 0,
+    )
+
+
+def _spines(
+    ports: Ports, ports_per_leaf: int, *, num_lower: int, num_groups: int
+) -> tuple[int, int]:
+    """Return spines of a group and cables to each, enough spines for a cable to every group."""
+    half = ports.between().max_hosts(1)
+    min_up = ports.min_up(ports_per_leaf, 1)
+    num_spines, num_parallel = spread(
+        min_up=min_up, max_up=ports.max_up(ports_per_leaf), num_lower=num_lower, radix=half
+    )
+    if num_spines * half < num_groups - 1:
+        return min_up, 1
+    return num_spines, num_parallel
+
+
+def _check_groups(request: Request, *, num_groups: int, num_leaves: int, half: int) -> None:
+    if num_groups > num_leaves:
+        message = (
+            f"topology.groups: {num_groups} groups are more than the {num_leaves} leaves that "
+            f"{request.num_nodes:,} nodes fill: use groups: {num_leaves} or fewer"
+        )
+        raise InfeasibleError(message)
+    fewest = -(-num_leaves // half)
+    if num_groups < fewest:
+        message = (
+            f"topology.groups: {num_groups} groups of {request.switch.name} hold "
+            f"{num_groups * half} leaves, and {request.num_nodes:,} nodes need {num_leaves}: "
+            f"use groups: {fewest} or more"
+        )
+        raise InfeasibleError(message)
+
+
+def _too_large(request: Request, ports: Ports, num_ports: int) -> str:
+    half = ports.host_radix // 2
+    return (
+        f"topology: a dragonfly+ of {request.switch.name} with {ports.host_radix} ports ends at "
+        f"{half**2 * (half**2 + 1):,} NIC ports; this cluster has {num_ports:,}: "
+        f"use a switch with more ports, or kind: rail-only"
+    )
+
+
+def size_dragonfly(request: Request, topology: DragonflyPlus) -> Design:
+    """Return the dragonfly+ that *topology* asks for.
+
+    Raises:
+        InfeasibleError: the switch has too few ports; the message says what would do.
+    """
+    plan = plan_dragonfly(request, topology)
+    return Design(
+        topology=topology,
+        num_nodes=request.num_nodes,
+        num_gpus=request.num_gpus,
+        num_rails=1,
+        num_planes=1,
+        num_ports=request.num_nodes * request.num_nics,
+        port_rate_bps=plan.ports.host_rate_bps,
+        switch=request.switch,
+        radix=plan.ports.host_radix,
+        tiers=_tiers(plan),
+        stages=_stages(plan, request),
+        reaches=_reaches(plan, request),
+        notes=_notes(plan),
+    )
+
+
+def _tiers(plan: Dragonfly) -> tuple[Tier, ...]:
+    leaf = Tier(
+        name="leaf",
+        num_switches=plan.num_leaves,
+        num_down=plan.ports_per_leaf,
+        num_up=plan.num_spines * plan.num_parallel,
+    )
+    spine = Tier(
+        name="spine",
+        num_switches=plan.num_groups * plan.num_spines,
+        num_down=plan.leaves_per_group * plan.num_parallel,
+        num_up=plan.globals_per_spine,
+    )
+    return (leaf, spine)
+
+
+def _stages(plan: Dragonfly, request: Request) -> tuple[Stage, ...]:
+    ports = plan.ports
+    hosts = Stage(
+        lower="node",
+        upper="leaf",
+        num_cables=request.num_nodes * request.num_nics,
+        rate_bps=ports.host_rate_bps,
+    )
+    local = Stage(
+        lower="leaf",
+        upper="spine",
+        num_cables=plan.num_leaves * plan.num_spines * plan.num_parallel,
+        rate_bps=ports.rate_bps,
+    )
+    if plan.num_groups == 1:
+        return (hosts, local)
+    num_pairs = plan.num_groups * (plan.num_groups - 1) // 2
+    between = Stage(
+        lower="spine",
+        upper="spine",
+        num_cables=num_pairs * plan.num_global,
+        rate_bps=ports.rate_bps,
+    )
+    return (hosts, local, between)
+
+
+def _reaches(plan: Dragonfly, request: Request) -> tuple[Reach, ...]:
+    per_leaf = max(1, plan.nodes_per_leaf)
+    host_bps = plan.ports_per_leaf * plan.ports.host_rate_bps
+    num_up = plan.num_spines * plan.num_parallel
+    leaf = Reach(
+        tier="leaf",
+        num_nodes=per_leaf,
+        num_hops=1,
+        num_paths=1,
+        num_links=0,
+        num_switches=0,
+        taper=1.0,
+    )
+    group = Reach(
+        tier="spine",
+        num_nodes=min(request.num_nodes, _nodes_in_group(plan, request)),
+        num_hops=3,
+        num_paths=plan.num_spines * plan.num_parallel**2,
+        num_links=num_up,
+        num_switches=plan.leaves_per_group,
+        taper=max(1.0, host_bps / (num_up * plan.ports.rate_bps)),
+    )
+    if plan.num_groups == 1:
+        return (leaf, group)
+    global_bps = plan.num_global * (plan.num_groups - 1) * plan.ports.rate_bps
+    whole = Reach(
+        tier="global",
+        num_nodes=request.num_nodes,
+        num_hops=4,
+        num_paths=plan.num_global * plan.num_parallel**2,
+        num_links=plan.globals_per_spine,
+        num_switches=plan.num_groups * plan.num_spines,
+        taper=max(group.taper, plan.leaves_per_group * host_bps / global_bps),
+    )
+    return (leaf, group, whole)
+
+
+def _nodes_in_group(plan: Dragonfly, request: Request) -> int:
+    num_ports = plan.leaves_per_group * plan.ports_per_leaf
+    return max(1, num_ports // request.num_nics)
+
+
+def _notes(plan: Dragonfly) -> tuple[str, ...]:
+    if plan.num_groups == 1:
+        return ("one group holds the whole cluster: this is a two-tier leaf and spine network",)
+    return (f"{plan.num_groups} groups, each pair joined by {plan.num_global} cables",)

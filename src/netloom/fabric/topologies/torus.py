@@ -1,0 +1,166 @@
+"""Torus: switches at the points of a grid that wraps around in each dimension."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netloom.errors import InfeasibleError
+from netloom.fabric.design import MAX_PATHS, Design, Reach, Stage, Tier
+from netloom.fabric.topologies.ports import switch_ports
+
+if TYPE_CHECKING:
+    from netloom.fabric.topologies.ports import Ports
+    from netloom.fabric.topologies.request import Request
+    from netloom.spec.topology import Torus
+
+__all__ = ["Grid", "plan_torus", "size_torus"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """A planned torus.
+
+    Attributes:
+        sizes: Switches along each dimension, those of size 1 left out; the first varies fastest.
+        nodes_per_switch: On a full switch; the last ones may have fewer or none.
+        width: Cables from a switch to its neighbour on either side, in each dimension.
+    """
+
+    ports: Ports
+    sizes: tuple[int, ...]
+    nodes_per_switch: int
+    width: int
+
+    @property
+    def num_switches(self) -> int:
+        """Points of the grid."""
+        return math.prod(self.sizes)
+
+
+def plan_torus(request: Request, topology: Torus) -> Grid:
+    """Return the grid: as asked for, or the most even 3-D box with hosts on half the ports.
+
+    Raises:
+        InfeasibleError: a switch has no ports left for its neighbours.
+    """
+    ports = switch_ports(request.switch, rate_bps=request.nic_rate_bps, uplink_rate_bps=None)
+    per_switch = max(1, ports.host_radix // 2 // request.num_nics)
+    box = topology.dimensions or _even_box(-(-request.num_nodes // per_switch))
+    nodes_per_switch = -(-request.num_nodes // math.prod(box))
+    sizes = tuple(size for size in box if size > 1)
+    num_hosts = nodes_per_switch * request.num_nics
+    width = ports.max_up(num_hosts) // (2 * len(sizes)) if sizes else 0
+    if num_hosts > ports.host_radix or (sizes and width < 1):
+        raise InfeasibleError(_too_full(request, ports, num_hosts, len(sizes)))
+    return Grid(ports=ports, sizes=sizes, nodes_per_switch=nodes_per_switch, width=width)
+
+
+def _even_box(num_points: int) -> tuple[int, int, int]:
+    first = next(side for side in range(1, num_points + 1) if side**3 >= num_points)
+    rest = -(-num_points // first)
+    second = math.isqrt(rest - 1) + 1
+    return first, second, -(-rest // second)
+
+
+def _too_full(request: Request, ports: Ports, num_hosts: int, num_dimensions: int) -> str:
+    return (
+        f"topology: {num_hosts} NIC ports and cables to {2 * num_dimensions} neighbours do not "
+        f"fit on the {ports.host_radix} ports of {request.switch.name}: "
+        f"use more switches along the dimensions, or a switch with at least "
+        f"{num_hosts + 2 * num_dimensions} ports"
+    )
+
+
+def size_torus(request: Request, topology: Torus) -> Design:
+    """Return the torus that *topology* asks for.
+
+    Raises:
+        InfeasibleError: a switch has no ports left for its neighbours.
+    """
+    grid = plan_torus(request, topology)
+    num_ports = request.num_nodes * request.num_nics
+    num_dimensions = len(grid.sizes)
+    hosts = Stage(
+        lower="node", upper="switch", num_cables=num_ports, rate_bps=grid.ports.host_rate_bps
+    )
+    sideways = Stage(
+        lower="switch",
+        upper="switch",
+        num_cables=grid.num_switches * num_dimensions * grid.width,
+        rate_bps=grid.ports.rate_bps,
+    )
+    tier = Tier(
+        name="switch",
+        num_switches=grid.num_switches,
+        num_down=grid.nodes_per_switch * request.num_nics,
+        num_up=2 * num_dimensions * grid.width,
+    )
+    return Design(
+        topology=topology,
+        num_nodes=request.num_nodes,
+        num_gpus=request.num_gpus,
+        num_rails=1,
+        num_planes=1,
+        num_ports=num_ports,
+        port_rate_bps=grid.ports.host_rate_bps,
+        switch=request.switch,
+        radix=grid.ports.host_radix,
+        tiers=(tier,),
+        stages=(hosts, sideways) if grid.sizes else (hosts,),
+        reaches=_reaches(grid, request),
+        notes=_notes(grid),
+    )
+
+
+def _reaches(grid: Grid, request: Request) -> tuple[Reach, ...]:
+    """One row for the own switch, then one for each dimension added."""
+    first = Reach(
+        tier="switch",
+        num_nodes=min(grid.nodes_per_switch, request.num_nodes),
+        num_hops=1,
+        num_paths=1,
+        num_links=0,
+        num_switches=0,
+        taper=1.0,
+    )
+    return (first, *(_reach(grid, request, count) for count in range(1, len(grid.sizes) + 1)))
+
+
+def _reach(grid: Grid, request: Request, num_dimensions: int) -> Reach:
+    sizes = grid.sizes[:num_dimensions]
+    num_switches = math.prod(sizes)
+    num_hosts = num_switches * grid.nodes_per_switch * request.num_nics
+    # Half the hosts may talk across the cut; the wrap-around makes it two cuts.
+    cut = 2 * num_switches // max(sizes) * grid.width
+    demand = num_hosts / 2 * grid.ports.host_rate_bps / grid.ports.rate_bps
+    return Reach(
+        tier=f"dimension {num_dimensions}",
+        num_nodes=min(num_switches * grid.nodes_per_switch, request.num_nodes),
+        num_hops=1 + sum(size // 2 for size in sizes),
+        num_paths=min(_num_paths(sizes, grid.width), MAX_PATHS),
+        num_links=2 * num_dimensions * grid.width,
+        num_switches=num_switches,
+        taper=max(1.0, demand / cut),
+    )
+
+
+def _num_paths(sizes: tuple[int, ...], width: int) -> int:
+    """Return the shortest paths to the opposite point: orders of steps, sides, and cables.
+
+    Where a dimension is even its opposite point is as near on either side.
+    """
+    steps = [size // 2 for size in sizes]
+    orders = math.factorial(sum(steps))
+    for step in steps:
+        orders //= math.factorial(step)
+    num_even = sum(size % 2 == 0 for size in sizes)
+    return int(orders * 2**num_even * width ** sum(steps))
+
+
+def _notes(grid: Grid) -> tuple[str, ...]:
+    if not grid.sizes:
+        return ("a single switch joins all",)
+    shape = " x ".join(str(size) for size in grid.sizes)
+    return (f"{shape} switches, {grid.width} cables to each neighbour",)
