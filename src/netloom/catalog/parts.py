@@ -148,6 +148,8 @@ class Node(Part):
     Attributes:
         num_gpus: GPUs in it, all in one scale-up domain.
         num_nics: NICs for the scale-out network.
+        ports_per_cage: NICs that share one transceiver: 2 in a DGX H100, whose eight NICs leave
+            through four twin-port OSFP cages.
         host_rate_bps: PCIe or C2C between a GPU and its NIC, one direction.
         power_w: All of it, GPUs and NICs included, at full load.
         price_usd: All of it, NICs included.
@@ -158,6 +160,7 @@ class Node(Part):
     scale_up: str
     nic: str
     num_nics: Count
+    ports_per_cage: Count = 1
     host_rate_bps: RateBps
     power_w: PowerW
     price_usd: MoneyUsd | None = None
@@ -188,6 +191,7 @@ class Switch(Part):
         modes: The ways its ports can be split, fastest ports first.
         power_w: At full load without optics.
         ports_per_cage: Ports at the rate of the first mode that share one transceiver.
+        price_range_usd: The lowest and the highest price known, where sources differ.
     """
 
     vendor: str
@@ -198,6 +202,7 @@ class Switch(Part):
     buffer_bytes: SizeBytes | None = None
     power_w: PowerW | None = None
     price_usd: MoneyUsd | None = None
+    price_range_usd: tuple[MoneyUsd, MoneyUsd] | None = None
     ports_per_cage: Count = 1
 
     def radix(self, rate_bps: float) -> int:
@@ -209,10 +214,11 @@ class Transceiver(Part):
     """A pluggable module that lights up one or two fibre cables.
 
     Attributes:
-        rate_bps: Of one port.
-        num_ports: Cables that plug into it.
+        rate_bps: Of one port; a port may also be split into several slower ones.
+        num_ports: Fibre cables at the full rate.
         power_w: All ports together.
         price_usd: All ports together.
+        price_range_usd: The lowest and the highest price known, where sources differ.
     """
 
     rate_bps: RateBps
@@ -221,6 +227,7 @@ class Transceiver(Part):
     reach_m: LengthM
     power_w: PowerW
     price_usd: MoneyUsd
+    price_range_usd: tuple[MoneyUsd, MoneyUsd] | None = None
 
 
 class Cable(Part):

@@ -49,7 +49,12 @@ DEFAULT_COMPARISON = (
 
 
 class Floor(Strict):
-    """The machine room, from which cable lengths follow."""
+    """The machine room, from which cable lengths follow.
+
+    Attributes:
+        row_pitch_m: From one row of racks to the next, and between rows that stand end to end.
+        slack_m: Rise from a port to the tray and spare length, at each end of a cable.
+    """
 
     nodes_per_rack: Annotated[int, Field(ge=1, le=64)] = Field(
         default=4, description="Nodes that stand in one rack"

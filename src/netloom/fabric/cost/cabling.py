@@ -1,0 +1,95 @@
+"""Which cable and which transceivers reach, and how many of each it takes.
+
+Of all that reach, the cheapest is taken, both ends counted. Copper stays inside its rack: it is
+too stiff and too short for the tray. A transceiver may serve several cables of the same device,
+so transceivers are counted device by device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.fabric.cost.modules import Modules, Run, apportion, count_modules
+from netloom.fabric.cost.optics import Shop, devices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from netloom.catalog.parts import Cable, Node, Transceiver
+    from netloom.fabric.cost.layout import Layout, Route
+    from netloom.fabric.design import Design
+
+__all__ = ["LENGTHS_M", "Cabling", "cable_up"]
+
+# The lengths fibre is sold in: NVIDIA LinkX MFP7E10 and MFP7E30 up to 150 m (recalled), then in
+# steps that trunk cables are ordered in (assumed).
+LENGTHS_M: Final = (
+    *(1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 35, 40, 50, 60, 70, 100, 150),
+    *(200, 250, 300, 400, 500, 750, 1000, 1500, 2000, 3000, 5000, 10000),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cabling:
+    """Everything between the boxes."""
+
+    runs: tuple[Run, ...]
+    modules: tuple[Modules, ...]
+
+
+def cable_up(
+    design: Design,
+    layout: Layout,
+    node: Node,
+    *,
+    cables: Iterable[Cable],
+    transceivers: Iterable[Transceiver],
+) -> Cabling:
+    """Return the cables and transceivers that join *design* as laid out.
+
+    Raises:
+        InfeasibleError: nothing that was given reaches; names length, rate and stage.
+    """
+    cages = devices(design, node)
+    cables, transceivers = tuple(cables), tuple(transceivers)
+    runs: list[Run] = []
+    for route in layout.routes:
+        stage = route.stage
+        ends = tuple(
+            tuple(m for m in transceivers if cages[level].takes(m, stage.rate_bps))
+            for level in (stage.lower, stage.upper)
+        )
+        shop = Shop(stage=stage, cables=cables, at_lower=ends[0], at_upper=ends[1])
+        runs += _runs(route, shop)
+    return Cabling(runs=tuple(runs), modules=tuple(count_modules(design, runs)))
+
+
+def _runs(route: Route, shop: Shop) -> Iterator[Run]:
+    beyond_m = max(route.longest_m, LENGTHS_M[-1])  # a length nobody sells: no offer will reach
+    steps = np.array(sorted({*LENGTHS_M, *shop.reaches_m, beyond_m}), dtype=np.float64)
+    wanted = np.array([_by_step(route.in_rack, steps), _by_step(route.over_tray, steps)])
+    counts = apportion(wanted.ravel(), route.stage.num_cables).reshape(wanted.shape)
+    for row, column in np.argwhere(counts):
+        length_m = float(steps[column])
+        offer = shop.best(length_m, in_rack=row == 0)
+        yield Run(
+            stage=route.stage,
+            length_m=length_m,
+            in_rack=row == 0,
+            num_cables=int(counts[row, column]),
+            cable=offer.cable,
+            lower=offer.lower,
+            upper=offer.upper,
+        )
+
+
+def _by_step(by_metre: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many cables are ordered in each length: the next one that is long enough."""
+    metres = np.flatnonzero(by_metre)
+    step = np.searchsorted(steps, metres.astype(np.float64))
+    return np.bincount(step, weights=by_metre[metres], minlength=len(steps)).astype(np.float64)
