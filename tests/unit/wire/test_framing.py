@@ -29,6 +29,7 @@ def test_the_bytes_on_the_wire_are_those_of_the_packet_formats() -> None:
     assert overhead_bytes("ib-rc", routed=True) == 66
     assert overhead_bytes("tcp") == 70 + gap  # 14 + 20 + 32 + 4
     assert overhead_bytes("iwarp") == 90 + gap  # TCP and 2 + 14 + 4
+    assert overhead_bytes("mrc") == 138 + gap  # 14 + 2 x 40 + 8 + 12 + 16 + 4 + 4
     assert overhead_bytes("uet") == 102 + gap  # 14 + 20 + 8 + 12 + 44 + 4
 
 

@@ -44,9 +44,9 @@ _UET = Source(
     citation="accounts of the Ultra Ethernet specification 1.0 (2025)", confidence="secondary"
 )
 _MRC = Source(
-    citation="RoCEv2 over IPv6 with an address in every packet",
-    confidence="assumed",
-    note="the MRC packet format was not found; out-of-order placement needs the address",
+    citation="multiplanar.agentic24x7.net, MRC packet structure: IPv6 in IPv6, address in each packet",
+    confidence="secondary",
+    note="the MRC 1.0 specification itself was not read",
 )
 
 
@@ -93,7 +93,7 @@ def headers(
     Args:
         transport: Which packet format. ``uet`` is the RUD service with standard addressing,
             without the receiver's congestion control (4 more), security or payload CRC.
-        ip_version: For the transports that run over IP.
+        ip_version: For the transports that run over IP; ``mrc`` has version 6 only.
         routed: For ``ib-rc``, whether packets carry a GRH because they leave the subnet.
     """
     if transport == "ib-rc":
@@ -107,7 +107,13 @@ def headers(
 def _over_ip(transport: Transport) -> tuple[Header, ...]:
     layers: dict[str, tuple[Header, ...]] = {
         "rocev2-rc": (_UDP_HEADER, _BTH, _ICRC),
-        "mrc": (_UDP_HEADER, _BTH, Header(name="RETH", size_bytes=16, source=_MRC), _ICRC),
+        "mrc": (
+            Header(name="inner IPv6", size_bytes=40, source=_MRC),
+            _UDP_HEADER,
+            _BTH,
+            Header(name="RETH", size_bytes=16, source=_MRC),
+            _ICRC,
+        ),
         "tcp": (_TCP_HEADER,),
         "iwarp": (
             _TCP_HEADER,
