@@ -1,4 +1,4 @@
-"""Framing, credits, headroom and hashing against published tables and their arithmetic."""
+"""Framing, credits, headroom and hashing against reference tables computed apart from netloom."""
 
 from __future__ import annotations
 

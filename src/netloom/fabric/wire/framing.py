@@ -73,15 +73,15 @@ _TCP_HEADER: Final = Header(name="TCP with timestamps", size_bytes=32, source=_T
 _FCS: Final = Header(name="FCS", size_bytes=4, source=_ETHERNET)
 _GAP: Final = Header(name="preamble and inter-frame gap", size_bytes=20, source=_ETHERNET)
 
-# RDMA WRITE puts its address into the first packet only (InfiniBand vol. 1, section 9.3).
+# RDMA WRITE puts its address into the first packet only (InfiniBand vol. 1, section 9.3; recalled).
 _FIRST_PACKET: Final[dict[str, Header]] = {
     "ib-rc": _RETH,
     "rocev1-rc": _RETH,
     "rocev2-rc": _RETH,
 }
-# BTH counts pad bytes: payloads travel in whole words (InfiniBand vol. 1, section 9.2.3).
+# BTH counts pad bytes: payloads travel in whole words (InfiniBand vol. 1, section 9.2.3; recalled).
 _WORD_BYTES: Final = 4
-# 64 bytes from address to FCS (IEEE 802.3, 4A.4.2) and the gap.
+# 64 bytes from address to FCS (IEEE 802.3, 4A.4.2; recalled) and the gap.
 _MIN_FRAME_BYTES: Final = 64 + _GAP.size_bytes
 
 
