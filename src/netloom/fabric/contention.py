@@ -63,10 +63,11 @@ def slowdown(
         path_efficiency: Share of the links' rate that adaptive paths, spraying or cells deliver;
             not used by ``ecmp`` and ``static``.
         num_flows: Flows that leave one switch; an expected number, need not be whole.
-        num_links: Links they choose among.
+        num_links: Links they choose among, 1 or more.
         num_switches: Switches at which they choose independently.
         flow_share: What each flow wants, as a share of one link's rate.
     """
+    assert num_links >= 1, num_links
     if load_balancing == "ecmp":
         return hashed_slowdown(
             num_flows=num_flows,

@@ -44,9 +44,9 @@ _UET = Source(
     citation="accounts of the Ultra Ethernet specification 1.0 (2025)", confidence="secondary"
 )
 _MRC = Source(
-    citation="RoCEv2 over IPv6 with an address in every packet",
-    confidence="assumed",
-    note="the MRC packet format was not found; out-of-order placement needs the address",
+    citation="multiplanar.agentic24x7.net, MRC packet structure: IPv6 in IPv6, address in each packet",
+    confidence="secondary",
+    note="the MRC 1.0 specification itself was not read",
 )
 
 
@@ -73,15 +73,15 @@ _TCP_HEADER: Final = Header(name="TCP with timestamps", size_bytes=32, source=_T
 _FCS: Final = Header(name="FCS", size_bytes=4, source=_ETHERNET)
 _GAP: Final = Header(name="preamble and inter-frame gap", size_bytes=20, source=_ETHERNET)
 
-# RDMA WRITE puts its address into the first packet only (InfiniBand vol. 1, section 9.3).
+# RDMA WRITE puts its address into the first packet only (InfiniBand vol. 1, section 9.3; recalled).
 _FIRST_PACKET: Final[dict[str, Header]] = {
     "ib-rc": _RETH,
     "rocev1-rc": _RETH,
     "rocev2-rc": _RETH,
 }
-# BTH counts pad bytes: payloads travel in whole words (InfiniBand vol. 1, section 9.2.3).
+# BTH counts pad bytes: payloads travel in whole words (InfiniBand vol. 1, section 9.2.3; recalled).
 _WORD_BYTES: Final = 4
-# 64 bytes from address to FCS (IEEE 802.3, 4A.4.2) and the gap.
+# 64 bytes from address to FCS (IEEE 802.3, 4A.4.2; recalled) and the gap.
 _MIN_FRAME_BYTES: Final = 64 + _GAP.size_bytes
 
 
@@ -93,7 +93,7 @@ def headers(
     Args:
         transport: Which packet format. ``uet`` is the RUD service with standard addressing,
             without the receiver's congestion control (4 more), security or payload CRC.
-        ip_version: For the transports that run over IP.
+        ip_version: For the transports that run over IP; ``mrc`` has version 6 only.
         routed: For ``ib-rc``, whether packets carry a GRH because they leave the subnet.
     """
     if transport == "ib-rc":
@@ -107,7 +107,13 @@ def headers(
 def _over_ip(transport: Transport) -> tuple[Header, ...]:
     layers: dict[str, tuple[Header, ...]] = {
         "rocev2-rc": (_UDP_HEADER, _BTH, _ICRC),
-        "mrc": (_UDP_HEADER, _BTH, Header(name="RETH", size_bytes=16, source=_MRC), _ICRC),
+        "mrc": (
+            Header(name="inner IPv6", size_bytes=40, source=_MRC),
+            _UDP_HEADER,
+            _BTH,
+            Header(name="RETH", size_bytes=16, source=_MRC),
+            _ICRC,
+        ),
         "tcp": (_TCP_HEADER,),
         "iwarp": (
             _TCP_HEADER,

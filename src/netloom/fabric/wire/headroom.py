@@ -47,7 +47,7 @@ _RESPONSE_QUANTA: Final = {
     800_000: 905,
 }
 _QUANTUM_BYTES: Final = 64  # 512 bit times: IEEE 802.3 annex 31B
-_PFC_FRAME_BYTES: Final = 64
+_PFC_FRAME_BYTES: Final = 64  # IEEE 802.1Qbb: padded to the least frame
 _KIB: Final = 1024
 _SONIC_LIGHT_M_PER_S: Final = 198_000_000  # the same file
 _MIN_PACKET_BYTES: Final = 64
@@ -246,7 +246,7 @@ def thresholds(*, shared_bytes: float, alpha: float, num_congested: int) -> Thre
     """Return where an ingress queue pauses its peer when *num_congested* queues fill up together.
 
     The dynamic threshold alpha (B - used) settles at alpha B / (1 + alpha n): Choudhury and Hahne,
-    Dynamic queue length thresholds, ToN 1998. *shared_bytes* is the buffer without headroom.
+    Dynamic queue length thresholds, ToN 1998 (recalled). *shared_bytes* is the buffer without headroom.
     """
     pause = alpha * shared_bytes / (1 + alpha * num_congested)
     return Thresholds(xoff_at_bytes=pause, xon_at_bytes=max(0.0, pause - _RESUME_OFFSET_BYTES))
