@@ -26,4 +26,4 @@ class InfeasibleError(NetloomError):
 
 
 class OutputError(NetloomError):
-    """A result could not be written; the message names the file and the reason."""
+    """A result could not be written or handed on; the message says what is in the way."""

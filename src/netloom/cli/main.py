@@ -69,45 +69,52 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         build_app()(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()  # while a failure can still be reported
-    except CycloptsError as error:
-        error.verbose = False
-        return _fail(f"{error} Try 'netloom --help'.", EXIT_USER)
-    except NetloomError as error:
-        return _fail(str(error), EXIT_USER)
-    except BrokenPipeError:
-        return _abandon_output(EXIT_PIPE)
-    except KeyboardInterrupt:
-        return _fail("interrupted", EXIT_INTERRUPTED)
-    except OSError as error:
-        if error.errno not in _DISK_TROUBLES:
-            return _bug(error)
-        _abandon_output(EXIT_USER)
-        return _fail(f"cannot write the output ({error.strerror}); free some space", EXIT_USER)
-    except Exception as error:  # noqa: BLE001  (the last line of defence: no user sees a traceback)
-        return _bug(error)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (no user sees a traceback)
+        code, message = _verdict(error)
+        return _fail(message, code)
     return EXIT_OK
 
 
-def _abandon_output(code: int) -> int:
+def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
+    """Return the exit code for *error*, and what to say about it."""
+    match error:
+        case CycloptsError():
+            error.verbose = False
+            return EXIT_USER, f"{error} Try 'netloom --help'."
+        case NetloomError():
+            return EXIT_USER, str(error)
+        case KeyboardInterrupt():
+            return EXIT_INTERRUPTED, "interrupted"
+        case BrokenPipeError():
+            _abandon_output()
+            return EXIT_PIPE, ""
+        case OSError(errno=number) if number in _DISK_TROUBLES:
+            _abandon_output()
+            return EXIT_USER, f"cannot write the output ({error.strerror}); free some space"
+        case _:
+            return EXIT_BUG, _bug(error)
+
+
+def _abandon_output() -> None:
     """Point standard output at nothing, so that Python's own last flush stays quiet."""
     with contextlib.suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, sys.stdout.fileno())
         os.close(nothing)
-    return code
 
 
 def _fail(message: str, code: int) -> int:
     with contextlib.suppress(OSError):  # nobody is left to be told
-        print(f"netloom: {message}", file=sys.stderr)
+        if message:
+            print(f"netloom: {message}", file=sys.stderr)
     return code
 
 
-def _bug(error: Exception) -> int:
+def _bug(error: BaseException) -> str:
     if os.environ.get("NETLOOM_DEBUG") == "1":
         import traceback  # noqa: PLC0415
 
         traceback.print_exception(error)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     hint = "please report it with the output of the same command under NETLOOM_DEBUG=1"
-    return _fail(f"this is a bug in netloom ({what}); {hint}", EXIT_BUG)
+    return f"this is a bug in netloom ({what}); {hint}"
