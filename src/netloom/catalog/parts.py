@@ -246,10 +246,15 @@ class Model(Part):
     Attributes:
         parameters: As published, for checking ours.
         num_kv_heads: Equal to ``num_heads`` for plain multi-head attention.
+        head_dim: Of one head; with MLA, of its part without rotary embedding.
+        ffn_hidden: Width of the dense feed-forward block; of a model without any, of an expert.
         gated: Whether the feed-forward block has three matrices (SwiGLU), not two.
         num_experts: Routed experts in a MoE layer; 0 for a dense model.
         first_dense_layers: Leading layers that stay dense in a MoE model.
+        query_rank: Rank of the compressed queries (MLA); 0 without MLA.
         kv_rank: Rank of the compressed keys and values (MLA); 0 without MLA.
+        rope_head_dim: Of the part of a head with rotary embedding (MLA), beside ``head_dim``.
+        value_head_dim: Of a head's values (MLA).
     """
 
     parameters: Annotated[float, Field(gt=0)]
