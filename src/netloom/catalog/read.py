@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["own_file", "part", "sources"]
 
 MAX_FILE_BYTES = 4 * 2**20
+MAX_DEPTH = 6  # kind, name, key and what stands in it
+MAX_SHOWN = 80
 
 P = TypeVar("P", bound=Part)
 
@@ -32,6 +34,7 @@ def own_file(path: Path, kinds: Iterable[str]) -> dict[str, Any]:
         CatalogError: it cannot be read, is too large, is not TOML, or has an unknown kind.
     """
     tables = _toml(_text(path), where=str(path))
+    _check_depth(tables, where=str(path))
     known = [*kinds, "sources", "price_source"]
     for key, value in tables.items():
         if key not in known:
@@ -69,8 +72,25 @@ def _toml(text: str, *, where: str) -> dict[str, Any]:
         message = f"{where}: not TOML: {error}; the format is described in docs/catalogue.md"
         raise CatalogError(message) from error
     except RecursionError as error:
-        message = f"{where}: nested too deeply to be a catalogue"
-        raise CatalogError(message) from error
+        raise CatalogError(_too_deep(where)) from error
+
+
+def _check_depth(tables: dict[str, Any], *, where: str) -> None:
+    level: list[Any] = [tables]
+    for _ in range(MAX_DEPTH):
+        level = [child for value in level for child in _children(value)]
+    if level:
+        raise CatalogError(_too_deep(where))
+
+
+def _children(value: object) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _too_deep(where: str) -> str:
+    return f"{where}: nested too deeply to be a catalogue; a part is [kind.NAME] with keys in it"
 
 
 def _is_table_of_tables(value: object) -> bool:
@@ -79,7 +99,7 @@ def _is_table_of_tables(value: object) -> bool:
 
 def _check_price_source(value: object, *, where: str) -> None:
     if not isinstance(value, str) or not value.strip():
-        message = f"{where}: price_source = {value!r}: write who gave the prices, in quotes"
+        message = f"{where}: price_source = {_shown(value)}: write who gave the prices, in quotes"
         raise CatalogError(message)
 
 
@@ -96,7 +116,7 @@ def sources(
         try:
             registry[key] = _SOURCE.validate_python(table)
         except ValidationError as error:
-            message = f"{where}: [sources.{key}] {_first(error, table, fields=Source.__slots__)}"
+            message = f"{where}: [sources.{key}] {_first(error, fields=Source.__slots__)}"
             raise CatalogError(message) from error
     return registry
 
@@ -122,27 +142,53 @@ def part(
         CatalogError: a key is unknown or missing, a value wrong, or a source not defined.
     """
     fields = {key: _frozen(value) for key, value in table.items()}
+    keys = [field.alias or key for key, field in model.model_fields.items() if key != "name"]
+    _check_keys(table, keys, where=where)
     fields["sources"] = _resolved(table.get("sources", {}), registry, where=where)
     try:
         return model.model_validate({**fields, "name": name})
     except ValidationError as error:
-        keys = [field.alias or key for key, field in model.model_fields.items() if key != "name"]
-        message = f"{where} {_first(error, table, fields=keys)}"
+        message = f"{where} {_first(error, fields=keys)}"
         raise CatalogError(message) from error
 
 
 def _resolved(named: object, registry: Mapping[str, Source], *, where: str) -> dict[str, Source]:
     if not isinstance(named, dict):
-        message = f'{where} sources = {named!r}: write a table, such as {{ "*" = "my-quote" }}'
+        message = (
+            f'{where} sources = {_shown(named)}: write a table, such as {{ "*" = "my-quote" }}'
+        )
         raise CatalogError(message)
     for key, name in named.items():
         if not isinstance(name, str) or name not in registry:
             message = (
-                f"{where} sources.{key} = {name!r}: no such source; "
+                f"{where} sources.{key} = {_shown(name)}: no such source; "
                 f"{_choices(str(name), registry)} or define it as [sources.{name}]"
             )
             raise CatalogError(message)
     return {key: registry[name] for key, name in named.items()}
+
+
+def _check_keys(table: Mapping[str, Any], keys: list[str], *, where: str) -> None:
+    for key, value in table.items():
+        if key not in keys:
+            message = f"{where} {key} = {_shown(value)}: unknown key; {_choices(key, keys)}"
+            raise CatalogError(message)
+    for about in ("sources", "notes"):
+        said = table.get(about, {})
+        for path in said if isinstance(said, dict) else ():
+            _check_about(path, table, keys, where=f"{where} {about}.{path}")
+
+
+def _check_about(path: str, table: Mapping[str, Any], keys: list[str], *, where: str) -> None:
+    """Refuse a source or a note on a key that the part does not have: it would say nothing."""
+    first, _, inner = path.partition(".")
+    if path != "*" and first not in keys:
+        message = f"{where}: no such key; {_choices(first, keys)}"
+        raise CatalogError(message)
+    under = table.get(first)
+    if inner and not (isinstance(under, dict) and inner in under):
+        message = f"{where}: {first!r} has no {inner!r}; leave it out"
+        raise CatalogError(message)
 
 
 def _frozen(value: Any) -> Any:
@@ -154,7 +200,7 @@ def _frozen(value: Any) -> Any:
     return value
 
 
-def _first(error: ValidationError, table: Mapping[str, Any], *, fields: Iterable[str]) -> str:
+def _first(error: ValidationError, *, fields: Iterable[str]) -> str:
     """Return the first complaint of *error* as ``key = value: what is wrong; remedy``."""
     found = error.errors(include_url=False)[0]
     path = ".".join(str(step) for step in found["loc"])
@@ -163,9 +209,14 @@ def _first(error: ValidationError, table: Mapping[str, Any], *, fields: Iterable
         return f"{path}: missing; every such part needs it"
     if found["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         hint = _choices(key, fields) if len(found["loc"]) == 1 else "leave it out"
-        return f"{path} = {found['input']!r}: unknown key; {hint}"
+        return f"{path} = {_shown(found['input'])}: unknown key; {hint}"
     reason = found["msg"].removeprefix("Value error, ")
-    return f"{path} = {found['input']!r}: {reason}" + ("" if key in table else " (default)")
+    return f"{path} = {_shown(found['input'])}: {reason}" if path else reason
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
 
 
 def _choices(word: str, known: Iterable[str]) -> str:
