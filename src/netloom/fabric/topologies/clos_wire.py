@@ -63,22 +63,22 @@ def _port_leaves(request: Request, clos: Clos) -> NDArray[np.int32]:
 
 
 def _shared(request: Request, clos: Clos) -> NDArray[np.int32]:
-    return shared_leaves(request, clos.ports_per_leaf)
+    return shared_leaves(request, clos.leaves.ports_per_leaf)
 
 
 def _apart_leaves(request: Request, clos: Clos) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     node = np.arange(request.num_nodes, dtype=np.int32)
     rail = np.arange(request.num_nics, dtype=np.int32)
-    leaf = np.repeat(node // np.int32(clos.ports_per_leaf), request.num_nics)
+    leaf = np.repeat(node // np.int32(clos.leaves.ports_per_leaf), request.num_nics)
     return leaf, np.tile(rail, request.num_nodes)
 
 
 def _rail_leaves(request: Request, clos: Clos) -> NDArray[np.int32]:
-    unit = np.arange(request.num_nodes, dtype=np.int32) // np.int32(clos.nodes_per_leaf)
-    in_unit = np.arange(request.num_nics, dtype=np.int32) // np.int32(clos.rails_per_leaf)
+    unit = np.arange(request.num_nodes, dtype=np.int32) // np.int32(clos.leaves.nodes_per_leaf)
+    in_unit = np.arange(request.num_nics, dtype=np.int32) // np.int32(clos.leaves.rails_per_leaf)
     if clos.rails_in_pods:
-        return (unit[:, None] + in_unit[None, :] * np.int32(clos.num_units)).ravel()
-    return (unit[:, None] * np.int32(clos.leaves_per_unit) + in_unit[None, :]).ravel()
+        return (unit[:, None] + in_unit[None, :] * np.int32(clos.leaves.num_units)).ravel()
+    return (unit[:, None] * np.int32(clos.leaves.leaves_per_unit) + in_unit[None, :]).ravel()
 
 
 def _stage(clos: Clos, tier: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -103,8 +103,8 @@ def _stage(clos: Clos, tier: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]
 def _parent_block(clos: Clos, tier: int, block: NDArray[np.int32]) -> NDArray[np.int32]:
     above = clos.levels[tier]
     if tier == 1 and clos.rails_in_pods and clos.num_tiers > 2:
-        num_units, num_lower = np.int32(clos.num_units), np.int32(above.num_lower)
-        pods_per_rail = np.int32(above.num_blocks // clos.leaves_per_unit)
+        num_units, num_lower = np.int32(clos.leaves.num_units), np.int32(above.num_lower)
+        pods_per_rail = np.int32(above.num_blocks // clos.leaves.leaves_per_unit)
         return block // num_units * pods_per_rail + block % num_units // num_lower
     return block // np.int32(above.num_lower)
 
@@ -130,8 +130,12 @@ def _switch_rails(request: Request, clos: Clos) -> NDArray[np.int16]:
     if num_apart > 1:
         return _per_network(clos, network % np.int16(num_apart))
     rails = _per_network(clos, np.full_like(network, -1))
-    if clos.order.by_rail and clos.rails_per_leaf == 1 and request.num_nics > 1:
+    if clos.order.by_rail and clos.leaves.rails_per_leaf == 1 and request.num_nics > 1:
         leaf = np.arange(clos.levels[0].num_switches, dtype=np.int32)
-        rail = leaf // clos.num_units if clos.rails_in_pods else leaf % clos.leaves_per_unit
+        rail = (
+            leaf // clos.leaves.num_units
+            if clos.rails_in_pods
+            else leaf % clos.leaves.leaves_per_unit
+        )
         rails[: len(leaf) * len(network)] = np.tile(rail.astype(np.int16), len(network))
     return rails
