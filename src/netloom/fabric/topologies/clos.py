@@ -17,7 +17,7 @@ from netloom.fabric.topologies.ports import spread
 if TYPE_CHECKING:
     from netloom.fabric.topologies.ports import Ports
 
-__all__ = ["MAX_TIERS", "Clos", "ClosOrder", "Level", "plan_clos"]
+__all__ = ["MAX_TIERS", "Clos", "ClosOrder", "Leaves", "Level", "plan_clos"]
 
 MAX_TIERS = 4
 
@@ -76,23 +76,44 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clos:
-    """A planned network.
+class Leaves:
+    """How the NICs meet the leaves of one network.
 
     Attributes:
         nodes_per_leaf: Nodes (of one rail) on a full leaf; 0 when a node needs several leaves.
         ports_per_leaf: Host ports on a full leaf.
-        rails_per_leaf: NIC indices that share a leaf; all of them unless ``order.by_rail``.
-        leaves_per_unit: Leaves over which the NICs of a node are spread, one to each rail.
+        rails_per_leaf: NIC indices that share a leaf; all of them unless it is wired by rail.
+        leaves_per_unit: Leaves over which the NICs of a node are dealt out by rail.
+        num_units: Groups of leaves that serve the same nodes, one leaf to each rail.
+    """
+
+    nodes_per_leaf: int
+    ports_per_leaf: int
+    rails_per_leaf: int
+    leaves_per_unit: int
+    num_units: int
+
+    @property
+    def num_leaves(self) -> int:
+        """Leaves of one network."""
+        return self.num_units * self.leaves_per_unit
+
+    def num_nodes(self, num_units: int) -> int:
+        """Return the nodes wholly under *num_units* full units; a NIC always reaches its own."""
+        return max(1, num_units * self.ports_per_leaf // self.rails_per_leaf)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clos:
+    """A planned network.
+
+    Attributes:
         rails_in_pods: Whether pods hold a single rail, since whole units would not fit.
         levels: From the leaves up.
     """
 
     order: ClosOrder
-    nodes_per_leaf: int
-    ports_per_leaf: int
-    rails_per_leaf: int
-    leaves_per_unit: int
+    leaves: Leaves
     rails_in_pods: bool
     levels: tuple[Level, ...]
 
@@ -101,25 +122,6 @@ class Clos:
         """Tiers of switches."""
         return len(self.levels)
 
-    @property
-    def num_units(self) -> int:
-        """Groups of leaves that serve the same nodes, one leaf to each rail."""
-        return self.levels[0].num_blocks // self.leaves_per_unit
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Leaves:
-    nodes_per_leaf: int
-    ports_per_leaf: int
-    rails_per_leaf: int
-    leaves_per_unit: int
-    num_units: int
-    num_down: int
-
-    @property
-    def num_leaves(self) -> int:
-        return self.num_units * self.leaves_per_unit
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Grouping:
@@ -127,13 +129,13 @@ class _Grouping:
 
     Attributes:
         num_lower: Blocks of the tier below in the fullest block.
-        num_nodes: Nodes of one rail in it.
+        num_units: Units in it.
         num_peers: Blocks that hold the same rail.
     """
 
     num_blocks: int
     num_lower: int
-    num_nodes: int
+    num_units: int
     num_peers: int
 
 
@@ -160,30 +162,26 @@ def _plan(order: ClosOrder, num_tiers: int, *, rails_in_pods: bool) -> Clos | No
         return None
     return Clos(
         order=order,
-        nodes_per_leaf=leaves.nodes_per_leaf,
-        ports_per_leaf=leaves.ports_per_leaf,
-        rails_per_leaf=leaves.rails_per_leaf,
-        leaves_per_unit=leaves.leaves_per_unit,
+        leaves=leaves,
         rails_in_pods=rails_in_pods,
         levels=_levels(order, leaves, groupings),
     )
 
 
-def _single_switch(order: ClosOrder) -> _Leaves | None:
+def _single_switch(order: ClosOrder) -> Leaves | None:
     num_ports = order.num_nodes * order.num_nics
     if num_ports > min(order.ports.host_radix, order.hosts_per_leaf or num_ports):
         return None
-    return _Leaves(
+    return Leaves(
         nodes_per_leaf=order.num_nodes,
         ports_per_leaf=num_ports,
         rails_per_leaf=order.num_nics,
         leaves_per_unit=1,
         num_units=1,
-        num_down=num_ports,
     )
 
 
-def _leaves(order: ClosOrder) -> _Leaves | None:
+def _leaves(order: ClosOrder) -> Leaves | None:
     num_hosts = order.hosts_per_leaf or order.ports.max_hosts(order.oversubscription)
     num_hosts = min(num_hosts, order.num_nodes * order.num_nics)
     if num_hosts == 0 or num_hosts > order.ports.host_radix:
@@ -193,36 +191,34 @@ def _leaves(order: ClosOrder) -> _Leaves | None:
     return _rail_leaves(order, num_hosts) if order.by_rail else _shared_leaves(order, num_hosts)
 
 
-def _shared_leaves(order: ClosOrder, num_hosts: int) -> _Leaves:
+def _shared_leaves(order: ClosOrder, num_hosts: int) -> Leaves:
     nodes_per_leaf = num_hosts // order.num_nics
     ports_per_leaf = nodes_per_leaf * order.num_nics or num_hosts
-    return _Leaves(
+    return Leaves(
         nodes_per_leaf=nodes_per_leaf,
         ports_per_leaf=ports_per_leaf,
         rails_per_leaf=order.num_nics,
         leaves_per_unit=1,
         num_units=-(-order.num_nodes * order.num_nics // ports_per_leaf),
-        num_down=ports_per_leaf,
     )
 
 
-def _rail_leaves(order: ClosOrder, num_hosts: int) -> _Leaves:
+def _rail_leaves(order: ClosOrder, num_hosts: int) -> Leaves:
     """A leaf for each rail of as many nodes as it has ports; several rails when these are few."""
     nodes_per_leaf = min(num_hosts, order.num_nodes)
     leaves_per_unit = -(-order.num_nics // max(1, num_hosts // order.num_nodes))
     rails_per_leaf = -(-order.num_nics // leaves_per_unit)
-    return _Leaves(
+    return Leaves(
         nodes_per_leaf=nodes_per_leaf,
         ports_per_leaf=nodes_per_leaf * rails_per_leaf,
         rails_per_leaf=rails_per_leaf,
         leaves_per_unit=-(-order.num_nics // rails_per_leaf),
         num_units=-(-order.num_nodes // nodes_per_leaf),
-        num_down=nodes_per_leaf * rails_per_leaf,
     )
 
 
 def _group(
-    order: ClosOrder, leaves: _Leaves, num_tiers: int, *, rails_in_pods: bool
+    order: ClosOrder, leaves: Leaves, num_tiers: int, *, rails_in_pods: bool
 ) -> list[_Grouping] | None:
     """Divide the leaves into pods, those into larger blocks, and so on; None if it cannot be."""
     between = order.ports.between()
@@ -230,7 +226,7 @@ def _group(
     first = _Grouping(
         num_blocks=leaves.num_leaves,
         num_lower=0,
-        num_nodes=max(1, leaves.nodes_per_leaf),
+        num_units=1,
         num_peers=leaves.num_units,
     )
     if num_tiers == 1:
@@ -246,11 +242,11 @@ def _group(
     num_blocks = groupings[-1].num_blocks
     if num_blocks > between.radix:
         return None
-    whole = _Grouping(num_blocks=1, num_lower=num_blocks, num_nodes=order.num_nodes, num_peers=1)
+    whole = _Grouping(num_blocks=1, num_lower=num_blocks, num_units=leaves.num_units, num_peers=1)
     return [*groupings, whole]
 
 
-def _pods(leaves: _Leaves, max_down: int, *, rails_in_pods: bool) -> _Grouping:
+def _pods(leaves: Leaves, max_down: int, *, rails_in_pods: bool) -> _Grouping:
     """Return the second tier's blocks below the top: whole units, or leaves of one rail."""
     together = 1 if rails_in_pods else leaves.leaves_per_unit
     num_groups = -(-leaves.num_units // (max_down // together))
@@ -258,7 +254,7 @@ def _pods(leaves: _Leaves, max_down: int, *, rails_in_pods: bool) -> _Grouping:
     return _Grouping(
         num_blocks=num_groups * leaves.leaves_per_unit // together,
         num_lower=num_units * together,
-        num_nodes=num_units * max(1, leaves.nodes_per_leaf),
+        num_units=num_units,
         num_peers=num_groups,
     )
 
@@ -269,17 +265,17 @@ def _evenly(below: _Grouping, max_down: int) -> _Grouping:
     return _Grouping(
         num_blocks=num_blocks,
         num_lower=num_lower,
-        num_nodes=below.num_nodes * min(num_lower, below.num_peers),
+        num_units=below.num_units * min(num_lower, below.num_peers),
         num_peers=num_blocks,
     )
 
 
-def _levels(order: ClosOrder, leaves: _Leaves, groupings: list[_Grouping]) -> tuple[Level, ...]:
+def _levels(order: ClosOrder, leaves: Leaves, groupings: list[_Grouping]) -> tuple[Level, ...]:
     """Choose how many switches top each block, and how many cables lead to each."""
     between = order.ports.between()
     max_down = between.max_hosts(order.spine_oversubscription)
-    min_up = order.ports.min_up(leaves.num_down, order.oversubscription)
-    max_up = order.ports.max_up(leaves.num_down)
+    min_up = order.ports.min_up(leaves.ports_per_leaf, order.oversubscription)
+    max_up = order.ports.max_up(leaves.ports_per_leaf)
     levels = [_leaf_level(order, leaves)]
     for tier, grouping in enumerate(groupings[1:], start=2):
         radix = between.radix if tier == len(groupings) else max_down
@@ -296,7 +292,7 @@ def _levels(order: ClosOrder, leaves: _Leaves, groupings: list[_Grouping]) -> tu
             num_spread=num_spread,
             num_down=num_down,
             num_up=0,
-            num_nodes=min(grouping.num_nodes, order.num_nodes),
+            num_nodes=min(leaves.num_nodes(grouping.num_units), order.num_nodes),
         )
         levels += [below, level]
         min_up = between.min_up(num_down, order.spine_oversubscription)
@@ -304,14 +300,14 @@ def _levels(order: ClosOrder, leaves: _Leaves, groupings: list[_Grouping]) -> tu
     return tuple(levels)
 
 
-def _leaf_level(order: ClosOrder, leaves: _Leaves) -> Level:
+def _leaf_level(order: ClosOrder, leaves: Leaves) -> Level:
     return Level(
         num_blocks=leaves.num_leaves,
         num_per_block=1,
         num_lower=0,
         num_parallel=0,
         num_spread=0,
-        num_down=leaves.num_down,
+        num_down=leaves.ports_per_leaf,
         num_up=0,
-        num_nodes=min(max(1, leaves.nodes_per_leaf), order.num_nodes),
+        num_nodes=min(leaves.num_nodes(1), order.num_nodes),
     )

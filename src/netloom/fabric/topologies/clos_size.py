@@ -224,8 +224,8 @@ def _tier_count(num_tiers: int) -> str:
 def _rail_note(clos: Clos) -> str:
     if clos.rails_in_pods:
         return "each pod holds leaves of a single rail: those of one unit do not fit in a pod"
-    if clos.order.by_rail and clos.rails_per_leaf > 1 and clos.num_tiers > 1:
-        return f"{clos.rails_per_leaf} rails share a leaf, for the nodes are few"
+    if clos.order.by_rail and clos.leaves.rails_per_leaf > 1 and clos.num_tiers > 1:
+        return f"{clos.leaves.rails_per_leaf} rails share a leaf, for the nodes are few"
     return ""
 
 

@@ -10,20 +10,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from netloom.errors import InfeasibleError
 from netloom.fabric.design import Design, Reach, Stage, Tier
 from netloom.fabric.topologies.ports import spread, switch_ports
+from netloom.fabric.topologies.wiring import Wiring, shared_leaves
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from netloom.fabric.topologies.ports import Ports
     from netloom.fabric.topologies.request import Request
     from netloom.spec.topology import DragonflyPlus
 
-__all__ = ["Dragonfly", "plan_dragonfly", "size_dragonfly"]
+__all__ = ["size_dragonfly", "wire_dragonfly"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dragonfly:
+class _Plan:
     """A planned dragonfly+.
 
     Attributes:
@@ -55,7 +60,7 @@ class Dragonfly:
         return -(-self.num_global * (self.num_groups - 1) // self.num_spines)
 
 
-def plan_dragonfly(request: Request, topology: DragonflyPlus) -> Dragonfly:
+def _plan(request: Request, topology: DragonflyPlus) -> _Plan:
     """Return the counts of the dragonfly+ that *topology* asks for.
 
     Raises:
@@ -78,7 +83,7 @@ def plan_dragonfly(request: Request, topology: DragonflyPlus) -> Dragonfly:
     num_global = num_spines * half // max(1, num_groups - 1)
     if num_global == 0:
         raise InfeasibleError(_too_large(request, ports, num_ports))
-    return Dragonfly(
+    return _Plan(
         ports=ports,
         nodes_per_leaf=nodes_per_leaf,
         ports_per_leaf=ports_per_leaf,
@@ -136,7 +141,7 @@ def size_dragonfly(request: Request, topology: DragonflyPlus) -> Design:
     Raises:
         InfeasibleError: the switch has too few ports; the message says what would do.
     """
-    plan = plan_dragonfly(request, topology)
+    plan = _plan(request, topology)
     return Design(
         topology=topology,
         num_nodes=request.num_nodes,
@@ -154,7 +159,7 @@ def size_dragonfly(request: Request, topology: DragonflyPlus) -> Design:
     )
 
 
-def _tiers(plan: Dragonfly) -> tuple[Tier, ...]:
+def _tiers(plan: _Plan) -> tuple[Tier, ...]:
     leaf = Tier(
         name="leaf",
         num_switches=plan.num_leaves,
@@ -170,7 +175,7 @@ def _tiers(plan: Dragonfly) -> tuple[Tier, ...]:
     return (leaf, spine)
 
 
-def _stages(plan: Dragonfly, request: Request) -> tuple[Stage, ...]:
+def _stages(plan: _Plan, request: Request) -> tuple[Stage, ...]:
     ports = plan.ports
     hosts = Stage(
         lower="node",
@@ -196,7 +201,7 @@ def _stages(plan: Dragonfly, request: Request) -> tuple[Stage, ...]:
     return (hosts, local, between)
 
 
-def _reaches(plan: Dragonfly, request: Request) -> tuple[Reach, ...]:
+def _reaches(plan: _Plan, request: Request) -> tuple[Reach, ...]:
     per_leaf = max(1, plan.nodes_per_leaf)
     host_bps = plan.ports_per_leaf * plan.ports.host_rate_bps
     num_up = plan.num_spines * plan.num_parallel
@@ -233,12 +238,55 @@ def _reaches(plan: Dragonfly, request: Request) -> tuple[Reach, ...]:
     return (leaf, group, whole)
 
 
-def _nodes_in_group(plan: Dragonfly, request: Request) -> int:
+def _nodes_in_group(plan: _Plan, request: Request) -> int:
     num_ports = plan.leaves_per_group * plan.ports_per_leaf
     return max(1, num_ports // request.num_nics)
 
 
-def _notes(plan: Dragonfly) -> tuple[str, ...]:
+def _notes(plan: _Plan) -> tuple[str, ...]:
     if plan.num_groups == 1:
         return ("one group holds the whole cluster: this is a two-tier leaf and spine network",)
     return (f"{plan.num_groups} groups, each pair joined by {plan.num_global} cables",)
+
+
+def wire_dragonfly(request: Request, topology: DragonflyPlus) -> Wiring:
+    """Return the cables of the dragonfly+ that *topology* asks for."""
+    plan = _plan(request, topology)
+    num_spines = plan.num_groups * plan.num_spines
+    num_switches = plan.num_leaves + num_spines
+    local, between = _local_cables(plan), _global_cables(plan)
+    return Wiring(
+        port_switch=shared_leaves(request, plan.ports_per_leaf),
+        switch_tier=np.repeat(np.array([1, 2], np.int8), [plan.num_leaves, num_spines]),
+        switch_plane=np.zeros(num_switches, np.int16),
+        switch_rail=np.full(num_switches, -1, np.int16),
+        lower=np.concatenate([local[0], between[0]]),
+        upper=np.concatenate([local[1], between[1]]),
+        rate_bps=plan.ports.rate_bps,
+    )
+
+
+def _local_cables(plan: _Plan) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    leaf = np.arange(plan.num_leaves, dtype=np.int32)
+    smaller, num_larger = divmod(plan.num_leaves, plan.num_groups)
+    sizes = np.full(plan.num_groups, smaller)
+    sizes[:num_larger] += 1
+    group = np.repeat(np.arange(plan.num_groups, dtype=np.int32), sizes)
+    num_up = plan.num_spines * plan.num_parallel
+    spine = np.arange(num_up, dtype=np.int32) % np.int32(plan.num_spines)
+    first = np.int32(plan.num_leaves) + group * np.int32(plan.num_spines)
+    return np.repeat(leaf, num_up), (first[:, None] + spine[None, :]).ravel()
+
+
+def _global_cables(plan: _Plan) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Deal the cables of each group out to its spines in turn, peer after peer."""
+    one, other = (ends.astype(np.int32)[:, None] for ends in np.triu_indices(plan.num_groups, k=1))
+    cable = np.arange(plan.num_global, dtype=np.int32)[None, :]
+    num_spines = np.int32(plan.num_spines)
+
+    def spine(group: NDArray[np.int32], peer: NDArray[np.int32]) -> NDArray[np.int32]:
+        turn = (peer * np.int32(plan.num_global) + cable) % num_spines
+        return (np.int32(plan.num_leaves) + group * num_spines + turn).ravel()
+
+    # A group counts its peers without itself: a later one by one less than its number.
+    return spine(one, other - np.int32(1)), spine(other, one)

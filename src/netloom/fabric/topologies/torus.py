@@ -6,20 +6,23 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from netloom.errors import InfeasibleError
 from netloom.fabric.design import MAX_PATHS, Design, Reach, Stage, Tier
 from netloom.fabric.topologies.ports import switch_ports
+from netloom.fabric.topologies.wiring import Wiring, shared_leaves
 
 if TYPE_CHECKING:
     from netloom.fabric.topologies.ports import Ports
     from netloom.fabric.topologies.request import Request
     from netloom.spec.topology import Torus
 
-__all__ = ["Grid", "plan_torus", "size_torus"]
+__all__ = ["size_torus", "wire_torus"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class _Grid:
     """A planned torus.
 
     Attributes:
@@ -39,7 +42,7 @@ class Grid:
         return math.prod(self.sizes)
 
 
-def plan_torus(request: Request, topology: Torus) -> Grid:
+def _plan(request: Request, topology: Torus) -> _Grid:
     """Return the grid: as asked for, or the most even 3-D box with hosts on half the ports.
 
     Raises:
@@ -54,7 +57,7 @@ def plan_torus(request: Request, topology: Torus) -> Grid:
     width = ports.max_up(num_hosts) // (2 * len(sizes)) if sizes else 0
     if num_hosts > ports.host_radix or (sizes and width < 1):
         raise InfeasibleError(_too_full(request, ports, num_hosts, len(sizes)))
-    return Grid(ports=ports, sizes=sizes, nodes_per_switch=nodes_per_switch, width=width)
+    return _Grid(ports=ports, sizes=sizes, nodes_per_switch=nodes_per_switch, width=width)
 
 
 def _even_box(num_points: int) -> tuple[int, int, int]:
@@ -79,7 +82,7 @@ def size_torus(request: Request, topology: Torus) -> Design:
     Raises:
         InfeasibleError: a switch has no ports left for its neighbours.
     """
-    grid = plan_torus(request, topology)
+    grid = _plan(request, topology)
     num_ports = request.num_nodes * request.num_nics
     num_dimensions = len(grid.sizes)
     hosts = Stage(
@@ -114,7 +117,7 @@ def size_torus(request: Request, topology: Torus) -> Design:
     )
 
 
-def _reaches(grid: Grid, request: Request) -> tuple[Reach, ...]:
+def _reaches(grid: _Grid, request: Request) -> tuple[Reach, ...]:
     """One row for the own switch, then one for each dimension added."""
     first = Reach(
         tier="switch",
@@ -128,7 +131,7 @@ def _reaches(grid: Grid, request: Request) -> tuple[Reach, ...]:
     return (first, *(_reach(grid, request, count) for count in range(1, len(grid.sizes) + 1)))
 
 
-def _reach(grid: Grid, request: Request, num_dimensions: int) -> Reach:
+def _reach(grid: _Grid, request: Request, num_dimensions: int) -> Reach:
     sizes = grid.sizes[:num_dimensions]
     num_switches = math.prod(sizes)
     num_hosts = num_switches * grid.nodes_per_switch * request.num_nics
@@ -159,8 +162,34 @@ def _num_paths(sizes: tuple[int, ...], width: int) -> int:
     return int(orders * 2**num_even * width ** sum(steps))
 
 
-def _notes(grid: Grid) -> tuple[str, ...]:
+def _notes(grid: _Grid) -> tuple[str, ...]:
     if not grid.sizes:
         return ("a single switch joins all",)
     shape = " x ".join(str(size) for size in grid.sizes)
     return (f"{shape} switches, {grid.width} cables to each neighbour",)
+
+
+def wire_torus(request: Request, topology: Torus) -> Wiring:
+    """Return the cables of the torus that *topology* asks for.
+
+    Where a dimension has two switches the cable around it runs beside the one between them.
+    """
+    grid = _plan(request, topology)
+    switch = np.arange(grid.num_switches, dtype=np.int32)
+    lower, upper = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+    stride = 1
+    for size in grid.sizes:
+        place = switch // np.int32(stride) % np.int32(size)
+        onward = np.where(place == size - 1, np.int32(stride * (1 - size)), np.int32(stride))
+        lower.append(np.repeat(switch, grid.width))
+        upper.append(np.repeat(switch + onward, grid.width))
+        stride *= size
+    return Wiring(
+        port_switch=shared_leaves(request, grid.nodes_per_switch * request.num_nics),
+        switch_tier=np.ones(grid.num_switches, np.int8),
+        switch_plane=np.zeros(grid.num_switches, np.int16),
+        switch_rail=np.full(grid.num_switches, -1, np.int16),
+        lower=np.concatenate(lower),
+        upper=np.concatenate(upper),
+        rate_bps=grid.ports.rate_bps,
+    )
