@@ -1,0 +1,139 @@
+"""The load of flows that are split evenly over all their equal-cost links.
+
+This is what ideal packet spraying does, what adaptive routing tends to under even load, and
+what ECMP gives on average over its seeds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from netloom.fabric.routing.doors import ends
+from netloom.fabric.routing.flows import check_flows
+from netloom.fabric.routing.ragged import blocks, spans
+from netloom.fabric.routing.trace import stays_inside
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from netloom.fabric.routing.candidates import Tables
+    from netloom.fabric.routing.flows import Flows
+    from netloom.fabric.routing.router import Fan, Router
+
+    Demand = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+
+__all__ = ["load_bps"]
+
+
+def load_bps(
+    known: Tables, flows: Flows, rate_bps: NDArray[np.float64], *, pxn: bool = False
+) -> NDArray[np.float64]:
+    """Return what each link carries when every vertex splits evenly over its candidates.
+
+    Flows are split first over their equally short pairs of NIC ports (the planes), then at
+    each switch over the next links. Links are not limited to their rate.
+
+    Args:
+        known: Tables of the fabric.
+        flows: What to route; ports are ignored.
+        rate_bps: What each flow sends.
+        pxn: As for :func:`netloom.fabric.routing.ecmp.paths`.
+
+    Raises:
+        SpecError: A flow does not join two different GPUs of the fabric.
+        InfeasibleError: Two GPUs have no path left.
+    """
+    check_flows(known.fabric, flows)
+    load = np.zeros(known.fabric.num_links)
+    inside = stays_inside(known, flows)
+    where = np.flatnonzero(inside)
+    _split(known, known.inside, (flows.source[where], flows.target[where], rate_bps[where]), load)
+    _outside(known, flows, rate_bps, load, which=np.flatnonzero(~inside), pxn=pxn)
+    return load
+
+
+def _outside(
+    known: Tables,
+    flows: Flows,
+    rate_bps: NDArray[np.float64],
+    load: NDArray[np.float64],
+    *,
+    which: NDArray[np.int64],
+    pxn: bool,
+) -> None:
+    pairs = ends(known, flows, which, pxn=pxn)
+    amount = (rate_bps / np.maximum(np.bincount(pairs.flow, minlength=len(flows)), 1))[pairs.flow]
+    near = known.near
+    sender = known.fabric.link_source[pairs.out].astype(np.int64)
+    _split(known, known.inside, (flows.source[pairs.flow], sender, amount), load)
+    for link in (
+        pairs.out,
+        near.edge_link[pairs.source_port],
+        near.edge_link[pairs.target_port] ^ 1,
+        pairs.back,
+    ):
+        np.add.at(load, link, amount)
+    here = near.edge[pairs.source_port].astype(np.int64)
+    there = near.edge[pairs.target_port].astype(np.int64)
+    _split(known, known.between, (here, there, amount), load)
+
+
+def _split(
+    known: Tables,
+    router: Router,
+    demand: Demand,
+    load: NDArray[np.float64],
+) -> None:
+    """Add to *load* what *demand* (from, to, amount) puts on each link on the way."""
+    at, goal, amount = demand
+    for goals, steps in router.toward(goal[at != goal]):
+        mine = (at != goal) & (goal >= goals[0]) & (goal <= goals[-1])
+        here, there, much = _merged(known, at[mine], goal[mine], amount[mine])
+        while len(here):
+            parts = [
+                part
+                for fan in steps.fans(here, there)
+                for part in _expanded(known, fan, there, much, load)
+            ]
+            joined = (np.concatenate(column) for column in zip(*parts, strict=True))
+            here, there, much = _merged(known, *joined)
+
+
+def _expanded(
+    known: Tables,
+    fan: Fan,
+    goal: NDArray[np.int64],
+    amount: NDArray[np.float64],
+    load: NDArray[np.float64],
+) -> list[Demand]:
+    parts = []
+    share = amount[fan.where] / fan.count
+    for block in blocks(fan.count):
+        owner, position = spans(fan.start[block], fan.count[block])
+        links = fan.links[position]
+        part = share[block][owner]
+        np.add.at(load, links, part)
+        parts.append(
+            _merged(
+                known,
+                known.fabric.link_target[links].astype(np.int64),
+                goal[fan.where][block][owner],
+                part,
+            )
+        )
+    return parts
+
+
+def _merged(
+    known: Tables, at: NDArray[np.int64], goal: NDArray[np.int64], amount: NDArray[np.float64]
+) -> Demand:
+    """Add up what stands at one vertex for one goal; drop what has arrived."""
+    onward = at != goal
+    key, number = np.unique(
+        at[onward] * known.fabric.num_vertices + goal[onward], return_inverse=True
+    )
+    total = np.zeros(len(key))
+    np.add.at(total, number, amount[onward])
+    return key // known.fabric.num_vertices, key % known.fabric.num_vertices, total
