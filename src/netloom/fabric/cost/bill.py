@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from netloom.errors import CatalogError
 from netloom.fabric.cost.power import Power
+from netloom.provenance import Why
 from netloom.units import LENGTH, RATE, format_quantity
 
 if TYPE_CHECKING:
@@ -107,9 +108,59 @@ class Bill:
         )
 
     @property
+    def power_w(self) -> float:
+        """Switches and optics."""
+        return self.power.network_w
+
+    @property
     def num_transceivers(self) -> int:
         """Transceivers at both ends."""
         return sum(line.count for line in self.of("transceiver"))
+
+    def why(self, field: Literal["capex_usd", "power_w"]) -> Why:
+        """Return how the cost or the power of the network comes about, line by line."""
+        if field == "capex_usd":
+            return Why(
+                name="network capex",
+                value=self.capex_usd,
+                unit="USD",
+                how="switches + transceivers + cables; NICs are in the price of their nodes",
+                parts=tuple(_price_why(line) for line in self.network),
+            )
+        return Why(
+            name="network power",
+            value=self.power_w,
+            unit="W",
+            how="switches + transceivers and active cables; NICs are in the power of their nodes",
+            parts=tuple(_power_why(line) for line in self.network if line.unit_power_w),
+        )
+
+
+def _price_why(line: Line) -> Why:
+    unit = Why(
+        name=f"{line.part} price",
+        value=line.unit_price_usd or 0.0,
+        unit="USD",
+        how=line.price_note,
+        source=line.price_source,
+    )
+    return _times(line, line.total_usd, unit)
+
+
+def _power_why(line: Line) -> Why:
+    unit = Why(
+        name=f"{line.part} power",
+        value=line.unit_power_w or 0.0,
+        unit="W",
+        source=line.power_source,
+    )
+    return _times(line, line.power_w, unit)
+
+
+def _times(line: Line, total: float | None, unit: Why) -> Why:
+    number = Why(name=f"number of {line.item}", value=line.count)
+    how = f"{line.count} x {line.part}"
+    return Why(name=line.item, value=total or 0.0, unit=unit.unit, how=how, parts=(number, unit))
 
 
 def draw_up(design: Design, cabling: Cabling, *, nic: Nic, num_nics: int) -> Bill:

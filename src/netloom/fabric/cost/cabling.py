@@ -1,7 +1,7 @@
 """Which cable and which transceivers reach, and how many of each it takes.
 
 Of all that reach, the cheapest is taken, both ends counted. Copper stays inside its rack: it is
-too stiff and too short for the tray. A transceiver may serve several cables of the same device,
+too stiff for the tray. A transceiver may serve several cables of the same device,
 so transceivers are counted device by device.
 """
 
@@ -60,11 +60,14 @@ def cable_up(
     runs: list[Run] = []
     for route in layout.routes:
         stage = route.stage
-        ends = tuple(
-            tuple(m for m in transceivers if cages[level].takes(m, stage.rate_bps))
-            for level in (stage.lower, stage.upper)
+        lower, upper = cages[stage.lower], cages[stage.upper]
+        shop = Shop(
+            stage=stage,
+            shared_cages=lower.shares(stage.rate_bps) or upper.shares(stage.rate_bps),
+            cables=cables,
+            at_lower=tuple(m for m in transceivers if lower.takes(m, stage.rate_bps)),
+            at_upper=tuple(m for m in transceivers if upper.takes(m, stage.rate_bps)),
         )
-        shop = Shop(stage=stage, cables=cables, at_lower=ends[0], at_upper=ends[1])
         runs += _runs(route, shop)
     return Cabling(runs=tuple(runs), modules=tuple(count_modules(design, runs)))
 
