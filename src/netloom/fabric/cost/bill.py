@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from netloom.errors import CatalogError
 from netloom.fabric.cost.power import Power
@@ -67,6 +67,24 @@ class Line:
     def power_w(self) -> float | None:
         """Of all of them."""
         return None if self.unit_power_w is None else self.count * self.unit_power_w
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        source = self.price_source
+        return {
+            "kind": self.kind,
+            "item": self.item,
+            "part": self.part,
+            "count": self.count,
+            "unit_price_usd": self.unit_price_usd,
+            "unit_low_usd": self.unit_low_usd,
+            "unit_high_usd": self.unit_high_usd,
+            "total_usd": self.total_usd,
+            "power_w": self.power_w,
+            "in_capex": self.kind != "nic",
+            "source": None if source is None else source.citation,
+            "confidence": None if source is None else source.confidence,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,9 @@ so transceivers are counted device by device.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -40,6 +41,28 @@ class Cabling:
 
     runs: tuple[Run, ...]
     modules: tuple[Modules, ...]
+
+    @property
+    def num_modules_by_level(self) -> dict[str, int]:
+        """Transceivers of all kinds on the nodes and on the switches of each tier."""
+        levels: Counter[str] = Counter()
+        for modules in self.modules:
+            levels[modules.level] += modules.num_modules
+        return dict(levels)
+
+    def lengths_to_json(self) -> list[dict[str, Any]]:
+        """Return what is ordered in which length, as plain data."""
+        return [
+            {
+                "lower": run.stage.lower,
+                "upper": run.stage.upper,
+                "length_m": run.length_m,
+                "cables": run.num_cables,
+                "cable": run.cable.name,
+                "medium": run.cable.medium,
+            }
+            for run in self.runs
+        ]
 
 
 def cable_up(
