@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from netloom.errors import CatalogError
 from netloom.fabric.cost.power import Power
+from netloom.provenance import Why
 from netloom.units import LENGTH, RATE, format_quantity
 
 if TYPE_CHECKING:
@@ -67,6 +68,24 @@ class Line:
         """Of all of them."""
         return None if self.unit_power_w is None else self.count * self.unit_power_w
 
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        source = self.price_source
+        return {
+            "kind": self.kind,
+            "item": self.item,
+            "part": self.part,
+            "count": self.count,
+            "unit_price_usd": self.unit_price_usd,
+            "unit_low_usd": self.unit_low_usd,
+            "unit_high_usd": self.unit_high_usd,
+            "total_usd": self.total_usd,
+            "power_w": self.power_w,
+            "in_capex": self.kind != "nic",
+            "source": None if source is None else source.citation,
+            "confidence": None if source is None else source.confidence,
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
@@ -107,9 +126,59 @@ class Bill:
         )
 
     @property
+    def power_w(self) -> float:
+        """Switches and optics."""
+        return self.power.network_w
+
+    @property
     def num_transceivers(self) -> int:
         """Transceivers at both ends."""
         return sum(line.count for line in self.of("transceiver"))
+
+    def why(self, field: Literal["capex_usd", "power_w"]) -> Why:
+        """Return how the cost or the power of the network comes about, line by line."""
+        if field == "capex_usd":
+            return Why(
+                name="network capex",
+                value=self.capex_usd,
+                unit="USD",
+                how="switches + transceivers + cables; NICs are in the price of their nodes",
+                parts=tuple(_price_why(line) for line in self.network),
+            )
+        return Why(
+            name="network power",
+            value=self.power_w,
+            unit="W",
+            how="switches + transceivers and active cables; NICs are in the power of their nodes",
+            parts=tuple(_power_why(line) for line in self.network if line.unit_power_w),
+        )
+
+
+def _price_why(line: Line) -> Why:
+    unit = Why(
+        name=f"{line.part} price",
+        value=line.unit_price_usd or 0.0,
+        unit="USD",
+        how=line.price_note,
+        source=line.price_source,
+    )
+    return _times(line, line.total_usd, unit)
+
+
+def _power_why(line: Line) -> Why:
+    unit = Why(
+        name=f"{line.part} power",
+        value=line.unit_power_w or 0.0,
+        unit="W",
+        source=line.power_source,
+    )
+    return _times(line, line.power_w, unit)
+
+
+def _times(line: Line, total: float | None, unit: Why) -> Why:
+    number = Why(name=f"number of {line.item}", value=line.count)
+    how = f"{line.count} x {line.part}"
+    return Why(name=line.item, value=total or 0.0, unit=unit.unit, how=how, parts=(number, unit))
 
 
 def draw_up(design: Design, cabling: Cabling, *, nic: Nic, num_nics: int) -> Bill:

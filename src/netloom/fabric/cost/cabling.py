@@ -1,14 +1,15 @@
 """Which cable and which transceivers reach, and how many of each it takes.
 
 Of all that reach, the cheapest is taken, both ends counted. Copper stays inside its rack: it is
-too stiff and too short for the tray. A transceiver may serve several cables of the same device,
+too stiff for the tray. A transceiver may serve several cables of the same device,
 so transceivers are counted device by device.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -41,6 +42,28 @@ class Cabling:
     runs: tuple[Run, ...]
     modules: tuple[Modules, ...]
 
+    @property
+    def num_modules_by_level(self) -> dict[str, int]:
+        """Transceivers of all kinds on the nodes and on the switches of each tier."""
+        levels: Counter[str] = Counter()
+        for modules in self.modules:
+            levels[modules.level] += modules.num_modules
+        return dict(levels)
+
+    def lengths_to_json(self) -> list[dict[str, Any]]:
+        """Return what is ordered in which length, as plain data."""
+        return [
+            {
+                "lower": run.stage.lower,
+                "upper": run.stage.upper,
+                "length_m": run.length_m,
+                "cables": run.num_cables,
+                "cable": run.cable.name,
+                "medium": run.cable.medium,
+            }
+            for run in self.runs
+        ]
+
 
 def cable_up(
     design: Design,
@@ -60,11 +83,14 @@ def cable_up(
     runs: list[Run] = []
     for route in layout.routes:
         stage = route.stage
-        ends = tuple(
-            tuple(m for m in transceivers if cages[level].takes(m, stage.rate_bps))
-            for level in (stage.lower, stage.upper)
+        lower, upper = cages[stage.lower], cages[stage.upper]
+        shop = Shop(
+            stage=stage,
+            shared_cages=lower.shares(stage.rate_bps) or upper.shares(stage.rate_bps),
+            cables=cables,
+            at_lower=tuple(m for m in transceivers if lower.takes(m, stage.rate_bps)),
+            at_upper=tuple(m for m in transceivers if upper.takes(m, stage.rate_bps)),
         )
-        shop = Shop(stage=stage, cables=cables, at_lower=ends[0], at_upper=ends[1])
         runs += _runs(route, shop)
     return Cabling(runs=tuple(runs), modules=tuple(count_modules(design, runs)))
 

@@ -20,9 +20,10 @@ __all__ = ["Hall"]
 class Hall:
     """Rows of racks, folded into a floor as square as whole rows allow.
 
-    Racks are numbered along the rows; rows follow one another up the first column, down the
-    second and so on, so that neighbours in the numbering stay neighbours on the floor. The
-    number of columns is odd: then the middle of the numbering is the middle of the hall.
+    Racks are numbered along a line that turns at the end of each row, and rows along one that
+    turns at the end of each column, so that neighbours in the numbering stay neighbours on the
+    floor. The number of columns is odd: then the middle of the numbering is the middle of the
+    hall.
 
     Attributes:
         num_racks: Racks in all.
@@ -74,6 +75,7 @@ class Hall:
     def _place(self, rack: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         floor = self.floor
         row, seat = np.divmod(rack, floor.racks_per_row)
+        seat = np.where(row % 2 == 0, seat, floor.racks_per_row - 1 - seat)
         column, row = np.divmod(row, self.rows_per_column)
         row = np.where(column % 2 == 0, row, self.rows_per_column - 1 - row)
         column_m = floor.racks_per_row * floor.rack_width_m + floor.row_pitch_m

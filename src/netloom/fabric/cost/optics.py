@@ -45,6 +45,10 @@ class Device:
             and self.used_bps <= self.num_cages * lit_bps
         )
 
+    def shares(self, rate_bps: float) -> bool:
+        """Whether several ports at *rate_bps* share a cage."""
+        return self.ports_per_cage * self.cage_port_bps > rate_bps
+
 
 def ports_at(module: Transceiver, rate_bps: float) -> int:
     """Return how many ports at *rate_bps* a module lights, split into slower ones if need be."""
@@ -99,9 +103,20 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shop:
-    """What can be had for the cables of one stage."""
+    """What can be had for the cables of one stage.
+
+    Attributes:
+        stage: The cables meant.
+        shared_cages: Whether several ports share a cage at either end. An active optical cable
+            fills its cage, so it is out of the question there (NVIDIA sells none for NDR);
+            copper is sold as splitters.
+        cables: All there are.
+        at_lower: Transceivers that go into the cages at the lower end.
+        at_upper: Those at the upper end.
+    """
 
     stage: Stage
+    shared_cages: bool
     cables: tuple[Cable, ...]
     at_lower: tuple[Transceiver, ...]
     at_upper: tuple[Transceiver, ...]
@@ -119,6 +134,7 @@ class Shop:
             for cable in self.cables
             if cable.reach_m >= length_m and self.stage.rate_bps in cable.rates
             if in_rack or cable.medium not in _COPPER
+            if cable.medium != "aoc" or not self.shared_cages
             for offer in self._lit(cable, length_m)
         ]
         if not offers:

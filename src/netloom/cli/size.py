@@ -1,0 +1,85 @@
+"""``netloom size``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from netloom.study.wish import Kind, Wish, topology_of
+
+__all__ = ["size"]
+
+
+def size(  # noqa: PLR0913  (one option of the command each)
+    scenario: Path | None = None,
+    *,
+    gpus: int | None = None,
+    nodes: int | None = None,
+    node: str | None = None,
+    switch: str | None = None,
+    technology: str | None = None,
+    topology: Kind | None = None,
+    oversubscription: float | None = None,
+    tiers: int | None = None,
+    planes: int | None = None,
+    own: Path | None = None,
+    json: bool = False,
+    why: str | None = None,
+) -> None:
+    """Size a network: how many switches and cables, what they cost and what they draw.
+
+    Args:
+        scenario: Take cluster and machine room from this file; then give no other option of them.
+        gpus: GPUs to attach.
+        nodes: Nodes to attach, instead of GPUs.
+        node: Catalogue name of the node; dgx-h100 without.
+        switch: Catalogue name of the switch; the technology's own without.
+        technology: Catalogue name of the technology; the one that fits switch and node without.
+        topology: What to build; the first that fits without.
+        oversubscription: Host bandwidth over uplink bandwidth at a leaf; 1 is non-blocking.
+        tiers: Switch tiers; the fewest that fit without.
+        planes: Parallel networks each NIC is split over.
+        own: A TOML file with parts and prices of your own.
+        json: Print JSON; keys are documented in docs/json.md.
+        why: Explain one number: switches, cables, transceivers, capex_usd or power_w.
+    """
+    # Imported here: the help of the command needs none of it.
+    from netloom.catalog.load import load_catalog  # noqa: PLC0415
+    from netloom.cli.output import emit_json  # noqa: PLC0415
+    from netloom.study.size import size as size_network  # noqa: PLC0415
+
+    wished = topology_of(topology, oversubscription=oversubscription, tiers=tiers, planes=planes)
+    options = {
+        "num_gpus": gpus,
+        "num_nodes": nodes,
+        "node": node,
+        "switch": switch,
+        "technology": technology,
+        "topology": wished,
+    }
+    wish, parts = _wish(scenario, {name: v for name, v in options.items() if v is not None})
+    found = size_network(wish, load_catalog(own or parts))
+    if json:
+        emit_json(found.why(why) if why else found.to_json())
+        return
+    from rich.console import Console  # noqa: PLC0415
+
+    from netloom.report.size import size_report  # noqa: PLC0415
+    from netloom.report.why import why_tree  # noqa: PLC0415
+
+    Console().print(why_tree(found.why(why)) if why else size_report(found))
+
+
+def _wish(scenario: Path | None, options: dict[str, object]) -> tuple[Wish, Path | None]:
+    """Return what is asked for and the user's own parts file, where the scenario names one."""
+    from netloom.errors import SpecError  # noqa: PLC0415
+
+    if scenario is None:
+        return Wish(**options), None  # type: ignore[arg-type]  # typed as the command's options
+    if options:
+        given = ", ".join(name.removeprefix("num_") for name in options)
+        message = f"{scenario}: the scenario says what to size; drop {given}, or the file"
+        raise SpecError(message)
+    from netloom.spec.load import load  # noqa: PLC0415
+
+    read = load(scenario)
+    return Wish.of(read.cluster), None if read.catalog is None else Path(read.catalog)
