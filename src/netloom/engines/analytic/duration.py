@@ -97,9 +97,10 @@ def ring_rate(place: Place, per_node: int) -> Why:
 
 def num_rings_of(place: Place, per_node: int) -> int:
     """Return the rings that the direct links among *per_node* GPUs hold side by side."""
-    if place.network.scale_up.kind == "full-mesh":
-        return max(1, per_node - 1)
     num_links = place.network.scale_up.num_links
+    if place.network.scale_up.kind == "full-mesh":
+        to_each = max(1, num_links // max(1, place.network.node.num_gpus - 1))
+        return max(1, per_node - 1) * to_each
     return max(1, num_rings(max(2, per_node), cube_mesh_links(per_node, num_links)))
 
 

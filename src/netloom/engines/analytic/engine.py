@@ -56,27 +56,15 @@ class AnalyticEngine:
         """Return how long *collective* takes on *network*.
 
         Raises:
-            InfeasibleError: the GPU's architecture is unknown to the model, or the group does
-                not fit the node.
+            InfeasibleError: the group puts more ranks in a node than it has GPUs.
         """
-        profile = _profile(network)
+        profile = profile_of(network.gpu.architecture)
         _check(collective.group, network)
         if collective.group.size == 1 or collective.size_bytes == 0:
             return _nothing(collective, network)
         if collective.kind in {CollectiveKind.ALL_TO_ALL, CollectiveKind.SEND_RECV}:
             return _spread(collective, network, profile)
         return _library(collective, network, profile)
-
-
-def _profile(network: Network) -> Profile:
-    found = profile_of(network.gpu.architecture)
-    if found is None:
-        message = (
-            f"gpu {network.gpu.name}: no collective was measured on architecture "
-            f"{network.gpu.architecture!r}; choose a GPU of volta, ampere, hopper, blackwell or cdna"
-        )
-        raise InfeasibleError(message)
-    return found
 
 
 def _check(group: Group, network: Network) -> None:

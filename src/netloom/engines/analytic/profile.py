@@ -12,7 +12,15 @@ from typing import Final
 
 from netloom.provenance import Source, Why
 
-__all__ = ["CHUNK_BYTES", "NIC_SHARE", "PCIE_SHARE", "Constant", "Profile", "profile_of"]
+__all__ = [
+    "CHUNK_BYTES",
+    "NIC_SHARE",
+    "PCIE_SHARE",
+    "Constant",
+    "Profile",
+    "is_measured",
+    "profile_of",
+]
 
 # The ramp counts doublings from here: one chunk of every channel.
 CHUNK_BYTES: Final = 2.0**20
@@ -190,7 +198,8 @@ _PROFILES: Final[dict[str, Profile]] = {
     ),
 }
 
-_AMD = ("cdna", "mi2", "mi3")
+# Nothing is measured on these: the generation beside them stands in, with a doubt.
+_NEAREST = {"pascal": "volta", "rubin": "blackwell", "gaudi 3": "cdna"}
 
 NIC_SHARE: Final = _constant(
     "share of a NIC's payload rate that NCCL reaches",
@@ -215,9 +224,13 @@ PCIE_SHARE: Final = (
 )
 
 
-def profile_of(architecture: str) -> Profile | None:
-    """Return the profile of a GPU architecture, None where nothing was measured."""
+def profile_of(architecture: str) -> Profile:
+    """Return the profile of a GPU architecture, or of the nearest one that was measured."""
     name = architecture.lower()
-    if any(part in name for part in _AMD):
-        return _PROFILES["cdna"]
-    return next((found for key, found in _PROFILES.items() if key in name), None)
+    known = next((key for key in _PROFILES if key in name), None)
+    return _PROFILES[known or _NEAREST.get(name, "ampere")]
+
+
+def is_measured(architecture: str) -> bool:
+    """Return whether collectives on *architecture* itself were measured."""
+    return any(key in architecture.lower() for key in _PROFILES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from netloom.engines.analytic.profile import profile_of
+from netloom.engines.analytic.profile import is_measured, profile_of
 from netloom.provenance import Validity
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _inside_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
     profile = profile_of(network.gpu.architecture)
     kind = collective.kind.value
     doubts = []
-    if profile is None or kind not in profile.checked:
+    if not is_measured(network.gpu.architecture) or kind not in profile.checked:
         doubts.append(f"{kind} was not measured inside a node of {network.gpu.architecture} GPUs.")
     if network.scale_up.kind == "pcie-tree":
         doubts.append("Rings over PCIe rest on another tool's fit for one A100 server.")
