@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from netloom.catalog import merge, read
+from netloom.catalog.parts import (
+    Cable,
+    Gpu,
+    Model,
+    Nic,
+    Node,
+    Part,
+    ScaleUp,
+    Switch,
+    Technology,
+    Transceiver,
+)
+from netloom.errors import CatalogError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from netloom.catalog.parts import (
-        Cable,
-        Gpu,
-        Model,
-        Nic,
-        Node,
-        ScaleUp,
-        Switch,
-        Technology,
-        Transceiver,
-    )
+__all__ = ["KINDS", "Catalog", "load_catalog"]
 
-__all__ = ["Catalog", "load_catalog"]
+P = TypeVar("P", bound=Part)
+
+KINDS: Final[Mapping[str, type[Part]]] = MappingProxyType(
+    {
+        "gpus": Gpu,
+        "scale_ups": ScaleUp,
+        "nodes": Node,
+        "nics": Nic,
+        "switches": Switch,
+        "transceivers": Transceiver,
+        "cables": Cable,
+        "models": Model,
+        "technologies": Technology,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +62,156 @@ class Catalog:
     models: Mapping[str, Model]
     technologies: Mapping[str, Technology]
 
+    def gpu(self, name: str) -> Gpu:
+        """Return the GPU called *name*, in any case; CatalogError when there is none."""
+        return _find(self.gpus, name, kind="gpus", one="GPU")
+
+    def scale_up(self, name: str) -> ScaleUp:
+        """Return the scale-up network called *name*, in any case."""
+        return _find(self.scale_ups, name, kind="scale_ups", one="scale-up network")
+
+    def node(self, name: str) -> Node:
+        """Return the node called *name*, in any case."""
+        return _find(self.nodes, name, kind="nodes", one="node")
+
+    def nic(self, name: str) -> Nic:
+        """Return the NIC called *name*, in any case."""
+        return _find(self.nics, name, kind="nics", one="NIC")
+
+    def switch(self, name: str) -> Switch:
+        """Return the switch called *name*, in any case."""
+        return _find(self.switches, name, kind="switches", one="switch")
+
+    def transceiver(self, name: str) -> Transceiver:
+        """Return the transceiver called *name*, in any case."""
+        return _find(self.transceivers, name, kind="transceivers", one="transceiver")
+
+    def cable(self, name: str) -> Cable:
+        """Return the cable called *name*, in any case."""
+        return _find(self.cables, name, kind="cables", one="cable")
+
+    def model(self, name: str) -> Model:
+        """Return the model called *name*, in any case."""
+        return _find(self.models, name, kind="models", one="model")
+
+    def technology(self, name: str) -> Technology:
+        """Return the technology called *name*, in any case."""
+        return _find(self.technologies, name, kind="technologies", one="technology")
+
+    def parts(self, kind: str) -> Mapping[str, Part]:
+        """Return all parts of *kind*, one of KINDS, by name."""
+        assert kind in KINDS, kind
+        parts: Mapping[str, Part] = getattr(self, kind)
+        return parts
+
+    def search(self, name: str) -> list[Part]:
+        """Return the parts of any kind called *name*, in any case; empty when there are none."""
+        wanted = name.casefold()
+        return [
+            part
+            for kind in KINDS
+            for part in self.parts(kind).values()
+            if part.name.casefold() == wanted
+        ]
+
 
 def load_catalog(own: Path | None = None) -> Catalog:
     """Return the shipped catalogue with the parts of *own* added or laid over it.
 
     Raises:
-        CatalogError: a file is not TOML, a key is unknown, a number has no unit or no source.
+        CatalogError: a file is not TOML, a key is unknown, a number has no unit, or a part
+            names another that does not exist.
     """
-    raise NotImplementedError
+    return _shipped() if own is None else _overlaid(own)
+
+
+@cache
+def _shipped() -> Catalog:
+    registry = read.sources(_shipped_table("sources"), {}, where="sources.toml")
+    parts = {
+        kind: {
+            name: read.part(model, name, table, registry, where=f"{kind}.toml")
+            for name, table in _shipped_table(kind)[kind].items()
+        }
+        for kind, model in KINDS.items()
+    }
+    return _checked(parts, where="the shipped catalogue")
+
+
+@cache
+def _shipped_table(stem: str) -> dict[str, Any]:
+    text = files("netloom.catalog").joinpath("data", f"{stem}.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def _overlaid(own: Path) -> Catalog:
+    tables = read.own_file(own, KINDS)
+    shipped = _shipped()
+    registry = read.sources(_shipped_table("sources"), {}, where="sources.toml")
+    registry = read.sources(tables.pop("sources", {}), registry, where=own.name)
+    voice = merge.Voice(file=own.name, price_source=tables.pop("price_source", None))
+    parts = {kind: dict(shipped.parts(kind)) for kind in KINDS}
+    for kind, named in tables.items():
+        for name, table in named.items():
+            known = _canonical(shipped.parts(kind), name)
+            below = _shipped_table(kind)[kind].get(known, {})
+            laid = merge.lay_over(below, table, registry=registry, voice=voice)
+            where = f"{own}: [{kind}.{name}]"
+            parts[kind][known] = read.part(
+                KINDS[kind], known, laid.table, laid.registry, where=where
+            )
+    return _checked(parts, where=str(own))
+
+
+def _canonical(parts: Mapping[str, Part], name: str) -> str:
+    return next((known for known in parts if known.casefold() == name.casefold()), name)
+
+
+def _checked(parts: dict[str, dict[str, Any]], *, where: str) -> Catalog:
+    catalog = Catalog(**{kind: MappingProxyType(named) for kind, named in parts.items()})
+    for node in catalog.nodes.values():
+        at = f"{where}: [nodes.{node.name}]"
+        _refer(catalog.gpus, node.gpu, at=f"{at} gpu", kind="gpus")
+        _refer(catalog.nics, node.nic, at=f"{at} nic", kind="nics")
+        _refer(catalog.scale_ups, node.scale_up, at=f"{at} scale_up", kind="scale_ups")
+    for technology in catalog.technologies.values():
+        at = f"{where}: [technologies.{technology.name}]"
+        _refer(catalog.nics, technology.nic, at=f"{at} nic", kind="nics")
+        _refer(catalog.switches, technology.switch, at=f"{at} switch", kind="switches")
+        _check_ports(catalog, technology, at=at)
+    return catalog
+
+
+def _refer(parts: Mapping[str, Part], name: str, *, at: str, kind: str) -> None:
+    if name not in parts:
+        message = f"{at} = {name!r}: {_no_such(parts, name, kind=kind)}"
+        raise CatalogError(message)
+
+
+def _check_ports(catalog: Catalog, technology: Technology, *, at: str) -> None:
+    switch = catalog.switches[technology.switch]
+    if switch.radix(technology.rate_bps) == 0:
+        rates = ", ".join(f"{mode.rate_bps / 1e9:g}Gbps" for mode in switch.modes)
+        message = (
+            f"{at} switch = {switch.name!r}: it has no ports of {technology.rate_bps / 1e9:g}Gbps; "
+            f"its modes are {rates}"
+        )
+        raise CatalogError(message)
+
+
+def _find(parts: Mapping[str, P], name: str, *, kind: str, one: str) -> P:
+    wanted = name.casefold()
+    for known, part in parts.items():
+        if known.casefold() == wanted:
+            return part
+    message = f"{name!r}: no such {one}; {_no_such(parts, name, kind=kind)}"
+    raise CatalogError(message)
+
+
+def _no_such(parts: Mapping[str, Part], name: str, *, kind: str) -> str:
+    by_folded = {known.casefold(): known for known in parts}
+    close = [
+        by_folded[hit] for hit in get_close_matches(name.casefold(), by_folded, n=3, cutoff=0.5)
+    ]
+    hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
+    return f"{hint}'netloom catalog {kind.replace('_', '-')}' lists them all"

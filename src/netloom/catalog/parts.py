@@ -6,9 +6,10 @@ of an entry in ``sources.toml``, and ``"*"`` stands for all keys not named.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from operator import attrgetter
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from netloom.provenance import Source, Why
 from netloom.spec.quantity import (
@@ -38,14 +39,25 @@ __all__ = [
     "Transceiver",
 ]
 
-Count = Annotated[int, Field(ge=1)]
+MOST = 2**31  # more of anything than a part can have
+
+Count = Annotated[int, Field(ge=1, le=MOST)]
+Number = Annotated[int, Field(ge=0, le=MOST)]
+Rate = Annotated[RateBps, Field(gt=0)]
+Size = Annotated[SizeBytes, Field(gt=0)]
+Compute = Annotated[Flops, Field(gt=0)]
+Length = Annotated[LengthM, Field(gt=0)]
+Time = Annotated[TimeS, Field(ge=0)]
+Power = Annotated[PowerW, Field(ge=0)]
+Money = Annotated[MoneyUsd, Field(ge=0)]
 
 
 class Part(Strict):
     """What all parts have: a name, a title, and a source for every number.
 
     Attributes:
-        sources: For each key of the file, who says so; resolved from ``sources.toml``.
+        sources: For each key of the file, who says so; resolved from ``sources.toml``. A key
+            inside a table is dotted (``latency.switch``); ``*`` stands for all keys not named.
         notes: For a key, what else is claimed and why this value was chosen.
     """
 
@@ -55,30 +67,47 @@ class Part(Strict):
     notes: dict[str, str] = Field(default_factory=dict)
 
     def source(self, attribute: str) -> Source | None:
-        """Return who says what *attribute* is; None for a value nobody vouches for."""
-        key = written_name(attribute)
-        return self.sources.get(key, self.sources.get("*"))
+        """Return who says what *attribute* is; None for a value nobody vouches for.
+
+        *attribute* may reach into a table: ``latency.switch_s``. Then the source of that one
+        value comes first, then the table's, then the part's.
+        """
+        keys = _lookups(self.written(attribute))
+        return next((self.sources[key] for key in keys if key in self.sources), None)
+
+    def note(self, attribute: str) -> str:
+        """Return what else is claimed of *attribute*; empty when there is nothing to say."""
+        key = self.written(attribute)
+        return next((self.notes[at] for at in (key, key.partition(".")[0]) if at in self.notes), "")
+
+    def written(self, attribute: str) -> str:
+        """Return the key under which a file gives *attribute*, dotted inside a table."""
+        first, _, rest = attribute.partition(".")
+        alias = type(self).model_fields[first].alias or first
+        return f"{alias}.{written_name(rest)}" if rest else alias
 
     def why(self, attribute: str, *, unit: str = "") -> Why:
-        """Return *attribute* as a leaf of an explanation."""
-        value = getattr(self, attribute)
-        shown = value if isinstance(value, (int, float)) else str(value)
-        name = f"{self.name} {written_name(attribute)}"
+        """Return *attribute* as a leaf of an explanation; it may reach into a table."""
+        value = attrgetter(attribute)(self)
         return Why(
-            name=name,
-            value=shown,
+            name=f"{self.name} {self.written(attribute)}",
+            value=value if isinstance(value, (int, float)) else str(value),
             unit=unit,
-            how=self.notes.get(written_name(attribute), ""),
+            how=self.note(attribute),
             source=self.source(attribute),
         )
+
+
+def _lookups(key: str) -> tuple[str, str, str]:
+    return key, key.partition(".")[0], "*"
 
 
 class PeakRates(Strict):
     """Dense tensor throughput by precision; a missing precision is not supported."""
 
-    bf16: Flops | None = None
-    fp16: Flops | None = None
-    fp8: Flops | None = None
+    bf16: Compute | None = None
+    fp16: Compute | None = None
+    fp8: Compute | None = None
 
 
 class Gpu(Part):
@@ -92,11 +121,11 @@ class Gpu(Part):
     vendor: str
     architecture: str
     peak: PeakRates
-    matmul_flops: Flops | None = None
-    memory_bytes: SizeBytes
-    memory_rate_bps: RateBps
-    power_w: PowerW
-    price_usd: MoneyUsd | None = None
+    matmul_flops: Compute | None = None
+    memory_bytes: Size
+    memory_rate_bps: Rate
+    power_w: Power
+    price_usd: Money | None = None
 
 
 class ScaleUp(Part):
@@ -115,12 +144,12 @@ class ScaleUp(Part):
 
     kind: Literal["switched", "full-mesh", "hybrid-cube-mesh", "pcie-tree"]
     generation: str
-    rate_bps: RateBps
-    link_rate_bps: RateBps
+    rate_bps: Rate
+    link_rate_bps: Rate
     num_links: Count
-    num_switches: Annotated[int, Field(ge=0)] = 0
+    num_switches: Number = 0
     in_network_reduction: bool = False
-    latency_s: TimeS
+    latency_s: Time
 
 
 class Node(Part):
@@ -139,9 +168,9 @@ class Node(Part):
     scale_up: str
     nic: str
     num_nics: Count
-    host_rate_bps: RateBps
-    power_w: PowerW
-    price_usd: MoneyUsd | None = None
+    host_rate_bps: Rate
+    power_w: Power
+    price_usd: Money | None = None
 
 
 class Nic(Part):
@@ -149,17 +178,17 @@ class Nic(Part):
 
     vendor: str
     protocols: tuple[str, ...]
-    rate_bps: RateBps
+    rate_bps: Rate
     pcie: str = ""
-    power_w: PowerW | None = None
-    price_usd: MoneyUsd | None = None
+    power_w: Power | None = None
+    price_usd: Money | None = None
 
 
 class PortMode(Strict):
     """One way to split a switch's capacity into ports."""
 
     count: Count
-    rate_bps: RateBps
+    rate_bps: Rate
 
 
 class Switch(Part):
@@ -175,10 +204,10 @@ class Switch(Part):
     asic: str
     protocol: Literal["infiniband", "ethernet", "scheduled-ethernet"]
     modes: Annotated[tuple[PortMode, ...], Field(min_length=1)]
-    latency_s: TimeS | None = None
-    buffer_bytes: SizeBytes | None = None
-    power_w: PowerW | None = None
-    price_usd: MoneyUsd | None = None
+    latency_s: Time | None = None
+    buffer_bytes: Size | None = None
+    power_w: Power | None = None
+    price_usd: Money | None = None
     ports_per_cage: Count = 1
 
     def radix(self, rate_bps: float) -> int:
@@ -187,14 +216,21 @@ class Switch(Part):
 
 
 class Transceiver(Part):
-    """A pluggable module that lights up one or two fibre cables."""
+    """A pluggable module that lights up one or two fibre cables.
 
-    rate_bps: RateBps
+    Attributes:
+        rate_bps: Of one port.
+        num_ports: Cables that plug into it.
+        power_w: All ports together.
+        price_usd: All ports together.
+    """
+
+    rate_bps: Rate
     num_ports: Count = 1
     medium: Literal["multimode", "singlemode"]
-    reach_m: LengthM
-    power_w: PowerW
-    price_usd: MoneyUsd
+    reach_m: Length
+    power_w: Power
+    price_usd: Money
 
 
 class Cable(Part):
@@ -207,11 +243,11 @@ class Cable(Part):
     """
 
     medium: Literal["dac", "acc", "aoc", "multimode", "singlemode"]
-    rates: tuple[RateBps, ...]
-    reach_m: LengthM
-    power_w: PowerW
-    price_usd: MoneyUsd
-    price_usd_per_m: MoneyUsd = Field(alias="price_per_metre")
+    rates: tuple[Rate, ...]
+    reach_m: Length
+    power_w: Power
+    price_usd: Money
+    price_usd_per_m: Money = Field(alias="price_per_metre")
 
 
 class Model(Part):
@@ -220,13 +256,18 @@ class Model(Part):
     Attributes:
         parameters: As published, for checking ours.
         num_kv_heads: Equal to ``num_heads`` for plain multi-head attention.
+        head_dim: Of one head; with MLA, of its part without rotary embedding.
+        ffn_hidden: Width of the dense feed-forward block; of a model without any, of an expert.
         gated: Whether the feed-forward block has three matrices (SwiGLU), not two.
         num_experts: Routed experts in a MoE layer; 0 for a dense model.
         first_dense_layers: Leading layers that stay dense in a MoE model.
+        query_rank: Rank of the compressed queries (MLA); 0 without MLA.
         kv_rank: Rank of the compressed keys and values (MLA); 0 without MLA.
+        rope_head_dim: Of the part of a head with rotary embedding (MLA), beside ``head_dim``.
+        value_head_dim: Of a head's values (MLA).
     """
 
-    parameters: Annotated[float, Field(gt=0)]
+    parameters: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     num_layers: Count
     hidden: Count
     num_heads: Count
@@ -236,31 +277,43 @@ class Model(Part):
     vocabulary: Count
     gated: bool = True
     biases: bool = False
-    learned_positions: Annotated[int, Field(ge=0)] = 0
+    learned_positions: Number = 0
     tied_embeddings: bool = False
-    num_experts: Annotated[int, Field(ge=0)] = 0
-    experts_per_token: Annotated[int, Field(ge=0)] = 0
-    expert_hidden: Annotated[int, Field(ge=0)] = 0
-    num_shared_experts: Annotated[int, Field(ge=0)] = 0
-    first_dense_layers: Annotated[int, Field(ge=0)] = 0
-    query_rank: Annotated[int, Field(ge=0)] = 0
-    kv_rank: Annotated[int, Field(ge=0)] = 0
-    rope_head_dim: Annotated[int, Field(ge=0)] = 0
-    value_head_dim: Annotated[int, Field(ge=0)] = 0
+    num_experts: Number = 0
+    experts_per_token: Number = 0
+    expert_hidden: Number = 0
+    num_shared_experts: Number = 0
+    first_dense_layers: Number = 0
+    query_rank: Number = 0
+    kv_rank: Number = 0
+    rope_head_dim: Number = 0
+    value_head_dim: Number = 0
+
+    @model_validator(mode="after")
+    def _experts_agree(self) -> Self:
+        if self.num_experts and not (
+            1 <= self.experts_per_token <= self.num_experts and self.expert_hidden
+        ):
+            message = (
+                f"{self.num_experts} experts need 'expert_hidden' and "
+                f"'experts_per_token' from 1 to {self.num_experts}"
+            )
+            raise ValueError(message)
+        return self
 
 
 class LatencyBudget(Strict):
     """One way, a small message, everything but serialisation and cables."""
 
-    post_s: TimeS
-    send_stack_s: TimeS
-    doorbell_s: TimeS
-    nic_send_s: TimeS
-    switch_s: TimeS = Field(description="Each switch on the way")
-    nic_receive_s: TimeS
-    interrupt_s: TimeS
-    receive_stack_s: TimeS
-    wake_s: TimeS
+    post_s: Time
+    send_stack_s: Time
+    doorbell_s: Time
+    nic_send_s: Time
+    switch_s: Time = Field(description="Each switch on the way")
+    nic_receive_s: Time
+    interrupt_s: Time
+    receive_stack_s: Time
+    wake_s: Time
 
 
 class Technology(Part):
@@ -284,21 +337,21 @@ class Technology(Part):
     family: str
     protocol: Literal["infiniband", "ethernet", "scheduled-ethernet"]
     transport: Literal["ib-rc", "rocev1-rc", "rocev2-rc", "iwarp", "tcp", "uet", "mrc"]
-    rate_bps: RateBps
+    rate_bps: Rate
     nic: str
     switch: str
     flow_control: Literal["credits", "pfc", "none"]
     congestion_control: str
     recovery: Literal["go-back-n", "selective-repeat", "reorder"]
     load_balancing: Literal["ecmp", "static", "adaptive", "spray", "cells"]
-    path_efficiency: Share
+    path_efficiency: Annotated[Share, Field(gt=0, le=1)]
     flows_per_rank: Count
-    payload_bytes: SizeBytes
-    header_bytes: SizeBytes
-    loss: Share
-    host_rate_bps: RateBps | None = None
+    payload_bytes: Size
+    header_bytes: Size
+    loss: Annotated[Share, Field(ge=0, lt=1)]
+    host_rate_bps: Rate | None = None
     in_network_reduction: bool = False
-    max_endpoints: Annotated[int, Field(ge=0)] = 0
+    max_endpoints: Number = 0
     latency: LatencyBudget
     status: Literal["shipping", "emerging", "obsolete", "rare"]
     operations: dict[str, str] = Field(default_factory=dict)
