@@ -1,0 +1,269 @@
+"""How long the algorithm that the library chose really takes.
+
+The form is the library's own, ``latency x steps + bytes / rate``, with the rates that were
+measured in place of those it reckons with, and a ramp until its pipeline is full. Bytes inside
+a node and between nodes flow at the same time; the slower of the two decides.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netloom.engines.analytic.algorithms import nvls_wire_bytes, tree_network_bytes
+from netloom.engines.analytic.profile import CHUNK_BYTES, PCIE_SHARE, Profile
+from netloom.engines.analytic.rings import cube_mesh_links, num_rings
+from netloom.engines.analytic.tables import TREE_CORRECTION, Algorithm, Protocol
+from netloom.engines.analytic.tuner import Choice, num_steps
+from netloom.provenance import Source, Why
+from netloom.workload.collective import Collective, CollectiveKind
+
+if TYPE_CHECKING:
+    from netloom.engines.analytic.path import Path
+    from netloom.fabric.network import Network
+
+__all__ = [
+    "Place",
+    "Term",
+    "collective_terms",
+    "num_rings_of",
+    "ramp_s",
+    "ring_rate",
+    "spread_terms",
+]
+
+# Share of the ring's rate that many partners at once, or one alone, achieve inside a node:
+# 0.5968 over 0.6735, all-to-all over all-gather on B200.
+_PARTNERS_SHARE = 0.886
+_PARTNERS = Source(
+    citation="MooreThreads/SimuMax v1.2, system b200_bf16_ceperm", confidence="measured"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a collective runs.
+
+    Attributes:
+        path: Between the nodes; None for a group inside one.
+    """
+
+    network: Network
+    profile: Profile
+    path: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """Bytes that have to get through something, and how fast it takes them."""
+
+    name: str
+    how: str
+    size_bytes: float
+    rate: Why
+
+    @property
+    def time_s(self) -> float:
+        """How long that takes."""
+        assert isinstance(self.rate.value, float | int), self.rate
+        return self.size_bytes * 8 / self.rate.value
+
+    def why(self) -> Why:
+        """Return it as a node of an explanation."""
+        size = Why(name="bytes", value=self.size_bytes, unit="B", how=self.how)
+        how = "bytes x 8 / rate"
+        return Why(name=self.name, value=self.time_s, unit="s", how=how, parts=(size, self.rate))
+
+
+def ring_rate(place: Place, per_node: int) -> Why:
+    """Return what a GPU sends in rings among *per_node* GPUs of a node."""
+    scale_up, share = place.network.scale_up, place.profile.link_share
+    if scale_up.kind == "pcie-tree":
+        share = PCIE_SHARE[0] if per_node <= 4 else PCIE_SHARE[1]
+        return _product("rate of a ring over PCIe", (scale_up.rate_bps, share.value), share.why())
+    if scale_up.kind == "switched":
+        nominal = scale_up.why("rate_bps", unit="bit/s")
+        factors = (scale_up.rate_bps, share.value)
+        return _product("rate of the rings", factors, nominal, share.why())
+    rings = num_rings_of(place, per_node)
+    parts = (
+        scale_up.why("link_rate_bps", unit="bit/s"),
+        share.why(),
+        Why(name="rings side by side", value=rings, how="edge-disjoint rings on the links"),
+    )
+    return _product("rate of the rings", (scale_up.link_rate_bps, share.value, rings), *parts)
+
+
+def num_rings_of(place: Place, per_node: int) -> int:
+    """Return the rings that the direct links among *per_node* GPUs hold side by side."""
+    num_links = place.network.scale_up.num_links
+    if place.network.scale_up.kind == "full-mesh":
+        to_each = max(1, num_links // max(1, place.network.node.num_gpus - 1))
+        return max(1, per_node - 1) * to_each
+    return max(1, num_rings(max(2, per_node), cube_mesh_links(per_node, num_links)))
+
+
+def _product(name: str, factors: tuple[float, ...], *parts: Why) -> Why:
+    value = math.prod(factors)
+    return Why(name=name, value=value, unit="bit/s", how="product of the parts", parts=parts)
+
+
+def collective_terms(collective: Collective, choice: Choice, place: Place) -> tuple[Term, ...]:
+    """Return what each part of the machine has to carry under *choice*."""
+    size, group = collective.size_bytes, collective.group
+    inside = _inside(collective, choice, place)
+    if place.path is None:
+        return (inside,)
+    between = _between_bytes(collective, choice)
+    how = _BETWEEN_HOW[choice.algorithm]
+    rate = _scaled(place.path.why, _protocol_share(choice, size))
+    assert group.num_nodes > 1, group
+    return (inside, Term(name="between nodes", how=how, size_bytes=between, rate=rate))
+
+
+def _inside(collective: Collective, choice: Choice, place: Place) -> Term:
+    size, group = collective.size_bytes, collective.group
+    if choice.algorithm in {Algorithm.NVLS, Algorithm.NVLS_TREE}:
+        return _nvls_term(collective, choice, place)
+    ring = _scaled(ring_rate(place, group.per_node), _protocol_share(choice, size))
+    if choice.algorithm in {Algorithm.RING, Algorithm.PAT}:
+        steps = num_steps(collective.kind, group.size)
+        fill = place.profile.fill_steps.value
+        fill *= 1.0 if collective.kind is CollectiveKind.ALL_REDUCE else 0.5
+        carried = size / group.size * (steps + fill)
+        how = "size / n x (steps + fill)"
+    else:
+        carried, how = 2 * size, "2 x size: once up and once down"
+    return Term(name="inside a node", how=how, size_bytes=carried, rate=ring)
+
+
+def _nvls_term(collective: Collective, choice: Choice, place: Place) -> Term:
+    """Return NVLink SHARP's term: what the switches pull from and push to one GPU.
+
+    Over several nodes only the GPUs that own a NIC head a channel, and each is held to the
+    share of the whole that it has in a full node.
+    """
+    profile, scale_up, group = place.profile, place.network.scale_up, collective.group
+    assert profile.nvls_share is not None, profile
+    assert profile.nvls_bus_share is not None, profile
+    ranks, size = group.per_node, collective.size_bytes
+    carried = nvls_wire_bytes(ranks, size)
+    rate = scale_up.rate_bps * profile.nvls_share.value
+    ceiling = scale_up.rate_bps * profile.nvls_bus_share.value
+    carried = max(carried, 2 * (ranks - 1) / ranks * size * rate / ceiling)
+    parts: tuple[Why, ...] = (
+        scale_up.why("rate_bps", unit="bit/s"),
+        profile.nvls_share.why(),
+        profile.nvls_bus_share.why(),
+    )
+    if choice.algorithm is Algorithm.NVLS_TREE and place.path is not None:
+        heads = min(float(ranks), place.path.num_nics)
+        rate *= min(1.0, heads / 8)
+        parts = (*parts, Why(name="heads: GPUs that own a NIC", value=heads))
+    whole = Why(name="rate of NVLink SHARP", value=rate, unit="bit/s", parts=parts)
+    how = "size x (1 + 1/n), or what the bus ceiling amounts to"
+    return Term(name="inside a node", how=how, size_bytes=carried, rate=whole)
+
+
+_BETWEEN_HOW = {
+    Algorithm.RING: "size x steps / n: a ring crosses every node once",
+    Algorithm.PAT: "size x steps / n",
+    Algorithm.TREE: "size on two nodes, 2 x size on more",
+    Algorithm.NVLS_TREE: "size on two nodes, 2 x size on more",
+    Algorithm.NVLS: "size: the switches reduce",
+    Algorithm.COLLNET_DIRECT: "size: the switches reduce",
+    Algorithm.COLLNET_CHAIN: "size: the switches reduce",
+}
+
+
+def _between_bytes(collective: Collective, choice: Choice) -> float:
+    """Return what all ranks of one node together send over the network."""
+    size, group = collective.size_bytes, collective.group
+    if choice.algorithm in {Algorithm.RING, Algorithm.PAT}:
+        if collective.kind is CollectiveKind.BROADCAST:
+            return size
+        return size * num_steps(collective.kind, group.size) / group.size
+    if choice.algorithm in {Algorithm.TREE, Algorithm.NVLS_TREE}:
+        return tree_network_bytes(group.num_nodes, size)
+    return size
+
+
+def _protocol_share(choice: Choice, size_bytes: float) -> float:
+    """Return what the protocol leaves of the rate: flags take the rest.
+
+    LL sends 4 bytes of flag with 4 of data, LL128 8 with 120. A tree also falls short by what
+    NCCL's own correction says.
+    """
+    share = {Protocol.LL: 0.5, Protocol.LL128: 0.92, Protocol.SIMPLE: 1.0}[choice.protocol]
+    if choice.algorithm is not Algorithm.TREE:
+        return share
+    if choice.protocol is Protocol.LL:
+        share = 1 / 3.8
+    row = TREE_CORRECTION[choice.protocol]
+    bucket = min(int(math.log2(max(1.0, size_bytes // 64))), len(row) - 1)
+    return share * row[bucket]
+
+
+def _scaled(rate: Why, share: float) -> Why:
+    if share == 1.0:
+        return rate
+    assert isinstance(rate.value, float | int), rate
+    left = Why(name="share that the protocol leaves", value=share)
+    value = rate.value * share
+    return Why(name=rate.name, value=value, unit="bit/s", how="rate x share", parts=(rate, left))
+
+
+def spread_terms(collective: Collective, place: Place) -> tuple[Term, ...]:
+    """Return the terms of an all-to-all or a send/recv.
+
+    Between nodes every rank's bytes leave on its own rail; with PXN those for another rail
+    first cross the scale-up network, which is the extra share inside the node.
+    """
+    size, group = collective.size_bytes * collective.skew, collective.group
+    partners = Why(
+        name="share of the ring's rate with many partners", value=_PARTNERS_SHARE, source=_PARTNERS
+    )
+    ring = ring_rate(place, group.per_node)
+    assert isinstance(ring.value, float | int), ring
+    inside = _product("rate inside a node", (ring.value, _PARTNERS_SHARE), ring, partners)
+    if collective.kind is CollectiveKind.SEND_RECV:
+        if place.path is None:
+            link = _one_link(place, inside)
+            return (Term(name="inside a node", how="the message", size_bytes=size, rate=link),)
+        carried = size * group.per_node
+        return (
+            Term(name="between nodes", how="messages", size_bytes=carried, rate=place.path.why),
+        )
+    local, total = group.per_node, group.size
+    relayed = (total - local) / total * (local - 1) / local
+    stays = Term(
+        name="inside a node",
+        how="size x ((g-1)/n + share for other rails)",
+        size_bytes=size * ((local - 1) / total + relayed),
+        rate=inside,
+    )
+    if place.path is None:
+        return (stays,)
+    leaves = size * (total - local) / total * local
+    how = "size x (n-g)/n of each of the node's ranks"
+    return (stays, Term(name="between nodes", how=how, size_bytes=leaves, rate=place.path.why))
+
+
+def _one_link(place: Place, inside: Why) -> Why:
+    """Return what one pair gets: all of a switched network, one link of a mesh."""
+    scale_up = place.network.scale_up
+    if scale_up.kind in {"switched", "pcie-tree"}:
+        return inside
+    share = place.profile.link_share
+    parts = (scale_up.why("link_rate_bps", unit="bit/s"), share.why())
+    return _product("rate of one link", (scale_up.link_rate_bps, share.value), *parts)
+
+
+def ramp_s(place: Place, choice: Choice | None, size_bytes: float) -> float:
+    """Return what filling the pipeline costs a collective in whole chunks."""
+    if choice is not None and choice.protocol is not Protocol.SIMPLE:
+        return 0.0
+    if choice is not None and choice.algorithm is Algorithm.TREE:
+        return 0.0  # NCCL's tree correction holds it already
+    return place.profile.ramp_s.value * math.log2(1 + size_bytes / CHUNK_BYTES)

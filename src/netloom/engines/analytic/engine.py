@@ -1,0 +1,228 @@
+"""The analytic engine: a collective's duration in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from netloom.engines.analytic.duration import (
+    Place,
+    Term,
+    collective_terms,
+    num_rings_of,
+    ramp_s,
+    ring_rate,
+    spread_terms,
+)
+from netloom.engines.analytic.path import Pattern, scale_out
+from netloom.engines.analytic.profile import Profile, profile_of
+from netloom.engines.analytic.tables import BASE_US, HW_US, NCCL, PROTOCOLS, Algorithm, Link
+from netloom.engines.analytic.tuner import Choice, Communicator, choose, latency_us
+from netloom.engines.analytic.validity import validity_of
+from netloom.engines.base import Outcome
+from netloom.errors import InfeasibleError
+from netloom.provenance import Why
+from netloom.workload.collective import CollectiveKind
+
+if TYPE_CHECKING:
+    from netloom.engines.analytic.path import Path
+    from netloom.fabric.network import Network
+    from netloom.workload.collective import Collective, Group
+
+__all__ = ["AnalyticEngine"]
+
+# What NCCL reckons a link carries: GB/s per NVLink by generation, a PCIe lane set of 15.75 GB/s,
+# and 100 Gb/s of network (NVIDIA/nccl src/graph/topo.h at commit 5067397c).
+_NCCL_LINK_GBPS = {"volta": 20.0, "ampere": 20.0, "hopper": 20.6, "blackwell": 40.1}
+_NCCL_PCI_SHARE = 12.0 / 15.75
+_NCCL_NET_GBPS = 12.0 / 100e9
+# NCCL's network latencies were taken on InfiniBand; about 2 us one way through three switches.
+_REFERENCE_S = 2e-6
+# Each further partner of a rank: NCCL's arity term of CollNetDirect, in microseconds.
+_PARTNER_US = 0.4
+_NAME = "analytic"
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyticEngine:
+    """Predicts a collective as NCCL (or RCCL) would run it, without simulating anything."""
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return _NAME
+
+    def run(self, collective: Collective, network: Network) -> Outcome:
+        """Return how long *collective* takes on *network*.
+
+        Raises:
+            InfeasibleError: the group puts more ranks in a node than it has GPUs.
+        """
+        profile = profile_of(network.gpu.architecture)
+        _check(collective.group, network)
+        if collective.group.size == 1 or collective.size_bytes == 0:
+            return _nothing(collective, network)
+        if collective.kind in {CollectiveKind.ALL_TO_ALL, CollectiveKind.SEND_RECV}:
+            return _spread(collective, network, profile)
+        return _library(collective, network, profile)
+
+
+def _check(group: Group, network: Network) -> None:
+    if group.per_node > network.node.num_gpus:
+        message = (
+            f"group of {group.size}: {group.per_node} ranks in a node, but {network.node.name} "
+            f"has {network.node.num_gpus} GPUs; lower the ranks in a node"
+        )
+        raise InfeasibleError(message)
+
+
+def _library(collective: Collective, network: Network, profile: Profile) -> Outcome:
+    group = collective.group
+    place = _place(network, profile, group, pattern="ring")
+    comm = _communicator(place, group)
+    choice = choose(collective.kind, collective.size_bytes, comm)
+    if choice.algorithm in {Algorithm.TREE, Algorithm.NVLS_TREE}:
+        place = _place(network, profile, group, pattern="tree")
+    terms = collective_terms(collective, choice, place)
+    latency = _latency_s(collective, choice, comm, place.path)
+    ramp = ramp_s(place, choice, collective.size_bytes)
+    chosen = Why(
+        name="algorithm and protocol",
+        value=f"{choice.algorithm} {choice.protocol}",
+        how=f"NCCL's lowest estimate: {choice.time_us:.1f} us",
+        source=NCCL,
+    )
+    why = _why(collective, terms, latency=latency, ramp=ramp, more=(chosen, *_ramp_parts(place)))
+    return _outcome(collective, network, why, choice.algorithm.value, choice.protocol.value)
+
+
+def _spread(collective: Collective, network: Network, profile: Profile) -> Outcome:
+    group = collective.group
+    alone = collective.kind is CollectiveKind.SEND_RECV
+    pattern: Pattern = "pair" if alone else "all-to-all"
+    place = _place(network, profile, group, pattern=pattern)
+    simple = len(PROTOCOLS) - 1
+    link = _intra(network) if place.path is None else Link.NET
+    hop_us = HW_US[link][Algorithm.RING][simple]
+    partners_us = 0.0 if alone else _PARTNER_US * (group.size - 1)
+    latency = (BASE_US[Algorithm.RING][simple] + hop_us + partners_us) * 1e-6
+    latency += _extra_s(place.path)
+    ramp = ramp_s(place, None, collective.size_bytes)
+    terms = spread_terms(collective, place)
+    why = _why(collective, terms, latency=latency, ramp=ramp, more=_ramp_parts(place))
+    return _outcome(collective, network, why, "direct" if alone else "pairwise", "Simple")
+
+
+def _place(network: Network, profile: Profile, group: Group, *, pattern: Pattern) -> Place:
+    path = None if group.num_nodes == 1 else scale_out(network, group, pattern)
+    return Place(network=network, profile=profile, path=path)
+
+
+def _communicator(place: Place, group: Group) -> Communicator:
+    network, profile = place.network, place.profile
+    scale_up, path = network.scale_up, place.path
+    inter = 0.0 if path is None else path.num_nics * network.nic_rate_bps * _NCCL_NET_GBPS
+    switched = scale_up.kind == "switched"
+    nvls = scale_up.in_network_reduction and profile.nvls_share is not None and group.per_node > 2
+    return Communicator(
+        generation=profile.generation,
+        num_ranks=group.size,
+        num_nodes=group.num_nodes,
+        num_channels=_num_channels(place, group.per_node),
+        intra=_intra(network),
+        intra_gbps=_nccl_intra_gbps(place, group.per_node),
+        inter_gbps=inter,
+        has_nvls=nvls,
+        has_collnet=network.technology.in_network_reduction and group.num_nodes > 1,
+        has_switch=switched,
+    )
+
+
+def _num_channels(place: Place, per_node: int) -> int:
+    """Return the generation's channels, or two for each ring on direct links."""
+    if place.network.scale_up.kind in {"hybrid-cube-mesh", "full-mesh"}:
+        return 2 * num_rings_of(place, per_node)
+    return place.profile.num_channels
+
+
+def _intra(network: Network) -> Link:
+    return Link.PCI if network.scale_up.kind == "pcie-tree" else Link.NVLINK
+
+
+def _nccl_intra_gbps(place: Place, per_node: int) -> float:
+    """Return what NCCL reckons with inside a node, which is not what is measured."""
+    scale_up = place.network.scale_up
+    if scale_up.kind == "pcie-tree":
+        return scale_up.rate_bps / 8e9 * _NCCL_PCI_SHARE
+    if scale_up.kind == "switched" and "nvlink" in scale_up.generation.lower():
+        return _NCCL_LINK_GBPS[place.profile.generation] * scale_up.num_links
+    measured = ring_rate(place, per_node).value
+    assert isinstance(measured, float | int), measured
+    return measured / 8e9
+
+
+def _extra_s(path: Path | None) -> float:
+    return 0.0 if path is None else max(0.0, path.latency_s - _REFERENCE_S)
+
+
+def _latency_s(
+    collective: Collective, choice: Choice, comm: Communicator, path: Path | None
+) -> float:
+    """Return the latency of *choice* with this network's hops in place of InfiniBand's."""
+    index = PROTOCOLS.index(choice.protocol)
+    slower = replace(comm, nic_us=comm.nic_us + _extra_s(path) * 1e6)
+    before = latency_us(collective.kind, choice.algorithm, index, comm)
+    after = latency_us(collective.kind, choice.algorithm, index, slower)
+    return choice.latency_us * after / before * 1e-6
+
+
+def _ramp_parts(place: Place) -> tuple[Why, ...]:
+    return (place.profile.ramp_s.why(), place.profile.fill_steps.why())
+
+
+def _why(
+    collective: Collective,
+    terms: tuple[Term, ...],
+    *,
+    latency: float,
+    ramp: float,
+    more: tuple[Why, ...],
+) -> Why:
+    slowest = max(term.time_s for term in terms)
+    parts = (
+        Why(name="latency", value=latency, unit="s", how="base + steps x hop latency", source=NCCL),
+        Why(
+            name="filling the pipeline", value=ramp, unit="s", how="per doubling x log2(1 + chunks)"
+        ),
+        *(term.why() for term in terms),
+        *more,
+    )
+    return Why(
+        name=f"duration of {collective.kind.value}",
+        value=latency + ramp + slowest,
+        unit="s",
+        how="latency + filling the pipeline + the slower of inside a node and between nodes",
+        parts=parts,
+    )
+
+
+def _outcome(
+    collective: Collective, network: Network, why: Why, algorithm: str, protocol: str
+) -> Outcome:
+    assert isinstance(why.value, float | int), why
+    return Outcome(
+        engine=_NAME,
+        collective=collective,
+        duration_s=float(why.value),
+        algorithm=algorithm,
+        protocol=protocol,
+        validity=validity_of(collective, network),
+        why=why,
+    )
+
+
+def _nothing(collective: Collective, network: Network) -> Outcome:
+    why = Why(
+        name=f"duration of {collective.kind.value}", value=0.0, unit="s", how="nothing to move"
+    )
+    return _outcome(collective, network, why, "none", "")

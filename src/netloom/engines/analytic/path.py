@@ -1,0 +1,228 @@
+"""From one node to another over the scale-out network: how fast, how late, and why.
+
+Rings, trees and all-to-alls put different shares of their traffic through the upper tiers.
+This module works out that share from the design's reaches and the group's placement, and from
+it the flows that meet on a switch's uplinks, the slowdown of the slowest of them, and what is
+left of a NIC after headers, retransmission and the host.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from netloom.engines.analytic.profile import NIC_SHARE
+from netloom.provenance import Why
+
+if TYPE_CHECKING:
+    from netloom.catalog.parts import Technology
+    from netloom.fabric.design import Reach
+    from netloom.fabric.network import Network
+    from netloom.workload.collective import Group
+
+__all__ = ["Path", "Pattern", "scale_out"]
+
+Pattern = Literal["ring", "tree", "all-to-all", "pair"]
+
+# Cable length per hop; the design does not carry the floor. Assumed: a row of racks.
+_CABLE_M = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """What a node of the group gets from the network.
+
+    Attributes:
+        rate_bps: Payload that the group's ranks of one node can send together, at the pace of
+            the slowest hop.
+        latency_s: One way, a small message, to the farthest neighbour.
+        num_hops: Switches on that way.
+        slowdown: Of the slowest hop, by contention and tapering; 1 or more.
+        num_nics: NICs of a node that the group's ranks can use.
+        why: How the rate came about.
+    """
+
+    rate_bps: float
+    latency_s: float
+    num_hops: int
+    slowdown: float
+    num_nics: float
+    why: Why
+
+
+def scale_out(network: Network, group: Group, pattern: Pattern) -> Path:
+    """Return what the scale-out network gives *group* for traffic of *pattern*."""
+    technology = network.technology
+    num_nics = _usable_nics(network, group)
+    crossings = _crossings(network, group, pattern)
+    slowdown = max((_slowdown(network, group, *crossing) for crossing in crossings), default=1.0)
+    farthest = crossings[-1][0] if crossings else network.design.reaches[0]
+    latency_s = _one_way_s(
+        technology,
+        num_hops=farthest.num_hops,
+        cable_m=_CABLE_M * (farthest.num_hops + 1),
+        message_bytes=8.0,
+        rate_bps=network.nic_rate_bps,
+    )
+    framing = _framing(technology.payload_bytes, technology.header_bytes)
+    recovery = _recovery(
+        technology, loss=network.loss, num_links=farthest.num_hops + 1, rtt_s=2 * latency_s
+    )
+    nic_bps = _nic_bps(network)
+    share = framing * NIC_SHARE.value * recovery
+    rate_bps = min(num_nics * nic_bps * share, _host_bps(network, group)) / slowdown
+    parts = (
+        network.nic.why("rate_bps", unit="bit/s"),
+        technology.why("rate_bps", unit="bit/s"),
+        Why(name="NICs the ranks of a node can use", value=num_nics),
+        Why(name="share left by headers", value=framing, how="payload / (payload + headers)"),
+        NIC_SHARE.why(),
+        Why(name="share left by retransmission", value=recovery),
+        _slowdown_why(crossings, slowdown),
+        network.node.why("host_rate_bps", unit="bit/s"),
+    )
+    return Path(
+        rate_bps=rate_bps,
+        latency_s=latency_s,
+        num_hops=farthest.num_hops,
+        slowdown=slowdown,
+        num_nics=num_nics,
+        why=Why(
+            name="rate of a node's ranks between nodes",
+            value=rate_bps,
+            unit="bit/s",
+            how="min(NICs x NIC rate x shares, ranks x host rate) / slowdown of the slowest hop",
+            parts=parts,
+        ),
+    )
+
+
+def _usable_nics(network: Network, group: Group) -> float:
+    """Return the NICs that the group's ranks of one node have to themselves.
+
+    A rank reaches the NICs beside it, and through PXN those of other ranks of its own group;
+    siblings that communicate at the same time take theirs.
+    """
+    node = network.node
+    per_rank = node.num_nics / node.num_gpus
+    shared = node.num_nics * group.per_node / max(group.active_per_node, group.per_node)
+    beside = group.per_node * max(1.0, per_rank)
+    return min(shared, beside, float(node.num_nics))
+
+
+def _nic_bps(network: Network) -> float:
+    host = network.technology.host_rate_bps
+    return network.nic_rate_bps if host is None else min(network.nic_rate_bps, host)
+
+
+def _host_bps(network: Network, group: Group) -> float:
+    return network.node.host_rate_bps * group.per_node
+
+
+def _crossings(
+    network: Network, group: Group, pattern: Pattern
+) -> tuple[tuple[Reach, Reach, float], ...]:
+    """Return, for each tier above the first that is used, what lies below it and its share.
+
+    The share is of the hops between member nodes that go through that tier.
+    """
+    reaches = network.design.reaches
+    found = []
+    for below, reach in pairwise(reaches):
+        block = max(1, below.num_nodes // max(1, group.node_stride))
+        share = _share_beyond(group, pattern, block)
+        if share > 0:
+            found.append((reach, below, share))
+    return tuple(found)
+
+
+def _share_beyond(group: Group, pattern: Pattern, block: int) -> float:
+    """Return the share of hops that leave a block of *block* member nodes."""
+    displaced = min(1.0, 2 * group.displaced)
+    if group.num_nodes <= block:
+        return displaced if group.num_nodes > 1 else 0.0
+    packed = {
+        "ring": 1 / block,
+        "tree": min(1.0, 2 / block),
+        "all-to-all": (group.num_nodes - block) / (group.num_nodes - 1),
+        "pair": 1 / block,
+    }[pattern]
+    return packed + (1 - packed) * displaced
+
+
+def _slowdown(network: Network, group: Group, reach: Reach, below: Reach, share: float) -> float:
+    """Return by how much the slowest flow through *reach* is slowed."""
+    design, technology = network.design, network.technology
+    nics_below = 1 if design.num_rails > 1 else network.node.num_nics
+    busy = min(1.0, group.active_per_node / network.node.num_nics)
+    flows = below.num_nodes * nics_below * busy * share * technology.flows_per_rank
+    contended = _contention(
+        technology,
+        num_flows=max(1.0, flows),
+        num_links=max(1, reach.num_links),
+        num_switches=max(1, reach.num_switches),
+        flow_share=1 / technology.flows_per_rank,
+    )
+    return max(1.0, contended, share * busy * reach.taper)
+
+
+def _slowdown_why(crossings: tuple[tuple[Reach, Reach, float], ...], slowdown: float) -> Why:
+    parts = tuple(
+        Why(name=f"share of hops through the {reach.tier} tier", value=share)
+        for reach, _, share in crossings
+    )
+    how = "the slowest of the flows that meet on a switch's uplinks, and tapering"
+    return Why(name="slowdown of the slowest hop", value=slowdown, how=how, parts=parts)
+
+
+# JOIN: replace by netloom.fabric.wire.latency.one_way_s.
+def _one_way_s(
+    technology: Technology, *, num_hops: int, cable_m: float, message_bytes: float, rate_bps: float
+) -> float:
+    budget = technology.latency
+    ends = (
+        budget.post_s
+        + budget.send_stack_s
+        + budget.doorbell_s
+        + budget.nic_send_s
+        + budget.nic_receive_s
+        + budget.interrupt_s
+        + budget.receive_stack_s
+        + budget.wake_s
+    )
+    return ends + num_hops * budget.switch_s + cable_m * 5e-9 + message_bytes * 8 / rate_bps
+
+
+# JOIN: replace by netloom.fabric.wire.framing.efficiency.
+def _framing(payload_bytes: float, overhead_bytes: float) -> float:
+    return payload_bytes / (payload_bytes + overhead_bytes)
+
+
+# JOIN: replace by netloom.fabric.wire.recovery.efficiency.
+def _recovery(technology: Technology, *, loss: float, num_links: int, rtt_s: float) -> float:
+    lost = 1 - (1 - loss) ** num_links
+    window = rtt_s * technology.rate_bps / (8 * technology.payload_bytes)
+    repeated = window if technology.recovery == "go-back-n" else 1.0
+    return 1 / (1 + lost * repeated)
+
+
+# JOIN: replace by netloom.fabric.contention.slowdown.
+def _contention(
+    technology: Technology,
+    *,
+    num_flows: float,
+    num_links: int,
+    num_switches: int,
+    flow_share: float,
+) -> float:
+    mean = num_flows * flow_share / num_links
+    if technology.load_balancing in {"adaptive", "spray", "cells"}:
+        return max(1.0, mean / technology.path_efficiency)
+    if technology.load_balancing == "static":
+        return max(1.0, mean)
+    # A Gumbel tail of the busiest of all links: rough, until the exact form joins.
+    load = num_flows / num_links
+    spread = math.sqrt(2 * load * math.log(max(2, num_links * num_switches)))
+    return max(1.0, (load + spread) * flow_share)

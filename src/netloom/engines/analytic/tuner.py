@@ -1,0 +1,303 @@
+"""NCCL's own cost model, by which it chooses an algorithm and a protocol.
+
+What NCCL *believes* a collective takes is what decides which algorithm runs; what it then
+really takes is another matter (:mod:`netloom.engines.analytic.duration`). The model is
+``latency + bytes / bandwidth``, both from tables and a few rules.
+
+Source: NVIDIA/nccl, src/graph/tuning.cc at commit 5067397c. Rates are in GB/s and times in
+microseconds here, as in the source, so that the two can be laid side by side.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from netloom.engines.analytic.tables import (
+    BASE_US,
+    HW_US,
+    LL_MAX,
+    NVLS_EFFICIENCY,
+    NVLS_TREE_MAX,
+    PROTOCOLS,
+    RING_LL128_MAX,
+    TREE_CORRECTION,
+    TREE_LL128_MAX,
+    TREE_MAX,
+    Algorithm,
+    Link,
+    Protocol,
+)
+from netloom.workload.collective import CollectiveKind
+
+__all__ = ["Choice", "Communicator", "choose", "estimates", "latency_us", "num_steps"]
+
+_SIMPLE = PROTOCOLS.index(Protocol.SIMPLE)
+_REDUCING = {CollectiveKind.ALL_REDUCE}
+_SHARDED = {CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Communicator:
+    """What NCCL knows of a group when it tunes.
+
+    Attributes:
+        generation: ``volta``, ``ampere``, ``hopper`` or ``blackwell``.
+        num_ranks: Ranks in the group.
+        num_nodes: Nodes it spans.
+        num_channels: Rings (or trees) that run side by side.
+        num_nvls_channels: Channels of the NVLink SHARP algorithms.
+        intra: What hops inside a node go over.
+        intra_gbps: GB/s of all channels together inside a node.
+        inter_gbps: GB/s of all channels together between nodes.
+        nic_us: Latency of the NIC that is added to every network hop.
+        post_us: What posting one network send costs the CPU: 1 us on Intel, 2 us on AMD.
+        amd_cpu: Whether the hosts have AMD processors.
+        has_nvls: Whether the scale-up switches reduce.
+        has_collnet: Whether the scale-out switches reduce (SHARP).
+        has_switch: Whether the scale-up network has switches.
+    """
+
+    generation: str
+    num_ranks: int
+    num_nodes: int
+    num_channels: int
+    num_nvls_channels: int = 16
+    intra: Link = Link.NVLINK
+    intra_gbps: float
+    inter_gbps: float = 0.0
+    nic_us: float = 0.0
+    post_us: float = 1.0
+    amd_cpu: bool = False
+    has_nvls: bool = False
+    has_collnet: bool = False
+    has_switch: bool = False
+
+    @property
+    def per_node(self) -> float:
+        """Ranks of one node."""
+        return self.num_ranks / self.num_nodes
+
+    @property
+    def scale(self) -> int:
+        """Column of the tables: 1 node, 2 nodes, more."""
+        return min(self.num_nodes, 3) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One algorithm with one protocol, and what NCCL expects of it."""
+
+    algorithm: Algorithm
+    protocol: Protocol
+    time_us: float
+    latency_us: float
+    bandwidth_gbps: float
+
+
+def choose(kind: CollectiveKind, size_bytes: float, comm: Communicator) -> Choice:
+    """Return what NCCL would run: the lowest estimate, the first of equals."""
+    return min(estimates(kind, size_bytes, comm), key=lambda choice: choice.time_us)
+
+
+def estimates(kind: CollectiveKind, size_bytes: float, comm: Communicator) -> tuple[Choice, ...]:
+    """Return NCCL's estimate for every algorithm and protocol that can run."""
+    found = []
+    for algorithm in Algorithm:
+        for index, protocol in enumerate(PROTOCOLS):
+            if not _runs(kind, algorithm, protocol, comm):
+                continue
+            bandwidth = _bandwidth_gbps(kind, algorithm, index, comm)
+            if bandwidth <= 0:
+                continue
+            bandwidth *= _correction(kind, algorithm, protocol, size_bytes)
+            latency = latency_us(kind, algorithm, index, comm)
+            latency *= _plateau(kind, algorithm, protocol, size_bytes, comm)
+            found.append(
+                Choice(
+                    algorithm=algorithm,
+                    protocol=protocol,
+                    time_us=latency + size_bytes / (1000 * bandwidth),
+                    latency_us=latency,
+                    bandwidth_gbps=bandwidth,
+                )
+            )
+    return tuple(found)
+
+
+def num_steps(kind: CollectiveKind, num_ranks: int) -> int:
+    """Return the hops that a piece of data makes around a ring."""
+    if kind in _REDUCING:
+        return 2 * (num_ranks - 1)
+    if kind in _SHARDED:
+        return num_ranks - 1
+    return num_ranks
+
+
+def _runs(
+    kind: CollectiveKind, algorithm: Algorithm, protocol: Protocol, comm: Communicator
+) -> bool:
+    simple = protocol is Protocol.SIMPLE
+    if algorithm is Algorithm.RING:
+        return simple or protocol is Protocol.LL or comm.intra is Link.NVLINK
+    if algorithm is Algorithm.TREE:
+        return kind in _REDUCING and (protocol is not Protocol.LL128 or comm.intra is Link.NVLINK)
+    if algorithm is Algorithm.PAT:
+        return kind in _SHARDED and simple and comm.num_nodes == comm.num_ranks
+    if algorithm is Algorithm.NVLS:
+        inside = comm.num_nodes == 1 or comm.has_collnet
+        return simple and comm.has_nvls and inside and kind in _REDUCING | _SHARDED
+    if algorithm is Algorithm.NVLS_TREE:
+        return simple and comm.has_nvls and comm.num_nodes > 1 and kind in _REDUCING
+    fits = comm.has_switch or algorithm is Algorithm.COLLNET_CHAIN
+    return simple and comm.has_collnet and comm.num_nodes > 1 and fits and kind in _REDUCING
+
+
+def _bandwidth_gbps(
+    kind: CollectiveKind, algorithm: Algorithm, protocol: int, comm: Communicator
+) -> float:
+    """Return algorithm bandwidth: bytes of the collective over time, at large sizes."""
+    if algorithm in {Algorithm.NVLS, Algorithm.NVLS_TREE}:
+        bus = _nvls_bus(kind, algorithm, comm)
+    elif algorithm in {Algorithm.COLLNET_DIRECT, Algorithm.COLLNET_CHAIN}:
+        bus = _collnet_bus(algorithm, comm)
+    else:
+        bus = _RULES[algorithm](_graph_gbps(algorithm, comm), protocol, comm)
+    if algorithm is not Algorithm.RING and kind in _SHARDED:
+        return bus
+    if algorithm in {Algorithm.RING, Algorithm.NVLS, Algorithm.NVLS_TREE}:
+        return bus * comm.num_ranks / num_steps(kind, comm.num_ranks)
+    return bus * 0.5
+
+
+def _graph_gbps(algorithm: Algorithm, comm: Communicator) -> float:
+    """Return what NCCL's topology search finds for all channels together.
+
+    On two nodes NCCL reads the rate inside the node. For a ring the search makes it equal to the
+    rate between nodes; two nodes of a tree send each byte over the network once, not twice.
+    """
+    if comm.num_nodes == 1:
+        return comm.intra_gbps
+    times = 2 if comm.num_nodes == 2 and algorithm is Algorithm.TREE else 1
+    return min(comm.intra_gbps, times * comm.inter_gbps)
+
+
+def _ring_bus(bus: float, protocol: int, comm: Communicator) -> float:
+    if PROTOCOLS[protocol] is Protocol.LL:
+        return min(_ll_max(comm), bus * 0.5)
+    if PROTOCOLS[protocol] is Protocol.LL128:
+        cap = comm.num_channels * RING_LL128_MAX[comm.generation][comm.scale]
+        return min(bus * 0.92, cap)
+    return bus
+
+
+def _tree_bus(bus: float, protocol: int, comm: Communicator) -> float:
+    bus = min(bus * 0.92, comm.num_channels * TREE_MAX[comm.generation][comm.scale])
+    if PROTOCOLS[protocol] is Protocol.LL:
+        return min(bus / 3.8, _ll_max(comm))
+    if PROTOCOLS[protocol] is Protocol.LL128:
+        share = 7 / 9 if comm.num_nodes == 1 else 120 / 128
+        cap = comm.num_channels * TREE_LL128_MAX[comm.generation][comm.scale]
+        return min(bus * share, cap)
+    return bus
+
+
+def _pat_bus(bus: float, _protocol: int, _comm: Communicator) -> float:
+    return bus * 0.75
+
+
+_RULES = {Algorithm.RING: _ring_bus, Algorithm.TREE: _tree_bus, Algorithm.PAT: _pat_bus}
+
+
+def _ll_max(comm: Communicator) -> float:
+    row = comm.generation if comm.num_nodes == 1 else ("ampere" if comm.amd_cpu else "volta")
+    return LL_MAX[row][comm.scale]
+
+
+def _nvls_bus(kind: CollectiveKind, algorithm: Algorithm, comm: Communicator) -> float:
+    channels = comm.num_nvls_channels
+    per_channel = comm.intra_gbps / channels
+    intra = per_channel * NVLS_EFFICIENCY[comm.generation] * (channels - 1) / channels
+    intra *= 2.0 if kind in _REDUCING else (comm.per_node - 1) / comm.per_node
+    if comm.num_nodes == 1:
+        return channels * intra
+    twice = 2 if comm.num_nodes == 2 and algorithm is Algorithm.NVLS_TREE else 1
+    inter = comm.inter_gbps / channels * twice
+    cap = math.inf
+    if algorithm is Algorithm.NVLS_TREE:
+        cap = NVLS_TREE_MAX[comm.generation][comm.scale]
+    return channels * min(intra, inter, cap)
+
+
+def _collnet_bus(algorithm: Algorithm, comm: Communicator) -> float:
+    bus = comm.inter_gbps
+    if algorithm is Algorithm.COLLNET_CHAIN:
+        return bus
+    ratio = comm.per_node / comm.num_channels
+    bus /= ratio - (ratio - 1) / 2
+    return bus * 0.85 if comm.generation in {"hopper", "blackwell"} else bus
+
+
+def latency_us(
+    kind: CollectiveKind, algorithm: Algorithm, protocol: int, comm: Communicator
+) -> float:
+    """Return what a collective of no bytes is expected to take."""
+    base = BASE_US[algorithm][protocol]
+    intra = HW_US[comm.intra][algorithm][protocol]
+    inter_of = Algorithm.TREE if comm.per_node == 1 else algorithm
+    inter = HW_US[Link.NET][inter_of][protocol] + comm.nic_us
+    if protocol == _SIMPLE:
+        inter += comm.nic_us
+    local = int(comm.per_node) - 1
+    if algorithm is Algorithm.RING:
+        return base + _ring_latency_us(kind, protocol, comm, intra=intra, inter=inter)
+    depth = int(math.log2(comm.num_nodes))
+    rest = {
+        Algorithm.TREE: 2 * (local * intra + depth * inter),
+        Algorithm.COLLNET_DIRECT: 2 * (min(1, local) * intra + local * 0.4) + inter,
+        Algorithm.COLLNET_CHAIN: 2 * local * intra + inter,
+        Algorithm.NVLS: intra + (inter if comm.num_nodes > 1 else 0.0),
+        Algorithm.NVLS_TREE: intra + 2 * depth * inter,
+        Algorithm.PAT: depth * inter / 3.5 + comm.num_ranks * 2.8,
+    }
+    return base + rest[algorithm]
+
+
+def _ring_latency_us(
+    kind: CollectiveKind, protocol: int, comm: Communicator, *, intra: float, inter: float
+) -> float:
+    steps = num_steps(kind, comm.num_ranks)
+    if kind not in _REDUCING | _SHARDED:  # broadcast: the pipeline runs once around
+        link = comm.intra if comm.num_nodes == 1 else Link.NET
+        return HW_US[link][Algorithm.RING][protocol]
+    if comm.num_nodes == 1:
+        return steps * intra
+    post = comm.post_us * (3 if protocol == _SIMPLE else 1)
+    crossing = (2 if kind in _REDUCING else 1) * (comm.num_nodes - 1)
+    return (steps - crossing) * max(intra, post) + crossing * inter
+
+
+def _correction(
+    kind: CollectiveKind, algorithm: Algorithm, protocol: Protocol, size_bytes: float
+) -> float:
+    if algorithm is not Algorithm.TREE or kind not in _REDUCING or size_bytes < 64:
+        return 1.0
+    row = TREE_CORRECTION[protocol]
+    bucket = int(math.log2(size_bytes // 64))
+    return row[bucket] if bucket < len(row) - 1 else 1.0
+
+
+def _plateau(
+    kind: CollectiveKind,
+    algorithm: Algorithm,
+    protocol: Protocol,
+    size_bytes: float,
+    comm: Communicator,
+) -> float:
+    """Return the factor on a multi-node ring's latency once every channel has work."""
+    ring = algorithm is Algorithm.RING and protocol is Protocol.SIMPLE
+    if not ring or comm.num_nodes == 1 or kind not in _REDUCING:
+        return 1.0
+    if size_bytes // (comm.num_channels * comm.num_ranks) < 64:
+        return 1.0
+    return 1.9 if comm.generation == "volta" else 1.4

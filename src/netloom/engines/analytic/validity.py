@@ -1,0 +1,59 @@
+"""Where the analytic engine was compared with measurements, and where not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from netloom.engines.analytic.profile import is_measured, profile_of
+from netloom.provenance import Validity
+
+if TYPE_CHECKING:
+    from netloom.fabric.network import Network
+    from netloom.workload.collective import Collective
+
+__all__ = ["validity_of"]
+
+_SMALLEST_BYTES: Final = 2.0**20
+_LARGEST_BYTES: Final = 2.0**34
+_MOST_NODES: Final = 4
+_CHECKED_BETWEEN: Final = ("all_reduce", "all_gather")
+
+
+def validity_of(collective: Collective, network: Network) -> Validity:
+    """Return the doubts about *collective* on *network*, one sentence each."""
+    return Validity(
+        (*_size_doubts(collective), *_inside_doubts(collective, network), *_node_doubts(collective))
+    )
+
+
+def _size_doubts(collective: Collective) -> tuple[str, ...]:
+    if collective.size_bytes < _SMALLEST_BYTES:
+        return ("Collectives under 1 MiB were not held to a bound; latency decides them.",)
+    if collective.size_bytes > _LARGEST_BYTES:
+        return ("No collective over 16 GiB was compared with a measurement.",)
+    return ()
+
+
+def _inside_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
+    profile = profile_of(network.gpu.architecture)
+    kind = collective.kind.value
+    doubts = []
+    if not is_measured(network.gpu.architecture) or kind not in profile.checked:
+        doubts.append(f"{kind} was not measured inside a node of {network.gpu.architecture} GPUs.")
+    if network.scale_up.kind == "pcie-tree":
+        doubts.append("Rings over PCIe rest on another tool's fit for one A100 server.")
+    if collective.group.per_node > 8:
+        doubts.append("No scale-up domain of more than 8 GPUs was compared with a measurement.")
+    return tuple(doubts)
+
+
+def _node_doubts(collective: Collective) -> tuple[str, ...]:
+    group = collective.group
+    doubts = []
+    if group.num_nodes > 1 and collective.kind.value not in _CHECKED_BETWEEN:
+        doubts.append(f"{collective.kind.value} between nodes was not compared with a measurement.")
+    if group.num_nodes > _MOST_NODES:
+        doubts.append(f"Groups on more than {_MOST_NODES} nodes were not compared row by row.")
+    if group.num_nodes > 1 and group.displaced > 0:
+        doubts.append("The cost of displaced nodes follows from the topology and was not measured.")
+    return tuple(doubts)

@@ -1,0 +1,257 @@
+"""Score netloom against measurements: published ones, or anyone's in the same columns."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from importlib import resources
+from itertools import groupby
+from statistics import mean, median
+from typing import TYPE_CHECKING, Final
+
+from netloom.engines.analytic import AnalyticEngine
+from netloom.errors import SpecError
+from netloom.study.measured import Measurement, case_of, read_measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from netloom.catalog.load import Catalog
+
+__all__ = [
+    "BOUND_PCT",
+    "RowResult",
+    "SourceResult",
+    "SuiteResult",
+    "read_rows",
+    "shipped_rows",
+    "validate_collectives",
+]
+
+# Median absolute error of the bus bandwidth over sizes of 1 MiB and more.
+BOUND_PCT: Final = 15.0
+_SMALLEST_BYTES: Final = 2.0**20
+_LARGEST_FILE_BYTES: Final = 64 * 2**20
+_TABLES: Final = ("collectives_busbw.csv", "allreduce_a100_v100_node.csv")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowResult:
+    """One row, measured and predicted.
+
+    Attributes:
+        error_pct: Predicted bus bandwidth over measured, less 1, in percent.
+        counted: Whether it counts towards the bound.
+        fitted: Whether a constant of the model was taken from it.
+        inside: Whether the model claims to be valid there.
+        reason: Why it does not count, or what is in doubt; empty otherwise.
+    """
+
+    row_id: int
+    source: str
+    collective: str
+    gpu: str
+    num_nodes: int
+    num_ranks: int
+    size_bytes: float
+    measured_gbps: float
+    predicted_gbps: float
+    error_pct: float
+    algorithm: str
+    protocol: str
+    counted: bool
+    fitted: bool
+    inside: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceResult:
+    """The counted rows of one source that no constant was taken from."""
+
+    source: str
+    rows: int
+    median_abs_error_pct: float
+    bias_pct: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteResult:
+    """What a suite found.
+
+    The errors are over the counted rows; ``held_out_*`` leave out the rows that constants were
+    taken from, and ``apart_*`` are the rows that do not count.
+    """
+
+    suite: str
+    rows: int
+    counted: int
+    inside: int
+    mean_abs_error_pct: float
+    median_abs_error_pct: float
+    p90_abs_error_pct: float
+    bias_pct: float
+    held_out_rows: int
+    held_out_median_abs_error_pct: float
+    apart_rows: int
+    apart_median_abs_error_pct: float
+    bound_pct: float
+    bound_ok: bool
+    by_source: tuple[SourceResult, ...]
+    per_row: tuple[RowResult, ...]
+
+
+def shipped_rows() -> tuple[Measurement, ...]:
+    """Return the published tables that netloom ships."""
+    found: list[Measurement] = []
+    for name in _TABLES:
+        text = resources.files("netloom.study").joinpath("data", name).read_text("utf-8")
+        found += _parse(text.splitlines(), where=name, first=len(found) + 1)
+    return tuple(found)
+
+
+def read_rows(path: Path) -> tuple[Measurement, ...]:
+    """Return the rows of a CSV file in the columns of the shipped tables.
+
+    Raises:
+        SpecError: the file cannot be read, is too large, is empty or a row is wrong.
+    """
+    try:
+        if path.stat().st_size > _LARGEST_FILE_BYTES:
+            message = f"{path}: is over 64 MiB; give the table of results, not the raw log"
+            raise SpecError(message)
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{path}: cannot be read ({error}); give a CSV file in UTF-8"
+        raise SpecError(message) from error
+    rows = _parse(text.splitlines(), where=path.name, first=1)
+    if not rows:
+        message = f"{path}: has no rows; the first line names the columns, then one row a result"
+        raise SpecError(message)
+    return rows
+
+
+def _parse(lines: Iterable[str], *, where: str, first: int) -> tuple[Measurement, ...]:
+    rows: Iterable[Mapping[str, str]] = csv.DictReader(lines)
+    return tuple(
+        read_measurement(row, number, where=where)
+        for number, row in enumerate(rows, start=first)
+        if not _is_empty_result(row)
+    )
+
+
+def _is_empty_result(row: Mapping[str, str]) -> bool:
+    """Return whether a row's result was rounded to nothing, as nccl-tests does at a few bytes."""
+    bus, time_us = row.get("busbw_GBps") or "", row.get("time_us") or ""
+    return not time_us.strip() and bus.strip() in {"0", "0.0", "0.00"}
+
+
+def validate_collectives(rows: Sequence[Measurement], catalog: Catalog) -> SuiteResult:
+    """Return how well the analytic engine predicts *rows*, on parts of *catalog*.
+
+    Rows under 1 MiB, rows that leave out what decides their speed, and rows whose own source
+    calls them anomalous are predicted too, but reported apart.
+    """
+    engine = AnalyticEngine()
+    results = tuple(_score(row, catalog, engine) for row in rows)
+    counted = [row for row in results if row.counted]
+    apart = [row for row in results if not row.counted]
+    held_out = [row for row in counted if not row.fitted]
+    middle = _median(counted)
+    return SuiteResult(
+        suite="collectives",
+        rows=len(results),
+        counted=len(counted),
+        inside=sum(row.inside for row in counted),
+        mean_abs_error_pct=mean(_errors(counted)) if counted else 0.0,
+        median_abs_error_pct=middle,
+        p90_abs_error_pct=_quantile(_errors(counted), 0.9),
+        bias_pct=mean(row.error_pct for row in counted) if counted else 0.0,
+        held_out_rows=len(held_out),
+        held_out_median_abs_error_pct=_median(held_out),
+        apart_rows=len(apart),
+        apart_median_abs_error_pct=_median(apart),
+        bound_pct=BOUND_PCT,
+        bound_ok=middle <= BOUND_PCT,
+        by_source=_by_source(held_out),
+        per_row=results,
+    )
+
+
+def _score(row: Measurement, catalog: Catalog, engine: AnalyticEngine) -> RowResult:
+    case = case_of(row, catalog)
+    outcome = engine.run(case.collective, case.network)
+    predicted = outcome.bus_rate_bps / 8e9
+    apart = _apart(row, case.assumed)
+    return RowResult(
+        row_id=row.row_id,
+        source=row.source,
+        collective=row.kind.value,
+        gpu=row.gpu,
+        num_nodes=case.collective.group.num_nodes,
+        num_ranks=row.num_ranks,
+        size_bytes=case.collective.size_bytes,
+        measured_gbps=row.bus_gbps,
+        predicted_gbps=predicted,
+        error_pct=100 * (predicted / row.bus_gbps - 1),
+        algorithm=outcome.algorithm,
+        protocol=outcome.protocol,
+        counted=not apart,
+        fitted=_is_fitted(row),
+        inside=outcome.validity.inside,
+        reason=" ".join((*apart, *outcome.validity.doubts)),
+    )
+
+
+def _apart(row: Measurement, assumed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return why *row* does not count towards the bound; empty when it does."""
+    size = row.size_bytes or _SMALLEST_BYTES
+    small = ("Under 1 MiB.",) if size < _SMALLEST_BYTES else ()
+    below = re.search(r"anomaly below (\d+)\s*MiB", row.notes)
+    odd = below is not None and size < int(below[1]) * 2**20
+    return (*small, *(("Its source calls it an anomaly.",) if odd else ()), *assumed)
+
+
+def _is_fitted(row: Measurement) -> bool:
+    """Return whether a constant in engines.analytic.profile was taken from this row."""
+    size = row.size_bytes or 0.0
+    if "vTrain" in row.source:
+        return row.num_ranks == 2
+    if "dgxc-benchmarking" in row.source:
+        return size >= _SMALLEST_BYTES
+    peak = "ml-engineering" in row.source and "A100" in row.gpu and size >= 2.0**34
+    return peak or ("ml-engineering" in row.source and "MI300X" in row.gpu and row.num_ranks == 2)
+
+
+def _by_source(rows: Sequence[RowResult]) -> tuple[SourceResult, ...]:
+    found = []
+    for key, group in groupby(sorted(rows, key=_source_key), key=_source_key):
+        some = list(group)
+        bias = mean(row.error_pct for row in some)
+        found.append(
+            SourceResult(
+                source=key, rows=len(some), median_abs_error_pct=_median(some), bias_pct=bias
+            )
+        )
+    return tuple(found)
+
+
+def _source_key(row: RowResult) -> str:
+    nodes = "" if row.num_nodes == 1 else f", {row.num_nodes} nodes"
+    return f"{row.source}: {row.collective}, {row.gpu}{nodes}"
+
+
+def _errors(rows: Sequence[RowResult]) -> list[float]:
+    return [abs(row.error_pct) for row in rows]
+
+
+def _median(rows: Sequence[RowResult]) -> float:
+    return median(_errors(rows)) if rows else 0.0
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    """Return the smallest value that at least *share* of them do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)] if ordered else 0.0
