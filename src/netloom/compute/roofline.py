@@ -1,0 +1,235 @@
+"""How long an operator takes on a GPU: the slower of its arithmetic and its memory traffic.
+
+Shares are measured on one H200 and applied to every GPU's own rates, except the share of the
+matrix peak, which the catalogue gives GPU by GPU where anyone measured it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from netloom.errors import SpecError
+from netloom.provenance import Source, Validity, Why
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from netloom.catalog.parts import Gpu
+    from netloom.spec.scenario import Precision, Recompute
+    from netloom.workload.flops import Operator
+
+__all__ = ["NO_COSTS", "Costs", "Roofline", "costs", "roofline"]
+
+H200: Final = "PyTorch 2.11, CUDA 13, eager, one H200"
+# Median of the 415 bf16 products over 0.1 TFLOP: 681 TFLOP/s, where the best product anyone
+# measured on this chip is 794.5 (stas00/ml-engineering, compute/accelerator).
+TYPICAL_PRODUCT: Final = 681 / 794.5
+TYPICAL_SOURCE: Final = Source(
+    citation=f"{H200}: median of 415 bf16 matrix products", confidence="measured"
+)
+# Best product over peak for a GPU nobody measured: the median of the NVIDIA bf16 rows of
+# stas00/ml-engineering, compute/accelerator (A100 0.87, H100 0.80, B200 0.78, GB200 0.73).
+UNMEASURED_BEST: Final = 0.80
+UNMEASURED_SOURCE: Final = Source(
+    citation="median of NVIDIA GPUs in stas00/ml-engineering, compute/accelerator",
+    confidence="assumed",
+)
+# Same table, H100: best fp8 product 70.9 % of its peak, best bf16 80.3 %.
+FP8_SHARE: Final = 0.709 / 0.803
+# Least error over 555 products lies between 4 and 8 us.
+LAUNCH_S: Final = 5e-6
+LAUNCH_SOURCE: Final = Source(citation=f"{H200}: offset of 555 products", confidence="measured")
+# Shares of the memory rate at 0.1 to 1 GB: add 0.90, SwiGLU 0.86, GELU 0.74; LayerNorm 0.49,
+# RMSNorm 0.55; fused AdamW 0.72.
+POINTWISE_SHARE: Final = 0.83
+NORM_SHARE: Final = 0.52
+OPTIMIZER_SHARE: Final = 0.72
+MEMORY_SOURCE: Final = Source(citation=f"{H200}: 193 memory-bound operators", confidence="measured")
+# Causal attention at 16,384 tokens, TFLOP/s over the 989 peak, by head size; shorter
+# sequences lose half at about 450 tokens.
+ATTENTION_FORWARD: Final = {64: 0.47, 128: 0.65}
+ATTENTION_BACKWARD: Final = {64: 0.44, 128: 0.57}
+ATTENTION_HALF_TOKENS: Final = 450.0
+ATTENTION_SOURCE: Final = Source(citation=f"{H200}: 150 causal attentions", confidence="measured")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roofline:
+    """The rates that one GPU sustains.
+
+    Attributes:
+        peak_flops: The vendor's dense peak at the training precision.
+        matmul_flops: What a typical large matrix product sustains.
+        attention_flops: The 16-bit peak, of which attention kernels reach a share.
+        memory_bytes_per_s: The vendor's memory rate.
+    """
+
+    peak_flops: float
+    matmul_flops: float
+    attention_flops: float
+    memory_bytes_per_s: float
+    validity: Validity
+    why: Why
+
+    def forward_s(self, operator: Operator) -> float:
+        """Return the time of the operator's forward pass."""
+        rate = self._rate(operator, ATTENTION_FORWARD)
+        return self._time_s(operator, operator.flops / rate, operator.size_bytes) + LAUNCH_S
+
+    def backward_s(self, operator: Operator) -> float:
+        """Return the time of its backward pass; a product launches two kernels."""
+        rate = self._rate(operator, ATTENTION_BACKWARD)
+        launches = 2 if operator.kind == "matmul" else 1
+        arithmetic_s = operator.backward_flops / rate
+        return self._time_s(operator, arithmetic_s, operator.backward_bytes) + launches * LAUNCH_S
+
+    def optimizer_s(self, size_bytes: float) -> float:
+        """Return the time of a weight update that moves *size_bytes*."""
+        return size_bytes / (OPTIMIZER_SHARE * self.memory_bytes_per_s)
+
+    def _rate(self, operator: Operator, shares: dict[int, float]) -> float:
+        if operator.kind != "attention":
+            return self.matmul_flops
+        weight = min(1.0, max(0.0, (operator.head_dim - 64) / 64))
+        share = (1 - weight) * shares[64] + weight * shares[128]
+        long = operator.sequence / (operator.sequence + ATTENTION_HALF_TOKENS)
+        return self.attention_flops * share * long
+
+    def _time_s(self, operator: Operator, arithmetic_s: float, size_bytes: float) -> float:
+        share = NORM_SHARE if operator.kind == "norm" else POINTWISE_SHARE
+        return max(arithmetic_s, size_bytes / (share * self.memory_bytes_per_s))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """How long a set of operators takes, one micro-batch on one GPU.
+
+    Attributes:
+        recompute_s: Forward work done again in the backward pass.
+        attention_s: The attention's share of the forward pass.
+        attention_backward_s: And of the backward pass.
+    """
+
+    forward_s: float = 0.0
+    backward_s: float = 0.0
+    recompute_s: float = 0.0
+    attention_s: float = 0.0
+    attention_backward_s: float = 0.0
+
+    @property
+    def total_s(self) -> float:
+        """Forward, recomputation and backward."""
+        return self.forward_s + self.recompute_s + self.backward_s
+
+    def __add__(self, other: Costs) -> Costs:
+        """Return the cost of both."""
+        return Costs(
+            forward_s=self.forward_s + other.forward_s,
+            backward_s=self.backward_s + other.backward_s,
+            recompute_s=self.recompute_s + other.recompute_s,
+            attention_s=self.attention_s + other.attention_s,
+            attention_backward_s=self.attention_backward_s + other.attention_backward_s,
+        )
+
+    def __mul__(self, count: float) -> Costs:
+        """Return the cost of *count* of it."""
+        return Costs(
+            forward_s=self.forward_s * count,
+            backward_s=self.backward_s * count,
+            recompute_s=self.recompute_s * count,
+            attention_s=self.attention_s * count,
+            attention_backward_s=self.attention_backward_s * count,
+        )
+
+
+NO_COSTS: Final = Costs()
+
+
+def costs(operators: Iterable[Operator], machine: Roofline, *, recompute: Recompute) -> Costs:
+    """Return how long *operators* take on *machine*."""
+    total = NO_COSTS
+    for operator in operators:
+        forward_s = machine.forward_s(operator)
+        backward_s = machine.backward_s(operator)
+        core = operator.core_attention
+        again = recompute == "full" or (recompute == "selective" and core)
+        total += Costs(
+            forward_s=forward_s,
+            backward_s=backward_s,
+            recompute_s=forward_s if again else 0.0,
+            attention_s=forward_s if core else 0.0,
+            attention_backward_s=backward_s if core else 0.0,
+        )
+    return total
+
+
+def roofline(gpu: Gpu, precision: Precision) -> Roofline:
+    """Return what *gpu* sustains at *precision*.
+
+    Raises:
+        SpecError: the GPU does not have the precision.
+    """
+    peak = getattr(gpu.peak, precision)
+    half = gpu.peak.bf16 or gpu.peak.fp16
+    if peak is None or half is None:
+        known = ", ".join(p for p in ("bf16", "fp16", "fp8") if getattr(gpu.peak, p))
+        message = f"job.training.precision: {gpu.name} has no {precision}; it has {known}"
+        raise SpecError(message)
+    best = gpu.matmul_flops / half if gpu.matmul_flops else UNMEASURED_BEST
+    share = best * TYPICAL_PRODUCT * (FP8_SHARE if precision == "fp8" else 1.0)
+    return Roofline(
+        peak_flops=peak,
+        matmul_flops=share * peak,
+        attention_flops=half,
+        memory_bytes_per_s=gpu.memory_rate_bps / 8,
+        validity=_validity(gpu, precision),
+        why=_why(gpu, precision, share * peak),
+    )
+
+
+def _validity(gpu: Gpu, precision: Precision) -> Validity:
+    doubts = []
+    if gpu.matmul_flops is None:
+        doubts.append(
+            f"nobody's matrix products on {gpu.name} are known; "
+            f"{UNMEASURED_BEST:.0%} of its peak is assumed"
+        )
+    if precision == "fp8":
+        doubts.append("fp8 compute is a share of peak; casts and scaling are not modelled")
+    if gpu.architecture.lower() not in {"ampere", "hopper"}:
+        doubts.append(
+            f"attention and memory-bound operators were measured on Hopper, not {gpu.architecture}"
+        )
+    return Validity(tuple(doubts))
+
+
+def _why(gpu: Gpu, precision: Precision, matmul_flops: float) -> Why:
+    best = (
+        gpu.why("matmul_flops", unit="FLOP/s")
+        if gpu.matmul_flops
+        else Why(name="best product over peak", value=UNMEASURED_BEST, source=UNMEASURED_SOURCE)
+    )
+    peak = Why(
+        name=f"{gpu.name} peak {precision}",
+        value=float(getattr(gpu.peak, precision)),
+        unit="FLOP/s",
+        source=gpu.source("peak"),
+    )
+    parts = (
+        peak,
+        best,
+        Why(name="typical product over best", value=TYPICAL_PRODUCT, source=TYPICAL_SOURCE),
+        gpu.why("memory_rate_bps", unit="bit/s"),
+        Why(name="memory share, pointwise", value=POINTWISE_SHARE, source=MEMORY_SOURCE),
+        Why(name="memory share, norms", value=NORM_SHARE, source=MEMORY_SOURCE),
+        Why(name="attention share of peak", value=ATTENTION_FORWARD[128], source=ATTENTION_SOURCE),
+        Why(name="launch", value=LAUNCH_S, unit="s", source=LAUNCH_SOURCE),
+    )
+    return Why(
+        name="sustained matrix rate",
+        value=matmul_flops,
+        unit="FLOP/s",
+        how="peak x best product over peak x typical product over best",
+        parts=parts,
+    )

@@ -1,0 +1,116 @@
+"""How a step's duration came about, down to constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netloom.provenance import Why
+from netloom.step.schedule import JITTER, JITTER_SOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from netloom.compute.roofline import Roofline
+    from netloom.engines.base import Outcome
+    from netloom.provenance import Source
+    from netloom.step.practice import Practice
+    from netloom.step.schedule import Schedule
+    from netloom.workload.collective import Axis, Collective
+    from netloom.workload.communication import Communication
+    from netloom.workload.demand import Demand
+
+__all__ = ["Ingredients", "explain"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingredients:
+    """Everything a step was put together from."""
+
+    times: Schedule
+    optimizer_s: float
+    machine: Roofline
+    demand: Demand
+    outcomes: Mapping[Collective, Outcome]
+    practice: Practice
+    slowdown: float
+    optimizer_source: Source
+
+    @property
+    def duration_s(self) -> float:
+        """Computation, bubble, exposed communication and weight update."""
+        exposed_s = sum(self.times.exposed_s.values())
+        return self.times.compute_s + self.times.bubble_s + exposed_s + self.optimizer_s
+
+
+def explain(ingredients: Ingredients) -> Why:
+    """Return the tree of numbers that the step's duration rests on."""
+    axes = [axis for axis in ingredients.times.exposed_s if ingredients.demand.on(axis)]
+    return Why(
+        name="step time",
+        value=ingredients.duration_s,
+        unit="s",
+        how="compute + bubble + exposed communication + optimizer",
+        parts=(
+            _compute(ingredients),
+            Why(
+                name="bubble",
+                value=ingredients.times.bubble_s,
+                unit="s",
+                how="one micro-batch through every other stage, over the virtual stages",
+            ),
+            *(_axis(ingredients, axis) for axis in axes),
+            Why(
+                name="optimizer",
+                value=ingredients.optimizer_s,
+                unit="s",
+                how="bytes of the update over the memory rate",
+                source=ingredients.optimizer_source,
+            ),
+        ),
+    )
+
+
+def _compute(ingredients: Ingredients) -> Why:
+    jitter = Why(name="spread of ranks", value=JITTER, source=JITTER_SOURCE)
+    slowdown = Why(
+        name="slowest rank over mean",
+        value=ingredients.slowdown,
+        how="expected largest of all GPUs, normal spread",
+        parts=(jitter,),
+    )
+    return Why(
+        name="compute",
+        value=ingredients.times.compute_s,
+        unit="s",
+        how=f"operators of the fullest stage x {ingredients.demand.num_micro_batches} "
+        "micro-batches x slowest rank over mean",
+        parts=(ingredients.machine.why, slowdown),
+    )
+
+
+def _axis(ingredients: Ingredients, axis: Axis) -> Why:
+    practice = ingredients.practice
+    return Why(
+        name=f"exposed {axis.value} communication",
+        value=ingredients.times.exposed_s[axis],
+        unit="s",
+        how=f"of {ingredients.times.communication_s[axis]:.4g} s in all, "
+        f"what {practice.name} does not hide",
+        source=practice.source,
+        parts=tuple(
+            _communication(item, ingredients.outcomes[item.collective])
+            for item in ingredients.demand.on(axis)
+        ),
+    )
+
+
+def _communication(item: Communication, outcome: Outcome) -> Why:
+    return Why(
+        name=item.purpose,
+        value=item.count * outcome.duration_s,
+        unit="s",
+        how=f"{item.count} x {item.collective.kind.value} of {item.collective.size_bytes:.4g} B "
+        f"among {item.collective.group.size}; may hide behind {item.window.value}",
+        parts=(outcome.why,),
+    )

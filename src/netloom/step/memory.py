@@ -1,0 +1,211 @@
+"""What one GPU holds, and whether it fits.
+
+Activations follow Korthikanti et al. 2022 (arXiv:2205.05198) section 4, written out tensor by
+tensor so that grouped heads, gated blocks and experts come out too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from netloom.errors import InfeasibleError, SpecError
+from netloom.step.model import Memory
+from netloom.units import SIZE, format_quantity
+from netloom.workload.demand import shard_of
+from netloom.workload.flops import ACTIVATION_BYTES, LOGIT_BYTES
+from netloom.workload.placement import num_micro_batches, stage_layers
+from netloom.workload.sharding import (
+    WEIGHT_BYTES,
+    gradient_bytes,
+    stage_dense_layers,
+    stage_parameters,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from netloom.catalog.parts import Gpu
+    from netloom.spec.scenario import Training
+    from netloom.workload.flops import AttentionKernel, Shard
+    from netloom.workload.placement import Layout
+    from netloom.workload.transformer import Transformer
+
+__all__ = ["check_memory", "layer_activation_bytes", "memory"]
+
+# Adam with fp32 master weights: master, momentum and variance (Rajbhandari et al. 2020,
+# arXiv:1910.02054, section 3.1).
+OPTIMIZER_BYTES: Final = 12
+# CUDA context, NCCL buffers and the allocator's slack; assumed.
+RESERVED_BYTES: Final = 3e9
+
+
+def memory(
+    shape: Transformer,
+    plan: Layout,
+    training: Training,
+    *,
+    gpu: Gpu,
+    attention: AttentionKernel = "fused",
+) -> Memory:
+    """Return what one GPU of the fullest pipeline stage holds."""
+    stages = sorted({0, plan.pipeline // 2, plan.pipeline - 1})
+    held = [_stage(shape, plan, training, stage=s, gpu=gpu, attention=attention) for s in stages]
+    return max(held, key=lambda one: one.total_bytes)
+
+
+def check_memory(
+    shape: Transformer, plan: Layout, training: Training, *, gpu: Gpu, attention: AttentionKernel
+) -> Memory:
+    """Return :func:`memory`.
+
+    Raises:
+        InfeasibleError: it does not fit; the message names the changes that would make it fit.
+    """
+    held = memory(shape, plan, training, gpu=gpu, attention=attention)
+    if held.total_bytes + RESERVED_BYTES <= held.capacity_bytes:
+        return held
+    fitting = [
+        name
+        for name, other_plan, other in _remedies(plan, training)
+        if _fits(memory(shape, other_plan, other, gpu=gpu, attention=attention))
+    ]
+    message = (
+        f"job: {shape.model.name} needs {_show(held.total_bytes + RESERVED_BYTES)} on a GPU "
+        f"(weights {_show(held.weights_bytes)}, gradients {_show(held.gradients_bytes)}, "
+        f"optimizer {_show(held.optimizer_bytes)}, activations {_show(held.activations_bytes)}, "
+        f"reserved {_show(RESERVED_BYTES)}), but {gpu.name} has {_show(held.capacity_bytes)}; "
+    )
+    helps = f"any of these fits: {', '.join(fitting)}" if fitting else "use more GPUs per copy"
+    raise InfeasibleError(message + helps)
+
+
+def layer_activation_bytes(
+    shape: Transformer, shard: Shard, *, moe: bool, training: Training, attention: AttentionKernel
+) -> float:
+    """Return what one layer keeps of one micro-batch until its backward pass."""
+    model = shape.model
+    if training.recompute == "full":
+        return ACTIVATION_BYTES * shard.split_tokens * model.hidden
+    # Inputs of both norms and of both blocks (the blocks' are kept split with sequence
+    # parallelism), and for models with dropout two masks of a byte: 4h + 4h + 2h.
+    whole = shard.split_tokens * model.hidden * (4 * ACTIVATION_BYTES + (2 if model.biases else 0))
+    heads = ACTIVATION_BYTES * (shape.query_width + shape.kv_width + shape.output_width)
+    kept = whole + shard.tokens * heads / shard.tensor
+    kept += _block_activation_bytes(shape, shard, moe=moe)
+    if training.recompute == "none" and attention == "unfused":
+        # Softmax output, dropout output and mask: 5 bytes a score with dropout, else 2.
+        per_score = 5 if model.biases else ACTIVATION_BYTES
+        kept += per_score * shard.tokens * shard.sequence * model.num_heads / shard.tensor
+    return kept
+
+
+def _block_activation_bytes(shape: Transformer, shard: Shard, *, moe: bool) -> float:
+    model = shape.model
+    widths = shape.num_ffn_matrices  # what enters the activation, and what leaves it
+    if not moe:
+        rows = shard.tokens * model.ffn_hidden / shard.tensor
+        return ACTIVATION_BYTES * widths * rows
+    sent = shard.split_tokens * model.experts_per_token
+    shared = shard.tokens * model.num_shared_experts / shard.tensor
+    rows = shard.tokens * model.experts_per_token / shard.tensor if shard.expert == 1 else sent
+    inner = ACTIVATION_BYTES * widths * (rows + shared) * model.expert_hidden
+    return inner + 2 * ACTIVATION_BYTES * sent * model.hidden  # tokens at and from the experts
+
+
+def _stage(
+    shape: Transformer,
+    plan: Layout,
+    training: Training,
+    *,
+    stage: int,
+    gpu: Gpu,
+    attention: AttentionKernel,
+) -> Memory:
+    held = stage_parameters(shape, plan, stage=stage)
+    grads = gradient_bytes(training.precision)
+    split = _weights_per_gpu(plan, held.dense, held.experts)
+    everything = held.dense + held.experts
+    return Memory(
+        weights_bytes=WEIGHT_BYTES * (split if plan.zero >= 3 else everything),
+        gradients_bytes=grads * (split if plan.zero >= 2 else everything),
+        optimizer_bytes=OPTIMIZER_BYTES * (split if plan.zero >= 1 else everything),
+        activations_bytes=_activation_bytes(
+            shape, plan, training, stage=stage, attention=attention
+        ),
+        capacity_bytes=gpu.memory_bytes,
+    )
+
+
+def _weights_per_gpu(plan: Layout, dense: float, experts: float) -> float:
+    copies = plan.expert_data if plan.expert > 1 else plan.replicas
+    return dense / plan.replicas + experts / copies
+
+
+def _activation_bytes(
+    shape: Transformer, plan: Layout, training: Training, *, stage: int, attention: AttentionKernel
+) -> float:
+    shard = shard_of(plan, training)
+    counts = stage_layers(shape.model.num_layers, plan.pipeline)
+    num_dense = stage_dense_layers(shape, counts, stage)
+    one = sum(
+        num * layer_activation_bytes(shape, shard, moe=moe, training=training, attention=attention)
+        for num, moe in ((num_dense, False), (counts[stage] - num_dense, True))
+        if num
+    )
+    kept = one * _in_flight(plan, training, stage)
+    if stage == plan.pipeline - 1:
+        logits = shard.tokens * shape.model.vocabulary / plan.tensor
+        kept += logits * (ACTIVATION_BYTES + LOGIT_BYTES)
+    return kept
+
+
+def _in_flight(plan: Layout, training: Training, stage: int) -> float:
+    """Return the micro-batches whose activations *stage* holds at once.
+
+    1F1B: one for itself and each later stage. Virtual stages add (p - 1)/(p v) of the first
+    stage's (Korthikanti et al. 2022, section 4.2.3).
+    """
+    ahead = float(plan.pipeline - stage)
+    if plan.virtual_pipeline > 1:
+        ahead += (plan.pipeline - 1) / plan.virtual_pipeline
+    batches = training.global_batch // (plan.data * training.micro_batch)
+    return min(ahead, float(batches))
+
+
+def _remedies(plan: Layout, training: Training) -> Iterator[tuple[str, Layout, Training]]:
+    """Yield single changes that keep the number of GPUs and still divide."""
+    for recompute in ("selective", "full"):
+        if training.recompute in ("none", "selective") and recompute != training.recompute:
+            yield (
+                f"recompute: {recompute}",
+                plan,
+                training.model_copy(update={"recompute": recompute}),
+            )
+    if training.micro_batch > 1:
+        yield "micro_batch: 1", plan, training.model_copy(update={"micro_batch": 1})
+    for zero in range(plan.zero + 1, 4):
+        yield f"zero: {zero}", replace(plan, zero=zero), training
+    for axis in ("tensor", "pipeline"):
+        for factor in (2, 4, 8):
+            if plan.data % factor == 0:
+                degree = factor * getattr(plan, axis)
+                changed = replace(plan, data=plan.data // factor, **{axis: degree})
+                if _divides(changed, training):
+                    yield f"{axis}: {degree} with data: {changed.data}", changed, training
+
+
+def _divides(plan: Layout, training: Training) -> bool:
+    try:
+        num_micro_batches(training, plan)
+    except SpecError:
+        return False
+    return True
+
+
+def _fits(held: Memory) -> bool:
+    return held.total_bytes + RESERVED_BYTES <= held.capacity_bytes
+
+
+def _show(size_bytes: float) -> str:
+    return format_quantity(size_bytes, SIZE)

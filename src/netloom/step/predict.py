@@ -1,0 +1,205 @@
+"""From a job, a model, a network and an engine to one step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from netloom.compute.roofline import NO_COSTS, costs, roofline
+from netloom.provenance import Source, Validity
+from netloom.step.explain import Ingredients, explain
+from netloom.step.memory import check_memory
+from netloom.step.model import Step
+from netloom.step.practice import MEGATRON_CORE
+from netloom.step.schedule import StageTimes, Traffic, layer_exposed_s, schedule, slowest_of
+from netloom.workload.demand import demand, shard_of
+from netloom.workload.flops import (
+    embedding_operators,
+    head_operators,
+    layer_operators,
+    step_flops,
+)
+from netloom.workload.parameters import parameters
+from netloom.workload.placement import check_model, layout, num_micro_batches, stage_layers
+from netloom.workload.sharding import stage_dense_layers, stage_parameters
+from netloom.workload.transformer import transformer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from netloom.catalog.parts import Model
+    from netloom.compute.roofline import Costs, Roofline
+    from netloom.engines.base import Engine, Outcome
+    from netloom.fabric.network import Network
+    from netloom.spec.scenario import Job, Training
+    from netloom.step.practice import Practice
+    from netloom.workload.collective import Axis, Collective
+    from netloom.workload.demand import Demand
+    from netloom.workload.flops import Shard
+    from netloom.workload.placement import Layout
+    from netloom.workload.transformer import Transformer
+
+__all__ = ["predict"]
+
+# Adam on fp32 states reads gradient, master weight, momentum and variance, writes the last
+# three and a 16-bit weight, and reads the gradient once more for its norm: 4 x 4 + 3 x 4 + 2 + 4.
+OPTIMIZER_BYTES: Final = 34
+OPTIMIZER_SOURCE: Final = Source(
+    citation="bytes counted of mixed-precision Adam", confidence="derived"
+)
+# The range of the rows that the step was checked against (docs/models/step.md).
+CHECKED_PARAMETERS: Final = (7e9, 1.1e12)
+CHECKED_GPUS: Final = (64, 3072)
+
+
+def predict(
+    job: Job,
+    *,
+    model: Model,
+    network: Network,
+    engine: Engine,
+    practice: Practice = MEGATRON_CORE,
+) -> Step:
+    """Return one optimizer step of *job* on all GPUs of *network*.
+
+    Args:
+        job: Training, parallelism and placement; its ``model`` name is not looked at.
+        model: The model's shape.
+        network: The machines and what connects them.
+        engine: Asked once for each distinct collective.
+        practice: What the training software overlaps.
+
+    Raises:
+        SpecError: the parallelism does not multiply out or divide.
+        InfeasibleError: the model does not fit in the GPU's memory.
+    """
+    shape = transformer(model)
+    num_gpus = network.design.num_gpus
+    plan = layout(job.parallel, node=network.node, num_gpus=num_gpus, placement=job.placement)
+    check_model(model, plan)
+    batches = num_micro_batches(job.training, plan)
+    machine = roofline(network.gpu, job.training.precision)
+    held = check_memory(shape, plan, job.training, gpu=network.gpu, attention=practice.attention)
+    asked = demand(shape, plan, job.training, num_micro_batches=batches)
+    outcomes = _ask(asked, network, engine)
+    traffic = Traffic(
+        communications=asked.communications,
+        durations_s={what: outcome.duration_s for what, outcome in outcomes.items()},
+        practice=practice,
+    )
+    slowdown = slowest_of(num_gpus)
+    times = schedule(
+        _stages(shape, plan, job.training, machine, traffic),
+        traffic,
+        num_micro_batches=batches,
+        virtual=plan.virtual_pipeline,
+        slowdown=slowdown,
+    )
+    optimizer_s = machine.optimizer_s(_optimizer_bytes(shape, plan))
+    needed, executed = step_flops(shape, job.training)
+    ingredients = Ingredients(
+        times=times,
+        optimizer_s=optimizer_s,
+        machine=machine,
+        demand=asked,
+        outcomes=outcomes,
+        practice=practice,
+        slowdown=slowdown,
+        optimizer_source=OPTIMIZER_SOURCE,
+    )
+    return Step(
+        duration_s=ingredients.duration_s,
+        compute_s=times.compute_s,
+        bubble_s=times.bubble_s,
+        optimizer_s=optimizer_s,
+        communication_s=times.communication_s,
+        exposed_s=times.exposed_s,
+        model_flops=needed / num_gpus,
+        hardware_flops=executed / num_gpus,
+        peak_flops=machine.peak_flops,
+        tokens=job.training.global_batch * job.training.sequence,
+        memory=held,
+        validity=_validity(shape, plan, machine, outcomes),
+        why=explain(ingredients),
+    )
+
+
+def _ask(asked: Demand, network: Network, engine: Engine) -> dict[Collective, Outcome]:
+    distinct = dict.fromkeys(item.collective for item in asked.communications)
+    return {what: engine.run(what, network) for what in distinct}
+
+
+def _stages(
+    shape: Transformer, plan: Layout, training: Training, machine: Roofline, traffic: Traffic
+) -> list[StageTimes]:
+    """Return the times of every pipeline stage, first to last."""
+    shard = replace(shard_of(plan, training), attention=traffic.practice.attention)
+    counts = stage_layers(shape.model.num_layers, plan.pipeline)
+    layer: dict[bool, StageTimes] = {}
+    for moe in (False, True):
+        if shape.num_moe_layers if moe else shape.num_dense_layers:
+            operators = layer_operators(shape, shard, moe=moe)
+            one = costs(operators, machine, recompute=training.recompute)
+            exposed_s = layer_exposed_s(traffic, one, moe=moe)
+            layer[moe] = StageTimes(costs=one, exposed_s=exposed_s)
+    first, last = _ends(shape, shard, machine)
+    stages = []
+    for stage, num_layers in enumerate(counts):
+        end = (first if stage == 0 else NO_COSTS) + (
+            last if stage == plan.pipeline - 1 else NO_COSTS
+        )
+        num_dense = stage_dense_layers(shape, counts, stage)
+        stages.append(_stage(layer, num_dense, num_layers - num_dense, end))
+    return stages
+
+
+def _stage(
+    layer: Mapping[bool, StageTimes], num_dense: int, num_moe: int, end: Costs
+) -> StageTimes:
+    total = end
+    exposed_s: dict[Axis, float] = {}
+    for count, moe in ((num_dense, False), (num_moe, True)):
+        if count:
+            total += layer[moe].costs * count
+            for axis, time_s in layer[moe].exposed_s.items():
+                exposed_s[axis] = exposed_s.get(axis, 0.0) + count * time_s
+    return StageTimes(costs=total, exposed_s=exposed_s)
+
+
+def _ends(shape: Transformer, shard: Shard, machine: Roofline) -> tuple[Costs, Costs]:
+    """Return the costs of the embedding and of logits and loss; neither is recomputed."""
+    first = costs(embedding_operators(shape, shard), machine, recompute="none")
+    return first, costs(head_operators(shape, shard), machine, recompute="none")
+
+
+def _optimizer_bytes(shape: Transformer, plan: Layout) -> float:
+    """Return what the weight update of the fullest GPU moves."""
+    held = [stage_parameters(shape, plan, stage=stage) for stage in {0, plan.pipeline - 1}]
+    copies = plan.expert_data if plan.expert > 1 else plan.replicas
+    dense, experts = (plan.replicas, copies) if plan.zero else (1, 1)
+    return max(OPTIMIZER_BYTES * (one.dense / dense + one.experts / experts) for one in held)
+
+
+def _validity(
+    shape: Transformer, plan: Layout, machine: Roofline, outcomes: Mapping[Collective, Outcome]
+) -> Validity:
+    doubts = []
+    count = parameters(shape.model)
+    if not CHECKED_PARAMETERS[0] * 0.95 <= count <= CHECKED_PARAMETERS[1]:
+        doubts.append(f"steps were checked from 7B to 1T parameters, not {count / 1e9:.3g}B")
+    if not CHECKED_GPUS[0] <= plan.num_gpus <= CHECKED_GPUS[1]:
+        low, high = CHECKED_GPUS
+        doubts.append(f"steps were checked on {low} to {high:,} GPUs, not {plan.num_gpus:,}")
+    if shape.num_moe_layers:
+        doubts.append("no mixture-of-experts step was checked")
+    if plan.zero > 1:
+        doubts.append(f"no step with zero: {plan.zero} was checked")
+    if shape.model.num_layers % (plan.pipeline * plan.virtual_pipeline):
+        doubts.append(
+            f"{shape.model.num_layers} layers do not divide into {plan.pipeline} x "
+            f"{plan.virtual_pipeline} chunks; the fullest stage is taken"
+        )
+    validity = Validity(tuple(doubts)) & machine.validity
+    for outcome in outcomes.values():
+        validity &= outcome.validity
+    return validity

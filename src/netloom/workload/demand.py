@@ -1,0 +1,214 @@
+"""Every distinct collective of one training step, how often it runs, and what may hide it.
+
+The counts are those of one GPU on the fullest pipeline stage. Sizes follow
+:class:`~netloom.workload.collective.Collective`: the whole vector, not one rank's share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from netloom.workload.collective import Axis, Collective, CollectiveKind
+from netloom.workload.communication import Communication, Per, Phase, Window
+from netloom.workload.flops import ACTIVATION_BYTES, Shard, expert_load
+from netloom.workload.placement import axis_groups, pair, stage_layers
+from netloom.workload.sharding import data_communications
+
+if TYPE_CHECKING:
+    from netloom.spec.scenario import Recompute, Training
+    from netloom.workload.placement import Layout
+    from netloom.workload.transformer import Transformer
+
+__all__ = ["Demand", "demand", "shard_of"]
+
+_BETWEEN_STAGES: tuple[tuple[Phase, str, str], ...] = (
+    ("forward", "activations", "next"),
+    ("backward", "gradients", "previous"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What one step asks of the network.
+
+    Attributes:
+        num_micro_batches: Of one data-parallel rank.
+        num_layers: Of the fullest stage.
+        num_moe_layers: Of these, layers with experts.
+    """
+
+    communications: tuple[Communication, ...]
+    num_micro_batches: int
+    num_layers: int
+    num_moe_layers: int
+
+    def on(self, axis: Axis) -> tuple[Communication, ...]:
+        """Return the communications of *axis*."""
+        return tuple(item for item in self.communications if item.axis is axis)
+
+
+def demand(
+    shape: Transformer, plan: Layout, training: Training, *, num_micro_batches: int
+) -> Demand:
+    """Return every collective of one step."""
+    layers = max(stage_layers(shape.model.num_layers, plan.pipeline))
+    moe = min(layers, shape.num_moe_layers)
+    units: dict[Per, int] = {
+        "layer": num_micro_batches * layers,
+        "moe-layer": num_micro_batches * moe,
+        "chunk": num_micro_batches * plan.virtual_pipeline,
+        "step": 1,
+    }
+    shard = shard_of(plan, training)
+    asked = (
+        *_tensor(shape, plan, shard, recompute=training.recompute),
+        *_context(shape, plan, shard, recompute=training.recompute),
+        *_expert(shape, plan, shard, recompute=training.recompute),
+        *_pipeline(shape, plan, shard),
+        *data_communications(shape, plan, training),
+    )
+    return Demand(
+        communications=tuple(
+            replace(item, count=item.each * units[item.per])
+            for item in asked
+            if item.collective.group.size > 1
+        ),
+        num_micro_batches=num_micro_batches,
+        num_layers=layers,
+        num_moe_layers=moe,
+    )
+
+
+def shard_of(plan: Layout, training: Training) -> Shard:
+    """Return one GPU's share of a micro-batch, with fused attention."""
+    return Shard(
+        micro_batch=training.micro_batch,
+        sequence=training.sequence,
+        tensor=plan.tensor,
+        context=plan.context,
+        expert=plan.expert,
+        sequence_parallel=plan.sequence_parallel,
+    )
+
+
+def _phases(*, again: bool) -> tuple[Phase, ...]:
+    return ("forward", "backward", "recompute") if again else ("forward", "backward")
+
+
+def _tensor(
+    shape: Transformer, plan: Layout, shard: Shard, *, recompute: Recompute
+) -> list[Communication]:
+    """Return the tensor-parallel collectives of a layer.
+
+    Without sequence parallelism two all-reduces each way (Shoeybi et al. 2019,
+    arXiv:1909.08053, section 3); with it an all-gather and a reduce-scatter in place of each,
+    and backward gathers each block's input once more for the weight gradient, beside the input
+    gradient's product (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.2).
+    """
+    if plan.tensor == 1:
+        return []
+    size = ACTIVATION_BYTES * shard.tokens * shape.model.hidden
+    group = axis_groups(plan)[Axis.TENSOR]
+
+    def between_halves(phase: Phase, kind: CollectiveKind, window: Window) -> Communication:
+        return Communication(
+            axis=Axis.TENSOR,
+            purpose=f"activations of a layer, {phase}",
+            phase=phase,
+            collective=Collective(kind=kind, size_bytes=size, group=group),
+            each=2,
+            per="layer",
+            window=window,
+        )
+
+    phases = _phases(again=recompute == "full")
+    if not plan.sequence_parallel:
+        reduce = CollectiveKind.ALL_REDUCE
+        return [between_halves(phase, reduce, Window.TENSOR) for phase in phases]
+    gather, scatter = CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER
+    return [
+        between_halves(phase, kind, Window.TENSOR) for phase in phases for kind in (gather, scatter)
+    ] + [between_halves("backward", gather, Window.PRODUCT)]
+
+
+def _context(
+    shape: Transformer, plan: Layout, shard: Shard, *, recompute: Recompute
+) -> list[Communication]:
+    """Return the ring exchange of keys and values (Ring Attention, arXiv:2310.01889).
+
+    Each rank passes its block on context - 1 times; backward also passes the gradients.
+    """
+    if plan.context == 1:
+        return []
+    block = Collective(
+        kind=CollectiveKind.SEND_RECV,
+        size_bytes=ACTIVATION_BYTES * shard.tokens * shape.kv_width / plan.tensor,
+        group=pair(axis_groups(plan)[Axis.CONTEXT]),
+    )
+    return [
+        Communication(
+            axis=Axis.CONTEXT,
+            purpose=f"keys and values around the ring, {phase}",
+            phase=phase,
+            collective=block,
+            each=(2 if phase == "backward" else 1) * (plan.context - 1),
+            per="layer",
+            window=Window.ATTENTION,
+        )
+        for phase in _phases(again=recompute != "none")
+    ]
+
+
+def _expert(
+    shape: Transformer, plan: Layout, shard: Shard, *, recompute: Recompute
+) -> list[Communication]:
+    """Return dispatch and combine of a MoE layer, each way."""
+    if not shape.num_moe_layers or plan.expert == 1:
+        return []
+    sent = shard.split_tokens * shape.model.experts_per_token
+    exchange = Collective(
+        kind=CollectiveKind.ALL_TO_ALL,
+        size_bytes=ACTIVATION_BYTES * sent * shape.model.hidden,
+        group=axis_groups(plan)[Axis.EXPERT],
+        skew=expert_load(sent * plan.expert, plan.expert),
+    )
+    return [
+        Communication(
+            axis=Axis.EXPERT,
+            purpose=f"tokens to their experts and back, {phase}",
+            phase=phase,
+            collective=exchange,
+            each=2,
+            per="moe-layer",
+            window=Window.NONE,
+        )
+        for phase in _phases(again=recompute == "full")
+    ]
+
+
+def _pipeline(shape: Transformer, plan: Layout, shard: Shard) -> list[Communication]:
+    """Return the activations forward and gradients backward between stages.
+
+    With tensor parallelism each rank sends its 1/tensor: sequence parallelism leaves it so, and
+    without it Megatron scatters and gathers (Narayanan et al. 2021, arXiv:2104.04473, 4.1).
+    """
+    if plan.pipeline == 1:
+        return []
+    message = Collective(
+        kind=CollectiveKind.SEND_RECV,
+        size_bytes=ACTIVATION_BYTES * shard.tokens * shape.model.hidden / plan.tensor,
+        group=pair(axis_groups(plan)[Axis.PIPELINE]),
+    )
+    return [
+        Communication(
+            axis=Axis.PIPELINE,
+            purpose=f"{what} to the {whom} stage",
+            phase=phase,
+            collective=message,
+            each=1,
+            per="chunk",
+            window=Window.OTHER_MICRO_BATCH,
+        )
+        for phase, what, whom in _BETWEEN_STAGES
+    ]

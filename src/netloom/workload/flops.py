@@ -1,0 +1,340 @@
+"""What one GPU computes for one micro-batch, operator by operator.
+
+Two counts live here. :func:`step_flops` counts what the model needs (causal attention as half
+the square, backward twice forward), whatever the hardware does. :class:`Operator` counts what
+is executed, with the bytes it moves, for the roofline.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from netloom.workload.parameters import expert_parameters, layer_parameters
+
+if TYPE_CHECKING:
+    from netloom.spec.scenario import Recompute, Training
+    from netloom.workload.transformer import Transformer
+
+__all__ = [
+    "AttentionKernel",
+    "Operator",
+    "Shard",
+    "embedding_operators",
+    "forward_flops_per_token",
+    "head_operators",
+    "layer_operators",
+    "recomputed_flops_per_token",
+    "step_flops",
+]
+
+OperatorKind = Literal["matmul", "attention", "pointwise", "norm"]
+AttentionKernel = Literal["fused", "unfused"]
+
+# Activations travel and are stored in 16 bits; fp8 runs keep bf16 activations between products.
+ACTIVATION_BYTES = 2
+LOGIT_BYTES = 4  # cross entropy is taken on fp32 logits (Megatron-LM, vocab_parallel_cross_entropy)
+# FlashAttention-2 (arXiv:2307.08691) section 3.1.2: five products backward for two forward.
+FUSED_BACKWARD = 2.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """One GPU's share of the work.
+
+    Attributes:
+        micro_batch: Sequences at a time.
+        sequence: Tokens of a whole sequence.
+        tensor: GPUs a layer's matrices are split over.
+        context: GPUs a sequence is split over.
+        expert: GPUs the experts are split over; experts are then not split by *tensor*.
+        sequence_parallel: Whether what tensor parallelism leaves whole is split by token.
+        attention: ``fused`` never writes the score matrix; ``unfused`` writes all of it.
+    """
+
+    micro_batch: int
+    sequence: int
+    tensor: int = 1
+    context: int = 1
+    expert: int = 1
+    sequence_parallel: bool = True
+    attention: AttentionKernel = "fused"
+
+    @property
+    def tokens(self) -> float:
+        """Tokens of one micro-batch that this GPU sees in matrix products."""
+        return self.micro_batch * self.sequence / self.context
+
+    @property
+    def split_tokens(self) -> float:
+        """Tokens of one micro-batch in norms and residuals."""
+        return self.tokens / (self.tensor if self.sequence_parallel else 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """One kernel of the forward pass, and what its backward pass costs.
+
+    Attributes:
+        flops: Floating-point operations executed forward.
+        size_bytes: Bytes moved to and from memory forward.
+        backward_flops: The same of the backward pass.
+        backward_bytes: The same of the backward pass.
+        core_attention: Whether selective recomputation runs it again.
+        sequence: For attention, the tokens a query can look at.
+        head_dim: For attention, the width of a head.
+    """
+
+    name: str
+    kind: OperatorKind
+    flops: float
+    size_bytes: float
+    backward_flops: float
+    backward_bytes: float
+    core_attention: bool = False
+    sequence: int = 0
+    head_dim: int = 0
+
+
+def layer_operators(shape: Transformer, shard: Shard, *, moe: bool) -> tuple[Operator, ...]:
+    """Return the operators of one layer, in order."""
+    model = shape.model
+    residual = _pointwise("residual", shard.split_tokens * model.hidden, passes=_add_passes(shape))
+    norm = _norm("norm", shard.split_tokens * model.hidden)
+    block = _moe_block(shape, shard) if moe else _dense_block(shape, shard)
+    return (norm, *_attention_block(shape, shard), residual, norm, *block, residual)
+
+
+def embedding_operators(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
+    """Return the look-up of the tokens, which moves bytes only."""
+    return (_pointwise("embedding", shard.tokens * shape.model.hidden, passes=2),)
+
+
+def head_operators(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
+    """Return the last norm, the logits and the loss."""
+    model = shape.model
+    width = model.vocabulary / shard.tensor
+    logits = shard.tokens * width
+    # Megatron-LM's vocabulary-parallel cross entropy walks over the fp32 logits about four
+    # times forward (cast, max, exponential, sum) and twice backward: counted from its source.
+    loss = Operator(
+        name="cross entropy",
+        kind="pointwise",
+        flops=0,
+        size_bytes=logits * (ACTIVATION_BYTES + 5 * LOGIT_BYTES),
+        backward_flops=0,
+        backward_bytes=logits * (ACTIVATION_BYTES + 2 * LOGIT_BYTES),
+    )
+    norm = _norm("last norm", shard.split_tokens * model.hidden)
+    return norm, _matmul("logits", shard.tokens, width, model.hidden), loss
+
+
+def forward_flops_per_token(shape: Transformer, sequence: int) -> float:
+    """Return what the forward pass of one token needs: products and causal attention."""
+    model = shape.model
+    dense, moe = shape.num_dense_layers, shape.num_moe_layers
+    total = 2.0 * model.hidden * model.vocabulary
+    total += dense * _layer_flops(shape, moe=False) if dense else 0.0
+    total += moe * _layer_flops(shape, moe=True) if moe else 0.0
+    return total + model.num_layers * _core_flops(shape, sequence)
+
+
+def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Recompute) -> float:
+    """Return what recomputation adds for one token: nothing, the attention, or all layers."""
+    core = shape.model.num_layers * _core_flops(shape, sequence)
+    match recompute:
+        case "none":
+            return 0.0
+        case "selective":
+            return core
+        case "full":
+            head = 2.0 * shape.model.hidden * shape.model.vocabulary
+            return forward_flops_per_token(shape, sequence) - head
+
+
+def step_flops(shape: Transformer, training: Training) -> tuple[float, float]:
+    """Return the FLOPs of one step: what the model needs, and with recomputation."""
+    tokens = training.global_batch * training.sequence
+    needed = 3 * forward_flops_per_token(shape, training.sequence) * tokens
+    again = recomputed_flops_per_token(shape, training.sequence, training.recompute) * tokens
+    return needed, needed + again
+
+
+def expert_load(tokens: float, num_ranks: int) -> float:
+    """Return the busiest rank's tokens over the mean, for a balanced router.
+
+    Each of *tokens* goes to one of *num_ranks* equally likely ranks; the busiest of n Poisson
+    counts of mean u has about u + sqrt(2 u ln n). Trained routers are less even than that.
+    """
+    mean = tokens / num_ranks
+    return 1.0 if num_ranks == 1 else 1.0 + math.sqrt(2 * math.log(num_ranks) / mean)
+
+
+def _layer_flops(shape: Transformer, *, moe: bool) -> float:
+    counted = layer_parameters(shape, moe=moe)
+    # Biases and norms add a vector each; only matrices multiply.
+    vectors = _vector_parameters(shape, moe=moe)
+    idle = shape.model.num_experts - shape.model.experts_per_token
+    return 2.0 * (counted.total - vectors - (idle * expert_parameters(shape) if moe else 0))
+
+
+def _vector_parameters(shape: Transformer, *, moe: bool) -> int:
+    model = shape.model
+    norms = model.hidden * (4 if model.biases else 2) + model.query_rank + model.kv_rank
+    if not model.biases:
+        return norms
+    biases = shape.query_width + shape.kv_width + model.hidden
+    width = model.expert_hidden if moe else model.ffn_hidden
+    copies = model.num_experts + model.num_shared_experts if moe else 1
+    return norms + biases + copies * ((shape.num_ffn_matrices - 1) * width + model.hidden)
+
+
+def _core_flops(shape: Transformer, sequence: int) -> float:
+    # A token looks back at half the sequence on average: scores, then values.
+    return 2.0 * (sequence / 2) * (shape.query_width + shape.output_width)
+
+
+def _attention_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
+    model, tokens = shape.model, shard.tokens
+    out = _matmul("projection", tokens, model.hidden, shape.output_width / shard.tensor)
+    core = _core(shape, shard)
+    if shape.is_mla:
+        return (*_latent_projections(shape, shard), *core, out)
+    width = (shape.query_width + shape.kv_width) / shard.tensor
+    qkv = _matmul("qkv", tokens, width, model.hidden)
+    if model.learned_positions:
+        return (qkv, *core, out)
+    rotated = shape.query_width + shape.num_core_kv_heads * shape.query_head_dim
+    rotary = _pointwise("rotary", tokens * rotated / shard.tensor, passes=2)
+    return (qkv, rotary, *core, out)
+
+
+def _latent_projections(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
+    model, tokens = shape.model, shard.tokens
+    latent = model.kv_rank + model.rope_head_dim + model.query_rank
+    query_in = model.query_rank or model.hidden
+    kv_out = model.num_heads * (model.head_dim + shape.value_head_dim) / shard.tensor
+    rotated = 2 * model.num_heads * shape.query_head_dim / shard.tensor
+    return (
+        _matmul("latent down", shard.split_tokens, latent, model.hidden),
+        _norm("latent norm", shard.split_tokens * (model.kv_rank + model.query_rank)),
+        _matmul("query up", tokens, shape.query_width / shard.tensor, query_in),
+        _matmul("key-value up", tokens, kv_out, model.kv_rank),
+        _pointwise("rotary", tokens * rotated, passes=2),
+    )
+
+
+def _core(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
+    """Return softmax(QK)V: one fused kernel, or two products and what passes between them."""
+    heads = shape.model.num_heads / shard.tensor
+    pairs = shard.tokens * shard.sequence * heads
+    width = shape.query_head_dim + shape.value_head_dim
+    kv_bytes = shard.tokens * (shape.query_width + shape.kv_width + shape.output_width)
+    io_bytes = ACTIVATION_BYTES * kv_bytes / shard.tensor
+    fused = shard.attention == "fused"
+    flops = (1.0 if fused else 2.0) * pairs * width  # unfused computes the masked half as well
+    product = Operator(
+        name="attention",
+        kind="attention",
+        flops=flops,
+        size_bytes=io_bytes,
+        backward_flops=flops * (FUSED_BACKWARD if fused else 2.0),
+        backward_bytes=2 * io_bytes,
+        core_attention=True,
+        sequence=shard.sequence,
+        head_dim=shape.value_head_dim,
+    )
+    return (product,) if fused else (product, _scores(pairs, dropout=shape.model.biases))
+
+
+def _scores(pairs: float, *, dropout: bool) -> Operator:
+    # Bytes per score, 16-bit: written by the first product (2), softmax in and out (4), read by
+    # the second (2); dropout reads, writes and stores a mask (5). Backward: both gradients of
+    # the score matrix written and read (8), softmax reads its output (2); dropout the same 5.
+    extra = 5.0 if dropout else 0.0
+    return Operator(
+        name="softmax",
+        kind="pointwise",
+        flops=0,
+        size_bytes=pairs * (8 + extra),
+        backward_flops=0,
+        backward_bytes=pairs * (10 + extra),
+        core_attention=True,
+    )
+
+
+def _dense_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
+    return _ffn("ffn", shape, rows=shard.tokens, width=shape.model.ffn_hidden / shard.tensor)
+
+
+def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
+    model = shape.model
+    sent = shard.split_tokens * model.experts_per_token
+    if shard.expert == 1:
+        rows, width = shard.tokens * model.experts_per_token, model.expert_hidden / shard.tensor
+    else:
+        rows, width = sent * expert_load(sent * shard.expert, shard.expert), model.expert_hidden
+    experts = _ffn("experts", shape, rows=rows, width=width, num=model.num_experts / shard.expert)
+    move = _pointwise("permute", sent * model.hidden, passes=2)
+    router = _matmul("router", shard.split_tokens, model.num_experts, model.hidden)
+    shared = model.num_shared_experts * model.expert_hidden / shard.tensor
+    always = _ffn("shared experts", shape, rows=shard.tokens, width=shared) if shared else ()
+    return (router, move, *experts, move, *always)
+
+
+def _ffn(
+    name: str, shape: Transformer, *, rows: float, width: float, num: float = 1
+) -> tuple[Operator, ...]:
+    hidden = shape.model.hidden
+    ways_in = shape.num_ffn_matrices - 1
+    return (
+        _matmul(f"{name} in", rows, ways_in * width, hidden, num=num),
+        _pointwise(f"{name} activation", rows * width, passes=ways_in + 1),
+        _matmul(f"{name} out", rows, hidden, width, num=num),
+    )
+
+
+def _matmul(name: str, rows: float, columns: float, inner: float, *, num: float = 1) -> Operator:
+    """Return a product of *rows* by *inner* with *num* matrices that share the rows."""
+    flops = 2.0 * rows * columns * inner
+    size_bytes = ACTIVATION_BYTES * (rows * (columns + inner) + num * columns * inner)
+    return Operator(
+        name=name,
+        kind="matmul",
+        flops=flops,
+        size_bytes=size_bytes,
+        backward_flops=2 * flops,
+        backward_bytes=2 * size_bytes,
+    )
+
+
+def _pointwise(name: str, elements: float, *, passes: float) -> Operator:
+    size_bytes = ACTIVATION_BYTES * elements * passes
+    # Backward reads the saved input as well as the gradient: half as much again.
+    return Operator(
+        name=name,
+        kind="pointwise",
+        flops=0,
+        size_bytes=size_bytes,
+        backward_flops=0,
+        backward_bytes=1.5 * size_bytes,
+    )
+
+
+def _norm(name: str, elements: float) -> Operator:
+    size_bytes = 2.0 * ACTIVATION_BYTES * elements
+    return Operator(
+        name=name,
+        kind="norm",
+        flops=0,
+        size_bytes=size_bytes,
+        backward_flops=0,
+        backward_bytes=1.5 * size_bytes,
+    )
+
+
+def _add_passes(shape: Transformer) -> float:
+    # Two reads and a write; models with biases were trained with dropout, which adds a mask
+    # of one byte, half a pass (Korthikanti et al. 2022, section 4).
+    return 3.5 if shape.model.biases else 3.0

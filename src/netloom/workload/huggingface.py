@@ -1,0 +1,177 @@
+"""Read a model's shape from a Hugging Face ``config.json``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from netloom.catalog.parts import Model
+from netloom.errors import SpecError
+from netloom.provenance import Source
+from netloom.workload.parameters import parameters
+from netloom.workload.transformer import transformer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["parse_config", "read_config"]
+
+MAX_CONFIG_BYTES = 1_000_000
+MAX_VALUE = 2**31
+
+# The same thing has a different key in each family of models; the first one present counts.
+ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
+    "num_layers": ("num_hidden_layers", "n_layer", "num_layers", "n_layers"),
+    "hidden": ("hidden_size", "n_embd", "d_model"),
+    "num_heads": ("num_attention_heads", "n_head", "n_heads"),
+    "num_kv_heads": ("num_key_value_heads", "num_kv_heads"),
+    "head_dim": ("qk_nope_head_dim", "head_dim"),
+    "ffn_hidden": ("intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim"),
+    "vocabulary": ("vocab_size",),
+    "num_experts": ("num_experts", "n_routed_experts", "num_local_experts"),
+    "experts_per_token": ("num_experts_per_tok", "moe_topk", "num_experts_per_token"),
+    "expert_hidden": ("moe_intermediate_size",),
+    "num_shared_experts": ("n_shared_experts", "num_shared_experts"),
+    "first_dense_layers": ("first_k_dense_replace",),
+    "query_rank": ("q_lora_rank",),
+    "kv_rank": ("kv_lora_rank",),
+    "rope_head_dim": ("qk_rope_head_dim",),
+    "value_head_dim": ("v_head_dim",),
+}
+PLAIN_ACTIVATIONS = frozenset({"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "relu"})
+GATED_WITH_PLAIN_NAME = frozenset({"gemma", "gemma2", "gemma3", "gemma3_text"})
+LEARNED_POSITIONS = frozenset({"gpt2", "opt", "gpt_bigcode"})
+
+
+def read_config(path: Path) -> Model:
+    """Return the model that the ``config.json`` at *path* describes.
+
+    Raises:
+        SpecError: the file is missing, too large, not a JSON object, or not a transformer
+            that netloom knows how to count.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_CONFIG_BYTES + 1)
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror}); give a config.json or a model's name"
+        raise SpecError(message) from error
+    if len(data) > MAX_CONFIG_BYTES:
+        message = (
+            f"{path}: is larger than {MAX_CONFIG_BYTES:,} bytes; a config.json has a few thousand"
+        )
+        raise SpecError(message)
+    try:
+        config = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        message = f"{path}: is not JSON ({error}); give the model's config.json"
+        raise SpecError(message) from error
+    if not isinstance(config, dict):
+        message = f"{path}: is not a JSON object; give the model's config.json"
+        raise SpecError(message)
+    return parse_config(config, where=str(path))
+
+
+def parse_config(config: Mapping[str, object], *, where: str) -> Model:
+    """Return the model that *config* describes.
+
+    Args:
+        config: The parsed ``config.json``; a ``text_config`` inside it is read in its place.
+        where: The file; it opens error messages and names the model.
+
+    Raises:
+        SpecError: a needed key is missing, or a value is not a sensible count.
+    """
+    inner = config.get("text_config")
+    if isinstance(inner, dict):
+        config = inner
+    _refuse_sparse(config, where)
+    read = {name: _count(config, name, where) for name in ALIASES}
+    shape = _completed(read, config, where)
+    kind = str(config.get("model_type", ""))
+    more = {
+        "name": where,
+        "title": kind,
+        "parameters": 1.0,
+        "gated": _gated(config, kind),
+        "biases": kind in LEARNED_POSITIONS,
+        "learned_positions": _positions(config, kind, where),
+        "tied_embeddings": _tied(config, kind),
+        "sources": {"*": Source(citation=where, confidence="published")},
+    }
+    draft = Model.model_validate(shape | more)
+    transformer(draft)
+    return draft.model_copy(update={"parameters": float(parameters(draft))})
+
+
+def _count(config: Mapping[str, object], name: str, where: str) -> int:
+    """Return the count that *config* gives for *name* under any of its keys, else 0."""
+    for key in ALIASES[name]:
+        value = config.get(key)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MAX_VALUE:
+            message = f"{where}: {key}: {value!r} is not a count; write a whole number"
+            raise SpecError(message)
+        return value
+    return 0
+
+
+def _completed(read: Mapping[str, int], config: Mapping[str, object], where: str) -> dict[str, int]:
+    for name in ("num_layers", "hidden", "num_heads", "vocabulary"):
+        if not read[name]:
+            message = (
+                f"{where}: {ALIASES[name][0]} is missing; is this a transformer's config.json?"
+            )
+            raise SpecError(message)
+    shape = dict(read)
+    shape["num_kv_heads"] = read["num_kv_heads"] or read["num_heads"]
+    shape["head_dim"] = read["head_dim"] or max(1, read["hidden"] // read["num_heads"])
+    # GPT-2's n_inner may be null: four times the hidden size (transformers, GPT2Config).
+    shape["ffn_hidden"] = read["ffn_hidden"] or 4 * read["hidden"]
+    if read["num_experts"] and not read["expert_hidden"]:
+        shape["expert_hidden"] = shape["ffn_hidden"]
+    if not read["num_experts"]:
+        zeros = ("experts_per_token", "expert_hidden", "num_shared_experts", "first_dense_layers")
+        shape.update(dict.fromkeys(zeros, 0))
+    if not read["kv_rank"] and config.get("qk_nope_head_dim") is not None:
+        message = f"{where}: qk_nope_head_dim without kv_lora_rank; both belong to MLA"
+        raise SpecError(message)
+    return shape
+
+
+def _refuse_sparse(config: Mapping[str, object], where: str) -> None:
+    """Refuse patterns of dense and MoE layers that the catalogue's Model cannot say."""
+    for key, plain in (("decoder_sparse_step", 1), ("moe_layer_freq", 1), ("mlp_only_layers", [])):
+        value = config.get(key)
+        if value not in (None, plain):
+            message = (
+                f"{where}: {key}: {value!r} mixes dense and MoE layers in a pattern that netloom "
+                f"cannot describe; only leading dense layers (first_k_dense_replace) can be"
+            )
+            raise SpecError(message)
+
+
+def _gated(config: Mapping[str, object], kind: str) -> bool:
+    if kind in GATED_WITH_PLAIN_NAME:
+        return True
+    activation = config.get("hidden_act", config.get("activation_function", "silu"))
+    return str(activation) not in PLAIN_ACTIVATIONS
+
+
+def _positions(config: Mapping[str, object], kind: str, where: str) -> int:
+    if kind not in LEARNED_POSITIONS:
+        return 0
+    for key in ("n_positions", "max_position_embeddings"):
+        value = config.get(key)
+        if isinstance(value, int) and 0 < value < MAX_VALUE:
+            return value
+    message = f"{where}: n_positions is missing; {kind} has learned positions"
+    raise SpecError(message)
+
+
+def _tied(config: Mapping[str, object], kind: str) -> bool:
+    # transformers leaves the key out where it has the class's default: tied for these.
+    default = kind in LEARNED_POSITIONS or kind in GATED_WITH_PLAIN_NAME
+    return bool(config.get("tie_word_embeddings", default))

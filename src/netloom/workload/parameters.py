@@ -1,0 +1,121 @@
+"""How many parameters a model has: all, those one token meets, and one GPU's share.
+
+Counted matrix by matrix: projections, feed-forward blocks, experts, router, norms,
+embeddings, and biases where the model has them. Not counted: the norms on queries and keys
+of some models (under 0.001 %), biases on the query, key and value projections alone, and
+extra heads for multi-token prediction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netloom.workload.transformer import Transformer, transformer
+
+if TYPE_CHECKING:
+    from netloom.catalog.parts import Model
+
+__all__ = ["LayerParameters", "active_parameters", "layer_parameters", "parameters"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerParameters:
+    """The parameters of one layer.
+
+    Attributes:
+        shared: Split by tensor parallelism: attention, dense block, shared experts.
+        replicated: On every tensor-parallel rank: norms, router, what MLA compresses to.
+        experts: The routed experts, all of them.
+    """
+
+    shared: int
+    replicated: int
+    experts: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of the layer."""
+        return self.shared + self.replicated + self.experts
+
+
+def parameters(model: Model) -> int:
+    """Return all parameters of *model*."""
+    shape = transformer(model)
+    dense = layer_parameters(shape, moe=False).total if shape.num_dense_layers else 0
+    moe = layer_parameters(shape, moe=True).total if shape.num_moe_layers else 0
+    layers = shape.num_dense_layers * dense + shape.num_moe_layers * moe
+    return layers + embedding_parameters(shape) + head_parameters(shape) + norm_parameters(shape)
+
+
+def active_parameters(model: Model) -> int:
+    """Return the parameters that take part in one token; embeddings count in full."""
+    if not model.num_experts:
+        return parameters(model)
+    idle = model.num_experts - model.experts_per_token
+    shape = transformer(model)
+    return parameters(model) - shape.num_moe_layers * idle * expert_parameters(shape)
+
+
+def layer_parameters(shape: Transformer, *, moe: bool) -> LayerParameters:
+    """Return the parameters of one layer, dense or with experts."""
+    model = shape.model
+    split, copied = _attention(shape)
+    copied += 2 * norm_parameters(shape)
+    if not moe:
+        return LayerParameters(shared=split + _ffn(shape, model.ffn_hidden), replicated=copied)
+    return LayerParameters(
+        shared=split + model.num_shared_experts * expert_parameters(shape),
+        replicated=copied + model.hidden * model.num_experts,
+        experts=model.num_experts * expert_parameters(shape),
+    )
+
+
+def expert_parameters(shape: Transformer) -> int:
+    """Return the parameters of one expert."""
+    return _ffn(shape, shape.model.expert_hidden)
+
+
+def embedding_parameters(shape: Transformer) -> int:
+    """Return the token and learned position embeddings."""
+    return (shape.model.vocabulary + shape.model.learned_positions) * shape.model.hidden
+
+
+def head_parameters(shape: Transformer) -> int:
+    """Return the output matrix; none of its own when tied to the embedding."""
+    return 0 if shape.model.tied_embeddings else shape.model.vocabulary * shape.model.hidden
+
+
+def norm_parameters(shape: Transformer) -> int:
+    """Return one norm: a scale, and a shift where the model has biases (LayerNorm)."""
+    return shape.model.hidden * (2 if shape.model.biases else 1)
+
+
+def _ffn(shape: Transformer, width: int) -> int:
+    model = shape.model
+    biases = (shape.num_ffn_matrices - 1) * width + model.hidden if model.biases else 0
+    return shape.num_ffn_matrices * model.hidden * width + biases
+
+
+def _attention(shape: Transformer) -> tuple[int, int]:
+    """Return the attention's parameters: those tensor parallelism splits, and the others."""
+    model = shape.model
+    out = shape.output_width * model.hidden
+    if shape.is_mla:
+        return _latent_attention(shape, out)
+    qkv = model.hidden * (shape.query_width + shape.kv_width)
+    biases = shape.query_width + shape.kv_width + model.hidden if model.biases else 0
+    return qkv + out + biases, 0
+
+
+def _latent_attention(shape: Transformer, out: int) -> tuple[int, int]:
+    # DeepSeek-V2 (arXiv:2405.04434) section 2.1: down-projections with a norm on each
+    # compressed vector are small and stay whole; the up-projections are split by head.
+    model = shape.model
+    heads = model.num_heads
+    down = model.hidden * (model.kv_rank + model.rope_head_dim) + model.kv_rank
+    up = model.kv_rank * heads * (model.head_dim + shape.value_head_dim)
+    if not model.query_rank:
+        return up + out + model.hidden * shape.query_width, down
+    down += model.hidden * model.query_rank + model.query_rank
+    return up + out + model.query_rank * shape.query_width, down

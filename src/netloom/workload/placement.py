@@ -1,0 +1,270 @@
+"""Which ranks talk to each other, and where they sit.
+
+Ranks are numbered as Megatron numbers them (``parallel_state.initialize_model_parallel``,
+order ``tp-cp-ep-dp-pp``): tensor fastest, then context, then data, then pipeline. Experts are
+spread over consecutive ranks of the tensor x context x data block of one pipeline stage and
+are not split by tensor parallelism ("expert tensor parallel size 1", parallel folding,
+arXiv:2504.14960). Ranks fill nodes in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netloom.errors import SpecError
+from netloom.workload.collective import Axis, Group
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from netloom.catalog.parts import Model, Node
+    from netloom.spec.scenario import Parallel, Placement, Training
+
+__all__ = ["Layout", "groups", "layout", "num_micro_batches", "pair"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The parallel degrees, all of them known, and the machines they are laid over.
+
+    Attributes:
+        expert_data: GPUs that hold copies of the same experts.
+    """
+
+    tensor: int
+    context: int
+    data: int
+    pipeline: int
+    virtual_pipeline: int
+    expert: int
+    zero: int
+    sequence_parallel: bool
+    gpus_per_node: int
+    displaced: float
+
+    @property
+    def num_gpus(self) -> int:
+        """GPUs of the job."""
+        return self.stage_gpus * self.pipeline
+
+    @property
+    def stage_gpus(self) -> int:
+        """GPUs of one pipeline stage."""
+        return self.tensor * self.context * self.data
+
+    @property
+    def replicas(self) -> int:
+        """GPUs that hold the same dense weights: Megatron reduces over data x context."""
+        return self.data * self.context
+
+    @property
+    def expert_data(self) -> int:
+        """GPUs that hold the same experts, when experts are spread."""
+        return self.stage_gpus // self.expert
+
+    def group(self, *, size: int, stride: int) -> Group:
+        """Return the group of *size* ranks that are *stride* ranks apart."""
+        per_node = max(1, min(size, self.gpus_per_node // stride))
+        spread = size > per_node
+        return Group(
+            size=size,
+            per_node=per_node,
+            node_stride=max(1, stride // self.gpus_per_node) if spread else 1,
+            active_per_node=min(self.gpus_per_node, self.num_gpus),
+            displaced=self.displaced if spread else 0.0,
+        )
+
+
+def layout(
+    parallel: Parallel,
+    *,
+    node: Node,
+    num_gpus: int,
+    placement: Placement,
+) -> Layout:
+    """Return the layout of *parallel* on *num_gpus* GPUs of *node*.
+
+    Raises:
+        SpecError: the degrees do not multiply out to the GPUs, or contradict one another.
+    """
+    data = _data(parallel, num_gpus)
+    plan = Layout(
+        tensor=parallel.tensor,
+        context=parallel.context,
+        data=data,
+        pipeline=parallel.pipeline,
+        virtual_pipeline=parallel.virtual_pipeline,
+        expert=parallel.expert,
+        zero=parallel.zero,
+        sequence_parallel=parallel.sequence_parallel and parallel.tensor > 1,
+        gpus_per_node=node.num_gpus,
+        displaced=1.0 if placement.kind == "scattered" else placement.displaced,
+    )
+    _check_degrees(plan, parallel)
+    return plan
+
+
+def groups(
+    parallel: Parallel, *, node: Node, num_gpus: int, placement: Placement
+) -> Mapping[Axis, Group]:
+    """Return the group that each axis communicates in.
+
+    The data group holds all copies of the dense weights (data x context ranks); copies of the
+    same experts are :attr:`Layout.expert_data` ranks.
+
+    Raises:
+        SpecError: as :func:`layout`.
+    """
+    return axis_groups(layout(parallel, node=node, num_gpus=num_gpus, placement=placement))
+
+
+def axis_groups(plan: Layout) -> Mapping[Axis, Group]:
+    """Return the group of each axis of *plan*."""
+    return {
+        Axis.TENSOR: plan.group(size=plan.tensor, stride=1),
+        Axis.CONTEXT: plan.group(size=plan.context, stride=plan.tensor),
+        Axis.EXPERT: plan.group(size=plan.expert, stride=1),
+        Axis.DATA: plan.group(size=plan.replicas, stride=plan.tensor),
+        Axis.PIPELINE: plan.group(size=plan.pipeline, stride=plan.stage_gpus),
+    }
+
+
+def expert_data_group(plan: Layout) -> Group:
+    """Return the ranks that reduce the gradients of the same experts."""
+    return plan.group(size=plan.expert_data, stride=plan.expert)
+
+
+def pair(group: Group) -> Group:
+    """Return two neighbours of *group*: in one node only when the whole group is."""
+    return Group(
+        size=2,
+        per_node=1 if group.num_nodes > 1 else 2,
+        node_stride=group.node_stride,
+        active_per_node=group.active_per_node,
+        displaced=group.displaced,
+    )
+
+
+def check_model(model: Model, plan: Layout) -> None:
+    """Raise SpecError unless *model* can be divided as *plan* asks."""
+    _divides("tensor", plan.tensor, model.num_heads, f"heads of {model.name}")
+    _divides("tensor", plan.tensor, model.ffn_hidden, f"feed-forward columns of {model.name}")
+    if model.num_experts:
+        _divides("expert", plan.expert, model.num_experts, f"experts of {model.name}")
+    elif plan.expert > 1:
+        message = (
+            f"job.parallel.expert: {plan.expert} asks for experts, but {model.name} has none; "
+            f"leave it out"
+        )
+        raise SpecError(message)
+    chunks = plan.pipeline * plan.virtual_pipeline
+    if chunks > model.num_layers:
+        message = (
+            f"job.parallel: pipeline {plan.pipeline} x virtual_pipeline {plan.virtual_pipeline} "
+            f"makes {chunks} chunks, but {model.name} has {model.num_layers} layers; "
+            f"lower their product to {model.num_layers} or less"
+        )
+        raise SpecError(message)
+
+
+def num_micro_batches(training: Training, plan: Layout) -> int:
+    """Return the micro-batches one data-parallel rank works through in a step.
+
+    Raises:
+        SpecError: the global batch does not divide.
+    """
+    at_once = plan.data * training.micro_batch
+    if training.global_batch % at_once:
+        below = training.global_batch // at_once * at_once
+        nearest = f"{below:,} or {below + at_once:,}" if below else f"{at_once:,}"
+        message = (
+            f"job.training.global_batch: {training.global_batch:,} sequences do not divide by "
+            f"data {plan.data:,} x micro_batch {training.micro_batch} = {at_once:,}; "
+            f"use {nearest}"
+        )
+        raise SpecError(message)
+    if training.sequence % (2 * plan.context if plan.context > 1 else 1):
+        message = (
+            f"job.training.sequence: {training.sequence:,} tokens do not divide over "
+            f"context {plan.context}; a causal sequence is cut into 2 x context pieces"
+        )
+        raise SpecError(message)
+    return training.global_batch // at_once
+
+
+def stage_layers(num_layers: int, num_stages: int) -> tuple[int, ...]:
+    """Return the layers of each pipeline stage, first to last.
+
+    As even as possible. What does not divide goes to the inner stages first, because the first
+    also holds the embedding and the last the logits (Llama 3, arXiv:2407.21783 section 3.3.2,
+    takes one layer each from them).
+    """
+    base, extra = divmod(num_layers, num_stages)
+    inner_first = [*range(1, num_stages - 1), 0, num_stages - 1]
+    fuller = set(inner_first[:extra])
+    return tuple(base + (stage in fuller) for stage in range(num_stages))
+
+
+def _data(parallel: Parallel, num_gpus: int) -> int:
+    fixed = parallel.tensor * parallel.pipeline * parallel.context
+    written = (
+        f"tensor {parallel.tensor} x pipeline {parallel.pipeline} x context {parallel.context}"
+    )
+    if num_gpus % fixed:
+        message = (
+            f"job.parallel: {written} = {fixed:,} does not divide the cluster's "
+            f"{num_gpus:,} GPUs; {_nearest(num_gpus, fixed)}"
+        )
+        raise SpecError(message)
+    left = num_gpus // fixed
+    if parallel.data not in (None, left):
+        message = (
+            f"job.parallel: {written} leaves {left:,} for data; data: {parallel.data:,} makes "
+            f"{parallel.data * fixed:,} of {num_gpus:,} GPUs; write data: {left} or leave it out"
+        )
+        raise SpecError(message)
+    return left
+
+
+def _nearest(num_gpus: int, fixed: int) -> str:
+    below = num_gpus // fixed * fixed
+    sizes = f"{below:,} or {below + fixed:,}" if below else f"{fixed:,}"
+    return f"use {sizes} GPUs, or degrees whose product divides {num_gpus:,}"
+
+
+def _check_degrees(plan: Layout, parallel: Parallel) -> None:
+    if plan.virtual_pipeline > 1 and plan.pipeline == 1:
+        message = (
+            f"job.parallel.virtual_pipeline: {plan.virtual_pipeline} needs pipeline of 2 or more; "
+            f"leave it out"
+        )
+        raise SpecError(message)
+    if plan.stage_gpus % plan.expert:
+        message = (
+            f"job.parallel.expert: {plan.expert} does not divide tensor {plan.tensor} x "
+            f"context {plan.context} x data {plan.data} = {plan.stage_gpus:,}, the GPUs of one "
+            f"pipeline stage; use one of {_divisors(plan.stage_gpus, plan.expert)}"
+        )
+        raise SpecError(message)
+    if plan.expert > 1 and plan.tensor > 1 and not parallel.sequence_parallel:
+        message = (
+            "job.parallel.sequence_parallel: experts beside tensor parallelism need it, "
+            "or every tensor rank would send the same tokens; set it to true"
+        )
+        raise SpecError(message)
+
+
+def _divides(field: str, degree: int, count: int, of_what: str) -> None:
+    if count % degree:
+        message = (
+            f"job.parallel.{field}: {degree} does not divide the {count:,} {of_what}; "
+            f"use one of {_divisors(count, degree)}"
+        )
+        raise SpecError(message)
+
+
+def _divisors(count: int, near: int) -> str:
+    candidates = [d for d in range(1, min(count, 4 * near) + 1) if count % d == 0]
+    closest = sorted(sorted(candidates, key=lambda d: abs(d - near))[:4])
+    return ", ".join(map(str, closest))

@@ -1,0 +1,173 @@
+"""What each GPU holds of the weights, and the data-parallel traffic that follows from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netloom.workload.collective import Axis, Collective, CollectiveKind
+from netloom.workload.communication import Communication, Per, Phase, Window
+from netloom.workload.parameters import (
+    embedding_parameters,
+    head_parameters,
+    layer_parameters,
+    norm_parameters,
+)
+from netloom.workload.placement import axis_groups, expert_data_group, stage_layers
+
+if TYPE_CHECKING:
+    from netloom.spec.scenario import Precision, Training
+    from netloom.workload.collective import Group
+    from netloom.workload.placement import Layout
+    from netloom.workload.transformer import Transformer
+
+__all__ = [
+    "WEIGHT_BYTES",
+    "StageParameters",
+    "data_communications",
+    "gradient_bytes",
+    "stage_dense_layers",
+    "stage_parameters",
+]
+
+# Megatron-LM DistributedDataParallelConfig: a bucket holds max(40e6, 1e6 x replicas) parameters.
+BUCKET_PARAMETERS = 40e6
+BUCKET_PARAMETERS_PER_REPLICA = 1e6
+WEIGHT_BYTES = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageParameters:
+    """Parameters one GPU of a pipeline stage holds before ZeRO divides them.
+
+    Attributes:
+        dense: Copied on data x context ranks.
+        experts: Copied on the expert-data ranks.
+    """
+
+    dense: float
+    experts: float
+
+
+def gradient_bytes(precision: Precision) -> int:
+    """Return the bytes of one gradient as it is kept and reduced.
+
+    fp32 for bf16 and fp8 training (Llama 3, arXiv:2407.21783 section 3.3.2; Megatron-LM sets
+    accumulate_allreduce_grads_in_fp32 with --bf16); fp16 training reduces fp16.
+    """
+    return 2 if precision == "fp16" else 4
+
+
+def stage_parameters(shape: Transformer, plan: Layout, *, stage: int) -> StageParameters:
+    """Return what one GPU of *stage* holds before ZeRO divides it."""
+    counts = stage_layers(shape.model.num_layers, plan.pipeline)
+    num_dense = stage_dense_layers(shape, counts, stage)
+    dense = _ends(shape, plan, stage) / plan.tensor
+    experts = 0.0
+    for num, moe in ((num_dense, False), (counts[stage] - num_dense, True)):
+        if num:
+            one = layer_parameters(shape, moe=moe)
+            dense += num * (one.shared / plan.tensor + one.replicated)
+            experts += num * one.experts / (plan.expert if plan.expert > 1 else plan.tensor)
+    return StageParameters(dense=dense, experts=experts)
+
+
+def stage_dense_layers(shape: Transformer, counts: tuple[int, ...], stage: int) -> int:
+    """Return the layers of *stage* that are dense; a model's dense layers come first."""
+    return max(0, min(counts[stage], shape.num_dense_layers - sum(counts[:stage])))
+
+
+def data_communications(
+    shape: Transformer, plan: Layout, training: Training
+) -> list[Communication]:
+    """Return the reduction of gradients and, where ZeRO divides them, the weights' gathers."""
+    stages = sorted({0, plan.pipeline // 2, plan.pipeline - 1})
+    held = max(
+        (stage_parameters(shape, plan, stage=stage) for stage in stages),
+        key=lambda stage: stage.dense + stage.experts,
+    )
+    layers = max(stage_layers(shape.model.num_layers, plan.pipeline))
+    grad = gradient_bytes(training.precision)
+    dense_group = axis_groups(plan)[Axis.DATA]
+    expert_group = expert_data_group(plan) if plan.expert > 1 else dense_group
+    parts = (
+        _Weights("dense", held.dense, layers, grad, dense_group),
+        _Weights("expert", held.experts, layers, grad, expert_group),
+    )
+    return [item for part in parts if part.count for item in part.communications(plan.zero)]
+
+
+def _ends(shape: Transformer, plan: Layout, stage: int) -> int:
+    """Return embedding and output matrix; a tied matrix is copied on both end stages."""
+    first = embedding_parameters(shape) if stage == 0 else 0
+    if stage != plan.pipeline - 1:
+        return first
+    copied = shape.model.tied_embeddings and plan.pipeline > 1
+    matrix = shape.model.vocabulary * shape.model.hidden if copied else head_parameters(shape)
+    return first + matrix + plan.tensor * norm_parameters(shape)
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Weights that the same ranks hold copies of."""
+
+    what: str
+    count: float
+    num_layers: int
+    grad_bytes: int
+    group: Group
+
+    def communications(self, zero: int) -> list[Communication]:
+        """Return the traffic of one ZeRO stage (Rajbhandari et al. 2020, arXiv:1910.02054)."""
+        if zero == 0:
+            return [self._reduce(CollectiveKind.ALL_REDUCE)]
+        scatter = CollectiveKind.REDUCE_SCATTER
+        if zero == 1:
+            return [self._reduce(scatter), self._gather()]
+        grads = self._by_layer(scatter, "backward", self.grad_bytes)
+        if zero == 2:
+            return [grads, self._gather()]
+        gather = CollectiveKind.ALL_GATHER
+        forward = self._by_layer(gather, "forward", WEIGHT_BYTES)
+        return [forward, self._by_layer(gather, "backward", WEIGHT_BYTES), grads]
+
+    @property
+    def num_buckets(self) -> int:
+        """Pieces that the gradients are reduced in."""
+        bucket = max(BUCKET_PARAMETERS, BUCKET_PARAMETERS_PER_REPLICA * self.group.size)
+        return max(1, math.ceil(self.count / bucket))
+
+    def _reduce(self, kind: CollectiveKind) -> Communication:
+        size = self.grad_bytes * self.count / self.num_buckets
+        window = Window.LAST_BACKWARD
+        return self._item(kind, size, "backward", "step", self.num_buckets, window)
+
+    def _gather(self) -> Communication:
+        size = WEIGHT_BYTES * self.count / self.num_buckets
+        kind, window = CollectiveKind.ALL_GATHER, Window.FIRST_FORWARD
+        return self._item(kind, size, "forward", "step", self.num_buckets, window)
+
+    def _by_layer(self, kind: CollectiveKind, phase: Phase, each_bytes: int) -> Communication:
+        size = each_bytes * self.count / self.num_layers
+        return self._item(kind, size, phase, "layer", 1, Window.LAYER)
+
+    def _item(
+        self,
+        kind: CollectiveKind,
+        size_bytes: float,
+        phase: Phase,
+        per: Per,
+        each: int,
+        window: Window,
+    ) -> Communication:
+        verb = "weights gathered" if kind is CollectiveKind.ALL_GATHER else "gradients summed"
+        return Communication(
+            axis=Axis.DATA,
+            purpose=f"{self.what} {verb}, {phase}",
+            phase=phase,
+            collective=Collective(kind=kind, size_bytes=size_bytes, group=self.group),
+            each=each,
+            per=per,
+            window=window,
+        )

@@ -1,0 +1,113 @@
+"""The shape of a transformer, checked once and asked many times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netloom.errors import SpecError
+
+if TYPE_CHECKING:
+    from netloom.catalog.parts import Model
+
+__all__ = ["Transformer", "transformer"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transformer:
+    """A decoder-only transformer: dense or mixture-of-experts, MHA, GQA or MLA.
+
+    Attributes:
+        model: The shape as the catalogue, or a Hugging Face file, gives it.
+    """
+
+    model: Model
+
+    @property
+    def num_moe_layers(self) -> int:
+        """Layers whose feed-forward block is a mixture of experts."""
+        return self.model.num_layers - self.num_dense_layers
+
+    @property
+    def num_dense_layers(self) -> int:
+        """Layers with one feed-forward block for all tokens."""
+        return self.model.first_dense_layers if self.model.num_experts else self.model.num_layers
+
+    @property
+    def is_mla(self) -> bool:
+        """Whether keys and values are compressed (multi-head latent attention)."""
+        return self.model.kv_rank > 0
+
+    @property
+    def query_head_dim(self) -> int:
+        """Width of one head of the queries and keys; MLA appends the rotary part."""
+        return self.model.head_dim + (self.model.rope_head_dim if self.is_mla else 0)
+
+    @property
+    def value_head_dim(self) -> int:
+        """Width of one head of the values and of the attention's output."""
+        return self.model.value_head_dim if self.is_mla else self.model.head_dim
+
+    @property
+    def query_width(self) -> int:
+        """All heads of the queries side by side."""
+        return self.model.num_heads * self.query_head_dim
+
+    @property
+    def output_width(self) -> int:
+        """All heads of the attention's output side by side."""
+        return self.model.num_heads * self.value_head_dim
+
+    @property
+    def num_core_kv_heads(self) -> int:
+        """Heads of the keys and values that enter the attention; MLA expands them to all."""
+        return self.model.num_heads if self.is_mla else self.model.num_kv_heads
+
+    @property
+    def kv_width(self) -> int:
+        """Keys and values of one token as they enter the attention."""
+        return self.num_core_kv_heads * (self.query_head_dim + self.value_head_dim)
+
+    @property
+    def num_ffn_matrices(self) -> int:
+        """Matrices of a feed-forward block: three when gated, else two."""
+        return 3 if self.model.gated else 2
+
+
+def transformer(model: Model) -> Transformer:
+    """Return *model* as a transformer whose fields agree with one another.
+
+    Raises:
+        SpecError: heads, experts or ranks of *model* contradict one another.
+    """
+    where = f"model {model.name}"
+    if model.num_heads % model.num_kv_heads:
+        message = (
+            f"{where}: {model.num_heads} heads cannot share {model.num_kv_heads} key-value heads; "
+            f"num_kv_heads must divide num_heads"
+        )
+        raise SpecError(message)
+    if model.num_experts:
+        _check_experts(model, where)
+    if model.kv_rank and not (model.rope_head_dim and model.value_head_dim):
+        message = f"{where}: kv_rank (MLA) also needs rope_head_dim and value_head_dim"
+        raise SpecError(message)
+    return Transformer(model=model)
+
+
+def _check_experts(model: Model, where: str) -> None:
+    if not 1 <= model.experts_per_token <= model.num_experts:
+        message = (
+            f"{where}: experts_per_token is {model.experts_per_token}; "
+            f"a token goes to 1 to {model.num_experts} of the {model.num_experts} experts"
+        )
+        raise SpecError(message)
+    if not model.expert_hidden:
+        message = f"{where}: a mixture of experts needs expert_hidden, the width of one expert"
+        raise SpecError(message)
+    if model.first_dense_layers > model.num_layers:
+        message = (
+            f"{where}: first_dense_layers is {model.first_dense_layers}, "
+            f"more than its {model.num_layers} layers"
+        )
+        raise SpecError(message)
