@@ -53,7 +53,7 @@ def lay_over(
     """
     table = _deep(below, own)
     named = own.get("sources", {})
-    if not isinstance(named, dict):
+    if not (isinstance(named, dict) and isinstance(own.get("notes", {}), dict)):
         return Laid(table=table, registry=dict(registry))  # the reader refuses it with its place
     set_here = [path for path in _paths(own) if path.partition(".")[0] not in _ABOUT]
     table["sources"] = {
@@ -104,8 +104,7 @@ def _notes(below: Mapping[str, Any], own: Mapping[str, Any], set_here: list[str]
         shipped = _at(below, path)
         if shipped is not None:
             notes[path] = f"Instead of the shipped {shipped}"
-    own_notes = own.get("notes", {})
-    return {**notes, **(own_notes if isinstance(own_notes, dict) else {})}
+    return {**notes, **own.get("notes", {})}
 
 
 def _at(table: Mapping[str, Any], path: str) -> Any:
