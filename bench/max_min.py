@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from bench.peers import median_s, print_ratio
 from netloom.engines.native import max_min_rates
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from netloom.errors import InfeasibleError
 from netloom.results.table import Table
+from netloom.study.contend import contend
+from netloom.study.predict import catalog_of
 from netloom.study.recommend import Recommendation, recommend
 
 if TYPE_CHECKING:
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from netloom.study.contender import Contender
 
 __all__ = ["Comparison", "Refusal", "compare"]
-
-SMALL_MESSAGE_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,25 +103,29 @@ class Comparison:
 
 
 def compare(
-    scenario: Scenario, catalog: Catalog, *, advance: Callable[[], object] = lambda: None
+    scenario: Scenario,
+    catalog: Catalog | None = None,
+    *,
+    advance: Callable[[], object] = lambda: None,
 ) -> Comparison:
     """Return every technology of ``scenario.compare`` on the scenario's cluster and job.
 
     Args:
         scenario: What was asked for.
-        catalog: The parts to build it from.
+        catalog: The parts to build it from; the shipped ones and the scenario's own without.
         advance: Called after each technology, for a progress bar.
 
     Raises:
         InfeasibleError: none of the technologies can build the cluster.
     """
+    parts = catalog or catalog_of(scenario)
     contenders: list[Contender] = []
     refused: list[Refusal] = []
     for name in dict.fromkeys(scenario.compare):
         try:
-            contenders.append(_contender(scenario, catalog, technology=name))
+            contenders.append(contend(scenario, parts, technology=name))
         except InfeasibleError as error:
-            refused.append(Refusal(technology=catalog.technology(name).name, reason=str(error)))
+            refused.append(Refusal(technology=parts.technology(name).name, reason=str(error)))
         advance()
     if not contenders:
         message = "none of the technologies can do this:\n" + "\n".join(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netloom.study.economics import TokenCost
+from netloom.study.predict import validity_json
 
 if TYPE_CHECKING:
     from netloom.catalog.parts import Technology
@@ -129,8 +130,18 @@ class Contender:
             "status": self.technology.status,
             "operations": dict(self.technology.operations),
             "breakdown_s": step.breakdown_s(),
-            "validity": {
-                "inside": self.validity.inside,
-                "doubts": list(self.validity.doubts),
-            },
+            "scaling": [
+                {"gpus": point.num_gpus, "mfu": point.mfu, "whole": point.whole}
+                for point in self.scaling.points
+            ],
+            "validity": validity_json(self.validity),
         }
+
+    def row(self) -> dict[str, float | int | str | bool | None]:
+        """Return the plain keys of :meth:`to_json`: one row of a table."""
+        plain = {
+            key: value
+            for key, value in self.to_json().items()
+            if value is None or isinstance(value, (str, int, float))
+        }
+        return plain | {"inside": self.validity.inside}

@@ -159,11 +159,12 @@ def check_model(model: Model, plan: Layout) -> None:
         )
         raise SpecError(message)
     chunks = plan.pipeline * plan.virtual_pipeline
-    if chunks > model.num_layers:
+    most = model.num_layers + 2  # the first and the last chunk may hold no layer: Llama 3
+    if chunks > most:
         message = (
             f"job.parallel: pipeline {plan.pipeline} x virtual_pipeline {plan.virtual_pipeline} "
-            f"makes {chunks} chunks, but {model.name} has {model.num_layers} layers; "
-            f"lower their product to {model.num_layers} or less"
+            f"makes {chunks} chunks, but {model.name} has {model.num_layers} layers, the embedding "
+            f"and the logits; lower their product to {most} or less"
         )
         raise SpecError(message)
 

@@ -1,0 +1,96 @@
+"""How long one step of a scenario takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netloom.catalog.load import load_catalog
+from netloom.engines.analytic.engine import AnalyticEngine
+from netloom.step import predict as step_predict
+from netloom.study.networks import network_of
+from netloom.workload.huggingface import read_config
+
+if TYPE_CHECKING:
+    from netloom.catalog.load import Catalog
+    from netloom.catalog.parts import Model
+    from netloom.engines.base import Engine
+    from netloom.fabric.network import Network
+    from netloom.provenance import Validity
+    from netloom.spec.scenario import Scenario
+    from netloom.step.model import Step
+
+__all__ = ["Prediction", "catalog_of", "model_of", "predict", "step_on"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """One step of a scenario on its own technology."""
+
+    scenario: Scenario
+    network: Network
+    step: Step
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable keys that docs/json.md documents."""
+        step, memory = self.step, self.step.memory
+        return {
+            "technology": self.network.technology.name,
+            "gpus": self.network.design.num_gpus,
+            "step_time_s": step.duration_s,
+            "mfu": step.mfu,
+            "hfu": step.hfu,
+            "tokens_per_s": step.tokens_per_s,
+            "communication_share": step.communication_share,
+            "exposed_share": step.exposed_share,
+            "breakdown_s": step.breakdown_s(),
+            "communication_s": {axis.value: t for axis, t in step.communication_s.items()},
+            "memory_bytes": {
+                "weights": memory.weights_bytes,
+                "gradients": memory.gradients_bytes,
+                "optimizer": memory.optimizer_bytes,
+                "activations": memory.activations_bytes,
+                "total": memory.total_bytes,
+                "capacity": memory.capacity_bytes,
+            },
+            "validity": validity_json(step.validity),
+        }
+
+
+def validity_json(validity: Validity) -> dict[str, Any]:
+    """Return a validity as plain data."""
+    return {"inside": validity.inside, "doubts": list(validity.doubts)}
+
+
+def predict(scenario: Scenario, catalog: Catalog | None = None) -> Prediction:
+    """Return one step of *scenario* on its own technology.
+
+    Args:
+        scenario: What was asked for.
+        catalog: The parts to build it from; the shipped ones and the scenario's own without.
+
+    Raises:
+        NetloomError: a part is unknown, the network cannot be built, the parallelism does not
+            multiply out, or the model does not fit.
+    """
+    parts = catalog or catalog_of(scenario)
+    network = network_of(scenario.cluster, parts)
+    step = step_on(network, scenario, model=model_of(scenario, parts), engine=AnalyticEngine())
+    return Prediction(scenario=scenario, network=network, step=step)
+
+
+def catalog_of(scenario: Scenario) -> Catalog:
+    """Return the shipped parts, with those of the scenario's own file over them."""
+    return load_catalog(None if scenario.catalog is None else Path(scenario.catalog))
+
+
+def model_of(scenario: Scenario, catalog: Catalog) -> Model:
+    """Return the scenario's model: of the catalogue, or of a Hugging Face config.json."""
+    name = scenario.job.model
+    return read_config(Path(name)) if name.endswith(".json") else catalog.model(name)
+
+
+def step_on(network: Network, scenario: Scenario, *, model: Model, engine: Engine) -> Step:
+    """Return one step of the scenario's job on *network*."""
+    return step_predict.predict(scenario.job, model=model, network=network, engine=engine)
