@@ -1,5 +1,77 @@
-"""netloom: the workbench for the networks that train large AI models."""
+"""netloom: the workbench for the networks that train large AI models.
+
+>>> import netloom as nl
+>>> comparison = nl.compare(nl.load("x.yaml"))  # doctest: +SKIP
+>>> comparison.recommendation.technology  # doctest: +SKIP
+
+A scenario goes in, a frozen result comes out; every result has ``to_json()``, and tables export
+Arrow (``__arrow_c_stream__``), so that polars, pandas and DuckDB read them without a copy.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netloom.catalog.load import Catalog, load_catalog
+    from netloom.errors import CatalogError, InfeasibleError, NetloomError, SpecError
+    from netloom.provenance import Source, Validity, Why
+    from netloom.results.table import Table
+    from netloom.spec.example import example
+    from netloom.spec.load import load
+    from netloom.spec.scenario import Scenario
+    from netloom.study.compare import Comparison, compare
+    from netloom.study.predict import Prediction, predict
+    from netloom.study.size import Sizing, size
+    from netloom.study.wish import Wish
+
+__all__ = [
+    "Catalog",
+    "CatalogError",
+    "Comparison",
+    "InfeasibleError",
+    "NetloomError",
+    "Prediction",
+    "Scenario",
+    "Sizing",
+    "Source",
+    "SpecError",
+    "Table",
+    "Validity",
+    "Why",
+    "Wish",
+    "compare",
+    "example",
+    "load",
+    "load_catalog",
+    "predict",
+    "size",
+]
+
+# Loaded when first asked for, so that importing netloom (and netloom --help) stays quick.
+_HOMES = {
+    "netloom.catalog.load": ("Catalog", "load_catalog"),
+    "netloom.errors": ("CatalogError", "InfeasibleError", "NetloomError", "SpecError"),
+    "netloom.provenance": ("Source", "Validity", "Why"),
+    "netloom.results.table": ("Table",),
+    "netloom.spec.example": ("example",),
+    "netloom.spec.load": ("load",),
+    "netloom.spec.scenario": ("Scenario",),
+    "netloom.study.compare": ("Comparison", "compare"),
+    "netloom.study.predict": ("Prediction", "predict"),
+    "netloom.study.size": ("Sizing", "size"),
+    "netloom.study.wish": ("Wish",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        message = f"module 'netloom' has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

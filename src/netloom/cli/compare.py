@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 __all__ = ["compare"]
 
@@ -13,17 +10,50 @@ __all__ = ["compare"]
 def compare(
     scenario: Path | None = None,
     *,
+    technologies: str | None = None,
+    own: Path | None = None,
     json: bool = False,
     report: Path | None = None,
     why: str | None = None,
-    technologies: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
 ) -> None:
     """Compare network technologies for one cluster and job, and recommend one.
 
     Args:
-        scenario: A scenario file; the built-in example (Llama 3.1 405B on 16,384 H100) without.
+        scenario: A scenario file; without, the built-in example: Llama 3.1 405B on 16,384 H100.
+        technologies: Compare these, separated by commas, instead of the scenario's own list.
+        own: A TOML file with parts and prices of your own.
         json: Print JSON; keys are documented in docs/json.md.
         report: Write a self-contained HTML page to this file.
-        why: Explain one number: FIELD, or FIELD:TECHNOLOGY, such as step_time_s:rocev2-400g.
-        technologies: Compare these instead of the scenario's own list.
+        why: Explain one number: FIELD or FIELD:TECHNOLOGY, such as step_time_s:rocev2-400g.
     """
+    # Imported here: the help of the command needs none of it.
+    from netloom.catalog.load import load_catalog  # noqa: PLC0415
+    from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
+    from netloom.cli.progress import progress  # noqa: PLC0415
+    from netloom.cli.scenario import scenario_or_example  # noqa: PLC0415
+    from netloom.study.compare import compare as compare_technologies  # noqa: PLC0415
+    from netloom.study.predict import catalog_of  # noqa: PLC0415
+
+    asked = scenario_or_example(scenario)
+    if technologies is not None:
+        names = tuple(name.strip() for name in technologies.split(",") if name.strip())
+        asked = asked.comparing(names)
+    catalog = catalog_of(asked) if own is None else load_catalog(own)
+    with progress("comparing technologies", len(asked.compare)) as advance:
+        found = compare_technologies(asked, catalog, advance=advance)
+    if report is not None:
+        from netloom.report.page import comparison_page  # noqa: PLC0415
+
+        write_atomically(report, comparison_page(found))
+    if json:
+        emit_json(found.why(why) if why else found.to_json())
+        return
+    from rich.console import Console  # noqa: PLC0415
+
+    from netloom.report.compare import comparison_text  # noqa: PLC0415
+    from netloom.report.why import why_tree  # noqa: PLC0415
+
+    console = Console()
+    console.print(why_tree(found.why(why)) if why else comparison_text(found))
+    if report is not None:
+        console.print(f"\nReport: {report}", highlight=False)

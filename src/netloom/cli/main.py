@@ -30,6 +30,11 @@ _DISK_TROUBLES: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errn
 
 # Name, function, and the line that --help shows.
 COMMANDS: Final = (
+    ("compare", "netloom.cli.compare:compare", "Compare network technologies and recommend one."),
+    ("predict", "netloom.cli.predict:predict", "Predict one training step, and where time goes."),
+    ("size", "netloom.cli.size:size", "Size a network: switches, cables, cost and power."),
+    ("catalog", "netloom.cli.catalog:catalog", "Show known parts, every number with its source."),
+    ("validate", "netloom.cli.validate:validate", "Score the model on published measurements."),
     ("check", "netloom.cli.check:check", "Read a scenario and say what is wrong with it."),
     ("example", "netloom.cli.example:example", "Print a scenario to start from."),
     ("schema", "netloom.cli.schema:schema", "Print the JSON schema of scenario files."),

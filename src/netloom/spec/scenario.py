@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from netloom.errors import SpecError
 from netloom.spec.quantity import LengthM, MoneyUsd, Share, TimeS
 from netloom.spec.strict import Strict
 from netloom.spec.topology import RailFatTree, Topology
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 MAX_GPUS = 4_194_304
+MAX_COMPARED = 64
 
 Count = Annotated[int, Field(ge=1, le=MAX_GPUS)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -218,10 +220,24 @@ class Scenario(Strict):
     )
     cluster: Cluster = Field(description="The machines")
     job: Job = Field(description="What runs on them")
-    compare: Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)] = Field(
+    compare: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MAX_COMPARED)] = Field(
         default=DEFAULT_COMPARISON, description="Technologies to compare, by catalogue name"
     )
     economics: Economics = Field(default=Economics(), description="How money is counted")
     catalog: Name | None = Field(
         default=None, description="A TOML file of your own parts, relative to this file"
     )
+
+    def comparing(self, technologies: tuple[str, ...]) -> Scenario:
+        """Return the same scenario with other technologies to compare.
+
+        Raises:
+            SpecError: there are none, or too many.
+        """
+        if not 1 <= len(technologies) <= MAX_COMPARED:
+            message = (
+                f"technologies: {len(technologies)} names; give 1 to {MAX_COMPARED}, such as "
+                "infiniband-ndr,rocev2-400g"
+            )
+            raise SpecError(message)
+        return self.model_copy(update={"compare": technologies})

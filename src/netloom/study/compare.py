@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netloom.errors import InfeasibleError
+from netloom.errors import InfeasibleError, SpecError
 from netloom.results.table import Table
 from netloom.study.contend import contend
+from netloom.study.explain import explain
 from netloom.study.predict import catalog_of
 from netloom.study.recommend import Recommendation, recommend
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from netloom.catalog.load import Catalog
+    from netloom.provenance import Why
     from netloom.spec.scenario import Scenario
     from netloom.study.contender import Contender
 
@@ -73,6 +75,24 @@ class Comparison:
             if contender.name == technology:
                 return contender
         raise KeyError(technology)
+
+    def why(self, question: str) -> Why:
+        """Return how a number came about.
+
+        Args:
+            question: ``FIELD`` or ``FIELD:TECHNOLOGY``, FIELD a key of :meth:`to_json`; the
+                recommended technology when none is named.
+
+        Raises:
+            SpecError: there is no such field, or the technology does not take part.
+        """
+        field, _, technology = question.partition(":")
+        name = technology or self.recommendation.technology
+        names = [contender.name for contender in self.contenders]
+        if name not in names:
+            message = f"--why: {name!r} is not compared here; it is one of {', '.join(names)}"
+            raise SpecError(message)
+        return explain(self.contender(name), field)
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""

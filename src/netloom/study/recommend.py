@@ -70,7 +70,7 @@ def _rivals(best: Contender, contenders: Sequence[Contender]) -> list[Contender]
     """Return the fastest and the cheapest to build, where they are not *best* itself."""
     fastest = min(contenders, key=lambda c: c.step.duration_s)
     cheapest = min(contenders, key=lambda c: c.network_capex_usd)
-    return [c for c in dict.fromkeys((fastest, cheapest)) if c is not best]
+    return [c for c in contenders if c is not best and (c is fastest or c is cheapest)]
 
 
 def _against(best: Contender, other: Contender) -> str:

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from netloom.step.model import Step
+    from collections.abc import Sequence
 
 __all__ = ["KEPT", "Point", "ScalingCurve", "curve"]
 
@@ -22,7 +20,7 @@ class Point:
     """One cluster size.
 
     Attributes:
-        whole: Whether the whole model runs; below one replica it is cut to fewer layers.
+        whole: Whether the whole model runs; where it would not fit it is cut to fewer layers.
     """
 
     num_gpus: int
@@ -46,26 +44,11 @@ class ScalingCurve:
     limit_reason: str
 
 
-def curve(sizes: Sequence[int], step_at: Callable[[int], tuple[Step, bool] | None]) -> ScalingCurve:
-    """Return the curve over *sizes*, smallest first.
-
-    Args:
-        sizes: Numbers of GPUs, ascending.
-        step_at: The step at a size and whether the whole model ran; None where no network
-            of that size can be built.
-    """
-    points: list[Point] = []
-    reason = "range"
-    for num_gpus in sizes:
-        found = step_at(num_gpus)
-        if found is None:
-            reason = "network"
-            break
-        step, whole = found
-        points.append(Point(num_gpus=num_gpus, mfu=step.mfu, whole=whole))
+def curve(points: Sequence[Point], *, ended_by: str) -> ScalingCurve:
+    """Return the curve through *points*, smallest first, which was *ended_by* something."""
     limit, fell = _limit([point for point in points if point.whole])
     return ScalingCurve(
-        points=tuple(points), limit_gpus=limit, limit_reason="efficiency" if fell else reason
+        points=tuple(points), limit_gpus=limit, limit_reason="efficiency" if fell else ended_by
     )
 
 

@@ -9,13 +9,13 @@ from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError
 from netloom.study.networks import network_of, num_nodes_of
 from netloom.study.predict import model_of, step_on
-from netloom.study.scaling import ScalingCurve, curve
+from netloom.study.scaling import Point, ScalingCurve, curve
 
 if TYPE_CHECKING:
     from netloom.catalog.load import Catalog
     from netloom.catalog.parts import Model, Node
+    from netloom.fabric.network import Network
     from netloom.spec.scenario import Scenario
-    from netloom.step.model import Step
 
 __all__ = ["sizes", "weak_scaling"]
 
@@ -26,24 +26,33 @@ def weak_scaling(scenario: Scenario, catalog: Catalog, *, technology: str) -> Sc
     """Return the scaling curve of *scenario* on *technology*, from a node to a million GPUs."""
     node = catalog.node(scenario.cluster.node)
     model = model_of(scenario, catalog)
-
     whole_gpus = num_nodes_of(scenario.cluster, node) * node.num_gpus
-
-    def step_at(num_gpus: int) -> tuple[Step, bool] | None:
-        resized, cut = _resized(scenario, model, num_gpus=num_gpus, whole_gpus=whole_gpus)
+    points: list[Point] = []
+    for num_gpus in sizes(scenario, node):
+        num_nodes = num_gpus // node.num_gpus
         try:
             network = network_of(
-                resized.cluster,
-                catalog,
-                technology=technology,
-                num_nodes=num_gpus // node.num_gpus,
+                scenario.cluster, catalog, technology=technology, num_nodes=num_nodes
             )
         except InfeasibleError:
-            return None
-        step = step_on(network, resized, model=cut, engine=AnalyticEngine())
-        return step, cut is model
+            return curve(points, ended_by="network")
+        points += _point(scenario, model, network, whole_gpus=whole_gpus)
+    return curve(points, ended_by="range")
 
-    return curve(sizes(scenario, node), step_at)
+
+def _point(scenario: Scenario, model: Model, network: Network, *, whole_gpus: int) -> list[Point]:
+    """Return the point of *network*, the model cut to fewer layers until it fits; or nothing."""
+    num_gpus = network.design.num_gpus
+    for shrink in (1, 2, 4, 8, 16):
+        resized, cut = _resized(
+            scenario, model, num_gpus=num_gpus, whole_gpus=whole_gpus, shrink=shrink
+        )
+        try:
+            step = step_on(network, resized, model=cut, engine=AnalyticEngine())
+        except InfeasibleError:
+            continue
+        return [Point(num_gpus=num_gpus, mfu=step.mfu, whole=cut is model)]
+    return []
 
 
 def sizes(scenario: Scenario, node: Node) -> list[int]:
@@ -77,23 +86,27 @@ def _halves(stages: int) -> list[int]:
 
 
 def _resized(
-    scenario: Scenario, model: Model, *, num_gpus: int, whole_gpus: int
+    scenario: Scenario, model: Model, *, num_gpus: int, whole_gpus: int, shrink: int
 ) -> tuple[Scenario, Model]:
-    """Return the scenario and the model on *num_gpus*, of which *whole_gpus* ran the original."""
+    """Return the scenario and the model on *num_gpus*, of which *whole_gpus* ran the original.
+
+    A replica keeps its share of the batch. Below one replica there are fewer pipeline stages; a
+    stage holds the layers it held, divided by *shrink*.
+    """
     job = scenario.job
     parallel, training = job.parallel, job.training
     replica = parallel.tensor * parallel.context * parallel.pipeline
-    batch = training.global_batch * replica // whole_gpus
-    if num_gpus >= replica:
-        data, stages, cut = num_gpus // replica, parallel.pipeline, model
-    else:
-        data, stages = 1, num_gpus * parallel.pipeline // replica
-        layers = -(-model.num_layers // parallel.pipeline) * stages
-        cut = model.model_copy(update={"num_layers": layers})
-    chunks = parallel.virtual_pipeline if stages > 1 else 1
+    data = max(1, num_gpus // replica)
+    stages = min(parallel.pipeline, num_gpus * parallel.pipeline // replica)
+    cut = model
+    if shrink > 1 or stages < parallel.pipeline:
+        layers = max(1, -(-model.num_layers // parallel.pipeline) // shrink)
+        cut = model.model_copy(update={"num_layers": layers * stages})
+    chunks = max(1, parallel.virtual_pipeline // shrink) if stages > 1 else 1
     divided = parallel.model_copy(
         update={"data": data, "pipeline": stages, "virtual_pipeline": chunks}
     )
+    batch = training.global_batch * replica // whole_gpus
     fed = training.model_copy(update={"global_batch": batch * data})
     resized = job.model_copy(update={"parallel": divided, "training": fed})
     return scenario.model_copy(update={"job": resized}), cut

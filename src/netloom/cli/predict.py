@@ -1,0 +1,42 @@
+"""``netloom predict``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["predict"]
+
+
+def predict(
+    scenario: Path | None = None,
+    *,
+    own: Path | None = None,
+    json: bool = False,
+    why: bool = False,
+) -> None:
+    """Predict how long one training step takes, and where the time goes.
+
+    Args:
+        scenario: A scenario file; without, the built-in example: Llama 3.1 405B on 16,384 H100.
+        own: A TOML file with parts and prices of your own.
+        json: Print JSON; keys are documented in docs/json.md.
+        why: Explain the step time down to constants and sources.
+    """
+    # Imported here: the help of the command needs none of it.
+    from netloom.catalog.load import load_catalog  # noqa: PLC0415
+    from netloom.cli.output import emit_json  # noqa: PLC0415
+    from netloom.cli.scenario import scenario_or_example  # noqa: PLC0415
+    from netloom.study.predict import catalog_of  # noqa: PLC0415
+    from netloom.study.predict import predict as predict_step  # noqa: PLC0415
+
+    asked = scenario_or_example(scenario)
+    found = predict_step(asked, catalog_of(asked) if own is None else load_catalog(own))
+    if json:
+        emit_json(found.step.why if why else found.to_json())
+        return
+    from rich.console import Console  # noqa: PLC0415
+
+    from netloom.report.predict import prediction_text  # noqa: PLC0415
+    from netloom.report.why import why_tree  # noqa: PLC0415
+
+    Console().print(why_tree(found.step.why) if why else prediction_text(found))
