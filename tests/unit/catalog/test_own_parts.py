@@ -103,7 +103,7 @@ def test_a_new_part_joins_the_shipped_ones(write: Path) -> None:
     ("text", "words"),
     [
         ("[switches.QM9700\n", ["mine.toml", "not TOML", "line 1"]),
-        ('[switchs.A]\nprice = "1USD"', ["[switchs]", "did you mean 'switches'?"]),
+        ('[switch.A]\nprice = "1USD"', ["[switch]", "did you mean 'switches'?"]),
         ("switches = 3", ["[switches]", "[switches.NAME]"]),
         ('[switches.QM9700]\nprce = "1USD"', ["[switches.QM9700]", "prce", "'1USD'", "'price'?"]),
         ("[switches.QM9700]\nprice = 50000", ["price = 50000", "has no unit", "36000USD"]),
