@@ -109,10 +109,14 @@ def sources(
     """Return *known* with the sources that *tables* define added.
 
     Raises:
-        CatalogError: one has no citation, or a confidence that does not exist.
+        CatalogError: one has no citation, a confidence that does not exist, or a known name:
+            what shipped numbers cite must not change.
     """
     registry = dict(known)
     for key, table in tables.items():
+        if key in known:
+            message = f"{where}: [sources.{key}] is a shipped source; choose another name"
+            raise CatalogError(message)
         try:
             registry[key] = _SOURCE.validate_python(table)
         except ValidationError as error:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.catalog.load import Catalog, load_catalog
+from netloom.catalog.load import KINDS, Catalog, load_catalog
+from netloom.catalog.show import part_rows
 from netloom.errors import CatalogError
 
 DOCS = Path(__file__).parents[3] / "docs" / "catalogue.md"
@@ -103,7 +105,7 @@ def test_a_new_part_joins_the_shipped_ones(write: Path) -> None:
     ("text", "words"),
     [
         ("[switches.QM9700\n", ["mine.toml", "not TOML", "line 1"]),
-        ('[switchs.A]\nprice = "1USD"', ["[switchs]", "did you mean 'switches'?"]),
+        ('[switch.A]\nprice = "1USD"', ["[switch]", "did you mean 'switches'?"]),
         ("switches = 3", ["[switches]", "[switches.NAME]"]),
         ('[switches.QM9700]\nprce = "1USD"', ["[switches.QM9700]", "prce", "'1USD'", "'price'?"]),
         ("[switches.QM9700]\nprice = 50000", ["price = 50000", "has no unit", "36000USD"]),
@@ -115,6 +117,7 @@ def test_a_new_part_joins_the_shipped_ones(write: Path) -> None:
         ('[nodes.dgx-h100]\ngpu = "H101"', ["nodes.dgx-h100", "gpu = 'H101'", "catalog gpus"]),
         ('[technologies.infiniband-ndr]\nswitch = "SB7800"', ["no ports of 400Gbps", "100Gbps"]),
         ("[sources.q]\nconfidence = 'high'\ncitation = 'x'", ["[sources.q]", "confidence"]),
+        ("[sources.recalled]\nconfidence = 'measured'\ncitation = 'x'", ["shipped source"]),
         ("[nics.E810]\nsources = { rate = 'q' }", ["sources.rate = 'q'", "no such source"]),
         ("[nics.E810]\nsources = { rat = 'recalled' }", ["sources.rat", "'rate'?"]),
         ("[nics.E810]\nsources = 'recalled'", ["sources = 'recalled'", "write a table"]),
@@ -168,6 +171,7 @@ _KEYS = st.sampled_from(
 )
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(
     kind=st.sampled_from(
         ["switches", "gpus", "nodes", "technologies", "models", "nics", "sources"]
@@ -193,3 +197,21 @@ def test_the_example_in_the_documentation_loads(write: Path) -> None:
     assert catalog.technology("rocev2-400g").latency.switch_s == pytest.approx(0.55e-6)
     assert catalog.switch("our-th5").radix(400e9) == 128
     assert catalog.technology("our-roce").switch == "our-th5"
+
+
+def test_the_documentation_counts_the_numbers_as_they_are() -> None:
+    catalog = load_catalog()
+    rows = [
+        row
+        for kind in KINDS
+        for part in catalog.parts(kind).values()
+        for row in part_rows(part)
+        if row.source
+    ]
+    counts = Counter(row.confidence for row in rows)
+    prices = Counter(row.confidence for row in rows if row.key.startswith("price"))
+    text = " ".join(DOCS.read_text("utf-8").split())
+    assert f"Of the {len(rows):,} numbers that ship" in text
+    assert all(f"{count} `{confidence}`" in text for confidence, count in counts.items())
+    unsure = prices["recalled"] + prices["assumed"]
+    assert f"Of the {prices.total()} prices {unsure} are" in text
