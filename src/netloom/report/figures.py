@@ -29,7 +29,9 @@ COLOURS = (
     "#8C564B",
     "#BCBD22",
     "#17BECF",
-    "#000000",
+    "#4B5563",
+    "#A6761D",
+    "#B3B3B3",
 )
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
@@ -37,16 +39,8 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 def scaling(contenders: Sequence[Contender]) -> Figure:
     """Return model FLOP utilisation over the number of GPUs, a line a technology."""
     traces = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": contender.name,
-            "x": [point.num_gpus for point in contender.scaling.points],
-            "y": [100 * point.mfu for point in contender.scaling.points],
-            "line": {"color": _colour(index), "dash": DASHES[index % len(DASHES)], "width": 2},
-            "marker": {"size": 5},
-            "hovertemplate": "%{x:,} GPUs: %{y:.1f} %<extra>" + contender.name + "</extra>",
-        }
+        _mfu_line(contender, index, whole=whole)
+        for whole in (False, True)
         for index, contender in enumerate(contenders)
     ]
     here = contenders[0].network.design.num_gpus
@@ -56,6 +50,24 @@ def scaling(contenders: Sequence[Contender]) -> Figure:
     layout["shapes"] = [_vertical(here)]
     layout["annotations"] = [_label(here, "this cluster")]
     return {"data": traces, "layout": layout}
+
+
+def _mfu_line(contender: Contender, index: int, *, whole: bool) -> Figure:
+    """Return the part of a curve on which the whole model runs, or the faint part before it."""
+    points = [point for point in contender.scaling.points if point.whole is whole]
+    note = "" if whole else " (cut model)"
+    return {
+        "type": "scatter",
+        "mode": "lines+markers" if whole else "markers",
+        "name": contender.name,
+        "showlegend": whole,
+        "opacity": 1 if whole else 0.35,
+        "x": [point.num_gpus for point in points],
+        "y": [100 * point.mfu for point in points],
+        "line": {"color": _colour(index), "dash": DASHES[index % len(DASHES)], "width": 2},
+        "marker": {"size": 5, "symbol": "circle" if whole else "circle-open"},
+        "hovertemplate": "%{x:,} GPUs: %{y:.1f} %" + f"<extra>{contender.name}{note}</extra>",
+    }
 
 
 def where_the_step_goes(contenders: Sequence[Contender]) -> Figure:
@@ -77,6 +89,7 @@ def where_the_step_goes(contenders: Sequence[Contender]) -> Figure:
     ]
     layout = _layout("seconds of a step", "")
     layout |= {"barmode": "stack"}
+    layout["legend"] |= {"traceorder": "normal"}
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
     return {"data": traces, "layout": layout}
 
@@ -101,6 +114,8 @@ def cost_against_speed(contenders: Sequence[Contender]) -> Figure:
         for index, contender in enumerate(contenders)
     ]
     layout = _layout("days per trillion tokens", "million USD per trillion tokens")
+    layout["xaxis"] |= {"type": "log", "nticks": 8}
+    layout["yaxis"] |= {"type": "log", "nticks": 6}
     return {"data": traces, "layout": layout}
 
 
@@ -125,6 +140,7 @@ def latency_budget(contenders: Sequence[Contender]) -> Figure:
     ]
     layout = _layout("microseconds, one way", "")
     layout |= {"barmode": "stack"}
+    layout["legend"] |= {"traceorder": "normal", "font": {"size": 11}}
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
     return {"data": traces, "layout": layout}
 
@@ -138,11 +154,11 @@ def _layout(x_title: str, y_title: str) -> Figure:
     return {
         "xaxis": {"title": {"text": x_title}, **axis},
         "yaxis": {"title": {"text": y_title}, **axis},
-        "margin": {"l": 64, "r": 16, "t": 16, "b": 48},
+        "margin": {"l": 64, "r": 16, "t": 24, "b": 48},
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": "#1f2937"},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "legend": {"orientation": "h", "y": -0.25},
+        "legend": {"orientation": "h", "y": -0.28, "yanchor": "top", "font": {"size": 12}},
         "hovermode": "closest",
     }
 

@@ -25,7 +25,7 @@ FIGURES = (
         figures.scaling,
         (
             "Model FLOP utilisation as the cluster grows, each replica keeping its share of the batch "
-            "(weak scaling). Below one replica the model is cut to fewer layers. A line ends where "
+            "(weak scaling). Faint circles: clusters too small for the model, which is cut to fewer layers. A line ends where "
             "the network can no longer be built."
         ),
     ),
