@@ -35,6 +35,9 @@ AttentionKernel = Literal["fused", "unfused"]
 # Activations travel and are stored in 16 bits; fp8 runs keep bf16 activations between products.
 ACTIVATION_BYTES = 2
 LOGIT_BYTES = 4  # cross entropy is taken on fp32 logits (Megatron-LM, vocab_parallel_cross_entropy)
+# Reads 16 bits, writes 8 and their transpose (Transformer Engine's cast_transpose on Hopper);
+# weights are cast once a step, which is not counted.
+CAST_BYTES = 4
 # FlashAttention-2 (arXiv:2307.08691) section 3.1.2: five products backward for two forward.
 FUSED_BACKWARD = 2.5
 
@@ -82,6 +85,8 @@ class Operator:
         backward_flops: The same of the backward pass.
         backward_bytes: The same of the backward pass.
         core_attention: Whether selective recomputation runs it again.
+        cast_bytes: What an fp8 product moves besides, to cast its input; 0 for others.
+        backward_cast_bytes: And backward, to cast the gradient of its output.
         sequence: For attention, the tokens a query can look at.
         head_dim: For attention, the width of a head.
     """
@@ -93,6 +98,8 @@ class Operator:
     backward_flops: float
     backward_bytes: float
     core_attention: bool = False
+    cast_bytes: float = 0.0
+    backward_cast_bytes: float = 0.0
     sequence: int = 0
     head_dim: int = 0
 
@@ -306,6 +313,8 @@ def _matmul(name: str, rows: float, columns: float, inner: float, *, num: float 
         size_bytes=size_bytes,
         backward_flops=2 * flops,
         backward_bytes=2 * size_bytes,
+        cast_bytes=CAST_BYTES * rows * inner,
+        backward_cast_bytes=CAST_BYTES * rows * columns,
     )
 
 
