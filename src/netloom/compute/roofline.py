@@ -206,7 +206,9 @@ def _validity(gpu: Gpu, precision: Precision) -> Validity:
             f"{UNMEASURED_BEST:.0%} of its peak is assumed"
         )
     if precision == "fp8":
-        doubts.append("fp8 steps come out about 10 % too fast: casts are counted, scaling factors are not")
+        doubts.append(
+            "fp8 steps come out about 10 % too fast: casts are counted, scaling factors are not"
+        )
     if gpu.architecture.lower() not in {"ampere", "hopper"}:
         doubts.append(
             f"attention and memory-bound operators were measured on Hopper, not {gpu.architecture}"

@@ -208,12 +208,13 @@ def _attention_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     core = _core(shape, shard)
     if shape.is_mla:
         return (*_latent_projections(shape, shard), *core, out)
-    width = (shape.query_width + shape.kv_width) / shard.tensor
+    width = shape.query_width / shard.tensor + shape.kv_width_of_rank(shard.tensor)
     qkv = _matmul("qkv", tokens, width, model.hidden)
     if model.learned_positions:
         return (qkv, *core, out)
-    rotated = shape.query_width + shape.num_core_kv_heads * shape.query_head_dim
-    rotary = _pointwise("rotary", tokens * rotated / shard.tensor, passes=2)
+    # Queries and keys turn, values do not: half of what the keys and values are wide.
+    rotated = shape.query_width / shard.tensor + shape.kv_width_of_rank(shard.tensor) / 2
+    rotary = _pointwise("rotary", tokens * rotated, passes=2)
     return (qkv, rotary, *core, out)
 
 
@@ -237,8 +238,8 @@ def _core(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     heads = shape.model.num_heads / shard.tensor
     pairs = shard.tokens * shard.sequence * heads
     width = shape.query_head_dim + shape.value_head_dim
-    kv_bytes = shard.tokens * (shape.query_width + shape.kv_width + shape.output_width)
-    io_bytes = ACTIVATION_BYTES * kv_bytes / shard.tensor
+    own = (shape.query_width + shape.output_width) / shard.tensor
+    io_bytes = ACTIVATION_BYTES * shard.tokens * (own + shape.kv_width_of_rank(shard.tensor))
     fused = shard.attention == "fused"
     flops = (1.0 if fused else 2.0) * pairs * width  # unfused computes the masked half as well
     product = Operator(

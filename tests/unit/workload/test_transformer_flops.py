@@ -69,15 +69,26 @@ def test_the_operators_of_one_gpu_do_what_the_model_needs(
     assert done == pytest.approx(2 * 4096 * forward_flops_per_token(shape, 4096), rel=1e-9)
 
 
-@pytest.mark.parametrize("split", [{"tensor": 8}, {"context": 4}, {"tensor": 4, "context": 2}])
+@pytest.mark.parametrize(("tensor", "context"), [(8, 1), (1, 4), (4, 2)])
 def test_splitting_a_layer_divides_its_products(
-    model_of: Callable[..., Model], split: dict[str, int]
+    model_of: Callable[..., Model], tensor: int, context: int
 ) -> None:
     shape = transformer(model_of("llama-3.1-405b"))
     whole = layer_operators(shape, Shard(micro_batch=1, sequence=8192), moe=False)
-    part = layer_operators(shape, Shard(micro_batch=1, sequence=8192, **split), moe=False)
-    ways = split.get("tensor", 1) * split.get("context", 1)
-    assert sum(o.flops for o in part) == pytest.approx(sum(o.flops for o in whole) / ways)
+    shard = Shard(micro_batch=1, sequence=8192, tensor=tensor, context=context)
+    part = layer_operators(shape, shard, moe=False)
+    expected = sum(one.flops for one in whole) / (tensor * context)
+    assert sum(one.flops for one in part) == pytest.approx(expected)
+
+
+def test_every_tensor_rank_has_at_least_one_key_value_head(
+    model_of: Callable[..., Model],
+) -> None:
+    # Llama 3.1 405B has 8: on 16 ranks each holds 8 query heads and a whole key-value head.
+    shape = transformer(model_of("llama-3.1-405b"))
+    operators = layer_operators(shape, Shard(micro_batch=1, sequence=8192, tensor=16), moe=False)
+    qkv = next(one for one in operators if one.name == "qkv")
+    assert qkv.flops == 2 * 8192 * 16384 * (8 + 1 + 1) * 128
 
 
 def test_unfused_attention_computes_the_masked_half_too(model_of: Callable[..., Model]) -> None:
