@@ -132,9 +132,7 @@ MODELS: dict[str, dict[str, object]] = {
         "expert_hidden": 768,
     },
 }
-# NVLink 3 and 4 one way; what NCCL's all-reduce reaches of it on a whole node (235 of 300 and
-# 370 of 450 GB/s busbw) is what a plain alpha-beta engine should use.
-SCALE_UP = {"A100": ("300GB/s", 235e9), "H100": ("450GB/s", 370e9)}
+SCALE_UP_RATE = {"A100": "300GB/s", "H100": "450GB/s"}  # NVLink 3 and 4, one way
 
 
 @dataclass(frozen=True)
@@ -242,7 +240,7 @@ def make_network(gpu: str, num_gpus: int, gpus_per_node: int = 8) -> Network:
             "name": "plain",
             "kind": "switched",
             "generation": "plain",
-            "rate": SCALE_UP[gpu][0],
+            "rate": SCALE_UP_RATE[gpu],
             "link_rate": "25GB/s",
             "num_links": 12,
             "latency": "1us",

@@ -35,14 +35,15 @@ pytestmark = pytest.mark.validation
 
 LOG = logging.getLogger(__name__)
 DATA = Path(__file__).parents[1] / "data"
-# Bus bytes/s inside a node and per NIC between nodes. Inside: 235 (NVLink 3) and 370 (NVLink 4
-# without NVLS) GB/s, nccl-tests on DGX A100 and H100. Between: 80 and 90 % of 200 and 400 Gb/s;
-# vTrain's nodes have four NICs for eight GPUs.
+# Bus bytes/s inside a node and per GPU between nodes. Inside: all-reduce on eight A100 234.6 GB/s
+# at 8 GiB (stas00/ml-engineering, network/README.md), on eight H100 361.7 at 64 MiB, the size of
+# an activation (NVIDIA/dgxc-benchmarking, nccl/README.md). Between: 80 and 90 % of 200 and
+# 400 Gb/s, assumed; vTrain's nodes have four NICs for eight GPUs.
 RATES = {
-    "megatron": (235e9, 20e9),
-    "korthikanti2022": (235e9, 20e9),
-    "vtrain_multi": (235e9, 10e9),
-    "nvidia_dgxc": (370e9, 45e9),
+    "megatron": (234.6e9, 20e9),
+    "korthikanti2022": (234.6e9, 20e9),
+    "vtrain_multi": (234.6e9, 10e9),
+    "nvidia_dgxc": (361.7e9, 45e9),
 }
 # The two rows from which the spread of ranks was derived are not judged.
 DERIVED_FROM = frozenset({"nvidia_dgxc-0150", "nvidia_dgxc-0155"})
@@ -156,9 +157,9 @@ def test_the_error_over_all_rows_does_not_grow(scored: list[Scored]) -> None:
     LOG.info("all: mean %.2f, median %.2f, p90 %.2f %%", mean, median, tenth)
     assert len(sizes) == 102
     assert mean <= 8.0
-    assert median <= 6.7
+    assert median <= 6.6
     # A group of 39B rows of vTrain with tensor 2 is 17 to 33 % slower than any smooth model.
-    assert tenth <= 14.9
+    assert tenth <= 14.0
 
 
 def test_the_error_does_not_drift_with_the_number_of_gpus(scored: list[Scored]) -> None:
@@ -199,4 +200,53 @@ def test_a_layer_takes_the_time_of_korthikanti_et_al_table_4(
             errors.append(100 * (predicted_ms / float(row["combined_ms"]) - 1))
     LOG.info("layer times: %s %%", ", ".join(f"{error:+.1f}" for error in errors))
     assert len(errors) == 5
-    assert max(map(abs, errors)) <= 12.0
+    assert max(map(abs, errors)) <= 6.0
+
+
+# arXiv:2512.24750 gives 20 to more than 50 % of an iteration for distributed training at large.
+DENSE_100B = {
+    "model": "gpt-3-175b",
+    "training": {"sequence": 2048, "global_batch": 1536, "recompute": "selective"},
+    "parallel": {"tensor": 8, "pipeline": 8, "zero": 1},
+}
+# DeepSeek-V3 (arXiv:2412.19437) section 3.2.1: experts spread over nodes make computation and
+# communication about 1:1 (recalled). The same shape with 384 experts has 1.03e12 parameters.
+MOE_TRILLION = {
+    "model": "moe-1t",
+    "training": {"sequence": 4096, "global_batch": 8192, "recompute": "full"},
+    "parallel": {"pipeline": 16, "expert": 64},
+}
+MOE_TRILLION_SHAPE = {
+    "num_heads": 64,
+    "num_experts": 384,
+    "first_dense_layers": 1,
+    "vocabulary": 163840,
+}
+
+
+def test_communication_is_about_a_fifth_at_100b_and_about_half_at_a_trillion(
+    model_of: Callable[..., Model],
+    network_of: Callable[..., Network],
+    alpha_beta: Callable[..., Engine],
+) -> None:
+    dense = predict(
+        Job.model_validate(DENSE_100B),
+        model=model_of("gpt-3-175b"),
+        network=network_of("A100", 1024),
+        engine=alpha_beta(inside_bytes_per_s=234.6e9, between_bytes_per_s=20e9),
+    )
+    experts = predict(
+        Job.model_validate(MOE_TRILLION),
+        model=model_of("deepseek-v3", **MOE_TRILLION_SHAPE),
+        network=network_of("H100", 2048),
+        engine=alpha_beta(),
+    )
+    for step in (dense, experts):
+        LOG.info(
+            "communication %.1f %%, exposed %.1f %%, step %.2f s",
+            100 * step.communication_share,
+            100 * step.exposed_share,
+            step.duration_s,
+        )
+    assert dense.communication_share == pytest.approx(0.20, abs=0.05)
+    assert experts.communication_share == pytest.approx(0.50, abs=0.10)
