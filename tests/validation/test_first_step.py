@@ -210,9 +210,9 @@ DENSE_100B = {
     "parallel": {"tensor": 8, "pipeline": 8, "zero": 1},
 }
 # DeepSeek-V3 (arXiv:2412.19437) section 3.2.1: experts spread over nodes make computation and
-# communication about 1:1 (recalled). The same shape with 384 experts has 1.03e12 parameters.
+# communication about 1:1 (recalled). Kimi K2 is that shape with 384 experts, 1.03e12 parameters.
 MOE_TRILLION = {
-    "model": "moe-1t",
+    "model": "kimi-k2",
     "training": {"sequence": 4096, "global_batch": 8192, "recompute": "full"},
     "parallel": {"pipeline": 16, "expert": 64},
 }
