@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.catalog.parts import Gpu, LatencyBudget, Nic, Node, ScaleUp, Switch, Technology
+from netloom.catalog.parts import (
+    Gpu,
+    LatencyBudget,
+    Model,
+    Nic,
+    Node,
+    ScaleUp,
+    Switch,
+    Technology,
+)
 from netloom.engines.base import Outcome, bus_factor
 from netloom.fabric.design import Design
 from netloom.fabric.network import Network
@@ -24,7 +33,7 @@ GPUS = {
         "architecture": "Ampere",
         "peak": {"bf16": "312TFLOPS", "fp16": "312TFLOPS"},
         "matmul_flops": "271.2TFLOPS",
-        "memory": "80GB",
+        "memory": "80GiB",
         "memory_rate": "2.039TB/s",
         "power": "400W",
     },
@@ -32,14 +41,98 @@ GPUS = {
         "architecture": "Hopper",
         "peak": {"bf16": "989TFLOPS", "fp16": "989TFLOPS", "fp8": "1979TFLOPS"},
         "matmul_flops": "794.5TFLOPS",
-        "memory": "80GB",
+        "memory": "80GiB",
         "memory_rate": "3.35TB/s",
         "power": "700W",
     },
 }
-# NVLink 3 and 4 one way; what NCCL's all-reduce reaches of it on a whole node (235 of 300 and
-# 370 of 450 GB/s busbw) is what a plain alpha-beta engine should use.
-SCALE_UP = {"A100": ("300GB/s", 235e9), "H100": ("450GB/s", 370e9)}
+GPT = {"gated": False, "biases": True, "tied_embeddings": True}
+# Shapes as the models' papers and configuration files give them.
+MODELS: dict[str, dict[str, object]] = {
+    "gpt-3-175b": GPT
+    | {
+        "num_layers": 96,
+        "hidden": 12288,
+        "num_heads": 96,
+        "ffn_hidden": 49152,
+        "vocabulary": 50257,
+        "learned_positions": 2048,
+    },
+    "gpt-22b": GPT
+    | {
+        "num_layers": 48,
+        "hidden": 6144,
+        "num_heads": 64,
+        "ffn_hidden": 24576,
+        "vocabulary": 51200,
+        "learned_positions": 2048,
+    },
+    "llama-3.1-405b": {
+        "num_layers": 126,
+        "hidden": 16384,
+        "num_heads": 128,
+        "num_kv_heads": 8,
+        "ffn_hidden": 53248,
+        "vocabulary": 128256,
+    },
+    "llama-2-70b": {
+        "num_layers": 80,
+        "hidden": 8192,
+        "num_heads": 64,
+        "num_kv_heads": 8,
+        "ffn_hidden": 28672,
+        "vocabulary": 32000,
+    },
+    "llama-3.1-8b": {
+        "num_layers": 32,
+        "hidden": 4096,
+        "num_heads": 32,
+        "num_kv_heads": 8,
+        "ffn_hidden": 14336,
+        "vocabulary": 128256,
+    },
+    "mixtral-8x7b": {
+        "num_layers": 32,
+        "hidden": 4096,
+        "num_heads": 32,
+        "num_kv_heads": 8,
+        "ffn_hidden": 14336,
+        "vocabulary": 32000,
+        "num_experts": 8,
+        "experts_per_token": 2,
+        "expert_hidden": 14336,
+    },
+    "deepseek-v3": {
+        "num_layers": 61,
+        "hidden": 7168,
+        "num_heads": 128,
+        "head_dim": 128,
+        "ffn_hidden": 18432,
+        "vocabulary": 129280,
+        "num_experts": 256,
+        "experts_per_token": 8,
+        "expert_hidden": 2048,
+        "num_shared_experts": 1,
+        "first_dense_layers": 3,
+        "query_rank": 1536,
+        "kv_rank": 512,
+        "rope_head_dim": 64,
+        "value_head_dim": 128,
+    },
+    "qwen3-30b-a3b": {
+        "num_layers": 48,
+        "hidden": 2048,
+        "num_heads": 32,
+        "num_kv_heads": 4,
+        "head_dim": 128,
+        "ffn_hidden": 6144,
+        "vocabulary": 151936,
+        "num_experts": 128,
+        "experts_per_token": 8,
+        "expert_hidden": 768,
+    },
+}
+SCALE_UP_RATE = {"A100": "300GB/s", "H100": "450GB/s"}  # NVLink 3 and 4, one way
 
 
 @dataclass(frozen=True)
@@ -51,7 +144,7 @@ class AlphaBetaEngine:
     between_bytes_per_s: float = 45e9
     name: str = "alpha-beta"
 
-    def run(self, collective: Collective, network: Network) -> Outcome:
+    def run(self, collective: Collective, network: Network) -> Outcome:  # noqa: ARG002
         inside = collective.group.num_nodes == 1
         rate = self.inside_bytes_per_s if inside else self.between_bytes_per_s
         if not inside and collective.kind.value in {"all_reduce", "all_gather", "reduce_scatter"}:
@@ -67,6 +160,16 @@ class AlphaBetaEngine:
             validity=Validity(),
             why=Why(name="alpha-beta", value=duration_s, unit="s"),
         )
+
+
+def make_model(name: str, **changes: object) -> Model:
+    """Return a model of ``MODELS`` with some of its fields changed."""
+    shape = MODELS[name] | changes
+    heads, hidden = shape["num_heads"], shape["hidden"]
+    assert isinstance(heads, int)
+    assert isinstance(hidden, int)
+    filled = {"num_kv_heads": heads, "head_dim": hidden // heads, "parameters": 1.0} | shape
+    return Model.model_validate({"name": name} | filled)
 
 
 def make_gpu(name: str) -> Gpu:
@@ -137,7 +240,7 @@ def make_network(gpu: str, num_gpus: int, gpus_per_node: int = 8) -> Network:
             "name": "plain",
             "kind": "switched",
             "generation": "plain",
-            "rate": SCALE_UP[gpu][0],
+            "rate": SCALE_UP_RATE[gpu],
             "link_rate": "25GB/s",
             "num_links": 12,
             "latency": "1us",
@@ -187,3 +290,9 @@ def gpu_of() -> Callable[[str], Gpu]:
 def alpha_beta() -> Callable[..., AlphaBetaEngine]:
     """Return the class of plain engines."""
     return AlphaBetaEngine
+
+
+@pytest.fixture(scope="session")
+def model_of() -> Callable[..., Model]:
+    """Return a model by name, with changes."""
+    return make_model

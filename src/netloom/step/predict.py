@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.compute.roofline import NO_COSTS, costs, roofline
 from netloom.provenance import Source, Validity
 from netloom.step.explain import Ingredients, explain
-from netloom.step.memory import check_memory
+from netloom.step.memory import check_memory, memory_validity
 from netloom.step.model import Step
 from netloom.step.practice import MEGATRON_CORE
 from netloom.step.schedule import StageTimes, Traffic, layer_exposed_s, schedule, slowest_of
@@ -49,7 +49,7 @@ OPTIMIZER_SOURCE: Final = Source(
 )
 # The range of the rows that the step was checked against (docs/models/step.md).
 CHECKED_PARAMETERS: Final = (7e9, 1.1e12)
-CHECKED_GPUS: Final = (64, 3072)
+CHECKED_GPUS: Final = (64, 2304)
 
 
 def predict(
@@ -119,7 +119,7 @@ def predict(
         peak_flops=machine.peak_flops,
         tokens=job.training.global_batch * job.training.sequence,
         memory=held,
-        validity=_validity(shape, plan, machine, outcomes),
+        validity=_validity(shape, plan, machine, outcomes) & memory_validity(held),
         why=explain(ingredients),
     )
 
@@ -185,7 +185,7 @@ def _validity(
 ) -> Validity:
     doubts = []
     count = parameters(shape.model)
-    if not CHECKED_PARAMETERS[0] * 0.95 <= count <= CHECKED_PARAMETERS[1]:
+    if not CHECKED_PARAMETERS[0] <= count <= CHECKED_PARAMETERS[1]:
         doubts.append(f"steps were checked from 7B to 1T parameters, not {count / 1e9:.3g}B")
     if not CHECKED_GPUS[0] <= plan.num_gpus <= CHECKED_GPUS[1]:
         low, high = CHECKED_GPUS

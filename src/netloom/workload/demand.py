@@ -125,7 +125,7 @@ def _tensor(
     phases = _phases(again=recompute == "full")
     if not plan.sequence_parallel:
         reduce = CollectiveKind.ALL_REDUCE
-        return [between_halves(phase, reduce, Window.TENSOR) for phase in phases]
+        return [between_halves(phase, reduce, Window.NONE) for phase in phases]
     gather, scatter = CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER
     return [
         between_halves(phase, kind, Window.TENSOR) for phase in phases for kind in (gather, scatter)
@@ -143,7 +143,7 @@ def _context(
         return []
     block = Collective(
         kind=CollectiveKind.SEND_RECV,
-        size_bytes=ACTIVATION_BYTES * shard.tokens * shape.kv_width / plan.tensor,
+        size_bytes=ACTIVATION_BYTES * shard.tokens * shape.kv_width_of_rank(plan.tensor),
         group=pair(axis_groups(plan)[Axis.CONTEXT]),
     )
     return [

@@ -35,6 +35,9 @@ AttentionKernel = Literal["fused", "unfused"]
 # Activations travel and are stored in 16 bits; fp8 runs keep bf16 activations between products.
 ACTIVATION_BYTES = 2
 LOGIT_BYTES = 4  # cross entropy is taken on fp32 logits (Megatron-LM, vocab_parallel_cross_entropy)
+# Reads 16 bits, writes 8 and their transpose (Transformer Engine's cast_transpose on Hopper);
+# weights are cast once a step, which is not counted.
+CAST_BYTES = 4
 # FlashAttention-2 (arXiv:2307.08691) section 3.1.2: five products backward for two forward.
 FUSED_BACKWARD = 2.5
 
@@ -82,6 +85,8 @@ class Operator:
         backward_flops: The same of the backward pass.
         backward_bytes: The same of the backward pass.
         core_attention: Whether selective recomputation runs it again.
+        cast_bytes: What an fp8 product moves besides, to cast its input; 0 for others.
+        backward_cast_bytes: And backward, to cast the gradient of its output.
         sequence: For attention, the tokens a query can look at.
         head_dim: For attention, the width of a head.
     """
@@ -93,6 +98,8 @@ class Operator:
     backward_flops: float
     backward_bytes: float
     core_attention: bool = False
+    cast_bytes: float = 0.0
+    backward_cast_bytes: float = 0.0
     sequence: int = 0
     head_dim: int = 0
 
@@ -201,12 +208,13 @@ def _attention_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     core = _core(shape, shard)
     if shape.is_mla:
         return (*_latent_projections(shape, shard), *core, out)
-    width = (shape.query_width + shape.kv_width) / shard.tensor
+    width = shape.query_width / shard.tensor + shape.kv_width_of_rank(shard.tensor)
     qkv = _matmul("qkv", tokens, width, model.hidden)
     if model.learned_positions:
         return (qkv, *core, out)
-    rotated = shape.query_width + shape.num_core_kv_heads * shape.query_head_dim
-    rotary = _pointwise("rotary", tokens * rotated / shard.tensor, passes=2)
+    # Queries and keys turn, values do not: half of what the keys and values are wide.
+    rotated = shape.query_width / shard.tensor + shape.kv_width_of_rank(shard.tensor) / 2
+    rotary = _pointwise("rotary", tokens * rotated, passes=2)
     return (qkv, rotary, *core, out)
 
 
@@ -230,8 +238,8 @@ def _core(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     heads = shape.model.num_heads / shard.tensor
     pairs = shard.tokens * shard.sequence * heads
     width = shape.query_head_dim + shape.value_head_dim
-    kv_bytes = shard.tokens * (shape.query_width + shape.kv_width + shape.output_width)
-    io_bytes = ACTIVATION_BYTES * kv_bytes / shard.tensor
+    own = (shape.query_width + shape.output_width) / shard.tensor
+    io_bytes = ACTIVATION_BYTES * shard.tokens * (own + shape.kv_width_of_rank(shard.tensor))
     fused = shard.attention == "fused"
     flops = (1.0 if fused else 2.0) * pairs * width  # unfused computes the masked half as well
     product = Operator(
@@ -306,6 +314,8 @@ def _matmul(name: str, rows: float, columns: float, inner: float, *, num: float 
         size_bytes=size_bytes,
         backward_flops=2 * flops,
         backward_bytes=2 * size_bytes,
+        cast_bytes=CAST_BYTES * rows * inner,
+        backward_cast_bytes=CAST_BYTES * rows * columns,
     )
 
 

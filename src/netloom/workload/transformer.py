@@ -68,6 +68,11 @@ class Transformer:
         """Keys and values of one token as they enter the attention."""
         return self.num_core_kv_heads * (self.query_head_dim + self.value_head_dim)
 
+    def kv_width_of_rank(self, tensor: int) -> float:
+        """Return the keys and values that one of *tensor* ranks holds: at least one head."""
+        heads = max(1.0, self.num_core_kv_heads / tensor)
+        return heads * (self.query_head_dim + self.value_head_dim)
+
     @property
     def num_ffn_matrices(self) -> int:
         """Matrices of a feed-forward block: three when gated, else two."""

@@ -1,0 +1,131 @@
+"""Hugging Face configurations: what their keys mean, and files that are not one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from netloom.errors import SpecError
+from netloom.workload.huggingface import MAX_CONFIG_BYTES, parse_config, read_config
+from netloom.workload.parameters import active_parameters, parameters
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 16384,
+    "intermediate_size": 53248,
+    "num_hidden_layers": 126,
+    "num_attention_heads": 128,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "vocab_size": 128256,
+    "tie_word_embeddings": False,
+}
+QWEN = {
+    "model_type": "qwen3_moe",
+    "hidden_size": 2048,
+    "intermediate_size": 6144,
+    "moe_intermediate_size": 768,
+    "num_experts": 128,
+    "num_experts_per_tok": 8,
+    "decoder_sparse_step": 1,
+    "mlp_only_layers": [],
+    "num_hidden_layers": 48,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 4,
+    "head_dim": 128,
+    "vocab_size": 151936,
+    "tie_word_embeddings": False,
+}
+DEEPSEEK = {
+    "model_type": "deepseek_v3",
+    "hidden_size": 7168,
+    "intermediate_size": 18432,
+    "moe_intermediate_size": 2048,
+    "n_routed_experts": 256,
+    "n_shared_experts": 1,
+    "num_experts_per_tok": 8,
+    "first_k_dense_replace": 3,
+    "moe_layer_freq": 1,
+    "q_lora_rank": 1536,
+    "kv_lora_rank": 512,
+    "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64,
+    "v_head_dim": 128,
+    "num_hidden_layers": 61,
+    "num_attention_heads": 128,
+    "num_key_value_heads": 128,
+    "vocab_size": 129280,
+    "tie_word_embeddings": False,
+}
+GPT2 = {
+    "model_type": "gpt2",
+    "n_layer": 12,
+    "n_embd": 768,
+    "n_head": 12,
+    "n_positions": 1024,
+    "n_inner": None,
+    "activation_function": "gelu_new",
+    "vocab_size": 50257,
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "total", "active"),
+    [
+        (LLAMA, 405.853e9, 405.853e9),
+        (QWEN, 30.53e9, 3.35e9),
+        (DEEPSEEK, 671.03e9, 37.55e9),
+        (GPT2, 124.44e6, 124.44e6),
+    ],
+)
+def test_each_family_names_the_same_things_differently(
+    config: dict[str, object], total: float, active: float
+) -> None:
+    model = parse_config(config, where="config.json")
+    assert parameters(model) == pytest.approx(total, rel=5e-4)
+    assert active_parameters(model) == pytest.approx(active, rel=1e-3)
+    assert model.parameters == parameters(model)
+
+
+def test_the_text_part_of_a_picture_model_is_read() -> None:
+    model = parse_config({"text_config": LLAMA, "vision_config": {}}, where="config.json")
+    assert model.hidden == 16384
+
+
+def test_a_file_is_read_and_names_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(LLAMA))
+    assert read_config(path).name == str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is not JSON"),
+        ("[1]", "is not a JSON object"),
+        ("{}", "num_hidden_layers is missing"),
+        (json.dumps(LLAMA | {"hidden_size": "big"}), "hidden_size: 'big' is not a count"),
+        (json.dumps(LLAMA | {"hidden_size": -1}), "hidden_size: -1 is not a count"),
+        (json.dumps(LLAMA | {"num_hidden_layers": 1e3}), "is not a count"),
+        (json.dumps(LLAMA | {"num_key_value_heads": 3}), "must divide num_heads"),
+        (json.dumps(QWEN | {"decoder_sparse_step": 2}), "decoder_sparse_step"),
+        (json.dumps(GPT2 | {"n_positions": None}), "n_positions is missing"),
+        ("[" * 100_000, "is not JSON"),
+        (" " * (MAX_CONFIG_BYTES + 1), "is larger than"),
+    ],
+)
+def test_a_file_that_is_no_config_says_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    with pytest.raises(SpecError, match=said):
+        read_config(path)
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="cannot be read"):
+        read_config(tmp_path / "none.json")
