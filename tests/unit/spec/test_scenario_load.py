@@ -289,14 +289,15 @@ def test_a_file_over_a_mebibyte_is_refused_unread(tmp_path: Path) -> None:
 
 def test_a_missing_file_a_folder_a_pipe_and_a_device_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path, says in [
+    cases: list[tuple[str | Path, str]] = [
         (tmp_path / "none.yaml", r"cannot be read \(No such file or directory\); check the path"),
         (tmp_path, "a folder; name a YAML or JSON file"),
         (tmp_path / "pipe", "not a regular file"),
         (Path("/dev/zero"), "not a regular file"),
         ("a\0b", "cannot be read"),
         ("n" * 5000, "cannot be read"),
-    ]:
+    ]
+    for path, says in cases:
         with pytest.raises(SpecError, match=says):
             load(path)
 

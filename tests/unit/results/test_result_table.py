@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from netloom.errors import OutputError
-from netloom.results.table import Table
+from netloom.results.table import Cell, Table
 
-ROWS = [
+ROWS: list[dict[str, Cell]] = [
     {"technology": "infiniband-ndr", "step_time_s": 4.5, "hops": 3, "shipping": True},
     {"technology": "uet-400g", "step_time_s": None, "hops": 5, "shipping": False},
     {"technology": None, "step_time_s": 5.0, "hops": None},
