@@ -44,6 +44,7 @@ __all__ = [
 
 MAX_DEPTH: Final = 32
 MAX_NODES: Final = 10_000
+MAX_LINE: Final = 65_536  # the parser takes quadratic time over some long lines
 _MAX_DIGITS: Final = 25
 _LONGEST_SHOWN: Final = 60
 
@@ -196,6 +197,10 @@ def compose(text: str) -> tuple[Node, list[Problem]]:
     Raises:
         MalformedError: it is not YAML, not exactly one document, too deep, or too large.
     """
+    for number, line in enumerate(text.split("\n"), start=1):
+        if len(line) > MAX_LINE:
+            what = f"a line of {len(line)} characters; break it, {MAX_LINE} are the most"
+            raise MalformedError(Problem(field="", text=what, place=Place(number, 1)))
     composer = _Composer(_events(text))
     return composer.document(), composer.problems
 
@@ -259,7 +264,7 @@ class _Composer:
     def _node(self, event: NodeEvent, *, field: str, depth: int) -> Node:
         self._count(1, event)
         if isinstance(event, AliasEvent):
-            return self._alias(event)
+            return self._alias(event, depth=depth)
         assert isinstance(event, (ScalarEvent, CollectionStartEvent))
         if event.tag is not None:
             tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
@@ -280,12 +285,14 @@ class _Composer:
         assert isinstance(event, ScalarEvent)
         return self._scalar(event, field=field)
 
-    def _alias(self, event: AliasEvent) -> Node:
+    def _alias(self, event: AliasEvent, *, depth: int) -> Node:
         if event.anchor not in self._anchors:
             text = f"the alias *{shorten(event.anchor)} stands for nothing, or for itself; write the value"
             raise MalformedError(Problem(field="", text=text, place=_place(event)))
         node, num_nodes = self._anchors[event.anchor]
         self._count(num_nodes, event)
+        if depth + _height(node) > MAX_DEPTH:
+            raise MalformedError(_too_deep(_place(event)))
         return Node(value=node.value, written=node.written, place=_place(event))
 
     def _mapping(self, start: Event, *, field: str, depth: int) -> Node:
@@ -345,6 +352,14 @@ class _Composer:
 
     def _report(self, field: str, text: str, event: Event) -> None:
         self.problems.append(Problem(field=field, text=text, place=_place(event)))
+
+
+def _height(node: Node) -> int:
+    """Return how many levels lie below *node*."""
+    if not isinstance(node.value, (dict, tuple)):
+        return 0
+    children = node.value.values() if isinstance(node.value, dict) else node.value
+    return max((1 + _height(child) for child in children), default=0)
 
 
 def _node_event(event: Event) -> NodeEvent:

@@ -34,11 +34,11 @@ def refusal(name: str, problems: Iterable[Problem]) -> SpecError:
 
     Args:
         name: The file they were found in; empty when there is none.
-        problems: What is wrong; only the first of several at one place is kept.
+        problems: What is wrong; of several about one value only the first is kept.
     """
     first: dict[object, Problem] = {}
     for problem in problems:
-        first.setdefault(problem.place or (problem.field, problem.text), problem)
+        first.setdefault((problem.place, problem.field), problem)
     ordered = sorted(first.values(), key=lambda problem: problem.place or Place(0, 0))
     lines = [_line(name, problem) for problem in ordered[:MAX_PROBLEMS]]
     if len(ordered) > MAX_PROBLEMS:

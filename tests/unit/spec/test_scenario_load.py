@@ -9,6 +9,7 @@ import pytest
 
 from netloom.errors import SpecError
 from netloom.spec.load import MAX_FILE_BYTES, load, parse
+from netloom.spec.scenario import Job
 from netloom.spec.topology import Torus
 
 GOOD = """\
@@ -125,6 +126,14 @@ def test_a_missing_key_is_reported_at_its_mapping_with_its_meaning() -> None:
     assert refusal(GOOD.replace("global_batch: 2048", "sequence: 8192")) == (
         "x.yaml:7:3: job.training.global_batch: missing; add it (sequences in a step)"
     )
+
+
+def test_every_key_missing_from_one_mapping_is_reported() -> None:
+    model = Job.model_fields["model"].description or ""
+    assert refusal("cluster: {gpus: 8}\njob: {}\n").splitlines() == [
+        f"x.yaml:2:1: job.model: missing; add it ({model[0].lower()}{model[1:]})",
+        "x.yaml:2:1: job.training: missing; add it (how the model is trained)",
+    ]
 
 
 def test_all_problems_are_listed_in_the_order_of_the_file() -> None:
@@ -254,7 +263,8 @@ def test_a_quantity_needs_its_unit_and_keeps_to_its_range(value: str, says: str)
         ("a: 1\n\tb: 2", "x.yaml:2:1: not valid YAML"),
         (GOOD + "---\n" + GOOD, "x.yaml:10:1: a second document starts here"),
         ("%YAML 1.1\n---\n" + GOOD, "x.yaml:2:1: this file says it is older YAML"),
-        ("[" * 100_000, "x.yaml:1:34: nested deeper than 32 levels"),
+        ("[" * 50_000, "x.yaml:1:34: nested deeper than 32 levels"),
+        ("a: 1\nb: " + "!!" * 100_000, "x.yaml:2:1: a line of 200003 characters; break it"),
         ("a: &a [*a]", "x.yaml:1:8: the alias *a stands for nothing, or for itself"),
         ("- a\n" * 20_000, "x.yaml:10000:3: more than 10000 values"),
         ("a: \x07", "x.yaml:1:4: the character U+0007 is not allowed"),
@@ -277,6 +287,13 @@ def test_a_yaml_bomb_does_not_go_off() -> None:
     lines = ["l0: &l0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"l{i}: &l{i} [{', '.join([f'*l{i - 1}'] * 10)}]" for i in range(1, 10)]
     assert "more than 10000 values, aliases expanded" in refusal("\n".join(lines))
+
+
+def test_aliases_cannot_nest_deeper_than_brackets_may() -> None:
+    # Each line holds the one before it twenty levels down: six hundred levels in all.
+    lines = ["l0: &l0 x"]
+    lines += [f"l{i}: &l{i} {'[' * 20}*l{i - 1}{']' * 20}" for i in range(1, 30)]
+    assert refusal("\n".join(lines)).startswith("x.yaml:3:29: nested deeper than 32 levels")
 
 
 def test_a_file_over_a_mebibyte_is_refused_unread(tmp_path: Path) -> None:
