@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from netloom.cli.main import main
+from netloom.spec.compose import compose
 from netloom.spec.example import BUILT_IN, example_text, examples
-from netloom.spec.nodes import compose, plain
+from netloom.spec.nodes import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -88,6 +88,22 @@ def test_what_the_user_can_fix_exits_with_2_and_one_line(
     assert got.err.count("\n") == 1
 
 
+def test_a_command_may_return_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command_line, "build_app", lambda: lambda _: 1)
+    assert main([]) == 1
+
+
+def test_a_flag_has_no_opposite(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["example", "--help"]) == 0
+    assert "--no-names" not in capsys.readouterr().out
+    assert main(["example", "--no-names"]) == 2
+
+
+def test_a_closed_output_is_no_bug() -> None:
+    done = run(["/bin/sh", "-c", '"$@" >&-', "sh", *NETLOOM, "schema"])
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_ctrl_c_exits_with_130_and_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
