@@ -11,7 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from netloom.errors import NetloomError
 
@@ -50,6 +50,7 @@ def build_app() -> App:
         exit_on_error=False,
         print_error=False,
         result_action="return_value",
+        default_parameter=Parameter(negative=()),  # --json needs no --no-json
     )
     for name, path, summary in COMMANDS:
         app.command(path, name=name, help=summary)
@@ -66,18 +67,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
     0 means done, 2 that the user can fix it (the message says how), 130 interrupted, 141 that the
-    reader of the output went away, 70 a bug in netloom.
+    reader of the output went away, 70 a bug in netloom; any other number is the command's own
+    verdict, which it returns.
 
     Args:
         argv: The arguments after the program's name; those of the process when left out.
     """
     try:
-        build_app()(list(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()  # while a failure can still be reported
+        result = build_app()(list(sys.argv[1:] if argv is None else argv))
+        print(end="", flush=True)  # while a failure can still be reported
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (no user sees a traceback)
         code, message = _verdict(error)
         return _fail(message, code)
-    return EXIT_OK
+    return result if isinstance(result, int) else EXIT_OK
 
 
 def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:

@@ -8,7 +8,6 @@ import math
 import os
 import secrets
 import shutil
-import sys
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -24,7 +23,7 @@ def emit_json(value: object) -> None:
 
     Numbers that JSON cannot hold (NaN and the infinities) become null.
     """
-    sys.stdout.write(json.dumps(to_plain(value), indent=2, allow_nan=False) + "\n")
+    print(json.dumps(to_plain(value), indent=2, allow_nan=False))
 
 
 def to_plain(value: object) -> Any:

@@ -66,4 +66,5 @@ def _delayed_bar(title: str, total: int | None) -> Iterator[Advance]:
     finally:
         timer.cancel()
         timer.join()
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()

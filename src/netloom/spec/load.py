@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from netloom.errors import SpecError
-from netloom.spec.nodes import MalformedError, Node, Problem, compose, from_plain, plain
+from netloom.spec.compose import compose
+from netloom.spec.nodes import MalformedError, Node, Problem, from_plain, plain
 from netloom.spec.problems import explain, refusal
 from netloom.spec.scenario import Scenario
 

@@ -1,66 +1,32 @@
-"""A document as a tree of nodes that remember where they stand in the file.
-
-Text is read as YAML 1.2 with its core schema, of which JSON is a part. What older YAML would
-read as something else (``on``, ``1:30``, ``017``) is text or refused, never another value.
-"""
+"""A document as a tree of nodes that remember where they stand in the file."""
 
 from __future__ import annotations
 
-import math
 import operator
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, SupportsIndex, TypeAlias
-
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import (
-    AliasEvent,
-    CollectionEndEvent,
-    CollectionStartEvent,
-    DocumentStartEvent,
-    Event,
-    MappingStartEvent,
-    NodeEvent,
-    ScalarEvent,
-    SequenceStartEvent,
-)
-from ruamel.yaml.reader import ReaderError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final, SupportsIndex, TypeAlias
 
 __all__ = [
     "MalformedError",
     "Node",
     "Place",
     "Problem",
-    "compose",
+    "below",
     "from_plain",
+    "height",
     "plain",
     "shorten",
+    "shown_key",
+    "too_deep",
 ]
 
 MAX_DEPTH: Final = 32
-MAX_NODES: Final = 10_000
-_MAX_DIGITS: Final = 25
+MAX_DIGITS: Final = 25
 _LONGEST_SHOWN: Final = 60
 
 Scalar: TypeAlias = bool | int | float | str | None
 Plain: TypeAlias = "Scalar | tuple[Plain, ...] | dict[str, Plain]"
-
-# YAML 1.2.2, section 10.3.2, core schema.
-_NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
-_BOOLS: Final = {
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-}
-_INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_INFINITY: Final = re.compile(r"[-+]?\.(inf|Inf|INF)")
-_NANS: Final = frozenset({".nan", ".NaN", ".NAN"})
-_PADDED: Final = re.compile(r"[-+]?0[0-9]+")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -135,10 +101,10 @@ def from_plain(value: object, *, field: str = "", depth: int = 0) -> Node:
         MalformedError: it is nested too deep, or holds something a file could not.
     """
     if depth > MAX_DEPTH:
-        raise MalformedError(_too_deep(None))
+        raise MalformedError(too_deep(None))
     if isinstance(value, Mapping):
         entries = {
-            _own_key(key, field): from_plain(child, field=_below(field, str(key)), depth=depth + 1)
+            _own_key(key, field): from_plain(child, field=below(field, str(key)), depth=depth + 1)
             for key, child in value.items()
         }
         return Node(value=entries, written="a mapping")
@@ -171,7 +137,7 @@ def _written(value: Scalar) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     # An int of many digits has no repr: Python refuses beyond 4,300.
-    if isinstance(value, int) and value.bit_length() > 4 * _MAX_DIGITS:
+    if isinstance(value, int) and value.bit_length() > 4 * MAX_DIGITS:
         return "a very long number"
     return shorten(repr(value))
 
@@ -186,196 +152,20 @@ def shown_key(key: str) -> str:
     return shorten(key if key.isprintable() else repr(key))
 
 
-def _below(field: str, key: str) -> str:
+def below(field: str, key: str) -> str:
+    """Return the path of the entry *key* in the mapping at *field*."""
     return f"{field}.{shown_key(key)}" if field else shown_key(key)
 
 
-def compose(text: str) -> tuple[Node, list[Problem]]:
-    """Return the one document in *text*, and the problems that did not stop the reading.
-
-    Raises:
-        MalformedError: it is not YAML, not exactly one document, too deep, or too large.
-    """
-    composer = _Composer(_events(text))
-    return composer.document(), composer.problems
+def height(node: Node) -> int:
+    """Return how many levels lie below *node*."""
+    if not isinstance(node.value, (dict, tuple)):
+        return 0
+    children = node.value.values() if isinstance(node.value, dict) else node.value
+    return max((1 + height(child) for child in children), default=0)
 
 
-def _events(text: str) -> Iterator[Event]:
-    """Yield the events of *text*; whatever the parser trips over becomes one problem."""
-    try:
-        yield from YAML(typ="safe", pure=True).parse(text)
-    except ReaderError as error:
-        before = text[: error.position]
-        column = error.position - (before.rfind("\n") + 1)
-        place = Place(before.count("\n") + 1, column + 1)
-        what = f"the character U+{ord(text[error.position]):04X} is not allowed; remove it"
-        raise MalformedError(Problem(field="", text=what, place=place)) from error
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)
-        raise MalformedError(_not_yaml(str(error.problem or error.context), place)) from error
-    except (YAMLError, ValueError, OverflowError, LookupError) as error:
-        # The parser lets a few of Python's own errors through, as for "\U99999999".
-        raise MalformedError(_not_yaml(str(error), None)) from error
-
-
-def _not_yaml(what: str, place: Place | None) -> Problem:
-    text = f"not valid YAML: {shorten(what)}; check indentation, colons, brackets and quotes here"
-    return Problem(field="", text=text, place=place)
-
-
-def _too_deep(place: Place | None) -> Problem:
+def too_deep(place: Place | None) -> Problem:
+    """Return the problem of a document nested too deep."""
     text = f"nested deeper than {MAX_DEPTH} levels; a scenario needs no more than 6"
     return Problem(field="", text=text, place=place)
-
-
-class _Composer:
-    """Builds nodes from events; counts them, so that aliases cannot blow a file up."""
-
-    def __init__(self, events: Iterator[Event]) -> None:
-        self.problems: list[Problem] = []
-        self._events = events
-        self._num_nodes = 0
-        self._anchors: dict[str, tuple[Node, int]] = {}
-
-    def document(self) -> Node:
-        """Return the root of the only document."""
-        root: Node | None = None
-        for event in self._events:
-            if isinstance(event, DocumentStartEvent):
-                self._check_version(event)
-            elif isinstance(event, NodeEvent):
-                if root is not None:
-                    text = "a second document starts here; a scenario is one document"
-                    raise MalformedError(Problem(field="", text=text, place=_place(event)))
-                root = self._node(event, field="", depth=0)
-        return root or Node(value=None, written="null", place=Place(1, 1))
-
-    def _check_version(self, event: DocumentStartEvent) -> None:
-        if event.version not in {None, (1, 2)}:
-            text = "this file says it is older YAML; write YAML 1.2 and remove the %YAML line"
-            self._report("", text, event)
-
-    def _node(self, event: NodeEvent, *, field: str, depth: int) -> Node:
-        self._count(1, event)
-        if isinstance(event, AliasEvent):
-            return self._alias(event)
-        assert isinstance(event, (ScalarEvent, CollectionStartEvent))
-        if event.tag is not None:
-            tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
-            self._report(field, f"the tag {shorten(tag)!r} is not allowed; remove it", event)
-        before = self._num_nodes
-        node = self._untagged(event, field=field, depth=depth)
-        if event.anchor is not None:
-            self._anchors[event.anchor] = (node, 1 + self._num_nodes - before)
-        return node
-
-    def _untagged(self, event: NodeEvent, *, field: str, depth: int) -> Node:
-        if depth > MAX_DEPTH:
-            raise MalformedError(_too_deep(_place(event)))
-        if isinstance(event, MappingStartEvent):
-            return self._mapping(event, field=field, depth=depth)
-        if isinstance(event, SequenceStartEvent):
-            return self._sequence(event, field=field, depth=depth)
-        assert isinstance(event, ScalarEvent)
-        return self._scalar(event, field=field)
-
-    def _alias(self, event: AliasEvent) -> Node:
-        if event.anchor not in self._anchors:
-            text = f"the alias *{shorten(event.anchor)} stands for nothing, or for itself; write the value"
-            raise MalformedError(Problem(field="", text=text, place=_place(event)))
-        node, num_nodes = self._anchors[event.anchor]
-        self._count(num_nodes, event)
-        return Node(value=node.value, written=node.written, place=_place(event))
-
-    def _mapping(self, start: Event, *, field: str, depth: int) -> Node:
-        entries: dict[str, Node] = {}
-        while not isinstance(event := next(self._events), CollectionEndEvent):
-            key = self._key(event, field)
-            here = _below(field, key)
-            child = self._node(_node_event(next(self._events)), field=here, depth=depth + 1)
-            if key in entries:
-                first = entries[key].key_place
-                line = first.line if first else "?"
-                self._report(here, f"given twice, first on line {line}; keep one", event)
-                continue
-            entries[key] = Node(
-                value=child.value, written=child.written, place=child.place, key_place=_place(event)
-            )
-        return Node(value=entries, written="a mapping", place=_place(start))
-
-    def _key(self, event: Event, field: str) -> str:
-        self._count(1, event)
-        if not isinstance(event, ScalarEvent):
-            text = "a key is a name; a list, a mapping or an alias cannot be one"
-            raise MalformedError(Problem(field=field, text=text, place=_place(event)))
-        if event.value == "<<" and not event.style:
-            text = "merge keys are not part of YAML 1.2; write the keys out"
-            raise MalformedError(Problem(field=field, text=text, place=_place(event)))
-        return _repaired(event)
-
-    def _sequence(self, start: Event, *, field: str, depth: int) -> Node:
-        items: list[Node] = []
-        while not isinstance(event := next(self._events), CollectionEndEvent):
-            here = f"{field}[{len(items)}]"
-            items.append(self._node(_node_event(event), field=here, depth=depth + 1))
-        return Node(value=tuple(items), written="a list", place=_place(start))
-
-    def _scalar(self, event: ScalarEvent, *, field: str) -> Node:
-        text = _repaired(event)
-        place = _place(event)
-        if event.style:
-            return Node(value=text, written=shorten(repr(text)), place=place)
-        if _PADDED.fullmatch(text):
-            self._report(field, f"{shorten(text)} starts with a zero; write it without", event)
-        elif _INTEGER.fullmatch(text) and len(text) > _MAX_DIGITS:
-            self._report(
-                field, f"a number of {len(text)} digits is absurd; write it shorter", event
-            )
-            return Node(value=text, written=shorten(text), place=place)
-        value = _resolve(text)
-        written = repr(text) if isinstance(value, str) else text or "null"
-        return Node(value=value, written=shorten(written), place=place)
-
-    def _count(self, num_nodes: int, event: Event) -> None:
-        self._num_nodes += num_nodes
-        if self._num_nodes > MAX_NODES:
-            text = f"more than {MAX_NODES} values, aliases expanded; a scenario has far fewer"
-            raise MalformedError(Problem(field="", text=text, place=_place(event)))
-
-    def _report(self, field: str, text: str, event: Event) -> None:
-        self.problems.append(Problem(field=field, text=text, place=_place(event)))
-
-
-def _node_event(event: Event) -> NodeEvent:
-    assert isinstance(event, NodeEvent), event
-    return event
-
-
-def _place(event: Event) -> Place:
-    return Place(event.start_mark.line + 1, event.start_mark.column + 1)
-
-
-def _repaired(event: ScalarEvent) -> str:
-    """Return the text with surrogate pairs, as JSON escapes write them, joined to characters."""
-    try:
-        text: str = event.value.encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError as error:
-        what = "half of a surrogate pair is not a character; write the character itself"
-        raise MalformedError(Problem(field="", text=what, place=_place(event))) from error
-    return text
-
-
-def _resolve(text: str) -> Scalar:
-    """Return what a plain scalar means in the core schema."""
-    if text in _NULLS:
-        return None
-    if text in _BOOLS:
-        return _BOOLS[text]
-    if _INTEGER.fullmatch(text):
-        return int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
-    if _FLOAT.fullmatch(text):
-        return float(text)
-    if _INFINITY.fullmatch(text):
-        return -math.inf if text[0] == "-" else math.inf
-    return math.nan if text in _NANS else text

@@ -34,11 +34,11 @@ def refusal(name: str, problems: Iterable[Problem]) -> SpecError:
 
     Args:
         name: The file they were found in; empty when there is none.
-        problems: What is wrong; only the first of several at one place is kept.
+        problems: What is wrong; of several about one value only the first is kept.
     """
     first: dict[object, Problem] = {}
     for problem in problems:
-        first.setdefault(problem.place or (problem.field, problem.text), problem)
+        first.setdefault((problem.place, problem.field), problem)
     ordered = sorted(first.values(), key=lambda problem: problem.place or Place(0, 0))
     lines = [_line(name, problem) for problem in ordered[:MAX_PROBLEMS]]
     if len(ordered) > MAX_PROBLEMS:
@@ -74,7 +74,10 @@ def explain(error: ValidationError, root: Node, model: type[Strict]) -> list[Pro
 
 def _is_echo(detail: ErrorDetails) -> bool:
     """Whether pydantic calls a list too short only because its items were wrong."""
-    return detail["type"] == "too_short" and len(detail["input"]) > 0
+    if detail["type"] != "too_short":
+        return False
+    num_needed: int = detail["ctx"]["min_length"]
+    return len(detail["input"]) >= num_needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +274,8 @@ def _bounded(verdict: str, bound: str, key: str) -> Callable[[_Spot, _Context], 
 
 
 def _choice(spot: _Spot, context: _Context) -> str:
-    known = re.findall(r"'([^']*)'", str(context.get("expected_tags") or context["expected"]))
+    expected = str(context.get("expected_tags") or context["expected"])
+    known = re.findall(r"'([^']*)'", expected) or [expected]
     word = spot.node.value if spot.node else None
     return f"{spot.said} is not known here; {did_you_mean(str(word), known)}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -51,12 +52,9 @@ def write_quantity(value: float, dimension: Dimension) -> str:
     It is exact to the last bit in every dimension that has a unit worth 1; a share may be off
     by a rounding, as it is only ever written in percent.
     """
-    numbers = {unit: _digits(value / scale) for unit, scale in dimension.units.items()}
-    exact = [
-        unit
-        for unit, number in numbers.items()
-        if parse_quantity(number + unit, dimension, where="") == value
-    ]
+    scaled = {unit: value / scale for unit, scale in dimension.units.items()}
+    numbers = {unit: _digits(number) for unit, number in scaled.items() if math.isfinite(number)}
+    exact = [unit for unit in numbers if scaled[unit] * dimension.units[unit] == value]
     unit = min(exact or numbers, key=lambda unit: (len(numbers[unit]), -dimension.units[unit]))
     return numbers[unit] + unit
 

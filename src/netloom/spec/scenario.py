@@ -1,8 +1,8 @@
 """What the user asked for, validated once and frozen.
 
-Only what needs no catalogue is checked here: types, ranges, units and whether the parallel
-degrees agree among themselves. Whether a part exists, the model fits or the topology can be
-built is checked where that is known.
+Only what needs no catalogue is checked here: keys, types, ranges and units. Whether a part
+exists, the parallel degrees multiply out, the model fits or the topology can be built is checked
+where that is known.
 """
 
 from __future__ import annotations

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from netloom.cli import main as command_line
+from netloom.cli.main import COMMANDS, main
+from netloom.spec.example import example_text, examples
+from netloom.spec.schema import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NETLOOM = [sys.executable, "-c", "import sys; from netloom.cli.main import main; sys.exit(main())"]
+
+
+def run(command: list[str], *, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603  (ourselves)
+        command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+    )
+
+
+def crash_with(error: BaseException) -> Callable[[], Callable[[list[str]], None]]:
+    def app() -> Callable[[list[str]], None]:
+        def crash(_: list[str]) -> None:
+            raise error
+
+        return crash
+
+    return app
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    for name, _, summary in COMMANDS:
+        assert name in out
+        assert summary in out
+
+
+def test_every_command_can_be_imported_and_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, _, _ in COMMANDS:
+        assert main([name, "--help"]) == 0
+        assert f"netloom {name}" in capsys.readouterr().out
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = ("numpy", "pydantic", "plotly", "jinja2", "ruamel", "nanoarrow", "netloom.spec")
+    code = (
+        "import sys\nfrom netloom.cli.main import main\nmain(['--help'])\n"
+        f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    )
+    done = run([sys.executable, "-c", code])
+    assert done.stderr == "[]\n"
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out[0].isdigit()
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["schma"], 'Unknown command "schma". Did you mean "schema"?'),
+        (["check"], "requires an argument"),
+        (["check", "--fiel", "x"], "Unknown option: --fiel"),
+        (["example", "--name"], "Did you mean --names?"),
+        (["schema", "extra"], "extra"),
+        (["example", "llama"], "example: 'llama' is not known; choose one of deepseek-v3-2k"),
+        (["check", "none.yaml"], "none.yaml: cannot be read (No such file or directory)"),
+    ],
+)
+def test_what_the_user_can_fix_exits_with_2_and_one_line(
+    argv: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+    got = capsys.readouterr()
+    assert got.out == ""
+    assert got.err.startswith("netloom: ")
+    assert says in got.err
+    assert got.err.count("\n") == 1
+
+
+def test_a_command_may_return_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command_line, "build_app", lambda: lambda _: 1)
+    assert main([]) == 1
+
+
+def test_a_flag_has_no_opposite(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["example", "--help"]) == 0
+    assert "--no-names" not in capsys.readouterr().out
+    assert main(["example", "--no-names"]) == 2
+
+
+def test_a_closed_output_is_no_bug() -> None:
+    done = run(["/bin/sh", "-c", '"$@" >&-', "sh", *NETLOOM, "schema"])
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_exits_with_130_and_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command_line, "build_app", crash_with(KeyboardInterrupt()))
+    assert main([]) == 130
+    assert capsys.readouterr().err == "netloom: interrupted\n"
+
+
+def test_a_bug_exits_with_70_and_shows_its_traceback_only_on_request(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command_line, "build_app", crash_with(ZeroDivisionError("by 0")))
+    monkeypatch.delenv("NETLOOM_DEBUG", raising=False)
+    assert main([]) == 70
+    err = capsys.readouterr().err
+    assert err.startswith("netloom: this is a bug in netloom (ZeroDivisionError: by 0); please")
+    assert "Traceback" not in err
+    monkeypatch.setenv("NETLOOM_DEBUG", "1")
+    assert main([]) == 70
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_error_to_speak_of() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = run([*NETLOOM, "schema"], stdout=writer)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_full_disk_is_reported_in_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = run([*NETLOOM, "schema"], stdout=full.fileno())
+    assert done.returncode == 2
+    assert done.stderr == (
+        "netloom: cannot write the output (No space left on device); free some space\n"
+    )
+
+
+def test_schema_prints_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == schema()
+
+
+def test_example_prints_a_scenario_that_checks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["example"]) == 0
+    out = capsys.readouterr().out
+    assert out == example_text()
+    path = tmp_path / "x.yaml"
+    path.write_text(out)
+    assert main(["check", os.fspath(path)]) == 0
+    assert capsys.readouterr().out == f"{path}: ok\n"
+
+
+def test_example_prints_the_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["example", "--names"]) == 0
+    assert capsys.readouterr().out.split() == list(examples())
