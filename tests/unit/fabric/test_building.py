@@ -136,6 +136,9 @@ def test_the_planes_of_a_nic_share_its_host_link() -> None:
     fabric = a_fabric(a_scale_up("switched"), topology=MultiPlane(planes=2))
     assert rates_bps(fabric, VertexKind.GPU, VertexKind.NIC) == [256e9] * 16
     assert rates_bps(fabric, VertexKind.NIC, VertexKind.SWITCH) == [200e9] * 16
+    first = fabric.link_target[fabric.link_source == find_vertex(fabric, "gpu:0")]
+    assert [vertex_name(fabric, vertex) for vertex in first] == ["scale-up:0", "nic:0", "nic:1"]
+    assert fabric.vertex_plane[first].tolist() == [0, 0, 1]
 
 
 def test_every_vertex_is_found_by_its_name() -> None:

@@ -129,14 +129,12 @@ class _Grouping:
 
     Attributes:
         num_lower: Blocks of the tier below in the fullest block.
-        num_units: Units in it.
-        num_peers: Blocks that hold the same rail.
+        num_units: Units of one rail in it; more than there are where it holds several rails.
     """
 
     num_blocks: int
     num_lower: int
     num_units: int
-    num_peers: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,11 +258,7 @@ def _group(order: ClosOrder, fitting: _Fitting, *, num_extra: int) -> list[_Grou
     between = order.ports.between()
     max_down = between.max_hosts(order.spine_oversubscription)
     together = 1 if fitting.rails_in_pods else leaves.leaves_per_unit
-    groupings = [
-        _Grouping(
-            num_blocks=leaves.num_leaves, num_lower=0, num_units=1, num_peers=leaves.num_units
-        )
-    ]
+    groupings = [_Grouping(num_blocks=leaves.num_leaves, num_lower=0, num_units=1)]
     if fitting.num_tiers == 1:
         return groupings
     if fitting.num_tiers > 2:
@@ -276,7 +270,7 @@ def _group(order: ClosOrder, fitting: _Fitting, *, num_extra: int) -> list[_Grou
     num_blocks = groupings[-1].num_blocks
     if num_blocks > between.radix:
         return None
-    whole = _Grouping(num_blocks=1, num_lower=num_blocks, num_units=leaves.num_units, num_peers=1)
+    whole = _Grouping(num_blocks=1, num_lower=num_blocks, num_units=leaves.num_units)
     return [*groupings, whole]
 
 
@@ -296,7 +290,6 @@ def _pods(leaves: Leaves, max_down: int, *, together: int, num_extra: int) -> _G
         num_blocks=num_groups * leaves.leaves_per_unit // together,
         num_lower=num_units * together,
         num_units=num_units,
-        num_peers=num_groups,
     )
 
 
@@ -306,8 +299,7 @@ def _evenly(below: _Grouping, max_down: int) -> _Grouping:
     return _Grouping(
         num_blocks=num_blocks,
         num_lower=num_lower,
-        num_units=below.num_units * min(num_lower, below.num_peers),
-        num_peers=num_blocks,
+        num_units=below.num_units * num_lower,
     )
 
 
