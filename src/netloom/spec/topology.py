@@ -20,6 +20,7 @@ __all__ = [
     "Torus",
 ]
 
+Side = Annotated[int, Field(ge=1, le=65_536)]
 Oversubscription = Annotated[float, Field(ge=1, le=64)]
 Kind = Field(description="Which topology")
 
@@ -98,12 +99,7 @@ class Torus(Strict):
     """Nodes at the points of a grid that wraps around in each dimension."""
 
     kind: Annotated[Literal["torus"], Kind] = "torus"
-    dimensions: (
-        Annotated[
-            tuple[Annotated[int, Field(ge=1, le=65_536)], ...], Field(min_length=1, max_length=6)
-        ]
-        | None
-    ) = Field(
+    dimensions: Annotated[tuple[Side, ...], Field(min_length=1, max_length=8)] | None = Field(
         default=None,
         description="Switches along each dimension; the most even 3-D box when left out",
     )

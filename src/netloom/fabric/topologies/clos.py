@@ -17,7 +17,7 @@ from netloom.fabric.topologies.ports import spread
 if TYPE_CHECKING:
     from netloom.fabric.topologies.ports import Ports
 
-__all__ = ["MAX_TIERS", "Clos", "ClosOrder", "Leaves", "Level", "plan_clos"]
+__all__ = ["MAX_TIERS", "Clos", "ClosOrder", "Leaves", "Level", "fits_clos", "plan_clos"]
 
 MAX_TIERS = 4
 
@@ -129,43 +129,78 @@ class _Grouping:
 
     Attributes:
         num_lower: Blocks of the tier below in the fullest block.
-        num_units: Units in it.
-        num_peers: Blocks that hold the same rail.
+        num_units: Units of one rail in it; more than there are where it holds several rails.
     """
 
     num_blocks: int
     num_lower: int
     num_units: int
-    num_peers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fitting:
+    """A shape that fits: its leaves, its tiers, and whether its pods hold single rails."""
+
+    leaves: Leaves
+    num_tiers: int
+    rails_in_pods: bool
 
 
 def plan_clos(order: ClosOrder, num_tiers: int | None) -> Clos | None:
     """Return the network of *num_tiers* tiers, the fewest that fit for None.
 
-    None when there is no such network.
+    None when there is no such network. There are as few pods as can be; but where nothing is
+    tapered between them there may be up to a quarter more, if that saves switches, or as many
+    switches and fewer cables: 9 full pods of 32 leaves want 256 cores of 64 ports, 10 of 29
+    only 160.
     """
-    wanted = range(1, MAX_TIERS + 1) if num_tiers is None else (num_tiers,)
-    attempts = (
-        _plan(order, tiers, rails_in_pods=rails_in_pods)
-        for tiers in wanted
-        for rails_in_pods in (False, True)
-    )
-    return next((clos for clos in attempts if clos is not None), None)
-
-
-def _plan(order: ClosOrder, num_tiers: int, *, rails_in_pods: bool) -> Clos | None:
-    leaves = _single_switch(order) if num_tiers == 1 else _leaves(order)
-    if leaves is None or (num_tiers == 1 and rails_in_pods):
+    fitting = _first_fit(order, num_tiers)
+    if fitting is None:
         return None
-    groupings = _group(order, leaves, num_tiers, rails_in_pods=rails_in_pods)
+    fewest = _clos(order, fitting, num_extra=0)
+    assert fewest is not None
+    if fewest.num_tiers < 3 or fitting.rails_in_pods or order.spine_oversubscription > 1:
+        return fewest
+    more = (
+        _clos(order, fitting, num_extra=num_extra)
+        for num_extra in range(1, fewest.levels[1].num_blocks // 4 + 1)
+    )
+    return min([fewest, *(plan for plan in more if plan)], key=_thrift)
+
+
+def _clos(order: ClosOrder, fitting: _Fitting, *, num_extra: int) -> Clos | None:
+    groupings = _group(order, fitting, num_extra=num_extra)
     if groupings is None:
         return None
     return Clos(
         order=order,
-        leaves=leaves,
-        rails_in_pods=rails_in_pods,
-        levels=_levels(order, leaves, groupings),
+        leaves=fitting.leaves,
+        rails_in_pods=fitting.rails_in_pods,
+        levels=_levels(order, fitting.leaves, groupings),
     )
+
+
+def fits_clos(order: ClosOrder, num_tiers: int | None) -> bool:
+    """Return whether there is a network of *num_tiers* tiers, of any number for None."""
+    return _first_fit(order, num_tiers) is not None
+
+
+def _first_fit(order: ClosOrder, num_tiers: int | None) -> _Fitting | None:
+    for tiers in range(1, MAX_TIERS + 1) if num_tiers is None else (num_tiers,):
+        leaves = _single_switch(order) if tiers == 1 else _leaves(order)
+        if leaves is None:
+            continue
+        for rails_in_pods in (False, True):
+            fitting = _Fitting(leaves=leaves, num_tiers=tiers, rails_in_pods=rails_in_pods)
+            if _group(order, fitting, num_extra=0):
+                return fitting
+    return None
+
+
+def _thrift(clos: Clos) -> tuple[int, int, int]:
+    num_switches = sum(level.num_switches for level in clos.levels)
+    num_cables = sum(level.num_switches * level.num_up for level in clos.levels)
+    return num_switches, num_cables, clos.levels[1].num_blocks
 
 
 def _single_switch(order: ClosOrder) -> Leaves | None:
@@ -217,45 +252,44 @@ def _rail_leaves(order: ClosOrder, num_hosts: int) -> Leaves:
     )
 
 
-def _group(
-    order: ClosOrder, leaves: Leaves, num_tiers: int, *, rails_in_pods: bool
-) -> list[_Grouping] | None:
+def _group(order: ClosOrder, fitting: _Fitting, *, num_extra: int) -> list[_Grouping] | None:
     """Divide the leaves into pods, those into larger blocks, and so on; None if it cannot be."""
+    leaves = fitting.leaves
     between = order.ports.between()
     max_down = between.max_hosts(order.spine_oversubscription)
-    first = _Grouping(
-        num_blocks=leaves.num_leaves,
-        num_lower=0,
-        num_units=1,
-        num_peers=leaves.num_units,
-    )
-    if num_tiers == 1:
-        return [first]
-    groupings = [first]
-    for tier in range(2, num_tiers):
-        if tier > 2:
-            groupings.append(_evenly(groupings[-1], max_down))
-        elif max_down < (1 if rails_in_pods else leaves.leaves_per_unit):
+    together = 1 if fitting.rails_in_pods else leaves.leaves_per_unit
+    groupings = [_Grouping(num_blocks=leaves.num_leaves, num_lower=0, num_units=1)]
+    if fitting.num_tiers == 1:
+        return groupings
+    if fitting.num_tiers > 2:
+        if max_down < together:
             return None
-        else:
-            groupings.append(_pods(leaves, max_down, rails_in_pods=rails_in_pods))
+        groupings.append(_pods(leaves, max_down, together=together, num_extra=num_extra))
+    for _ in range(3, fitting.num_tiers):
+        groupings.append(_evenly(groupings[-1], max_down))
     num_blocks = groupings[-1].num_blocks
     if num_blocks > between.radix:
         return None
-    whole = _Grouping(num_blocks=1, num_lower=num_blocks, num_units=leaves.num_units, num_peers=1)
+    whole = _Grouping(num_blocks=1, num_lower=num_blocks, num_units=leaves.num_units)
     return [*groupings, whole]
 
 
-def _pods(leaves: Leaves, max_down: int, *, rails_in_pods: bool) -> _Grouping:
-    """Return the second tier's blocks below the top: whole units, or leaves of one rail."""
-    together = 1 if rails_in_pods else leaves.leaves_per_unit
-    num_groups = -(-leaves.num_units // (max_down // together))
+def _pods(leaves: Leaves, max_down: int, *, together: int, num_extra: int) -> _Grouping:
+    """Return the second tier's blocks below the top.
+
+    Args:
+        leaves: What to divide.
+        max_down: Leaves that a pod has room for.
+        together: Leaves of a unit that must share a pod: all, or only the one of each rail.
+        num_extra: Pods beyond the fewest.
+    """
+    num_groups = -(-leaves.num_units // (max_down // together)) + num_extra
     num_units = -(-leaves.num_units // num_groups)
+    num_groups = -(-leaves.num_units // num_units)
     return _Grouping(
         num_blocks=num_groups * leaves.leaves_per_unit // together,
         num_lower=num_units * together,
         num_units=num_units,
-        num_peers=num_groups,
     )
 
 
@@ -265,8 +299,7 @@ def _evenly(below: _Grouping, max_down: int) -> _Grouping:
     return _Grouping(
         num_blocks=num_blocks,
         num_lower=num_lower,
-        num_units=below.num_units * min(num_lower, below.num_peers),
-        num_peers=num_blocks,
+        num_units=below.num_units * num_lower,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.design import MAX_PATHS, Design, Reach, Stage, Tier
-from netloom.fabric.topologies.clos import MAX_TIERS, Clos, ClosOrder, plan_clos
+from netloom.fabric.topologies.clos import MAX_TIERS, Clos, ClosOrder, fits_clos, plan_clos
 from netloom.fabric.topologies.ports import switch_ports
 from netloom.spec.topology import FatTree, MultiPlane, RailFatTree, RailOnly, ThreeTierTree
 from netloom.units import RATE, format_quantity
@@ -236,18 +236,14 @@ def _single_note(clos: Clos, names: tuple[str, ...]) -> str:
     return ""
 
 
-def _fits(order: ClosOrder, num_tiers: int | None) -> bool:
-    return plan_clos(order, num_tiers) is not None
-
-
 def _max_nodes(order: ClosOrder, num_tiers: int) -> int:
     """Return the most nodes that *num_tiers* tiers join; 0 when not even one."""
     fewer, more = 0, 1
-    while _fits(replace(order, num_nodes=more), num_tiers):
+    while fits_clos(replace(order, num_nodes=more), num_tiers):
         fewer, more = more, more * 2
     while more - fewer > 1:
         middle = (fewer + more) // 2
-        if _fits(replace(order, num_nodes=middle), num_tiers):
+        if fits_clos(replace(order, num_nodes=middle), num_tiers):
             fewer = middle
         else:
             more = middle
@@ -268,7 +264,9 @@ def _why_not(request: Request, topology: ClosTopology, order: ClosOrder) -> str:
 
 def _remedies(topology: ClosTopology, order: ClosOrder, num_tiers: int) -> list[str]:
     remedies = [
-        f"tiers: {tiers}" for tiers in range(num_tiers + 1, MAX_TIERS + 1) if _fits(order, tiers)
+        f"tiers: {tiers}"
+        for tiers in range(num_tiers + 1, MAX_TIERS + 1)
+        if fits_clos(order, tiers)
     ][:1]
     if isinstance(topology, ThreeTierTree):
         remedies = ["a higher oversubscription"]
@@ -276,10 +274,10 @@ def _remedies(topology: ClosTopology, order: ClosOrder, num_tiers: int) -> list[
     larger = (
         f"a switch with at least {more} ports"
         for more in range(radix + 1, _MAX_RADIX + 1)
-        if _fits(replace(order, ports=order.ports.scaled(more)), num_tiers)
+        if fits_clos(replace(order, ports=order.ports.scaled(more)), num_tiers)
     )
     remedies += [next(larger, "fewer nodes")]
     apart = replace(order, num_nics=1, num_networks=order.num_nics, by_rail=False)
-    if order.num_nics > 1 and _fits(apart, num_tiers):
+    if order.num_nics > 1 and fits_clos(apart, num_tiers):
         remedies += ["kind: rail-only"]
     return remedies

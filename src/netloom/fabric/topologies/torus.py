@@ -46,9 +46,10 @@ def _plan(request: Request, topology: Torus) -> _Grid:
     """Return the grid: as asked for, or the most even 3-D box with hosts on half the ports.
 
     Raises:
-        InfeasibleError: a switch has no ports left for its neighbours.
+        InfeasibleError: a switch has no ports left for its neighbours, or no node to serve.
     """
     ports = switch_ports(request.switch, rate_bps=request.nic_rate_bps, uplink_rate_bps=None)
+    _check_grid(request, topology.dimensions)
     per_switch = max(1, ports.host_radix // 2 // request.num_nics)
     box = topology.dimensions or _even_box(-(-request.num_nodes // per_switch))
     nodes_per_switch = -(-request.num_nodes // math.prod(box))
@@ -58,6 +59,16 @@ def _plan(request: Request, topology: Torus) -> _Grid:
     if num_hosts > ports.host_radix or (sizes and width < 1):
         raise InfeasibleError(_too_full(request, ports, num_hosts, len(sizes)))
     return _Grid(ports=ports, sizes=sizes, nodes_per_switch=nodes_per_switch, width=width)
+
+
+def _check_grid(request: Request, dimensions: tuple[int, ...] | None) -> None:
+    if dimensions is None or math.prod(dimensions) <= request.num_nodes:
+        return
+    message = (
+        f"topology.dimensions: {math.prod(dimensions):,} switches are more than the "
+        f"{request.num_nodes:,} nodes: use fewer switches along a dimension"
+    )
+    raise InfeasibleError(message)
 
 
 def _even_box(num_points: int) -> tuple[int, int, int]:
