@@ -28,7 +28,10 @@ FEW = settings(max_examples=40, deadline=None)
 @st.composite
 def healthy(draw: st.DrawFn) -> Fabric:
     few = st.integers(1, 3)
-    if draw(st.booleans()):
+    kind = draw(st.sampled_from(["leaf-spine", "pods", "joined spines"]))
+    if kind == "joined spines":
+        return small.joined_spines(draw(few), draw(few), draw(few), draw(st.integers(1, 2)))
+    if kind == "leaf-spine":
         num_leaves = draw(st.integers(1, 4))
         return small.leaf_spine(num_leaves, draw(few), draw(few), parallel=draw(st.integers(1, 2)))
     return small.clos3(draw(few), draw(few), draw(few), draw(few), draw(st.integers(1, 2)))

@@ -23,6 +23,7 @@ class Machine:
     num_gpus: int
     leaves: list[list[int]]  # for each GPU, the leaf of each of its ports
     rails_apart: bool = False
+    one_plane: bool = False  # all ports of a GPU are in plane 0
     mesh: bool = False  # direct cables between the GPUs in a line, and no scale-up switch
 
 
@@ -97,7 +98,7 @@ def _machines(
             node[one] = number
             for port_plane, leaf in enumerate(machine.leaves[index]):
                 ends += [(one, port), (port, first_leaf + leaf)]
-                node[port], plane[port] = number, port_plane
+                node[port], plane[port] = number, 0 if machine.one_plane else port_plane
                 rail[port] = index if machine.rails_apart else -1
                 port += 1
         gpu += machine.num_gpus
@@ -157,6 +158,15 @@ def clos3(
         for core in range(num_cores)
     ]
     tiers = [leaves, num_pods * num_spines, num_spines * num_cores]
+    return fabric(Parts(machines=hosts, tiers=tiers, cables=cables))
+
+
+def joined_spines(num_leaves: int, num_spines: int, num_cores: int, num_hosts: int) -> Fabric:
+    """Every leaf has a cable to every spine, and every spine to every core."""
+    hosts = [Machine(1, [[leaf]]) for leaf in range(num_leaves) for _ in range(num_hosts)]
+    cables = [((1, leaf), (2, spine)) for leaf in range(num_leaves) for spine in range(num_spines)]
+    cables += [((2, spine), (3, core)) for spine in range(num_spines) for core in range(num_cores)]
+    tiers = [num_leaves, num_spines, num_cores]
     return fabric(Parts(machines=hosts, tiers=tiers, cables=cables))
 
 

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 import small
 
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.edit import drain, fail, slow
+from netloom.fabric.graph import LinkState
 from netloom.fabric.names import find_vertex, link_name
 from netloom.fabric.routing.candidates import candidates, tables
 
@@ -64,6 +67,21 @@ def test_a_leaf_avoids_a_spine_whose_cores_all_lost_the_pod_of_the_destination()
     fabric = fail(small.fat_tree(4), "spine:2")
     assert names(fabric, "leaf:0", "nic:4") == ["spine:1"]
     assert names(fabric, "leaf:0", "nic:8") == ["spine:0", "spine:1"]
+
+
+def test_a_way_over_one_more_tier_is_no_candidate_beside_a_shorter_one() -> None:
+    # Spine 1 lost leaf 1, but could still climb to the core and come down over spine 0.
+    fabric = fail(small.joined_spines(2, 2, 1, 1), "link:leaf:1-spine:1")
+    assert names(fabric, "leaf:0", "nic:1") == ["spine:0"]
+    assert names(fabric, "spine:1", "nic:1") == ["core:0"]
+
+
+def test_a_cable_that_works_one_way_only_is_not_used_in_either() -> None:
+    fabric = small.leaf_spine(2, 2, 1)
+    state = fabric.link_state.copy()
+    cable = fail(fabric, "link:leaf:1-spine:0").link_state == LinkState.DOWN
+    state[np.flatnonzero(cable)[0]] = LinkState.DOWN  # leaf to spine; spine to leaf stays up
+    assert names(replace(fabric, link_state=state), "leaf:0", "nic:1") == ["spine:1"]
 
 
 def test_draining_avoids_a_spine_and_slowing_does_not() -> None:

@@ -81,6 +81,23 @@ def test_flows_are_hashed_over_the_planes_and_stay_in_theirs() -> None:
     assert ways == {"gpu:0 nic:0 leaf:0 nic:2 gpu:1", "gpu:0 nic:1 leaf:1 nic:3 gpu:1"}
 
 
+def test_of_several_ports_the_nearest_pair_is_used() -> None:
+    # Both GPUs have a port on each of two leaves that a spine joins; one leaf is nearer.
+    hosts = [small.Machine(1, [[0, 1]], one_plane=True) for _ in range(2)]
+    cables = [((1, 0), (2, 0)), ((1, 1), (2, 0))]
+    fabric = small.fabric(small.Parts(machines=hosts, tiers=[2, 1], cables=cables))
+    ways = {way(fabric, 0, 1, port=port) for port in range(0xC000, 0xC020)}
+    assert ways == {"gpu:0 nic:0 leaf:0 nic:2 gpu:1", "gpu:0 nic:1 leaf:1 nic:3 gpu:1"}
+
+
+def test_planes_are_not_changed_even_where_a_switch_joins_them() -> None:
+    hosts = [small.Machine(1, [[0, 1]]) for _ in range(2)]
+    cables = [((1, 0), (2, 0)), ((1, 1), (2, 0))]
+    fabric = small.fabric(small.Parts(machines=hosts, tiers=[2, 1], cables=cables))
+    with pytest.raises(InfeasibleError, match="gpu:0 to gpu:1"):
+        way(fail(fail(fabric, "nic:1"), "nic:2"), 0, 1)
+
+
 def test_a_lost_plane_leaves_the_other() -> None:
     fabric = fail(small.two_planes(2), "nic:2")
     ways = {way(fabric, 0, 1, port=port) for port in range(0xC000, 0xC020)}
