@@ -17,7 +17,6 @@ import numpy as np
 
 from netloom.fabric.graph import LinkState, VertexKind
 from netloom.fabric.names import link_name
-from netloom.fabric.routing.ragged import spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,10 +30,10 @@ __all__ = [
     "adaptive_dependencies",
     "check",
     "check_adaptive",
-    "check_tiers",
     "dependencies",
     "find_cycle",
     "loops",
+    "prove_by_tiers",
 ]
 
 
@@ -67,8 +66,8 @@ def check_adaptive(known: Tables) -> Verdict:
     return _verdict(known.fabric, adaptive_dependencies(known), "the candidates of all pairs")
 
 
-def check_tiers(fabric: Fabric) -> Verdict:
-    """Return whether up*/down* routing, of whatever paths, is proven free of deadlock by tiers.
+def prove_by_tiers(fabric: Fabric) -> Verdict | None:
+    """Return the proof that up*/down* routing, of whatever paths, cannot deadlock; else None.
 
     Order the links between switches: up-links by the tier they leave, then down-links by the
     tier they leave, highest first. If no link joins two switches of one tier, every hop of
@@ -78,13 +77,10 @@ def check_tiers(fabric: Fabric) -> Verdict:
     source, target = fabric.link_source, fabric.link_target
     level = (kind[source] == VertexKind.SWITCH) & (kind[target] == VertexKind.SWITCH)
     level &= (tier[source] == tier[target]) & (fabric.link_state == LinkState.UP)
-    found = np.flatnonzero(level)
-    if not len(found):
-        reason = "every link between switches changes tier, and no path turns up after down"
-        return Verdict(free=True, reason=reason)
-    name = link_name(fabric, int(found[0]))
-    reason = f"{name} joins switches of one tier: tiers prove nothing, check the paths"
-    return Verdict(free=False, reason=reason)
+    if level.any():
+        return None
+    reason = "every link between switches changes tier, and no path turns up after down"
+    return Verdict(free=True, reason=reason)
 
 
 def loops(fabric: Fabric, paths: Paths) -> NDArray[np.int64]:
@@ -129,24 +125,20 @@ def _dependencies_toward(
 ) -> NDArray[np.int64]:
     """Follow all candidates from *starts* to *goal*, each vertex once."""
     target = known.fabric.link_target
-    found = [np.empty((0, 2), dtype=np.int64)]
+    onward: dict[int, NDArray[np.int32]] = {}
     for _, steps in known.between.toward(np.array([goal])):
         reached = starts
-        out: dict[int, NDArray[np.int32]] = {}
         while len(reached):
             for fan in steps.fans(reached, np.full(len(reached), goal)):
-                owner, position = spans(fan.start, fan.count)
-                for number, vertex in enumerate(reached[fan.where]):
-                    out[int(vertex)] = fan.links[position[owner == number]]
-            following = np.unique(np.concatenate([target[out[int(v)]] for v in reached]))
-            reached = np.array([v for v in following if v != goal and int(v) not in out])
-        found += [
-            np.stack([np.full(len(out[int(target[link])]), link), out[int(target[link])]], axis=1)
-            for links in out.values()
-            for link in links
-            if target[link] != goal
-        ]
-    return np.concatenate(found)
+                ends = zip(reached[fan.where], fan.start, fan.start + fan.count, strict=True)
+                onward |= {int(at): fan.links[start:end] for at, start, end in ends}
+            following = np.unique(target[np.concatenate([onward[int(at)] for at in reached])])
+            fresh = [at for at in following.tolist() if at != goal and at not in onward]
+            reached = np.array(fresh, dtype=np.int64)
+    held = np.concatenate([np.empty(0, dtype=np.int32), *onward.values()])
+    waits = [onward.get(int(at), held[:0]) for at in target[held]]
+    wanted = np.concatenate([held[:0], *waits])
+    return np.stack([np.repeat(held, [len(links) for links in waits]), wanted], axis=1)
 
 
 def find_cycle(pairs: NDArray[np.int64]) -> list[int] | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.names import vertex_name
-from netloom.fabric.routing.ragged import Csr, csr, spans
+from netloom.fabric.routing.ragged import Csr, blocks, csr, spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ def ends(known: Tables, flows: Flows, which: NDArray[np.int64], *, pxn: bool) ->
     Raises:
         InfeasibleError: A pair of GPUs has no way left; the message names them.
     """
-    own = _shortest(known, _pairs(known, flows, which, rows=known.near.doors, row=flows.source))
+    own = _best(known, flows, which, rows=known.near.doors, row=flows.source)
     rail = known.fabric.vertex_rail
     settled = np.zeros(len(flows), dtype=np.bool_)
     level = rail[own.source_port] == rail[own.target_port]
@@ -70,7 +70,7 @@ def ends(known: Tables, flows: Flows, which: NDArray[np.int64], *, pxn: bool) ->
     relayed = _relayed(known, flows, which[~settled[which]])
     settled[:] = False
     settled[relayed.flow] = True
-    chosen = _merged(own.take(~settled[own.flow]), relayed)
+    chosen = _joined([own.take(~settled[own.flow]), relayed])
     settled[chosen.flow] = True
     lost = which[~settled[which]]
     if len(lost):
@@ -78,25 +78,56 @@ def ends(known: Tables, flows: Flows, which: NDArray[np.int64], *, pxn: bool) ->
     return chosen
 
 
+def _best(
+    known: Tables,
+    flows: Flows,
+    which: NDArray[np.int64],
+    *,
+    rows: Csr,
+    row: NDArray[np.int64],
+    same_rail: bool = False,
+) -> Ends:
+    """Return the shortest pairs of a port in row ``row[flow]`` of *rows* with the target's own."""
+    count = rows.count(row[which]) * known.near.doors.count(flows.target[which])
+    found = []
+    for block in blocks(count):
+        pairs = _live(known, _pairs(known, flows, which[block], rows=rows, row=row))
+        found.append(_shortest(known, _relays(known, flows, pairs) if same_rail else pairs))
+    return _joined(found)
+
+
 def _pairs(
     known: Tables, flows: Flows, which: NDArray[np.int64], *, rows: Csr, row: NDArray[np.int64]
 ) -> Ends:
-    """Pair the ports in row ``row[flow]`` of *rows* with the target's own, where both are live."""
-    fabric, near = known.fabric, known.near
     target = flows.target[which]
-    owner, position = spans(near.doors.start(target), near.doors.count(target))
-    back, flow = near.doors.links[position], which[owner]
+    doors, link_target = known.near.doors, known.fabric.link_target
+    owner, position = spans(doors.start(target), doors.count(target))
+    back, flow = doors.links[position], which[owner]
     owner, position = spans(rows.start(row[flow]), rows.count(row[flow]))
-    pairs = Ends(
+    return Ends(
         flow=flow[owner],
         out=rows.links[position],
         back=back[owner] ^ 1,
-        source_port=fabric.link_target[rows.links[position]].astype(np.int64),
-        target_port=fabric.link_target[back[owner]].astype(np.int64),
+        source_port=link_target[rows.links[position]].astype(np.int64),
+        target_port=link_target[back[owner]].astype(np.int64),
     )
+
+
+def _live(known: Tables, pairs: Ends) -> Ends:
+    """Keep the pairs in one plane of which both ports are plugged into a switch."""
+    edge, plane = known.near.edge, known.fabric.vertex_plane
     here, there = pairs.source_port, pairs.target_port
-    live = (near.edge[here] >= 0) & (near.edge[there] >= 0)
-    return pairs.take(live & (fabric.vertex_plane[here] == fabric.vertex_plane[there]))
+    live = (edge[here] >= 0) & (edge[there] >= 0)
+    return pairs.take(live & (plane[here] == plane[there]))
+
+
+def _relays(known: Tables, flows: Flows, pairs: Ends) -> Ends:
+    """Keep the pairs on one rail whose sending GPU the flow's source reaches inside the node."""
+    rail = known.fabric.vertex_rail
+    apart = rail[pairs.target_port] >= 0
+    pairs = pairs.take(apart & (rail[pairs.source_port] == rail[pairs.target_port]))
+    sender = known.fabric.link_source[pairs.out].astype(np.int64)
+    return pairs.take(known.inside.cost(flows.source[pairs.flow], sender) >= 0)
 
 
 def _shortest(known: Tables, pairs: Ends) -> Ends:
@@ -127,13 +158,7 @@ def _relayed(known: Tables, flows: Flows, which: NDArray[np.int64]) -> Ends:
     has_live[fabric.link_source[near.doors.links[door_live]]] = True
     which = which[has_live[flows.source[which]]]
     node = fabric.vertex_node[flows.source].astype(np.int64)
-    pairs = _pairs(known, flows, which, rows=rows, row=node)
-    rail = fabric.vertex_rail
-    apart = rail[pairs.target_port] >= 0
-    pairs = pairs.take(apart & (rail[pairs.source_port] == rail[pairs.target_port]))
-    sender = fabric.link_source[pairs.out].astype(np.int64)
-    near_enough = known.inside.cost(flows.source[pairs.flow], sender) >= 0
-    return _shortest(known, pairs.take(near_enough))
+    return _best(known, flows, which, rows=rows, row=node, same_rail=True)
 
 
 def _first_doors(known: Tables) -> NDArray[np.int32]:
@@ -143,12 +168,14 @@ def _first_doors(known: Tables) -> NDArray[np.int32]:
     return links[np.sort(first)]
 
 
-def _merged(left: Ends, right: Ends) -> Ends:
-    joined = {
-        field.name: np.concatenate([getattr(left, field.name), getattr(right, field.name)])
+def _joined(parts: list[Ends]) -> Ends:
+    """Put pairs together, sorted by flow; pairs of one flow keep their order."""
+    none = np.empty(0, dtype=np.int32)
+    columns = {
+        field.name: np.concatenate([none, *(getattr(part, field.name) for part in parts)])
         for field in fields(Ends)
     }
-    return Ends(**joined).take(np.argsort(joined["flow"], kind="stable"))
+    return Ends(**columns).take(np.argsort(columns["flow"], kind="stable"))
 
 
 def _partition(known: Tables, flows: Flows, flow: int, num_lost: int) -> InfeasibleError:

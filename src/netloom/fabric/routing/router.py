@@ -53,7 +53,7 @@ class Router(Protocol):
     """Knows the equal-cost ways between the vertices of one part of a fabric."""
 
     def cost(self, at: NDArray[np.int64], goal: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how far each goal is, comparable between queries of one goal; -1 for never."""
+        """Return how far each goal is, in a measure that orders all queries; -1 for never."""
         ...
 
     def toward(self, goals: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Steps]]:
