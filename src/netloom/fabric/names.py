@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["find_vertex", "kinds", "link_name", "vertex_name"]
 
+_MOST_DIGITS = 9  # more than any number of vertices has
+
 _HOST_KINDS = {
     "gpu": VertexKind.GPU,
     "nic": VertexKind.NIC,
@@ -51,7 +53,7 @@ def find_vertex(fabric: Fabric, name: str) -> int:
         message = f"{name!r} is not the name of a part; write a kind and a number: 'leaf:3'"
         raise SpecError(message)
     where = np.flatnonzero(_named(fabric, word, name))
-    if int(number) >= len(where):
+    if len(number) > _MOST_DIGITS or int(number) >= len(where):
         end = f"ends at {word}:{len(where) - 1}" if len(where) else f"has no {word}"
         message = f"{name!r} does not exist; this fabric {end}"
         raise SpecError(message)

@@ -40,7 +40,7 @@ def by_hand(fabric: Fabric, *stops: str) -> Paths:
 
 
 def test_clockwise_routes_on_a_ring_deadlock() -> None:
-    # Dally and Seitz (1987), figure 1: each switch sends to the one two steps on, so each
+    # The example of Dally and Seitz (1987): each switch sends to the one two steps on, so each
     # link is held by packets that wait for the next.
     ring = small.torus(4)
     stops = [f"leaf:{i} leaf:{(i + 1) % 4} leaf:{(i + 2) % 4}" for i in range(4)]
@@ -60,7 +60,7 @@ def test_a_ring_cut_at_one_link_does_not_deadlock() -> None:
 
 def test_paths_that_bounce_off_a_leaf_deadlock_on_a_clos() -> None:
     # Two reroutes around failures, each down and up again, hold what the other wants; see
-    # "Tagger: Practical PFC Deadlock Prevention in Data Center Networks", CoNEXT 2017.
+    # Hu et al., "Tagger: Practical PFC Deadlock Prevention in Data Center Networks" (2017).
     fabric = small.leaf_spine(2, 2, 1)
     verdict = check(
         fabric,

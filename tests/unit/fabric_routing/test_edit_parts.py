@@ -78,6 +78,8 @@ def test_a_slowdown_under_one_or_not_finite_is_refused(factor: float) -> None:
         ("spin:0", r"'spin:0': there is no part called 'spin'; did you mean 'spine:'\?"),
         ("banana:0", "write one of cable, link, node, gpu, nic, scale-up, leaf, spine"),
         ("leaf:7", "'leaf:7' does not exist; this fabric ends at leaf:1"),
+        ("leaf:" + "9" * 5000, "does not exist; this fabric ends at leaf:1"),
+        ("cable:" + "9" * 5000, "does not exist; this fabric ends at cable:7"),
         ("core:0", "no part called 'core'"),
         ("scale-up:0", "this fabric has no scale-up"),
         ("leaf", "'leaf' is not the name of a part"),
