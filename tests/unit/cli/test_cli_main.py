@@ -68,7 +68,7 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (["schma"], 'Unknown command "schma". Did you mean "schema"?'),
+        (["schemas"], 'Unknown command "schemas". Did you mean "schema"?'),
         (["check"], "requires an argument"),
         (["check", "--fiel", "x"], "Unknown option: --fiel"),
         (["example", "--name"], "Did you mean --names?"),

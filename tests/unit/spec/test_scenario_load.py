@@ -138,7 +138,7 @@ def test_every_key_missing_from_one_mapping_is_reported() -> None:
 
 def test_all_problems_are_listed_in_the_order_of_the_file() -> None:
     text = GOOD.replace("nodes: 2048", "nodes: -1").replace("batch: 2048", "batch: x")
-    lines = refusal("nam: x\n" + text).splitlines()
+    lines = refusal("label: x\n" + text).splitlines()
     assert [line.split(": ")[0] for line in lines] == ["x.yaml:1:1", "x.yaml:3:10", "x.yaml:9:19"]
 
 
