@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HYBRID_CUBE_MESH", "LocalCable", "ScaleUpGraph", "scale_up_graph"]
 
-# NVLinks between each pair of the eight GPUs of a DGX-1, as `nvidia-smi topo -m` prints them on
-# the V100 machine: six of each GPU, two where the number is 2. Recalled, not looked up. The P100
-# machine, with four of each GPU, has a single link in the same places.
+# NVLinks between each pair of the eight V100 GPUs of a DGX-1, six of each GPU, as
+# `nvidia-smi topo -m` prints them (NV1, NV2) in pytorch/benchmarks/distributed/ddp/README.md.
+# That the P100 machine, with four of each GPU, has a single link in the same places is recalled.
 HYBRID_CUBE_MESH = {
     (0, 1): 1,
     (0, 2): 1,
