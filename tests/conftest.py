@@ -208,7 +208,7 @@ def make_network(gpu: str, num_gpus: int, gpus_per_node: int = 8) -> Network:
             "path_efficiency": "100%",
             "flows_per_rank": 1,
             "payload": "4096B",
-            "header": "0B",
+            "header": "1B",
             "loss": "0%",
             "latency": LatencyBudget.model_validate(zero),
             "status": "shipping",

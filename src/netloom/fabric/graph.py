@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import IntEnum
 from typing import TYPE_CHECKING
-
-from netloom.errors import SpecError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +12,7 @@ if TYPE_CHECKING:
 
     from netloom.fabric.design import Design
 
-__all__ = ["Fabric", "LinkState", "VertexKind", "find_vertex", "vertex_name"]
+__all__ = ["Fabric", "LinkState", "VertexKind"]
 
 
 class VertexKind(IntEnum):
@@ -78,53 +75,3 @@ class Fabric:
     def num_links(self) -> int:
         """Directed links in all."""
         return len(self.link_source)
-
-
-def vertex_name(fabric: Fabric, vertex: int) -> str:
-    """Return what *vertex* is called: ``gpu:12``, ``nic:3``, ``scale-up:0``, ``leaf:4`` ...
-
-    NIC ports are counted over all nodes and planes, switches tier by tier.
-    """
-    for kind, numbers in _numbers(fabric).items():
-        if vertex in numbers:
-            return f"{kind}:{vertex - numbers.start}"
-    message = f"vertex {vertex} of {fabric.num_vertices}"
-    raise IndexError(message)
-
-
-def find_vertex(fabric: Fabric, name: str) -> int:
-    """Return the vertex that :func:`vertex_name` calls *name*.
-
-    Raises:
-        SpecError: there is none; the message says which there are.
-    """
-    numbers = _numbers(fabric)
-    kind, _, index = name.partition(":")
-    if kind not in numbers:
-        close = get_close_matches(kind, numbers, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(numbers)}"
-        message = f"{name!r}: this network has no {kind!r}; {hint}"
-        raise SpecError(message)
-    count = len(numbers[kind])
-    if not (index.isascii() and index.isdigit() and len(index) < 10 and int(index) < count):
-        message = f"{name!r}: write {kind}:0 to {kind}:{count - 1}"
-        raise SpecError(message)
-    return numbers[kind][int(index)]
-
-
-def _numbers(fabric: Fabric) -> dict[str, range]:
-    """Return the vertices of each kind, in order; kinds that are absent are left out."""
-    design = fabric.design
-    num_scale_up = fabric.num_vertices - design.num_gpus - design.num_ports - design.num_switches
-    counts = [
-        ("gpu", design.num_gpus),
-        ("nic", design.num_ports),
-        ("scale-up", num_scale_up),
-        *((tier.name, tier.num_switches) for tier in design.tiers),
-    ]
-    numbers, start = {}, 0
-    for kind, count in counts:
-        if count:
-            numbers[kind] = range(start, start + count)
-        start += count
-    return numbers

@@ -2,62 +2,52 @@
 
 from __future__ import annotations
 
-import difflib
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from netloom.errors import SpecError
-from netloom.fabric.graph import VertexKind
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from netloom.fabric.graph import Fabric
 
 __all__ = ["find_vertex", "kinds", "link_name", "vertex_name"]
 
-_MOST_DIGITS = 9  # more than any number of vertices has
-
-_HOST_KINDS = {
-    "gpu": VertexKind.GPU,
-    "nic": VertexKind.NIC,
-    "scale-up": VertexKind.SCALE_UP,
-}
-
 
 def kinds(fabric: Fabric) -> tuple[str, ...]:
     """Return the words that may stand before the colon, those of the design's tiers last."""
-    return (*_HOST_KINDS, *(tier.name for tier in fabric.design.tiers))
+    return tuple(_numbers(fabric))
 
 
 def vertex_name(fabric: Fabric, vertex: int) -> str:
-    """Return the name of *vertex*: its kind or tier, and its number among those."""
-    kind = VertexKind(fabric.vertex_kind[vertex])
-    if kind is VertexKind.SWITCH:
-        tier = int(fabric.vertex_tier[vertex])
-        first = int(np.argmax(_of_tier(fabric, tier)))
-        return f"{fabric.design.tiers[tier - 1].name}:{vertex - first}"
-    word = next(word for word, known in _HOST_KINDS.items() if known is kind)
-    return f"{word}:{vertex - int(np.argmax(fabric.vertex_kind == kind))}"
+    """Return what *vertex* is called: ``gpu:12``, ``nic:3``, ``scale-up:0``, ``leaf:4`` ...
+
+    NIC ports are counted over all nodes and planes, switches tier by tier.
+    """
+    for kind, numbers in _numbers(fabric).items():
+        if vertex in numbers:
+            return f"{kind}:{vertex - numbers.start}"
+    message = f"vertex {vertex} of {fabric.num_vertices}"
+    raise IndexError(message)
 
 
 def find_vertex(fabric: Fabric, name: str) -> int:
-    """Return the vertex called *name*.
+    """Return the vertex that :func:`vertex_name` calls *name*.
 
     Raises:
-        SpecError: There is none; the message says what there is.
+        SpecError: there is none; the message says which there are.
     """
-    word, _, number = name.partition(":")
-    if not number.isascii() or not number.isdigit():
-        message = f"{name!r} is not the name of a part; write a kind and a number: 'leaf:3'"
+    numbers = _numbers(fabric)
+    kind, _, index = name.partition(":")
+    if kind not in numbers:
+        close = get_close_matches(kind, numbers, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(numbers)}"
+        message = f"{name!r}: this network has no {kind!r}; {hint}"
         raise SpecError(message)
-    where = np.flatnonzero(_named(fabric, word, name))
-    if len(number) > _MOST_DIGITS or int(number) >= len(where):
-        end = f"ends at {word}:{len(where) - 1}" if len(where) else f"has no {word}"
-        message = f"{name!r} does not exist; this fabric {end}"
+    count = len(numbers[kind])
+    if not (index.isascii() and index.isdigit() and len(index) < 10 and int(index) < count):
+        message = f"{name!r}: write {kind}:0 to {kind}:{count - 1}"
         raise SpecError(message)
-    return int(where[int(number)])
+    return numbers[kind][int(index)]
 
 
 def link_name(fabric: Fabric, link: int) -> str:
@@ -66,19 +56,19 @@ def link_name(fabric: Fabric, link: int) -> str:
     return "->".join(vertex_name(fabric, end) for end in ends)
 
 
-def _named(fabric: Fabric, word: str, name: str) -> NDArray[np.bool_]:
-    if word in _HOST_KINDS:
-        return np.asarray(fabric.vertex_kind == _HOST_KINDS[word])
-    tiers = [tier.name for tier in fabric.design.tiers]
-    if word in tiers:
-        return _of_tier(fabric, tiers.index(word) + 1)
-    known = kinds(fabric)
-    close = difflib.get_close_matches(word, known, n=1)
-    hint = f"did you mean '{close[0]}:'?" if close else f"this fabric has {', '.join(known)}"
-    message = f"{name!r}: there is no part called {word!r}; {hint}"
-    raise SpecError(message)
-
-
-def _of_tier(fabric: Fabric, tier: int) -> NDArray[np.bool_]:
-    switches = fabric.vertex_kind == VertexKind.SWITCH
-    return np.asarray(switches & (fabric.vertex_tier == tier))
+def _numbers(fabric: Fabric) -> dict[str, range]:
+    """Return the vertices of each kind, in order; kinds that are absent are left out."""
+    design = fabric.design
+    num_scale_up = fabric.num_vertices - design.num_gpus - design.num_ports - design.num_switches
+    counts = [
+        ("gpu", design.num_gpus),
+        ("nic", design.num_ports),
+        ("scale-up", num_scale_up),
+        *((tier.name, tier.num_switches) for tier in design.tiers),
+    ]
+    numbers, start = {}, 0
+    for kind, count in counts:
+        if count:
+            numbers[kind] = range(start, start + count)
+        start += count
+    return numbers
