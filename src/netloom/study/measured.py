@@ -56,6 +56,8 @@ class Measurement:
         row_id: Its number in the file, from 1.
         bus_gbps: Bus bandwidth in GB/s.
         size_bytes: None where the row does not say.
+        algorithm: What the library was told to use; empty when it chose.
+        table: The file it stands in.
     """
 
     row_id: int
@@ -68,6 +70,8 @@ class Measurement:
     bus_gbps: float
     source: str
     notes: str
+    algorithm: str = ""
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +112,8 @@ def read_measurement(row: Mapping[str, str], row_id: int, *, where: str) -> Meas
         bus_gbps=_bus_gbps(row, kind, ranks, size, at=at),
         source=row.get("source", where),
         notes=row.get("notes") or "",
+        algorithm=(row.get("algo") or "").lower(),
+        table=where,
     )
 
 
@@ -174,7 +180,9 @@ def _node(row: Measurement, catalog: Catalog) -> tuple[Node, tuple[str, ...]]:
     text = row.gpu.upper().replace(" ", "-")
     name = next((found for key, found in _NODES if key in text), None)
     if name is None:
-        return catalog.nodes[_ASSUMED_NODE], ("The GPU is not stated; DGX A100 assumed.",)
+        # The level of the only such table, 92 GB/s on four nodes, is that of 800 Gb/s a node.
+        node = catalog.nodes[_ASSUMED_NODE].model_copy(update={"num_nics": 4})
+        return node, ("The GPU is not stated; A100 nodes with 4 x 200 Gb/s assumed.",)
     return catalog.nodes[name], ()
 
 
@@ -194,7 +202,9 @@ def _scale_out(
         message = f"row {row.row_id}: no technology runs NICs of {rate_gbps} Gb/s; see scaleout"
         raise SpecError(message)
     update = {"num_nics": count or node.num_nics, "nic": technology.nic}
-    return node.model_copy(update=update), technology, assumed
+    # NCCL uses the switches' reduction only when NCCL_COLLNET_ENABLE is set; no row says so.
+    plain = technology.model_copy(update={"in_network_reduction": False})
+    return node.model_copy(update=update), plain, assumed
 
 
 def _nics(text: str) -> tuple[int | None, int | None]:

@@ -28,6 +28,7 @@ __all__ = [
     "Term",
     "collective_terms",
     "num_rings_of",
+    "overhead_s",
     "ramp_s",
     "ring_rate",
     "spread_terms",
@@ -36,6 +37,8 @@ __all__ = [
 # Share of the ring's rate that many partners at once, or one alone, achieve inside a node:
 # 0.5968 over 0.6735, all-to-all over all-gather on B200.
 _PARTNERS_SHARE = 0.886
+# GPUs of the nodes on which NVLink SHARP was measured.
+_FULL_NODE = 8
 _PARTNERS = Source(
     citation="MooreThreads/SimuMax v1.2, system b200_bf16_ceperm", confidence="measured"
 )
@@ -159,7 +162,9 @@ def _nvls_term(collective: Collective, choice: Choice, place: Place) -> Term:
     )
     if choice.algorithm is Algorithm.NVLS_TREE and place.path is not None:
         heads = min(float(ranks), place.path.num_nics)
-        rate *= min(1.0, heads / 8)
+        if heads < _FULL_NODE:
+            carried = nvls_wire_bytes(_FULL_NODE, size)
+            rate *= heads / _FULL_NODE
         parts = (*parts, Why(name="heads: GPUs that own a NIC", value=heads))
     whole = Why(name="rate of NVLink SHARP", value=rate, unit="bit/s", parts=parts)
     how = "size x (1 + 1/n), or what the bus ceiling amounts to"
@@ -260,10 +265,16 @@ def _one_link(place: Place, inside: Why) -> Why:
     return _product("rate of one link", (scale_up.link_rate_bps, share.value), *parts)
 
 
+def overhead_s(place: Place) -> float:
+    """Return what a call costs on top of the library's latency."""
+    overhead = place.profile.overhead_s
+    return 0.0 if overhead is None else overhead.value
+
+
 def ramp_s(place: Place, choice: Choice | None, size_bytes: float) -> float:
     """Return what filling the pipeline costs a collective in whole chunks."""
-    if choice is not None and choice.protocol is not Protocol.SIMPLE:
-        return 0.0
+    if choice is not None and choice.protocol is Protocol.LL:
+        return 0.0  # LL sends word by word and has no chunks to fill
     if choice is not None and choice.algorithm is Algorithm.TREE:
         return 0.0  # NCCL's tree correction holds it already
     return place.profile.ramp_s.value * math.log2(1 + size_bytes / CHUNK_BYTES)

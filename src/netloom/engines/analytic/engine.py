@@ -10,6 +10,7 @@ from netloom.engines.analytic.duration import (
     Term,
     collective_terms,
     num_rings_of,
+    overhead_s,
     ramp_s,
     ring_rate,
     spread_terms,
@@ -45,7 +46,13 @@ _NAME = "analytic"
 
 @dataclass(frozen=True, slots=True)
 class AnalyticEngine:
-    """Predicts a collective as NCCL (or RCCL) would run it, without simulating anything."""
+    """Predicts a collective as NCCL (or RCCL) would run it, without simulating anything.
+
+    Attributes:
+        algorithm: As ``NCCL_ALGO``: run this one alone; None lets the library choose.
+    """
+
+    algorithm: Algorithm | None = None
 
     @property
     def name(self) -> str:
@@ -64,7 +71,7 @@ class AnalyticEngine:
             return _nothing(collective, network)
         if collective.kind in {CollectiveKind.ALL_TO_ALL, CollectiveKind.SEND_RECV}:
             return _spread(collective, network, profile)
-        return _library(collective, network, profile)
+        return _library(collective, network, profile, only=self.algorithm)
 
 
 def _check(group: Group, network: Network) -> None:
@@ -76,15 +83,17 @@ def _check(group: Group, network: Network) -> None:
         raise InfeasibleError(message)
 
 
-def _library(collective: Collective, network: Network, profile: Profile) -> Outcome:
+def _library(
+    collective: Collective, network: Network, profile: Profile, *, only: Algorithm | None
+) -> Outcome:
     group = collective.group
     place = _place(network, profile, group, pattern="ring")
     comm = _communicator(place, group)
-    choice = choose(collective.kind, collective.size_bytes, comm)
+    choice = choose(collective.kind, collective.size_bytes, comm, only=only)
     if choice.algorithm in {Algorithm.TREE, Algorithm.NVLS_TREE}:
         place = _place(network, profile, group, pattern="tree")
     terms = collective_terms(collective, choice, place)
-    latency = _latency_s(collective, choice, comm, place.path)
+    latency = _latency_s(collective, choice, comm, place.path) + overhead_s(place)
     ramp = ramp_s(place, choice, collective.size_bytes)
     chosen = Why(
         name="algorithm and protocol",
@@ -106,7 +115,7 @@ def _spread(collective: Collective, network: Network, profile: Profile) -> Outco
     hop_us = HW_US[link][Algorithm.RING][simple]
     partners_us = 0.0 if alone else _PARTNER_US * (group.size - 1)
     latency = (BASE_US[Algorithm.RING][simple] + hop_us + partners_us) * 1e-6
-    latency += _extra_s(place.path)
+    latency += _extra_s(place.path) + overhead_s(place)
     ramp = ramp_s(place, None, collective.size_bytes)
     terms = spread_terms(collective, place)
     why = _why(collective, terms, latency=latency, ramp=ramp, more=_ramp_parts(place))
@@ -135,6 +144,7 @@ def _communicator(place: Place, group: Group) -> Communicator:
         has_nvls=nvls,
         has_collnet=network.technology.in_network_reduction and group.num_nodes > 1,
         has_switch=switched,
+        has_ll128=profile.has_ll128,
     )
 
 
@@ -177,7 +187,9 @@ def _latency_s(
 
 
 def _ramp_parts(place: Place) -> tuple[Why, ...]:
-    return (place.profile.ramp_s.why(), place.profile.fill_steps.why())
+    profile = place.profile
+    overhead = () if profile.overhead_s is None else (profile.overhead_s.why(),)
+    return (profile.ramp_s.why(), profile.fill_steps.why(), *overhead)
 
 
 def _why(

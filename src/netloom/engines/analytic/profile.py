@@ -54,6 +54,8 @@ class Profile:
         link_share: What a ring achieves over the nominal rate of the links it uses.
         fill_steps: Steps that a ring all-reduce takes on top of 2(n-1), each the time of one
             chunk: the last copy that nothing overlaps.
+        overhead_s: What a call costs on top of the library's own latency.
+        has_ll128: Whether the library uses the LL128 protocol there.
         ramp_s: What each doubling of the size beyond CHUNK_BYTES adds until the pipeline of
             chunks and channels is full.
         nvls_share: What NVLink SHARP achieves over the GPU's nominal rate; None without it.
@@ -66,6 +68,8 @@ class Profile:
     link_share: Constant
     fill_steps: Constant
     ramp_s: Constant
+    overhead_s: Constant | None = None
+    has_ll128: bool = True
     nvls_share: Constant | None = None
     nvls_bus_share: Constant | None = None
     checked: tuple[str, ...] = ()
@@ -169,6 +173,13 @@ _PROFILES: Final[dict[str, Profile]] = {
         ),
         fill_steps=_NO_FILL,
         ramp_s=_RAMP,
+        overhead_s=_constant(
+            "overhead of a call",
+            22.2e-6,
+            "MooreThreads/SimuMax v1.2, system b200_bf16_ceperm",
+            "its fixed latency of an all-reduce on 8 B200",
+            unit="s",
+        ),
         nvls_share=_constant(
             "share of the GPU's rate with NVLink SHARP",
             540.0 / 900,
@@ -194,6 +205,7 @@ _PROFILES: Final[dict[str, Profile]] = {
         ),
         fill_steps=_NO_FILL,
         ramp_s=_RAMP,
+        has_ll128=False,  # RCCL leaves it off between nodes (recalled)
         checked=("all_reduce",),
     ),
 }
