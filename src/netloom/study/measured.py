@@ -210,9 +210,10 @@ def _scale_out(
 def _nics(text: str) -> tuple[int | None, int | None]:
     """Return the NICs of a node and their Gb/s as free text gives them."""
     upper = text.upper()
-    count = re.search(r"(\d+)\s*(?:X|\*|NICS?)(?![\w])?", upper)
+    count = re.search(r"(\d+)\s*(?:X|NIC)", upper)
     named = next((gbps for name, gbps in _GBPS_OF_NAME.items() if name in upper), None)
-    rate = re.search(r"(\d{2,3})\s*G(?!B/S)", upper)
+    # In the text's own case: 400Gb/s is a rate in bits, 24GB/s is not. Then "8x400".
+    rate = re.search(r"(\d{2,4})\s*G(?!B/s)", text) or re.search(r"X\s*(\d{3,4})\b", upper)
     gbps = int(rate[1]) if rate else named
     return (int(count[1]) if count else None), gbps
 
