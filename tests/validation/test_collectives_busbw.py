@@ -8,6 +8,7 @@ says held out.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from statistics import median
 
@@ -15,7 +16,7 @@ import pytest
 
 from netloom.catalog.load import load_catalog
 from netloom.cli.validate import validate
-from netloom.engines.analytic import AnalyticEngine
+from netloom.engines.analytic import AnalyticEngine, profile
 from netloom.errors import SpecError
 from netloom.study.measured import case_of, read_measurement
 from netloom.study.validate import BOUND_PCT, SuiteResult, shipped_rows, validate_collectives
@@ -87,6 +88,56 @@ def test_the_suite_fails_when_the_model_is_off_by_a_third() -> None:
         for power in range(30, 34)
     ]
     assert not validate_collectives(wrong, load_catalog()).bound_ok
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "stand_ins", "bound_pct"),
+    [
+        # The ramp without the H100 rows: the A100 rows of 2 ranks alone give 9 us as well.
+        (("dgxc",), "hopper", {"ramp_s": 9e-6}, 3),
+        # A100's fill without vTrain: none, as on H100.
+        (("vTrain", "A100"), "ampere", {"fill_steps": 0.0}, 6),
+        # V100's links without vTrain: NCCL's 20 of 25 GB/s (topo.h), and the ramp of the others.
+        (("vTrain", "V100"), "volta", {"link_share": 0.8, "ramp_s": 9e-6}, 15),
+        # A100's links without ml-engineering: NCCL's 20 of 25 GB/s.
+        (("ml-engineering", "A100"), "ampere", {"link_share": 0.8}, 10),
+        # MI300X's links without their own row: the 0.9 of V100's direct links. That fails.
+        (("ml-engineering", "MI300X"), "cdna", {"link_share": 0.9}, 30),
+    ],
+)
+def test_leaving_a_source_out_costs_no_more_than_this(
+    words: tuple[str, ...],
+    key: str,
+    stand_ins: dict[str, float],
+    bound_pct: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = profile._PROFILES[key]
+    changes = {name: replace(getattr(known, name), value=v) for name, v in stand_ins.items()}
+    monkeypatch.setitem(profile._PROFILES, key, replace(known, **changes))
+    some = [
+        row for row in shipped_rows() if all(word in f"{row.source} {row.gpu}" for word in words)
+    ]
+    found = validate_collectives(some, load_catalog())
+    assert found.median_abs_error_pct <= bound_pct
+
+
+@pytest.mark.parametrize("words", [("dgxc", "H100"), ("AR_GPU2", "A100"), ("README", "A100")])
+def test_three_sources_agree_on_the_ramp(
+    words: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "hopper" if "H100" in words else "ampere"
+    some = [
+        row for row in shipped_rows() if all(word in f"{row.source} {row.gpu}" for word in words)
+    ]
+    known = profile._PROFILES[key]
+
+    def error_pct(ramp_s: float) -> float:
+        other = replace(known, ramp_s=replace(known.ramp_s, value=ramp_s))
+        monkeypatch.setitem(profile._PROFILES, key, other)
+        return validate_collectives(some, load_catalog()).median_abs_error_pct
+
+    assert error_pct(9e-6) <= min(error_pct(6e-6), error_pct(12e-6))
 
 
 # Single figures that maintainers or users published, not in the tables: GB/s of bus bandwidth.

@@ -28,7 +28,6 @@ __all__ = [
     "Term",
     "collective_terms",
     "num_rings_of",
-    "overhead_s",
     "ramp_s",
     "ring_rate",
     "spread_terms",
@@ -263,12 +262,6 @@ def _one_link(place: Place, inside: Why) -> Why:
     share = place.profile.link_share
     parts = (scale_up.why("link_rate_bps", unit="bit/s"), share.why())
     return _product("rate of one link", (scale_up.link_rate_bps, share.value), *parts)
-
-
-def overhead_s(place: Place) -> float:
-    """Return what a call costs on top of the library's latency."""
-    overhead = place.profile.overhead_s
-    return 0.0 if overhead is None else overhead.value
 
 
 def ramp_s(place: Place, choice: Choice | None, size_bytes: float) -> float:

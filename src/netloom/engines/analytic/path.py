@@ -162,10 +162,21 @@ def _slowdown(network: Network, group: Group, reach: Reach, below: Reach, share:
         technology,
         num_flows=max(1.0, flows),
         num_links=max(1, reach.num_links),
-        num_switches=max(1, reach.num_switches),
+        num_switches=_switches_crossed(network, group, reach, below),
         flow_share=1 / technology.flows_per_rank,
     )
     return max(1.0, contended, share * busy * reach.taper)
+
+
+def _switches_crossed(network: Network, group: Group, reach: Reach, below: Reach) -> int:
+    """Return the switches at which flows of this group choose an uplink, all rails together.
+
+    The group waits for the slowest of them: that is how the tail grows with its size.
+    """
+    span = group.num_nodes * group.node_stride / below.num_nodes
+    elsewhere = group.num_nodes * group.displaced
+    blocks = math.ceil(span + elsewhere) * max(1, network.design.num_rails)
+    return max(1, min(blocks, reach.num_switches))
 
 
 def _slowdown_why(crossings: tuple[tuple[Reach, Reach, float], ...], slowdown: float) -> Why:
