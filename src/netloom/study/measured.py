@@ -45,6 +45,9 @@ _ASSUMED_SIZE_BYTES = 2.0**34
 _GBPS_OF_NAME = {"EDR": 100, "HDR": 200, "NDR": 400, "XDR": 800}
 _INFINIBAND = {100: "infiniband-edr", 200: "infiniband-hdr", 400: "infiniband-ndr"}
 _INFINIBAND[800] = "infiniband-xdr"
+# What AWS puts in a node (ml-engineering, network/README.md: 50 GB/s a GPU in P5 and P6).
+_AWS = (("P6", "8x400G EFA"), ("P5", "32x100G EFA"))
+_EFA = {100: "EFA-v2", 200: "EFA-v3", 400: "EFA-v4"}
 _ETHERNET = ("ROCE", "ETHERNET", "SLINGSHOT", "EFA", "GBE")
 
 
@@ -190,21 +193,28 @@ def _scale_out(
     row: Measurement, node: Node, num_nodes: int, catalog: Catalog
 ) -> tuple[Node, Technology, tuple[str, ...]]:
     """Return the node with the row's NICs, the technology, and what was assumed."""
-    count, gbps = _nics(row.scale_out)
+    text = row.scale_out or _aws(row.gpu)
+    count, gbps = _nics(text)
     assumed: tuple[str, ...] = ()
     if num_nodes > 1 and (count is None or gbps is None):
         assumed = ("The NICs are not stated; those of the vendor's own node assumed.",)
     rate_gbps = gbps or int(catalog.nics[node.nic].rate_bps / 1e9)
-    ethernet = any(word in row.scale_out.upper() for word in _ETHERNET)
+    ethernet = any(word in text.upper() for word in _ETHERNET)
     name = f"rocev2-{rate_gbps}g" if ethernet else _INFINIBAND.get(rate_gbps, "infiniband-ndr")
     technology = catalog.technologies.get(name)
     if technology is None:
         message = f"row {row.row_id}: no technology runs NICs of {rate_gbps} Gb/s; see scaleout"
         raise SpecError(message)
-    update = {"num_nics": count or node.num_nics, "nic": technology.nic}
+    nic = _EFA.get(rate_gbps, technology.nic) if "EFA" in text.upper() else technology.nic
+    update = {"num_nics": count or node.num_nics, "nic": nic}
     # NCCL uses the switches' reduction only when NCCL_COLLNET_ENABLE is set; no row says so.
     plain = technology.model_copy(update={"in_network_reduction": False})
     return node.model_copy(update=update), plain, assumed
+
+
+def _aws(gpu: str) -> str:
+    """Return the NICs of an AWS instance that the GPU column names, else nothing."""
+    return next((nics for name, nics in _AWS if f"AWS {name}" in gpu.upper()), "")
 
 
 def _nics(text: str) -> tuple[int | None, int | None]:

@@ -59,6 +59,12 @@ def test_the_scale_out_column_names_nics(scale_out: str, num_nics: int, technolo
     assert found.assumed == ()
 
 
+def test_an_aws_instance_names_its_nics() -> None:
+    found = case(gpu="B200-SXM (AWS P6)", scaleout="")
+    assert (found.network.node.num_nics, found.network.nic.name) == (8, "EFA-v4")
+    assert found.assumed == ()
+
+
 def test_what_is_missing_is_assumed_aloud() -> None:
     found = case(gpu="not stated", nodes="", size_bytes="", scaleout="")
     assert len(found.assumed) == 3

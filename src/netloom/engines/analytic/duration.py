@@ -119,7 +119,7 @@ def collective_terms(collective: Collective, choice: Choice, place: Place) -> tu
         return (inside,)
     between = _between_bytes(collective, choice)
     how = _BETWEEN_HOW[choice.algorithm]
-    rate = _scaled(place.path.why, _protocol_share(choice, size))
+    rate = _scaled(place.path.why, _protocol_share(choice, size, place.profile))
     assert group.num_nodes > 1, group
     return (inside, Term(name="between nodes", how=how, size_bytes=between, rate=rate))
 
@@ -128,7 +128,7 @@ def _inside(collective: Collective, choice: Choice, place: Place) -> Term:
     size, group = collective.size_bytes, collective.group
     if choice.algorithm in {Algorithm.NVLS, Algorithm.NVLS_TREE}:
         return _nvls_term(collective, choice, place)
-    ring = _scaled(ring_rate(place, group.per_node), _protocol_share(choice, size))
+    ring = _scaled(ring_rate(place, group.per_node), _protocol_share(choice, size, place.profile))
     if choice.algorithm in {Algorithm.RING, Algorithm.PAT}:
         steps = num_steps(collective.kind, group.size)
         fill = place.profile.fill_steps.value
@@ -193,13 +193,14 @@ def _between_bytes(collective: Collective, choice: Choice) -> float:
     return size
 
 
-def _protocol_share(choice: Choice, size_bytes: float) -> float:
+def _protocol_share(choice: Choice, size_bytes: float, profile: Profile) -> float:
     """Return what the protocol leaves of the rate: flags take the rest.
 
     LL sends 4 bytes of flag with 4 of data, LL128 8 with 120. A tree also falls short by what
     NCCL's own correction says.
     """
-    share = {Protocol.LL: 0.5, Protocol.LL128: 0.92, Protocol.SIMPLE: 1.0}[choice.protocol]
+    shares = {Protocol.LL: profile.ll_share.value, Protocol.LL128: 0.92, Protocol.SIMPLE: 1.0}
+    share = shares[choice.protocol]
     if choice.algorithm is not Algorithm.TREE:
         return share
     if choice.protocol is Protocol.LL:

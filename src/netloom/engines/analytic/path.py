@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from netloom.engines.analytic.profile import NIC_SHARE
+from netloom.engines.analytic.profile import nic_share
 from netloom.provenance import Why
 
 if TYPE_CHECKING:
@@ -71,14 +71,15 @@ def scale_out(network: Network, group: Group, pattern: Pattern) -> Path:
         technology, loss=network.loss, num_links=farthest.num_hops + 1, rtt_s=2 * latency_s
     )
     nic_bps = _nic_bps(network)
-    share = framing * NIC_SHARE.value * recovery
+    reached = nic_share(network.nic.name)
+    share = framing * reached.value * recovery
     rate_bps = min(num_nics * nic_bps * share, _host_bps(network, group)) / slowdown
     parts = (
         network.nic.why("rate_bps", unit="bit/s"),
         technology.why("rate_bps", unit="bit/s"),
         Why(name="NICs the ranks of a node can use", value=num_nics),
         Why(name="share left by headers", value=framing, how="payload / (payload + headers)"),
-        NIC_SHARE.why(),
+        reached.why(),
         Why(name="share left by retransmission", value=recovery),
         _slowdown_why(crossings, slowdown),
         network.node.why("host_rate_bps", unit="bit/s"),
