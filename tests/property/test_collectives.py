@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netloom.catalog.load import load_catalog
+from netloom.engines.analytic import AnalyticEngine
 from netloom.engines.analytic.algorithms import (
     bruck_all_to_all_s,
     double_tree_all_reduce_s,
@@ -20,7 +23,10 @@ from netloom.engines.analytic.algorithms import (
     ring_all_reduce_s,
     tree_network_bytes,
 )
+from netloom.study.measured import _network
+from netloom.workload.collective import Collective, CollectiveKind, Group
 
+CATALOG = load_catalog()
 ranks = st.integers(2, 4096)
 sizes = st.floats(1, 1e12)
 alphas = st.floats(0, 1e-3)
@@ -98,3 +104,30 @@ def test_a_tree_sends_no_more_than_two_vectors_out_of_a_node(nodes: int, size: f
     sent = tree_network_bytes(nodes, size)
     assert size <= sent <= 2 * size
     assert math.isclose(sent, size) == (nodes == 2)
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(sorted(CATALOG.nodes)),
+    st.sampled_from(sorted(CATALOG.technologies)),
+    st.sampled_from(list(CollectiveKind)),
+    st.integers(1, 64),
+    st.floats(0, 1),
+    st.floats(1, 2.0**36),
+)
+def test_any_collective_on_any_catalogue_node_takes_a_time_that_its_links_allow(
+    node: str, technology: str, kind: CollectiveKind, nodes: int, fill: float, size: float
+) -> None:
+    part = CATALOG.nodes[node]
+    per_node = max(1, round(fill * part.num_gpus))
+    network = _network(part, CATALOG.technologies[technology], nodes, CATALOG)
+    group = Group(size=per_node * nodes, per_node=per_node)
+    asked = Collective(kind=kind, size_bytes=size, group=group)
+    found = AnalyticEngine().run(asked, network)
+    assert math.isfinite(found.duration_s)
+    assert (found.duration_s > 0) == (group.size > 1)
+    if nodes == 1:
+        # NVLink SHARP lets bus bandwidth exceed the wire's rate, but not by half.
+        assert found.bus_rate_bps <= 1.5 * network.scale_up.rate_bps
+    tripled = AnalyticEngine().run(replace(asked, skew=3.0), network)
+    assert tripled.duration_s >= found.duration_s

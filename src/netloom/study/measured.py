@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from netloom.engines.base import bus_factor
 from netloom.errors import SpecError
 from netloom.fabric.design import Design, Reach, Stage, Tier
 from netloom.fabric.network import Network
@@ -143,20 +144,14 @@ def _bus_gbps(
 ) -> float:
     time_us = _number(row, "time_us", at=at)
     if time_us and size:
-        return _factor(kind, ranks) * size / (time_us * 1e3)
+        group = Group(size=ranks, per_node=ranks)
+        asked = Collective(kind=kind, size_bytes=size, group=group)
+        return bus_factor(asked) * size / (time_us * 1e3)
     bus = _number(row, "busbw_GBps", at=at)
     if not bus:
         message = f"{at}: has neither time_us with size_bytes nor busbw_GBps above 0; add one"
         raise SpecError(message)
     return bus
-
-
-def _factor(kind: CollectiveKind, ranks: int) -> float:
-    if kind is CollectiveKind.ALL_REDUCE:
-        return 2 * (ranks - 1) / ranks
-    return (
-        1.0 if kind in {CollectiveKind.BROADCAST, CollectiveKind.SEND_RECV} else (ranks - 1) / ranks
-    )
 
 
 def case_of(row: Measurement, catalog: Catalog) -> Case:

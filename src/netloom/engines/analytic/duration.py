@@ -103,7 +103,8 @@ def num_rings_of(place: Place, per_node: int) -> int:
     if place.network.scale_up.kind == "full-mesh":
         to_each = max(1, num_links // max(1, place.network.node.num_gpus - 1))
         return max(1, per_node - 1) * to_each
-    return max(1, num_rings(max(2, per_node), cube_mesh_links(per_node, num_links)))
+    gpus = min(per_node, _FULL_NODE)  # a cube mesh has eight corners
+    return max(1, num_rings(max(2, gpus), cube_mesh_links(gpus, num_links)))
 
 
 def _product(name: str, factors: tuple[float, ...], *parts: Why) -> Why:
