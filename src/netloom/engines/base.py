@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from netloom.provenance import Validity, Why
     from netloom.workload.collective import Collective
 
-__all__ = ["Engine", "Outcome"]
+__all__ = ["Engine", "Outcome", "bus_factor"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,9 @@ class Outcome:
 
     @property
     def bus_rate_bps(self) -> float:
-        """Bus bandwidth as nccl-tests defines it, in bits per second."""
+        """Bus bandwidth as nccl-tests defines it, in bits per second; 0 when nothing moves."""
+        if self.duration_s == 0:
+            return 0.0
         return bus_factor(self.collective) * self.collective.size_bytes * 8 / self.duration_s
 
 

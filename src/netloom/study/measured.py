@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from netloom.engines.base import bus_factor
 from netloom.errors import SpecError
 from netloom.fabric.design import Design, Reach, Stage, Tier
 from netloom.fabric.network import Network
@@ -45,6 +46,9 @@ _ASSUMED_SIZE_BYTES = 2.0**34
 _GBPS_OF_NAME = {"EDR": 100, "HDR": 200, "NDR": 400, "XDR": 800}
 _INFINIBAND = {100: "infiniband-edr", 200: "infiniband-hdr", 400: "infiniband-ndr"}
 _INFINIBAND[800] = "infiniband-xdr"
+# What AWS puts in a node (ml-engineering, network/README.md: 50 GB/s a GPU in P5 and P6).
+_AWS = (("P6", "8x400G EFA"), ("P5", "32x100G EFA"))
+_EFA = {100: "EFA-v2", 200: "EFA-v3", 400: "EFA-v4"}
 _ETHERNET = ("ROCE", "ETHERNET", "SLINGSHOT", "EFA", "GBE")
 
 
@@ -56,6 +60,8 @@ class Measurement:
         row_id: Its number in the file, from 1.
         bus_gbps: Bus bandwidth in GB/s.
         size_bytes: None where the row does not say.
+        algorithm: What the library was told to use; empty when it chose.
+        table: The file it stands in.
     """
 
     row_id: int
@@ -68,6 +74,8 @@ class Measurement:
     bus_gbps: float
     source: str
     notes: str
+    algorithm: str = ""
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +116,8 @@ def read_measurement(row: Mapping[str, str], row_id: int, *, where: str) -> Meas
         bus_gbps=_bus_gbps(row, kind, ranks, size, at=at),
         source=row.get("source", where),
         notes=row.get("notes") or "",
+        algorithm=(row.get("algo") or "").lower(),
+        table=where,
     )
 
 
@@ -134,20 +144,14 @@ def _bus_gbps(
 ) -> float:
     time_us = _number(row, "time_us", at=at)
     if time_us and size:
-        return _factor(kind, ranks) * size / (time_us * 1e3)
+        group = Group(size=ranks, per_node=ranks)
+        asked = Collective(kind=kind, size_bytes=size, group=group)
+        return bus_factor(asked) * size / (time_us * 1e3)
     bus = _number(row, "busbw_GBps", at=at)
     if not bus:
         message = f"{at}: has neither time_us with size_bytes nor busbw_GBps above 0; add one"
         raise SpecError(message)
     return bus
-
-
-def _factor(kind: CollectiveKind, ranks: int) -> float:
-    if kind is CollectiveKind.ALL_REDUCE:
-        return 2 * (ranks - 1) / ranks
-    return (
-        1.0 if kind in {CollectiveKind.BROADCAST, CollectiveKind.SEND_RECV} else (ranks - 1) / ranks
-    )
 
 
 def case_of(row: Measurement, catalog: Catalog) -> Case:
@@ -174,7 +178,9 @@ def _node(row: Measurement, catalog: Catalog) -> tuple[Node, tuple[str, ...]]:
     text = row.gpu.upper().replace(" ", "-")
     name = next((found for key, found in _NODES if key in text), None)
     if name is None:
-        return catalog.nodes[_ASSUMED_NODE], ("The GPU is not stated; DGX A100 assumed.",)
+        # The level of the only such table, 92 GB/s on four nodes, is that of 800 Gb/s a node.
+        node = catalog.nodes[_ASSUMED_NODE].model_copy(update={"num_nics": 4})
+        return node, ("The GPU is not stated; A100 nodes with 4 x 200 Gb/s assumed.",)
     return catalog.nodes[name], ()
 
 
@@ -182,27 +188,37 @@ def _scale_out(
     row: Measurement, node: Node, num_nodes: int, catalog: Catalog
 ) -> tuple[Node, Technology, tuple[str, ...]]:
     """Return the node with the row's NICs, the technology, and what was assumed."""
-    count, gbps = _nics(row.scale_out)
+    text = row.scale_out or _aws(row.gpu)
+    count, gbps = _nics(text)
     assumed: tuple[str, ...] = ()
     if num_nodes > 1 and (count is None or gbps is None):
         assumed = ("The NICs are not stated; those of the vendor's own node assumed.",)
     rate_gbps = gbps or int(catalog.nics[node.nic].rate_bps / 1e9)
-    ethernet = any(word in row.scale_out.upper() for word in _ETHERNET)
+    ethernet = any(word in text.upper() for word in _ETHERNET)
     name = f"rocev2-{rate_gbps}g" if ethernet else _INFINIBAND.get(rate_gbps, "infiniband-ndr")
     technology = catalog.technologies.get(name)
     if technology is None:
         message = f"row {row.row_id}: no technology runs NICs of {rate_gbps} Gb/s; see scaleout"
         raise SpecError(message)
-    update = {"num_nics": count or node.num_nics, "nic": technology.nic}
-    return node.model_copy(update=update), technology, assumed
+    nic = _EFA.get(rate_gbps, technology.nic) if "EFA" in text.upper() else technology.nic
+    update = {"num_nics": count or node.num_nics, "nic": nic}
+    # NCCL uses the switches' reduction only when NCCL_COLLNET_ENABLE is set; no row says so.
+    plain = technology.model_copy(update={"in_network_reduction": False})
+    return node.model_copy(update=update), plain, assumed
+
+
+def _aws(gpu: str) -> str:
+    """Return the NICs of an AWS instance that the GPU column names, else nothing."""
+    return next((nics for name, nics in _AWS if f"AWS {name}" in gpu.upper()), "")
 
 
 def _nics(text: str) -> tuple[int | None, int | None]:
     """Return the NICs of a node and their Gb/s as free text gives them."""
     upper = text.upper()
-    count = re.search(r"(\d+)\s*(?:X|\*|NICS?)(?![\w])?", upper)
+    count = re.search(r"(\d+)\s*(?:X|NIC)", upper)
     named = next((gbps for name, gbps in _GBPS_OF_NAME.items() if name in upper), None)
-    rate = re.search(r"(\d{2,3})\s*G(?!B/S)", upper)
+    # In the text's own case: 400Gb/s is a rate in bits, 24GB/s is not. Then "8x400".
+    rate = re.search(r"(\d{2,4})\s*G(?!B/s)", text) or re.search(r"X\s*(\d{3,4})\b", upper)
     gbps = int(rate[1]) if rate else named
     return (int(count[1]) if count else None), gbps
 

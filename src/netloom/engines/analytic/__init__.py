@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from netloom.engines.analytic.engine import AnalyticEngine
+from netloom.engines.analytic.tables import Algorithm
 
-__all__ = ["AnalyticEngine"]
+__all__ = ["Algorithm", "AnalyticEngine"]

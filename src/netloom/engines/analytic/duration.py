@@ -36,6 +36,8 @@ __all__ = [
 # Share of the ring's rate that many partners at once, or one alone, achieve inside a node:
 # 0.5968 over 0.6735, all-to-all over all-gather on B200.
 _PARTNERS_SHARE = 0.886
+# GPUs of the nodes on which NVLink SHARP was measured.
+_FULL_NODE = 8
 _PARTNERS = Source(
     citation="MooreThreads/SimuMax v1.2, system b200_bf16_ceperm", confidence="measured"
 )
@@ -101,7 +103,8 @@ def num_rings_of(place: Place, per_node: int) -> int:
     if place.network.scale_up.kind == "full-mesh":
         to_each = max(1, num_links // max(1, place.network.node.num_gpus - 1))
         return max(1, per_node - 1) * to_each
-    return max(1, num_rings(max(2, per_node), cube_mesh_links(per_node, num_links)))
+    gpus = min(per_node, _FULL_NODE)  # a cube mesh has eight corners
+    return max(1, num_rings(max(2, gpus), cube_mesh_links(gpus, num_links)))
 
 
 def _product(name: str, factors: tuple[float, ...], *parts: Why) -> Why:
@@ -117,7 +120,7 @@ def collective_terms(collective: Collective, choice: Choice, place: Place) -> tu
         return (inside,)
     between = _between_bytes(collective, choice)
     how = _BETWEEN_HOW[choice.algorithm]
-    rate = _scaled(place.path.why, _protocol_share(choice, size))
+    rate = _scaled(place.path.why, _protocol_share(choice, size, place.profile))
     assert group.num_nodes > 1, group
     return (inside, Term(name="between nodes", how=how, size_bytes=between, rate=rate))
 
@@ -126,7 +129,7 @@ def _inside(collective: Collective, choice: Choice, place: Place) -> Term:
     size, group = collective.size_bytes, collective.group
     if choice.algorithm in {Algorithm.NVLS, Algorithm.NVLS_TREE}:
         return _nvls_term(collective, choice, place)
-    ring = _scaled(ring_rate(place, group.per_node), _protocol_share(choice, size))
+    ring = _scaled(ring_rate(place, group.per_node), _protocol_share(choice, size, place.profile))
     if choice.algorithm in {Algorithm.RING, Algorithm.PAT}:
         steps = num_steps(collective.kind, group.size)
         fill = place.profile.fill_steps.value
@@ -159,7 +162,9 @@ def _nvls_term(collective: Collective, choice: Choice, place: Place) -> Term:
     )
     if choice.algorithm is Algorithm.NVLS_TREE and place.path is not None:
         heads = min(float(ranks), place.path.num_nics)
-        rate *= min(1.0, heads / 8)
+        if heads < _FULL_NODE:
+            carried = nvls_wire_bytes(_FULL_NODE, size)
+            rate *= heads / _FULL_NODE
         parts = (*parts, Why(name="heads: GPUs that own a NIC", value=heads))
     whole = Why(name="rate of NVLink SHARP", value=rate, unit="bit/s", parts=parts)
     how = "size x (1 + 1/n), or what the bus ceiling amounts to"
@@ -189,13 +194,14 @@ def _between_bytes(collective: Collective, choice: Choice) -> float:
     return size
 
 
-def _protocol_share(choice: Choice, size_bytes: float) -> float:
+def _protocol_share(choice: Choice, size_bytes: float, profile: Profile) -> float:
     """Return what the protocol leaves of the rate: flags take the rest.
 
     LL sends 4 bytes of flag with 4 of data, LL128 8 with 120. A tree also falls short by what
     NCCL's own correction says.
     """
-    share = {Protocol.LL: 0.5, Protocol.LL128: 0.92, Protocol.SIMPLE: 1.0}[choice.protocol]
+    shares = {Protocol.LL: profile.ll_share.value, Protocol.LL128: 0.92, Protocol.SIMPLE: 1.0}
+    share = shares[choice.protocol]
     if choice.algorithm is not Algorithm.TREE:
         return share
     if choice.protocol is Protocol.LL:
@@ -262,8 +268,8 @@ def _one_link(place: Place, inside: Why) -> Why:
 
 def ramp_s(place: Place, choice: Choice | None, size_bytes: float) -> float:
     """Return what filling the pipeline costs a collective in whole chunks."""
-    if choice is not None and choice.protocol is not Protocol.SIMPLE:
-        return 0.0
+    if choice is not None and choice.protocol is Protocol.LL:
+        return 0.0  # LL sends word by word and has no chunks to fill
     if choice is not None and choice.algorithm is Algorithm.TREE:
         return 0.0  # NCCL's tree correction holds it already
     return place.profile.ramp_s.value * math.log2(1 + size_bytes / CHUNK_BYTES)

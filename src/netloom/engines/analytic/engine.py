@@ -45,7 +45,13 @@ _NAME = "analytic"
 
 @dataclass(frozen=True, slots=True)
 class AnalyticEngine:
-    """Predicts a collective as NCCL (or RCCL) would run it, without simulating anything."""
+    """Predicts a collective as NCCL (or RCCL) would run it, without simulating anything.
+
+    Attributes:
+        algorithm: As ``NCCL_ALGO``: run this one alone; None lets the library choose.
+    """
+
+    algorithm: Algorithm | None = None
 
     @property
     def name(self) -> str:
@@ -64,7 +70,7 @@ class AnalyticEngine:
             return _nothing(collective, network)
         if collective.kind in {CollectiveKind.ALL_TO_ALL, CollectiveKind.SEND_RECV}:
             return _spread(collective, network, profile)
-        return _library(collective, network, profile)
+        return _library(collective, network, profile, only=self.algorithm)
 
 
 def _check(group: Group, network: Network) -> None:
@@ -76,15 +82,17 @@ def _check(group: Group, network: Network) -> None:
         raise InfeasibleError(message)
 
 
-def _library(collective: Collective, network: Network, profile: Profile) -> Outcome:
+def _library(
+    collective: Collective, network: Network, profile: Profile, *, only: Algorithm | None
+) -> Outcome:
     group = collective.group
     place = _place(network, profile, group, pattern="ring")
     comm = _communicator(place, group)
-    choice = choose(collective.kind, collective.size_bytes, comm)
+    choice = choose(collective.kind, collective.size_bytes, comm, only=only)
     if choice.algorithm in {Algorithm.TREE, Algorithm.NVLS_TREE}:
         place = _place(network, profile, group, pattern="tree")
     terms = collective_terms(collective, choice, place)
-    latency = _latency_s(collective, choice, comm, place.path)
+    latency = _latency(collective, choice, comm, place)
     ramp = ramp_s(place, choice, collective.size_bytes)
     chosen = Why(
         name="algorithm and protocol",
@@ -103,10 +111,14 @@ def _spread(collective: Collective, network: Network, profile: Profile) -> Outco
     place = _place(network, profile, group, pattern=pattern)
     simple = len(PROTOCOLS) - 1
     link = _intra(network) if place.path is None else Link.NET
-    hop_us = HW_US[link][Algorithm.RING][simple]
     partners_us = 0.0 if alone else _PARTNER_US * (group.size - 1)
-    latency = (BASE_US[Algorithm.RING][simple] + hop_us + partners_us) * 1e-6
-    latency += _extra_s(place.path)
+    parts = (
+        _leaf("base latency", BASE_US[Algorithm.RING][simple] * 1e-6),
+        _leaf(f"latency of a hop over {link}", HW_US[link][Algorithm.RING][simple] * 1e-6),
+        _leaf("starting with each partner", partners_us * 1e-6),
+        *_beyond_nccl(place),
+    )
+    latency = _summed("latency", parts)
     ramp = ramp_s(place, None, collective.size_bytes)
     terms = spread_terms(collective, place)
     why = _why(collective, terms, latency=latency, ramp=ramp, more=_ramp_parts(place))
@@ -135,6 +147,7 @@ def _communicator(place: Place, group: Group) -> Communicator:
         has_nvls=nvls,
         has_collnet=network.technology.in_network_reduction and group.num_nodes > 1,
         has_switch=switched,
+        has_ll128=profile.has_ll128,
     )
 
 
@@ -165,15 +178,46 @@ def _extra_s(path: Path | None) -> float:
     return 0.0 if path is None else max(0.0, path.latency_s - _REFERENCE_S)
 
 
-def _latency_s(
-    collective: Collective, choice: Choice, comm: Communicator, path: Path | None
-) -> float:
+def _latency(collective: Collective, choice: Choice, comm: Communicator, place: Place) -> Why:
     """Return the latency of *choice* with this network's hops in place of InfiniBand's."""
     index = PROTOCOLS.index(choice.protocol)
-    slower = replace(comm, nic_us=comm.nic_us + _extra_s(path) * 1e6)
+    slower = replace(comm, nic_us=comm.nic_us + _extra_s(place.path) * 1e6)
     before = latency_us(collective.kind, choice.algorithm, index, comm)
     after = latency_us(collective.kind, choice.algorithm, index, slower)
-    return choice.latency_us * after / before * 1e-6
+    hops = choice.latency_us * after / before * 1e-6
+    used = [_leaf("base latency", BASE_US[choice.algorithm][index] * 1e-6)]
+    for link in (comm.intra,) if place.path is None else (comm.intra, Link.NET):
+        hop_s = HW_US[link][choice.algorithm][index] * 1e-6
+        used.append(_leaf(f"latency of a hop over {link}", hop_s))
+    steps = Why(
+        name="latency of the steps",
+        value=hops,
+        unit="s",
+        how="base + hops inside a node + hops between nodes, as NCCL counts them",
+        parts=(*used, *_beyond_nccl(place)[:1]),
+    )
+    return _summed("latency", (steps, *_beyond_nccl(place)[1:]))
+
+
+def _beyond_nccl(place: Place) -> tuple[Why, ...]:
+    """Return what NCCL's latencies leave out: a slower network's hop, then the call itself."""
+    hop = Why(
+        name="what a network hop takes longer than on InfiniBand",
+        value=_extra_s(place.path),
+        unit="s",
+        how="one way, less 2 us, where that is positive",
+    )
+    overhead = place.profile.overhead_s
+    return (hop,) if overhead is None else (hop, overhead.why())
+
+
+def _leaf(name: str, value_s: float) -> Why:
+    return Why(name=name, value=value_s, unit="s", source=NCCL)
+
+
+def _summed(name: str, parts: tuple[Why, ...]) -> Why:
+    total = sum(part.value for part in parts if isinstance(part.value, float | int))
+    return Why(name=name, value=float(total), unit="s", how="sum of the parts", parts=parts)
 
 
 def _ramp_parts(place: Place) -> tuple[Why, ...]:
@@ -184,13 +228,14 @@ def _why(
     collective: Collective,
     terms: tuple[Term, ...],
     *,
-    latency: float,
+    latency: Why,
     ramp: float,
     more: tuple[Why, ...],
 ) -> Why:
     slowest = max(term.time_s for term in terms)
+    assert isinstance(latency.value, float), latency
     parts = (
-        Why(name="latency", value=latency, unit="s", how="base + steps x hop latency", source=NCCL),
+        latency,
         Why(
             name="filling the pipeline", value=ramp, unit="s", how="per doubling x log2(1 + chunks)"
         ),
@@ -199,7 +244,7 @@ def _why(
     )
     return Why(
         name=f"duration of {collective.kind.value}",
-        value=latency + ramp + slowest,
+        value=latency.value + ramp + slowest,
         unit="s",
         how="latency + filling the pipeline + the slower of inside a node and between nodes",
         parts=parts,
@@ -216,7 +261,7 @@ def _outcome(
         duration_s=float(why.value),
         algorithm=algorithm,
         protocol=protocol,
-        validity=validity_of(collective, network),
+        validity=validity_of(collective, network, algorithm=algorithm),
         why=why,
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from netloom.engines.analytic.profile import NIC_SHARE
+from netloom.engines.analytic.profile import nic_share
 from netloom.provenance import Why
 
 if TYPE_CHECKING:
@@ -71,14 +71,15 @@ def scale_out(network: Network, group: Group, pattern: Pattern) -> Path:
         technology, loss=network.loss, num_links=farthest.num_hops + 1, rtt_s=2 * latency_s
     )
     nic_bps = _nic_bps(network)
-    share = framing * NIC_SHARE.value * recovery
+    reached = nic_share(network.nic.name)
+    share = framing * reached.value * recovery
     rate_bps = min(num_nics * nic_bps * share, _host_bps(network, group)) / slowdown
     parts = (
         network.nic.why("rate_bps", unit="bit/s"),
         technology.why("rate_bps", unit="bit/s"),
         Why(name="NICs the ranks of a node can use", value=num_nics),
         Why(name="share left by headers", value=framing, how="payload / (payload + headers)"),
-        NIC_SHARE.why(),
+        reached.why(),
         Why(name="share left by retransmission", value=recovery),
         _slowdown_why(crossings, slowdown),
         network.node.why("host_rate_bps", unit="bit/s"),
@@ -162,10 +163,21 @@ def _slowdown(network: Network, group: Group, reach: Reach, below: Reach, share:
         technology,
         num_flows=max(1.0, flows),
         num_links=max(1, reach.num_links),
-        num_switches=max(1, reach.num_switches),
+        num_switches=_switches_crossed(network, group, reach, below),
         flow_share=1 / technology.flows_per_rank,
     )
     return max(1.0, contended, share * busy * reach.taper)
+
+
+def _switches_crossed(network: Network, group: Group, reach: Reach, below: Reach) -> int:
+    """Return the switches at which flows of this group choose an uplink, all rails together.
+
+    The group waits for the slowest of them: that is how the tail grows with its size.
+    """
+    span = group.num_nodes * group.node_stride / below.num_nodes
+    elsewhere = group.num_nodes * group.displaced
+    blocks = math.ceil(span + elsewhere) * max(1, network.design.num_rails)
+    return max(1, min(blocks, reach.num_switches))
 
 
 def _slowdown_why(crossings: tuple[tuple[Reach, Reach, float], ...], slowdown: float) -> Why:

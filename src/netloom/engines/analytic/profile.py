@@ -14,7 +14,6 @@ from netloom.provenance import Source, Why
 
 __all__ = [
     "CHUNK_BYTES",
-    "NIC_SHARE",
     "PCIE_SHARE",
     "Constant",
     "Profile",
@@ -54,6 +53,9 @@ class Profile:
         link_share: What a ring achieves over the nominal rate of the links it uses.
         fill_steps: Steps that a ring all-reduce takes on top of 2(n-1), each the time of one
             chunk: the last copy that nothing overlaps.
+        ll_share: What the LL protocol leaves of the rate.
+        overhead_s: What a call costs on top of the library's own latency.
+        has_ll128: Whether the library uses the LL128 protocol there.
         ramp_s: What each doubling of the size beyond CHUNK_BYTES adds until the pipeline of
             chunks and channels is full.
         nvls_share: What NVLink SHARP achieves over the GPU's nominal rate; None without it.
@@ -66,6 +68,9 @@ class Profile:
     link_share: Constant
     fill_steps: Constant
     ramp_s: Constant
+    ll_share: Constant
+    overhead_s: Constant | None = None
+    has_ll128: bool = True
     nvls_share: Constant | None = None
     nvls_bus_share: Constant | None = None
     checked: tuple[str, ...] = ()
@@ -99,6 +104,23 @@ _NO_FILL = _constant(
     "H100 ring bus bandwidth is 365 to 370 GB/s for 2 to 8 GPUs alike",
 )
 
+_LL_OLD = Constant(
+    name="share that LL leaves",
+    value=0.25,
+    source=Source(
+        citation="NVIDIA/nccl src/graph/tuning.cc at commit 01afd20",
+        confidence="published",
+        note="what NCCL found on Volta and Ampere; flags alone leave 0.5",
+    ),
+)
+_LL = Constant(
+    name="share that LL leaves",
+    value=0.5,
+    source=Source(
+        citation="NVIDIA/nccl src/graph/tuning.cc at commit 5067397c", confidence="published"
+    ),
+)
+
 _PROFILES: Final[dict[str, Profile]] = {
     "volta": Profile(
         generation="volta",
@@ -113,6 +135,7 @@ _PROFILES: Final[dict[str, Profile]] = {
             "fill steps of a ring", 0.0, _VTRAIN.format("v100"), "V100 rows of 2 ranks"
         ),
         ramp_s=_NO_RAMP,
+        ll_share=_LL_OLD,
         checked=("all_reduce",),
     ),
     "ampere": Profile(
@@ -131,6 +154,7 @@ _PROFILES: Final[dict[str, Profile]] = {
             "196.5 GB/s at 2 ranks: 235 x 2 / (2 + 0.4); the rows of 3 to 8 ranks check it",
         ),
         ramp_s=_RAMP,
+        ll_share=_LL_OLD,
         checked=("all_reduce",),
     ),
     "hopper": Profile(
@@ -144,6 +168,7 @@ _PROFILES: Final[dict[str, Profile]] = {
         ),
         fill_steps=_NO_FILL,
         ramp_s=_RAMP,
+        ll_share=_LL,
         nvls_share=_constant(
             "share of the GPU's rate with NVLink SHARP",
             307.0 / 450,
@@ -169,6 +194,14 @@ _PROFILES: Final[dict[str, Profile]] = {
         ),
         fill_steps=_NO_FILL,
         ramp_s=_RAMP,
+        ll_share=_LL,
+        overhead_s=_constant(
+            "overhead of a call",
+            22.2e-6,
+            "MooreThreads/SimuMax v1.2, system b200_bf16_ceperm",
+            "its fixed latency of an all-reduce on 8 B200",
+            unit="s",
+        ),
         nvls_share=_constant(
             "share of the GPU's rate with NVLink SHARP",
             540.0 / 900,
@@ -194,6 +227,8 @@ _PROFILES: Final[dict[str, Profile]] = {
         ),
         fill_steps=_NO_FILL,
         ramp_s=_RAMP,
+        ll_share=_LL_OLD,
+        has_ll128=False,  # RCCL leaves it off between nodes (recalled)
         checked=("all_reduce",),
     ),
 }
@@ -201,11 +236,19 @@ _PROFILES: Final[dict[str, Profile]] = {
 # Nothing is measured on these: the generation beside them stands in, with a doubt.
 _NEAREST = {"pascal": "volta", "rubin": "blackwell", "gaudi 3": "cdna"}
 
-NIC_SHARE: Final = _constant(
+_NIC_SHARE: Final = _constant(
     "share of a NIC's payload rate that NCCL reaches",
     24.0 / 25 / 0.9937,
     "NVIDIA/nccl-tests issue #119",
     "a maintainer: 24 GB/s is the peak of a 200 Gb/s NIC; over the framing of InfiniBand, 0.9937",
+)
+
+# AWS's own NIC and transport fall further short of the wire.
+_EFA_SHARE: Final = _constant(
+    "share of an EFA's payload rate that NCCL reaches",
+    0.74 / 0.98,
+    _ML_ENGINEERING,
+    "74 % of the wire in an all-reduce on 4 nodes of 8 B200; 0.98 is taken for the headers",
 )
 
 PCIE_SHARE: Final = (
@@ -222,6 +265,11 @@ PCIE_SHARE: Final = (
         "fitted there: 0.4176 on 8 GPUs, which cross the sockets",
     ),
 )
+
+
+def nic_share(nic: str) -> Constant:
+    """Return what NCCL reaches over the NIC called *nic*, over its payload rate."""
+    return _EFA_SHARE if nic.upper().startswith("EFA") else _NIC_SHARE
 
 
 def profile_of(architecture: str) -> Profile:

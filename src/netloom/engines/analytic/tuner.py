@@ -56,6 +56,7 @@ class Communicator:
         has_nvls: Whether the scale-up switches reduce.
         has_collnet: Whether the scale-out switches reduce (SHARP).
         has_switch: Whether the scale-up network has switches.
+        has_ll128: Whether the LL128 protocol may be used; it needs NVLink in any case.
     """
 
     generation: str
@@ -72,6 +73,7 @@ class Communicator:
     has_nvls: bool = False
     has_collnet: bool = False
     has_switch: bool = False
+    has_ll128: bool = True
 
     @property
     def per_node(self) -> float:
@@ -95,9 +97,24 @@ class Choice:
     bandwidth_gbps: float
 
 
-def choose(kind: CollectiveKind, size_bytes: float, comm: Communicator) -> Choice:
-    """Return what NCCL would run: the lowest estimate, the first of equals."""
-    return min(estimates(kind, size_bytes, comm), key=lambda choice: choice.time_us)
+def choose(
+    kind: CollectiveKind,
+    size_bytes: float,
+    comm: Communicator,
+    *,
+    only: Algorithm | None = None,
+) -> Choice:
+    """Return what NCCL would run: the lowest estimate, the first of equals.
+
+    Args:
+        kind: Which collective.
+        size_bytes: As nccl-tests counts it.
+        comm: The group.
+        only: As ``NCCL_ALGO``: consider this algorithm alone, where it can run at all.
+    """
+    found = estimates(kind, size_bytes, comm)
+    wanted = [choice for choice in found if only is None or choice.algorithm is only]
+    return min(wanted or found, key=lambda choice: choice.time_us)
 
 
 def estimates(kind: CollectiveKind, size_bytes: float, comm: Communicator) -> tuple[Choice, ...]:
@@ -138,10 +155,11 @@ def _runs(
     kind: CollectiveKind, algorithm: Algorithm, protocol: Protocol, comm: Communicator
 ) -> bool:
     simple = protocol is Protocol.SIMPLE
+    flagged = protocol is not Protocol.LL128 or (comm.has_ll128 and comm.intra is Link.NVLINK)
     if algorithm is Algorithm.RING:
-        return simple or protocol is Protocol.LL or comm.intra is Link.NVLINK
+        return flagged
     if algorithm is Algorithm.TREE:
-        return kind in _REDUCING and (protocol is not Protocol.LL128 or comm.intra is Link.NVLINK)
+        return kind in _REDUCING and flagged
     if algorithm is Algorithm.PAT:
         return kind in _SHARDED and simple and comm.num_nodes == comm.num_ranks
     if algorithm is Algorithm.NVLS:

@@ -19,10 +19,24 @@ _MOST_NODES: Final = 4
 _CHECKED_BETWEEN: Final = ("all_reduce", "all_gather")
 
 
-def validity_of(collective: Collective, network: Network) -> Validity:
-    """Return the doubts about *collective* on *network*, one sentence each."""
+def validity_of(collective: Collective, network: Network, *, algorithm: str) -> Validity:
+    """Return the doubts about *collective* run with *algorithm*, one sentence each."""
+    reduced = algorithm.startswith("collnet") or algorithm == "nvls"
+    sharp: tuple[str, ...] = ()
+    if reduced and collective.group.num_nodes > 1:
+        sharp = (
+            (
+                "Reduction in the scale-out switches was not compared with a measurement, and NCCL "
+                "uses it only with NCCL_COLLNET_ENABLE=1."
+            ),
+        )
     return Validity(
-        (*_size_doubts(collective), *_inside_doubts(collective, network), *_node_doubts(collective))
+        (
+            *_size_doubts(collective),
+            *_inside_doubts(collective, network),
+            *_node_doubts(collective),
+            *sharp,
+        )
     )
 
 

@@ -1,0 +1,202 @@
+"""The analytic engine as its callers see it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from netloom.catalog.load import load_catalog
+from netloom.engines.analytic import Algorithm, AnalyticEngine
+from netloom.errors import InfeasibleError
+from netloom.study.measured import case_of, read_measurement
+from netloom.workload.collective import Collective, CollectiveKind, Group
+
+if TYPE_CHECKING:
+    from netloom.engines.base import Outcome
+    from netloom.fabric.network import Network
+    from netloom.provenance import Why
+
+MIB = 2.0**20
+GIB = 2.0**30
+
+
+def network(gpu: str, *, nodes: int = 1, scale_out: str = "8x400Gb NDR") -> Network:
+    row = {
+        "collective": "all_reduce",
+        "gpu": gpu,
+        "nodes": str(nodes),
+        "ranks": str(8 * nodes),
+        "scaleout": scale_out,
+        "size_bytes": "1",
+        "busbw_GBps": "1",
+    }
+    return case_of(read_measurement(row, 1, where="test"), load_catalog()).network
+
+
+def run(
+    kind: str,
+    size_bytes: float,
+    where: Network,
+    *,
+    ranks: int = 8,
+    per_node: int = 8,
+    skew: float = 1.0,
+) -> Outcome:
+    group = Group(size=ranks, per_node=per_node)
+    asked = Collective(kind=CollectiveKind(kind), size_bytes=size_bytes, group=group, skew=skew)
+    return AnalyticEngine().run(asked, where)
+
+
+def gbps(outcome: Outcome) -> float:
+    return outcome.bus_rate_bps / 8e9
+
+
+def leaves(why: Why) -> list[Why]:
+    if not why.parts:
+        return [why]
+    return [leaf for part in why.parts for leaf in leaves(part)]
+
+
+def test_a_large_ring_all_gather_on_h100_reaches_what_its_links_give() -> None:
+    # 370 GB/s of 450 in a ring; 16 GiB hide the latency.
+    assert gbps(run("all_gather", 16 * GIB, network("H100"))) == pytest.approx(370, rel=0.01)
+
+
+def test_a_ring_on_two_a100_pays_for_its_fill() -> None:
+    # 235 x 2 / (2 + 0.4) = 195.8 GB/s
+    found = run("all_reduce", 16 * GIB, network("A100"), ranks=2, per_node=2)
+    assert gbps(found) == pytest.approx(195.8, rel=0.01)
+
+
+@pytest.mark.parametrize(("gpus", "expected"), [(5, 258), (6, 265), (7, 270), (8, 273)])
+def test_nvlink_sharp_pulls_the_whole_vector_and_pushes_a_share(gpus: int, expected: int) -> None:
+    # Algorithm bandwidth of H100, NVIDIA/nccl issue #1455: 307 / (1 + 1/n).
+    found = run("all_reduce", 16 * GIB, network("H100"), ranks=gpus, per_node=gpus)
+    assert found.algorithm == "nvls"
+    assert 16 * GIB / found.duration_s / 1e9 == pytest.approx(expected, rel=0.015)
+
+
+def test_a_pair_on_a_mesh_has_one_link_and_all_together_have_seven() -> None:
+    mesh = network("MI300X")
+    pair = gbps(run("all_reduce", 16 * GIB, mesh, ranks=2, per_node=2))
+    assert pair == pytest.approx(47.67, rel=0.01)
+    assert gbps(run("all_reduce", 16 * GIB, mesh)) == pytest.approx(7 * 47.67, rel=0.01)
+
+
+def test_more_than_two_nodes_are_held_to_their_nics() -> None:
+    # 8 NICs at 48 GB/s; a tree sends every byte twice, so bus bandwidth is 384 x 31/32.
+    found = run("all_reduce", 16 * GIB, network("H100", nodes=4), ranks=32)
+    assert gbps(found) == pytest.approx(384 * 31 / 32, rel=0.02)
+
+
+def test_an_all_to_all_over_nodes_sends_most_of_its_bytes_through_one_nic_a_rank() -> None:
+    # Of each rank's bytes 24/32 leave the node at 48 GB/s; bus bandwidth counts 31/32.
+    found = run("all_to_all", 16 * GIB, network("H100", nodes=4), ranks=32)
+    assert gbps(found) == pytest.approx(48 * (31 / 32) / (24 / 32), rel=0.02)
+
+
+def test_uneven_experts_make_an_all_to_all_as_slow_as_the_busiest() -> None:
+    where = network("H100", nodes=4)
+    even = run("all_to_all", GIB, where, ranks=32).duration_s
+    uneven = run("all_to_all", GIB, where, ranks=32, skew=2.0).duration_s
+    assert 1.8 * even < uneven < 2 * even
+
+
+def test_a_message_between_nodes_takes_the_nic_beside_the_gpu() -> None:
+    found = run("send_recv", 16 * GIB, network("H100", nodes=2), ranks=2, per_node=1)
+    assert gbps(found) == pytest.approx(48, rel=0.01)
+
+
+def test_forcing_a_ring_forgoes_nvlink_sharp() -> None:
+    group = Group(size=8, per_node=8)
+    asked = Collective(kind=CollectiveKind.ALL_REDUCE, size_bytes=16 * GIB, group=group)
+    ring = AnalyticEngine(Algorithm.RING).run(asked, network("H100"))
+    assert ring.algorithm == "ring"
+    assert gbps(ring) == pytest.approx(370, rel=0.01)
+
+
+def test_switches_that_reduce_speed_up_an_all_reduce_over_nodes() -> None:
+    plain = network("A100", nodes=16, scale_out="8x200Gb HDR")
+    bundle = plain.technology.model_copy(update={"in_network_reduction": True})
+    sharp = run("all_reduce", 64 * MIB, replace(plain, technology=bundle), ranks=128)
+    assert sharp.algorithm.startswith("collnet")
+    assert sharp.duration_s < run("all_reduce", 64 * MIB, plain, ranks=128).duration_s
+
+
+@pytest.mark.parametrize("kind", list(CollectiveKind))
+@pytest.mark.parametrize("gpu", ["V100", "A100", "H100-PCIe", "H100", "B200", "GB200", "MI300X"])
+def test_time_grows_with_size_under_one_algorithm(kind: CollectiveKind, gpu: str) -> None:
+    where = network(gpu, nodes=2)
+    group = Group(size=16, per_node=8)
+    times: dict[tuple[str, str], list[float]] = {}
+    for power in range(3, 35):
+        asked = Collective(kind=kind, size_bytes=2.0**power, group=group)
+        found = AnalyticEngine(Algorithm.RING).run(asked, where)
+        times.setdefault((found.algorithm, found.protocol), []).append(found.duration_s)
+    for series in times.values():
+        assert series == sorted(series)
+
+
+def test_a_group_of_one_has_nothing_to_do() -> None:
+    assert run("all_reduce", GIB, network("H100"), ranks=1, per_node=1).duration_s == 0.0
+
+
+def test_a_slower_network_is_never_faster() -> None:
+    fast = network("H100", nodes=4)
+    slow = network("H100", nodes=4, scale_out="8x100Gb EDR")
+    for kind in ("all_reduce", "all_gather", "all_to_all", "send_recv"):
+        for power in (20, 26, 32):
+            quick = run(kind, 2.0**power, fast, ranks=32).duration_s
+            assert quick <= run(kind, 2.0**power, slow, ranks=32).duration_s
+
+
+def test_equal_questions_get_equal_answers() -> None:
+    first = run("all_reduce", GIB, network("H100", nodes=4), ranks=32)
+    assert first == run("all_reduce", GIB, network("H100", nodes=4), ranks=32)
+
+
+def test_the_parts_of_the_explanation_add_up_to_the_duration() -> None:
+    found = run("all_reduce", GIB, network("H100", nodes=4), ranks=32)
+    parts = {part.name: part.value for part in found.why.parts}
+    latency, ramp = parts["latency"], parts["filling the pipeline"]
+    carry = [parts["inside a node"], parts["between nodes"]]
+    numbers = [value for value in (latency, ramp, *carry) if isinstance(value, float)]
+    assert len(numbers) == 4
+    assert numbers[0] + numbers[1] + max(numbers[2:]) == pytest.approx(found.duration_s)
+
+
+def test_constants_in_the_explanation_name_their_source() -> None:
+    found = run("all_reduce", GIB, network("H100", nodes=4), ranks=32)
+    sourced = [leaf for leaf in leaves(found.why) if leaf.source is not None]
+    names = {leaf.name for leaf in sourced}
+    assert {"ConnectX-7 rate", "time a doubling adds"} <= names
+    assert all(leaf.source is not None and leaf.source.citation for leaf in sourced)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size_bytes", "gpu", "nodes", "words"),
+    [
+        ("all_reduce", 1024.0, "H100", 1, "under 1 MiB"),
+        ("all_reduce", GIB, "H100", 64, "more than 4 nodes"),
+        ("all_to_all", GIB, "H100", 2, "between nodes was not compared"),
+        ("all_gather", GIB, "A100", 1, "was not measured inside a node"),
+        ("all_reduce", GIB, "H100-PCIe", 1, "PCIe"),
+    ],
+)
+def test_what_was_not_checked_is_said(
+    kind: str, size_bytes: float, gpu: str, nodes: int, words: str
+) -> None:
+    found = run(kind, size_bytes, network(gpu, nodes=nodes), ranks=8 * nodes)
+    assert not found.validity.inside
+    assert any(words in doubt for doubt in found.validity.doubts)
+
+
+def test_what_was_checked_is_inside() -> None:
+    assert run("all_reduce", GIB, network("H100")).validity.inside
+
+
+def test_more_ranks_than_gpus_in_a_node_is_refused() -> None:
+    with pytest.raises(InfeasibleError, match=r"16 ranks in a node.*8 GPUs; lower"):
+        run("all_reduce", GIB, network("H100"), ranks=16, per_node=16)
