@@ -36,9 +36,10 @@ class LinkState(IntEnum):
 class Fabric:
     """Vertices and directed links; all arrays are read-only.
 
-    Vertices are numbered GPUs first (GPU g of the cluster is vertex g), then NIC ports, then
-    scale-up switches, then switches tier by tier from the hosts up. A cable is two links:
-    cable c is link 2c from its lower end to its upper end, and link 2c + 1 back.
+    Vertices are numbered GPUs first (GPU g of the cluster is vertex g), then NIC ports (by node,
+    NIC, plane), then scale-up switches, then switches tier by tier from the hosts up, in each
+    tier plane by plane. A cable is two links: cable c is link 2c from its lower end to its upper
+    end, and link 2c + 1 back.
 
     Attributes:
         design: The plan this was built from.

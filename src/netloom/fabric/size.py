@@ -93,9 +93,16 @@ def choose(
             dropped.append(f"not {candidate}: {error}")
             continue
         if len(found.tiers) <= candidate.max_tiers:
-            return replace(found, notes=(*dropped, *found.notes))
+            return replace(found, notes=(*dropped, *_rounding(num_gpus, found), *found.notes))
         dropped.append(f"not {candidate}: it needs {len(found.tiers)} tiers")
     raise InfeasibleError(dropped[0].removeprefix("not "))
+
+
+def _rounding(num_gpus: int, found: Design) -> tuple[str, ...]:
+    if found.num_gpus == num_gpus:
+        return ()
+    have = f"{found.num_nodes:,} nodes, which have {found.num_gpus:,}"
+    return (f"{num_gpus:,} GPUs take {have}",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

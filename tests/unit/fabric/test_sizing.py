@@ -159,7 +159,7 @@ def test_too_few_ports_are_refused_with_what_would_do() -> None:
 @pytest.mark.parametrize(
     ("topology", "num_nodes", "message"),
     [
-        (FatTree(hosts_per_leaf=40), 100, "hosts_per_leaf: 40 .* room for 32"),
+        (FatTree(hosts_per_leaf=40), 100, "hosts_per_leaf: 40 .* use hosts_per_leaf: 32 or less"),
         (FatTree(tiers=1), 9, "1 tier of SW .* 64 NIC ports; this cluster has 72"),
         (ThreeTierTree(), 100_000, "use a higher oversubscription"),
         (DragonflyPlus(groups=2), 1000, "use groups: 8 or more"),
@@ -210,6 +210,7 @@ def test_choose_says_why_it_passed_over_what_came_first() -> None:
 def test_choose_falls_back_on_four_tiers_and_rounds_up_to_whole_nodes() -> None:
     plan = choose(num_gpus=1_000_001, node=a_node(), switches=[SWITCH], nic_rate_bps=400e9)
     assert (plan.num_nodes, len(plan.tiers)) == (125_001, 4)
+    assert "1,000,001 GPUs take 125,001 nodes, which have 1,000,008" in plan.notes
 
 
 def test_choose_tries_larger_switches_for_a_given_topology() -> None:
@@ -231,3 +232,9 @@ def test_choose_tries_larger_switches_for_a_given_topology() -> None:
             nic_rate_bps=400e9,
             topology=topology,
         )
+
+
+@pytest.mark.parametrize("topology", [FatTree(), RailFatTree(), RailOnly()])
+def test_more_nodes_never_take_fewer_switches(topology: Topology) -> None:
+    counts = [sized(topology, num_nodes).num_switches for num_nodes in range(1, 3000, 7)]
+    assert counts == sorted(counts)

@@ -101,8 +101,8 @@ def _check_leaf(request: Request, order: ClosOrder) -> None:
     most = order.ports.max_hosts(order.oversubscription)
     message = (
         f"topology.hosts_per_leaf: {wanted} host ports and their uplinks do not fit on the "
-        f"{order.ports.host_radix} ports of {request.switch.name}: at an oversubscription of "
-        f"{order.oversubscription:g} there is room for {most}"
+        f"{order.ports.host_radix} ports of {request.switch.name} at an oversubscription of "
+        f"{order.oversubscription:g}: use hosts_per_leaf: {most} or less"
     )
     raise InfeasibleError(message)
 
