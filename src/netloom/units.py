@@ -117,7 +117,7 @@ POWER: Final = Dimension(
     shown=("GW", "MW", "kW", "W"),
 )
 MONEY: Final = Dimension(
-    name="amount of money",
+    name="price",
     base="USD",
     example="36000USD",
     units={"USD": 1.0, "kUSD": 1e3, "MUSD": 1e6},

@@ -18,6 +18,8 @@ class Network:
 
     Attributes:
         loss: Packets lost on a link, from the scenario or else the technology.
+        in_network_reduction: Whether the switches add up (SHARP): the technology can, and the
+            scenario asks for it. NCCL leaves it off unless told.
     """
 
     technology: Technology
@@ -27,6 +29,7 @@ class Network:
     nic: Nic
     scale_up: ScaleUp
     loss: float
+    in_network_reduction: bool = False
 
     @property
     def nic_rate_bps(self) -> float:

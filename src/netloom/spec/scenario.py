@@ -91,6 +91,10 @@ class Fabric(Strict):
     loss: Annotated[Share, Field(ge=0, lt=1)] | None = Field(
         default=None, description="Packet loss on a link; the technology's own when left out"
     )
+    in_network_reduction: bool = Field(
+        default=False,
+        description="Whether switches that can add up do so (SHARP); libraries leave it off",
+    )
     floor: Floor = Field(default=Floor(), description="The machine room")
 
 

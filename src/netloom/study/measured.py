@@ -202,9 +202,7 @@ def _scale_out(
         raise SpecError(message)
     nic = _EFA.get(rate_gbps, technology.nic) if "EFA" in text.upper() else technology.nic
     update = {"num_nics": count or node.num_nics, "nic": nic}
-    # NCCL uses the switches' reduction only when NCCL_COLLNET_ENABLE is set; no row says so.
-    plain = technology.model_copy(update={"in_network_reduction": False})
-    return node.model_copy(update=update), plain, assumed
+    return node.model_copy(update=update), technology, assumed
 
 
 def _aws(gpu: str) -> str:

@@ -61,6 +61,7 @@ def network_of(
         nic=nic,
         scale_up=catalog.scale_up(node.scale_up),
         loss=chosen.loss if cluster.fabric.loss is None else cluster.fabric.loss,
+        in_network_reduction=(cluster.fabric.in_network_reduction and chosen.in_network_reduction),
     )
 
 

@@ -92,27 +92,13 @@ def transformer(model: Model) -> Transformer:
             f"num_kv_heads must divide num_heads"
         )
         raise SpecError(message)
-    if model.num_experts:
-        _check_experts(model, where)
-    if model.kv_rank and not (model.rope_head_dim and model.value_head_dim):
-        message = f"{where}: kv_rank (MLA) also needs rope_head_dim and value_head_dim"
-        raise SpecError(message)
-    return Transformer(model=model)
-
-
-def _check_experts(model: Model, where: str) -> None:
-    if not 1 <= model.experts_per_token <= model.num_experts:
-        message = (
-            f"{where}: experts_per_token is {model.experts_per_token}; "
-            f"a token goes to 1 to {model.num_experts} of the {model.num_experts} experts"
-        )
-        raise SpecError(message)
-    if not model.expert_hidden:
-        message = f"{where}: a mixture of experts needs expert_hidden, the width of one expert"
-        raise SpecError(message)
     if model.first_dense_layers > model.num_layers:
         message = (
             f"{where}: first_dense_layers is {model.first_dense_layers}, "
             f"more than its {model.num_layers} layers"
         )
         raise SpecError(message)
+    if model.kv_rank and not (model.rope_head_dim and model.value_head_dim):
+        message = f"{where}: kv_rank (MLA) also needs rope_head_dim and value_head_dim"
+        raise SpecError(message)
+    return Transformer(model=model)

@@ -145,7 +145,7 @@ def _communicator(place: Place, group: Group) -> Communicator:
         intra_gbps=_nccl_intra_gbps(place, group.per_node),
         inter_gbps=inter,
         has_nvls=nvls,
-        has_collnet=network.technology.in_network_reduction and group.num_nodes > 1,
+        has_collnet=network.in_network_reduction and group.num_nodes > 1,
         has_switch=switched,
         has_ll128=profile.has_ll128,
     )

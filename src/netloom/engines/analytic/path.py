@@ -14,10 +14,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from netloom.engines.analytic.profile import nic_share
+from netloom.fabric import contention
+from netloom.fabric.wire import framing, latency, recovery
 from netloom.provenance import Why
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Technology
     from netloom.fabric.design import Reach
     from netloom.fabric.network import Network
     from netloom.workload.collective import Group
@@ -26,6 +27,9 @@ __all__ = ["Path", "Pattern", "scale_out"]
 
 Pattern = Literal["ring", "tree", "all-to-all", "pair"]
 
+# Queue pairs of a GPU in an all-to-all of 128, on average: Gangidi et al., RDMA over Ethernet for
+# distributed AI training at Meta scale, SIGCOMM 2024 (a secondary account of it).
+ALL_TO_ALL_FLOWS = 15
 # Cable length per hop; the design does not carry the floor. Assumed: a row of racks.
 _CABLE_M = 20.0
 
@@ -52,35 +56,50 @@ class Path:
     why: Why
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossing:
+    """A tier that a group's traffic goes through.
+
+    Attributes:
+        reach: The tier.
+        below: What is in reach without it.
+        share: Of the hops between member nodes, those that go through the tier.
+    """
+
+    reach: Reach
+    below: Reach
+    share: float
+
+
 def scale_out(network: Network, group: Group, pattern: Pattern) -> Path:
     """Return what the scale-out network gives *group* for traffic of *pattern*."""
     technology = network.technology
     num_nics = _usable_nics(network, group)
     crossings = _crossings(network, group, pattern)
-    slowdown = max((_slowdown(network, group, *crossing) for crossing in crossings), default=1.0)
-    farthest = crossings[-1][0] if crossings else network.design.reaches[0]
-    latency_s = _one_way_s(
+    slowdown = max((_slowdown(network, group, c, pattern) for c in crossings), default=1.0)
+    farthest = crossings[-1].reach if crossings else network.design.reaches[0]
+    latency_s = latency.one_way_s(
         technology,
         num_hops=farthest.num_hops,
         cable_m=_CABLE_M * (farthest.num_hops + 1),
         message_bytes=8.0,
         rate_bps=network.nic_rate_bps,
     )
-    framing = _framing(technology.payload_bytes, technology.header_bytes)
-    recovery = _recovery(
+    headers = framing.efficiency(technology.payload_bytes, technology.header_bytes)
+    resent = recovery.efficiency(
         technology, loss=network.loss, num_links=farthest.num_hops + 1, rtt_s=2 * latency_s
     )
     nic_bps = _nic_bps(network)
     reached = nic_share(network.nic.name)
-    share = framing * reached.value * recovery
+    share = headers * reached.value * resent
     rate_bps = min(num_nics * nic_bps * share, _host_bps(network, group)) / slowdown
     parts = (
         network.nic.why("rate_bps", unit="bit/s"),
         technology.why("rate_bps", unit="bit/s"),
         Why(name="NICs the ranks of a node can use", value=num_nics),
-        Why(name="share left by headers", value=framing, how="payload / (payload + headers)"),
+        Why(name="share left by headers", value=headers, how="payload / (payload + headers)"),
         reached.why(),
-        Why(name="share left by retransmission", value=recovery),
+        Why(name="share left by retransmission", value=resent),
         _slowdown_why(crossings, slowdown),
         network.node.why("host_rate_bps", unit="bit/s"),
     )
@@ -122,20 +141,15 @@ def _host_bps(network: Network, group: Group) -> float:
     return network.node.host_rate_bps * group.per_node
 
 
-def _crossings(
-    network: Network, group: Group, pattern: Pattern
-) -> tuple[tuple[Reach, Reach, float], ...]:
-    """Return, for each tier above the first that is used, what lies below it and its share.
-
-    The share is of the hops between member nodes that go through that tier.
-    """
+def _crossings(network: Network, group: Group, pattern: Pattern) -> tuple[Crossing, ...]:
+    """Return the tiers above the first that the group's traffic uses, lowest first."""
     reaches = network.design.reaches
     found = []
     for below, reach in pairwise(reaches):
         block = max(1, below.num_nodes // max(1, group.node_stride))
         share = _share_beyond(group, pattern, block)
         if share > 0:
-            found.append((reach, below, share))
+            found.append(Crossing(reach=reach, below=below, share=share))
     return tuple(found)
 
 
@@ -153,88 +167,50 @@ def _share_beyond(group: Group, pattern: Pattern, block: int) -> float:
     return packed + (1 - packed) * displaced
 
 
-def _slowdown(network: Network, group: Group, reach: Reach, below: Reach, share: float) -> float:
-    """Return by how much the slowest flow through *reach* is slowed."""
-    design, technology = network.design, network.technology
-    nics_below = 1 if design.num_rails > 1 else network.node.num_nics
+def _slowdown(network: Network, group: Group, crossing: Crossing, pattern: Pattern) -> float:
+    """Return by how much the slowest flow through a tier is slowed.
+
+    At a height where host bandwidth exceeds what is there by the taper, a switch with m uplinks
+    has m x taper NICs below it; those that are busy and cross send their flows up.
+    """
+    technology, reach = network.technology, crossing.reach
     busy = min(1.0, group.active_per_node / network.node.num_nics)
-    flows = below.num_nodes * nics_below * busy * share * technology.flows_per_rank
-    contended = _contention(
-        technology,
-        num_flows=max(1.0, flows),
-        num_links=max(1, reach.num_links),
-        num_switches=_switches_crossed(network, group, reach, below),
-        flow_share=1 / technology.flows_per_rank,
+    load = reach.taper * busy * crossing.share
+    flows_per_nic = _flows_per_nic(network, pattern)
+    num_links = max(1, reach.num_links)
+    is_shift = group.displaced == 0
+    contended = contention.slowdown(
+        load_balancing=contention.balancing_for(technology.load_balancing, is_shift=is_shift),
+        path_efficiency=technology.path_efficiency,
+        num_flows=num_links * load * flows_per_nic,
+        num_links=num_links,
+        num_switches=_switches_crossed(network, group, crossing),
+        flow_share=1 / flows_per_nic,
     )
-    return max(1.0, contended, share * busy * reach.taper)
+    return max(1.0, contended, load)
 
 
-def _switches_crossed(network: Network, group: Group, reach: Reach, below: Reach) -> int:
+def _flows_per_nic(network: Network, pattern: Pattern) -> int:
+    """Return the five-tuples a NIC's traffic is spread over; an all-to-all has many partners."""
+    flows = network.technology.flows_per_rank
+    return max(flows, ALL_TO_ALL_FLOWS) if pattern == "all-to-all" else flows
+
+
+def _switches_crossed(network: Network, group: Group, crossing: Crossing) -> int:
     """Return the switches at which flows of this group choose an uplink, all rails together.
 
     The group waits for the slowest of them: that is how the tail grows with its size.
     """
-    span = group.num_nodes * group.node_stride / below.num_nodes
+    span = group.num_nodes * group.node_stride / crossing.below.num_nodes
     elsewhere = group.num_nodes * group.displaced
     blocks = math.ceil(span + elsewhere) * max(1, network.design.num_rails)
-    return max(1, min(blocks, reach.num_switches))
+    return max(1, min(blocks, crossing.reach.num_switches))
 
 
-def _slowdown_why(crossings: tuple[tuple[Reach, Reach, float], ...], slowdown: float) -> Why:
+def _slowdown_why(crossings: tuple[Crossing, ...], slowdown: float) -> Why:
     parts = tuple(
-        Why(name=f"share of hops through the {reach.tier} tier", value=share)
-        for reach, _, share in crossings
+        Why(name=f"share of hops through the {crossing.reach.tier} tier", value=crossing.share)
+        for crossing in crossings
     )
     how = "the slowest of the flows that meet on a switch's uplinks, and tapering"
     return Why(name="slowdown of the slowest hop", value=slowdown, how=how, parts=parts)
-
-
-# JOIN: replace by netloom.fabric.wire.latency.one_way_s.
-def _one_way_s(
-    technology: Technology, *, num_hops: int, cable_m: float, message_bytes: float, rate_bps: float
-) -> float:
-    budget = technology.latency
-    ends = (
-        budget.post_s
-        + budget.send_stack_s
-        + budget.doorbell_s
-        + budget.nic_send_s
-        + budget.nic_receive_s
-        + budget.interrupt_s
-        + budget.receive_stack_s
-        + budget.wake_s
-    )
-    return ends + num_hops * budget.switch_s + cable_m * 5e-9 + message_bytes * 8 / rate_bps
-
-
-# JOIN: replace by netloom.fabric.wire.framing.efficiency.
-def _framing(payload_bytes: float, overhead_bytes: float) -> float:
-    return payload_bytes / (payload_bytes + overhead_bytes)
-
-
-# JOIN: replace by netloom.fabric.wire.recovery.efficiency.
-def _recovery(technology: Technology, *, loss: float, num_links: int, rtt_s: float) -> float:
-    lost = 1 - (1 - loss) ** num_links
-    window = rtt_s * technology.rate_bps / (8 * technology.payload_bytes)
-    repeated = window if technology.recovery == "go-back-n" else 1.0
-    return 1 / (1 + lost * repeated)
-
-
-# JOIN: replace by netloom.fabric.contention.slowdown.
-def _contention(
-    technology: Technology,
-    *,
-    num_flows: float,
-    num_links: int,
-    num_switches: int,
-    flow_share: float,
-) -> float:
-    mean = num_flows * flow_share / num_links
-    if technology.load_balancing in {"adaptive", "spray", "cells"}:
-        return max(1.0, mean / technology.path_efficiency)
-    if technology.load_balancing == "static":
-        return max(1.0, mean)
-    # A Gumbel tail of the busiest of all links: rough, until the exact form joins.
-    load = num_flows / num_links
-    spread = math.sqrt(2 * load * math.log(max(2, num_links * num_switches)))
-    return max(1.0, (load + spread) * flow_share)

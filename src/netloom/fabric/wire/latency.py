@@ -120,7 +120,7 @@ def _fixed(technology: Technology, name: str, attribute: str) -> Component:
     return Component(
         name=name,
         time_s=getattr(technology.latency, attribute),
-        source=technology.source("latency"),
+        source=technology.source(f"latency.{attribute}"),
     )
 
 
@@ -128,7 +128,7 @@ def _switches(technology: Technology, num_hops: int) -> Component:
     return Component(
         name="switches",
         time_s=num_hops * technology.latency.switch_s,
-        source=technology.source("latency"),
+        source=technology.source("latency.switch_s"),
         how=f"{num_hops} x {technology.latency.switch_s * 1e9:g} ns",
     )
 
