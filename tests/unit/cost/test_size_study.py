@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
@@ -15,6 +15,9 @@ from netloom.report.size import size_report
 from netloom.spec.scenario import Cluster
 from netloom.study.size import Wish, size
 from netloom.study.wish import Kind, topology_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CATALOG = load_catalog()
 
@@ -106,7 +109,7 @@ def test_a_network_that_cannot_be_is_refused() -> None:
         size(wish, CATALOG)
 
 
-def test_a_missing_price_names_the_part(tmp_path: Path) -> None:
+def test_a_missing_price_names_the_part() -> None:
     bare = CATALOG.switch("QM9700").model_copy(update={"price_usd": None})
     switches = {**CATALOG.switches, "QM9700": bare}
     catalog = type(CATALOG)(
