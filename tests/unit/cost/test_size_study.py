@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,6 +58,7 @@ def test_gpus_that_do_not_fill_a_node_are_rounded_up_and_said() -> None:
 def test_a_switch_alone_brings_a_technology_that_speaks_to_it() -> None:
     found = size(Wish(num_gpus=1_024, switch="SN5600"), CATALOG)
     assert found.technology.protocol == "ethernet"
+    assert found.technology.transport != "tcp"
     assert found.design.switch.name == "SN5600"
 
 
@@ -111,13 +113,7 @@ def test_a_network_that_cannot_be_is_refused() -> None:
 
 def test_a_missing_price_names_the_part() -> None:
     bare = CATALOG.switch("QM9700").model_copy(update={"price_usd": None})
-    switches = {**CATALOG.switches, "QM9700": bare}
-    catalog = type(CATALOG)(
-        **{
-            kind: switches if kind == "switches" else getattr(CATALOG, kind)
-            for kind in CATALOG.__slots__
-        }
-    )
+    catalog = replace(CATALOG, switches={**CATALOG.switches, "QM9700": bare})
     with pytest.raises(CatalogError, match=r"QM9700: its price.*\[switches.QM9700\]"):
         size(Wish(num_gpus=1_024, switch="QM9700"), catalog)
 
