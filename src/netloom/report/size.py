@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from netloom.fabric.cost.bill import Line
+    from netloom.provenance import Source
     from netloom.study.size import Alternative, Sizing
 
 __all__ = ["size_report"]
@@ -88,16 +89,22 @@ def _cables(sizing: Sizing) -> Table:
     return table
 
 
-def _bill(sizing: Sizing) -> Table:
+def _bill(sizing: Sizing) -> Group:
+    sources = tuple(dict.fromkeys(line.price_source for line in sizing.bill.lines))
+    numbers = {source: str(index) for index, source in enumerate(filter(None, sources), start=1)}
     table = _table("Bill of materials", "item", "part", "count", "each", "total", "power", "source")
-    table.columns[1].justify = table.columns[-1].justify = "left"
-    for line in _folded(sizing.bill.lines):
-        table.add_row(*line)
-    return table
+    table.columns[1].justify = "left"
+    for cells, source in _folded(sizing.bill.lines):
+        table.add_row(*cells, "" if source is None else numbers[source])
+    cited = (
+        Text(f"{number}  {source.citation} ({source.confidence})", style="dim")
+        for source, number in numbers.items()
+    )
+    return Group(table, *cited)
 
 
-def _folded(lines: tuple[Line, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of each line; cables that differ only in length are one line."""
+def _folded(lines: tuple[Line, ...]) -> Iterator[tuple[tuple[str, ...], Source | None]]:
+    """Yield the cells and the source of each line; cables of all lengths are one line."""
     merged: dict[tuple[str, str], list[Line]] = {}
     for line in lines:
         merged.setdefault((line.item.partition(", ")[0], line.part), []).append(line)
@@ -105,16 +112,15 @@ def _folded(lines: tuple[Line, ...]) -> Iterator[tuple[str, ...]]:
         prices = sorted(line.unit_price_usd for line in alike if line.unit_price_usd is not None)
         total_usd = sum(line.total_usd or 0.0 for line in alike)
         power_w = sum(line.power_w or 0.0 for line in alike)
-        source = alike[0].price_source
-        yield (
+        cells = (
             item if alike[0].kind != "nic" else "NIC (in the node's price)",
             part,
             f"{sum(line.count for line in alike):,}",
             _span(prices),
             format_quantity(total_usd, MONEY) if prices else "",
             format_quantity(power_w, POWER) if power_w else "",
-            f"{source.citation} [{source.confidence}]" if source else "",
         )
+        yield cells, alike[0].price_source if prices else None
 
 
 def _span(prices: list[float]) -> str:

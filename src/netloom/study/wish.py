@@ -114,9 +114,9 @@ def topology_of(
 def technology_of(wish: Wish, node: Node, catalog: Catalog) -> Technology:
     """Return the technology asked for, or else the one that fits switch and node best.
 
-    That is one whose own switch was asked for, then one whose NIC is the node's own, then the
-    default of scenarios, then the first in the catalogue; obsolete and unshipped ones are left
-    out.
+    That is one whose own switch was asked for, then one that is not TCP, then one whose NIC is
+    the node's own, then the default of scenarios, then the first in the catalogue; obsolete and
+    unshipped ones are left out.
 
     Raises:
         SpecError: switch and technology do not go together, or nothing speaks to the switch.
@@ -139,6 +139,7 @@ def technology_of(wish: Wish, node: Node, catalog: Catalog) -> Technology:
         fitting,
         key=lambda one: (
             switch is None or one.switch != switch.name,
+            one.transport == "tcp",
             one.nic != node.nic,
             one.name != default,
         ),

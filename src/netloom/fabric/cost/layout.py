@@ -37,6 +37,10 @@ SWITCHES_PER_RACK: Final = 16
 # A GB200 NVL72 rack, the densest shipping, is rated at about 132 kW (recalled).
 MAX_RACK_POWER_W: Final = 140e3
 
+# Racks above a rack whose distances are measured one by one; of more, as many evenly spaced ones
+# stand for all.
+MAX_PARTNERS: Final = 256
+
 _SLIVER_M: Final = 1e-9  # keeps a sum of tenths from being rounded up to the next metre
 
 
@@ -143,8 +147,12 @@ def _tier_level(design: Design, index: int, *, per_rack: int) -> _Level:
     group = np.repeat(np.arange(num_groups), racks_each)
     first = group * group_nodes
     last = np.minimum(first + group_nodes, design.num_nodes) - 1
+    middle = (first + last) / 2
+    below = _group_nodes(design, index - 1) if index > 0 else group_nodes
+    if below < group_nodes:  # between two groups of the tier below, not inside one
+        middle = np.rint((middle + 0.5) / below) * below - 0.5
     return _Level(
-        anchor=first.astype(np.float64) if shared else (first + last) / 2,
+        anchor=first.astype(np.float64) if shared else middle,
         group=group,
         group_nodes=group_nodes,
         weight=np.full(len(group), switches / racks_each),
@@ -216,16 +224,22 @@ def _upward(lower: _Level, upper: _Level) -> Iterator[Pairs]:
     target = np.minimum(lower.anchor.astype(np.int64) // upper.group_nodes, upper.group.max())
     start = np.searchsorted(upper.group, target, side="left")
     count = np.searchsorted(upper.group, target, side="right") - start
-    for turn in range(int(count.max())):
-        some = np.flatnonzero(turn < count)
-        yield some, start[some] + turn, lower.weight[some] / count[some]
+    if count.max() <= MAX_PARTNERS:
+        for turn in range(int(count.max())):
+            some = np.flatnonzero(turn < count)
+            yield some, start[some] + turn, lower.weight[some] / count[some]
+        return
+    everyone = np.arange(len(target))
+    for turn in range(MAX_PARTNERS):
+        offset = (2 * turn + 1) * count // (2 * MAX_PARTNERS)
+        yield everyone, start + offset, lower.weight
 
 
 def _across(level: _Level) -> Iterator[Pairs]:
     """Yield all pairs of racks of different groups, as between the groups of a dragonfly+."""
     everyone = np.arange(len(level.group))
-    for one in everyone:
-        others = everyone[(everyone > one) & (level.group != level.group[one])]
+    for one in everyone[:: -(-len(everyone) // MAX_PARTNERS)]:
+        others = everyone[level.group != level.group[one]]
         yield np.full(len(others), one), others, level.weight[others] * level.weight[one]
 
 
