@@ -143,19 +143,23 @@ def _host_bps(network: Network, group: Group) -> float:
 
 def _crossings(network: Network, group: Group, pattern: Pattern) -> tuple[Crossing, ...]:
     """Return the tiers above the first that the group's traffic uses, lowest first."""
-    reaches = network.design.reaches
     found = []
-    for below, reach in pairwise(reaches):
+    for below, reach in pairwise(network.design.reaches):
         block = max(1, below.num_nodes // max(1, group.node_stride))
-        share = _share_beyond(group, pattern, block)
+        elsewhere = 1 - (below.num_nodes - 1) / max(1, network.design.num_nodes - 1)
+        share = _share_beyond(group, pattern, block, elsewhere=elsewhere)
         if share > 0:
             found.append(Crossing(reach=reach, below=below, share=share))
     return tuple(found)
 
 
-def _share_beyond(group: Group, pattern: Pattern, block: int) -> float:
-    """Return the share of hops that leave a block of *block* member nodes."""
-    displaced = min(1.0, 2 * group.displaced)
+def _share_beyond(group: Group, pattern: Pattern, block: int, *, elsewhere: float) -> float:
+    """Return the share of hops that leave a block of *block* member nodes.
+
+    A displaced node makes the hop to it and the hop from it leave, unless the place it stands
+    in happens to be in the block: *elsewhere* is the chance that it is not.
+    """
+    displaced = min(1.0, 2 * group.displaced) * max(0.0, elsewhere)
     if group.num_nodes <= block:
         return displaced if group.num_nodes > 1 else 0.0
     packed = {
