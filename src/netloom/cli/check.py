@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from netloom.spec.load import load
+from pathlib import Path
 
 __all__ = ["check"]
 
 
-def check(file: str, /) -> None:
+def check(file: Path, /) -> None:
     """Read a scenario and say what is wrong with it.
 
-    Only the file itself is checked: keys, types, units and ranges.
+    Everything that predict would refuse: keys, types, units and ranges, parts that do not exist,
+    parallelism that does not multiply out, a network that cannot be built, a model that does
+    not fit.
 
     Args:
         file: A scenario, YAML or JSON.
     """
-    load(file)
+    # Imported here: the help of the command needs none of it.
+    from netloom.spec.load import load  # noqa: PLC0415
+    from netloom.study.predict import predict  # noqa: PLC0415
+
+    predict(load(file))
     print(f"{file}: ok")
