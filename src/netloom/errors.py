@@ -6,7 +6,13 @@ message names where the trouble is, what it is, and what to do about it.
 
 from __future__ import annotations
 
-__all__ = ["CatalogError", "InfeasibleError", "NetloomError", "OutputError", "SpecError"]
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["CatalogError", "InfeasibleError", "NetloomError", "OutputError", "SpecError", "at"]
 
 
 class NetloomError(Exception):
@@ -27,3 +33,13 @@ class InfeasibleError(NetloomError):
 
 class OutputError(NetloomError):
     """A result could not be written or handed on; the message says what is in the way."""
+
+
+@contextmanager
+def at(where: str) -> Iterator[None]:
+    """Let every error raised inside open with *where*: a field, or a file and a line."""
+    try:
+        yield
+    except NetloomError as error:
+        message = f"{where}: {error}"
+        raise type(error)(message) from error

@@ -18,8 +18,9 @@ def check(file: Path, /) -> None:
         file: A scenario, YAML or JSON.
     """
     # Imported here: the help of the command needs none of it.
-    from netloom.spec.load import load  # noqa: PLC0415
+    from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.predict import predict  # noqa: PLC0415
 
-    predict(load(file))
+    with scenario_at(file) as scenario:
+        predict(scenario)
     print(f"{file}: ok")

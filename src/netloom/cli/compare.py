@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 __all__ = ["compare"]
@@ -30,17 +31,16 @@ def compare(
     from netloom.catalog.load import load_catalog  # noqa: PLC0415
     from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
-    from netloom.cli.scenario import scenario_or_example  # noqa: PLC0415
+    from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.compare import compare as compare_technologies  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
 
-    asked = scenario_or_example(scenario)
-    if technologies is not None:
-        names = tuple(name.strip() for name in technologies.split(",") if name.strip())
-        asked = asked.comparing(names)
-    catalog = catalog_of(asked) if own is None else load_catalog(own)
-    with progress("comparing technologies", len(asked.compare)) as advance:
-        found = compare_technologies(asked, catalog, advance=advance)
+    with scenario_at(scenario) as given:
+        names = given.compare if technologies is None else _names(technologies)
+        asked = given.comparing(names)
+        catalog = catalog_of(asked) if own is None else load_catalog(own)
+        with progress("comparing technologies", len(asked.compare)) as advance:
+            found = compare_technologies(asked, catalog, advance=advance)
     if report is not None:
         from netloom.report.page import comparison_page  # noqa: PLC0415
 
@@ -57,3 +57,7 @@ def compare(
     console.print(why_tree(found.why(why)) if why else comparison_text(found))
     if report is not None:
         console.print(f"\nReport: {report}", highlight=False)
+
+
+def _names(technologies: str) -> tuple[str, ...]:
+    return tuple(filter(None, re.split(r"[,\s]+", technologies)))

@@ -1,16 +1,39 @@
-"""The scenario a command works on."""
+"""The scenario a command works on, and where in its file an error belongs."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
+from netloom.errors import NetloomError, OutputError
 from netloom.spec.example import example
-from netloom.spec.load import load
+from netloom.spec.load import load, locate
 from netloom.spec.scenario import Scenario
 
-__all__ = ["scenario_or_example"]
+__all__ = ["scenario_at"]
+
+_FIELD: Final = re.compile(r"(?:cluster|job|compare|economics|catalog)(?:\.\w+)*(?=: )")
 
 
-def scenario_or_example(path: Path | None) -> Scenario:
-    """Return the scenario in the file at *path*, or the built-in example when none is given."""
-    return example() if path is None else load(path)
+@contextmanager
+def scenario_at(path: Path | None) -> Iterator[Scenario]:
+    """Give the scenario in the file at *path*, or the built-in example when none is given.
+
+    What turns out to be wrong with it inside the block is told with file, line and column.
+    """
+    if path is None:
+        yield example()
+        return
+    scenario = load(path)
+    try:
+        yield scenario
+    except OutputError:
+        raise  # not the scenario's fault
+    except NetloomError as error:
+        field = _FIELD.match(str(error))
+        where = str(path) if field is None else locate(path, field[0])
+        message = f"{where}: {error}"
+        raise type(error)(message) from error

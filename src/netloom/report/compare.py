@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -14,7 +15,7 @@ from netloom.units import POWER, TIME, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from netloom.study.compare import Comparison
     from netloom.study.contender import Contender
@@ -22,15 +23,21 @@ if TYPE_CHECKING:
 __all__ = ["cells", "comparison_text", "headings"]
 
 
+Columns = tuple[tuple[str, "Callable[[Contender], str]"], ...]
+
+
 def _limit(contender: Contender) -> str:
     scaling = contender.scaling
     if scaling.limit_gpus is None:
         return "-"
-    above = "> " if scaling.limit_reason != "efficiency" else ""
+    above = ">" if scaling.limit_reason != "efficiency" else ""
     return f"{above}{scaling.limit_gpus:,}"
 
 
-COLUMNS: tuple[tuple[str, Callable[[Contender], str]], ...] = (
+# All features are in the report and in the JSON.
+OPERATIONS = ("load_balancing", "failover", "vendors")
+
+COLUMNS: Columns = (
     ("technology", lambda c: c.name + ("" if c.validity.inside else " *")),
     ("latency", lambda c: format_quantity(c.latency_s, TIME)),
     ("step", lambda c: format_quantity(c.step.duration_s, TIME)),
@@ -38,12 +45,12 @@ COLUMNS: tuple[tuple[str, Callable[[Contender], str]], ...] = (
     ("exposed", lambda c: f"{c.step.exposed_share:.1%}"),
     ("MFU", lambda c: f"{c.step.mfu:.1%}"),
     ("tokens/s", lambda c: f"{c.step.tokens_per_s:,.0f}"),
-    ("days/T tokens", lambda c: f"{c.days_per_trillion_tokens:.1f}"),
-    ("MUSD/T tokens", lambda c: f"{c.usd_per_trillion_tokens / 1e6:.2f}"),
-    ("network MUSD", lambda c: f"{c.network_capex_usd / 1e6:.1f}"),
-    ("network power", lambda c: format_quantity(c.network_power_w, POWER)),
+    ("days/Ttok", lambda c: f"{c.days_per_trillion_tokens:.1f}"),
+    ("MUSD/Ttok", lambda c: f"{c.usd_per_trillion_tokens / 1e6:.2f}"),
+    ("net MUSD", lambda c: f"{c.network_capex_usd / 1e6:.1f}"),
+    ("net power", lambda c: format_quantity(c.network_power_w, POWER)),
     ("goodput", lambda c: f"{c.goodput.share:.1%}"),
-    ("90% up to GPUs", _limit),
+    ("90% to GPUs", _limit),
 )
 
 
@@ -63,8 +70,10 @@ def comparison_text(comparison: Comparison) -> RenderableType:
         Text(comparison.title, style="bold"),
         Text(comparison.subtitle, style="dim"),
         "",
-        _table(comparison),
+        _Tables(comparison),
         *_footnotes(comparison),
+        "",
+        _operations(comparison),
         "",
         Text.assemble("Recommendation: ", (comparison.recommendation.technology, "bold green")),
         *_bullets(comparison.recommendation.reasons),
@@ -74,13 +83,44 @@ def comparison_text(comparison: Comparison) -> RenderableType:
     return Group(*parts)
 
 
-def _table(comparison: Comparison) -> Table:
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """One table; on a narrow terminal its columns stand in two, one below the other."""
+
+    comparison: Comparison
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        whole = _table(self.comparison, COLUMNS)
+        if console.measure(whole, options=options.update(width=1000)).minimum <= options.max_width:
+            yield whole
+            return
+        first, *others = COLUMNS
+        half = len(others) // 2
+        yield _table(self.comparison, (first, *others[:half]))
+        yield ""
+        yield _table(self.comparison, (first, *others[half:]))
+
+
+def _table(comparison: Comparison, columns: Columns) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
-    for index, heading in enumerate(headings()):
-        table.add_column(heading, justify="right" if index else "left", no_wrap=not index)
+    for index, (heading, _) in enumerate(columns):
+        table.add_column(heading, justify="right" if index else "left", no_wrap=True)
     for contender in comparison.contenders:
         best = contender.name == comparison.recommendation.technology
-        table.add_row(*cells(contender), style="green" if best else "")
+        shown = (show(contender) for _, show in columns)
+        table.add_row(*shown, style="green" if best else "")
+    return table
+
+
+def _operations(comparison: Comparison) -> Table:
+    """Return what each control plane offers, the features that decide who can run it."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("operations", no_wrap=True)
+    for feature in OPERATIONS:
+        table.add_column(feature.replace("_", " "), ratio=1)
+    for contender in comparison.contenders:
+        offered = contender.technology.operations
+        table.add_row(contender.name, *(offered.get(feature, "") for feature in OPERATIONS))
     return table
 
 
@@ -89,12 +129,14 @@ def _footnotes(comparison: Comparison) -> list[RenderableType]:
         Text(f"{refusal.technology}: left out: {refusal.reason}", style="yellow")
         for refusal in comparison.refused
     ]
+    told = comparison.recommendation.doubts
     doubts = dict.fromkeys(d for c in comparison.contenders for d in c.validity.doubts)
     if doubts:
-        notes.append(Text("* outside the range checked against measurements:", style="dim"))
-        notes += [Padding(Text(f"- {doubt}", style="dim"), (0, 0, 0, 2)) for doubt in doubts]
+        see = " (see the doubts below)" if told else ""
+        notes.append(Text(f"* outside the range checked against measurements{see}", style="dim"))
+        notes += _bullets(tuple(doubt for doubt in doubts if doubt not in told), style="dim")
     return notes
 
 
-def _bullets(sentences: tuple[str, ...]) -> list[RenderableType]:
-    return [Padding(Text(f"- {sentence}"), (0, 0, 0, 2)) for sentence in sentences]
+def _bullets(sentences: tuple[str, ...], *, style: str = "") -> list[RenderableType]:
+    return [Padding(Text(f"- {sentence}", style=style), (0, 0, 0, 2)) for sentence in sentences]

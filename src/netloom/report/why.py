@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
@@ -18,12 +19,21 @@ _BY_UNIT: Final[dict[str, Dimension]] = {
     dimension.base: dimension for dimension in (RATE, SIZE, TIME, LENGTH, POWER, MONEY, FLOPS)
 }
 
+_SHORT: Final = 40
+
 
 def why_tree(why: Why) -> Tree:
-    """Return *why* as a tree to print: value, formula and source of each number."""
-    tree = Tree(_label(why))
+    """Return *why* as a tree to print: value, formula and source of each number.
+
+    A source is cited in full the first time it stands in the tree, and in short after that.
+    """
+    return _tree(why, set())
+
+
+def _tree(why: Why, cited: set[Source]) -> Tree:
+    tree = Tree(_label(why, cited))
     for part in why.parts:
-        tree.add(why_tree(part))
+        tree.add(_tree(part, cited))
     return tree
 
 
@@ -37,15 +47,18 @@ def format_value(value: float | str, unit: str) -> str:
     return f"{number} {unit}".rstrip()
 
 
-def _label(why: Why) -> Text:
+def _label(why: Why, cited: set[Source]) -> Text:
     label = Text.assemble((why.name, "bold"), " = ", format_value(why.value, why.unit))
     if why.how:
         label.append(f"  ({why.how})", style="dim")
     if why.source is not None:
-        label.append(f"\n{_cite(why.source)}", style="cyan")
+        label.append(f"\n{_cite(why.source, again=why.source in cited)}", style="cyan")
+        cited.add(why.source)
     return label
 
 
-def _cite(source: Source) -> str:
+def _cite(source: Source, *, again: bool) -> str:
+    if again:
+        return f"[{source.confidence}] {shorten(source.citation, _SHORT, placeholder=' ...')}"
     note = f": {source.note}" if source.note else ""
     return f"[{source.confidence}] {source.citation}{note}"

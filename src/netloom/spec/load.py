@@ -12,14 +12,14 @@ from pydantic import ValidationError
 
 from netloom.errors import SpecError
 from netloom.spec.compose import compose
-from netloom.spec.nodes import MalformedError, Node, Problem, from_plain, plain
+from netloom.spec.nodes import MalformedError, Node, Place, Problem, from_plain, plain
 from netloom.spec.problems import explain, refusal
 from netloom.spec.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["load", "parse"]
+__all__ = ["load", "locate", "parse"]
 
 MAX_FILE_BYTES: Final = 1 << 20
 NO_FILE: Final = ""
@@ -57,6 +57,22 @@ def parse(text: str, *, name: str) -> Scenario:
     except MalformedError as error:
         raise refusal(name, [error.problem]) from error
     return _validated(root, problems, name=name)
+
+
+def locate(path: str | os.PathLike[str], field: str) -> str:
+    """Return where *field* (``job.parallel.tensor``) stands in a scenario file: ``x.yaml:7:5``.
+
+    A field that the file leaves out is found at the nearest one above it.
+    """
+    name = os.fspath(path)
+    node, _ = compose(_read(name))
+    place: Place | None = None
+    for key in field.split("."):
+        child = node.child(key)
+        if child is None:
+            break
+        node, place = child, child.key_place
+    return name if place is None else f"{name}:{place.line}:{place.column}"
 
 
 def _from_mapping(source: Mapping[str, object]) -> Scenario:

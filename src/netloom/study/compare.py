@@ -11,6 +11,7 @@ from netloom.study.contend import contend
 from netloom.study.explain import explain
 from netloom.study.predict import catalog_of
 from netloom.study.recommend import Recommendation, recommend
+from netloom.study.sensitivity import placement_doubt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,5 +157,7 @@ def compare(
         scenario=scenario,
         contenders=tuple(contenders),
         refused=tuple(refused),
-        recommendation=recommend(contenders),
+        recommendation=recommend(
+            contenders, further_doubts=[placement_doubt(scenario, parts, contenders)]
+        ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.errors import InfeasibleError, SpecError
+from netloom.errors import InfeasibleError, SpecError, at
 from netloom.fabric.network import Network
 from netloom.fabric.size import design
 
@@ -43,19 +43,25 @@ def network_of(
         technology: Instead of the cluster's own; it then brings its own switch too.
         num_nodes: Instead of the cluster's own.
     """
-    node = catalog.node(cluster.node)
-    chosen = catalog.technology(technology or cluster.fabric.technology)
+    with at("cluster.node"):
+        node = catalog.node(cluster.node)
+    with at("compare" if technology else "cluster.fabric.technology"):
+        chosen = catalog.technology(technology or cluster.fabric.technology)
     nic = catalog.nic(chosen.nic)
     rate_bps = min(nic.rate_bps, chosen.rate_bps)
+    switch = _switch(cluster.fabric, chosen, catalog)
+    num_nodes = num_nodes or num_nodes_of(cluster, node)
+    with at("cluster.fabric.topology"):
+        planned = design(
+            topology=cluster.fabric.topology,
+            num_nodes=num_nodes,
+            node=node,
+            switch=switch,
+            nic_rate_bps=rate_bps,
+        )
     return Network(
         technology=chosen,
-        design=design(
-            topology=cluster.fabric.topology,
-            num_nodes=num_nodes or num_nodes_of(cluster, node),
-            node=node,
-            switch=_switch(cluster.fabric, chosen, catalog),
-            nic_rate_bps=rate_bps,
-        ),
+        design=planned,
         node=node,
         gpu=catalog.gpu(node.gpu),
         nic=nic,
@@ -69,7 +75,8 @@ def _switch(fabric: Fabric, technology: Technology, catalog: Catalog) -> Switch:
     """Return the switch the user named, where it speaks the technology's protocol."""
     if fabric.switch is None:
         return catalog.switch(technology.switch)
-    switch = catalog.switch(fabric.switch)
+    with at("cluster.fabric.switch"):
+        switch = catalog.switch(fabric.switch)
     if switch.protocol == technology.protocol:
         return switch
     if technology.name == fabric.technology:

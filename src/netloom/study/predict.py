@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.engine import AnalyticEngine
+from netloom.errors import at
 from netloom.step import predict as step_predict
 from netloom.study.networks import network_of
 from netloom.workload.huggingface import read_config
@@ -88,7 +89,8 @@ def catalog_of(scenario: Scenario) -> Catalog:
 def model_of(scenario: Scenario, catalog: Catalog) -> Model:
     """Return the scenario's model: of the catalogue, or of a Hugging Face config.json."""
     name = scenario.job.model
-    return read_config(Path(name)) if name.endswith(".json") else catalog.model(name)
+    with at("job.model"):
+        return read_config(Path(name)) if name.endswith(".json") else catalog.model(name)
 
 
 def step_on(network: Network, scenario: Scenario, *, model: Model, engine: Engine) -> Step:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from netloom.workload.collective import Axis
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netloom.study.contender import Contender
 
-__all__ = ["Recommendation", "recommend"]
+__all__ = ["Recommendation", "cheapest_to_buy", "recommend"]
 
 CLOSE = 0.01  # below one percent two technologies are called equal: the model is no finer
 
@@ -30,22 +32,20 @@ class Recommendation:
     doubts: tuple[str, ...]
 
 
-def recommend(contenders: Sequence[Contender]) -> Recommendation:
-    """Return the cheapest per token among *contenders* that can be bought.
-
-    Raises:
-        ValueError: there is none to choose from.
-    """
-    if not contenders:
-        message = "recommend needs at least one contender"
-        raise ValueError(message)
-    buyable = [c for c in contenders if c.technology.status == "shipping"] or list(contenders)
-    best = min(buyable, key=lambda c: c.usd_per_trillion_tokens)
+def recommend(contenders: Sequence[Contender], *, further_doubts: Sequence[str]) -> Recommendation:
+    """Return the cheapest per token among *contenders*, one at least, that can be bought."""
+    best = cheapest_to_buy(contenders)
     return Recommendation(
-        technology=best.technology.name,
+        technology=best.name,
         reasons=tuple(_reasons(best, contenders)),
-        doubts=tuple(_doubts(best, contenders)),
+        doubts=(*_doubts(best, contenders), *further_doubts),
     )
+
+
+def cheapest_to_buy(contenders: Sequence[Contender]) -> Contender:
+    """Return the cheapest per token of what is shipping; of all where nothing is."""
+    buyable = [c for c in contenders if c.technology.status == "shipping"] or list(contenders)
+    return min(buyable, key=lambda c: c.usd_per_trillion_tokens)
 
 
 def _reasons(best: Contender, contenders: Sequence[Contender]) -> list[str]:
@@ -57,13 +57,29 @@ def _reasons(best: Contender, contenders: Sequence[Contender]) -> list[str]:
         )
     ]
     reasons += [_against(best, other) for other in _rivals(best, contenders)]
-    axis, exposed_s = max(best.step.exposed_s.items(), key=lambda item: item[1])
-    if exposed_s > 0:
-        reasons.append(
-            f"What the network costs it is mostly {axis.value} communication: {exposed_s:.2f} s "
-            f"of a step that nothing hides, {exposed_s / best.step.duration_s:.1%}."
-        )
+    if len(contenders) > 1:
+        reasons.append(_deciding_factor(contenders))
     return reasons
+
+
+def _deciding_factor(contenders: Sequence[Contender]) -> str:
+    """Return which communication separates the technologies most, and by how much."""
+
+    def ends(axis: Axis) -> tuple[Contender, Contender]:
+        ordered = sorted(contenders, key=lambda c: c.step.exposed_s.get(axis, 0.0))
+        return ordered[0], ordered[-1]
+
+    def spread_s(axis: Axis) -> float:
+        least, most = ends(axis)
+        return most.step.exposed_s.get(axis, 0.0) - least.step.exposed_s.get(axis, 0.0)
+
+    axis = max(Axis, key=spread_s)
+    least, most = ends(axis)
+    return (
+        f"What separates the technologies is mostly {axis.value} communication: a step waits "
+        f"{least.step.exposed_s.get(axis, 0.0):.2f} s for it on {least.name}, "
+        f"{most.step.exposed_s.get(axis, 0.0):.2f} s on {most.name}."
+    )
 
 
 def _rivals(best: Contender, contenders: Sequence[Contender]) -> list[Contender]:
@@ -88,21 +104,24 @@ def _against(best: Contender, other: Contender) -> str:
 
 def _doubts(best: Contender, contenders: Sequence[Contender]) -> list[str]:
     doubts = list(best.validity.doubts)
-    for other in contenders:
-        gap = other.usd_per_trillion_tokens / best.usd_per_trillion_tokens - 1
-        if other is not best and abs(gap) < CLOSE:
-            doubts.append(
-                f"{other.name} is within {CLOSE:.0%} a token: less than the model can tell apart, "
-                "so choose between the two by vendor, operations and delivery."
-            )
-        elif gap < 0:
-            doubts.append(
-                f"{other.name} would be {-gap:.1%} cheaper a token, but is {other.technology.status}."
-            )
+    gaps = {
+        other.name: other.usd_per_trillion_tokens / best.usd_per_trillion_tokens - 1
+        for other in contenders
+        if other is not best
+    }
+    close = [name for name, gap in gaps.items() if abs(gap) < CLOSE]
+    if close:
+        doubts.append(
+            f"Within {CLOSE:.0%} a token, less than the model can tell apart: {', '.join(close)}. "
+            "Choose among them by vendor, operations and delivery."
+        )
+    doubts += [
+        f"{name} would be {-gap:.1%} cheaper a token, but it is not on the market at scale."
+        for name, gap in gaps.items()
+        if gap <= -CLOSE
+    ]
     flip = _price_that_flips(best, contenders)
-    if flip:
-        doubts.append(flip)
-    return doubts
+    return [*doubts, flip] if flip else doubts
 
 
 def _price_that_flips(best: Contender, contenders: Sequence[Contender]) -> str:

@@ -255,7 +255,7 @@ def _why_not(request: Request, topology: ClosTopology, order: ClosOrder) -> str:
     per_node = order.num_nics * order.num_networks
     most = _max_nodes(order, num_tiers) * per_node
     return (
-        f"topology: {_tier_count(num_tiers)} of {request.switch.name} with "
+        f"{_tier_count(num_tiers)} of {request.switch.name} with "
         f"{order.ports.host_radix} ports can join {most:,} NIC ports; "
         f"this cluster has {order.num_nodes * per_node:,}: "
         f"use {', or '.join(_remedies(topology, order, num_tiers))}"

@@ -129,7 +129,7 @@ def _check_groups(request: Request, *, num_groups: int, num_leaves: int, half: i
 def _too_large(request: Request, ports: Ports, num_ports: int) -> str:
     half = ports.host_radix // 2
     return (
-        f"topology: a dragonfly+ of {request.switch.name} with {ports.host_radix} ports ends at "
+        f"a dragonfly+ of {request.switch.name} with {ports.host_radix} ports ends at "
         f"{half**2 * (half**2 + 1):,} NIC ports; this cluster has {num_ports:,}: "
         f"use a switch with more ports, or kind: rail-only"
     )

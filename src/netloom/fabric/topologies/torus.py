@@ -80,7 +80,7 @@ def _even_box(num_points: int) -> tuple[int, int, int]:
 
 def _too_full(request: Request, ports: Ports, num_hosts: int, num_dimensions: int) -> str:
     return (
-        f"topology: {num_hosts} NIC ports and cables to {2 * num_dimensions} neighbours do not "
+        f"{num_hosts} NIC ports and cables to {2 * num_dimensions} neighbours do not "
         f"fit on the {ports.host_radix} ports of {request.switch.name}: "
         f"use more switches along the dimensions, or a switch with at least "
         f"{num_hosts + 2 * num_dimensions} ports"

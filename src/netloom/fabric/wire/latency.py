@@ -56,6 +56,8 @@ def budget(
 ) -> tuple[Component, ...]:
     """Return the components of a message's way, in order; they add up to its latency.
 
+    What a technology does without (a stack in the kernel, an interrupt) is left out.
+
     Args:
         technology: Gives the fixed components and the framing.
         num_hops: Switches on the way.
@@ -63,7 +65,7 @@ def budget(
         message_bytes: Payload of the message.
         rate_bps: Of every link on the way.
     """
-    return (
+    components = (
         *(_fixed(technology, *item) for item in _BEFORE_WIRE),
         _serialisation(technology, num_hops, message_bytes, rate_bps),
         _switches(technology, num_hops),
@@ -75,6 +77,7 @@ def budget(
         ),
         *(_fixed(technology, *item) for item in _AFTER_WIRE),
     )
+    return tuple(component for component in components if component.time_s > 0)
 
 
 def one_way_s(
