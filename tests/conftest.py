@@ -144,7 +144,7 @@ class AlphaBetaEngine:
     between_bytes_per_s: float = 45e9
     name: str = "alpha-beta"
 
-    def run(self, collective: Collective, network: Network) -> Outcome:  # noqa: ARG002
+    def run(self, collective: Collective, network: Network) -> Outcome:
         inside = collective.group.num_nodes == 1
         rate = self.inside_bytes_per_s if inside else self.between_bytes_per_s
         if not inside and collective.kind.value in {"all_reduce", "all_gather", "reduce_scatter"}:
