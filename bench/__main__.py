@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from bench import max_min
+from bench import contention, fabric, max_min
 
-for benchmark in (max_min.random_permutation_of_256_hosts,):
+for benchmark in (
+    max_min.random_permutation_of_256_hosts,
+    fabric.sixteen_thousand_gpus,
+    contention.thousand_flows_on_sixteen_links,
+):
     benchmark()
