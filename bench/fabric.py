@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bench.peers import median_s, print_ratio
 from netloom.catalog.load import load_catalog
 from netloom.fabric.build import build
-from netloom.fabric.network import Network
 from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of
+
+if TYPE_CHECKING:
+    from netloom.fabric.network import Network
 
 
 def link_by_link(network: Network) -> dict[int, list[int]]:
