@@ -67,11 +67,13 @@ class Part(Strict):
     notes: dict[str, str] = Field(default_factory=dict)
 
     def source(self, attribute: str) -> Source | None:
-        """Return who says what *attribute* is; None for a value nobody vouches for.
+        """Return who says what *attribute* is; None for a default, which nobody vouches for.
 
         *attribute* may reach into a table: ``latency.switch_s``. Then the source of that one
         value comes first, then the table's, then the part's.
         """
+        if not _is_given(self, attribute):
+            return None
         keys = _lookups(self.written(attribute))
         return next((self.sources[key] for key in keys if key in self.sources), None)
 
@@ -96,6 +98,14 @@ class Part(Strict):
             how=self.note(attribute),
             source=self.source(attribute),
         )
+
+
+def _is_given(model: Strict, attribute: str) -> bool:
+    """Return whether a file gave *attribute*, rather than leaving it at its default."""
+    first, _, rest = attribute.partition(".")
+    inner = getattr(model, first)
+    given = first in model.model_fields_set
+    return given and (not isinstance(inner, Strict) or not rest or _is_given(inner, rest))
 
 
 def _lookups(key: str) -> tuple[str, str, str]:
@@ -157,6 +167,7 @@ class Node(Part):
 
     Attributes:
         num_gpus: GPUs in it, all in one scale-up domain.
+        num_hosts: Computers in it: 18 compute trays in an NVL72 rack.
         num_nics: NICs for the scale-out network.
         ports_per_cage: NICs that share one transceiver: 2 in a DGX H100, whose eight NICs leave
             through four twin-port OSFP cages.
@@ -167,6 +178,7 @@ class Node(Part):
 
     gpu: str
     num_gpus: Count
+    num_hosts: Count = 1
     scale_up: str
     nic: str
     num_nics: Count
@@ -317,6 +329,7 @@ class LatencyBudget(Strict):
     doorbell_s: Time
     nic_send_s: Time
     switch_s: Time = Field(description="Each switch on the way")
+    credit_s: Time = Field(default=0.0, description="Once: the grant a scheduled fabric waits for")
     nic_receive_s: Time
     interrupt_s: Time
     receive_stack_s: Time

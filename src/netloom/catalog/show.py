@@ -176,7 +176,8 @@ def _value(part: Part, attribute: str) -> object:
 
 
 def _leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, object]]:
-    for name in type(model).model_fields:
+    given = (name for name in type(model).model_fields if name in model.model_fields_set)
+    for name in given:
         value = getattr(model, name)
         if isinstance(value, BaseModel):
             yield from _leaves(value, f"{prefix}{name}.")

@@ -94,8 +94,8 @@ class Step:
 
     @property
     def communication_share(self) -> float:
-        """All communication, hidden or not, over the step."""
-        return sum(self.communication_s.values()) / self.duration_s
+        """All communication, hidden or not, over the step; 1 when kinds overlap to more."""
+        return min(1.0, sum(self.communication_s.values()) / self.duration_s)
 
     @property
     def exposed_share(self) -> float:

@@ -8,10 +8,9 @@ from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import CatalogError
 from netloom.fabric.cost.estimate import Estimate, estimate
 from netloom.fabric.wire.latency import budget
-from netloom.provenance import Validity
 from netloom.study.contender import Contender
 from netloom.study.goodput import goodput
-from netloom.study.networks import network_of
+from netloom.study.networks import addressing, network_of
 from netloom.study.predict import model_of, step_on
 from netloom.study.weak import weak_scaling
 
@@ -53,34 +52,28 @@ def contend(scenario: Scenario, catalog: Catalog, *, technology: str) -> Contend
         latency=_farthest(network, costs),
         step=step,
         bill=costs.bill,
-        goodput=goodput(network.design, scenario.job.reliability),
+        goodput=goodput(network.design, scenario.job.reliability, num_hosts=network.node.num_hosts),
+        own_nic=catalog.nic(network.node.nic),
         scaling=weak_scaling(scenario, catalog, technology=technology),
         economics=scenario.economics,
-        validity=step.validity & _addressable(network),
+        validity=step.validity & addressing(network),
     )
 
 
 def _farthest(network: Network, costs: Estimate) -> tuple[Component, ...]:
-    """Return the latency budget between the two nodes that are farthest apart."""
-    mean_m = {route.stage: route.mean_m for route in costs.layout.routes}
+    """Return the latency budget between the two nodes that are farthest apart.
+
+    The way goes up and down each stage once; what is left of its hops goes sideways.
+    """
+    num_hops = network.design.reaches[-1].num_hops
+    routes = costs.layout.routes
+    upward = [route.mean_m for route in routes if route.stage.lower != route.stage.upper]
+    sideways = [route.mean_m for route in routes if route.stage.lower == route.stage.upper]
+    num_sideways = num_hops + 1 - 2 * len(upward)
     return budget(
         network.technology,
-        num_hops=network.design.reaches[-1].num_hops,
-        cable_m=2 * sum(mean_m.values()),
+        num_hops=num_hops,
+        cable_m=2 * sum(upward) + num_sideways * sum(sideways),
         message_bytes=SMALL_MESSAGE_BYTES,
         rate_bps=network.design.port_rate_bps,
-    )
-
-
-def _addressable(network: Network) -> Validity:
-    limit = network.technology.max_endpoints
-    if not limit or network.design.num_ports <= limit:
-        return Validity()
-    return Validity(
-        (
-            (
-                f"{network.technology.name} addresses {limit:,} ports in one subnet; this cluster has "
-                f"{network.design.num_ports:,} and needs several, with routers or planes between"
-            ),
-        )
     )

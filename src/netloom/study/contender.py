@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from netloom.study.economics import TokenCost
 from netloom.study.predict import validity_json
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Technology
+    from netloom.catalog.parts import Nic, Technology
     from netloom.fabric.cost.bill import Bill
     from netloom.fabric.network import Network
     from netloom.fabric.wire.latency import Component
@@ -32,6 +32,7 @@ class Contender:
         bill: Of the network: switches, transceivers and cables.
         goodput: What failures and checkpoints leave.
         scaling: The same job on more and fewer GPUs.
+        own_nic: What the node's price and power include; the technology may bring another.
         validity: Of all of it.
     """
 
@@ -42,6 +43,7 @@ class Contender:
     goodput: Goodput
     scaling: ScalingCurve
     economics: Economics
+    own_nic: Nic
     validity: Validity
 
     @property
@@ -71,8 +73,25 @@ class Contender:
 
     @property
     def cluster_capex_usd(self) -> float:
-        """The network and the nodes."""
-        return self.bill.capex_usd + (self.network.node.price_usd or 0) * self.num_nodes
+        """The network and the nodes, with the technology's NICs in place of the nodes' own."""
+        nodes_usd = (self.network.node.price_usd or 0) * self.num_nodes
+        return self.bill.capex_usd + nodes_usd + self.num_nics * self._nic_change("price_usd")
+
+    @property
+    def cluster_power_w(self) -> float:
+        """The network and the nodes, likewise."""
+        nodes_w = self.network.node.power_w * self.num_nodes
+        return self.bill.power_w + nodes_w + self.num_nics * self._nic_change("power_w")
+
+    @property
+    def num_nics(self) -> int:
+        """NICs in all nodes."""
+        return self.network.node.num_nics * self.num_nodes
+
+    def _nic_change(self, attribute: Literal["price_usd", "power_w"]) -> float:
+        """Return what the technology's NIC takes more than the node's own, where both are known."""
+        new, own = getattr(self.network.nic, attribute), getattr(self.own_nic, attribute)
+        return 0.0 if new is None or own is None else float(new - own)
 
     @property
     def num_nodes(self) -> int:
@@ -82,8 +101,7 @@ class Contender:
     @property
     def token_cost(self) -> TokenCost:
         """What a trillion tokens cost on the whole cluster."""
-        power_w = self.bill.power_w + self.network.node.power_w * self.num_nodes
-        return self._cost(self.cluster_capex_usd, power_w)
+        return self._cost(self.cluster_capex_usd, self.cluster_power_w)
 
     @property
     def usd_per_trillion_tokens(self) -> float:

@@ -68,8 +68,8 @@ def _share(name: str, seconds: dict[str, float], contender: Contender) -> Why:
     step = contender.step
     return Why(
         name=name,
-        value=sum(seconds.values()) / step.duration_s,
-        how="sum of the parts / step time",
+        value=min(1.0, sum(seconds.values()) / step.duration_s),
+        how="sum of the parts / step time, at most 1",
         parts=(
             *(Why(name=axis, value=wait_s, unit="s") for axis, wait_s in seconds.items()),
             step.why,
@@ -92,11 +92,14 @@ def _cluster_capex(contender: Contender) -> Why:
         name="cluster capex",
         value=contender.cluster_capex_usd,
         unit="USD",
-        how="network + nodes",
+        how="network + nodes + what other NICs cost more than the nodes' own",
         parts=(
             contender.bill.why("capex_usd"),
             Why(name="nodes", value=contender.num_nodes),
             contender.network.node.why("price_usd", unit="USD"),
+            Why(name="NICs", value=contender.num_nics),
+            contender.network.nic.why("price_usd", unit="USD"),
+            contender.own_nic.why("price_usd", unit="USD"),
         ),
     )
 
@@ -106,11 +109,14 @@ def _cluster_power(contender: Contender) -> Why:
         name="cluster power",
         value=contender.token_cost.power_w,
         unit="W",
-        how="network + nodes, at full load, without cooling",
+        how="network + nodes + what other NICs draw more, at full load, without cooling",
         parts=(
             contender.bill.why("power_w"),
             Why(name="nodes", value=contender.num_nodes),
             contender.network.node.why("power_w", unit="W"),
+            Why(name="NICs", value=contender.num_nics),
+            contender.network.nic.why("power_w", unit="W"),
+            contender.own_nic.why("power_w", unit="W"),
         ),
     )
 

@@ -54,11 +54,16 @@ class FailureRate:
         return self.count * self.per_part_per_s
 
 
-def interruption_rates(design: Design) -> tuple[FailureRate, ...]:
+def interruption_rates(design: Design, *, num_hosts: int) -> tuple[FailureRate, ...]:
     """Return the interruption rate of each kind of part in a cluster of *design*.
 
+    Args:
+        design: How many of each part there are.
+        num_hosts: Computers in one node: 1, or more in a rack that is one scale-up domain.
+
+    The sums behind the rates, by what breaks.
     GPU: faulty GPU 148, HBM3 72, SRAM 19, system processor 17, silent corruption 6, thermal 6.
-    Node and software: software 54, host maintenance 32, SSD 3, PSU 3, chassis 2, IO board 2,
+    Host and software: software 54, host maintenance 32, SSD 3, PSU 3, chassis 2, IO board 2,
     dependency 2, CPU 2, DRAM 2, NCCL watchdog 7. Network: switch or cable 35, NIC 7; laid on
     the NIC's own link, since a lost link higher up is routed around. A NIC whose link is
     split over planes outlives the loss of one of them.
@@ -67,7 +72,9 @@ def interruption_rates(design: Design) -> tuple[FailureRate, ...]:
     links = 0 if design.num_planes > 1 else nics
     return (
         FailureRate(part="GPU", observed=268, population=_GPUS, count=design.num_gpus),
-        FailureRate(part="node", observed=109, population=_NODES, count=design.num_nodes),
+        FailureRate(
+            part="host", observed=109, population=_NODES, count=design.num_nodes * num_hosts
+        ),
         FailureRate(part="NIC", observed=7, population=_GPUS, count=nics),
         FailureRate(part="NIC link", observed=35, population=_GPUS, count=links),
     )

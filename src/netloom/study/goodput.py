@@ -92,9 +92,12 @@ def kept_share(*, interval_s: float, write_s: float, restart_s: float, between_s
     return interval_s / (math.exp(restart_s / between_s) * segment_s)
 
 
-def goodput(design: Design, reliability: Reliability) -> Goodput:
-    """Return the goodput of a job that fills *design* and checkpoints at the best interval."""
-    rates = interruption_rates(design)
+def goodput(design: Design, reliability: Reliability, *, num_hosts: int = 1) -> Goodput:
+    """Return the goodput of a job that fills *design* and checkpoints at the best interval.
+
+    A node of *num_hosts* computers fails as often as that many.
+    """
+    rates = interruption_rates(design, num_hosts=num_hosts)
     between_s = mean_time_between_s(rates)
     write_s = reliability.checkpoint_write_s
     interval_s = checkpoint_interval_s(write_s, between_s)

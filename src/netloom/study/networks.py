@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from netloom.errors import InfeasibleError, SpecError, at
 from netloom.fabric.network import Network
 from netloom.fabric.size import design
+from netloom.provenance import Validity
 
 if TYPE_CHECKING:
     from netloom.catalog.load import Catalog
     from netloom.catalog.parts import Node, Switch, Technology
     from netloom.spec.scenario import Cluster, Fabric
 
-__all__ = ["network_of", "num_nodes_of"]
+__all__ = ["addressing", "is_addressable", "network_of", "num_nodes_of"]
 
 
 def num_nodes_of(cluster: Cluster, node: Node) -> int:
@@ -87,3 +88,29 @@ def _switch(fabric: Fabric, technology: Technology, catalog: Catalog) -> Switch:
         )
         raise InfeasibleError(message)
     return catalog.switch(technology.switch)
+
+
+def is_addressable(network: Network) -> bool:
+    """Return whether the technology's control plane can name every port of one network."""
+    limit = network.technology.max_endpoints
+    return not limit or _ports_together(network) <= limit
+
+
+def addressing(network: Network) -> Validity:
+    """Return a doubt where one control plane cannot name every port."""
+    if is_addressable(network):
+        return Validity()
+    doubt = (
+        f"{network.technology.name} names {network.technology.max_endpoints:,} ports in one subnet; "
+        f"here {_ports_together(network):,} are joined, which takes several with routers between"
+    )
+    return Validity((doubt,))
+
+
+def _ports_together(network: Network) -> int:
+    """Return the NIC ports that one control plane serves: planes and separate rails have their own."""
+    design = network.design
+    apart = design.num_planes
+    if design.topology.kind == "rail-only":
+        apart *= design.num_rails
+    return -(-design.num_ports // apart)

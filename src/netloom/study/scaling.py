@@ -36,7 +36,8 @@ class ScalingCurve:
         points: Smallest first; it ends where the network cannot be built any more.
         limit_gpus: The largest cluster that keeps 90 % of the smallest whole one's MFU.
         limit_reason: ``efficiency`` when it falls below just after that, ``network`` when no
-            larger network can be built, ``range`` when the curve ends before either.
+            larger network can be built, ``addresses`` when one control plane cannot name more
+            ports, ``range`` when the curve ends before any of these.
     """
 
     points: tuple[Point, ...]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError
-from netloom.study.networks import network_of, num_nodes_of
+from netloom.study.networks import is_addressable, network_of, num_nodes_of
 from netloom.study.predict import model_of, step_on
 from netloom.study.scaling import Point, ScalingCurve, curve
 
@@ -36,6 +36,8 @@ def weak_scaling(scenario: Scenario, catalog: Catalog, *, technology: str) -> Sc
             )
         except InfeasibleError:
             return curve(points, ended_by="network")
+        if not is_addressable(network):
+            return curve(points, ended_by="addresses")
         points += _point(scenario, model, network, whole_gpus=whole_gpus)
     return curve(points, ended_by="range")
 

@@ -40,6 +40,8 @@ class Group:
         active_per_node: Ranks of a node that communicate at the same time, in this group and
             its siblings; they share the node's NICs.
         displaced: Share of the member nodes that stand elsewhere than packing would put them.
+        span_nodes: Nodes from the first member node to the last, both counted; for a pair, of the
+            larger group whose neighbours it stands for. Size times stride when left out.
     """
 
     size: int
@@ -47,11 +49,14 @@ class Group:
     node_stride: int = 1
     active_per_node: int = 0
     displaced: float = 0.0
+    span_nodes: int = 0
 
     def __post_init__(self) -> None:
         assert 1 <= self.per_node <= self.size, self
         if self.active_per_node == 0:
             object.__setattr__(self, "active_per_node", self.per_node)
+        if self.span_nodes == 0:
+            object.__setattr__(self, "span_nodes", self.num_nodes * self.node_stride)
 
     @property
     def num_nodes(self) -> int:

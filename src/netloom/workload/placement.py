@@ -64,8 +64,14 @@ class Layout:
         return self.stage_gpus // self.expert
 
     def group(self, *, size: int, stride: int) -> Group:
-        """Return the group of *size* ranks that are *stride* ranks apart."""
+        """Return the group of *size* ranks that are *stride* ranks apart.
+
+        Where groups do not fit nodes evenly some straddle a boundary; the group returned is
+        one of those, since the others wait for it.
+        """
         per_node = max(1, min(size, self.gpus_per_node // stride))
+        if self._straddles(size * stride):
+            per_node = max(1, min(per_node, -(-size // (size * stride // self.gpus_per_node + 2))))
         spread = size > per_node
         return Group(
             size=size,
@@ -74,6 +80,11 @@ class Layout:
             active_per_node=min(self.gpus_per_node, self.num_gpus),
             displaced=self.displaced if spread else 0.0,
         )
+
+    def _straddles(self, span: int) -> bool:
+        """Return whether blocks of *span* ranks, laid end to end, cross nodes unevenly."""
+        nodes = self.gpus_per_node
+        return span > 1 and self.num_gpus > nodes and nodes % span != 0 and span % nodes != 0
 
 
 def layout(
@@ -143,6 +154,7 @@ def pair(group: Group) -> Group:
         node_stride=group.node_stride,
         active_per_node=group.active_per_node,
         displaced=group.displaced,
+        span_nodes=group.span_nodes,
     )
 
 

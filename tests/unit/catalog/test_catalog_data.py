@@ -38,7 +38,8 @@ FEATURES = {
 
 
 def numbers(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, float]]:
-    for name in type(model).model_fields:
+    """Yield every number that a file gives; defaults say that something is absent."""
+    for name in sorted(model.model_fields_set):
         value = getattr(model, name)
         if isinstance(value, BaseModel):
             yield from numbers(value, f"{prefix}{name}.")

@@ -67,7 +67,7 @@ def test_every_default_follows_the_schema_of_its_field() -> None:
 def test_defaults_are_written_with_their_units() -> None:
     reliability = schema()["$defs"]["Reliability"]["properties"]
     economics = schema()["$defs"]["Economics"]["properties"]
-    assert reliability["restart"]["default"] == "10min"
+    assert reliability["restart"]["default"] == "5min"
     assert economics["lifetime"]["default"] == "4years"
     assert schema()["$defs"]["Placement"]["properties"]["displaced"]["default"] == "6.25%"
 

@@ -22,7 +22,8 @@ _IB_US = (0.15, 0, 0.5, 0.25, 0.13, 0.4, 0, 0, 0.1)
 
 
 def technology(transport: str, times_us: tuple[float, ...], **changes: Any) -> Technology:
-    times = dict(zip(LatencyBudget.model_fields, (f"{t}us" for t in times_us), strict=True))
+    names = [name for name, field in LatencyBudget.model_fields.items() if field.is_required()]
+    times = dict(zip(names, (f"{t}us" for t in times_us), strict=True))
     fields: dict[str, Any] = {
         "name": transport,
         "family": transport,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from netloom.engines.analytic.algorithms import nvls_wire_bytes, tree_network_bytes
 from netloom.engines.analytic.profile import CHUNK_BYTES, PCIE_SHARE, Profile
 from netloom.engines.analytic.rings import cube_mesh_links, num_rings
-from netloom.engines.analytic.tables import TREE_CORRECTION, Algorithm, Protocol
+from netloom.engines.analytic.tables import PAT_SHARE, TREE_CORRECTION, Algorithm, Protocol
 from netloom.engines.analytic.tuner import Choice, num_steps
 from netloom.provenance import Source, Why
 from netloom.workload.collective import Collective, CollectiveKind
@@ -198,10 +198,12 @@ def _protocol_share(choice: Choice, size_bytes: float, profile: Profile) -> floa
     """Return what the protocol leaves of the rate: flags take the rest.
 
     LL sends 4 bytes of flag with 4 of data, LL128 8 with 120. A tree also falls short by what
-    NCCL's own correction says.
+    NCCL's own correction says, PAT by NCCL's quarter.
     """
     shares = {Protocol.LL: profile.ll_share.value, Protocol.LL128: 0.92, Protocol.SIMPLE: 1.0}
     share = shares[choice.protocol]
+    if choice.algorithm is Algorithm.PAT:
+        return share * PAT_SHARE
     if choice.algorithm is not Algorithm.TREE:
         return share
     if choice.protocol is Protocol.LL:

@@ -181,7 +181,7 @@ def _extra_s(path: Path | None) -> float:
 def _latency(collective: Collective, choice: Choice, comm: Communicator, place: Place) -> Why:
     """Return the latency of *choice* with this network's hops in place of InfiniBand's."""
     index = PROTOCOLS.index(choice.protocol)
-    slower = replace(comm, nic_us=comm.nic_us + _extra_s(place.path) * 1e6)
+    slower = replace(comm, wire_us=_extra_s(place.path) * 1e6)
     before = latency_us(collective.kind, choice.algorithm, index, comm)
     after = latency_us(collective.kind, choice.algorithm, index, slower)
     hops = choice.latency_us * after / before * 1e-6

@@ -8,7 +8,6 @@ left of a NIC after headers, retransmission and the host.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -19,6 +18,7 @@ from netloom.fabric.wire import framing, latency, recovery
 from netloom.provenance import Why
 
 if TYPE_CHECKING:
+    from netloom.catalog.parts import Technology
     from netloom.fabric.design import Reach
     from netloom.fabric.network import Network
     from netloom.workload.collective import Group
@@ -62,59 +62,94 @@ class Crossing:
 
     Attributes:
         reach: The tier.
-        below: What is in reach without it.
-        share: Of the hops between member nodes, those that go through the tier.
+        num_switches: Switches of the tier below it, in the whole network.
+        packed: Of the hops between member nodes, those that go through the tier when nodes
+            stand in order.
+        displaced: Those that go through it besides, because nodes stand elsewhere.
     """
 
     reach: Reach
-    below: Reach
-    share: float
+    num_switches: int
+    packed: float
+    displaced: float
 
 
 def scale_out(network: Network, group: Group, pattern: Pattern) -> Path:
     """Return what the scale-out network gives *group* for traffic of *pattern*."""
-    technology = network.technology
-    num_nics = _usable_nics(network, group)
     crossings = _crossings(network, group, pattern)
-    slowdown = max((_slowdown(network, group, c, pattern) for c in crossings), default=1.0)
     farthest = crossings[-1].reach if crossings else network.design.reaches[0]
     latency_s = latency.one_way_s(
-        technology,
+        network.technology,
         num_hops=farthest.num_hops,
         cable_m=_CABLE_M * (farthest.num_hops + 1),
         message_bytes=8.0,
         rate_bps=network.nic_rate_bps,
     )
-    headers = framing.efficiency(technology.payload_bytes, technology.header_bytes)
-    resent = recovery.efficiency(
-        technology, loss=network.loss, num_links=farthest.num_hops + 1, rtt_s=2 * latency_s
-    )
-    nic_bps = _nic_bps(network)
-    reached = nic_share(network.nic.name)
-    share = headers * reached.value * resent
-    rate_bps = min(num_nics * nic_bps * share, _host_bps(network, group)) / slowdown
-    parts = (
-        network.nic.why("rate_bps", unit="bit/s"),
-        technology.why("rate_bps", unit="bit/s"),
-        Why(name="NICs the ranks of a node can use", value=num_nics),
-        Why(name="share left by headers", value=headers, how="payload / (payload + headers)"),
-        reached.why(),
-        Why(name="share left by retransmission", value=resent),
-        _slowdown_why(crossings, slowdown),
-        network.node.why("host_rate_bps", unit="bit/s"),
-    )
+    num_nics = _usable_nics(network, group)
+    offered = _offered(network, group, num_nics, num_hops=farthest.num_hops, latency_s=latency_s)
+    assert isinstance(offered.value, float), offered
+    pace = offered.value / (num_nics * network.nic_rate_bps)
+    slowdown = _slowdown(network, group, pattern, crossings, pace=pace)
+    assert isinstance(slowdown.value, float), slowdown
+    rate_bps = offered.value / slowdown.value
     return Path(
         rate_bps=rate_bps,
         latency_s=latency_s,
         num_hops=farthest.num_hops,
-        slowdown=slowdown,
+        slowdown=slowdown.value,
         num_nics=num_nics,
         why=Why(
             name="rate of a node's ranks between nodes",
             value=rate_bps,
             unit="bit/s",
-            how="min(NICs x NIC rate x shares, ranks x host rate) / slowdown of the slowest hop",
-            parts=parts,
+            how="what the node offers / slowdown of the slowest hop",
+            parts=(offered, slowdown),
+        ),
+    )
+
+
+def _offered(
+    network: Network, group: Group, num_nics: float, *, num_hops: int, latency_s: float
+) -> Why:
+    """Return what the group's ranks of a node can put on the wire, as payload."""
+    technology = network.technology
+    headers = framing.efficiency(technology.payload_bytes, technology.header_bytes)
+    resent = recovery.efficiency(
+        technology, loss=network.loss, num_links=num_hops + 1, rtt_s=2 * latency_s
+    )
+    reached = nic_share(network.nic.name)
+    share = headers * reached.value * resent
+    value = min(num_nics * _nic_bps(network) * share, _host_bps(network, group))
+    host = (
+        () if technology.host_rate_bps is None else (technology.why("host_rate_bps", unit="bit/s"),)
+    )
+    return Why(
+        name="what the ranks of a node offer",
+        value=value,
+        unit="bit/s",
+        how="min(NICs x NIC rate x shares, ranks x host rate)",
+        parts=(
+            network.nic.why("rate_bps", unit="bit/s"),
+            technology.why("rate_bps", unit="bit/s"),
+            *host,
+            Why(name="NICs the ranks of a node can use", value=num_nics),
+            Why(
+                name="share left by headers",
+                value=headers,
+                how="payload / (payload + headers)",
+                parts=(
+                    technology.why("payload_bytes", unit="B"),
+                    technology.why("header_bytes", unit="B"),
+                ),
+            ),
+            reached.why(),
+            Why(
+                name="share left by retransmission",
+                value=resent,
+                how=f"packets lost on {num_hops + 1} links, resent as {technology.recovery}",
+                parts=(technology.why("loss"),),
+            ),
+            network.node.why("host_rate_bps", unit="bit/s"),
         ),
     )
 
@@ -143,78 +178,134 @@ def _host_bps(network: Network, group: Group) -> float:
 
 def _crossings(network: Network, group: Group, pattern: Pattern) -> tuple[Crossing, ...]:
     """Return the tiers above the first that the group's traffic uses, lowest first."""
+    design = network.design
     found = []
-    for below, reach in pairwise(network.design.reaches):
-        block = max(1, below.num_nodes // max(1, group.node_stride))
-        elsewhere = 1 - (below.num_nodes - 1) / max(1, network.design.num_nodes - 1)
-        share = _share_beyond(group, pattern, block, elsewhere=elsewhere)
-        if share > 0:
-            found.append(Crossing(reach=reach, below=below, share=share))
+    for index, (below, reach) in enumerate(pairwise(design.reaches)):
+        elsewhere = 1 - (below.num_nodes - 1) / max(1, design.num_nodes - 1)
+        packed = _share_beyond(group, pattern, below.num_nodes)
+        displaced = min(1.0, 2 * group.displaced) * max(0.0, elsewhere)
+        if group.num_nodes > 1 and packed + displaced > 0:
+            found.append(
+                Crossing(
+                    reach=reach,
+                    num_switches=design.tiers[min(index, len(design.tiers) - 1)].num_switches,
+                    packed=packed,
+                    displaced=(1 - packed) * displaced,
+                )
+            )
     return tuple(found)
 
 
-def _share_beyond(group: Group, pattern: Pattern, block: int, *, elsewhere: float) -> float:
-    """Return the share of hops that leave a block of *block* member nodes.
+def _share_beyond(group: Group, pattern: Pattern, num_nodes: int) -> float:
+    """Return the share of hops that leave a block of *num_nodes* nodes when nodes are packed.
 
-    A displaced node makes the hop to it and the hop from it leave, unless the place it stands
-    in happens to be in the block: *elsewhere* is the chance that it is not.
+    Neighbours are the stride apart, so of the hops that start in a block stride / nodes leave it.
     """
-    displaced = min(1.0, 2 * group.displaced) * max(0.0, elsewhere)
-    if group.num_nodes <= block:
-        return displaced if group.num_nodes > 1 else 0.0
-    packed = {
-        "ring": 1 / block,
-        "tree": min(1.0, 2 / block),
-        "all-to-all": (group.num_nodes - block) / (group.num_nodes - 1),
-        "pair": 1 / block,
-    }[pattern]
-    return packed + (1 - packed) * displaced
+    if group.span_nodes <= num_nodes:
+        return 0.0
+    if pattern == "all-to-all":
+        members = max(1, num_nodes // group.node_stride)
+        return max(0.0, (group.num_nodes - members) / (group.num_nodes - 1))
+    hops = 2 if pattern == "tree" else 1
+    return min(1.0, hops * group.node_stride / num_nodes)
 
 
-def _slowdown(network: Network, group: Group, crossing: Crossing, pattern: Pattern) -> float:
+def _slowdown(
+    network: Network,
+    group: Group,
+    pattern: Pattern,
+    crossings: tuple[Crossing, ...],
+    *,
+    pace: float,
+) -> Why:
+    """Return by how much the slowest flow of all is slowed, and on which tier."""
+    tiers = tuple(_tier_slowdown(network, group, c, pattern, pace=pace) for c in crossings)
+    slowest = max((float(tier.value) for tier in tiers), default=1.0)
+    return Why(
+        name="slowdown of the slowest hop",
+        value=slowest,
+        how="the largest of the tiers crossed" if tiers else "all under one leaf",
+        parts=tiers,
+    )
+
+
+def _tier_slowdown(
+    network: Network, group: Group, crossing: Crossing, pattern: Pattern, *, pace: float
+) -> Why:
     """Return by how much the slowest flow through a tier is slowed.
 
     At a height where host bandwidth exceeds what is there by the taper, a switch with m uplinks
-    has m x taper NICs below it; those that are busy and cross send their flows up.
+    has m x taper NICs below it. Those that are busy and cross send their flows up, each at the
+    NIC's *pace* divided by its flows. All groups of a job communicate at once and wait for one
+    another, so the slowest is that of every switch of the tier.
     """
     technology, reach = network.technology, crossing.reach
     busy = min(1.0, group.active_per_node / network.node.num_nics)
-    load = reach.taper * busy * crossing.share
     flows_per_nic = _flows_per_nic(network, pattern)
     num_links = max(1, reach.num_links)
-    is_shift = group.displaced == 0
-    contended = contention.slowdown(
-        load_balancing=contention.balancing_for(technology.load_balancing, is_shift=is_shift),
-        path_efficiency=technology.path_efficiency,
-        num_flows=num_links * load * flows_per_nic,
-        num_links=num_links,
-        num_switches=_switches_crossed(network, group, crossing),
-        flow_share=1 / flows_per_nic,
+    num_flows = (
+        num_links * reach.taper * busy * (crossing.packed + crossing.displaced) * flows_per_nic
     )
-    return max(1.0, contended, load)
+    value = _contended(
+        technology,
+        crossing,
+        num_flows=num_flows,
+        num_links=num_links,
+        flow_share=pace / flows_per_nic,
+    )
+    return Why(
+        name=f"slowdown through the {reach.tier} tier",
+        value=value,
+        how=f"{technology.load_balancing}: flows of a switch over its uplinks, the fullest of all",
+        parts=(
+            Why(name="share of hops that cross, packed", value=crossing.packed),
+            Why(
+                name="share of hops that cross for displaced nodes",
+                value=crossing.displaced,
+                how=f"{group.displaced:.2%} of nodes displaced: job.placement",
+            ),
+            Why(name="flows that leave a switch", value=num_flows),
+            Why(name="uplinks of a switch", value=num_links),
+            Why(name="switches", value=crossing.num_switches),
+            Why(name="taper", value=reach.taper),
+            Why(name="share of a link that a flow wants", value=pace / flows_per_nic),
+            technology.why("flows_per_rank"),
+            technology.why("path_efficiency"),
+        ),
+    )
+
+
+def _contended(
+    technology: Technology,
+    crossing: Crossing,
+    *,
+    num_flows: float,
+    num_links: int,
+    flow_share: float,
+) -> float:
+    """Return the slowdown of the slowest of *num_flows* flows on *num_links* links.
+
+    Static routes keep packed neighbours apart (a shift); only what displaced nodes send meets
+    them as if it hashed.
+    """
+    if technology.load_balancing == "static":
+        strays = crossing.displaced / (crossing.packed + crossing.displaced)
+        hashed = contention.expected_max_load(
+            num_flows * strays, num_links, num_switches=crossing.num_switches
+        )
+        even = num_flows * (1 - strays) / num_links
+        return max(1.0, (even + hashed) * flow_share)
+    return contention.slowdown(
+        load_balancing=technology.load_balancing,
+        path_efficiency=technology.path_efficiency,
+        num_flows=num_flows,
+        num_links=num_links,
+        num_switches=crossing.num_switches,
+        flow_share=flow_share,
+    )
 
 
 def _flows_per_nic(network: Network, pattern: Pattern) -> int:
     """Return the five-tuples a NIC's traffic is spread over; an all-to-all has many partners."""
     flows = network.technology.flows_per_rank
     return max(flows, ALL_TO_ALL_FLOWS) if pattern == "all-to-all" else flows
-
-
-def _switches_crossed(network: Network, group: Group, crossing: Crossing) -> int:
-    """Return the switches at which flows of this group choose an uplink, all rails together.
-
-    The group waits for the slowest of them: that is how the tail grows with its size.
-    """
-    span = group.num_nodes * group.node_stride / crossing.below.num_nodes
-    elsewhere = group.num_nodes * group.displaced
-    blocks = math.ceil(span + elsewhere) * max(1, network.design.num_rails)
-    return max(1, min(blocks, crossing.reach.num_switches))
-
-
-def _slowdown_why(crossings: tuple[Crossing, ...], slowdown: float) -> Why:
-    parts = tuple(
-        Why(name=f"share of hops through the {crossing.reach.tier} tier", value=crossing.share)
-        for crossing in crossings
-    )
-    how = "the slowest of the flows that meet on a switch's uplinks, and tapering"
-    return Why(name="slowdown of the slowest hop", value=slowdown, how=how, parts=parts)

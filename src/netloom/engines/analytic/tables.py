@@ -19,6 +19,7 @@ __all__ = [
     "NCCL",
     "NVLS_EFFICIENCY",
     "NVLS_TREE_MAX",
+    "PAT_SHARE",
     "PROTOCOLS",
     "RING_LL128_MAX",
     "TREE_CORRECTION",
@@ -162,3 +163,5 @@ TREE_CORRECTION: Final[dict[Protocol, tuple[float, ...]]] = {
         *(0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9),
     ),
 }
+
+PAT_SHARE: Final = 0.75  # of a ring's rate

@@ -19,6 +19,7 @@ from netloom.engines.analytic.tables import (
     LL_MAX,
     NVLS_EFFICIENCY,
     NVLS_TREE_MAX,
+    PAT_SHARE,
     PROTOCOLS,
     RING_LL128_MAX,
     TREE_CORRECTION,
@@ -50,7 +51,8 @@ class Communicator:
         intra: What hops inside a node go over.
         intra_gbps: GB/s of all channels together inside a node.
         inter_gbps: GB/s of all channels together between nodes.
-        nic_us: Latency of the NIC that is added to every network hop.
+        nic_us: Latency of the NIC that is added to every network hop, twice for Simple.
+        wire_us: What a network hop takes longer than NCCL's tables know; added once.
         post_us: What posting one network send costs the CPU: 1 us on Intel, 2 us on AMD.
         amd_cpu: Whether the hosts have AMD processors.
         has_nvls: Whether the scale-up switches reduce.
@@ -68,6 +70,7 @@ class Communicator:
     intra_gbps: float
     inter_gbps: float = 0.0
     nic_us: float = 0.0
+    wire_us: float = 0.0
     post_us: float = 1.0
     amd_cpu: bool = False
     has_nvls: bool = False
@@ -221,7 +224,7 @@ def _tree_bus(bus: float, protocol: int, comm: Communicator) -> float:
 
 
 def _pat_bus(bus: float, _protocol: int, _comm: Communicator) -> float:
-    return bus * 0.75
+    return bus * PAT_SHARE
 
 
 _RULES = {Algorithm.RING: _ring_bus, Algorithm.TREE: _tree_bus, Algorithm.PAT: _pat_bus}
@@ -263,7 +266,7 @@ def latency_us(
     base = BASE_US[algorithm][protocol]
     intra = HW_US[comm.intra][algorithm][protocol]
     inter_of = Algorithm.TREE if comm.per_node == 1 else algorithm
-    inter = HW_US[Link.NET][inter_of][protocol] + comm.nic_us
+    inter = HW_US[Link.NET][inter_of][protocol] + comm.nic_us + comm.wire_us
     if protocol == _SIMPLE:
         inter += comm.nic_us
     local = int(comm.per_node) - 1

@@ -35,6 +35,7 @@ def validity_of(collective: Collective, network: Network, *, algorithm: str) -> 
             *_size_doubts(collective),
             *_inside_doubts(collective, network),
             *_node_doubts(collective),
+            *_topology_doubts(collective, network),
             *sharp,
         )
     )
@@ -59,6 +60,20 @@ def _inside_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
     if collective.group.per_node > 8:
         doubts.append("No scale-up domain of more than 8 GPUs was compared with a measurement.")
     return tuple(doubts)
+
+
+def _topology_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
+    if collective.group.num_nodes == 1:
+        return ()
+    doubts = {
+        "torus": "A torus is reckoned with its bisection; neighbours alone do better.",
+        "dragonfly-plus": (
+            "A dragonfly+ is reckoned with even traffic; a whole group that sends to one other "
+            "group does worse."
+        ),
+    }
+    kind = network.design.topology.kind
+    return (doubts[kind],) if kind in doubts else ()
 
 
 def _node_doubts(collective: Collective) -> tuple[str, ...]:

@@ -69,6 +69,7 @@ def budget(
         *(_fixed(technology, *item) for item in _BEFORE_WIRE),
         _serialisation(technology, num_hops, message_bytes, rate_bps),
         _switches(technology, num_hops),
+        _fixed(technology, "credit grant", "credit_s"),
         Component(
             name="cables",
             time_s=cable_m * PROPAGATION_S_PER_M,
