@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from netloom.catalog.parts import (
     Gpu,
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from netloom.workload.collective import Collective
+
+# Tests assert behaviour; a busy machine is no failure.
+settings.register_profile("netloom")
+settings.load_profile("netloom")
+
 
 GPUS = {
     "A100": {

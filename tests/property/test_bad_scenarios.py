@@ -230,7 +230,7 @@ trees = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(ke
 marks = st.from_regex(r"[ \n:{}\[\]a&*!|>'\"%?,-]*")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary() | (st.text() | marks).map(str.encode) | trees.map(text_of))
 @example(content=example_text().encode())
 def test_any_content_is_a_scenario_or_refused(

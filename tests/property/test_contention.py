@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.fabric.contention import (
@@ -85,7 +85,6 @@ def test_throwing_flows_at_random_gives_the_same_mean(
 
 
 @given(FLOWS, LINKS, SWITCHES)
-@settings(deadline=None)
 def test_the_fullest_link_carries_at_least_its_even_share_and_at_most_all(
     flows: int, links: int, switches: float
 ) -> None:
@@ -94,7 +93,6 @@ def test_the_fullest_link_carries_at_least_its_even_share_and_at_most_all(
 
 
 @given(FLOWS, LINKS, SWITCHES, SWITCHES)
-@settings(deadline=None)
 def test_more_switches_never_make_the_slowest_flow_faster(
     flows: int, links: int, first: float, second: float
 ) -> None:
@@ -105,7 +103,6 @@ def test_more_switches_never_make_the_slowest_flow_faster(
 
 
 @given(st.floats(0, 500), st.floats(0, 500), st.integers(1, 64), SWITCHES)
-@settings(deadline=None)
 def test_more_flows_never_make_the_slowest_flow_faster(
     first: float, second: float, links: int, switches: float
 ) -> None:
@@ -115,7 +112,6 @@ def test_more_flows_never_make_the_slowest_flow_faster(
 
 
 @given(st.integers(0, 300), st.integers(1, 64), SWITCHES)
-@settings(deadline=None)
 def test_an_expected_number_of_flows_joins_the_whole_numbers_beside_it(
     flows: int, links: int, switches: float
 ) -> None:
@@ -130,7 +126,6 @@ def test_an_expected_number_of_flows_joins_the_whole_numbers_beside_it(
 
 
 @given(st.integers(2, 64), st.integers(1, 16), st.integers(2, 16))
-@settings(deadline=None)
 def test_more_and_thinner_flows_collide_less(links: int, per_link: int, pairs: int) -> None:
     flows, share = links * per_link, 1 / per_link
     thick = hashed_slowdown(num_flows=flows, num_links=links, num_switches=1, flow_share=share)

@@ -17,7 +17,7 @@ from netloom.fabric.routing.spread import load_bps
 if TYPE_CHECKING:
     from netloom.fabric.graph import Fabric
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=40)
 
 
 @st.composite

@@ -50,7 +50,7 @@ def jobs(draw: st.DrawFn) -> Job:
     return Job.model_validate({"model": "any", "training": training, "parallel": parallel})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(work=jobs(), factor=st.floats(min_value=1.0, max_value=100.0))
 def test_a_faster_network_never_slows_a_step(
     model_of: Callable[..., Model],
@@ -76,7 +76,7 @@ def test_a_faster_network_never_slows_a_step(
     assert fast.duration_s <= slow.duration_s * (1 + 1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(work=jobs())
 def test_on_a_network_without_cost_a_step_is_compute_bubble_and_update(
     model_of: Callable[..., Model],
@@ -99,7 +99,7 @@ def test_on_a_network_without_cost_a_step_is_compute_bubble_and_update(
         assert step.bubble_s == pytest.approx(0.0, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(work=jobs())
 def test_exposed_communication_is_part_of_all_communication(
     model_of: Callable[..., Model],

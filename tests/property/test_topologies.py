@@ -189,14 +189,12 @@ def distances(switches: Switches, start: int) -> tuple[np.ndarray, np.ndarray]:
     return steps, paths
 
 
-@settings(deadline=None)
 @given(fabrics())
 def test_every_gpu_reaches_every_other(fabric: Fabric) -> None:
     label = components(fabric.num_vertices, fabric.link_source, fabric.link_target)
     assert (label[: fabric.design.num_gpus] == 0).all()
 
 
-@settings(deadline=None)
 @given(fabrics())
 def test_planes_and_separate_rails_meet_nowhere_but_in_the_nodes(fabric: Fabric) -> None:
     switches = switches_of(fabric)
@@ -209,7 +207,6 @@ def test_planes_and_separate_rails_meet_nowhere_but_in_the_nodes(fabric: Fabric)
     assert len(np.unique(network[0])) == num_apart
 
 
-@settings(deadline=None)
 @given(fabrics())
 def test_no_switch_has_more_cables_than_ports(fabric: Fabric) -> None:
     switches, plan = switches_of(fabric), fabric.design
@@ -222,7 +219,6 @@ def test_no_switch_has_more_cables_than_ports(fabric: Fabric) -> None:
     assert (hosts * radix + others * plan.radix <= radix * plan.radix).all()
 
 
-@settings(deadline=None)
 @given(fabrics())
 def test_what_is_built_is_what_was_planned(fabric: Fabric) -> None:
     switches, plan = switches_of(fabric), fabric.design
@@ -251,7 +247,6 @@ def test_what_is_built_is_what_was_planned(fabric: Fabric) -> None:
         assert up[switches.tier == number].max() == tier.num_up
 
 
-@settings(deadline=None)
 @given(fabrics(CLOS_TOPOLOGIES))
 def test_in_a_clos_all_uplinks_are_used_and_pairs_have_equally_many_cables(fabric: Fabric) -> None:
     switches = switches_of(fabric)
@@ -264,7 +259,6 @@ def test_in_a_clos_all_uplinks_are_used_and_pairs_have_equally_many_cables(fabri
     assert (switches.tier[switches.upper] == switches.tier[switches.lower] + 1).all()
 
 
-@settings(deadline=None)
 @given(fabrics(CLOS_TOPOLOGIES))
 def test_half_the_blocks_of_a_clos_send_all_they_have_to_the_other_half(fabric: Fabric) -> None:
     """The bisection is half the blocks times the uplinks of a block, whichever spines fail."""
@@ -313,7 +307,6 @@ def fits_a_leaf(fabric: Fabric) -> bool:
     return plan.num_rails > 1 or len(np.unique(first)) == plan.num_planes
 
 
-@settings(deadline=None)
 @given(fabrics(st.one_of(CLOS_TOPOLOGIES, DRAGONFLIES)))
 def test_reach_is_what_a_search_of_the_built_network_finds(fabric: Fabric) -> None:
     assume(fits_a_leaf(fabric))
@@ -327,7 +320,6 @@ def is_full(switches: Switches) -> bool:
     return all(len(set(down[switches.tier == tier])) == 1 for tier in set(switches.tier))
 
 
-@settings(deadline=None)
 @given(fabrics(CLOS_TOPOLOGIES))
 def test_taper_is_host_bandwidth_over_uplink_bandwidth(fabric: Fabric) -> None:
     switches, plan = switches_of(fabric), fabric.design
@@ -346,7 +338,6 @@ def test_taper_is_host_bandwidth_over_uplink_bandwidth(fabric: Fabric) -> None:
         assert row.taper >= max(lower_taper, ratio) - 1e-12
 
 
-@settings(deadline=None)
 @given(fabrics(DRAGONFLIES))
 def test_dragonfly_groups_are_joined_evenly(fabric: Fabric) -> None:
     switches, plan = switches_of(fabric), fabric.design
@@ -370,7 +361,6 @@ def test_dragonfly_groups_are_joined_evenly(fabric: Fabric) -> None:
     assert len(plan.reaches) == (3 if num_groups > 1 else 2)
 
 
-@settings(deadline=None)
 @given(fabrics(TORI, max_nics=2))
 def test_a_torus_has_its_degree_diameter_and_bisection(fabric: Fabric) -> None:
     switches, plan = switches_of(fabric), fabric.design
@@ -411,7 +401,6 @@ def test_equal_inputs_give_equal_arrays_that_nobody_can_write(
             assert mine == theirs
 
 
-@settings(deadline=None)
 @given(fabrics())
 def test_a_cable_is_a_link_and_the_link_back(fabric: Fabric) -> None:
     assert (fabric.link_source[::2] == fabric.link_target[1::2]).all()
@@ -421,7 +410,6 @@ def test_a_cable_is_a_link_and_the_link_back(fabric: Fabric) -> None:
     assert fabric.link_source.dtype == fabric.link_target.dtype == np.int32
 
 
-@settings(deadline=None)
 @given(fabrics(CLOS_TOPOLOGIES))
 def test_a_leaf_holds_one_rail_where_rails_are_wired_apart(fabric: Fabric) -> None:
     switches, plan = switches_of(fabric), fabric.design

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.catalog.load import KINDS, Catalog, load_catalog
@@ -171,7 +171,6 @@ _KEYS = st.sampled_from(
 )
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(
     kind=st.sampled_from(
         ["switches", "gpus", "nodes", "technologies", "models", "nics", "sources"]
