@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netloom.catalog.load import Catalog, load_catalog
     from netloom.errors import CatalogError, InfeasibleError, NetloomError, SpecError
+    from netloom.fabric.edit import drain, fail, restore, slow
+    from netloom.fabric.graph import Fabric
     from netloom.provenance import Source, Validity, Why
     from netloom.results.table import Table
     from netloom.spec.example import example
     from netloom.spec.load import load
     from netloom.spec.scenario import Scenario
     from netloom.study.compare import Comparison, compare
+    from netloom.study.fabrics import build
     from netloom.study.predict import Prediction, predict
     from netloom.study.size import Sizing, size
     from netloom.study.wish import Wish
@@ -30,6 +33,7 @@ __all__ = [
     "Catalog",
     "CatalogError",
     "Comparison",
+    "Fabric",
     "InfeasibleError",
     "NetloomError",
     "Prediction",
@@ -41,24 +45,32 @@ __all__ = [
     "Validity",
     "Why",
     "Wish",
+    "build",
     "compare",
+    "drain",
     "example",
+    "fail",
     "load",
     "load_catalog",
     "predict",
+    "restore",
     "size",
+    "slow",
 ]
 
 # Loaded when first asked for, so that importing netloom (and netloom --help) stays quick.
 _HOMES = {
     "netloom.catalog.load": ("Catalog", "load_catalog"),
     "netloom.errors": ("CatalogError", "InfeasibleError", "NetloomError", "SpecError"),
+    "netloom.fabric.edit": ("drain", "fail", "restore", "slow"),
+    "netloom.fabric.graph": ("Fabric",),
     "netloom.provenance": ("Source", "Validity", "Why"),
     "netloom.results.table": ("Table",),
     "netloom.spec.example": ("example",),
     "netloom.spec.load": ("load",),
     "netloom.spec.scenario": ("Scenario",),
     "netloom.study.compare": ("Comparison", "compare"),
+    "netloom.study.fabrics": ("build",),
     "netloom.study.predict": ("Prediction", "predict"),
     "netloom.study.size": ("Sizing", "size"),
     "netloom.study.wish": ("Wish",),
@@ -67,6 +79,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("netloom")
     if name not in _HOME:
         message = f"module 'netloom' has no attribute {name!r}"
         raise AttributeError(message)

@@ -28,7 +28,6 @@ def compare(
         why: Explain one number: FIELD or FIELD:TECHNOLOGY, such as step_time_s:rocev2-400g.
     """
     # Imported here: the help of the command needs none of it.
-    from netloom.catalog.load import load_catalog  # noqa: PLC0415
     from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
@@ -38,7 +37,7 @@ def compare(
     with scenario_at(scenario) as given:
         names = given.compare if technologies is None else _names(technologies)
         asked = given.comparing(names)
-        catalog = catalog_of(asked) if own is None else load_catalog(own)
+        catalog = catalog_of(asked, own)
         with progress("comparing technologies", len(asked.compare)) as advance:
             found = compare_technologies(asked, catalog, advance=advance)
     if report is not None:
@@ -56,7 +55,7 @@ def compare(
     console = Console()
     console.print(why_tree(found.why(why)) if why else comparison_text(found))
     if report is not None:
-        console.print(f"\nReport: {report}", highlight=False)
+        console.print(f"\nReport: {report}", highlight=False, markup=False)
 
 
 def _names(technologies: str) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ def build_app() -> App:
         exit_on_error=False,
         print_error=False,
         result_action="return_value",
+        suppress_keyboard_interrupt=False,
         default_parameter=Parameter(negative=()),  # --json needs no --no-json
     )
     for name, path, summary in COMMANDS:

@@ -23,14 +23,13 @@ def predict(
         why: Explain the step time down to constants and sources.
     """
     # Imported here: the help of the command needs none of it.
-    from netloom.catalog.load import load_catalog  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
     from netloom.study.predict import predict as predict_step  # noqa: PLC0415
 
     with scenario_at(scenario) as asked:
-        found = predict_step(asked, catalog_of(asked) if own is None else load_catalog(own))
+        found = predict_step(asked, catalog_of(asked, own))
     if json:
         emit_json(found.step.why if why else found.to_json())
         return

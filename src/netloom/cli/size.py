@@ -45,6 +45,7 @@ def size(  # noqa: PLR0913  (one option of the command each)
     # Imported here: the help of the command needs none of it.
     from netloom.catalog.load import load_catalog  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
+    from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.study.size import size as size_network  # noqa: PLC0415
 
     wished = topology_of(topology, oversubscription=oversubscription, tiers=tiers, planes=planes)
@@ -57,7 +58,8 @@ def size(  # noqa: PLR0913  (one option of the command each)
         "topology": wished,
     }
     wish, parts = _wish(scenario, {name: v for name, v in options.items() if v is not None})
-    found = size_network(wish, load_catalog(own or parts))
+    with progress("sizing", None):
+        found = size_network(wish, load_catalog(own or parts))
     if json:
         emit_json(found.why(why) if why else found.to_json())
         return

@@ -30,8 +30,8 @@ def _limit(contender: Contender) -> str:
     scaling = contender.scaling
     if scaling.limit_gpus is None:
         return "-"
-    above = ">" if scaling.limit_reason != "efficiency" else ""
-    return f"{above}{scaling.limit_gpus:,}"
+    more = {"range": ">", "efficiency": ""}.get(scaling.limit_reason, "all ")
+    return f"{more}{scaling.limit_gpus:,}"
 
 
 # All features are in the report and in the JSON.
@@ -129,6 +129,7 @@ def _footnotes(comparison: Comparison) -> list[RenderableType]:
         Text(f"{refusal.technology}: left out: {refusal.reason}", style="yellow")
         for refusal in comparison.refused
     ]
+    notes += [Text(note, style="yellow") for note in comparison.notes]
     told = comparison.recommendation.doubts
     doubts = dict.fromkeys(d for c in comparison.contenders for d in c.validity.doubts)
     if doubts:

@@ -68,10 +68,19 @@ def comparison_page(comparison: Comparison) -> str:
         rows=[cells(contender) for contender in comparison.contenders],
         figures=[(key, title, caption) for key, title, _, caption in FIGURES],
         features=_features(comparison),
+        trust=_trust(comparison),
         sources=cited_sources(comparison),
         plotly=Markup(plotly),  # noqa: S704  (our own asset)
         plots=Markup(_script_json(plots)),  # noqa: S704  (escaped just below)
     )
+
+
+def _trust(comparison: Comparison) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the doubts, technologies that share all of them together."""
+    sharing: dict[tuple[str, ...], list[str]] = {}
+    for contender in comparison.contenders:
+        sharing.setdefault(contender.validity.doubts, []).append(contender.name)
+    return [(", ".join(names), doubts) for doubts, names in sharing.items()]
 
 
 def _features(comparison: Comparison) -> list[tuple[str, list[str]]]:

@@ -29,6 +29,9 @@ _KINDS_BY_DTYPE: Final[dict[str, Kind]] = {"f": "float", "i": "int", "u": "int",
 _MISSING: Final[dict[Kind, Cell]] = {"float": 0.0, "int": 0, "bool": False}
 
 
+_UNITS: Final = {"_bytes": "B", "_bps": "bit/s", "_usd": "USD", "_w": "W", "_m": "m", "_s": "s"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Column:
     """The cells of one column.
@@ -95,12 +98,15 @@ class Table:
     ) -> Table:
         """Return the table with these rows; columns stand in the order their names first occur.
 
-        A row without a column's name has a missing cell there.
+        A row without a column's name has a missing cell there. A column whose unit is not
+        given has the one its name carries.
         """
         rows = list(rows)
         names = list(dict.fromkeys(name for row in rows for name in row))
+        carried = {name: unit for name in names if (unit := _carried_unit(name))}
         return cls.from_columns(
-            {name: [row.get(name) for row in rows] for name in names}, units=units
+            {name: [row.get(name) for row in rows] for name in names},
+            units=carried | dict(units or {}),
         )
 
     @classmethod
@@ -192,6 +198,13 @@ class Table:
         rest = len(self) - len(shown)
         foot = f"<p>and {rest} rows more</p>" if rest else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+
+
+def _carried_unit(name: str) -> str:
+    """Return the unit that a name ends with: ``s`` of ``step_time_s``; empty without one."""
+    if name.endswith("_per_s"):
+        return "1/s"
+    return next((unit for end, unit in _UNITS.items() if name.endswith(end)), "")
 
 
 def _column(name: str, cells: Sequence[Cell] | NDArray[Any], unit: str) -> Column:

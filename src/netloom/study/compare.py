@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from netloom.errors import InfeasibleError, SpecError
@@ -14,7 +14,7 @@ from netloom.study.recommend import Recommendation, recommend
 from netloom.study.sensitivity import placement_doubt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from netloom.catalog.load import Catalog
     from netloom.provenance import Why
@@ -32,19 +32,26 @@ class Refusal:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison:
     """What ``compare`` found.
 
     Attributes:
         contenders: In the order asked for.
         refused: Technologies that cannot build this cluster.
+        notes: What a reader should know: parts of the scenario that some rows could not use.
     """
 
     scenario: Scenario
     contenders: tuple[Contender, ...]
     refused: tuple[Refusal, ...]
     recommendation: Recommendation
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return one line; the whole comparison is what printing its table shows."""
+        names = ", ".join(contender.name for contender in self.contenders)
+        return f"<Comparison {self.title}: {names}; {self.recommendation.technology} recommended>"
 
     @property
     def title(self) -> str:
@@ -88,18 +95,20 @@ class Comparison:
             SpecError: there is no such field, or the technology does not take part.
         """
         field, _, technology = question.partition(":")
-        name = technology or self.recommendation.technology
+        name = technology.casefold() or self.recommendation.technology
         names = [contender.name for contender in self.contenders]
         if name not in names:
             message = f"--why: {name!r} is not compared here; it is one of {', '.join(names)}"
             raise SpecError(message)
-        return explain(self.contender(name), field)
+        found = explain(self.contender(name), field)
+        return replace(found, name=f"{name} {found.name}")
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
         return {
             "scenario": self.scenario.model_dump(mode="json", by_alias=True),
             "technologies": [contender.to_json() for contender in self.contenders],
+            "notes": list(self.notes),
             "refused": [
                 {"technology": refusal.technology, "reason": refusal.reason}
                 for refusal in self.refused
@@ -149,10 +158,7 @@ def compare(
             refused.append(Refusal(technology=parts.technology(name).name, reason=str(error)))
         advance()
     if not contenders:
-        message = "none of the technologies can do this:\n" + "\n".join(
-            f"  {refusal.technology}: {refusal.reason}" for refusal in refused
-        )
-        raise InfeasibleError(message)
+        raise InfeasibleError(_nothing_will_do(refused))
     return Comparison(
         scenario=scenario,
         contenders=tuple(contenders),
@@ -160,4 +166,23 @@ def compare(
         recommendation=recommend(
             contenders, further_doubts=[placement_doubt(scenario, parts, contenders)]
         ),
+        notes=tuple(_switch_notes(scenario, contenders)),
     )
+
+
+def _nothing_will_do(refused: Sequence[Refusal]) -> str:
+    reasons = {refusal.reason for refusal in refused}
+    if len(reasons) == 1:
+        return reasons.pop()
+    return "none of the technologies can do this:\n" + "\n".join(
+        f"  {refusal.technology}: {refusal.reason}" for refusal in refused
+    )
+
+
+def _switch_notes(scenario: Scenario, contenders: Sequence[Contender]) -> Iterator[str]:
+    """Say which rows are built of another switch than the one the scenario names."""
+    asked = scenario.cluster.fabric.switch
+    for contender in contenders:
+        used = contender.network.design.switch.name
+        if asked is not None and used.casefold() != asked.casefold():
+            yield f"{contender.name} is built of its own {used}: {asked} speaks another protocol."

@@ -47,6 +47,7 @@ def contend(scenario: Scenario, catalog: Catalog, *, technology: str) -> Contend
         cables=catalog.cables.values(),
         transceivers=catalog.transceivers.values(),
     )
+    kept = goodput(network.design, scenario.job.reliability, num_hosts=network.node.num_hosts)
     return Contender(
         network=network,
         latency=_farthest(network, costs),
@@ -56,7 +57,7 @@ def contend(scenario: Scenario, catalog: Catalog, *, technology: str) -> Contend
         own_nic=catalog.nic(network.node.nic),
         scaling=weak_scaling(scenario, catalog, technology=technology),
         economics=scenario.economics,
-        validity=step.validity & addressing(network),
+        validity=step.validity & addressing(network) & kept.validity,
     )
 
 

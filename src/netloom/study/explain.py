@@ -178,7 +178,7 @@ def explain(contender: Contender, field: str) -> Why:
         SpecError: there is no such field.
     """
     if field not in FIELDS:
-        close = get_close_matches(field, FIELDS, n=1, cutoff=0.4)
+        close = get_close_matches(field, FIELDS, n=1, cutoff=0.6)
         hint = f"did you mean {close[0]!r}?" if close else "it is one of " + ", ".join(FIELDS)
         message = f"--why: there is no field {field!r}; {hint}"
         raise SpecError(message)

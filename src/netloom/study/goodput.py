@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netloom.provenance import Source, Why
+from netloom.provenance import Source, Validity, Why
 from netloom.study.failures import FailureRate, interruption_rates, mean_time_between_s, rate_why
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Reliability
 
 __all__ = ["Goodput", "checkpoint_interval_s", "goodput", "kept_share"]
+
+LEAST_SENSIBLE = 0.5
 
 DALY = Source(
     citation="Daly, A higher order estimate of the optimum checkpoint interval (2006)",
@@ -36,6 +38,17 @@ class Goodput:
     mean_time_between_s: float
     reliability: Reliability
     rates: tuple[FailureRate, ...]
+
+    @property
+    def validity(self) -> Validity:
+        """A doubt where failures eat most of the time: nobody runs a job like that."""
+        if self.share >= LEAST_SENSIBLE:
+            return Validity()
+        doubt = (
+            f"Failures leave {self.share:.0%} of the time; at this size a job needs faster "
+            "checkpoints and restarts than job.reliability says, or must survive failures."
+        )
+        return Validity((doubt,))
 
     def why(self) -> Why:
         """Return how the share came about."""

@@ -8,18 +8,20 @@ from netloom.errors import InfeasibleError, SpecError, at
 from netloom.fabric.network import Network
 from netloom.fabric.size import design
 from netloom.provenance import Validity
+from netloom.spec.scenario import MAX_GPUS
 
 if TYPE_CHECKING:
     from netloom.catalog.load import Catalog
     from netloom.catalog.parts import Node, Switch, Technology
     from netloom.spec.scenario import Cluster, Fabric
 
-__all__ = ["addressing", "is_addressable", "network_of", "num_nodes_of"]
+__all__ = ["addressing", "check_num_gpus", "is_addressable", "network_of", "num_nodes_of"]
 
 
 def num_nodes_of(cluster: Cluster, node: Node) -> int:
     """Return the machines of *cluster*, whichever way its size was written."""
     if cluster.nodes is not None:
+        check_num_gpus(cluster.nodes, node)
         return cluster.nodes
     assert cluster.gpus is not None  # the scenario has exactly one of the two
     num_nodes, left_over = divmod(cluster.gpus, node.num_gpus)
@@ -31,6 +33,17 @@ def num_nodes_of(cluster: Cluster, node: Node) -> int:
         )
         raise SpecError(message)
     return num_nodes
+
+
+def check_num_gpus(num_nodes: int, node: Node) -> None:
+    """Raise SpecError when *num_nodes* of *node* have more GPUs than anybody builds."""
+    num_gpus = num_nodes * node.num_gpus
+    if num_gpus > MAX_GPUS:
+        message = (
+            f"cluster.nodes: {num_nodes:,} x {node.name} are {num_gpus:,} GPUs; netloom goes to "
+            f"{MAX_GPUS:,}, {MAX_GPUS // node.num_gpus:,} such nodes"
+        )
+        raise SpecError(message)
 
 
 def network_of(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.engine import AnalyticEngine
-from netloom.errors import at
+from netloom.errors import SpecError, at
+from netloom.results.table import Table
 from netloom.step import predict as step_predict
 from netloom.study.networks import network_of
 from netloom.workload.huggingface import read_config
@@ -18,20 +19,45 @@ if TYPE_CHECKING:
     from netloom.catalog.parts import Model
     from netloom.engines.base import Engine
     from netloom.fabric.network import Network
-    from netloom.provenance import Validity
+    from netloom.provenance import Validity, Why
     from netloom.spec.scenario import Scenario
     from netloom.step.model import Step
 
 __all__ = ["Prediction", "catalog_of", "model_of", "predict", "step_on"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Prediction:
     """One step of a scenario on its own technology."""
 
     scenario: Scenario
     network: Network
     step: Step
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        where = f"{self.network.design.num_gpus:,} GPUs, {self.network.technology.name}"
+        what = f"step {self.step.duration_s:.4g} s, MFU {self.step.mfu:.1%}"
+        return f"<Prediction {self.scenario.job.model} on {where}: {what}>"
+
+    def why(self) -> Why:
+        """Return how the step time came about."""
+        return self.step.why
+
+    def table(self) -> Table:
+        """Return where the step goes, one row a part."""
+        parts = self.step.breakdown_s().items()
+        return Table.from_rows(
+            {"part": part, "time_s": time_s, "share": time_s / self.step.duration_s}
+            for part, time_s in parts
+        )
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the table through the Arrow PyCapsule interface."""
+        return self.table().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
@@ -81,9 +107,18 @@ def predict(scenario: Scenario, catalog: Catalog | None = None) -> Prediction:
     return Prediction(scenario=scenario, network=network, step=step)
 
 
-def catalog_of(scenario: Scenario) -> Catalog:
-    """Return the shipped parts, with those of the scenario's own file over them."""
-    return load_catalog(None if scenario.catalog is None else Path(scenario.catalog))
+def catalog_of(scenario: Scenario, own: Path | None = None) -> Catalog:
+    """Return the shipped parts, with those of the scenario's own file or of *own* over them.
+
+    Raises:
+        SpecError: both are given; which should win would be a guess.
+    """
+    if scenario.catalog is None:
+        return load_catalog(own)
+    if own is not None:
+        message = f"catalog: the scenario names {scenario.catalog}; drop that or --own {own}"
+        raise SpecError(message)
+    return load_catalog(Path(scenario.catalog))
 
 
 def model_of(scenario: Scenario, catalog: Catalog) -> Model:

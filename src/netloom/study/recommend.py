@@ -49,17 +49,25 @@ def cheapest_to_buy(contenders: Sequence[Contender]) -> Contender:
 
 
 def _reasons(best: Contender, contenders: Sequence[Contender]) -> list[str]:
-    reasons = [
-        (
-            f"{best.name} trains a trillion tokens for {_usd(best.usd_per_trillion_tokens)}, the least "
-            f"of the technologies that can be bought: a step of {best.step.duration_s:.2f} s at "
-            f"{best.step.mfu:.1%} MFU."
-        )
-    ]
+    reasons = [f"{_headline(best, contenders)}: {_pace(best)}."]
     reasons += [_against(best, other) for other in _rivals(best, contenders)]
     if len(contenders) > 1:
         reasons.append(_deciding_factor(contenders))
     return reasons
+
+
+def _headline(best: Contender, contenders: Sequence[Contender]) -> str:
+    cost = f"{best.name} trains a trillion tokens for {_usd(best.usd_per_trillion_tokens)}"
+    if len(contenders) == 1:
+        return cost
+    if best.technology.status == "shipping":
+        return f"{cost}, the least of the technologies that can be bought"
+    return f"{cost}, the least; none of these is on the market at scale"
+
+
+def _pace(contender: Contender) -> str:
+    step = contender.step
+    return f"a step of {step.duration_s:.2f} s at {step.mfu:.1%} MFU"
 
 
 def _deciding_factor(contenders: Sequence[Contender]) -> str:

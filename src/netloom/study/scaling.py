@@ -54,7 +54,7 @@ def curve(points: Sequence[Point], *, ended_by: str) -> ScalingCurve:
 
 
 def _limit(points: Sequence[Point]) -> tuple[int | None, bool]:
-    """Return the size at which efficiency falls under KEPT, and whether it does."""
+    """Return the size at which efficiency falls under KEPT, in whole small clusters, and if so."""
     if not points:
         return None, False
     floor = KEPT * points[0].mfu
@@ -64,5 +64,5 @@ def _limit(points: Sequence[Point]) -> tuple[int | None, bool]:
             size = math.exp(
                 math.log(before.num_gpus) + share * math.log(after.num_gpus / before.num_gpus)
             )
-            return round(size), True
+            return round(size / points[0].num_gpus) * points[0].num_gpus, True
     return points[-1].num_gpus, False

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
+from netloom.catalog.load import load_catalog
 from netloom.errors import CatalogError, InfeasibleError, SpecError
 from netloom.fabric import size as sizing
 from netloom.fabric.cost.estimate import Estimate, estimate
 from netloom.fabric.cost.layout import nodes_per_rack
 from netloom.provenance import Why
+from netloom.results.table import Table
 from netloom.spec.topology import RailFatTree, RailOnly
 from netloom.study.wish import Wish, technology_of
 
@@ -66,7 +68,7 @@ class Alternative:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Sizing:
     """A sized network and what it takes.
 
@@ -85,6 +87,23 @@ class Sizing:
     estimate: Estimate
     notes: tuple[str, ...]
     alternatives: tuple[Alternative, ...]
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        design = self.design
+        what = f"{design.num_switches:,} x {design.switch.name}, {design.num_cables:,} cables"
+        return f"<Sizing of {design.num_gpus:,} GPUs, {design.topology.kind}: {what}>"
+
+    def table(self) -> Table:
+        """Return the bill of materials, one row a line."""
+        return Table.from_rows(line.to_json() for line in self.bill.lines)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the bill through the Arrow PyCapsule interface."""
+        return self.table().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
     @property
     def bill(self) -> Bill:
@@ -151,15 +170,19 @@ class Sizing:
         }
 
 
-def size(wish: Wish, catalog: Catalog) -> Sizing:
-    """Return the network that *wish* asks for, sized and priced from *catalog*.
+def size(wish: Wish, catalog: Catalog | None = None) -> Sizing:
+    """Return the network that *wish* asks for, sized and priced.
+
+    Args:
+        wish: What is asked.
+        catalog: The parts to build it from; the shipped ones without.
 
     Raises:
         SpecError: the parts asked for do not go together.
         InfeasibleError: there can be no such network.
         CatalogError: there is no such part, or it has no price.
     """
-    shop = _Shop.of(wish, catalog)
+    shop = _Shop.of(wish, catalog or load_catalog())
     design = shop.design()
     found = shop.estimate(design)
     return Sizing(

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from netloom.errors import SpecError
 from netloom.spec.scenario import MAX_GPUS, Cluster, Fabric, Floor
 from netloom.spec.topology import Topology
+from netloom.study.networks import check_num_gpus
 
 if TYPE_CHECKING:
     from netloom.catalog.load import Catalog
@@ -74,8 +75,13 @@ class Wish:
         )
 
     def count_nodes(self, node: Node) -> int:
-        """Return the nodes to attach; the last may have GPUs nobody asked for."""
+        """Return the nodes to attach; the last may have GPUs nobody asked for.
+
+        Raises:
+            SpecError: they would have more GPUs than anybody builds.
+        """
         if self.num_nodes is not None:
+            check_num_gpus(self.num_nodes, node)
             return self.num_nodes
         assert self.num_gpus is not None
         return -(-self.num_gpus // node.num_gpus)

@@ -112,6 +112,19 @@ def test_ctrl_c_exits_with_130_and_one_line(
     assert capsys.readouterr().err == "netloom: interrupted\n"
 
 
+def test_ctrl_c_inside_a_command_exits_with_130_and_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parser must not swallow it: the command itself is interrupted."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("netloom.cli.example.example_text", interrupted)
+    assert main(["example"]) == 130
+    assert capsys.readouterr().err == "netloom: interrupted\n"
+
+
 def test_a_bug_exits_with_70_and_shows_its_traceback_only_on_request(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,28 +9,10 @@ from __future__ import annotations
 from functools import cache
 from itertools import combinations, pairwise
 
+from netloom.fabric.scale_up import HYBRID_CUBE_MESH
+
 __all__ = ["cube_mesh_links", "num_rings"]
 
-# Links between the GPUs of a DGX-1 with V100, as `nvidia-smi topo -m` prints them there
-# (recalled); the P100 version, with 4 links a GPU, has one link on each of these pairs.
-_CUBE_MESH = {
-    (0, 1): 1,
-    (0, 2): 1,
-    (0, 3): 2,
-    (0, 4): 2,
-    (1, 2): 2,
-    (1, 3): 1,
-    (1, 5): 2,
-    (2, 3): 2,
-    (2, 6): 1,
-    (3, 7): 1,
-    (4, 5): 1,
-    (4, 6): 1,
-    (4, 7): 2,
-    (5, 6): 2,
-    (5, 7): 1,
-    (6, 7): 2,
-}
 _MAX_SEARCHED = 8
 
 Links = tuple[tuple[int, int, int], ...]
@@ -44,7 +26,7 @@ def cube_mesh_links(num_gpus: int, num_links: int) -> Links:
     doubled = num_links >= 6
     return tuple(
         (low, high, count if doubled else 1)
-        for (low, high), count in _CUBE_MESH.items()
+        for (low, high), count in HYBRID_CUBE_MESH.items()
         if high < num_gpus
     )
 

@@ -1,4 +1,4 @@
-"""What is commonly said of the four networks, from the model and not typed in."""
+"""What is commonly said of these networks, from the model and not typed in."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def latency_us(technology: str) -> float:
 
 
 @pytest.mark.parametrize(
-    ("technology", "seed_us"), [("tcp-400g", 50), ("rocev2-400g", 5), ("infiniband-ndr", 2)]
+    ("technology", "said_us"), [("tcp-400g", 50), ("rocev2-400g", 5), ("infiniband-ndr", 2)]
 )
-def test_latency_is_about_50_5_and_2_microseconds(technology: str, seed_us: float) -> None:
-    assert latency_us(technology) == pytest.approx(seed_us, rel=0.1)
+def test_latency_is_about_50_5_and_2_microseconds(technology: str, said_us: float) -> None:
+    assert latency_us(technology) == pytest.approx(said_us, rel=0.1)
 
 
 @pytest.fixture(scope="module")
