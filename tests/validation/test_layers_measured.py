@@ -49,7 +49,7 @@ def test_layers_are_within_their_bound() -> None:
     ("group", "middle", "tenth"),
     [
         # The goal is 4 and 10 for all; what is achieved where that is more (known gaps).
-        ("gpt_layer_shard fwd_ms", 4.0, 12.0),
+        ("gpt_layer_shard fwd_ms", 4.0, 12.5),
         ("gpt_layer_shard bwd_ms", 2.0, 9.0),
         ("llama_layer_shard eager fwd_ms", 3.0, 5.0),
         ("llama_layer_shard eager fwd_bwd_ms", 4.0, 8.0),
