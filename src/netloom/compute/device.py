@@ -51,6 +51,8 @@ LAYOUT_EXCESS: Final = {"gemm_tn": 1.0, "gemm_nn": 1.01, "gemm_nt": 1.02}
 # abstract; recalled).
 FALLBACK_SHARE: Final = 0.35
 LEAST_ATTENTIONS: Final = 6  # three terms are taken from them
+# Products or attentions without which a calibration is too short to be used for them.
+LEAST_ROWS: Final = 20
 # Shorter attentions measure the host.
 SHORTEST_ATTENTION_S: Final = {"attention_forward": 60e-6, "attention_backward": 250e-6}
 # A memory-bound operator is judged by its rows of this many values and more: smaller ones
@@ -261,15 +263,31 @@ def h200() -> Device:
 def calibrated(path: Path, chip: Chip | None = None) -> Device:
     """Return the GPU that ``netloom calibrate gpu`` measured into *path*.
 
-    Operators that the file lacks are taken from the shipped H200.
+    Operators that the file has too few rows of are taken from the shipped H200.
 
     Raises:
         SpecError: the file cannot be read or a row is wrong.
     """
     own = read_table(path)
-    known = {(row.operator, row.precision) for row in own}
-    rest = [row for row in shipped_table("h200") if (row.operator, row.precision) not in known]
-    return Device(rows=(*own, *rest), chip=chip or h200().chip)
+    counts = Counter((row.operator, row.precision) for row in own if _tells(row))
+    enough = {kind for kind, count in counts.items() if count >= _least(kind[0])}
+    kept = [row for row in own if (row.operator, row.precision) in enough]
+    rest = [row for row in shipped_table("h200") if (row.operator, row.precision) not in enough]
+    return Device(rows=(*kept, *rest), chip=chip or h200().chip)
+
+
+def _least(operator: str) -> int:
+    """Return how many rows tell the speed of *operator*."""
+    return LEAST_ROWS if operator.startswith(("gemm", "attention")) else 1
+
+
+def _tells(row: Measured) -> bool:
+    """Return whether a row tells the speed of the GPU, not that of the host or a cache."""
+    if row.operator.startswith("gemm"):
+        return SHORTEST_S <= row.time_s < BURST_S
+    if row.operator.startswith("attention"):
+        return SHORTEST_ATTENTION_S[row.operator] <= row.time_s < BURST_S
+    return row.shape[0] * row.shape[1] >= LARGE_VALUES
 
 
 def _near(apart: NDArray[np.float64], values: NDArray[np.float64]) -> float:
