@@ -1,14 +1,20 @@
 """How long an operator takes on a GPU: the slower of its arithmetic and its memory traffic.
 
-Shares are measured on one H200 and applied to every GPU's own rates, except the share of the
-matrix peak, which the catalogue gives GPU by GPU where anyone measured it.
+Shares of peak and memory rate are measured and applied to every GPU's own rates: those of
+products by generation (A100, H200, B200), the others on one H200, and all of them on the user's
+own GPU where the catalogue names its calibration.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
 from typing import TYPE_CHECKING, Final
 
+from netloom.compute.device import calibrated
+from netloom.compute.gemm import Chip, ideal_s
 from netloom.errors import SpecError
 from netloom.provenance import Source, Validity, Why
 
@@ -28,6 +34,27 @@ TYPICAL_PRODUCT: Final = 681 / 794.5
 TYPICAL_SOURCE: Final = Source(
     citation=f"{H200}: median of 415 bf16 matrix products", confidence="measured"
 )
+# The same by generation, each over the best product of the very GPU it was measured on (that of
+# the A100 PCIe is 252.9, of the B200 1745 TFLOP/s, ibid.): medians of 183 products on the A100
+# PCIe and 514 on the B200, three layouts (MooreThreads/SimuMax configs/system), over the ideal
+# time of compute.gemm and less TYPICAL_EXCESS.
+AMPERE: Final = (
+    0.911,
+    Source(citation="SimuMax a100_pcie.json: 183 bf16 products", confidence="published"),
+)
+BLACKWELL: Final = (
+    0.684,
+    Source(citation="SimuMax b200_bf16_ceperm.json: 514 bf16 products", confidence="published"),
+)
+GENERATIONS: Final = {
+    "hopper": (TYPICAL_PRODUCT, TYPICAL_SOURCE),
+    "ampere": AMPERE,
+    "blackwell": BLACKWELL,
+    "blackwell ultra": BLACKWELL,
+}
+# The same products over those that fill whole waves and have no ramp (compute.gemm): the median
+# of the 36 of 15 ms and more is 694 TFLOP/s of such work.
+TYPICAL_EXCESS: Final = 694 / 681
 # Best product over peak for a GPU nobody measured: the median of the NVIDIA bf16 rows of
 # stas00/ml-engineering, compute/accelerator (A100 0.87, H100 0.80, B200 0.78, GB200 0.73).
 UNMEASURED_BEST: Final = 0.80
@@ -38,6 +65,10 @@ UNMEASURED_SOURCE: Final = Source(
 # Typical fp8 product over typical bf16 product of the same shape (57 pairs): 1.818, where the
 # peaks are 2.0 apart.
 FP8_SHARE: Final = 1.818 / 2
+# Vendor white papers, recalled: V100 80, A100 108, H100 and H200 SXM 132, B200 148; others are
+# taken to be like Hopper.
+MULTIPROCESSORS: Final = {"volta": 80, "ampere": 108, "hopper": 132, "blackwell": 148}
+MOST_ALIKE: Final = 132
 # Least error over 555 products lies between 4 and 8 us.
 LAUNCH_S: Final = 5e-6
 LAUNCH_SOURCE: Final = Source(citation=f"{H200}: offset of 555 products", confidence="measured")
@@ -56,6 +87,27 @@ ATTENTION_SOURCE: Final = Source(citation=f"{H200}: 150 causal attentions", conf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """What operators reach of a GPU's rates.
+
+    Attributes:
+        product: Of the 16-bit peak, a typical product.
+        pointwise: Of the memory rate, sums and activations.
+        norm: Of the memory rate, norms.
+        optimizer: Of the memory rate, the weight update.
+        source: Who says so, of the product.
+        memory_source: And of the others.
+    """
+
+    product: float
+    pointwise: float = POINTWISE_SHARE
+    norm: float = NORM_SHARE
+    optimizer: float = OPTIMIZER_SHARE
+    source: Source = TYPICAL_SOURCE
+    memory_source: Source = MEMORY_SOURCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Roofline:
     """The rates that one GPU sustains.
 
@@ -65,6 +117,8 @@ class Roofline:
         attention_flops: The 16-bit peak, of which attention kernels reach a share.
         memory_bytes_per_s: The vendor's memory rate.
         casts: Whether products cast their inputs first (fp8).
+        chip: What decides how a product's shape changes its rate.
+        shares: What operators bound by memory reach of its rate.
     """
 
     peak_flops: float
@@ -72,30 +126,44 @@ class Roofline:
     attention_flops: float
     memory_bytes_per_s: float
     casts: bool
+    chip: Chip
+    shares: Shares
     validity: Validity
     why: Why
 
     def forward_s(self, operator: Operator) -> float:
         """Return the time of the operator's forward pass."""
-        arithmetic_s = operator.flops / self._rate(operator, ATTENTION_FORWARD)
+        if operator.shape:
+            arithmetic_s = self._product_s(operator.shape)
+        else:
+            arithmetic_s = operator.flops / self._rate(operator, ATTENTION_FORWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.size_bytes)
         return time_s + self._cast_s(operator.cast_bytes) + LAUNCH_S
 
     def backward_s(self, operator: Operator) -> float:
         """Return the time of its backward pass; a product launches two kernels."""
-        arithmetic_s = operator.backward_flops / self._rate(operator, ATTENTION_BACKWARD)
+        if operator.shape:
+            rows, columns, inner = operator.shape
+            arithmetic_s = self._product_s((rows, inner, columns))
+            arithmetic_s += self._product_s((columns, inner, rows))
+        else:
+            arithmetic_s = operator.backward_flops / self._rate(operator, ATTENTION_BACKWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.backward_bytes)
         launches = 2 if operator.kind == "matmul" else 1
         return time_s + self._cast_s(operator.backward_cast_bytes) + launches * LAUNCH_S
 
     def optimizer_s(self, size_bytes: float) -> float:
         """Return the time of a weight update that moves *size_bytes*."""
-        return size_bytes / (OPTIMIZER_SHARE * self.memory_bytes_per_s)
+        return size_bytes / (self.shares.optimizer * self.memory_bytes_per_s)
+
+    def _product_s(self, shape: tuple[float, float, float]) -> float:
+        """Return the time of one product: its waves and ramp at the rate of a typical one."""
+        return ideal_s(shape, self.chip) * self.peak_flops / (self.matmul_flops * TYPICAL_EXCESS)
 
     def _cast_s(self, size_bytes: float) -> float:
         if not (self.casts and size_bytes):
             return 0.0
-        return size_bytes / (POINTWISE_SHARE * self.memory_bytes_per_s) + LAUNCH_S
+        return size_bytes / (self.shares.pointwise * self.memory_bytes_per_s) + LAUNCH_S
 
     def _rate(self, operator: Operator, shares: dict[int, float]) -> float:
         if operator.kind != "attention":
@@ -106,7 +174,7 @@ class Roofline:
         return self.attention_flops * share * long
 
     def _time_s(self, operator: Operator, arithmetic_s: float, size_bytes: float) -> float:
-        share = NORM_SHARE if operator.kind == "norm" else POINTWISE_SHARE
+        share = self.shares.norm if operator.kind == "norm" else self.shares.pointwise
         return max(arithmetic_s, size_bytes / (share * self.memory_bytes_per_s))
 
 
@@ -185,22 +253,67 @@ def roofline(gpu: Gpu, precision: Precision) -> Roofline:
         known = ", ".join(p for p in ("bf16", "fp16", "fp8") if getattr(gpu.peak, p))
         message = f"job.training.precision: {gpu.name} has no {precision}; it has {known}"
         raise SpecError(message)
-    best = gpu.matmul_flops / half if gpu.matmul_flops else UNMEASURED_BEST
-    share = best * TYPICAL_PRODUCT * (FP8_SHARE if precision == "fp8" else 1.0)
+    shares = _measured_shares(gpu) if gpu.calibration else _typical_shares(gpu, half)
+    matmul_flops = shares.product * peak * (FP8_SHARE if precision == "fp8" else 1.0)
     return Roofline(
         peak_flops=peak,
-        matmul_flops=share * peak,
+        matmul_flops=matmul_flops,
         attention_flops=half,
         memory_bytes_per_s=gpu.memory_rate_bps / 8,
         casts=precision == "fp8",
+        chip=_chip(gpu, precision),
+        shares=shares,
         validity=_validity(gpu, precision),
-        why=_why(gpu, precision, share * peak),
+        why=_why(gpu, precision, matmul_flops, shares),
+    )
+
+
+def _typical_shares(gpu: Gpu, half_flops: float) -> Shares:
+    """Return the shares of the generation, over the best product measured on *gpu*."""
+    best = gpu.matmul_flops / half_flops if gpu.matmul_flops else UNMEASURED_BEST
+    known = GENERATIONS.get(gpu.architecture.lower())
+    if known is None:
+        return Shares(product=best * TYPICAL_PRODUCT)
+    typical, source = known
+    return Shares(product=best * typical, source=source)
+
+
+def _measured_shares(gpu: Gpu) -> Shares:
+    """Return the shares that the user measured on *gpu*.
+
+    Raises:
+        SpecError: the calibration cannot be read.
+    """
+    device = calibrated(Path(gpu.calibration), _chip(gpu, "bf16" if gpu.peak.bf16 else "fp16"))
+    source = Source(citation=gpu.calibration, confidence="measured")
+
+    def share(*operators: str) -> float:
+        rates = [device.memory_rate(name) for name in operators]
+        return mean(rates) / (gpu.memory_rate_bps / 8)
+
+    return Shares(
+        product=math.exp(-device.burst) / (device.limit * TYPICAL_EXCESS),
+        pointwise=share("residual_add", "silu_mul", "gelu"),
+        norm=share("layernorm", "rmsnorm"),
+        optimizer=share("adamw_fused"),
+        source=source,
+        memory_source=source,
+    )
+
+
+def _chip(gpu: Gpu, precision: Precision) -> Chip:
+    return Chip(
+        num_multiprocessors=MULTIPROCESSORS.get(gpu.architecture.lower(), MOST_ALIKE),
+        peak_flops=getattr(gpu.peak, precision),
+        memory_bytes_per_s=gpu.memory_rate_bps / 8,
+        element_bytes=1.0 if precision == "fp8" else 2.0,
     )
 
 
 def _validity(gpu: Gpu, precision: Precision) -> Validity:
     doubts = []
-    if gpu.matmul_flops is None:
+    generation = gpu.architecture.lower()
+    if gpu.matmul_flops is None and not gpu.calibration:
         doubts.append(
             f"nobody's matrix products on {gpu.name} are known; "
             f"{UNMEASURED_BEST:.0%} of its peak is assumed"
@@ -209,19 +322,19 @@ def _validity(gpu: Gpu, precision: Precision) -> Validity:
         doubts.append(
             "fp8 steps come out about 10 % too fast: casts are counted, scaling factors are not"
         )
-    if gpu.architecture.lower() not in {"ampere", "hopper"}:
+    if generation not in {"ampere", "hopper"}:
         doubts.append(
             f"attention and memory-bound operators were measured on Hopper, not {gpu.architecture}"
+        )
+    if generation not in GENERATIONS and not gpu.calibration:
+        doubts.append(
+            f"no operator was measured on {gpu.architecture}; Hopper's shares of its peak and "
+            f"memory rate are assumed: run 'netloom calibrate gpu' on one"
         )
     return Validity(tuple(doubts))
 
 
-def _why(gpu: Gpu, precision: Precision, matmul_flops: float) -> Why:
-    best = (
-        gpu.why("matmul_flops", unit="FLOP/s")
-        if gpu.matmul_flops
-        else Why(name="best product over peak", value=UNMEASURED_BEST, source=UNMEASURED_SOURCE)
-    )
+def _why(gpu: Gpu, precision: Precision, matmul_flops: float, shares: Shares) -> Why:
     peak = Why(
         name=f"{gpu.name} peak {precision}",
         value=float(getattr(gpu.peak, precision)),
@@ -230,11 +343,10 @@ def _why(gpu: Gpu, precision: Precision, matmul_flops: float) -> Why:
     )
     parts = (
         peak,
-        best,
-        Why(name="typical product over best", value=TYPICAL_PRODUCT, source=TYPICAL_SOURCE),
+        *_why_product(gpu, shares),
         gpu.why("memory_rate_bps", unit="bit/s"),
-        Why(name="memory share, pointwise", value=POINTWISE_SHARE, source=MEMORY_SOURCE),
-        Why(name="memory share, norms", value=NORM_SHARE, source=MEMORY_SOURCE),
+        Why(name="memory share, pointwise", value=shares.pointwise, source=shares.memory_source),
+        Why(name="memory share, norms", value=shares.norm, source=shares.memory_source),
         Why(name="attention share of peak", value=ATTENTION_FORWARD[128], source=ATTENTION_SOURCE),
         Why(name="launch", value=LAUNCH_S, unit="s", source=LAUNCH_SOURCE),
     )
@@ -242,6 +354,22 @@ def _why(gpu: Gpu, precision: Precision, matmul_flops: float) -> Why:
         name="sustained matrix rate",
         value=matmul_flops,
         unit="FLOP/s",
-        how="peak x best product over peak x typical product over best",
+        how="peak x typical product over peak; waves and ramp of each shape change it",
         parts=parts,
+    )
+
+
+def _why_product(gpu: Gpu, shares: Shares) -> tuple[Why, ...]:
+    if gpu.calibration:
+        name = "typical product over peak"
+        return (Why(name=name, value=shares.product, source=shares.source),)
+    name = "typical product over best"
+    half_flops = gpu.peak.bf16 or gpu.peak.fp16
+    if gpu.matmul_flops is None or half_flops is None:
+        best = Why(name="best product over peak", value=UNMEASURED_BEST, source=UNMEASURED_SOURCE)
+        return best, Why(name=name, value=shares.product / UNMEASURED_BEST, source=shares.source)
+    typical = shares.product * half_flops / gpu.matmul_flops
+    return (
+        gpu.why("matmul_flops", unit="FLOP/s"),
+        Why(name=name, value=typical, source=shares.source),
     )
