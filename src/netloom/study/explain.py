@@ -93,31 +93,28 @@ def _cluster_capex(contender: Contender) -> Why:
         value=contender.cluster_capex_usd,
         unit="USD",
         how="network + nodes + what other NICs cost more than the nodes' own",
-        parts=(
-            contender.bill.why("capex_usd"),
-            Why(name="nodes", value=contender.num_nodes),
-            contender.network.node.why("price_usd", unit="USD"),
-            Why(name="NICs", value=contender.num_nics),
-            contender.network.nic.why("price_usd", unit="USD"),
-            contender.own_nic.why("price_usd", unit="USD"),
-        ),
+        parts=(contender.bill.why("capex_usd"), *_machines(contender, "price_usd", unit="USD")),
     )
 
 
 def _cluster_power(contender: Contender) -> Why:
     return Why(
         name="cluster power",
-        value=contender.token_cost.power_w,
+        value=contender.cluster_power_w,
         unit="W",
         how="network + nodes + what other NICs draw more, at full load, without cooling",
-        parts=(
-            contender.bill.why("power_w"),
-            Why(name="nodes", value=contender.num_nodes),
-            contender.network.node.why("power_w", unit="W"),
-            Why(name="NICs", value=contender.num_nics),
-            contender.network.nic.why("power_w", unit="W"),
-            contender.own_nic.why("power_w", unit="W"),
-        ),
+        parts=(contender.bill.why("power_w"), *_machines(contender, "power_w", unit="W")),
+    )
+
+
+def _machines(contender: Contender, attribute: str, *, unit: str) -> tuple[Why, ...]:
+    """Return what of the machines enters a sum over the cluster."""
+    return (
+        Why(name="nodes", value=contender.num_nodes),
+        contender.network.node.why(attribute, unit=unit),
+        Why(name="NICs", value=contender.num_nics),
+        contender.network.nic.why(attribute, unit=unit),
+        contender.own_nic.why(attribute, unit=unit),
     )
 
 
