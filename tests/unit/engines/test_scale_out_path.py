@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from netloom.catalog.load import load_catalog
+from netloom.engines.analytic.path import scale_out
+from netloom.spec.scenario import Cluster, Fabric
+from netloom.spec.topology import RailFatTree
+from netloom.study.networks import network_of
+from netloom.workload.collective import Group
+
+if TYPE_CHECKING:
+    from netloom.fabric.network import Network
+
+RAIL = RailFatTree()
+
+
+def network(technology: str, *, nodes: int = 2048, topology: RailFatTree = RAIL) -> Network:
+    cluster = Cluster(nodes=nodes, fabric=Fabric(technology=technology, topology=topology))
+    return network_of(cluster, load_catalog())
+
+
+def pair(stride: int, *, span: int, displaced: float = 0.0) -> Group:
+    return Group(
+        size=2,
+        per_node=1,
+        node_stride=stride,
+        active_per_node=8,
+        displaced=displaced,
+        span_nodes=span,
+    )
+
+
+def test_a_host_that_cannot_fill_its_nic_does_not_fill_the_uplinks_either() -> None:
+    """Kernel TCP pushes 70 of 400 Gb/s, so even three hashed neighbours on a link fit."""
+    tcp = network("tcp-400g")
+    assert tcp.technology.host_rate_bps == 70e9
+    path = scale_out(tcp, pair(128, span=2048), "pair")
+    assert path.slowdown == pytest.approx(1.0, abs=0.05)
+
+
+def test_neighbours_a_quarter_of_a_pod_apart_cross_the_core_a_quarter_of_the_time() -> None:
+    """Pods of 512 nodes, stages 128 apart: one hop in four leaves its pod."""
+    roce = network("rocev2-400g")
+    assert [reach.num_nodes for reach in roce.design.reaches] == [64, 512, 2048]
+    core = scale_out(roce, pair(128, span=2048), "pair").why.parts[1].parts[-1]
+    assert core.parts[0].value == pytest.approx(0.25)
+
+
+def test_a_group_inside_one_pod_never_crosses_the_core() -> None:
+    roce = network("rocev2-400g")
+    slowdown = scale_out(roce, pair(128, span=512), "pair").why.parts[1]
+    assert [tier.name for tier in slowdown.parts] == ["slowdown through the spine tier"]
+
+
+def test_a_tapered_core_slows_stages_that_cross_it() -> None:
+    plain = network("infiniband-ndr")
+    tapered = network("infiniband-ndr", topology=RailFatTree(spine_oversubscription=8.0))
+    group = pair(128, span=2048)
+    assert scale_out(tapered, group, "pair").rate_bps < scale_out(plain, group, "pair").rate_bps
+
+
+@pytest.mark.parametrize("displaced", [1e-6, 1e-3])
+def test_static_routes_suffer_from_displaced_nodes_by_degrees(displaced: float) -> None:
+    """With d-mod-k only what displaced nodes send meets other flows: a few, not all."""
+    edr = network("infiniband-edr", nodes=1024)
+    assert edr.technology.load_balancing == "static"
+    packed = scale_out(edr, pair(128, span=1024), "pair").slowdown
+    astray = scale_out(edr, pair(128, span=1024, displaced=displaced), "pair").slowdown
+    assert packed == pytest.approx(1.0, abs=0.05)
+    assert packed <= astray < 2.2
+
+
+def test_all_switches_of_a_tier_are_waited_for_not_only_a_groups_own() -> None:
+    roce = network("rocev2-400g")
+    spine = scale_out(roce, pair(128, span=2048), "pair").why.parts[1].parts[0]
+    switches = next(part for part in spine.parts if part.name == "switches")
+    assert switches.value == roce.design.tiers[0].num_switches
