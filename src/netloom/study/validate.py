@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.engines.analytic import Algorithm, AnalyticEngine
 from netloom.errors import SpecError
+from netloom.spec.files import read_text
 from netloom.study.measured import Measurement, case_of, read_measurement
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ __all__ = [
 # Median absolute error of the bus bandwidth over sizes of 1 MiB and more.
 BOUND_PCT: Final = 15.0
 _SMALLEST_BYTES: Final = 2.0**20
-_LARGEST_FILE_BYTES: Final = 64 * 2**20
+_LARGEST_FILE_BYTES: Final = 16 * 2**20  # 100,000 rows and more
 _TABLES: Final = ("collectives_busbw.csv", "allreduce_a100_v100_node.csv")
 
 
@@ -121,14 +122,7 @@ def read_rows(path: Path) -> tuple[Measurement, ...]:
     Raises:
         SpecError: the file cannot be read, is too large, is empty or a row is wrong.
     """
-    try:
-        if path.stat().st_size > _LARGEST_FILE_BYTES:
-            message = f"{path}: is over 64 MiB; give the table of results, not the raw log"
-            raise SpecError(message)
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: cannot be read ({error}); give a CSV file in UTF-8"
-        raise SpecError(message) from error
+    text = read_text(path, max_bytes=_LARGEST_FILE_BYTES, wanted="a CSV table of results")
     rows = _parse(text.splitlines(), where=path.name, first=1)
     if not rows:
         message = f"{path}: has no rows; the first line names the columns, then one row a result"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.catalog.parts import Model
 from netloom.errors import SpecError
 from netloom.provenance import Source
+from netloom.spec.files import read_text
 from netloom.workload.parameters import parameters
 from netloom.workload.transformer import transformer
 
@@ -51,19 +52,9 @@ def read_config(path: Path) -> Model:
         SpecError: the file is missing, too large, not a JSON object, or not a transformer
             that netloom knows how to count.
     """
+    text = read_text(path, max_bytes=MAX_CONFIG_BYTES, wanted="a model's config.json")
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_CONFIG_BYTES + 1)
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}); give a config.json or a model's name"
-        raise SpecError(message) from error
-    if len(data) > MAX_CONFIG_BYTES:
-        message = (
-            f"{path}: is larger than {MAX_CONFIG_BYTES:,} bytes; a config.json has a few thousand"
-        )
-        raise SpecError(message)
-    try:
-        config = json.loads(data)
+        config = json.loads(text)
     except (ValueError, RecursionError) as error:
         message = f"{path}: is not JSON ({error}); give the model's config.json"
         raise SpecError(message) from error
