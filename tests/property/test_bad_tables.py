@@ -49,6 +49,7 @@ WRONG = [
     "99999999x99G",
     '"',
     "anomaly below 99999999999999999999 MiB",
+    f"anomaly below {'9' * 5000} MiB",
     "\u0661\u0662",
 ]
 CASES = [(key, wrong) for key in GOOD for wrong in WRONG]

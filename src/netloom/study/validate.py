@@ -269,7 +269,7 @@ def _apart(row: Measurement, assumed: tuple[str, ...]) -> tuple[str, ...]:
     """Return why *row* does not count towards the bound; empty when it does."""
     size = row.size_bytes or _SMALLEST_BYTES
     small = ("Under 1 MiB.",) if size < _SMALLEST_BYTES else ()
-    below = re.search(r"anomaly below (\d+)\s*MiB", row.notes)
+    below = re.search(r"anomaly below (\d{1,9})\s*MiB", row.notes)
     odd = below is not None and size < int(below[1]) * 2**20
     return (*small, *(("Its source calls it an anomaly.",) if odd else ()), *assumed)
 
