@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from netloom.catalog.parts import Part
-from netloom.errors import CatalogError
+from netloom.errors import CatalogError, SpecError
 from netloom.provenance import Source
+from netloom.spec.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,19 +51,9 @@ def own_file(path: Path, kinds: Iterable[str]) -> dict[str, Any]:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}); check the path of your catalogue"
-        raise CatalogError(message) from error
-    if len(raw) > MAX_FILE_BYTES:
-        message = f"{path}: larger than {MAX_FILE_BYTES // 2**20} MiB; split off what is not parts"
-        raise CatalogError(message)
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        message = f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8"
-        raise CatalogError(message) from error
+        return read_text(path, max_bytes=MAX_FILE_BYTES, wanted="a TOML file of parts")
+    except SpecError as error:
+        raise CatalogError(str(error)) from error
 
 
 def _toml(text: str, *, where: str) -> dict[str, Any]:

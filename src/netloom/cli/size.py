@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter, Token
 
 from netloom.study.wish import Kind, Wish, topology_of
 
 __all__ = ["size"]
 
 
+def _whole(_: object, tokens: Sequence[Token]) -> int:
+    """Return a count as written; cyclopts itself would round 1.5."""
+    try:
+        return int(tokens[0].value)
+    except ValueError as error:
+        message = f"{tokens[0].value[:40]!r} is not a whole number; write digits alone."
+        raise ValueError(message) from error
+
+
+Whole = Annotated[int | None, Parameter(converter=_whole)]
+
+
 def size(  # noqa: PLR0913  (one option of the command each)
     scenario: Path | None = None,
     *,
-    gpus: int | None = None,
-    nodes: int | None = None,
+    gpus: Whole = None,
+    nodes: Whole = None,
     node: str | None = None,
     switch: str | None = None,
     technology: str | None = None,
     topology: Kind | None = None,
     oversubscription: float | None = None,
-    tiers: int | None = None,
-    planes: int | None = None,
+    tiers: Whole = None,
+    planes: Whole = None,
     own: Path | None = None,
     json: bool = False,
     why: str | None = None,

@@ -31,7 +31,7 @@ def validate(
 ) -> int:
     """Compare predictions with measurements and say how far off they are.
 
-    Returns 1 when a suite is over its bound, else 0.
+    Returns 1 when a suite is over its bound or nothing of it counts, else 0.
 
     Args:
         suite: What to check: ``collectives``, ``layers`` or ``gpu-steps``; all when left out.
@@ -137,20 +137,31 @@ def _print_layers(result: LayerSuite, *, rows: bool) -> None:
 def _print_collectives(result: SuiteResult, *, rows: bool) -> None:
     if rows:
         _print_rows(result.per_row)
+    if not result.counted:
+        print(
+            f"{result.suite}: {result.rows} rows, none of them counted: nothing was checked\n"
+            f"  reported apart ({result.apart_rows}): median {_pct(result.apart_median_abs_error_pct)}; "
+            f"--rows says why each does not count"
+        )
+        return
     _print_sources("held-out rows by source", result.by_source)
     _print_sources("counted rows by table", result.by_table)
     verdict = "within" if result.bound_ok else "OVER"
     print(
         f"{result.suite}: {result.rows} rows, {result.counted} counted, {result.inside} of them "
         f"inside the range claimed\n"
-        f"  absolute error: median {result.median_abs_error_pct:.1f} %, "
-        f"mean {result.mean_abs_error_pct:.1f} %, p90 {result.p90_abs_error_pct:.1f} %; "
-        f"bias {result.bias_pct:+.1f} %\n"
+        f"  absolute error: median {_pct(result.median_abs_error_pct)}, "
+        f"mean {_pct(result.mean_abs_error_pct)}, p90 {_pct(result.p90_abs_error_pct)}; "
+        f"bias {_pct(result.bias_pct, sign='+')}\n"
         f"  held-out rows ({result.held_out_rows}): median "
-        f"{result.held_out_median_abs_error_pct:.1f} %\n"
-        f"  reported apart ({result.apart_rows}): median {result.apart_median_abs_error_pct:.1f} %\n"
+        f"{_pct(result.held_out_median_abs_error_pct)}\n"
+        f"  reported apart ({result.apart_rows}): median {_pct(result.apart_median_abs_error_pct)}\n"
         f"  {verdict} the bound of {result.bound_pct:g} % on each table's median"
     )
+
+
+def _pct(value: float | None, *, sign: str = "") -> str:
+    return "-" if value is None else f"{value:{sign}.1f} %"
 
 
 def _print_sources(title: str, sources: Sequence[SourceResult]) -> None:
@@ -167,13 +178,19 @@ def _print_rows(results: Sequence[RowResult]) -> None:
     head = ("row", "collective", "nodes", "ranks", "MiB", "measured", "predicted", "error")
     print("{:>5} {:<14} {:>5} {:>5} {:>10} {:>9} {:>9} {:>8}  algorithm; remark".format(*head))
     for row in results:
+        size_mib = None if row.size_bytes is None else row.size_bytes / 2**20
+        error = "-" if row.error_pct is None else f"{row.error_pct:+.1f}%"
         print(
             f"{row.row_id:>5} {row.collective:<14} {row.num_nodes:>5} {row.num_ranks:>5} "
-            f"{row.size_bytes / 2**20:>10.4g} {row.measured_gbps:>9.4g} "
-            f"{row.predicted_gbps:>9.4g} {row.error_pct:>+7.1f}%  "
+            f"{_figure(size_mib):>10} {_figure(row.measured_gbps):>9} "
+            f"{_figure(row.predicted_gbps):>9} {error:>8}  "
             f"{row.algorithm} {row.protocol}; {_remark(row)}"
         )
     print()
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
 
 
 def _remark(row: RowResult) -> str:

@@ -42,9 +42,10 @@ def _sections(sizing: Sizing) -> Iterator[RenderableType]:
 def _headline(sizing: Sizing) -> Text:
     design = sizing.design
     planes = f", {design.num_planes} planes" if design.num_planes > 1 else ""
+    tiers = "1 tier" if len(design.tiers) == 1 else f"{len(design.tiers)} tiers"
     return Text(
         f"{design.num_gpus:,} GPUs in {design.num_nodes:,} x {sizing.node.name}: "
-        f"{design.topology.kind} of {design.switch.name}, {len(design.tiers)} tiers{planes}, "
+        f"{design.topology.kind} of {design.switch.name}, {tiers}{planes}, "
         f"{sizing.technology.name}",
         style="bold",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 
 from netloom.errors import SpecError
 from netloom.spec.compose import compose
+from netloom.spec.files import read_text
 from netloom.spec.nodes import MalformedError, Node, Place, Problem, from_plain, plain
 from netloom.spec.problems import explain, refusal
 from netloom.spec.scenario import Scenario
@@ -111,51 +111,4 @@ def _anchored(scenario: Scenario, folder: Path) -> Scenario:
 
 
 def _read(name: str) -> str:
-    try:
-        # Non-blocking, so that a pipe nobody writes to is refused and not waited for.
-        descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            _check_file(name, os.fstat(descriptor))
-            content = _head(descriptor)
-        finally:
-            os.close(descriptor)
-    except (OSError, ValueError) as error:
-        raise _unreadable(name, error) from error
-    if len(content) > MAX_FILE_BYTES:  # files such as those of /proc do not tell their size
-        raise _too_large(name)
-    return _decoded(name, content)
-
-
-def _head(descriptor: int) -> bytes:
-    """Return the whole content, or a little more than is allowed."""
-    content = b""
-    while len(content) <= MAX_FILE_BYTES and (chunk := os.read(descriptor, MAX_FILE_BYTES + 1)):
-        content += chunk
-    return content
-
-
-def _check_file(name: str, status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        message = f"{name}: {kind}; name a YAML or JSON file"
-        raise SpecError(message)
-    if status.st_size > MAX_FILE_BYTES:
-        raise _too_large(name)
-
-
-def _too_large(name: str) -> SpecError:
-    return SpecError(f"{name}: larger than {MAX_FILE_BYTES} bytes; a scenario is a few kilobytes")
-
-
-def _unreadable(name: str, error: Exception) -> SpecError:
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    return SpecError(f"{name}: cannot be read ({reason}); check the path")
-
-
-def _decoded(name: str, content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        message = f"{name}:{line}: not UTF-8 text ({error.reason}); save the file as UTF-8"
-        raise SpecError(message) from error
+    return read_text(name, max_bytes=MAX_FILE_BYTES, wanted="a YAML or JSON file")

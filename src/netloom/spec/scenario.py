@@ -7,9 +7,10 @@ where that is known.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from netloom.errors import SpecError
 from netloom.spec.quantity import LengthM, MoneyUsd, Share, TimeS
@@ -34,8 +35,22 @@ __all__ = [
 MAX_GPUS = 4_194_304
 MAX_COMPARED = 64
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # C0, DEL and C1: a terminal acts on them
+
+
+def _printable(text: str) -> str:
+    found = _CONTROL.search(text)
+    if found:
+        message = f"holds the control character {found[0]!r}; write plain text on one line"
+        raise ValueError(message)
+    return text
+
+
 Count = Annotated[int, Field(ge=1, le=MAX_GPUS)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+_PLAIN = {"pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$"}
+_Printable = AfterValidator(_printable)
+Line = Annotated[str, Field(max_length=200, json_schema_extra=_PLAIN), _Printable]
+Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLAIN), _Printable]
 Precision = Literal["bf16", "fp16", "fp8"]
 Recompute = Literal["none", "selective", "full"]
 
@@ -224,9 +239,7 @@ class Job(Strict):
 class Scenario(Strict):
     """A cluster, a job, and the technologies to compare."""
 
-    name: Annotated[str, Field(max_length=200)] = Field(
-        default="", description="What reports call this scenario"
-    )
+    name: Line = Field(default="", description="What reports call this scenario")
     cluster: Cluster = Field(description="The machines")
     job: Job = Field(description="What runs on them")
     compare: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MAX_COMPARED)] = Field(

@@ -14,7 +14,9 @@ from netloom.engines.base import bus_factor
 from netloom.errors import SpecError
 from netloom.fabric.design import Design, Reach, Stage, Tier
 from netloom.fabric.network import Network
+from netloom.spec.scenario import MAX_GPUS
 from netloom.spec.topology import FatTree
+from netloom.study.named import node_named
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 if TYPE_CHECKING:
@@ -25,24 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Case", "Measurement", "case_of", "read_measurement"]
 
-# The first that occurs in a row's GPU column decides; longer names stand before shorter ones.
-_NODES = (
-    ("GB300", "gb300-nvl72"),
-    ("GB200", "gb200-nvl72"),
-    ("B300", "dgx-b300"),
-    ("B200", "dgx-b200"),
-    ("H200", "dgx-h200"),
-    ("H100-PCIE", "pcie-h100-8"),
-    ("H100", "dgx-h100"),
-    ("A100", "dgx-a100"),
-    ("V100", "dgx-1v"),
-    ("MI355X", "mi355x-8"),
-    ("MI325X", "mi325x-8"),
-    ("MI300X", "mi300x-8"),
-    ("MI250X", "oam-hcm-8"),
-)
-_ASSUMED_NODE = "dgx-a100"
 _ASSUMED_SIZE_BYTES = 2.0**34
+_MOST_NICS = 1024
+# No message, time or rate that was ever measured lies outside, in bytes, us or GB/s.
+_LEAST, _MOST = 1e-9, 1e18
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_MOST_SHOWN = 60
 _GBPS_OF_NAME = {"EDR": 100, "HDR": 200, "NDR": 400, "XDR": 800}
 _INFINIBAND = {100: "infiniband-edr", 200: "infiniband-hdr", 400: "infiniband-ndr"}
 _INFINIBAND[800] = "infiniband-xdr"
@@ -58,7 +48,7 @@ class Measurement:
 
     Attributes:
         row_id: Its number in the file, from 1.
-        bus_gbps: Bus bandwidth in GB/s.
+        bus_gbps: Bus bandwidth in GB/s; 0 for a single rank, which moves nothing.
         size_bytes: None where the row does not say.
         algorithm: What the library was told to use; empty when it chose.
         table: The file it stands in.
@@ -74,6 +64,7 @@ class Measurement:
     bus_gbps: float
     source: str
     notes: str
+    scale_up: str = ""
     algorithm: str = ""
     table: str = ""
 
@@ -91,56 +82,94 @@ class Case:
     assumed: tuple[str, ...]
 
 
-def read_measurement(row: Mapping[str, str], row_id: int, *, where: str) -> Measurement:
+def read_measurement(row: Mapping[str, str | None], row_id: int, *, where: str) -> Measurement:
     """Return *row* of either table form: with ``nodes`` and ``scaleout`` columns, or without.
 
     Raises:
-        SpecError: a column is missing or not a number.
+        SpecError: a column is missing, not a number, or out of any sensible range.
     """
     at = f"{where}: row {row_id}"
-    try:
-        kind = CollectiveKind(row["collective"])
-        ranks = int(row["ranks"])
-    except (KeyError, ValueError) as error:
-        message = f"{at}: needs a 'collective' such as all_reduce and a number of 'ranks' ({error})"
-        raise SpecError(message) from error
+    kind = _kind(row, at=at)
+    ranks = _count(row, "ranks", at=at)
+    if ranks is None:
+        message = f"{at}: needs a number of 'ranks'; add that column"
+        raise SpecError(message)
     size = _number(row, "size_bytes", at=at)
     return Measurement(
         row_id=row_id,
         kind=kind,
-        gpu=row.get("gpu", ""),
-        num_nodes=_nodes(row, at=at),
+        gpu=_text(row, "gpu", at=at),
+        # The short form of the table is for one node.
+        num_nodes=_count(row, "nodes", at=at) if "nodes" in row else 1,
         num_ranks=ranks,
-        scale_out=row.get("scaleout") or "",
+        scale_up=_text(row, "scaleup", at=at),
+        scale_out=_text(row, "scaleout", at=at),
         size_bytes=size,
         bus_gbps=_bus_gbps(row, kind, ranks, size, at=at),
-        source=row.get("source", where),
-        notes=row.get("notes") or "",
-        algorithm=(row.get("algo") or "").lower(),
+        source=_text(row, "source", at=at) or where,
+        notes=_text(row, "notes", at=at),
+        algorithm=_text(row, "algo", at=at).lower(),
         table=where,
     )
 
 
-def _number(row: Mapping[str, str], key: str, *, at: str) -> float | None:
+def _text(row: Mapping[str, str | None], key: str, *, at: str) -> str:
+    """Return a cell without the spaces around it; empty when the row has none."""
     text = (row.get(key) or "").strip()
-    if not text:
-        return None
+    if _CONTROL.search(text):
+        message = f"{at}: {key} {_shown(text)} holds control characters; take them out"
+        raise SpecError(message)
+    return text
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "...")
+
+
+def _kind(row: Mapping[str, str | None], *, at: str) -> CollectiveKind:
+    text = _text(row, "collective", at=at)
     try:
-        return float(text)
+        return CollectiveKind(text)
     except ValueError as error:
-        message = f"{at}: {key} {text!r} is not a number; leave it empty when unknown"
+        known = ", ".join(kind.value for kind in CollectiveKind)
+        message = f"{at}: needs a 'collective' of {known}, not {_shown(text)}"
         raise SpecError(message) from error
 
 
-def _nodes(row: Mapping[str, str], *, at: str) -> int | None:
-    if "nodes" not in row:
-        return 1  # the short form of the table is for one node
-    found = _number(row, "nodes", at=at)
-    return None if found is None else int(found)
+def _number(row: Mapping[str, str | None], key: str, *, at: str) -> float | None:
+    """Return the finite number above 0 in a cell; None when it is empty."""
+    text = _text(row, key, at=at)
+    if not text:
+        return None
+    remedy = "say how many" if key == "ranks" else "leave it empty when unknown"
+    try:
+        number = float(text)
+    except ValueError as error:
+        message = f"{at}: {key} {_shown(text)} is not a number; {remedy}"
+        raise SpecError(message) from error
+    if not _LEAST <= number <= _MOST:  # nan compares false
+        message = f"{at}: {key} {_shown(text)} is not from {_LEAST:g} to {_MOST:g}; {remedy}"
+        raise SpecError(message)
+    return number
+
+
+def _count(row: Mapping[str, str | None], key: str, *, at: str, ge: int = 1) -> int | None:
+    """Return the whole number in a cell, also as a spreadsheet writes it (``8.0``)."""
+    number = _number(row, key, at=at)
+    if number is None or (number.is_integer() and ge <= number <= MAX_GPUS):
+        return None if number is None else int(number)
+    shown = _shown(_text(row, key, at=at))
+    message = f"{at}: {key} {shown} is not a whole number from {ge} to {MAX_GPUS}; correct it"
+    raise SpecError(message)
 
 
 def _bus_gbps(
-    row: Mapping[str, str], kind: CollectiveKind, ranks: int, size: float | None, *, at: str
+    row: Mapping[str, str | None],
+    kind: CollectiveKind,
+    ranks: int,
+    size: float | None,
+    *,
+    at: str,
 ) -> float:
     time_us = _number(row, "time_us", at=at)
     if time_us and size:
@@ -155,12 +184,18 @@ def _bus_gbps(
 
 
 def case_of(row: Measurement, catalog: Catalog) -> Case:
-    """Return what was measured in *row* as a collective on a network of catalogue parts."""
-    node, assumed = _node(row, catalog)
+    """Return what was measured in *row* as a collective on a network of catalogue parts.
+
+    Raises:
+        SpecError: the row cannot be predicted: the catalogue has no such GPU or NIC, or the
+            ranks are not on the nodes.
+    """
+    node, assumed = node_named(row.gpu, scale_up=row.scale_up, catalog=catalog)
     num_nodes = row.num_nodes
     if num_nodes is None:
-        num_nodes = 2 if row.scale_out else 1
+        num_nodes = max(2 if row.scale_out else 1, -(-row.num_ranks // node.num_gpus))
         assumed = (*assumed, f"Nodes are not stated; {num_nodes} assumed.")
+    _check_ranks(row, num_nodes, node)
     node, technology, more = _scale_out(row, node, num_nodes, catalog)
     size = row.size_bytes
     if size is None:
@@ -174,31 +209,35 @@ def case_of(row: Measurement, catalog: Catalog) -> Case:
     )
 
 
-def _node(row: Measurement, catalog: Catalog) -> tuple[Node, tuple[str, ...]]:
-    text = row.gpu.upper().replace(" ", "-")
-    name = next((found for key, found in _NODES if key in text), None)
-    if name is None:
-        # The level of the only such table, 92 GB/s on four nodes, is that of 800 Gb/s a node.
-        node = catalog.nodes[_ASSUMED_NODE].model_copy(update={"num_nics": 4})
-        return node, ("The GPU is not stated; A100 nodes with 4 x 200 Gb/s assumed.",)
-    return catalog.nodes[name], ()
+def _check_ranks(row: Measurement, num_nodes: int, node: Node) -> None:
+    if row.num_ranks == 1:
+        message = "a single rank moves nothing; measure two or more"
+        raise SpecError(message)
+    if not num_nodes <= row.num_ranks <= num_nodes * node.num_gpus:
+        message = (
+            f"{row.num_ranks} ranks do not fill {num_nodes} x {node.name} of {node.num_gpus} GPUs; "
+            f"see nodes and ranks"
+        )
+        raise SpecError(message)
 
 
 def _scale_out(
     row: Measurement, node: Node, num_nodes: int, catalog: Catalog
 ) -> tuple[Node, Technology, tuple[str, ...]]:
     """Return the node with the row's NICs, the technology, and what was assumed."""
-    text = row.scale_out or _aws(row.gpu)
+    text = (row.scale_out or _aws(row.gpu)) if num_nodes > 1 else ""
     count, gbps = _nics(text)
     assumed: tuple[str, ...] = ()
     if num_nodes > 1 and (count is None or gbps is None):
         assumed = ("The NICs are not stated; those of the vendor's own node assumed.",)
     rate_gbps = gbps or int(catalog.nics[node.nic].rate_bps / 1e9)
     ethernet = any(word in text.upper() for word in _ETHERNET)
+    if not ethernet and rate_gbps not in _INFINIBAND:
+        assumed = (*assumed, f"No InfiniBand has ports of {rate_gbps} Gb/s; NDR assumed.")
     name = f"rocev2-{rate_gbps}g" if ethernet else _INFINIBAND.get(rate_gbps, "infiniband-ndr")
     technology = catalog.technologies.get(name)
     if technology is None:
-        message = f"row {row.row_id}: no technology runs NICs of {rate_gbps} Gb/s; see scaleout"
+        message = f"no technology runs NICs of {rate_gbps} Gb/s; see scaleout"
         raise SpecError(message)
     nic = _EFA.get(rate_gbps, technology.nic) if "EFA" in text.upper() else technology.nic
     update = {"num_nics": count or node.num_nics, "nic": nic}
@@ -214,6 +253,9 @@ def _nics(text: str) -> tuple[int | None, int | None]:
     """Return the NICs of a node and their Gb/s as free text gives them."""
     upper = text.upper()
     count = re.search(r"(\d+)\s*(?:X|NIC)", upper)
+    if count and (len(count[1]) > 4 or not 1 <= int(count[1]) <= _MOST_NICS):
+        message = f"scaleout: {_shown(count[1])} is no number of NICs; give 1 to {_MOST_NICS}"
+        raise SpecError(message)
     named = next((gbps for name, gbps in _GBPS_OF_NAME.items() if name in upper), None)
     # In the text's own case: 400Gb/s is a rate in bits, 24GB/s is not. Then "8x400".
     rate = re.search(r"(\d{2,4})\s*G(?!B/s)", text) or re.search(r"X\s*(\d{3,4})\b", upper)

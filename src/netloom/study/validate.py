@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from dataclasses import dataclass
 from importlib import resources
@@ -11,11 +12,12 @@ from statistics import mean, median
 from typing import TYPE_CHECKING, Final
 
 from netloom.engines.analytic import Algorithm, AnalyticEngine
-from netloom.errors import SpecError
-from netloom.study.measured import Measurement, case_of, read_measurement
+from netloom.errors import NetloomError, SpecError
+from netloom.spec.files import read_text
+from netloom.study.measured import Case, Measurement, case_of, read_measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from netloom.catalog.load import Catalog
@@ -33,7 +35,7 @@ __all__ = [
 # Median absolute error of the bus bandwidth over sizes of 1 MiB and more.
 BOUND_PCT: Final = 15.0
 _SMALLEST_BYTES: Final = 2.0**20
-_LARGEST_FILE_BYTES: Final = 64 * 2**20
+_LARGEST_FILE_BYTES: Final = 16 * 2**20  # 100,000 rows and more
 _TABLES: Final = ("collectives_busbw.csv", "allreduce_a100_v100_node.csv")
 
 
@@ -42,7 +44,10 @@ class RowResult:
     """One row, measured and predicted.
 
     Attributes:
-        error_pct: Predicted bus bandwidth over measured, less 1, in percent.
+        num_nodes: As the row says where it could not be predicted; 0 when it does not say.
+        size_bytes: None where the row does not say and nothing was assumed.
+        predicted_gbps: None where nothing could be predicted; the reason says why.
+        error_pct: Predicted bus bandwidth over measured, less 1, in percent; None without.
         counted: Whether it counts towards the bound.
         fitted: Whether a constant of the model was taken from it.
         inside: Whether the model claims to be valid there.
@@ -56,10 +61,10 @@ class RowResult:
     gpu: str
     num_nodes: int
     num_ranks: int
-    size_bytes: float
+    size_bytes: float | None
     measured_gbps: float
-    predicted_gbps: float
-    error_pct: float
+    predicted_gbps: float | None
+    error_pct: float | None
     algorithm: str
     protocol: str
     counted: bool
@@ -83,22 +88,23 @@ class SuiteResult:
     """What a suite found.
 
     The errors are over the counted rows; ``held_out_*`` leave out the rows that constants were
-    taken from, and ``apart_*`` are the rows that do not count. The bound holds for each table
-    by itself; ``by_source`` leaves out fitted rows, ``by_table`` does not.
+    taken from, and ``apart_*`` are the rows that do not count, predicted or not. An error over
+    no rows is None. The bound holds for each table by itself, and never where no row counts;
+    ``by_source`` leaves out fitted rows, ``by_table`` does not.
     """
 
     suite: str
     rows: int
     counted: int
     inside: int
-    mean_abs_error_pct: float
-    median_abs_error_pct: float
-    p90_abs_error_pct: float
-    bias_pct: float
+    mean_abs_error_pct: float | None
+    median_abs_error_pct: float | None
+    p90_abs_error_pct: float | None
+    bias_pct: float | None
     held_out_rows: int
-    held_out_median_abs_error_pct: float
+    held_out_median_abs_error_pct: float | None
     apart_rows: int
-    apart_median_abs_error_pct: float
+    apart_median_abs_error_pct: float | None
     bound_pct: float
     bound_ok: bool
     by_table: tuple[SourceResult, ...]
@@ -111,7 +117,7 @@ def shipped_rows() -> tuple[Measurement, ...]:
     found: list[Measurement] = []
     for name in _TABLES:
         text = resources.files("netloom.study").joinpath("data", name).read_text("utf-8")
-        found += _parse(text.splitlines(), where=name, first=len(found) + 1)
+        found += _parse(text, where=name, first=len(found) + 1)
     return tuple(found)
 
 
@@ -121,31 +127,48 @@ def read_rows(path: Path) -> tuple[Measurement, ...]:
     Raises:
         SpecError: the file cannot be read, is too large, is empty or a row is wrong.
     """
-    try:
-        if path.stat().st_size > _LARGEST_FILE_BYTES:
-            message = f"{path}: is over 64 MiB; give the table of results, not the raw log"
-            raise SpecError(message)
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: cannot be read ({error}); give a CSV file in UTF-8"
-        raise SpecError(message) from error
-    rows = _parse(text.splitlines(), where=path.name, first=1)
+    text = read_text(path, max_bytes=_LARGEST_FILE_BYTES, wanted="a CSV table of results")
+    rows = _parse(text, where=path.name, first=1)
     if not rows:
         message = f"{path}: has no rows; the first line names the columns, then one row a result"
         raise SpecError(message)
     return rows
 
 
-def _parse(lines: Iterable[str], *, where: str, first: int) -> tuple[Measurement, ...]:
-    rows: Iterable[Mapping[str, str]] = csv.DictReader(lines)
+def _parse(text: str, *, where: str, first: int) -> tuple[Measurement, ...]:
     return tuple(
         read_measurement(row, number, where=where)
-        for number, row in enumerate(rows, start=first)
+        for number, row in _rows(text, where=where, first=first)
         if not _is_empty_result(row)
     )
 
 
-def _is_empty_result(row: Mapping[str, str]) -> bool:
+def _rows(text: str, *, where: str, first: int) -> Iterator[tuple[int, Mapping[str, str | None]]]:
+    """Yield the rows with their numbers; a row too short lacks its last cells."""
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    number = first
+    try:
+        _check_header(reader.fieldnames or (), where=where)
+        for row in reader:
+            if None in row:
+                found = "has more cells than the header has names"
+                message = f"{where}: row {number}: {found}; quote cells that hold commas"
+                raise SpecError(message)
+            yield number, row
+            number += 1
+    except csv.Error as error:
+        message = f"{where}: row {number}: is not CSV ({error}); quote cells that hold quotes"
+        raise SpecError(message) from error
+
+
+def _check_header(names: Sequence[str], *, where: str) -> None:
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        message = f"{where}: the column {twice[:60]!r} stands there twice; leave one out"
+        raise SpecError(message)
+
+
+def _is_empty_result(row: Mapping[str, str | None]) -> bool:
     """Return whether a row's result was rounded to nothing, as nccl-tests does at a few bytes."""
     bus, time_us = row.get("busbw_GBps") or "", row.get("time_us") or ""
     return not time_us.strip() and bus.strip() in {"0", "0.0", "0.00"}
@@ -155,7 +178,8 @@ def validate_collectives(rows: Sequence[Measurement], catalog: Catalog) -> Suite
     """Return how well the analytic engine predicts *rows*, on parts of *catalog*.
 
     Rows under 1 MiB, rows that leave out what decides their speed, and rows whose own source
-    calls them anomalous are predicted too, but reported apart.
+    calls them anomalous are predicted too, but reported apart; so are rows that cannot be
+    predicted, for the catalogue does not have the machine.
     """
     results = tuple(_score(row, catalog) for row in rows)
     counted = [row for row in results if row.counted]
@@ -167,16 +191,16 @@ def validate_collectives(rows: Sequence[Measurement], catalog: Catalog) -> Suite
         rows=len(results),
         counted=len(counted),
         inside=sum(row.inside for row in counted),
-        mean_abs_error_pct=mean(_errors(counted)) if counted else 0.0,
-        median_abs_error_pct=_median(counted),
+        mean_abs_error_pct=mean(_errors(counted)) if counted else None,
+        median_abs_error_pct=_median_or_none(counted),
         p90_abs_error_pct=_quantile(_errors(counted), 0.9),
-        bias_pct=mean(row.error_pct for row in counted) if counted else 0.0,
+        bias_pct=_bias(counted) if counted else None,
         held_out_rows=len(held_out),
-        held_out_median_abs_error_pct=_median(held_out),
+        held_out_median_abs_error_pct=_median_or_none(held_out),
         apart_rows=len(apart),
-        apart_median_abs_error_pct=_median(apart),
+        apart_median_abs_error_pct=_median_or_none(apart),
         bound_pct=BOUND_PCT,
-        bound_ok=all(table.median_abs_error_pct <= BOUND_PCT for table in tables),
+        bound_ok=bool(counted) and all(table.median_abs_error_pct <= BOUND_PCT for table in tables),
         by_table=tables,
         by_source=_split(held_out, _source_key),
         per_row=results,
@@ -184,12 +208,42 @@ def validate_collectives(rows: Sequence[Measurement], catalog: Catalog) -> Suite
 
 
 def _score(row: Measurement, catalog: Catalog) -> RowResult:
-    case = case_of(row, catalog)
+    try:
+        return _predicted(row, case_of(row, catalog))
+    except NetloomError as error:
+        return _unpredicted(row, str(error))
+
+
+def _unpredicted(row: Measurement, reason: str) -> RowResult:
+    return RowResult(
+        row_id=row.row_id,
+        table=row.table,
+        source=row.source,
+        collective=row.kind.value,
+        gpu=row.gpu,
+        num_nodes=row.num_nodes or 0,
+        num_ranks=row.num_ranks,
+        size_bytes=row.size_bytes,
+        measured_gbps=row.bus_gbps,
+        predicted_gbps=None,
+        error_pct=None,
+        algorithm="",
+        protocol="",
+        counted=False,
+        fitted=False,
+        inside=False,
+        reason=f"Not predicted: {reason}.",
+    )
+
+
+def _predicted(row: Measurement, case: Case) -> RowResult:
     forced = next((found for found in Algorithm if found.value == row.algorithm), None)
     engine = AnalyticEngine(forced)
     outcome = engine.run(case.collective, case.network)
     predicted = outcome.bus_rate_bps / 8e9
-    apart = _apart(row, case.assumed)
+    unmodelled = f"The algorithm {row.algorithm!r} is not modelled; the library's choice assumed."
+    unsure = (unmodelled,) if row.algorithm and forced is None else ()
+    apart = _apart(row, (*case.assumed, *unsure))
     return RowResult(
         row_id=row.row_id,
         table=row.table,
@@ -215,7 +269,7 @@ def _apart(row: Measurement, assumed: tuple[str, ...]) -> tuple[str, ...]:
     """Return why *row* does not count towards the bound; empty when it does."""
     size = row.size_bytes or _SMALLEST_BYTES
     small = ("Under 1 MiB.",) if size < _SMALLEST_BYTES else ()
-    below = re.search(r"anomaly below (\d+)\s*MiB", row.notes)
+    below = re.search(r"anomaly below (\d{1,9})\s*MiB", row.notes)
     odd = below is not None and size < int(below[1]) * 2**20
     return (*small, *(("Its source calls it an anomaly.",) if odd else ()), *assumed)
 
@@ -237,10 +291,13 @@ def _split(
     found = []
     for key, group in groupby(sorted(rows, key=key_of), key=key_of):
         some = list(group)
-        bias = mean(row.error_pct for row in some)
+        bias = _bias(some)
         found.append(
             SourceResult(
-                source=key, rows=len(some), median_abs_error_pct=_median(some), bias_pct=bias
+                source=key,
+                rows=len(some),
+                median_abs_error_pct=median(_errors(some)),
+                bias_pct=bias,
             )
         )
     return tuple(found)
@@ -252,14 +309,20 @@ def _source_key(row: RowResult) -> str:
 
 
 def _errors(rows: Sequence[RowResult]) -> list[float]:
-    return [abs(row.error_pct) for row in rows]
+    """Return the absolute errors of the rows that could be predicted."""
+    return [abs(row.error_pct) for row in rows if row.error_pct is not None]
 
 
-def _median(rows: Sequence[RowResult]) -> float:
-    return median(_errors(rows)) if rows else 0.0
+def _bias(rows: Sequence[RowResult]) -> float:
+    return mean(row.error_pct for row in rows if row.error_pct is not None)
 
 
-def _quantile(values: Sequence[float], share: float) -> float:
+def _median_or_none(rows: Sequence[RowResult]) -> float | None:
+    errors = _errors(rows)
+    return median(errors) if errors else None
+
+
+def _quantile(values: Sequence[float], share: float) -> float | None:
     """Return the smallest value that at least *share* of them do not exceed."""
     ordered = sorted(values)
-    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)] if ordered else 0.0
+    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)] if ordered else None

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from pydantic import ValidationError
+
 from netloom.catalog.parts import Model
 from netloom.errors import SpecError
 from netloom.provenance import Source
+from netloom.spec.files import read_text
 from netloom.workload.parameters import parameters
 from netloom.workload.transformer import transformer
 
@@ -19,6 +22,7 @@ __all__ = ["parse_config", "read_config"]
 
 MAX_CONFIG_BYTES = 1_000_000
 MAX_VALUE = 2**31
+MAX_SHOWN = 60
 
 # The same thing has a different key in each family of models; the first one present counts.
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -51,19 +55,9 @@ def read_config(path: Path) -> Model:
         SpecError: the file is missing, too large, not a JSON object, or not a transformer
             that netloom knows how to count.
     """
+    text = read_text(path, max_bytes=MAX_CONFIG_BYTES, wanted="a model's config.json")
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_CONFIG_BYTES + 1)
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}); give a config.json or a model's name"
-        raise SpecError(message) from error
-    if len(data) > MAX_CONFIG_BYTES:
-        message = (
-            f"{path}: is larger than {MAX_CONFIG_BYTES:,} bytes; a config.json has a few thousand"
-        )
-        raise SpecError(message)
-    try:
-        config = json.loads(data)
+        config = json.loads(text)
     except (ValueError, RecursionError) as error:
         message = f"{path}: is not JSON ({error}); give the model's config.json"
         raise SpecError(message) from error
@@ -94,28 +88,55 @@ def parse_config(config: Mapping[str, object], *, where: str) -> Model:
         "name": where,
         "title": kind,
         "parameters": 1.0,
-        "gated": _gated(config, kind),
+        "gated": _gated(config, kind, where),
         "biases": kind in LEARNED_POSITIONS,
         "learned_positions": _positions(config, kind, where),
-        "tied_embeddings": _tied(config, kind),
+        "tied_embeddings": _tied(config, kind, where),
         "sources": {"*": Source(citation=where, confidence="published")},
     }
-    draft = Model.model_validate(shape | more)
+    try:
+        draft = Model.model_validate(shape | more)
+    except ValidationError as error:
+        raise _refusal(error, config, where) from error
     transformer(draft)
     return draft.model_copy(update={"parameters": float(parameters(draft))})
 
 
 def _count(config: Mapping[str, object], name: str, where: str) -> int:
     """Return the count that *config* gives for *name* under any of its keys, else 0."""
-    for key in ALIASES[name]:
-        value = config.get(key)
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MAX_VALUE:
-            message = f"{where}: {key}: {value!r} is not a count; write a whole number"
-            raise SpecError(message)
-        return value
-    return 0
+    key = _key(config, name)
+    value = config.get(key)
+    return 0 if value is None else _whole(value, key, where)
+
+
+def _key(config: Mapping[str, object], name: str) -> str:
+    """Return the key under which *config* gives *name*, or the most usual one."""
+    known = ALIASES.get(name, (name,))
+    given = [key for key in known if config.get(key) is not None]
+    return (given or [key for key in known if key in config] or [known[0]])[0]
+
+
+def _whole(value: object, key: str, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MAX_VALUE:
+        message = f"{where}: {key}: {_shown(value)} is not a count; write a whole number"
+        raise SpecError(message)
+    return value
+
+
+def _shown(value: object) -> str:
+    # An int of many digits has no repr: Python refuses beyond 4,300.
+    long = isinstance(value, int) and value.bit_length() > 3 * MAX_SHOWN
+    text = "a very long number" if long else repr(value)
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
+
+
+def _refusal(error: ValidationError, config: Mapping[str, object], where: str) -> SpecError:
+    """Return what the catalogue's Model found wrong, under the key of the file."""
+    found = error.errors(include_url=False)[0]
+    key = _key(config, str(found["loc"][0])) if found["loc"] else "model_type"
+    said = _shown(found["input"]) if found["loc"] else _shown(config.get(key))
+    reason = found["msg"].removeprefix("Value error, ")
+    return SpecError(f"{where}: {key}: {said} will not do ({reason}); correct it")
 
 
 def _completed(read: Mapping[str, int], config: Mapping[str, object], where: str) -> dict[str, int]:
@@ -130,6 +151,11 @@ def _completed(read: Mapping[str, int], config: Mapping[str, object], where: str
     shape["head_dim"] = read["head_dim"] or max(1, read["hidden"] // read["num_heads"])
     # GPT-2's n_inner may be null: four times the hidden size (transformers, GPT2Config).
     shape["ffn_hidden"] = read["ffn_hidden"] or 4 * read["hidden"]
+    if read["num_experts"] and not 1 <= read["experts_per_token"] <= read["num_experts"]:
+        key, most = _key(config, "experts_per_token"), read["num_experts"]
+        found = "is missing" if config.get(key) is None else _shown(config[key])
+        message = f"{where}: {key}: {found}; write how many experts a token visits, 1 to {most}"
+        raise SpecError(message)
     if read["num_experts"] and not read["expert_hidden"]:
         shape["expert_hidden"] = shape["ffn_hidden"]
     if not read["num_experts"]:
@@ -147,17 +173,21 @@ def _refuse_sparse(config: Mapping[str, object], where: str) -> None:
         value = config.get(key)
         if value not in (None, plain):
             message = (
-                f"{where}: {key}: {value!r} mixes dense and MoE layers in a pattern that netloom "
+                f"{where}: {key}: {_shown(value)} mixes dense and MoE layers in a pattern that netloom "
                 f"cannot describe; only leading dense layers (first_k_dense_replace) can be"
             )
             raise SpecError(message)
 
 
-def _gated(config: Mapping[str, object], kind: str) -> bool:
+def _gated(config: Mapping[str, object], kind: str, where: str) -> bool:
     if kind in GATED_WITH_PLAIN_NAME:
         return True
-    activation = config.get("hidden_act", config.get("activation_function", "silu"))
-    return str(activation) not in PLAIN_ACTIVATIONS
+    key = "hidden_act" if "hidden_act" in config else "activation_function"
+    activation = config.get(key, "silu")
+    if not isinstance(activation, str):
+        message = f"{where}: {key}: {_shown(activation)} is no name; write one, such as 'silu'"
+        raise SpecError(message)
+    return activation not in PLAIN_ACTIVATIONS
 
 
 def _positions(config: Mapping[str, object], kind: str, where: str) -> int:
@@ -165,13 +195,19 @@ def _positions(config: Mapping[str, object], kind: str, where: str) -> int:
         return 0
     for key in ("n_positions", "max_position_embeddings"):
         value = config.get(key)
-        if isinstance(value, int) and 0 < value < MAX_VALUE:
-            return value
+        if value is not None and _whole(value, key, where) > 0:
+            return _whole(value, key, where)
     message = f"{where}: n_positions is missing; {kind} has learned positions"
     raise SpecError(message)
 
 
-def _tied(config: Mapping[str, object], kind: str) -> bool:
+def _tied(config: Mapping[str, object], kind: str, where: str) -> bool:
     # transformers leaves the key out where it has the class's default: tied for these.
     default = kind in LEARNED_POSITIONS or kind in GATED_WITH_PLAIN_NAME
-    return bool(config.get("tie_word_embeddings", default))
+    value = config.get("tie_word_embeddings")
+    if value is None or isinstance(value, bool):
+        return default if value is None else value
+    message = (
+        f"{where}: tie_word_embeddings: {_shown(value)} is no truth value; write true or false"
+    )
+    raise SpecError(message)

@@ -234,6 +234,32 @@ def test_a_wrong_value_anywhere_says_what_to_write(old: str, new: str, says: str
     assert says in refusal(GOOD.replace(old, new))
 
 
+@pytest.mark.parametrize("escape", ["\\e[31m", "\\x07", "\\n", "\\t", "\\x7f", "\\x9b31m", "\\0"])
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("cluster:", 'name: "a%sb"\ncluster:', "name"),
+        ("nodes: 2048", 'nodes: 2048\n  node: "a%sb"', "cluster.node"),
+        ("fabric:", 'fabric:\n    technology: "a%sb"', "cluster.fabric.technology"),
+        ("fabric:", 'fabric:\n    switch: "a%sb"', "cluster.fabric.switch"),
+        ("llama-3.1-405b", '"a%sb"', "job.model"),
+        ("job:", 'compare: ["a%sb"]\njob:', "compare[0]"),
+        ("job:", 'catalog: "a%sb"\njob:', "catalog"),
+    ],
+)
+def test_a_name_that_a_terminal_would_act_on_is_refused(
+    old: str, new: str, field: str, escape: str
+) -> None:
+    said = refusal(GOOD.replace(old, new % escape))
+    assert f"{field}: holds the control character '\\" in said
+    assert said.isprintable()
+
+
+def test_a_name_may_be_in_any_language() -> None:
+    name = "\u6d4b\u8bd5 \u00e9t\u00e9"
+    assert parse(f"name: {name}\n{GOOD}", name="x.yaml").name == name
+
+
 @pytest.mark.parametrize(
     ("value", "says"),
     [

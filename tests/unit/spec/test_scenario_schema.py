@@ -91,6 +91,8 @@ def test_the_schema_keeps_no_mark_of_our_own() -> None:
         ("job.reliability", {"restart": 600}),
         ("job.reliability", {"restart_s": "600s"}),
         ("compare", []),
+        ("compare", ["a\x1b[31m"]),
+        ("name", "a\x9b31m"),
         ("surprise", 1),
     ],
 )

@@ -62,6 +62,16 @@ DEEPSEEK = {
     "vocab_size": 129280,
     "tie_word_embeddings": False,
 }
+MIXTRAL = {
+    "model_type": "mixtral",
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_local_experts": 8,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 32000,
+}
 GPT2 = {
     "model_type": "gpt2",
     "n_layer": 12,
@@ -115,8 +125,19 @@ def test_a_file_is_read_and_names_the_model(tmp_path: Path) -> None:
         (json.dumps(LLAMA | {"num_key_value_heads": 3}), "must divide num_heads"),
         (json.dumps(QWEN | {"decoder_sparse_step": 2}), "decoder_sparse_step"),
         (json.dumps(GPT2 | {"n_positions": None}), "n_positions is missing"),
+        (json.dumps(GPT2 | {"n_positions": True}), "n_positions: True is not a count"),
+        (json.dumps(GPT2 | {"n_positions": "many"}), "n_positions: 'many' is not a count"),
+        (
+            json.dumps(GPT2 | {"n_embd": 2**29 + 1}),
+            r"config\.json: n_inner: 2147483652 will not do",
+        ),
+        (json.dumps(MIXTRAL), r"num_experts_per_tok: is missing; write how many .* 1 to 8"),
+        (json.dumps(MIXTRAL | {"num_experts_per_tok": 9}), "num_experts_per_tok: 9; write how"),
+        (json.dumps(LLAMA | {"tie_word_embeddings": "false"}), "tie_word_embeddings: 'false'"),
+        (json.dumps(LLAMA | {"hidden_act": 3}), "hidden_act: 3 is no name"),
+        (json.dumps(LLAMA | {"vocab_size": 10**4000}), "vocab_size: a very long number is not"),
         ("[" * 100_000, "is not JSON"),
-        (" " * (MAX_CONFIG_BYTES + 1), "is larger than"),
+        (" " * (MAX_CONFIG_BYTES + 1), "larger than"),
     ],
 )
 def test_a_file_that_is_no_config_says_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
