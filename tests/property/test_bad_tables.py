@@ -78,7 +78,7 @@ def written(*rows: dict[str, str]) -> bytes:
 
 def check(path: Path, content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     path.write_bytes(content)
-    code = main(["validate", "--data", str(path), "--json", "--rows"])
+    code = main(["validate", "collectives", "--data", str(path), "--json", "--rows"])
     out, err = capsys.readouterr()
     if code == 2:
         assert err.startswith(f"netloom: {path}") or f"{path.name}: " in err

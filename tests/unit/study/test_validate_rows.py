@@ -29,7 +29,7 @@ def test_a_table_of_unknown_gpus_is_no_pass(
     table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table.write_text(rows_of("QQQ", "H20", "L40S", "GH200"))
-    assert main(["validate", "--data", str(table), "--json", "--rows"]) == 1
+    assert main(["validate", "collectives", "--data", str(table), "--json", "--rows"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["rows"], found["counted"], found["apart_rows"]) == (4, 0, 4)
     assert not found["bound_ok"]
@@ -45,7 +45,7 @@ def test_a_table_of_which_nothing_counts_says_so(
     table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table.write_text(rows_of("QQQ"))
-    assert main(["validate", "--data", str(table), "--rows"]) == 1
+    assert main(["validate", "collectives", "--data", str(table), "--rows"]) == 1
     out = capsys.readouterr().out
     assert "unknown GPU 'QQQ'" in out
     assert "1 rows, none of them counted: nothing was checked" in out
@@ -57,7 +57,7 @@ def test_an_unknown_gpu_leaves_the_other_rows_their_score(
 ) -> None:
     # 1 GiB over 8 H100 in 4 ms is 2 x 7/8 x 268 = 470 GB/s, which the model meets within 15 %.
     table.write_text(rows_of("H100", "QQQ"))
-    assert main(["validate", "--data", str(table), "--json", "--rows"]) == 0
+    assert main(["validate", "collectives", "--data", str(table), "--json", "--rows"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["counted"], found["apart_rows"]) == (1, 1)
     assert found["apart_median_abs_error_pct"] is None
@@ -70,7 +70,7 @@ def test_an_algorithm_that_is_not_modelled_sets_its_row_apart(
     header = HEADER.replace("source", "algo")
     rows = [f"all_reduce,H100,1,8,,1073741824,4000,{algo}\n" for algo in ("Ring", "", "Bruck")]
     table.write_text(header + "".join(rows))
-    main(["validate", "--data", str(table), "--json", "--rows"])
+    main(["validate", "collectives", "--data", str(table), "--json", "--rows"])
     found = json.loads(capsys.readouterr().out)["per_row"]
     assert [row["counted"] for row in found] == [True, True, False]
     assert "algorithm 'bruck' is not modelled" in found[2]["reason"]
@@ -80,7 +80,7 @@ def test_what_is_not_stated_stays_assumed_and_apart(
     table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table.write_text(rows_of("not stated (a cloud)"))
-    assert main(["validate", "--data", str(table), "--json", "--rows"]) == 1
+    assert main(["validate", "collectives", "--data", str(table), "--json", "--rows"]) == 1
     (row,) = json.loads(capsys.readouterr().out)["per_row"]
     assert row["predicted"] > 0
     assert "GPU is not stated" in row["reason"]
