@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from netloom.workload.collective import Collective
 
 # Tests assert behaviour; a busy machine is no failure.
-settings.register_profile("netloom")
+settings.register_profile("netloom", deadline=None)
 settings.load_profile("netloom")
 
 

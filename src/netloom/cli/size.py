@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, Token
 
 from netloom.study.wish import Kind, Wish, topology_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from netloom.study.size import Sizing
 
 __all__ = ["size"]
 
@@ -59,10 +64,8 @@ def size(  # noqa: PLR0913  (one option of the command each)
         why: Explain one number: switches, cables, transceivers, capex_usd or power_w.
     """
     # Imported here: the help of the command needs none of it.
-    from netloom.catalog.load import load_catalog  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
-    from netloom.study.size import size as size_network  # noqa: PLC0415
 
     wished = topology_of(topology, oversubscription=oversubscription, tiers=tiers, planes=planes)
     options = {
@@ -73,9 +76,9 @@ def size(  # noqa: PLR0913  (one option of the command each)
         "technology": technology,
         "topology": wished,
     }
-    wish, parts = _wish(scenario, {name: v for name, v in options.items() if v is not None})
+    given = {name: value for name, value in options.items() if value is not None}
     with progress("sizing", None):
-        found = size_network(wish, load_catalog(own or parts))
+        found = _asked(given, own) if scenario is None else _of_scenario(scenario, given, own)
     if json:
         emit_json(found.why(why) if why else found.to_json())
         return
@@ -87,17 +90,23 @@ def size(  # noqa: PLR0913  (one option of the command each)
     Console().print(why_tree(found.why(why)) if why else size_report(found))
 
 
-def _wish(scenario: Path | None, options: dict[str, object]) -> tuple[Wish, Path | None]:
-    """Return what is asked for and the user's own parts file, where the scenario names one."""
+def _asked(given: Mapping[str, object], own: Path | None) -> Sizing:
+    from netloom.catalog.load import load_catalog  # noqa: PLC0415
+    from netloom.study.size import size as size_network  # noqa: PLC0415
+
+    wish = Wish(**given)  # type: ignore[arg-type]  # typed as the command's options
+    return size_network(wish, load_catalog(own))
+
+
+def _of_scenario(scenario: Path, given: Mapping[str, object], own: Path | None) -> Sizing:
+    from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
+    from netloom.study.predict import catalog_of  # noqa: PLC0415
+    from netloom.study.size import size as size_network  # noqa: PLC0415
 
-    if scenario is None:
-        return Wish(**options), None  # type: ignore[arg-type]  # typed as the command's options
-    if options:
-        given = ", ".join(name.removeprefix("num_") for name in options)
-        message = f"{scenario}: the scenario says what to size; drop {given}, or the file"
+    if given:
+        names = ", ".join(name.removeprefix("num_") for name in given)
+        message = f"{scenario}: the scenario says what to size; drop {names}, or the file"
         raise SpecError(message)
-    from netloom.spec.load import load  # noqa: PLC0415
-
-    read = load(scenario)
-    return Wish.of(read.cluster), None if read.catalog is None else Path(read.catalog)
+    with scenario_at(scenario) as read:
+        return size_network(Wish.of(read.cluster), catalog_of(read, own))
