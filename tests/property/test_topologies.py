@@ -80,8 +80,9 @@ TOPOLOGIES: st.SearchStrategy[Topology] = st.one_of(CLOS_TOPOLOGIES, DRAGONFLIES
 
 
 def a_switch(radix: int) -> Switch:
-    """A switch whose ports can be joined or split in two."""
-    modes = [(radix // 2, "800Gbps"), (radix, "400Gbps"), (radix * 2, "200Gbps")]
+    """A switch whose ports can be joined, or split in two or four."""
+    modes = [(radix // 2, "800Gbps"), (radix, "400Gbps")]
+    modes += [(radix * 2, "200Gbps"), (radix * 4, "100Gbps")]
     return Switch.model_validate(
         {
             "name": f"radix-{radix}",

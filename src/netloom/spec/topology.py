@@ -10,6 +10,8 @@ from netloom.spec.quantity import RateBps
 from netloom.spec.strict import Strict
 
 __all__ = [
+    "MAX_OVERSUBSCRIPTION",
+    "MAX_PLANES",
     "DragonflyPlus",
     "FatTree",
     "MultiPlane",
@@ -20,8 +22,11 @@ __all__ = [
     "Torus",
 ]
 
+MAX_OVERSUBSCRIPTION = 64
+MAX_PLANES = 16
+
 Side = Annotated[int, Field(ge=1, le=65_536)]
-Oversubscription = Annotated[float, Field(ge=1, le=64)]
+Oversubscription = Annotated[float, Field(ge=1, le=MAX_OVERSUBSCRIPTION)]
 Kind = Field(description="Which topology")
 
 
@@ -61,7 +66,7 @@ class RailOnly(_Clos):
 
     kind: Annotated[Literal["rail-only"], Kind] = "rail-only"
     planes: int = Field(
-        default=1, ge=1, le=16, description="Parallel networks each NIC is split over"
+        default=1, ge=1, le=MAX_PLANES, description="Parallel networks each NIC is split over"
     )
 
 
@@ -70,7 +75,7 @@ class MultiPlane(_Clos):
 
     kind: Annotated[Literal["multi-plane"], Kind] = "multi-plane"
     planes: int = Field(
-        default=2, ge=2, le=16, description="Parallel networks each NIC is split over"
+        default=2, ge=2, le=MAX_PLANES, description="Parallel networks each NIC is split over"
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cost_parts import cable, cables, node, rail_fat_tree, transceivers
@@ -63,6 +65,17 @@ def test_an_active_optical_cable_cannot_share_a_cage() -> None:
 def test_what_nothing_reaches_is_an_error_with_length_and_rate() -> None:
     with pytest.raises(InfeasibleError, match=r"leaf to spine.*400Gbps over 501m.*catalogue file"):
         shop().best(501, in_rack=False)
+
+
+def test_a_smaller_hall_is_proposed_only_where_it_would_help() -> None:
+    with pytest.raises(InfeasibleError, match="or make the hall smaller"):
+        shop().best(501, in_rack=False)
+    odd = replace(shop(), stage=replace(STAGE, rate_bps=400e9 / 3))
+    with pytest.raises(InfeasibleError, match=r"133Gbps over 5m.*or use another uplink_rate$"):
+        odd.best(5, in_rack=False)
+    to_hosts = replace(odd, stage=replace(odd.stage, lower="node", upper="leaf"))
+    with pytest.raises(InfeasibleError, match=r"133Gbps over 5m.*catalogue file of your own$"):
+        to_hosts.best(5, in_rack=False)
 
 
 def test_a_hall_too_large_for_any_cable_is_an_error() -> None:

@@ -68,7 +68,10 @@ def a_switch(radix: int) -> Switch:
             "vendor": "any",
             "asic": "any",
             "protocol": "ethernet",
-            "modes": ({"count": radix, "rate": "400Gbps"},),
+            "modes": (
+                {"count": radix, "rate": "400Gbps"},
+                {"count": 2 * radix, "rate": "200Gbps"},
+            ),
         }
     )
 

@@ -164,8 +164,20 @@ class Shop:
     def _nothing(self, length_m: float) -> str:
         rate = format_quantity(self.stage.rate_bps, RATE)
         length = format_quantity(length_m, LENGTH)
+        other = "" if self.stage.lower == "node" else ", or use another uplink_rate"
+        instead = ", or make the hall smaller" if self._carries_at_all() else other
         return (
             f"cables from {self.stage.lower} to {self.stage.upper}: nothing in the catalogue "
             f"carries {rate} over {length} between these cages; add a cable, and for fibre a "
-            "transceiver for each end, to a catalogue file of your own, or make the hall smaller"
+            f"transceiver for each end, to a catalogue file of your own{instead}"
+        )
+
+    def _carries_at_all(self) -> bool:
+        """Whether anything joins two racks, however near."""
+        return any(
+            True
+            for cable in self.cables
+            if self.stage.rate_bps in cable.rates and cable.medium not in _COPPER
+            if cable.medium != "aoc" or not self.shared_cages
+            for _ in self._lit(cable, 0.0)
         )

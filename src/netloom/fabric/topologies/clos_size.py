@@ -9,7 +9,15 @@ from netloom.errors import InfeasibleError
 from netloom.fabric.design import MAX_PATHS, Design, Reach, Stage, Tier
 from netloom.fabric.topologies.clos import MAX_TIERS, Clos, ClosOrder, fits_clos, plan_clos
 from netloom.fabric.topologies.ports import switch_ports
-from netloom.spec.topology import FatTree, MultiPlane, RailFatTree, RailOnly, ThreeTierTree
+from netloom.spec.topology import (
+    MAX_OVERSUBSCRIPTION,
+    MAX_PLANES,
+    FatTree,
+    MultiPlane,
+    RailFatTree,
+    RailOnly,
+    ThreeTierTree,
+)
 from netloom.units import RATE, format_quantity
 
 if TYPE_CHECKING:
@@ -64,6 +72,7 @@ def clos_order(request: Request, topology: ClosTopology) -> ClosOrder:
     """
     shape = _shape(topology)
     num_planes = _num_planes(topology)
+    _check_planes(request, topology)
     apart = isinstance(shape, RailOnly)
     order = ClosOrder(
         ports=switch_ports(
@@ -94,17 +103,62 @@ def _shape(topology: ClosTopology) -> FatTree | RailFatTree | RailOnly | MultiPl
     )
 
 
+def _check_planes(request: Request, topology: ClosTopology) -> None:
+    """Refuse planes that share no rate with the switch: no module is sold for 133 Gbit/s."""
+    num_planes = _num_planes(topology)
+    if num_planes == 1 or request.switch.radix(request.nic_rate_bps / num_planes):
+        return
+    fewest = 2 if isinstance(topology, MultiPlane) else 1
+    fitting = [
+        str(planes)
+        for planes in range(fewest, MAX_PLANES + 1)
+        if request.switch.radix(request.nic_rate_bps / planes)
+    ]
+    rate = format_quantity(request.nic_rate_bps / num_planes, RATE)
+    remedy = f"planes: {' or '.join(fitting)}" if fitting else "another kind, or another switch"
+    message = (
+        f"topology.planes: {num_planes} planes share a NIC of "
+        f"{format_quantity(request.nic_rate_bps, RATE)} in ports of {rate}, "
+        f"which {request.switch.name} does not have: use {remedy}"
+    )
+    raise InfeasibleError(message)
+
+
 def _check_leaf(request: Request, order: ClosOrder) -> None:
     wanted = order.hosts_per_leaf
-    if wanted is None or wanted <= order.ports.max_hosts(order.oversubscription):
-        return
     most = order.ports.max_hosts(order.oversubscription)
+    if wanted is None or wanted <= most:
+        return
+    if most == 0:
+        raise InfeasibleError(_no_uplinks(request, order))
     message = (
         f"topology.hosts_per_leaf: {wanted} host ports and their uplinks do not fit on the "
         f"{order.ports.host_radix} ports of {request.switch.name} at an oversubscription of "
         f"{order.oversubscription:g}: use hosts_per_leaf: {most} or less"
     )
     raise InfeasibleError(message)
+
+
+def _no_uplinks(request: Request, order: ClosOrder) -> str:
+    """Say that not even one host port leaves room for its uplinks, and what would do."""
+    ports, taper = order.ports, order.oversubscription
+    faster = [
+        f"uplink_rate: {format_quantity(mode.rate_bps, RATE)}"
+        for mode in request.switch.modes
+        if replace(ports, radix=mode.count, rate_bps=mode.rate_bps).max_hosts(taper)
+    ]
+    higher = [
+        f"oversubscription: {number} or more"
+        for number in range(1, MAX_OVERSUBSCRIPTION + 1)
+        if number > taper and ports.max_hosts(number)
+    ]
+    remedies = [*faster[:1], *higher[:1]] or ["a switch with more ports"]
+    return (
+        f"topology.uplink_rate: a host port of {format_quantity(ports.host_rate_bps, RATE)} needs "
+        f"{ports.min_up(1, taper):,} uplinks of {format_quantity(ports.rate_bps, RATE)} at an "
+        f"oversubscription of {taper:g}, and {request.switch.name} has room for "
+        f"{ports.max_up(1)} beside it: use {', or '.join(remedies)}"
+    )
 
 
 def _num_planes(topology: ClosTopology) -> int:
@@ -252,6 +306,8 @@ def _max_nodes(order: ClosOrder, num_tiers: int) -> int:
 
 def _why_not(request: Request, topology: ClosTopology, order: ClosOrder) -> str:
     num_tiers = clos_tiers(topology) or MAX_TIERS
+    if num_tiers > 1 and order.ports.max_hosts(order.oversubscription) == 0:
+        return _no_uplinks(request, order)
     per_node = order.num_nics * order.num_networks
     most = _max_nodes(order, num_tiers) * per_node
     return (
@@ -268,16 +324,20 @@ def _remedies(topology: ClosTopology, order: ClosOrder, num_tiers: int) -> list[
         for tiers in range(num_tiers + 1, MAX_TIERS + 1)
         if fits_clos(order, tiers)
     ][:1]
+    steepest = float(MAX_OVERSUBSCRIPTION)
+    steep = replace(order, oversubscription=steepest, spine_oversubscription=steepest)
     if isinstance(topology, ThreeTierTree):
-        remedies = ["a higher oversubscription"]
+        remedies = ["a higher oversubscription"] if fits_clos(steep, num_tiers) else []
     radix = order.ports.host_radix
     larger = (
         f"a switch with at least {more} ports"
         for more in range(radix + 1, _MAX_RADIX + 1)
         if fits_clos(replace(order, ports=order.ports.scaled(more)), num_tiers)
     )
-    remedies += [next(larger, "fewer nodes")]
+    fewer = ["fewer nodes"] if fits_clos(replace(order, num_nodes=1), num_tiers) else []
+    found = next(larger, None)
+    remedies += fewer if found is None else [found]
     apart = replace(order, num_nics=1, num_networks=order.num_nics, by_rail=False)
     if order.num_nics > 1 and fits_clos(apart, num_tiers):
         remedies += ["kind: rail-only"]
-    return remedies
+    return remedies or ["another kind"]

@@ -75,14 +75,18 @@ def _plan(request: Request, topology: DragonflyPlus) -> _Plan:
     nodes_per_leaf = num_hosts // request.num_nics
     ports_per_leaf = nodes_per_leaf * request.num_nics or num_hosts
     num_leaves = -(-num_ports // ports_per_leaf)
-    num_groups = topology.groups or -(-num_leaves // half)
-    _check_groups(request, num_groups=num_groups, num_leaves=num_leaves, half=half)
+    fewest = -(-num_leaves // half)
+    # One global cable to every other group; a group has as many spines as a leaf has uplinks.
+    most = min(num_leaves, 1 + ports.min_up(ports_per_leaf, 1) * half)
+    if fewest > most:
+        raise InfeasibleError(_too_large(request, ports, num_ports))
+    num_groups = topology.groups or fewest
+    _check_groups(num_groups, fewest=fewest, most=most, num_leaves=num_leaves)
     num_spines, num_parallel = _spines(
         ports, ports_per_leaf, num_lower=-(-num_leaves // num_groups), num_groups=num_groups
     )
     num_global = num_spines * half // max(1, num_groups - 1)
-    if num_global == 0:
-        raise InfeasibleError(_too_large(request, ports, num_ports))
+    assert num_global > 0, (num_spines, half, num_groups)
     return _Plan(
         ports=ports,
         nodes_per_leaf=nodes_per_leaf,
@@ -109,21 +113,19 @@ def _spines(
     return num_spines, num_parallel
 
 
-def _check_groups(request: Request, *, num_groups: int, num_leaves: int, half: int) -> None:
-    if num_groups > num_leaves:
-        message = (
-            f"topology.groups: {num_groups} groups are more than the {num_leaves} leaves that "
-            f"{request.num_nodes:,} nodes fill: use groups: {num_leaves} or fewer"
-        )
-        raise InfeasibleError(message)
-    fewest = -(-num_leaves // half)
+def _check_groups(num_groups: int, *, fewest: int, most: int, num_leaves: int) -> None:
+    if fewest <= num_groups <= most:
+        return
     if num_groups < fewest:
-        message = (
-            f"topology.groups: {num_groups} groups of {request.switch.name} hold "
-            f"{num_groups * half} leaves, and {request.num_nodes:,} nodes need {num_leaves}: "
-            f"use groups: {fewest} or more"
-        )
-        raise InfeasibleError(message)
+        reason, remedy = f"too few for {num_leaves:,} leaves", f"use groups: {fewest} or more"
+    else:
+        few = num_leaves == most
+        limit = "leaves that the nodes fill" if few else "groups that global cables can join"
+        reason = f"more than the {most:,} {limit}"
+        # One group is no dragonfly+, and 'groups' starts at 2.
+        remedy = f"use groups: {most} or fewer" if most > 1 else "leave groups out"
+    message = f"topology.groups: {num_groups:,} groups are {reason}: {remedy}"
+    raise InfeasibleError(message)
 
 
 def _too_large(request: Request, ports: Ports, num_ports: int) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netloom.errors import InfeasibleError
+from netloom.spec.topology import MAX_PLANES
 from netloom.units import RATE, format_quantity
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ __all__ = ["Ports", "spread", "switch_ports"]
 
 # Absorbs floating-point rounding: 64 x 15/16 wants 60 uplinks, not 61.
 _ROUNDING = 1e-9
+_MORE_PLANES = ", or split each NIC over more planes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,17 @@ def switch_ports(switch: Switch, *, rate_bps: float, uplink_rate_bps: float | No
         InfeasibleError: no port is fast enough.
     """
     host = _mode(switch, rate_bps)
+    if host is None:
+        more = "" if _fastest_bps(switch) * MAX_PLANES < rate_bps else _MORE_PLANES
+        message = f"{_too_slow(switch, rate_bps)}: use a switch with faster ports{more}"
+        raise InfeasibleError(message)
     uplink = host if uplink_rate_bps is None else _mode(switch, uplink_rate_bps)
+    if uplink is None:
+        assert uplink_rate_bps is not None
+        fastest = format_quantity(_fastest_bps(switch), RATE)
+        said = _too_slow(switch, uplink_rate_bps)
+        message = f"topology.uplink_rate: {said}: use uplink_rate: {fastest} or less"
+        raise InfeasibleError(message)
     return Ports(
         host_radix=host.count,
         host_rate_bps=rate_bps,
@@ -97,17 +109,19 @@ def switch_ports(switch: Switch, *, rate_bps: float, uplink_rate_bps: float | No
     )
 
 
-def _mode(switch: Switch, rate_bps: float) -> PortMode:
+def _mode(switch: Switch, rate_bps: float) -> PortMode | None:
     fitting = [mode for mode in switch.modes if mode.rate_bps >= rate_bps]
-    if fitting:
-        return min(fitting, key=lambda mode: (mode.rate_bps, -mode.count))
+    return min(fitting, key=lambda mode: (mode.rate_bps, -mode.count), default=None)
+
+
+def _fastest_bps(switch: Switch) -> float:
+    return max(mode.rate_bps for mode in switch.modes)
+
+
+def _too_slow(switch: Switch, rate_bps: float) -> str:
     wanted = format_quantity(rate_bps, RATE)
-    fastest = format_quantity(max(mode.rate_bps for mode in switch.modes), RATE)
-    message = (
-        f"{switch.name}: has no port of {wanted}, its fastest run at {fastest}: "
-        f"use a switch with faster ports, or split each NIC over more planes"
-    )
-    raise InfeasibleError(message)
+    fastest = format_quantity(_fastest_bps(switch), RATE)
+    return f"{switch.name}: has no port of {wanted}, its fastest run at {fastest}"
 
 
 def spread(*, min_up: int, max_up: int, num_lower: int, radix: int) -> tuple[int, int]:

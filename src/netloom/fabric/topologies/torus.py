@@ -57,7 +57,7 @@ def _plan(request: Request, topology: Torus) -> _Grid:
     num_hosts = nodes_per_switch * request.num_nics
     width = ports.max_up(num_hosts) // (2 * len(sizes)) if sizes else 0
     if num_hosts > ports.host_radix or (sizes and width < 1):
-        raise InfeasibleError(_too_full(request, ports, num_hosts, len(sizes)))
+        raise InfeasibleError(_too_full(request, ports, nodes_per_switch, len(sizes)))
     return _Grid(ports=ports, sizes=sizes, nodes_per_switch=nodes_per_switch, width=width)
 
 
@@ -78,11 +78,14 @@ def _even_box(num_points: int) -> tuple[int, int, int]:
     return first, second, -(-rest // second)
 
 
-def _too_full(request: Request, ports: Ports, num_hosts: int, num_dimensions: int) -> str:
+def _too_full(request: Request, ports: Ports, nodes_per_switch: int, num_dimensions: int) -> str:
+    num_hosts = nodes_per_switch * request.num_nics
+    # More switches than nodes are refused.
+    more = "more switches along the dimensions, or " if nodes_per_switch > 1 else ""
     return (
         f"{num_hosts} NIC ports and cables to {2 * num_dimensions} neighbours do not "
         f"fit on the {ports.host_radix} ports of {request.switch.name}: "
-        f"use more switches along the dimensions, or a switch with at least "
+        f"use {more}a switch with at least "
         f"{num_hosts + 2 * num_dimensions} ports"
     )
 
