@@ -10,7 +10,7 @@ from netloom.provenance import Source
 if TYPE_CHECKING:
     from netloom.workload.flops import AttentionKernel
 
-__all__ = ["MEGATRON_2022", "MEGATRON_CORE", "Practice"]
+__all__ = ["MEGATRON_2022", "MEGATRON_CORE", "Practice", "practice_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,3 +60,8 @@ MEGATRON_CORE: Final = Practice(
         "53.3 to 55.5, pipeline to 58.0, data to 59.5 % on 256 GPUs",
     ),
 )
+
+
+def practice_of(framework: str, *, overlap: str = "", params_b: float | None = None) -> Practice:
+    old = ("deepspeed", "2020", "2021", "2022", "6985e589")
+    return MEGATRON_2022 if any(w in framework for w in old) else MEGATRON_CORE

@@ -1,0 +1,319 @@
+"""From a measured step's free text to something that can be predicted.
+
+What a row does not say is assumed aloud: every assumption is a sentence in the case.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from netloom.errors import SpecError
+from netloom.spec.scenario import Cluster, Job
+from netloom.step.practice import practice_of
+from netloom.study.networks import network_of
+
+if TYPE_CHECKING:
+    from netloom.catalog.load import Catalog
+    from netloom.catalog.parts import Model, Node
+    from netloom.fabric.network import Network
+    from netloom.step.practice import Practice
+    from netloom.study.measured_steps import MeasuredStep
+
+__all__ = ["StepCase", "cases_of"]
+
+# The first that occurs in a row's GPU column decides; longer names stand before shorter ones.
+_NODES: Final = (
+    ("GB300", "gb300-nvl72"),
+    ("GB200", "gb200-nvl72"),
+    ("B300", "dgx-b300"),
+    ("B200", "dgx-b200"),
+    ("H200", "dgx-h200"),
+    ("H100-PCIE", "pcie-h100-8"),
+    ("H100", "dgx-h100"),
+    ("A100-SXM-40GB", "dgx-a100-320gb"),
+    ("A100", "dgx-a100"),
+    ("V100-SXM3", "dgx-2"),
+    ("V100", "dgx-1v"),
+    ("MI355X", "mi355x-8"),
+    ("MI325X", "mi325x-8"),
+    ("MI300X", "mi300x-8"),
+)
+_INFINIBAND: Final = {100: "edr", 200: "hdr", 400: "ndr", 800: "xdr"}
+_GBPS_OF_NAME: Final = {"EDR": 100, "HDR": 200, "NDR": 400, "XDR": 800}
+_ETHERNET: Final = ("ROCE", "ETHERNET", "EFA", "GBE")
+# A model family's habits that the table has no columns for: gated blocks and rotary positions,
+# or biases, learned positions and one matrix for embedding and logits.
+_FAMILIES: Final = (
+    ("gpt oss", "gpt-oss-120b"),
+    ("gpt", "megatron-22b"),
+    ("mpt", "mpt-7b"),
+    ("deepseek-v2", "deepseek-v2"),
+    ("deepseekv2", "deepseek-v2"),
+    ("deepseek", "deepseek-v3"),
+    ("kimi", "kimi-k2"),
+    ("qwen3_30b", "qwen3-30b-a3b"),
+    ("qwen3_235b", "qwen3-235b-a22b"),
+    ("nemotron", "nemotron-4-340b"),
+    ("mixtral", "mixtral-8x7b"),
+    ("llama", "llama-3.1-8b"),
+)
+_SHAPE: Final = {
+    "layers": "num_layers",
+    "hidden": "hidden",
+    "heads": "num_heads",
+    "kv_heads": "num_kv_heads",
+    "vocab": "vocabulary",
+    "experts": "num_experts",
+    "topk": "experts_per_token",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepCase:
+    """A measured step as something that can be predicted.
+
+    Attributes:
+        assumed: What the row does not say and we chose, a sentence each.
+    """
+
+    row: MeasuredStep
+    job: Job
+    model: Model
+    network: Network
+    practice: Practice
+    assumed: tuple[str, ...]
+
+
+def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
+    """Return the ways *row* can have run, likeliest first.
+
+    Where recomputation is not stated they differ in it, and the first that fits in memory is
+    the one to predict.
+
+    Raises:
+        SpecError: the row's GPU, model or network is not one we know.
+    """
+    model, about_model = _model(row, catalog)
+    network, about_network = _network(row, catalog)
+    practice = practice_of(row.text("framework"), overlap=row.text("overlap"), params_b=row.params_b)
+    parallel, about_parallel = _parallel(row)
+    choices, about_recompute = _recompute(row)
+    assumed = (*about_model, *about_network, *about_parallel, *about_recompute)
+    return tuple(
+        StepCase(
+            row=row,
+            job=Job.model_validate(
+                {
+                    "model": model.name,
+                    "training": _training(row, recompute),
+                    "parallel": parallel,
+                    "placement": {"displaced": "0%"},
+                }
+            ),
+            model=model,
+            network=network,
+            practice=practice,
+            assumed=assumed,
+        )
+        for recompute in choices
+    )
+
+
+def _model(row: MeasuredStep, catalog: Catalog) -> tuple[Model, tuple[str, ...]]:
+    text = row.model.lower()
+    name = next((found for key, found in _FAMILIES if key in text), None)
+    if name is None:
+        message = f"row {row.row_id}: model {row.model!r} is of no family we know; see _FAMILIES"
+        raise SpecError(message)
+    base = catalog.model(name)
+    if "hidden" not in row.shape or "layers" not in row.shape:
+        return base, (f"The shape is not stated; that of {base.name} assumed.",)
+    update: dict[str, Any] = {
+        ours: row.shape[theirs] for theirs, ours in _SHAPE.items() if theirs in row.shape
+    }
+    ffn = row.shape.get("ffn_hidden", 4 * row.shape["hidden"])
+    if base.num_experts:
+        # In the rows of mixtures the column is an expert's width.
+        update["expert_hidden"] = ffn
+        update["first_dense_layers"] = min(base.first_dense_layers, _dense_layers(row))
+    else:
+        update["ffn_hidden"] = ffn
+        update["head_dim"] = row.shape["hidden"] // row.shape["heads"]
+        update["learned_positions"] = row.sequence if base.learned_positions else 0
+    update["name"] = row.model
+    return base.model_copy(update=update), ()
+
+
+def _dense_layers(row: MeasuredStep) -> int:
+    return row.shape["layers"]
+
+
+def _network(row: MeasuredStep, catalog: Catalog) -> tuple[Network, tuple[str, ...]]:
+    node, about_node = _node(row, catalog)
+    node, technology, about_nics = _scale_out(row, node, catalog)
+    return _sized(node, technology, row.num_gpus, catalog), (*about_node, *about_nics)
+
+
+def _node(row: MeasuredStep, catalog: Catalog) -> tuple[Node, tuple[str, ...]]:
+    text = row.gpu.upper().replace(" ", "-")
+    name = next((found for key, found in _NODES if key in text), None)
+    if name is None:
+        message = f"row {row.row_id}: gpu {row.gpu!r} is not in the catalogue"
+        raise SpecError(message)
+    node = catalog.node(name)
+    most = node.num_gpus if node.num_gpus > 16 else row.gpus_per_node
+    num_gpus = _filled(row.num_gpus, most)
+    nics = max(1, node.num_nics * num_gpus // node.num_gpus)
+    about = () if "not stated" not in row.gpu else ("The memory size is not stated.",)
+    return node.model_copy(update={"num_gpus": num_gpus, "num_nics": nics}), about
+
+
+def _filled(num_gpus: int, most: int) -> int:
+    """Return the GPUs of a node, at most *most*, that fill whole nodes; racks in powers of two."""
+    if num_gpus <= most:
+        return num_gpus
+    return next(size for size in range(most, 0, -1) if num_gpus % size == 0)
+
+
+def _scale_out(
+    row: MeasuredStep, node: Node, catalog: Catalog
+) -> tuple[Node, str, tuple[str, ...]]:
+    text = row.text("scaleout").upper()
+    count, gbps = _nics(text, node)
+    about: tuple[str, ...] = ()
+    if row.num_gpus > node.num_gpus and gbps is None:
+        about = ("The NICs are not stated; those of the vendor's own node assumed.",)
+    rate_gbps = gbps or int(catalog.nic(node.nic).rate_bps / 1e9)
+    ethernet = any(word in text for word in _ETHERNET)
+    name = f"rocev2-{rate_gbps}g" if ethernet else f"infiniband-{_INFINIBAND.get(rate_gbps, 'ndr')}"
+    technology = catalog.technology(name)
+    update = {"num_nics": count or node.num_nics, "nic": technology.nic}
+    return node.model_copy(update=update), technology.name, about
+
+
+def _nics(text: str, node: Node) -> tuple[int | None, int | None]:
+    """Return the NICs of a node and their Gb/s as free text gives them."""
+    named = next((gbps for name, gbps in _GBPS_OF_NAME.items() if name in text), None)
+    rate = re.search(r"(\d{2,4})\s*GB", text)
+    total = re.search(r"(\d{3,5})\s*GB/S PER NODE", text)
+    if total and not named:
+        each = 200 if int(total[1]) <= 1600 else 400
+        return max(1, int(total[1]) // each), each
+    count = re.search(r"(\d+)\s*X\s*\d{3}", text) or re.search(r"\bX\s*(\d+)", text)
+    if "PER GPU" in text:
+        return node.num_gpus, int(rate[1]) if rate else named
+    whole = int(count[1]) if count else None
+    # A node of which a job uses a part still has all its NICs, but they carry that part only.
+    return whole, named or (int(rate[1]) if rate else None)
+
+
+@lru_cache(maxsize=512)
+def _network_of(key: _Key) -> Network:
+    cluster = Cluster.model_validate(
+        {
+            "gpus": key.num_gpus,
+            "node": key.node.name,
+            "fabric": {"technology": key.technology, "topology": {"kind": "rail-fat-tree"}},
+        }
+    )
+    catalog = replace(key.catalog, nodes={**key.catalog.nodes, key.node.name: key.node})
+    return network_of(cluster, catalog)
+
+
+def _parallel(row: MeasuredStep) -> tuple[dict[str, Any], tuple[str, ...]]:
+    degrees, about = row.degrees, []
+    if not {"tp", "pp"} <= set(degrees):
+        about.append("The parallelism is not stated; all ranks share the data.")
+    zero, about_zero = _zero(row)
+    tensor = degrees.get("tp", 1)
+    pipeline = degrees.get("pp", 1)
+    stated = row.text("seq_parallel")
+    sequence_parallel = stated == "yes" or (not stated and _is_recent(row))
+    parallel = {
+        "tensor": tensor,
+        "pipeline": pipeline,
+        "context": degrees.get("cp", 1),
+        "expert": degrees.get("ep", 1) if row.shape.get("experts") or _has_experts(row) else 1,
+        "virtual_pipeline": degrees.get("vpp", 1) if pipeline > 1 else 1,
+        "zero": zero,
+        "sequence_parallel": sequence_parallel,
+    }
+    return parallel, (*about, *about_zero)
+
+
+def _zero(row: MeasuredStep) -> tuple[int, tuple[str, ...]]:
+    text = row.text("optimizer_sharding")
+    if not text:
+        if row.degrees.get("fsdp", 0) > 1 or row.text("fsdp") == "yes":
+            return 3, ()
+        return (1, ()) if _is_recent(row) else (0, ())
+    if text.startswith("no"):
+        return 0, ()
+    if "grad_op" in text:
+        return 2, ()
+    return (3, ()) if "full" in text or "fsdp" in text or "zero-3" in text else (1, ())
+
+
+def _is_recent(row: MeasuredStep) -> bool:
+    old = ("deepspeed", "2020", "2021", "2022", "6985e589")
+    return not any(word in row.text("framework") for word in old)
+
+
+def _has_experts(row: MeasuredStep) -> bool:
+    return row.text("arch") == "moe" or row.degrees.get("ep", 1) > 1
+
+
+def _recompute(row: MeasuredStep) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    text = row.text("recompute")
+    for how in ("none", "selective", "full"):
+        if text.startswith(how):
+            return (how,), ()
+    return ("none", "selective", "full"), ()
+
+
+def _training(row: MeasuredStep, recompute: str) -> dict[str, Any]:
+    return {
+        "sequence": row.sequence,
+        "global_batch": row.global_batch,
+        "micro_batch": row.degrees.get("micro_batch", 1),
+        "precision": _precision(row),
+        "recompute": recompute,
+    }
+
+
+def _precision(row: MeasuredStep) -> str:
+    text = row.text("precision")
+    for name in ("fp8", "fp16", "bf16"):
+        if name in text:
+            return name
+    return "fp8" if "fp4" in text else "bf16"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Key:
+    """What a network is sized from; equal by value of the node's fields and the sizes."""
+
+    node: Node
+    technology: str
+    num_gpus: int
+    catalog: Catalog
+
+    def __hash__(self) -> int:
+        return hash(self._fields())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self._fields() == other._fields()
+
+    def _fields(self) -> tuple[object, ...]:
+        node = self.node
+        return (
+            *(node.name, node.num_gpus, node.num_nics, node.nic),
+            *(self.technology, self.num_gpus, id(self.catalog)),
+        )
+
+
+def _sized(node: Node, technology: str, num_gpus: int, catalog: Catalog) -> Network:
+    return _network_of(_Key(node=node, technology=technology, num_gpus=num_gpus, catalog=catalog))
