@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal
 
 from netloom.provenance import Source
 
 if TYPE_CHECKING:
     from netloom.workload.flops import AttentionKernel
 
-__all__ = ["MEGATRON_2022", "MEGATRON_CORE", "Practice", "practice_of"]
+__all__ = [
+    "FSDP_2023",
+    "JAX_2024",
+    "MEGATRON_2022",
+    "MEGATRON_CORE",
+    "TORCHTITAN",
+    "FlashVersion",
+    "Practice",
+    "practice_of",
+]
+
+FlashVersion = Literal[1, 2, 3]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +30,14 @@ class Practice:
 
     Attributes:
         attention: Whether the score matrix is written to memory.
+        flash: Which generation of fused kernel; 3 stands for the current ones of a GPU.
         tensor_hidden: Share of a layer's tensor-parallel collectives that products hide.
         pipeline_hidden: Share of the transfers between stages that other micro-batches hide
             once the pipeline is full, with virtual stages; without them nothing is hidden.
         overlaps_data: Whether gradients are reduced during the last backward pass and weights
             gathered during the first forward pass.
+        host_s: What the host needs to launch one pass of one layer.
+        drag: What a second of hidden communication slows the computation beside it by.
         source: Who says so.
     """
 
@@ -33,6 +47,9 @@ class Practice:
     pipeline_hidden: float
     overlaps_data: bool
     source: Source
+    flash: FlashVersion = 3
+    host_s: float = 0.0
+    drag: float = 0.0
 
 
 MEGATRON_2022: Final = Practice(
@@ -41,6 +58,7 @@ MEGATRON_2022: Final = Practice(
     tensor_hidden=0.0,
     pipeline_hidden=0.0,
     overlaps_data=False,
+    host_s=1.15e-3,
     source=Source(
         citation="arXiv:2205.05198 section 6; Megatron-LM of 2021-22 (local DDP, no FlashAttention)",
         confidence="published",
@@ -52,6 +70,7 @@ MEGATRON_CORE: Final = Practice(
     tensor_hidden=0.5,
     pipeline_hidden=1.0,
     overlaps_data=True,
+    drag=0.2,
     source=Source(
         citation="Megatron-Core flags tp_comm_overlap, overlap_p2p_comm, overlap_grad_reduce, "
         "overlap_param_gather; the share of tensor traffic hidden is our assumption",
@@ -60,8 +79,52 @@ MEGATRON_CORE: Final = Practice(
         "53.3 to 55.5, pipeline to 58.0, data to 59.5 % on 256 GPUs",
     ),
 )
+FSDP_2023: Final = Practice(
+    name="PyTorch FSDP 2023",
+    attention="fused",
+    flash=1,
+    tensor_hidden=0.0,
+    pipeline_hidden=0.0,
+    overlaps_data=True,
+    drag=0.5,
+    source=Source(
+        citation="PyTorch FSDP (arXiv:2304.11277): gathers prefetched one layer ahead",
+        confidence="published",
+    ),
+)
+TORCHTITAN: Final = replace(
+    FSDP_2023,
+    name="torchtitan 2024",
+    flash=2,
+    tensor_hidden=0.0,
+    source=Source(citation="torchtitan (arXiv:2410.06511)", confidence="published"),
+)
+JAX_2024: Final = replace(
+    FSDP_2023,
+    name="MaxText 2024",
+    flash=3,
+    source=Source(citation="MaxText on GPUs: FSDP sharding by XLA", confidence="assumed"),
+)
+_OLD: Final = ("deepspeed", "2020", "2021", "2022", "6985e589", "285068c8")
 
 
 def practice_of(framework: str, *, overlap: str = "", params_b: float | None = None) -> Practice:
-    old = ("deepspeed", "2020", "2021", "2022", "6985e589")
-    return MEGATRON_2022 if any(w in framework for w in old) else MEGATRON_CORE
+    """Return the practice that a framework's name and a note on overlap stand for.
+
+    Args:
+        framework: Free text in lower case, such as ``megatron-lm 2022``; empty for the current.
+        overlap: Free text in lower case on what overlaps.
+        params_b: The model's parameters in 1e9, where the note depends on it.
+    """
+    if "composer" in framework or "fsdp" in framework:
+        return FSDP_2023
+    if "titan" in framework:
+        return TORCHTITAN
+    if "maxtext" in framework or "paxml" in framework:
+        return JAX_2024
+    if not any(word in framework for word in _OLD):
+        return MEGATRON_CORE
+    # Megatron-LM's scripts of 2021: torch's DDP, which overlaps, up to 18B; its own above.
+    small = params_b is not None and params_b <= 18.5
+    overlaps = "2020" in framework or ("ddp=torch" in overlap and small)
+    return replace(MEGATRON_2022, overlaps_data=overlaps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from netloom.compute.roofline import NO_COSTS, costs, roofline
@@ -11,6 +11,7 @@ from netloom.step.explain import Ingredients, explain
 from netloom.step.memory import check_memory, memory_validity
 from netloom.step.model import Step
 from netloom.step.practice import MEGATRON_CORE
+from netloom.step.residual import residual_of
 from netloom.step.schedule import StageTimes, Traffic, layer_exposed_s, schedule, slowest_of
 from netloom.workload.demand import demand, shard_of
 from netloom.workload.flops import (
@@ -25,17 +26,18 @@ from netloom.workload.sharding import stage_dense_layers, stage_parameters
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from netloom.catalog.parts import Model
     from netloom.compute.roofline import Costs, Roofline
     from netloom.engines.base import Engine, Outcome
     from netloom.fabric.network import Network
-    from netloom.spec.scenario import Job, Training
+    from netloom.spec.scenario import Job, Recompute, Training
     from netloom.step.practice import Practice
+    from netloom.step.residual import Residual
     from netloom.workload.collective import Axis, Collective
     from netloom.workload.demand import Demand
-    from netloom.workload.flops import Shard
+    from netloom.workload.flops import Operator, Shard
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
@@ -59,6 +61,7 @@ def predict(
     network: Network,
     engine: Engine,
     practice: Practice = MEGATRON_CORE,
+    residual: Residual | None = None,
 ) -> Step:
     """Return one optimizer step of *job* on all GPUs of *network*.
 
@@ -68,6 +71,7 @@ def predict(
         network: The machines and what connects them.
         engine: Asked once for each distinct collective.
         practice: What the training software overlaps.
+        residual: What steps take beyond their operators; that of the GPU's generation without.
 
     Raises:
         SpecError: the parallelism does not multiply out or divide.
@@ -79,6 +83,7 @@ def predict(
     check_model(model, plan)
     batches = num_micro_batches(job.training, plan)
     machine = roofline(network.gpu, job.training.precision)
+    left = residual_of(network.gpu.architecture) if residual is None else residual
     held = check_memory(shape, plan, job.training, gpu=network.gpu, attention=practice.attention)
     asked = demand(shape, plan, job.training, num_micro_batches=batches)
     outcomes = _ask(asked, network, engine)
@@ -89,7 +94,7 @@ def predict(
     )
     slowdown = slowest_of(num_gpus)
     times = schedule(
-        _stages(shape, plan, job.training, machine, traffic),
+        _stages(shape, plan, job.training, _Clock(machine, left, practice, job.training), traffic),
         traffic,
         num_micro_batches=batches,
         virtual=plan.virtual_pipeline,
@@ -130,7 +135,7 @@ def _ask(asked: Demand, network: Network, engine: Engine) -> dict[Collective, Ou
 
 
 def _stages(
-    shape: Transformer, plan: Layout, training: Training, machine: Roofline, traffic: Traffic
+    shape: Transformer, plan: Layout, training: Training, clock: _Clock, traffic: Traffic
 ) -> list[StageTimes]:
     """Return the times of every pipeline stage, first to last."""
     shard = replace(shard_of(plan, training), attention=traffic.practice.attention)
@@ -139,10 +144,11 @@ def _stages(
     for moe in (False, True):
         if shape.num_moe_layers if moe else shape.num_dense_layers:
             operators = layer_operators(shape, shard, moe=moe)
-            one = costs(operators, machine, recompute=training.recompute)
+            one = clock.costs(operators, recompute=training.recompute)
             exposed_s = layer_exposed_s(traffic, one, moe=moe)
-            layer[moe] = StageTimes(costs=one, exposed_s=exposed_s)
-    first, last = _ends(shape, shard, machine)
+            waiting = clock.waiting_for_host(one, sum(exposed_s.values()))
+            layer[moe] = StageTimes(costs=one * waiting, exposed_s=exposed_s)
+    first, last = _ends(shape, shard, clock)
     stages = []
     for stage, num_layers in enumerate(counts):
         end = (first if stage == 0 else NO_COSTS) + (
@@ -166,10 +172,48 @@ def _stage(
     return StageTimes(costs=total, exposed_s=exposed_s)
 
 
-def _ends(shape: Transformer, shard: Shard, machine: Roofline) -> tuple[Costs, Costs]:
+def _ends(shape: Transformer, shard: Shard, clock: _Clock) -> tuple[Costs, Costs]:
     """Return the costs of the embedding and of logits and loss; neither is recomputed."""
-    first = costs(embedding_operators(shape, shard), machine, recompute="none")
-    return first, costs(head_operators(shape, shard), machine, recompute="none")
+    first = clock.costs(embedding_operators(shape, shard), recompute="none")
+    return first, clock.costs(head_operators(shape, shard), recompute="none")
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """How long operators take in a step."""
+
+    machine: Roofline
+    residual: Residual
+    practice: Practice
+    training: Training
+
+    def costs(self, operators: Iterable[Operator], *, recompute: Recompute) -> Costs:
+        """Return the time of *operators* on the GPU."""
+        slower = self.residual.attention(self.practice.flash)
+        found = costs(
+            (_slowed(one, slower) for one in operators), self.machine, recompute=recompute
+        )
+        return found * self.residual.of(self.training.precision)
+
+    def waiting_for_host(self, layer: Costs, exposed_s: float) -> float:
+        """Return what a layer takes over its time on the GPU, when the host launches it.
+
+        The GPU waits where a pass is shorter than its launch. Passes of a layer differ, so
+        around the crossing the two add in part: the fourth-power mean.
+        """
+        num_passes = 3 if layer.recompute_s > layer.forward_s / 2 else 2
+        host_s = num_passes * self.practice.host_s
+        gpu_s = layer.total_s + exposed_s
+        both_s = (gpu_s**4 + host_s**4) ** 0.25
+        return (both_s - exposed_s) / layer.total_s
+
+
+def _slowed(operator: Operator, slower: float) -> Operator:
+    if slower == 1.0 or operator.kind != "attention":
+        return operator
+    return replace(
+        operator, flops=slower * operator.flops, backward_flops=slower * operator.backward_flops
+    )
 
 
 def _optimizer_bytes(shape: Transformer, plan: Layout) -> float:

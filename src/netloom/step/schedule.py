@@ -157,14 +157,19 @@ def _not_hidden_s(
         case Window.TENSOR:
             return time_s * (1 - practice.tensor_hidden)
         case Window.ATTENTION:
-            return max(
-                0.0, time_s - (costs.attention_backward_s if backward else costs.attention_s)
-            )
+            behind_s = costs.attention_backward_s if backward else costs.attention_s
+            return _beside_s(time_s, behind_s, practice)
         case Window.PRODUCT | Window.LAYER:
             behind_s = costs.backward_s + costs.recompute_s if backward else costs.forward_s
-            return max(0.0, time_s - behind_s)
+            return _beside_s(time_s, behind_s, practice)
         case _:
             return time_s
+
+
+def _beside_s(time_s: float, behind_s: float, practice: Practice) -> float:
+    """Return what *time_s* of communication adds to *behind_s* of computation beside it."""
+    hidden_s = min(time_s, behind_s)
+    return time_s - hidden_s + practice.drag * hidden_s
 
 
 def _hops_s(traffic: Traffic, *, num_hops: int, virtual: int) -> tuple[float, float]:
@@ -193,6 +198,8 @@ def _data_exposed_s(traffic: Traffic, costs: Costs) -> float:
         items = traffic.behind(window)
         total_s = sum(item.count * traffic.time_s(item) for item in items)
         bucket_s = max(map(traffic.time_s, items), default=0.0)
-        overlaps = traffic.practice.overlaps_data
-        exposed_s += max(bucket_s, total_s - behind_s) if overlaps else total_s
+        if traffic.practice.overlaps_data:
+            exposed_s += max(bucket_s, _beside_s(total_s, behind_s, traffic.practice))
+        else:
+            exposed_s += total_s
     return exposed_s

@@ -1,0 +1,176 @@
+"""One step's pipeline, interval by interval.
+
+The closed form of :mod:`netloom.step.schedule` says how long; this says when. Each stage works
+through its passes in the order that Megatron-LM gives them (``schedules.py``:
+``forward_backward_pipelining_with(out)_interleaving``), a pass starting when the stage is free
+and what it needs has arrived.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Interval", "PassTimes", "PipelineOrder", "Timeline", "orders", "timeline"]
+
+PipelineOrder = Literal["1f1b", "gpipe"]
+Way = Literal["forward", "backward"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassTimes:
+    """What one stage takes for one micro-batch, all its chunks together."""
+
+    forward_s: float
+    backward_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A stage busy with one pass of one chunk of layers on one micro-batch."""
+
+    stage: int
+    way: Way
+    chunk: int
+    micro_batch: int
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """All passes of a step, stage by stage in order of time."""
+
+    stages: tuple[tuple[Interval, ...], ...]
+
+    @property
+    def makespan_s(self) -> float:
+        """From the first pass's start to the last one's end."""
+        return max(stage[-1].end_s for stage in self.stages)
+
+    def idle_s(self, stage: int) -> float:
+        """Return how long *stage* waits before, between and after its passes."""
+        return self.makespan_s - sum(one.end_s - one.start_s for one in self.stages[stage])
+
+
+_Pass = tuple[Way, int, int]  # way, chunk, micro-batch
+
+
+def orders(
+    num_stages: int, num_micro_batches: int, *, virtual: int = 1, kind: PipelineOrder = "1f1b"
+) -> list[list[tuple[Way, int, int]]]:
+    """Return the passes of every stage in order: (way, chunk, micro-batch)."""
+    table = list(_turns(num_stages, num_micro_batches, virtual))
+    forward: list[_Pass] = [("forward", chunk, batch) for chunk, batch in table]
+    backward: list[_Pass] = [("backward", virtual - 1 - chunk, batch) for chunk, batch in table]
+    return [
+        _one_stage(forward, backward, _warm_up(stage, num_stages, virtual, kind, len(table)))
+        for stage in range(num_stages)
+    ]
+
+
+def timeline(
+    stages: Sequence[PassTimes],
+    *,
+    num_micro_batches: int,
+    virtual: int = 1,
+    hop_s: float = 0.0,
+    kind: PipelineOrder = "1f1b",
+) -> Timeline:
+    """Return when every pass of a step runs.
+
+    Args:
+        stages: First to last; a chunk takes 1/virtual of its stage.
+        num_micro_batches: Of one data-parallel rank.
+        virtual: Chunks of layers on each stage.
+        hop_s: From a stage to the next, after the pass.
+        kind: ``gpipe`` runs every forward pass before any backward pass.
+    """
+    todo = orders(len(stages), num_micro_batches, virtual=virtual, kind=kind)
+    state = _State(stages, virtual, hop_s)
+    positions = [0] * len(stages)
+    left = sum(map(len, todo))
+    while left:
+        before = left
+        for stage, passes in enumerate(todo):
+            while positions[stage] < len(passes) and state.run(stage, passes[positions[stage]]):
+                positions[stage] += 1
+                left -= 1
+        assert left < before, "the order of passes cannot be kept"
+    return Timeline(stages=tuple(map(tuple, state.done)))
+
+
+def _turns(num_stages: int, num_micro_batches: int, virtual: int) -> Iterator[tuple[int, int]]:
+    """Yield (chunk, micro-batch) in the order a stage takes them forward.
+
+    As many micro-batches as stages go through a chunk before the next chunk has its turn.
+    """
+    group = num_stages if virtual > 1 else num_micro_batches
+    for first in range(0, num_micro_batches, group):
+        for chunk in range(virtual):
+            for batch in range(first, min(first + group, num_micro_batches)):
+                yield chunk, batch
+
+
+def _warm_up(stage: int, num_stages: int, virtual: int, kind: PipelineOrder, total: int) -> int:
+    """Return the forward passes a stage runs before its first backward pass."""
+    if kind == "gpipe":
+        return total
+    later = num_stages - stage - 1
+    if virtual == 1:
+        return min(later, total)
+    return min(2 * later + (virtual - 1) * num_stages, total)
+
+
+def _one_stage(forward: list[_Pass], backward: list[_Pass], warm_up: int) -> list[_Pass]:
+    steady = len(forward) - warm_up
+    mixed = [one for k in range(steady) for one in (forward[warm_up + k], backward[k])]
+    return [*forward[:warm_up], *mixed, *backward[steady:]]
+
+
+class _State:
+    """What has run so far."""
+
+    def __init__(self, stages: Sequence[PassTimes], virtual: int, hop_s: float) -> None:
+        self._stages, self._virtual, self._hop_s = stages, virtual, hop_s
+        self._free_s = [0.0] * len(stages)
+        self._ends: dict[tuple[Way, int, int], float] = {}  # way, virtual stage, micro-batch
+        self.done: list[list[Interval]] = [[] for _ in stages]
+
+    def run(self, stage: int, one: _Pass) -> bool:
+        """Run *one* pass of *stage* if what it needs has been computed; say whether."""
+        way, chunk, batch = one
+        place = chunk * len(self._stages) + stage
+        ready_s = self._ready_s(way, place, batch)
+        if ready_s is None:
+            return False
+        times = self._stages[stage]
+        start_s = max(ready_s, self._free_s[stage])
+        took_s = (times.forward_s if way == "forward" else times.backward_s) / self._virtual
+        self._free_s[stage] = self._ends[way, place, batch] = start_s + took_s
+        self.done[stage].append(
+            Interval(
+                stage=stage,
+                way=way,
+                chunk=chunk,
+                micro_batch=batch,
+                start_s=start_s,
+                end_s=start_s + took_s,
+            )
+        )
+        return True
+
+    def _ready_s(self, way: Way, place: int, batch: int) -> float | None:
+        last = len(self._stages) * self._virtual - 1
+        if way == "forward":
+            if place == 0:
+                return 0.0
+            found = self._ends.get(("forward", place - 1, batch))
+        elif place == last:
+            return self._ends.get(("forward", last, batch))
+        else:
+            found = self._ends.get(("backward", place + 1, batch))
+        return None if found is None else found + self._hop_s
