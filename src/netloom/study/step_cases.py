@@ -17,7 +17,7 @@ from netloom.study.networks import network_of
 
 if TYPE_CHECKING:
     from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Model, Node
+    from netloom.catalog.parts import Gpu, Model, Node
     from netloom.fabric.network import Network
     from netloom.step.practice import Practice
     from netloom.study.measured_steps import MeasuredStep
@@ -77,6 +77,7 @@ class StepCase:
 
     Attributes:
         assumed: What the row does not say and we chose, a sentence each.
+        doubts: Why the model does not cover what the row ran.
     """
 
     row: MeasuredStep
@@ -85,6 +86,7 @@ class StepCase:
     network: Network
     practice: Practice
     assumed: tuple[str, ...]
+    doubts: tuple[str, ...]
 
 
 def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
@@ -117,9 +119,26 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
             network=network,
             practice=practice,
             assumed=assumed,
+            doubts=_doubts(row),
         )
         for recompute in choices
     )
+
+
+def _doubts(row: MeasuredStep) -> tuple[str, ...]:
+    """Return why the model does not cover what *row* ran, whatever it predicts."""
+    notes, framework, precision = row.text("notes"), row.text("framework"), row.text("precision")
+    checks = (
+        ("lora" in notes, "fine-tuning of added low-rank weights is not modelled"),
+        ("sft" in notes, "fine-tuning packs sequences of other lengths"),
+        ("fp4" in precision, "4-bit products are taken as 8-bit ones"),
+        ("maverick" in row.model.lower(), "layers with and without experts in turn"),
+        (
+            "zero-3" in framework,
+            "DeepSpeed's ZeRO-3 of 2021 gathered weights tensor by tensor, which is not modelled",
+        ),
+    )
+    return tuple(doubt for holds, doubt in checks if holds)
 
 
 def _model(row: MeasuredStep, catalog: Catalog) -> tuple[Model, tuple[str, ...]]:
@@ -154,7 +173,29 @@ def _dense_layers(row: MeasuredStep) -> int:
 def _network(row: MeasuredStep, catalog: Catalog) -> tuple[Network, tuple[str, ...]]:
     node, about_node = _node(row, catalog)
     node, technology, about_nics = _scale_out(row, node, catalog)
-    return _sized(node, technology, row.num_gpus, catalog), (*about_node, *about_nics)
+    gpu, about_gpu = _gpu(row, catalog.gpu(node.gpu))
+    key = _Key(node=node, gpu=gpu, technology=technology, num_gpus=row.num_gpus, catalog=catalog)
+    return _network_of(key), (*about_node, *about_nics, *about_gpu)
+
+
+def _gpu(row: MeasuredStep, gpu: Gpu) -> tuple[Gpu, tuple[str, ...]]:
+    """Return the GPU with the memory rate and power limit that the row's own text gives."""
+    text = row.gpu.upper()
+    update: dict[str, Any] = {}
+    about: tuple[str, ...] = ()
+    memory = re.search(r"(\d+(?:\.\d+)?)\s*TB/S", text)
+    if memory:
+        update["memory_rate_bps"] = 8e12 * float(memory[1])
+    capped = re.search(r"(\d{3,4})\s*W CAP", text)
+    if capped and gpu.power_w:
+        # Power goes with the clock times the square of the voltage, which goes with the clock.
+        slower = min(1.0, float(capped[1]) / gpu.power_w) ** (1 / 3)
+        peak = {name: slower * rate for name, rate in gpu.peak.model_dump().items() if rate}
+        update["peak"] = gpu.peak.model_copy(update=peak)
+        if gpu.matmul_flops:
+            update["matmul_flops"] = slower * gpu.matmul_flops
+        about = (f"A limit of {capped[1]} W is taken to slow the clock by its cube root.",)
+    return gpu.model_copy(update=update), about
 
 
 def _node(row: MeasuredStep, catalog: Catalog) -> tuple[Node, tuple[str, ...]]:
@@ -219,7 +260,11 @@ def _network_of(key: _Key) -> Network:
             "fabric": {"technology": key.technology, "topology": {"kind": "rail-fat-tree"}},
         }
     )
-    catalog = replace(key.catalog, nodes={**key.catalog.nodes, key.node.name: key.node})
+    catalog = replace(
+        key.catalog,
+        nodes={**key.catalog.nodes, key.node.name: key.node},
+        gpus={**key.catalog.gpus, key.gpu.name: key.gpu},
+    )
     return network_of(cluster, catalog)
 
 
@@ -278,10 +323,22 @@ def _training(row: MeasuredStep, recompute: str) -> dict[str, Any]:
     return {
         "sequence": row.sequence,
         "global_batch": row.global_batch,
-        "micro_batch": row.degrees.get("micro_batch", 1),
+        "micro_batch": _micro_batch(row),
         "precision": _precision(row),
         "recompute": recompute,
     }
+
+
+def _micro_batch(row: MeasuredStep) -> int:
+    """Return the sequences a stage works on at a time; 1 where the row does not say.
+
+    torchtitan's column is what one data-parallel rank has in all; its pipeline cuts that into
+    as many micro-batches as there are stages.
+    """
+    stated = row.degrees.get("micro_batch", 1)
+    if "titan" in row.text("framework"):
+        return max(1, stated // row.degrees.get("pp", 1))
+    return stated
 
 
 def _precision(row: MeasuredStep) -> str:
@@ -297,6 +354,7 @@ class _Key:
     """What a network is sized from; equal by value of the node's fields and the sizes."""
 
     node: Node
+    gpu: Gpu
     technology: str
     num_gpus: int
     catalog: Catalog
@@ -311,9 +369,6 @@ class _Key:
         node = self.node
         return (
             *(node.name, node.num_gpus, node.num_nics, node.nic),
+            *(self.gpu.name, self.gpu.memory_rate_bps, self.gpu.peak.bf16),
             *(self.technology, self.num_gpus, id(self.catalog)),
         )
-
-
-def _sized(node: Node, technology: str, num_gpus: int, catalog: Catalog) -> Network:
-    return _network_of(_Key(node=node, technology=technology, num_gpus=num_gpus, catalog=catalog))
