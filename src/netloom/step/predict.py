@@ -12,7 +12,14 @@ from netloom.step.memory import check_memory, memory_validity
 from netloom.step.model import Step
 from netloom.step.practice import MEGATRON_CORE
 from netloom.step.residual import residual_of
-from netloom.step.schedule import StageTimes, Traffic, layer_exposed_s, schedule, slowest_of
+from netloom.step.schedule import (
+    StageTimes,
+    Traffic,
+    layer_exposed_s,
+    pipeline_of,
+    schedule,
+    slowest_of,
+)
 from netloom.workload.demand import demand, shard_of
 from netloom.workload.flops import (
     embedding_operators,
@@ -95,8 +102,10 @@ def predict(
         practice=practice,
     )
     slowdown = slowest_of(num_gpus)
+    clock = _Clock(machine, left, practice, job.training)
+    stages = _stages(shape, plan, job.training, clock, traffic)
     times = schedule(
-        _stages(shape, plan, job.training, _Clock(machine, left, practice, job.training), traffic),
+        stages,
         traffic,
         num_micro_batches=batches,
         virtual=plan.virtual_pipeline,
@@ -127,6 +136,9 @@ def predict(
         peak_flops=machine.peak_flops,
         tokens=job.training.global_batch * job.training.sequence,
         memory=held,
+        pipeline=pipeline_of(
+            stages, times, num_micro_batches=batches, virtual=plan.virtual_pipeline
+        ),
         validity=_validity(shape, plan, network, left)
         & machine.validity
         & _network_validity(network, outcomes, exposed_share)
@@ -153,7 +165,12 @@ def _stages(
             one = clock.costs(operators, recompute=training.recompute)
             exposed_s = layer_exposed_s(traffic, one, moe=moe)
             waiting = clock.waiting_for_host(one, sum(exposed_s.values()))
-            layer[moe] = StageTimes(costs=one * waiting, exposed_s=exposed_s)
+            forward = layer_exposed_s(traffic, one, moe=moe, only="forward")
+            layer[moe] = StageTimes(
+                costs=one * waiting,
+                exposed_s=exposed_s,
+                exposed_forward_s=sum(forward.values()),
+            )
     first, last = _ends(shape, shard, clock)
     stages = []
     for stage, num_layers in enumerate(counts):
@@ -169,13 +186,15 @@ def _stage(
     layer: Mapping[bool, StageTimes], num_dense: int, num_moe: int, end: Costs
 ) -> StageTimes:
     total = end
+    forward_s = 0.0
     exposed_s: dict[Axis, float] = {}
     for count, moe in ((num_dense, False), (num_moe, True)):
         if count:
             total += layer[moe].costs * count
+            forward_s += layer[moe].exposed_forward_s * count
             for axis, time_s in layer[moe].exposed_s.items():
                 exposed_s[axis] = exposed_s.get(axis, 0.0) + count * time_s
-    return StageTimes(costs=total, exposed_s=exposed_s)
+    return StageTimes(costs=total, exposed_s=exposed_s, exposed_forward_s=forward_s)
 
 
 def _ends(shape: Transformer, shard: Shard, clock: _Clock) -> tuple[Costs, Costs]:
@@ -239,7 +258,7 @@ def _validity(shape: Transformer, plan: Layout, network: Network, left: Residual
     if plan.num_gpus > CHECKED_GPUS:
         doubts.append(f"steps were checked on up to {CHECKED_GPUS:,} GPUs, not {plan.num_gpus:,}")
     if shape.num_moe_layers:
-        doubts.append("mixture-of-experts steps were not checked")
+        doubts.append("no mixture-of-experts step was checked")
     if plan.tensor > network.node.num_gpus:
         doubts.append("tensor parallelism across nodes was checked and found 17 to 30 % too fast")
     return Validity(tuple(doubts)) & left.validity

@@ -14,6 +14,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 from netloom.provenance import Source
+from netloom.step.timeline import PassTimes, Pipeline
 from netloom.workload.collective import Axis
 from netloom.workload.communication import Window
 
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
     from netloom.workload.collective import Collective
     from netloom.workload.communication import Communication, Phase
 
-__all__ = ["Schedule", "StageTimes", "Traffic", "layer_exposed_s", "schedule", "slowest_of"]
+__all__ = [
+    "Schedule",
+    "StageTimes",
+    "Traffic",
+    "layer_exposed_s",
+    "pipeline_of",
+    "schedule",
+    "slowest_of",
+]
 
 # Spread of equal ranks' compute time. Llama 3.1 70B bf16 on H100 takes 14.61 s on 64 GPUs and
 # 14.84 on 2,048 with all else equal (NVIDIA/dgxc-benchmarking, rows nvidia_dgxc-0150 and
@@ -67,10 +76,12 @@ class StageTimes:
     Attributes:
         costs: Its computation.
         exposed_s: Communication inside its layers that nothing hides.
+        exposed_forward_s: Of it, what the forward pass waits for.
     """
 
     costs: Costs
     exposed_s: Mapping[Axis, float]
+    exposed_forward_s: float = 0.0
 
     @property
     def total_s(self) -> float:
@@ -80,12 +91,19 @@ class StageTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """Where the time of one step goes, without the weight update."""
+    """Where the time of one step goes, without the weight update.
+
+    Attributes:
+        slowdown: The slowest rank's compute time over the mean.
+        after_s: Of the exposed data-parallel communication, what follows the last pass.
+    """
 
     compute_s: float
     bubble_s: float
     exposed_s: Mapping[Axis, float]
     communication_s: Mapping[Axis, float]
+    slowdown: float
+    after_s: float
 
 
 def slowest_of(num_ranks: int, sigma: float = JITTER) -> float:
@@ -98,14 +116,25 @@ def slowest_of(num_ranks: int, sigma: float = JITTER) -> float:
     return 1.0 + sigma * NormalDist().inv_cdf((num_ranks - 0.375) / (num_ranks + 0.25))
 
 
-def layer_exposed_s(traffic: Traffic, costs: Costs, *, moe: bool) -> dict[Axis, float]:
-    """Return, by axis, what no computation of one layer hides, one micro-batch."""
+def layer_exposed_s(
+    traffic: Traffic, costs: Costs, *, moe: bool, only: Phase | None = None
+) -> dict[Axis, float]:
+    """Return, by axis, what no computation of one layer hides, one micro-batch.
+
+    Args:
+        traffic: Of the whole step.
+        costs: Of the layer.
+        moe: Whether the layer has experts.
+        only: One pass instead of all.
+    """
     waiting: dict[tuple[Axis, Window, Phase], float] = defaultdict(float)
     for item in traffic.communications:
         if item.per == "layer" or (item.per == "moe-layer" and moe):
             waiting[item.axis, item.window, item.phase] += item.each * traffic.time_s(item)
     exposed: dict[Axis, float] = defaultdict(float)
     for (axis, window, phase), time_s in waiting.items():
+        if only not in (None, phase):
+            continue
         exposed[axis] += _not_hidden_s(time_s, window, phase, costs, traffic.practice)
     return dict(exposed)
 
@@ -134,7 +163,8 @@ def schedule(
         exposed[axis] += num_micro_batches * time_s
     filling_s, hops_s = _hops_s(traffic, num_hops=len(stages) - 1, virtual=virtual)
     exposed[Axis.PIPELINE] += hops_s
-    exposed[Axis.DATA] += _data_exposed_s(traffic, slowest.costs)
+    after_s = _data_exposed_s(traffic, slowest.costs)
+    exposed[Axis.DATA] += after_s
     communication = traffic.totals_s()
     communication[Axis.PIPELINE] += filling_s
     return Schedule(
@@ -142,6 +172,38 @@ def schedule(
         bubble_s=(whole_s - _slowed_s(slowest, slowdown)) / virtual,
         exposed_s=exposed,
         communication_s=communication,
+        slowdown=slowdown,
+        after_s=after_s,
+    )
+
+
+def pipeline_of(
+    stages: Sequence[StageTimes], times: Schedule, *, num_micro_batches: int, virtual: int
+) -> Pipeline:
+    """Return what the stages work through.
+
+    What is exposed of the hops between stages is laid evenly over all passes, so that with
+    equal stages the timeline ends when the closed form says.
+    """
+    turns = num_micro_batches + (len(stages) - 1) / virtual
+    hop_s = times.exposed_s[Axis.PIPELINE] / turns / 2
+    return Pipeline(
+        stages=tuple(_passes(stage, times.slowdown, hop_s) for stage in stages),
+        num_micro_batches=num_micro_batches,
+        virtual=virtual,
+        after_s=times.after_s,
+    )
+
+
+def _passes(stage: StageTimes, slowdown: float, hop_s: float) -> PassTimes:
+    costs = stage.costs
+    forward_waiting_s = stage.exposed_forward_s + hop_s
+    backward_waiting_s = sum(stage.exposed_s.values()) - stage.exposed_forward_s + hop_s
+    return PassTimes(
+        forward_s=costs.forward_s * slowdown + forward_waiting_s,
+        backward_s=(costs.backward_s + costs.recompute_s) * slowdown + backward_waiting_s,
+        forward_waiting_s=forward_waiting_s,
+        backward_waiting_s=backward_waiting_s,
     )
 
 

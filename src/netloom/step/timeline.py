@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Interval", "PassTimes", "PipelineOrder", "Timeline", "orders", "timeline"]
+__all__ = ["Interval", "PassTimes", "Pipeline", "PipelineOrder", "Timeline", "orders", "timeline"]
 
 PipelineOrder = Literal["1f1b", "gpipe"]
 Way = Literal["forward", "backward"]
@@ -22,10 +22,36 @@ Way = Literal["forward", "backward"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassTimes:
-    """What one stage takes for one micro-batch, all its chunks together."""
+    """What one stage takes for one micro-batch, all its chunks together.
+
+    Attributes:
+        backward_s: Recomputation included.
+        forward_waiting_s: Of the forward pass, the end that waits for communication.
+        backward_waiting_s: The same of the backward pass.
+    """
 
     forward_s: float
     backward_s: float
+    forward_waiting_s: float = 0.0
+    backward_waiting_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """What the stages of one step work through.
+
+    Attributes:
+        after_s: Data-parallel communication that follows the last pass.
+    """
+
+    stages: tuple[PassTimes, ...]
+    num_micro_batches: int
+    virtual: int
+    after_s: float = 0.0
+
+    def timeline(self) -> Timeline:
+        """Return when every pass runs."""
+        return timeline(self.stages, num_micro_batches=self.num_micro_batches, virtual=self.virtual)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,7 +100,9 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
     """
     model, about_model = _model(row, catalog)
     network, about_network = _network(row, catalog)
-    practice = practice_of(row.text("framework"), overlap=row.text("overlap"), params_b=row.params_b)
+    practice = practice_of(
+        row.text("framework"), overlap=row.text("overlap"), params_b=row.params_b
+    )
     parallel, about_parallel = _parallel(row)
     choices, about_recompute = _recompute(row)
     assumed = (*about_model, *about_network, *about_parallel, *about_recompute)
