@@ -164,12 +164,12 @@ def _stages(
             operators = layer_operators(shape, shard, moe=moe)
             one = clock.costs(operators, recompute=training.recompute)
             exposed_s = layer_exposed_s(traffic, one, moe=moe)
-            waiting = clock.waiting_for_host(one, sum(exposed_s.values()))
             forward = layer_exposed_s(traffic, one, moe=moe, only="forward")
             layer[moe] = StageTimes(
-                costs=one * waiting,
+                costs=one,
                 exposed_s=exposed_s,
                 exposed_forward_s=sum(forward.values()),
+                host_s=clock.host_s(one, sum(exposed_s.values())),
             )
     first, last = _ends(shape, shard, clock)
     stages = []
@@ -186,15 +186,16 @@ def _stage(
     layer: Mapping[bool, StageTimes], num_dense: int, num_moe: int, end: Costs
 ) -> StageTimes:
     total = end
-    forward_s = 0.0
+    forward_s = host_s = 0.0
     exposed_s: dict[Axis, float] = {}
     for count, moe in ((num_dense, False), (num_moe, True)):
         if count:
             total += layer[moe].costs * count
             forward_s += layer[moe].exposed_forward_s * count
+            host_s += layer[moe].host_s * count
             for axis, time_s in layer[moe].exposed_s.items():
                 exposed_s[axis] = exposed_s.get(axis, 0.0) + count * time_s
-    return StageTimes(costs=total, exposed_s=exposed_s, exposed_forward_s=forward_s)
+    return StageTimes(costs=total, exposed_s=exposed_s, exposed_forward_s=forward_s, host_s=host_s)
 
 
 def _ends(shape: Transformer, shard: Shard, clock: _Clock) -> tuple[Costs, Costs]:
@@ -214,31 +215,39 @@ class _Clock:
 
     def costs(self, operators: Iterable[Operator], *, recompute: Recompute) -> Costs:
         """Return the time of *operators* on the GPU."""
-        slower = self.residual.attention(self.practice.flash)
-        found = costs(
-            (_slowed(one, slower) for one in operators), self.machine, recompute=recompute
-        )
-        return found * self.residual.of(self.training.precision)
+        found = costs(map(self._slowed, operators), self.machine, recompute=recompute)
+        return found * (self.residual.of(self.training.precision) * self.practice.age)
 
-    def waiting_for_host(self, layer: Costs, exposed_s: float) -> float:
-        """Return what a layer takes over its time on the GPU, when the host launches it.
+    def host_s(self, layer: Costs, exposed_s: float) -> float:
+        """Return how long the GPU waits for the host in one layer, all its passes.
 
         The GPU waits where a pass is shorter than its launch. Passes of a layer differ, so
         around the crossing the two add in part: the fourth-power mean.
         """
         num_passes = 3 if layer.recompute_s > layer.forward_s / 2 else 2
-        host_s = num_passes * self.practice.host_s
+        launch_s = num_passes * self.practice.host_s
         gpu_s = layer.total_s + exposed_s
-        both_s = (gpu_s**4 + host_s**4) ** 0.25
-        return (both_s - exposed_s) / layer.total_s
+        return float((gpu_s**4 + launch_s**4) ** 0.25 - gpu_s)
 
-
-def _slowed(operator: Operator, slower: float) -> Operator:
-    if slower == 1.0 or operator.kind != "attention":
-        return operator
-    return replace(
-        operator, flops=slower * operator.flops, backward_flops=slower * operator.backward_flops
-    )
+    def _slowed(self, operator: Operator) -> Operator:
+        """Return *operator* with the work that older kernels make of it."""
+        match operator.kind:
+            case "attention":
+                slower = self.residual.attention(self.practice.flash)
+                return replace(
+                    operator,
+                    flops=slower * operator.flops,
+                    backward_flops=slower * operator.backward_flops,
+                )
+            case "pointwise" | "norm":
+                slower = self.practice.unfused
+                return replace(
+                    operator,
+                    size_bytes=slower * operator.size_bytes,
+                    backward_bytes=slower * operator.backward_bytes,
+                )
+            case _:
+                return operator
 
 
 def _optimizer_bytes(shape: Transformer, plan: Layout) -> float:

@@ -6,7 +6,7 @@ they were taken from are named in docs/models/step.md and are not judged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from netloom.provenance import Validity
@@ -35,7 +35,7 @@ class Residual:
     compute_fp8: float = 1.0
     flash_1: float = 1.0
     flash_2: float = 1.0
-    validity: Validity = Validity()
+    validity: Validity = field(default_factory=Validity)
 
     def of(self, precision: Precision) -> float:
         """Return the factor on operators at *precision*."""

@@ -77,16 +77,18 @@ class StageTimes:
         costs: Its computation.
         exposed_s: Communication inside its layers that nothing hides.
         exposed_forward_s: Of it, what the forward pass waits for.
+        host_s: What the GPU waits for the host to launch the next kernel.
     """
 
     costs: Costs
     exposed_s: Mapping[Axis, float]
     exposed_forward_s: float = 0.0
+    host_s: float = 0.0
 
     @property
     def total_s(self) -> float:
         """From a micro-batch's arrival to its departure, both passes."""
-        return self.costs.total_s + sum(self.exposed_s.values())
+        return self.costs.total_s + self.host_s + sum(self.exposed_s.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +170,7 @@ def schedule(
     communication = traffic.totals_s()
     communication[Axis.PIPELINE] += filling_s
     return Schedule(
-        compute_s=num_micro_batches * slowest.costs.total_s * slowdown,
+        compute_s=num_micro_batches * (slowest.costs.total_s * slowdown + slowest.host_s),
         bubble_s=(whole_s - _slowed_s(slowest, slowdown)) / virtual,
         exposed_s=exposed,
         communication_s=communication,
@@ -197,18 +199,22 @@ def pipeline_of(
 
 def _passes(stage: StageTimes, slowdown: float, hop_s: float) -> PassTimes:
     costs = stage.costs
+    # A layer's passes are launched alike: the host's third, or half, of the wait is forward.
+    forward_host_s = stage.host_s / (3 if costs.recompute_s > costs.forward_s / 2 else 2)
     forward_waiting_s = stage.exposed_forward_s + hop_s
     backward_waiting_s = sum(stage.exposed_s.values()) - stage.exposed_forward_s + hop_s
     return PassTimes(
-        forward_s=costs.forward_s * slowdown + forward_waiting_s,
-        backward_s=(costs.backward_s + costs.recompute_s) * slowdown + backward_waiting_s,
+        forward_s=costs.forward_s * slowdown + forward_host_s + forward_waiting_s,
+        backward_s=(costs.backward_s + costs.recompute_s) * slowdown
+        + (stage.host_s - forward_host_s)
+        + backward_waiting_s,
         forward_waiting_s=forward_waiting_s,
         backward_waiting_s=backward_waiting_s,
     )
 
 
 def _slowed_s(stage: StageTimes, slowdown: float) -> float:
-    return stage.costs.total_s * slowdown + sum(stage.exposed_s.values())
+    return stage.costs.total_s * slowdown + stage.host_s + sum(stage.exposed_s.values())
 
 
 def _not_hidden_s(

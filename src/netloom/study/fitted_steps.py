@@ -22,7 +22,8 @@ def contradicted(row: MeasuredStep) -> tuple[str, ...]:
     )
     if not found:
         return ()
-    return (
+    doubt = (
         "vTrain's 39B runs on 512 GPUs with tensor 2 are 17 to 36 % slower than its own with "
-        "tensor 1, 4 and 8; interference is suspected",
+        "tensor 1, 4 and 8; interference is suspected"
     )
+    return (doubt,)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -75,7 +77,7 @@ def test_no_pass_starts_before_what_it_needs_and_no_stage_does_two_at_once(
         for one in stage
     }
     for stage in found.stages:
-        for before, after in zip(stage, stage[1:], strict=False):
+        for before, after in pairwise(stage):
             assert after.start_s >= before.end_s
         for one in stage:
             place = one.chunk * len(stages) + one.stage
