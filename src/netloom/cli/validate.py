@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netloom.study.validate import RowResult, SourceResult, SuiteResult
+    from netloom.study.validate_steps import StepSuite
 
 __all__ = ["validate"]
 
-_SUITES = ("collectives",)
+_SUITES = ("collectives", "steps")
 
 
 def validate(
@@ -32,7 +33,7 @@ def validate(
     Returns 1 when the suite is over its bound, else 0.
 
     Args:
-        suite: What to check: ``collectives``.
+        suite: What to check: ``collectives`` or ``steps``.
         data: Your own measurements, a CSV file in the columns of the shipped tables.
         json: Print JSON instead of tables.
         rows: Print every row, not only the sums.
@@ -42,6 +43,8 @@ def validate(
     if suite not in _SUITES:
         message = f"suite: {suite!r} is unknown; choose {', '.join(_SUITES)}"
         raise SpecError(message)
+    if suite == "steps":
+        return _steps(data, json=json, rows=rows)
     measured = study.shipped_rows() if data is None else study.read_rows(data)
     result = study.validate_collectives(measured, load_catalog())
     if json:
@@ -51,7 +54,20 @@ def validate(
     return 0 if result.bound_ok else 1
 
 
-def _print_json(result: SuiteResult, *, rows: bool) -> None:
+def _steps(data: Path | None, *, json: bool, rows: bool) -> int:
+    from netloom.cli.validate_steps import print_steps  # noqa: PLC0415
+    from netloom.study import validate_steps as study  # noqa: PLC0415
+
+    measured = study.shipped_step_rows() if data is None else study.read_step_rows(data)
+    result = study.validate_steps(measured, load_catalog())
+    if json:
+        _print_json(result, rows=rows)
+    else:
+        print_steps(result, rows=rows)
+    return 0 if result.bound_ok else 1
+
+
+def _print_json(result: SuiteResult | StepSuite, *, rows: bool) -> None:
     shown = asdict(result)
     if not rows:
         shown.pop("per_row")

@@ -71,7 +71,7 @@ def test_no_pass_starts_before_what_it_needs_and_no_stage_does_two_at_once(
         num_micro_batches=groups * len(stages),
         virtual=virtual,
     )
-    ends = {
+    ends: dict[tuple[str, int, int], float] = {
         (one.way, one.chunk * len(stages) + one.stage, one.micro_batch): one.end_s
         for stage in found.stages
         for one in stage
