@@ -159,17 +159,15 @@ def _model(row: MeasuredStep, catalog: Catalog) -> tuple[Model, tuple[str, ...]]
     if base.num_experts:
         # In the rows of mixtures the column is an expert's width.
         update["expert_hidden"] = ffn
-        update["first_dense_layers"] = min(base.first_dense_layers, _dense_layers(row))
+        if row.shape["layers"] < base.num_layers:
+            # Models cut down for a benchmark: the memory that SimuMax measured fits one.
+            update["first_dense_layers"] = min(base.first_dense_layers, 1)
     else:
         update["ffn_hidden"] = ffn
         update["head_dim"] = row.shape["hidden"] // row.shape["heads"]
         update["learned_positions"] = row.sequence if base.learned_positions else 0
     update["name"] = row.model
     return base.model_copy(update=update), ()
-
-
-def _dense_layers(row: MeasuredStep) -> int:
-    return row.shape["layers"]
 
 
 def _network(row: MeasuredStep, catalog: Catalog) -> tuple[Network, tuple[str, ...]]:
