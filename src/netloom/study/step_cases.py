@@ -277,6 +277,8 @@ def _parallel(row: MeasuredStep) -> tuple[dict[str, Any], tuple[str, ...]]:
     pipeline = degrees.get("pp", 1)
     stated = row.text("seq_parallel")
     sequence_parallel = stated == "yes" or (not stated and _is_recent(row))
+    if not stated and tensor > 1:
+        about.append(f"Sequence parallelism is not stated; {sequence_parallel} assumed.")
     parallel = {
         "tensor": tensor,
         "pipeline": pipeline,
@@ -294,7 +296,8 @@ def _zero(row: MeasuredStep) -> tuple[int, tuple[str, ...]]:
     if not text:
         if row.degrees.get("fsdp", 0) > 1 or row.text("fsdp") == "yes":
             return 3, ()
-        return (1, ()) if _is_recent(row) else (0, ())
+        assumed = int(_is_recent(row))
+        return assumed, (f"Sharding is not stated; ZeRO {assumed} assumed.",)
     if text.startswith("no"):
         return 0, ()
     if "grad_op" in text:
@@ -316,7 +319,8 @@ def _recompute(row: MeasuredStep) -> tuple[tuple[str, ...], tuple[str, ...]]:
     for how in ("none", "selective", "full"):
         if text.startswith(how):
             return (how,), ()
-    return ("none", "selective", "full"), ()
+    about = "Recomputation is not stated; the least that fits in memory assumed."
+    return ("none", "selective", "full"), (about,)
 
 
 def _training(row: MeasuredStep, recompute: str) -> dict[str, Any]:

@@ -1,0 +1,170 @@
+"""Take the residual parameters of the step model from measured steps.
+
+At most five a GPU generation, by least mean absolute error on the named rows
+(:data:`~netloom.study.fitted_steps.FITTED`), an error counting 15 % at most so that a few odd
+rows do not decide. :mod:`netloom.step.residual` and :mod:`netloom.step.practice` hold what this
+found; a test fits again and compares.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from netloom.engines.analytic import AnalyticEngine
+from netloom.errors import NetloomError
+from netloom.step.practice import FSDP_2023, MEGATRON_2022, MEGATRON_CORE
+from netloom.step.predict import predict
+from netloom.step.residual import RESIDUALS
+from netloom.study.validate_steps import predict_case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from netloom.catalog.load import Catalog
+    from netloom.engines.base import Engine, Outcome
+    from netloom.fabric.network import Network
+    from netloom.study.measured_steps import MeasuredStep
+    from netloom.study.step_cases import StepCase
+    from netloom.workload.collective import Collective
+
+__all__ = ["PARAMETERS", "Fit", "Parameter", "fit", "predicted_s", "shipped_values"]
+
+_WORST: Final = 0.15
+_SWEEPS: Final = 3
+_STEPS: Final = 12
+_GOLDEN: Final = (math.sqrt(5) - 1) / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One number that is taken from step times.
+
+    Attributes:
+        name: A field of Residual, or of Practice.
+        practice: The practice it belongs to; empty for a field of the generation's Residual.
+        low: The least it can be.
+        high: The most.
+    """
+
+    name: str
+    practice: str = ""
+    low: float
+    high: float
+
+    @property
+    def key(self) -> str:
+        """How results name it."""
+        return f"{self.practice}: {self.name}" if self.practice else self.name
+
+
+Fit = dict[str, float]
+
+PARAMETERS: Final[Mapping[str, tuple[Parameter, ...]]] = {
+    "ampere": (
+        Parameter(name="compute", low=0.7, high=1.3),
+        Parameter(name="flash_1", low=1.0, high=4.0),
+        Parameter(name="host_s", practice=MEGATRON_2022.name, low=0.2e-3, high=3e-3),
+        Parameter(name="unfused", practice=FSDP_2023.name, low=1.0, high=3.0),
+        Parameter(name="drag", practice=FSDP_2023.name, low=0.0, high=1.0),
+    ),
+    "hopper": (
+        Parameter(name="compute", low=0.7, high=1.3),
+        Parameter(name="compute_fp8", low=0.7, high=1.4),
+        Parameter(name="flash_1", low=1.0, high=6.0),
+        Parameter(name="tensor_hidden", practice=MEGATRON_CORE.name, low=0.0, high=1.0),
+    ),
+}
+
+
+class _Remembering:
+    """The analytic engine, asked once for each collective on each network."""
+
+    def __init__(self) -> None:
+        self._engine = AnalyticEngine()
+        self._known: dict[tuple[Collective, int], Outcome] = {}
+
+    def run(self, collective: Collective, network: Network) -> Outcome:
+        """Return what the engine says; networks are kept by the caller, so ids are theirs."""
+        key = (collective, id(network))
+        if key not in self._known:
+            self._known[key] = self._engine.run(collective, network)
+        return self._known[key]
+
+
+def shipped_values(generation: str) -> Fit:
+    """Return the parameters of *generation* as they are shipped."""
+    practices = {one.name: one for one in (MEGATRON_2022, MEGATRON_CORE, FSDP_2023)}
+    return {
+        one.key: float(
+            getattr(practices[one.practice] if one.practice else RESIDUALS[generation], one.name)
+        )
+        for one in PARAMETERS[generation]
+    }
+
+
+def fit(rows: Iterable[MeasuredStep], catalog: Catalog, generation: str) -> Fit:
+    """Return the parameters of *generation* that suit *rows* best."""
+    engine = _Remembering()
+    cases = [case for row in rows if (case := _case(row, catalog, engine, generation))]
+    values = shipped_values(generation)
+    for _ in range(_SWEEPS if cases else 0):
+        for one in PARAMETERS[generation]:
+            values[one.key] = _least(
+                lambda x, key=one.key: _loss(cases, engine, generation, {**values, key: x}),  # type: ignore[misc]
+                one.low,
+                one.high,
+            )
+    return values
+
+
+def predicted_s(case: StepCase, engine: Engine, generation: str, values: Fit) -> float:
+    """Return the step of *case* with the parameters *values*."""
+    own: dict[str, float] = {}
+    software: dict[str, float] = {}
+    for one in PARAMETERS[generation]:
+        if not one.practice:
+            own[one.name] = values[one.key]
+        elif case.practice.name == one.practice:
+            software[one.name] = values[one.key]
+    return predict(
+        case.job,
+        model=case.model,
+        network=case.network,
+        engine=engine,
+        practice=replace(case.practice, **software),
+        residual=replace(RESIDUALS[generation], **own),
+    ).duration_s
+
+
+def _case(row: MeasuredStep, catalog: Catalog, engine: Engine, generation: str) -> StepCase | None:
+    try:
+        case, _ = predict_case(row, catalog, engine)
+    except NetloomError:
+        return None
+    return case if case.network.gpu.architecture.lower() == generation else None
+
+
+def _loss(cases: Sequence[StepCase], engine: Engine, generation: str, values: Fit) -> float:
+    errors = (
+        abs(math.log(predicted_s(case, engine, generation, values) / case.row.measured_s))
+        for case in cases
+    )
+    return sum(min(error, _WORST) for error in errors) / len(cases)
+
+
+def _least(loss: Callable[[float], float], low: float, high: float) -> float:
+    """Return where *loss* is least, by golden sections."""
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = loss(left), loss(right)
+    for _ in range(_STEPS):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = loss(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = loss(right)
+    return (low + high) / 2
