@@ -2,79 +2,147 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from netloom.catalog.load import load_catalog
+from netloom.cli.output import to_plain
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from netloom.study.validate import RowResult, SourceResult, SuiteResult
+    from netloom.study.validate_layers import LayerSuite, TimedSuite
+
     from netloom.study.validate_steps import StepSuite
+
+    AnySuite = SuiteResult | LayerSuite | StepSuite
 
 __all__ = ["validate"]
 
-_SUITES = ("collectives", "steps")
-
 
 def validate(
-    suite: str = "collectives",
+    suite: str | None = None,
     *,
     data: Path | None = None,
+    calibration: Path | None = None,
     json: bool = False,
     rows: bool = False,
 ) -> int:
     """Compare predictions with measurements and say how far off they are.
 
-    Returns 1 when the suite is over its bound, else 0.
+    Returns 1 when a suite is over its bound, else 0.
 
     Args:
-        suite: What to check: ``collectives`` or ``steps``.
-        data: Your own measurements, a CSV file in the columns of the shipped tables.
-        json: Print JSON instead of tables.
+        suite: What to check: ``collectives``, ``layers``, ``gpu-steps`` or ``steps``; all without.
+        data: Your own measurements, a CSV file in the columns of the suite's shipped tables.
+        calibration: What ``netloom calibrate gpu`` wrote on the GPU that *data* was measured on.
+        json: Print JSON instead of tables: one object for a suite, one keyed by suite for all.
         rows: Print every row, not only the sums.
     """
-    from netloom.study import validate as study  # noqa: PLC0415  (numpy-free start-up)
-
-    if suite not in _SUITES:
+    if suite is not None and suite not in _SUITES:
         message = f"suite: {suite!r} is unknown; choose {', '.join(_SUITES)}"
         raise SpecError(message)
-    if suite == "steps":
-        return _steps(data, json=json, rows=rows)
-    measured = study.shipped_rows() if data is None else study.read_rows(data)
-    result = study.validate_collectives(measured, load_catalog())
+    if data is not None and suite is None:
+        message = f"--data: say which suite {data} belongs to: {', '.join(_SUITES)}"
+        raise SpecError(message)
+    names = list(_SUITES) if suite is None else [suite]
+    results = [_SUITES[name](data, calibration) for name in names]
     if json:
-        _print_json(result, rows=rows)
+        shown = [_shown(result, rows=rows) for result in results]
+        print(dumps(dict(zip(names, shown, strict=True)) if suite is None else shown[0], indent=2))
     else:
-        _print_text(result, rows=rows)
-    return 0 if result.bound_ok else 1
+        for result in results:
+            _print_text(result, rows=rows)
+    return 0 if all(result.bound_ok for result in results) else 1
 
 
-def _steps(data: Path | None, *, json: bool, rows: bool) -> int:
-    from netloom.cli.validate_steps import print_steps  # noqa: PLC0415
-    from netloom.study import validate_steps as study  # noqa: PLC0415
+def _collectives(data: Path | None, _: Path | None) -> AnySuite:
+    from netloom.study import validate as study  # noqa: PLC0415  (numpy-free start-up)
+
+    measured = study.shipped_rows() if data is None else study.read_rows(data)
+    return study.validate_collectives(measured, load_catalog())
+
+
+def _layers(data: Path | None, calibration: Path | None) -> AnySuite:
+    return _timed("layers", data, calibration)
+
+
+def _gpu_steps(data: Path | None, calibration: Path | None) -> AnySuite:
+    return _timed("gpu-steps", data, calibration)
+
+
+def _timed(suite: TimedSuite, data: Path | None, calibration: Path | None) -> AnySuite:
+    from netloom.compute.kernels import calibrated  # noqa: PLC0415  (numpy-free start-up)
+    from netloom.study import validate_layers as study  # noqa: PLC0415
+
+    measured = study.shipped_timed(suite) if data is None else study.read_timed(data, suite)
+    device = None if calibration is None else calibrated(calibration)
+    return study.validate_timed(measured, suite, device)
+
+
+def _steps(data: Path | None, _: Path | None) -> AnySuite:
+    from netloom.study import validate_steps as study  # noqa: PLC0415  (numpy-free start-up)
 
     measured = study.shipped_step_rows() if data is None else study.read_step_rows(data)
-    result = study.validate_steps(measured, load_catalog())
-    if json:
-        _print_json(result, rows=rows)
-    else:
-        print_steps(result, rows=rows)
-    return 0 if result.bound_ok else 1
+    return study.validate_steps(measured, load_catalog())
 
 
-def _print_json(result: SuiteResult | StepSuite, *, rows: bool) -> None:
-    shown = asdict(result)
+_SUITES: Final[dict[str, Callable[[Path | None, Path | None], AnySuite]]] = {
+    "collectives": _collectives,
+    "layers": _layers,
+    "gpu-steps": _gpu_steps,
+    "steps": _steps,
+}
+
+
+def _shown(result: AnySuite, *, rows: bool) -> dict[str, object]:
+    shown: dict[str, object] = to_plain(result)
     if not rows:
         shown.pop("per_row")
-    print(dumps(shown, indent=2))
+    return shown
 
 
-def _print_text(result: SuiteResult, *, rows: bool) -> None:
+def _print_text(result: AnySuite, *, rows: bool) -> None:
+    from netloom.cli.validate_steps import print_steps  # noqa: PLC0415
+    from netloom.study.validate import SuiteResult  # noqa: PLC0415
+    from netloom.study.validate_steps import StepSuite  # noqa: PLC0415
+
+    if isinstance(result, SuiteResult):
+        _print_collectives(result, rows=rows)
+    elif isinstance(result, StepSuite):
+        print_steps(result, rows=rows)
+    else:
+        _print_layers(result, rows=rows)
+
+
+def _print_layers(result: LayerSuite, *, rows: bool) -> None:
+    if rows:
+        print(f"{'measured':>12} {'predicted':>12} {'error':>8}  row; remark")
+        for row in result.per_row:
+            print(
+                f"{1e3 * row.measured:>9.4g} ms {1e3 * row.predicted:>9.4g} ms "
+                f"{row.error_pct:>+7.1f}%  {row.row_id} ({row.group}); {row.reason}"
+            )
+        print()
+    print(f"{'rows':>6} {'median':>8} {'p90':>8} {'bias':>8}  group")
+    for group in result.groups:
+        print(
+            f"{group.rows:>6} {group.median_abs_error_pct:>6.1f} % {group.p90_abs_error_pct:>6.1f} % "
+            f"{group.bias_pct:>+6.1f} %  {group.name}"
+        )
+    print(
+        f"{result.suite}: {result.rows} times, {result.inside} of them inside the range claimed\n"
+        f"  absolute error: median {result.median_abs_error_pct:.1f} %, "
+        f"mean {result.mean_abs_error_pct:.1f} %, p90 {result.p90_abs_error_pct:.1f} %, "
+        f"most {result.most_abs_error_pct:.1f} %; bias {result.bias_pct:+.1f} %\n"
+        f"  {'within' if result.bound_ok else 'OVER'} its bound\n"
+    )
+
+
+def _print_collectives(result: SuiteResult, *, rows: bool) -> None:
     if rows:
         _print_rows(result.per_row)
     _print_sources("held-out rows by source", result.by_source)

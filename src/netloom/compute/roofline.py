@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from netloom.compute.gemm import Chip, ideal_s
 from netloom.errors import SpecError
 from netloom.provenance import Source, Validity, Why
 
@@ -28,6 +29,14 @@ TYPICAL_PRODUCT: Final = 681 / 794.5
 TYPICAL_SOURCE: Final = Source(
     citation=f"{H200}: median of 415 bf16 matrix products", confidence="measured"
 )
+# The same by generation, each over the best product of the very GPU it was measured on (that of
+# the A100 PCIe is 252.9, of the B200 1745 TFLOP/s, ibid.): medians of 183 products on the A100
+# PCIe and 514 on the B200, three layouts (MooreThreads/SimuMax configs/system), over the ideal
+# time of compute.gemm and less TYPICAL_EXCESS.
+TYPICAL_OVER_BEST: Final = {"ampere": 0.911, "blackwell": 0.684, "blackwell ultra": 0.684}
+# The same products over those that fill whole waves and have no ramp (compute.gemm): the median
+# of the 36 of 15 ms and more is 694 TFLOP/s of such work.
+TYPICAL_EXCESS: Final = 694 / 681
 # Best product over peak for a GPU nobody measured: the median of the NVIDIA bf16 rows of
 # stas00/ml-engineering, compute/accelerator (A100 0.87, H100 0.80, B200 0.78, GB200 0.73).
 UNMEASURED_BEST: Final = 0.80
@@ -38,6 +47,10 @@ UNMEASURED_SOURCE: Final = Source(
 # Typical fp8 product over typical bf16 product of the same shape (57 pairs): 1.818, where the
 # peaks are 2.0 apart.
 FP8_SHARE: Final = 1.818 / 2
+# Vendor white papers, recalled: V100 80, A100 108, H100 and H200 SXM 132, B200 148; others are
+# taken to be like Hopper.
+MULTIPROCESSORS: Final = {"volta": 80, "ampere": 108, "hopper": 132, "blackwell": 148}
+MOST_ALIKE: Final = 132
 # Least error over 555 products lies between 4 and 8 us.
 LAUNCH_S: Final = 5e-6
 LAUNCH_SOURCE: Final = Source(citation=f"{H200}: offset of 555 products", confidence="measured")
@@ -65,6 +78,7 @@ class Roofline:
         attention_flops: The 16-bit peak, of which attention kernels reach a share.
         memory_bytes_per_s: The vendor's memory rate.
         casts: Whether products cast their inputs first (fp8).
+        chip: What decides how a product's shape changes its rate.
     """
 
     peak_flops: float
@@ -72,18 +86,27 @@ class Roofline:
     attention_flops: float
     memory_bytes_per_s: float
     casts: bool
+    chip: Chip
     validity: Validity
     why: Why
 
     def forward_s(self, operator: Operator) -> float:
         """Return the time of the operator's forward pass."""
-        arithmetic_s = operator.flops / self._rate(operator, ATTENTION_FORWARD)
+        if operator.shape:
+            arithmetic_s = self._product_s(operator.shape)
+        else:
+            arithmetic_s = operator.flops / self._rate(operator, ATTENTION_FORWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.size_bytes)
         return time_s + self._cast_s(operator.cast_bytes) + LAUNCH_S
 
     def backward_s(self, operator: Operator) -> float:
         """Return the time of its backward pass; a product launches two kernels."""
-        arithmetic_s = operator.backward_flops / self._rate(operator, ATTENTION_BACKWARD)
+        if operator.shape:
+            rows, columns, inner = operator.shape
+            arithmetic_s = self._product_s((rows, inner, columns))
+            arithmetic_s += self._product_s((columns, inner, rows))
+        else:
+            arithmetic_s = operator.backward_flops / self._rate(operator, ATTENTION_BACKWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.backward_bytes)
         launches = 2 if operator.kind == "matmul" else 1
         return time_s + self._cast_s(operator.backward_cast_bytes) + launches * LAUNCH_S
@@ -91,6 +114,10 @@ class Roofline:
     def optimizer_s(self, size_bytes: float) -> float:
         """Return the time of a weight update that moves *size_bytes*."""
         return size_bytes / (OPTIMIZER_SHARE * self.memory_bytes_per_s)
+
+    def _product_s(self, shape: tuple[float, float, float]) -> float:
+        """Return the time of one product: its waves and ramp at the rate of a typical one."""
+        return ideal_s(shape, self.chip) * self.peak_flops / (self.matmul_flops * TYPICAL_EXCESS)
 
     def _cast_s(self, size_bytes: float) -> float:
         if not (self.casts and size_bytes):
@@ -185,16 +212,31 @@ def roofline(gpu: Gpu, precision: Precision) -> Roofline:
         known = ", ".join(p for p in ("bf16", "fp16", "fp8") if getattr(gpu.peak, p))
         message = f"job.training.precision: {gpu.name} has no {precision}; it has {known}"
         raise SpecError(message)
-    best = gpu.matmul_flops / half if gpu.matmul_flops else UNMEASURED_BEST
-    share = best * TYPICAL_PRODUCT * (FP8_SHARE if precision == "fp8" else 1.0)
+    share = _typical_share(gpu, half) * (FP8_SHARE if precision == "fp8" else 1.0)
     return Roofline(
         peak_flops=peak,
         matmul_flops=share * peak,
         attention_flops=half,
         memory_bytes_per_s=gpu.memory_rate_bps / 8,
         casts=precision == "fp8",
+        chip=_chip(gpu, precision),
         validity=_validity(gpu, precision),
         why=_why(gpu, precision, share * peak),
+    )
+
+
+def _typical_share(gpu: Gpu, half_flops: float) -> float:
+    """Return what a typical 16-bit product reaches of the peak."""
+    best = gpu.matmul_flops / half_flops if gpu.matmul_flops else UNMEASURED_BEST
+    return best * TYPICAL_OVER_BEST.get(gpu.architecture.lower(), TYPICAL_PRODUCT)
+
+
+def _chip(gpu: Gpu, precision: Precision) -> Chip:
+    return Chip(
+        num_multiprocessors=MULTIPROCESSORS.get(gpu.architecture.lower(), MOST_ALIKE),
+        peak_flops=getattr(gpu.peak, precision),
+        memory_bytes_per_s=gpu.memory_rate_bps / 8,
+        element_bytes=1.0 if precision == "fp8" else 2.0,
     )
 
 

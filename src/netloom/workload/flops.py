@@ -89,6 +89,7 @@ class Operator:
         backward_cast_bytes: And backward, to cast the gradient of its output.
         sequence: For attention, the tokens a query can look at.
         head_dim: For attention, the width of a head.
+        shape: For a single matrix product, its rows, columns and inner terms.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Operator:
     backward_cast_bytes: float = 0.0
     sequence: int = 0
     head_dim: int = 0
+    shape: tuple[float, float, float] | None = None
 
 
 def layer_operators(shape: Transformer, shard: Shard, *, moe: bool) -> tuple[Operator, ...]:
@@ -316,6 +318,7 @@ def _matmul(name: str, rows: float, columns: float, inner: float, *, num: float 
         backward_bytes=2 * size_bytes,
         cast_bytes=CAST_BYTES * rows * inner,
         backward_cast_bytes=CAST_BYTES * rows * columns,
+        shape=(rows, columns, inner) if num == 1 else None,
     )
 
 

@@ -1,0 +1,107 @@
+"""Measured operators: tables of how long one took, by shape.
+
+A table is a CSV file with the columns ``operator, precision, shape, time_us, source``. The shape
+of a matrix product is ``m x n x k`` (m by k times k by n), that of attention ``batch x sequence x
+heads x head size``, that of everything else ``rows x columns``. ``netloom calibrate gpu`` writes
+such a file.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Final
+
+from netloom.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+__all__ = ["COLUMNS", "Measured", "parse_table", "read_table", "shipped_table"]
+
+COLUMNS: Final = ("operator", "precision", "shape", "time_us", "source")
+_LARGEST_FILE_BYTES: Final = 64 * 2**20
+_NUM_DIMENSIONS: Final = {"gemm": 3, "attention": 4}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One operator, timed.
+
+    Attributes:
+        operator: ``gemm_tn`` (forward), ``gemm_nn`` and ``gemm_nt`` (gradients of input and
+            weight), ``attention_forward``, ``attention_backward``, or a memory-bound operator.
+        shape: Its sizes, in the order that the module's documentation gives.
+    """
+
+    operator: str
+    precision: str
+    shape: tuple[int, ...]
+    time_s: float
+    source: str
+
+
+@cache
+def shipped_table(name: str) -> tuple[Measured, ...]:
+    """Return the table that netloom ships for the GPU *name*: ``a100``, ``b200`` or ``h200``."""
+    text = resources.files("netloom.compute").joinpath("data", f"{name}.csv").read_text("utf-8")
+    return parse_table(text.splitlines(), where=f"{name}.csv")
+
+
+def read_table(path: Path) -> tuple[Measured, ...]:
+    """Return the rows of a table that ``netloom calibrate gpu`` wrote.
+
+    Raises:
+        SpecError: the file cannot be read or a row is wrong.
+    """
+    try:
+        if path.stat().st_size > _LARGEST_FILE_BYTES:
+            message = f"{path}: is over 64 MiB; give a file that 'netloom calibrate gpu' wrote"
+            raise SpecError(message)
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{path}: cannot be read ({error}); give what 'netloom calibrate gpu' wrote"
+        raise SpecError(message) from error
+    return parse_table(text.splitlines(), where=str(path))
+
+
+def parse_table(lines: Iterable[str], *, where: str) -> tuple[Measured, ...]:
+    """Return the rows of a table, in order.
+
+    Raises:
+        SpecError: a column is missing or a value is wrong.
+    """
+    reader = csv.DictReader(lines)
+    missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+    if missing:
+        message = f"{where}: no column {missing[0]!r}; the first line is {','.join(COLUMNS)}"
+        raise SpecError(message)
+    return tuple(_row(row, f"{where}:{number}") for number, row in enumerate(reader, start=2))
+
+
+def _row(row: Mapping[str, str | None], where: str) -> Measured:
+    operator = row["operator"] or ""
+    try:
+        shape = tuple(int(size) for size in (row["shape"] or "").split("x"))
+        time_s = float(row["time_us"] or "") * 1e-6
+    except ValueError as error:
+        message = f"{where}: {error}; a shape is such as 4096x4096x1024, a time a number of us"
+        raise SpecError(message) from error
+    expected = _NUM_DIMENSIONS.get(operator.partition("_")[0], 2)
+    if len(shape) != expected or min(shape) < 1:
+        message = f"{where}: shape: {row['shape']!r} has not {expected} sizes of 1 and more; remove"
+        raise SpecError(message)
+    if not (math.isfinite(time_s) and time_s > 0):
+        message = f"{where}: time_us: {row['time_us']!r} is not a positive number; remove the row"
+        raise SpecError(message)
+    return Measured(
+        operator=operator,
+        precision=row["precision"] or "",
+        shape=shape,
+        time_s=time_s,
+        source=row["source"] or "",
+    )
