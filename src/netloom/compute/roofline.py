@@ -220,7 +220,7 @@ def roofline(gpu: Gpu, precision: Precision) -> Roofline:
         memory_bytes_per_s=gpu.memory_rate_bps / 8,
         casts=precision == "fp8",
         chip=_chip(gpu, precision),
-        validity=_validity(gpu, precision),
+        validity=_validity(gpu),
         why=_why(gpu, precision, share * peak),
     )
 
@@ -240,16 +240,12 @@ def _chip(gpu: Gpu, precision: Precision) -> Chip:
     )
 
 
-def _validity(gpu: Gpu, precision: Precision) -> Validity:
+def _validity(gpu: Gpu) -> Validity:
     doubts = []
     if gpu.matmul_flops is None:
         doubts.append(
             f"nobody's matrix products on {gpu.name} are known; "
             f"{UNMEASURED_BEST:.0%} of its peak is assumed"
-        )
-    if precision == "fp8":
-        doubts.append(
-            "fp8 steps come out about 10 % too fast: casts are counted, scaling factors are not"
         )
     if gpu.architecture.lower() not in {"ampere", "hopper"}:
         doubts.append(

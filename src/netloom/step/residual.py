@@ -47,8 +47,8 @@ class Residual:
 
 
 RESIDUALS: Final = {
-    "ampere": Residual(compute=0.90, flash_1=1.7),
-    "hopper": Residual(compute=1.04, compute_fp8=1.10, flash_1=3.2, flash_2=1.8),
+    "ampere": Residual(compute=0.97, flash_1=1.41),
+    "hopper": Residual(compute=0.97, compute_fp8=1.06, flash_1=3.25, flash_2=1.8),
 }
 
 
