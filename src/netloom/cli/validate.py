@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from netloom.study.validate import RowResult, SourceResult, SuiteResult
     from netloom.study.validate_layers import LayerSuite, TimedSuite
-
     from netloom.study.validate_steps import StepSuite
 
     AnySuite = SuiteResult | LayerSuite | StepSuite

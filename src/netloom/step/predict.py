@@ -35,7 +35,7 @@ from netloom.workload.transformer import transformer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from netloom.catalog.parts import Model
+    from netloom.catalog.parts import Gpu, Model
     from netloom.compute.roofline import Costs, Roofline
     from netloom.engines.base import Engine, Outcome
     from netloom.fabric.network import Network
@@ -102,7 +102,7 @@ def predict(
         practice=practice,
     )
     slowdown = slowest_of(num_gpus)
-    clock = _Clock(machine, left, practice, job.training)
+    clock = _Clock(machine, _roofline_16(network.gpu, job.training), left, practice, job.training)
     stages = _stages(shape, plan, job.training, clock, traffic)
     times = schedule(
         stages,
@@ -201,7 +201,8 @@ def _stage(
 def _ends(shape: Transformer, shard: Shard, clock: _Clock) -> tuple[Costs, Costs]:
     """Return the costs of the embedding and of logits and loss; neither is recomputed."""
     first = clock.costs(embedding_operators(shape, shard), recompute="none")
-    return first, clock.costs(head_operators(shape, shard), recompute="none")
+    # Logits stay in 16 bits: Megatron-Core's and torchtitan's output layer is never fp8.
+    return first, clock.in_16_bits().costs(head_operators(shape, shard), recompute="none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,7 @@ class _Clock:
     """How long operators take in a step."""
 
     machine: Roofline
+    machine_16: Roofline
     residual: Residual
     practice: Practice
     training: Training
@@ -217,6 +219,10 @@ class _Clock:
         """Return the time of *operators* on the GPU."""
         found = costs(map(self._slowed, operators), self.machine, recompute=recompute)
         return found * (self.residual.of(self.training.precision) * self.practice.age)
+
+    def in_16_bits(self) -> _Clock:
+        """Return the clock of operators that stay in 16 bits in fp8 training."""
+        return replace(self, machine=self.machine_16, training=_in_bf16(self.training))
 
     def host_s(self, layer: Costs, exposed_s: float) -> float:
         """Return how long the GPU waits for the host in one layer, all its passes.
@@ -248,6 +254,16 @@ class _Clock:
                 )
             case _:
                 return operator
+
+
+def _in_bf16(training: Training) -> Training:
+    if training.precision != "fp8":
+        return training
+    return training.model_copy(update={"precision": "bf16"})
+
+
+def _roofline_16(gpu: Gpu, training: Training) -> Roofline:
+    return roofline(gpu, _in_bf16(training).precision)
 
 
 def _optimizer_bytes(shape: Transformer, plan: Layout) -> float:

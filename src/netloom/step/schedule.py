@@ -159,7 +159,9 @@ def schedule(
         slowdown: The slowest rank's compute time over the mean.
     """
     slowest = max(stages, key=lambda stage: stage.total_s)
-    whole_s = sum(_slowed_s(stage, slowdown) for stage in stages)
+    # Each group of ranks has its own slowest: the slowest of all paces the micro-batches, and
+    # the first and last of them cross the other stages at the mean.
+    whole_s = sum(stage.total_s for stage in stages)
     exposed = dict.fromkeys(Axis, 0.0)
     for axis, time_s in slowest.exposed_s.items():
         exposed[axis] += num_micro_batches * time_s
@@ -171,7 +173,7 @@ def schedule(
     communication[Axis.PIPELINE] += filling_s
     return Schedule(
         compute_s=num_micro_batches * (slowest.costs.total_s * slowdown + slowest.host_s),
-        bubble_s=(whole_s - _slowed_s(slowest, slowdown)) / virtual,
+        bubble_s=(whole_s - slowest.total_s) / virtual,
         exposed_s=exposed,
         communication_s=communication,
         slowdown=slowdown,
@@ -187,10 +189,14 @@ def pipeline_of(
     What is exposed of the hops between stages is laid evenly over all passes, so that with
     equal stages the timeline ends when the closed form says.
     """
+    slowest = max(range(len(stages)), key=lambda index: stages[index].total_s)
     turns = num_micro_batches + (len(stages) - 1) / virtual
     hop_s = times.exposed_s[Axis.PIPELINE] / turns / 2
     return Pipeline(
-        stages=tuple(_passes(stage, times.slowdown, hop_s) for stage in stages),
+        stages=tuple(
+            _passes(stage, times.slowdown if index == slowest else 1.0, hop_s)
+            for index, stage in enumerate(stages)
+        ),
         num_micro_batches=num_micro_batches,
         virtual=virtual,
         after_s=times.after_s,
@@ -211,10 +217,6 @@ def _passes(stage: StageTimes, slowdown: float, hop_s: float) -> PassTimes:
         forward_waiting_s=forward_waiting_s,
         backward_waiting_s=backward_waiting_s,
     )
-
-
-def _slowed_s(stage: StageTimes, slowdown: float) -> float:
-    return stage.costs.total_s * slowdown + stage.host_s + sum(stage.exposed_s.values())
 
 
 def _not_hidden_s(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.engines.analytic import AnalyticEngine
 from netloom.errors import InfeasibleError, NetloomError, SpecError
+from netloom.step.memory import memory_validity
 from netloom.step.predict import predict
 from netloom.study.fitted_steps import FITTED, contradicted
 from netloom.study.measured_steps import read_step
@@ -229,7 +230,10 @@ def _score(row: MeasuredStep, catalog: Catalog, engine: Engine) -> StepResult:
         case, step = predict_case(row, catalog, engine)
     except NetloomError as error:
         return _result(row, reason=str(error))
-    doubts = (*case.doubts, *step.validity.doubts, *contradicted(row))
+    # It ran, so it fitted.
+    about_memory = memory_validity(step.memory).doubts
+    about_step = (doubt for doubt in step.validity.doubts if doubt not in about_memory)
+    doubts = (*case.doubts, *about_step, *contradicted(row))
     return _result(
         row,
         count=parameters(case.model),
