@@ -246,7 +246,7 @@ class _Clock:
                     backward_flops=slower * operator.backward_flops,
                 )
             case "pointwise" | "norm":
-                slower = self.practice.unfused
+                slower = 1.0 if self.practice.fused else self.residual.unfused
                 return replace(
                     operator,
                     size_bytes=slower * operator.size_bytes,

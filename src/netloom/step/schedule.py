@@ -167,7 +167,13 @@ def schedule(
         exposed[axis] += num_micro_batches * time_s
     filling_s, hops_s = _hops_s(traffic, num_hops=len(stages) - 1, virtual=virtual)
     exposed[Axis.PIPELINE] += hops_s
-    after_s = _data_exposed_s(traffic, slowest.costs)
+    after_s = _data_exposed_s(
+        traffic,
+        slowest.costs,
+        num_stages=len(stages),
+        num_micro_batches=num_micro_batches,
+        virtual=virtual,
+    )
     exposed[Axis.DATA] += after_s
     communication = traffic.totals_s()
     communication[Axis.PIPELINE] += filling_s
@@ -253,23 +259,31 @@ def _hops_s(traffic: Traffic, *, num_hops: int, virtual: int) -> tuple[float, fl
     return filling_s, exposed_s
 
 
-def _data_exposed_s(traffic: Traffic, costs: Costs) -> float:
-    """Return what the last backward and the first forward pass do not hide.
+def _data_exposed_s(
+    traffic: Traffic, costs: Costs, *, num_stages: int, num_micro_batches: int, virtual: int
+) -> float:
+    """Return what the last backward and the first forward passes do not hide.
 
     The last bucket is ready only when the pass ends, and the first gather only delays it, so
-    one bucket is always exposed.
+    one bucket is always exposed. With virtual stages the chunks end one after another, a group
+    of as many micro-batches as there are stages apart; only the last chunk's reduction, and
+    the first one's gather, have no more than their own pass to hide behind.
     """
     exposed_s = 0.0
     windows = {
         Window.LAST_BACKWARD: costs.backward_s + costs.recompute_s,
         Window.FIRST_FORWARD: costs.forward_s,
     }
-    for window, behind_s in windows.items():
+    group = min(num_stages, num_micro_batches)
+    for window, pass_s in windows.items():
         items = traffic.behind(window)
         total_s = sum(item.count * traffic.time_s(item) for item in items)
         bucket_s = max(map(traffic.time_s, items), default=0.0)
-        if traffic.practice.overlaps_data:
-            exposed_s += max(bucket_s, _beside_s(total_s, behind_s, traffic.practice))
-        else:
+        if not traffic.practice.overlaps_data:
             exposed_s += total_s
+            continue
+        last_s, others_s = total_s / virtual, total_s * (virtual - 1) / virtual
+        between_s = group * pass_s * (virtual - 1) / virtual
+        exposed_s += max(bucket_s, _beside_s(last_s, pass_s / virtual, traffic.practice))
+        exposed_s += _beside_s(others_s, between_s, traffic.practice)
     return exposed_s

@@ -1,8 +1,8 @@
 """Take the residual parameters of the step model from measured steps.
 
-At most five a GPU generation, by least mean absolute error on the named rows
-(:data:`~netloom.study.fitted_steps.FITTED`), an error counting 15 % at most so that a few odd
-rows do not decide. :mod:`netloom.step.residual` and :mod:`netloom.step.practice` hold what this
+At most five a GPU generation, by least error on the named rows
+(:data:`~netloom.study.fitted_steps.FITTED`); large errors count by their size and not by its
+square, so that a few odd rows do not decide. :mod:`netloom.step.residual` and :mod:`netloom.step.practice` hold what this
 found; a test fits again and compares.
 """
 
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["PARAMETERS", "Fit", "Parameter", "fit", "predicted_s", "shipped_values"]
 
-_WORST: Final = 0.15
-_SWEEPS: Final = 3
-_STEPS: Final = 12
-_GOLDEN: Final = (math.sqrt(5) - 1) / 2
+# Errors well above this count by their size, those below by their square.
+_SMALL: Final = 0.03
+# Steps of the search, as shares of a parameter's range.
+_FIRST_STEP: Final = 0.08
+_LAST_STEP: Final = 0.004
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +67,14 @@ PARAMETERS: Final[Mapping[str, tuple[Parameter, ...]]] = {
         Parameter(name="compute", low=0.7, high=1.3),
         Parameter(name="flash_1", low=1.0, high=4.0),
         Parameter(name="host_s", practice=MEGATRON_2022.name, low=0.2e-3, high=3e-3),
-        Parameter(name="unfused", practice=FSDP_2023.name, low=1.0, high=3.0),
+        Parameter(name="unfused", low=1.0, high=3.0),
         Parameter(name="drag", practice=FSDP_2023.name, low=0.0, high=1.0),
     ),
     "hopper": (
         Parameter(name="compute", low=0.7, high=1.3),
         Parameter(name="compute_fp8", low=0.7, high=1.4),
         Parameter(name="flash_1", low=1.0, high=6.0),
+        Parameter(name="unfused", low=1.0, high=3.0),
         Parameter(name="tensor_hidden", practice=MEGATRON_CORE.name, low=0.0, high=1.0),
     ),
 }
@@ -108,15 +110,12 @@ def fit(rows: Iterable[MeasuredStep], catalog: Catalog, generation: str) -> Fit:
     """Return the parameters of *generation* that suit *rows* best."""
     engine = _Remembering()
     cases = [case for row in rows if (case := _case(row, catalog, engine, generation))]
-    values = shipped_values(generation)
-    for _ in range(_SWEEPS if cases else 0):
-        for one in PARAMETERS[generation]:
-            values[one.key] = _least(
-                lambda x, key=one.key: _loss(cases, engine, generation, {**values, key: x}),  # type: ignore[misc]
-                one.low,
-                one.high,
-            )
-    return values
+    start = shipped_values(generation)
+    if not cases:
+        return start
+    return _least(
+        lambda values: _loss(cases, engine, generation, values), start, PARAMETERS[generation]
+    )
 
 
 def predicted_s(case: StepCase, engine: Engine, generation: str, values: Fit) -> float:
@@ -148,23 +147,33 @@ def _case(row: MeasuredStep, catalog: Catalog, engine: Engine, generation: str) 
 
 def _loss(cases: Sequence[StepCase], engine: Engine, generation: str, values: Fit) -> float:
     errors = (
-        abs(math.log(predicted_s(case, engine, generation, values) / case.row.measured_s))
+        math.log(predicted_s(case, engine, generation, values) / case.row.measured_s)
         for case in cases
     )
-    return sum(min(error, _WORST) for error in errors) / len(cases)
+    return sum(math.hypot(error, _SMALL) for error in errors) / len(cases)
 
 
-def _least(loss: Callable[[float], float], low: float, high: float) -> float:
-    """Return where *loss* is least, by golden sections."""
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = loss(left), loss(right)
-    for _ in range(_STEPS):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = loss(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = loss(right)
-    return (low + high) / 2
+def _least(loss: Callable[[Fit], float], start: Fit, parameters: Sequence[Parameter]) -> Fit:
+    """Return where *loss* is least near *start* (Hooke and Jeeves 1961, pattern search)."""
+    found, least, share = start, loss(start), _FIRST_STEP
+    while share > _LAST_STEP:
+        before = found
+        for one in parameters:
+            for way in (share, -share):
+                tried = _moved(found, one, way * (one.high - one.low))
+                if (there := loss(tried)) < least:
+                    found, least = tried, there
+                    break
+        if found is before:
+            share /= 2
+            continue
+        ahead = found
+        for one in parameters:
+            ahead = _moved(ahead, one, found[one.key] - before[one.key])
+        if (there := loss(ahead)) < least:
+            found, least = ahead, there
+    return found
+
+
+def _moved(values: Fit, one: Parameter, by: float) -> Fit:
+    return {**values, one.key: min(one.high, max(one.low, values[one.key] + by))}

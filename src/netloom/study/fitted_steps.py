@@ -9,9 +9,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FITTED", "contradicted"]
 
-# One row in eight of the dgxc-benchmarking (H100, dense, pre-training) and the multi-node vTrain
-# tables, one in ten of llm-foundry, one in seventy of the one-node vTrain table, in table order;
-# and one each of Korthikanti et al. 2022 and the Megatron-LM README of 2020.
+# The first row of each model, precision and plan of the dgxc-benchmarking table (H100, dense, whole
+# models, pre-training) and of each model and tensor degree of the multi-node vTrain table; one in
+# ten of llm-foundry and one in seventy of the one-node vTrain table, in table order; and one each
+# of Korthikanti et al. 2022 and the Megatron-LM README of 2020.
 FITTED: Final = frozenset(
     {
         "korthikanti2022-0005",
@@ -29,22 +30,34 @@ FITTED: Final = frozenset(
         "llmfoundry_mpt-0188",
         "llmfoundry_mpt-0208",
         "megatron-0044",
-        "nvidia_dgxc-0084",
+        "nvidia_dgxc-0080",
+        "nvidia_dgxc-0087",
+        "nvidia_dgxc-0090",
         "nvidia_dgxc-0096",
-        "nvidia_dgxc-0114",
-        "nvidia_dgxc-0130",
+        "nvidia_dgxc-0105",
+        "nvidia_dgxc-0112",
+        "nvidia_dgxc-0117",
+        "nvidia_dgxc-0123",
         "nvidia_dgxc-0144",
-        "nvidia_dgxc-0158",
-        "nvidia_dgxc-0170",
-        "nvidia_dgxc-0179",
-        "nvidia_dgxc-0221",
-        "vtrain_multi-0007",
-        "vtrain_multi-0021",
+        "nvidia_dgxc-0162",
+        "nvidia_dgxc-0167",
+        "nvidia_dgxc-0213",
+        "nvidia_dgxc-0217",
+        "nvidia_dgxc-0227",
+        "vtrain_multi-0003",
+        "vtrain_multi-0004",
+        "vtrain_multi-0008",
+        "vtrain_multi-0017",
+        "vtrain_multi-0027",
+        "vtrain_multi-0033",
+        "vtrain_multi-0035",
         "vtrain_multi-0039",
-        "vtrain_multi-0057",
-        "vtrain_multi-0072",
-        "vtrain_multi-0088",
-        "vtrain_multi-0100",
+        "vtrain_multi-0043",
+        "vtrain_multi-0054",
+        "vtrain_multi-0074",
+        "vtrain_multi-0089",
+        "vtrain_multi-0094",
+        "vtrain_multi-0096",
         "vtrain_single-0067",
         "vtrain_single-0211",
         "vtrain_single-0349",
