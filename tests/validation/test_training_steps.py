@@ -19,6 +19,7 @@ from netloom.compute.roofline import costs, roofline
 from netloom.engines.analytic import AnalyticEngine
 from netloom.spec.scenario import Job
 from netloom.step.predict import predict
+from netloom.step.residual import generation_of
 from netloom.study.fit_steps import PARAMETERS, fit, predicted_s, shipped_values
 from netloom.study.fitted_steps import FITTED
 from netloom.study.validate_steps import (
@@ -113,7 +114,7 @@ def test_a_source_is_predicted_with_parameters_taken_from_the_others(
         found = []
         for row in (one for one in judged if one.source == source):
             case, step = predict_case(rows[row.row_id], catalog, engine)
-            generation = case.network.gpu.architecture.lower()
+            generation = generation_of(case.network.gpu)
             predicted = (
                 predicted_s(case, engine, generation, fits[generation])
                 if generation in fits

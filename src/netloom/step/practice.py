@@ -64,7 +64,7 @@ MEGATRON_2022: Final = Practice(
     tensor_hidden=0.0,
     pipeline_hidden=0.0,
     overlaps_data=False,
-    host_s=1.15e-3,
+    host_s=1.18e-3,
     source=Source(
         citation="arXiv:2205.05198 section 6; Megatron-LM of 2021-22 (local DDP, no FlashAttention)",
         confidence="published",
@@ -76,7 +76,7 @@ MEGATRON_2021: Final = replace(MEGATRON_2022, name="Megatron-LM 2021", age=1.075
 MEGATRON_CORE: Final = Practice(
     name="Megatron-Core 2024",
     attention="fused",
-    tensor_hidden=0.735,
+    tensor_hidden=0.715,
     pipeline_hidden=1.0,
     overlaps_data=True,
     drag=0.15,
@@ -130,6 +130,13 @@ JAX_2024: Final = replace(
     fused=True,
     source=Source(citation="MaxText on GPUs: FSDP sharding by XLA", confidence="assumed"),
 )
+_BY_NAME: Final = (
+    ("composer", FSDP_2023),
+    ("fsdp", FSDP_2023),
+    ("titan", TORCHTITAN),
+    ("maxtext", JAX_2024),
+    ("paxml", JAX_2024),
+)
 # Commits are named as the published tables name them.
 _OF_2021: Final = ("2020", "2021", "6985e589")
 _OF_2022: Final = ("deepspeed", "2022", "285068c8")
@@ -143,12 +150,9 @@ def practice_of(framework: str, *, overlap: str = "", params_b: float | None = N
         overlap: Free text in lower case on what overlaps.
         params_b: The model's parameters in 1e9, where the note depends on it.
     """
-    if "composer" in framework or "fsdp" in framework:
-        return FSDP_2023
-    if "titan" in framework:
-        return TORCHTITAN
-    if "maxtext" in framework or "paxml" in framework:
-        return JAX_2024
+    named = next((found for word, found in _BY_NAME if word in framework), None)
+    if named is not None:
+        return named
     if any(word in framework for word in _OF_2022):
         return MEGATRON_2022
     if any(word in framework for word in _OF_2021):

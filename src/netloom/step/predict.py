@@ -92,7 +92,7 @@ def predict(
     check_model(model, plan)
     batches = num_micro_batches(job.training, plan)
     machine = roofline(network.gpu, job.training.precision)
-    left = residual_of(network.gpu.architecture) if residual is None else residual
+    left = residual_of(network.gpu) if residual is None else residual
     held = check_memory(shape, plan, job.training, gpu=network.gpu, attention=practice.attention)
     asked = demand(shape, plan, job.training, num_micro_batches=batches)
     outcomes = _ask(asked, network, engine)
@@ -139,8 +139,7 @@ def predict(
         pipeline=pipeline_of(
             stages, times, num_micro_batches=batches, virtual=plan.virtual_pipeline
         ),
-        validity=_validity(shape, plan, network, left)
-        & machine.validity
+        validity=_validity(shape, plan, network, machine, left)
         & _network_validity(network, outcomes, exposed_share)
         & memory_validity(held),
         why=explain(ingredients),
@@ -274,7 +273,9 @@ def _optimizer_bytes(shape: Transformer, plan: Layout) -> float:
     return max(OPTIMIZER_BYTES * (one.dense / dense + one.experts / experts) for one in held)
 
 
-def _validity(shape: Transformer, plan: Layout, network: Network, left: Residual) -> Validity:
+def _validity(
+    shape: Transformer, plan: Layout, network: Network, machine: Roofline, left: Residual
+) -> Validity:
     """Return the doubts that the job itself raises."""
     doubts = []
     count = parameters(shape.model)
@@ -286,7 +287,9 @@ def _validity(shape: Transformer, plan: Layout, network: Network, left: Residual
         doubts.append("no mixture-of-experts step was checked")
     if plan.tensor > network.node.num_gpus:
         doubts.append("tensor parallelism across nodes was checked and found 17 to 30 % too fast")
-    return Validity(tuple(doubts)) & left.validity
+    # Steps on GPUs with a residual were checked as wholes, whatever their operators rest on.
+    operators = Validity() if left.validity.inside else machine.validity
+    return Validity(tuple(doubts)) & left.validity & operators
 
 
 def _network_validity(

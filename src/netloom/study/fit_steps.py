@@ -16,7 +16,7 @@ from netloom.engines.analytic import AnalyticEngine
 from netloom.errors import NetloomError
 from netloom.step.practice import FSDP_2023, MEGATRON_2022, MEGATRON_CORE
 from netloom.step.predict import predict
-from netloom.step.residual import RESIDUALS
+from netloom.step.residual import RESIDUALS, generation_of
 from netloom.study.validate_steps import predict_case
 
 if TYPE_CHECKING:
@@ -47,12 +47,14 @@ class Parameter:
         practice: The practice it belongs to; empty for a field of the generation's Residual.
         low: The least it can be.
         high: The most.
+        start: Where the search begins; not the shipped value, so that it is found anew.
     """
 
     name: str
     practice: str = ""
     low: float
     high: float
+    start: float
 
     @property
     def key(self) -> str:
@@ -64,18 +66,25 @@ Fit = dict[str, float]
 
 PARAMETERS: Final[Mapping[str, tuple[Parameter, ...]]] = {
     "ampere": (
-        Parameter(name="compute", low=0.7, high=1.3),
-        Parameter(name="flash_1", low=1.0, high=4.0),
-        Parameter(name="host_s", practice=MEGATRON_2022.name, low=0.2e-3, high=3e-3),
-        Parameter(name="unfused", low=1.0, high=3.0),
-        Parameter(name="drag", practice=FSDP_2023.name, low=0.0, high=1.0),
+        Parameter(name="compute", low=0.7, high=1.3, start=1.0),
+        Parameter(name="flash_1", low=1.0, high=4.0, start=2.0),
+        Parameter(name="host_s", practice=MEGATRON_2022.name, low=0.2e-3, high=3e-3, start=1e-3),
+        Parameter(name="drag", practice=FSDP_2023.name, low=0.0, high=1.0, start=0.5),
     ),
     "hopper": (
-        Parameter(name="compute", low=0.7, high=1.3),
-        Parameter(name="compute_fp8", low=0.7, high=1.4),
-        Parameter(name="flash_1", low=1.0, high=6.0),
-        Parameter(name="unfused", low=1.0, high=3.0),
-        Parameter(name="tensor_hidden", practice=MEGATRON_CORE.name, low=0.0, high=1.0),
+        Parameter(name="compute", low=0.7, high=1.3, start=1.0),
+        Parameter(name="compute_fp8", low=0.7, high=1.4, start=1.0),
+        Parameter(name="flash_1", low=1.0, high=6.0, start=2.0),
+        Parameter(name="unfused", low=1.0, high=3.0, start=1.5),
+        Parameter(name="tensor_hidden", practice=MEGATRON_CORE.name, low=0.0, high=1.0, start=0.5),
+    ),
+    "blackwell": (
+        Parameter(name="compute", low=0.7, high=1.3, start=1.0),
+        Parameter(name="flash_3", low=1.0, high=3.0, start=1.0),
+    ),
+    "gb200": (
+        Parameter(name="compute", low=0.7, high=1.3, start=1.0),
+        Parameter(name="compute_fp8", low=0.7, high=1.3, start=1.0),
     ),
 }
 
@@ -110,9 +119,9 @@ def fit(rows: Iterable[MeasuredStep], catalog: Catalog, generation: str) -> Fit:
     """Return the parameters of *generation* that suit *rows* best."""
     engine = _Remembering()
     cases = [case for row in rows if (case := _case(row, catalog, engine, generation))]
-    start = shipped_values(generation)
     if not cases:
-        return start
+        return shipped_values(generation)
+    start = {one.key: one.start for one in PARAMETERS[generation]}
     return _least(
         lambda values: _loss(cases, engine, generation, values), start, PARAMETERS[generation]
     )
@@ -142,7 +151,7 @@ def _case(row: MeasuredStep, catalog: Catalog, engine: Engine, generation: str) 
         case, _ = predict_case(row, catalog, engine)
     except NetloomError:
         return None
-    return case if case.network.gpu.architecture.lower() == generation else None
+    return case if generation_of(case.network.gpu) == generation else None
 
 
 def _loss(cases: Sequence[StepCase], engine: Engine, generation: str, values: Fit) -> float:

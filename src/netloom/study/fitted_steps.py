@@ -11,8 +11,9 @@ __all__ = ["FITTED", "contradicted"]
 
 # The first row of each model, precision and plan of the dgxc-benchmarking table (H100, dense, whole
 # models, pre-training) and of each model and tensor degree of the multi-node vTrain table; one in
-# ten of llm-foundry and one in seventy of the one-node vTrain table, in table order; and one each
-# of Korthikanti et al. 2022 and the Megatron-LM README of 2020.
+# ten of llm-foundry and one in seventy of the one-node vTrain table, in table order; the first of
+# each model and sequence of SimuMax's Llama rows (B200), of each precision of Llama 3.1 405B on
+# GB200; and one each of Korthikanti et al. 2022 and the Megatron-LM README of 2020.
 FITTED: Final = frozenset(
     {
         "korthikanti2022-0005",
@@ -30,6 +31,8 @@ FITTED: Final = frozenset(
         "llmfoundry_mpt-0188",
         "llmfoundry_mpt-0208",
         "megatron-0044",
+        "nvidia_dgxc-0073",
+        "nvidia_dgxc-0075",
         "nvidia_dgxc-0080",
         "nvidia_dgxc-0087",
         "nvidia_dgxc-0090",
@@ -44,6 +47,12 @@ FITTED: Final = frozenset(
         "nvidia_dgxc-0213",
         "nvidia_dgxc-0217",
         "nvidia_dgxc-0227",
+        "simumax_b200-0009",
+        "simumax_b200-0026",
+        "simumax_b200-0037",
+        "simumax_b200-0039",
+        "simumax_b200-0041",
+        "simumax_b200-0043",
         "vtrain_multi-0003",
         "vtrain_multi-0004",
         "vtrain_multi-0008",
