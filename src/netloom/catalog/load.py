@@ -157,6 +157,8 @@ def _overlaid(own: Path) -> Catalog:
             below = _shipped_table(kind)[kind].get(known, {})
             laid = merge.lay_over(below, table, registry=registry, voice=voice)
             where = f"{own}: [{kind}.{name}]"
+            if isinstance(laid.table.get("calibration"), str):
+                laid.table["calibration"] = str(own.parent / laid.table["calibration"])
             parts[kind][known] = read.part(
                 KINDS[kind], known, laid.table, laid.registry, where=where
             )

@@ -116,6 +116,8 @@ class Gpu(Part):
     Attributes:
         peak: Dense peak, as the vendor states it.
         matmul_flops: The best bf16 matrix product anyone measured, where known.
+        calibration: Path of the table that ``netloom calibrate gpu`` wrote on it; in a file of
+            parts, relative to that file.
     """
 
     vendor: str
@@ -126,6 +128,7 @@ class Gpu(Part):
     memory_rate_bps: Rate
     power_w: Power
     price_usd: Money | None = None
+    calibration: str = ""
 
 
 class ScaleUp(Part):

@@ -35,6 +35,7 @@ COMMANDS: Final = (
     ("size", "netloom.cli.size:size", "Size a network: switches, cables, cost and power."),
     ("catalog", "netloom.cli.catalog:catalog", "Show known parts, every number with its source."),
     ("validate", "netloom.cli.validate:validate", "Score the model on published measurements."),
+    ("calibrate", "netloom.cli.calibrate:calibrate", "Measure the operators of this GPU."),
     ("check", "netloom.cli.check:check", "Read a scenario and say what is wrong with it."),
     ("example", "netloom.cli.example:example", "Print a scenario to start from."),
     ("schema", "netloom.cli.schema:schema", "Print the JSON schema of scenario files."),
@@ -125,3 +126,7 @@ def _bug(error: BaseException) -> str:
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     hint = "please report it with the output of the same command under NETLOOM_DEBUG=1"
     return f"this is a bug in netloom ({what}); {hint}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -74,7 +74,7 @@ def _gpu_steps(data: Path | None, calibration: Path | None) -> AnySuite:
 
 
 def _timed(suite: TimedSuite, data: Path | None, calibration: Path | None) -> AnySuite:
-    from netloom.compute.kernels import calibrated  # noqa: PLC0415  (numpy-free start-up)
+    from netloom.compute.device import calibrated  # noqa: PLC0415  (numpy-free start-up)
     from netloom.study import validate_layers as study  # noqa: PLC0415
 
     measured = study.shipped_timed(suite) if data is None else study.read_timed(data, suite)

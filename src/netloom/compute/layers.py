@@ -81,7 +81,7 @@ class GptLayer:
         """Yield the kernels of the backward pass: gradients of the input and all parameters."""
         tokens, hidden, wide = self.tokens, self.hidden, 4 * self.hidden / self.tensor
         yield from self._linear(hidden, wide)
-        yield passes("gelu", tokens * wide, 3, wide)
+        yield passes("gelu_backward", tokens * wide, 3, wide)
         yield from self._linear(wide, hidden)
         yield from _norm_backward("layernorm", tokens, hidden)
         yield from self._linear(hidden, hidden / self.tensor)
@@ -93,11 +93,12 @@ class GptLayer:
 
     def _linear(self, columns: float, inner: float) -> Iterator[Kernel]:
         yield from product_gradients(self.tokens, columns, inner)
-        yield passes("layernorm", self.tokens * columns, 1, columns)  # gradient of the bias
+        yield passes("bias_gradient", self.tokens * columns, 1, columns)
 
 
 def _norm_backward(like: str, tokens: float, hidden: float) -> Iterator[Kernel]:
     """Yield a norm's gradients, and their sum with the gradient that came past it."""
+    like = f"{like}_backward"
     yield passes(like, tokens * hidden, 3, hidden)  # of the input: reads two, writes one
     yield passes(like, tokens * hidden, 2, hidden)  # of scale and shift: reads two
     yield passes("residual_add", tokens * hidden, 3, hidden)
@@ -198,8 +199,8 @@ class LlamaLayer:
             yield from _norm_backward("rmsnorm", self.tokens, self.hidden)
             return
         # One kernel: reads all gradients and the input, writes one; one for the scale.
-        yield passes("rmsnorm", elements, num_paths + 3, self.hidden)
-        yield passes("rmsnorm", elements, 2, self.hidden)
+        yield passes("rmsnorm_backward", elements, num_paths + 3, self.hidden)
+        yield passes("rmsnorm_backward", elements, 2, self.hidden)
 
     def _rotary(self, width: float) -> Iterator[Kernel]:
         elements = self.tokens * width
@@ -260,7 +261,7 @@ class GptStep:
             if number:  # gradients are added to those of the micro-batch before
                 yield passes("residual_add", self.parameters, 3)
         # Reads weight, gradient and two states, writes all but the gradient.
-        yield passes("adamw_fused", self.parameters, 7)
+        yield passes("adamw_fused_bf16", self.parameters, 7)
 
     def _forward(self) -> Iterator[Kernel]:
         elements, hidden = self.layer.tokens * self.layer.hidden, self.layer.hidden

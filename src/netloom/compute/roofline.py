@@ -1,14 +1,19 @@
 """How long an operator takes on a GPU: the slower of its arithmetic and its memory traffic.
 
-Shares are measured on one H200 and applied to every GPU's own rates, except the share of the
-matrix peak, which the catalogue gives GPU by GPU where anyone measured it.
+Shares of peak and memory rate are measured and applied to every GPU's own rates: those of
+products by generation (A100, H200, B200), the others on one H200, and all of them on the user's
+own GPU where the catalogue names its calibration.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
 from typing import TYPE_CHECKING, Final
 
+from netloom.compute.device import calibrated
 from netloom.compute.gemm import Chip, ideal_s
 from netloom.errors import SpecError
 from netloom.provenance import Source, Validity, Why
@@ -33,7 +38,20 @@ TYPICAL_SOURCE: Final = Source(
 # the A100 PCIe is 252.9, of the B200 1745 TFLOP/s, ibid.): medians of 183 products on the A100
 # PCIe and 514 on the B200, three layouts (MooreThreads/SimuMax configs/system), over the ideal
 # time of compute.gemm and less TYPICAL_EXCESS.
-TYPICAL_OVER_BEST: Final = {"ampere": 0.911, "blackwell": 0.684, "blackwell ultra": 0.684}
+AMPERE: Final = (
+    0.911,
+    Source(citation="SimuMax a100_pcie.json: 183 bf16 products", confidence="published"),
+)
+BLACKWELL: Final = (
+    0.684,
+    Source(citation="SimuMax b200_bf16_ceperm.json: 514 bf16 products", confidence="published"),
+)
+GENERATIONS: Final = {
+    "hopper": (TYPICAL_PRODUCT, TYPICAL_SOURCE),
+    "ampere": AMPERE,
+    "blackwell": BLACKWELL,
+    "blackwell ultra": BLACKWELL,
+}
 # The same products over those that fill whole waves and have no ramp (compute.gemm): the median
 # of the 36 of 15 ms and more is 694 TFLOP/s of such work.
 TYPICAL_EXCESS: Final = 694 / 681
@@ -69,6 +87,27 @@ ATTENTION_SOURCE: Final = Source(citation=f"{H200}: 150 causal attentions", conf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """What operators reach of a GPU's rates.
+
+    Attributes:
+        product: Of the 16-bit peak, a typical product.
+        pointwise: Of the memory rate, sums and activations.
+        norm: Of the memory rate, norms.
+        optimizer: Of the memory rate, the weight update.
+        source: Who says so, of the product.
+        memory_source: And of the others.
+    """
+
+    product: float
+    pointwise: float = POINTWISE_SHARE
+    norm: float = NORM_SHARE
+    optimizer: float = OPTIMIZER_SHARE
+    source: Source = TYPICAL_SOURCE
+    memory_source: Source = MEMORY_SOURCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Roofline:
     """The rates that one GPU sustains.
 
@@ -79,6 +118,7 @@ class Roofline:
         memory_bytes_per_s: The vendor's memory rate.
         casts: Whether products cast their inputs first (fp8).
         chip: What decides how a product's shape changes its rate.
+        shares: What operators bound by memory reach of its rate.
     """
 
     peak_flops: float
@@ -87,6 +127,7 @@ class Roofline:
     memory_bytes_per_s: float
     casts: bool
     chip: Chip
+    shares: Shares
     validity: Validity
     why: Why
 
@@ -113,7 +154,7 @@ class Roofline:
 
     def optimizer_s(self, size_bytes: float) -> float:
         """Return the time of a weight update that moves *size_bytes*."""
-        return size_bytes / (OPTIMIZER_SHARE * self.memory_bytes_per_s)
+        return size_bytes / (self.shares.optimizer * self.memory_bytes_per_s)
 
     def _product_s(self, shape: tuple[float, float, float]) -> float:
         """Return the time of one product: its waves and ramp at the rate of a typical one."""
@@ -122,7 +163,7 @@ class Roofline:
     def _cast_s(self, size_bytes: float) -> float:
         if not (self.casts and size_bytes):
             return 0.0
-        return size_bytes / (POINTWISE_SHARE * self.memory_bytes_per_s) + LAUNCH_S
+        return size_bytes / (self.shares.pointwise * self.memory_bytes_per_s) + LAUNCH_S
 
     def _rate(self, operator: Operator, shares: dict[int, float]) -> float:
         if operator.kind != "attention":
@@ -133,7 +174,7 @@ class Roofline:
         return self.attention_flops * share * long
 
     def _time_s(self, operator: Operator, arithmetic_s: float, size_bytes: float) -> float:
-        share = NORM_SHARE if operator.kind == "norm" else POINTWISE_SHARE
+        share = self.shares.norm if operator.kind == "norm" else self.shares.pointwise
         return max(arithmetic_s, size_bytes / (share * self.memory_bytes_per_s))
 
 
@@ -212,23 +253,52 @@ def roofline(gpu: Gpu, precision: Precision) -> Roofline:
         known = ", ".join(p for p in ("bf16", "fp16", "fp8") if getattr(gpu.peak, p))
         message = f"job.training.precision: {gpu.name} has no {precision}; it has {known}"
         raise SpecError(message)
-    share = _typical_share(gpu, half) * (FP8_SHARE if precision == "fp8" else 1.0)
+    shares = _measured_shares(gpu) if gpu.calibration else _typical_shares(gpu, half)
+    matmul_flops = shares.product * peak * (FP8_SHARE if precision == "fp8" else 1.0)
     return Roofline(
         peak_flops=peak,
-        matmul_flops=share * peak,
+        matmul_flops=matmul_flops,
         attention_flops=half,
         memory_bytes_per_s=gpu.memory_rate_bps / 8,
         casts=precision == "fp8",
         chip=_chip(gpu, precision),
+        shares=shares,
         validity=_validity(gpu),
-        why=_why(gpu, precision, share * peak),
+        why=_why(gpu, precision, matmul_flops, shares),
     )
 
 
-def _typical_share(gpu: Gpu, half_flops: float) -> float:
-    """Return what a typical 16-bit product reaches of the peak."""
+def _typical_shares(gpu: Gpu, half_flops: float) -> Shares:
+    """Return the shares of the generation, over the best product measured on *gpu*."""
     best = gpu.matmul_flops / half_flops if gpu.matmul_flops else UNMEASURED_BEST
-    return best * TYPICAL_OVER_BEST.get(gpu.architecture.lower(), TYPICAL_PRODUCT)
+    known = GENERATIONS.get(gpu.architecture.lower())
+    if known is None:
+        return Shares(product=best * TYPICAL_PRODUCT)
+    typical, source = known
+    return Shares(product=best * typical, source=source)
+
+
+def _measured_shares(gpu: Gpu) -> Shares:
+    """Return the shares that the user measured on *gpu*.
+
+    Raises:
+        SpecError: the calibration cannot be read.
+    """
+    device = calibrated(Path(gpu.calibration), _chip(gpu, "bf16" if gpu.peak.bf16 else "fp16"))
+    source = Source(citation=gpu.calibration, confidence="measured")
+
+    def share(*operators: str) -> float:
+        rates = [device.memory_rate(name) for name in operators]
+        return mean(rates) / (gpu.memory_rate_bps / 8)
+
+    return Shares(
+        product=math.exp(-device.burst) / (device.limit * TYPICAL_EXCESS),
+        pointwise=share("residual_add", "silu_mul", "gelu"),
+        norm=share("layernorm", "rmsnorm"),
+        optimizer=share("adamw_fused"),
+        source=source,
+        memory_source=source,
+    )
 
 
 def _chip(gpu: Gpu, precision: Precision) -> Chip:
@@ -242,24 +312,25 @@ def _chip(gpu: Gpu, precision: Precision) -> Chip:
 
 def _validity(gpu: Gpu) -> Validity:
     doubts = []
-    if gpu.matmul_flops is None:
+    generation = gpu.architecture.lower()
+    if gpu.matmul_flops is None and not gpu.calibration:
         doubts.append(
             f"nobody's matrix products on {gpu.name} are known; "
             f"{UNMEASURED_BEST:.0%} of its peak is assumed"
         )
-    if gpu.architecture.lower() not in {"ampere", "hopper"}:
+    if generation not in {"ampere", "hopper"}:
         doubts.append(
             f"attention and memory-bound operators were measured on Hopper, not {gpu.architecture}"
+        )
+    if generation not in GENERATIONS and not gpu.calibration:
+        doubts.append(
+            f"no operator was measured on {gpu.architecture}; Hopper's shares of its peak and "
+            f"memory rate are assumed: run 'netloom calibrate gpu' on one"
         )
     return Validity(tuple(doubts))
 
 
-def _why(gpu: Gpu, precision: Precision, matmul_flops: float) -> Why:
-    best = (
-        gpu.why("matmul_flops", unit="FLOP/s")
-        if gpu.matmul_flops
-        else Why(name="best product over peak", value=UNMEASURED_BEST, source=UNMEASURED_SOURCE)
-    )
+def _why(gpu: Gpu, precision: Precision, matmul_flops: float, shares: Shares) -> Why:
     peak = Why(
         name=f"{gpu.name} peak {precision}",
         value=float(getattr(gpu.peak, precision)),
@@ -268,11 +339,10 @@ def _why(gpu: Gpu, precision: Precision, matmul_flops: float) -> Why:
     )
     parts = (
         peak,
-        best,
-        Why(name="typical product over best", value=TYPICAL_PRODUCT, source=TYPICAL_SOURCE),
+        *_why_product(gpu, shares),
         gpu.why("memory_rate_bps", unit="bit/s"),
-        Why(name="memory share, pointwise", value=POINTWISE_SHARE, source=MEMORY_SOURCE),
-        Why(name="memory share, norms", value=NORM_SHARE, source=MEMORY_SOURCE),
+        Why(name="memory share, pointwise", value=shares.pointwise, source=shares.memory_source),
+        Why(name="memory share, norms", value=shares.norm, source=shares.memory_source),
         Why(name="attention share of peak", value=ATTENTION_FORWARD[128], source=ATTENTION_SOURCE),
         Why(name="launch", value=LAUNCH_S, unit="s", source=LAUNCH_SOURCE),
     )
@@ -280,6 +350,22 @@ def _why(gpu: Gpu, precision: Precision, matmul_flops: float) -> Why:
         name="sustained matrix rate",
         value=matmul_flops,
         unit="FLOP/s",
-        how="peak x best product over peak x typical product over best",
+        how="peak x typical product over peak; waves and ramp of each shape change it",
         parts=parts,
+    )
+
+
+def _why_product(gpu: Gpu, shares: Shares) -> tuple[Why, ...]:
+    if gpu.calibration:
+        name = "typical product over peak"
+        return (Why(name=name, value=shares.product, source=shares.source),)
+    name = "typical product over best"
+    half_flops = gpu.peak.bf16 or gpu.peak.fp16
+    if gpu.matmul_flops is None or half_flops is None:
+        best = Why(name="best product over peak", value=UNMEASURED_BEST, source=UNMEASURED_SOURCE)
+        return best, Why(name=name, value=shares.product / UNMEASURED_BEST, source=shares.source)
+    typical = shares.product * half_flops / gpu.matmul_flops
+    return (
+        gpu.why("matmul_flops", unit="FLOP/s"),
+        Why(name=name, value=typical, source=shares.source),
     )

@@ -10,7 +10,8 @@ from itertools import groupby
 from statistics import mean, median
 from typing import TYPE_CHECKING, Final, Literal
 
-from netloom.compute.kernels import call, h200
+from netloom.compute.calls import call
+from netloom.compute.device import h200
 from netloom.compute.layers import GptLayer, GptStep, LlamaLayer
 from netloom.errors import SpecError
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from netloom.compute.kernels import Call, Device
+    from netloom.compute.calls import Call
+    from netloom.compute.device import Device
 
 __all__ = [
     "BOUNDS",

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from netloom.catalog.load import load_catalog
 from netloom.compute.roofline import LAUNCH_S, POINTWISE_SHARE, costs, roofline
+from netloom.compute.tables import COLUMNS, shipped_table
 from netloom.errors import SpecError
 from netloom.workload.flops import Operator, Shard, layer_operators
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from netloom.catalog.parts import Gpu, Model
 
@@ -77,3 +81,57 @@ def test_recomputation_repeats_the_forward_pass_or_its_attention(
     assert selective.recompute_s == selective.attention_s
     assert full.recompute_s == full.forward_s
     assert none.forward_s == selective.forward_s == full.forward_s
+
+
+def test_a_product_that_fills_half_a_wave_is_slower_for_its_work(
+    gpu_of: Callable[[str], Gpu],
+) -> None:
+    # 132 tiles of 128 by 128 fill an H100 once; half of them leave half of it idle.
+    machine = roofline(gpu_of("H100"), "bf16")
+    rates = []
+    for rows in (22 * 128, 11 * 128):
+        flops = 2.0 * rows * 6 * 128 * 8192
+        shaped = replace(product(flops, 1.0), shape=(float(rows), 6 * 128.0, 8192.0))
+        rates.append(flops / (machine.forward_s(shaped) - LAUNCH_S))
+    assert rates[0] > 1.2 * rates[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [
+        # A100 SXM: best 271.2 x 0.911; H100: best 794.5 x 681 / 794.5; B200: 1745 x 0.684.
+        ("A100-SXM-80GB", 271.2 * 0.911 / 312),
+        ("H100-SXM-80GB", 681 / 989),
+        ("B200-SXM", 1745 * 0.684 / 2250),
+    ],
+)
+def test_a_typical_product_is_that_of_the_generation(name: str, share: float) -> None:
+    gpu = load_catalog().gpu(name)
+    assert gpu.peak.bf16
+    assert roofline(gpu, "bf16").matmul_flops / gpu.peak.bf16 == pytest.approx(share, rel=1e-3)
+
+
+def test_a_generation_nobody_measured_says_so() -> None:
+    doubts = roofline(load_catalog().gpu("MI300X"), "bf16").validity.doubts
+    assert any("no operator was measured on CDNA 3" in doubt for doubt in doubts)
+
+
+def test_a_calibration_in_your_own_file_is_used(tmp_path: Path) -> None:
+    # Every operator of the shipped H200 a tenth slower: so are its products and its sums.
+    lines = [
+        f"{row.operator},{row.precision},{'x'.join(map(str, row.shape))},{1.1e6 * row.time_s},me"
+        for row in shipped_table("h200")
+    ]
+    (tmp_path / "slow.csv").write_text("\n".join([",".join(COLUMNS), *lines]))
+    (tmp_path / "own.toml").write_text('[gpus.H200-SXM]\ncalibration = "slow.csv"')
+    shipped = roofline(load_catalog().gpu("H200-SXM"), "bf16")
+    slow = roofline(load_catalog(tmp_path / "own.toml").gpu("H200-SXM"), "bf16")
+    assert shipped.matmul_flops / slow.matmul_flops == pytest.approx(1.1, rel=0.01)
+    assert slow.shares.source.citation == str(tmp_path / "slow.csv")
+    assert slow.shares.pointwise == pytest.approx(0.85 / 1.1, rel=0.03)
+
+
+def test_a_calibration_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text('[gpus.H200-SXM]\ncalibration = "none.csv"')
+    with pytest.raises(SpecError, match=r"none\.csv: cannot be read"):
+        roofline(load_catalog(tmp_path / "own.toml").gpu("H200-SXM"), "bf16")

@@ -1,0 +1,3 @@
+"""Doors to the real thing: thin input and output around pure functions."""
+
+from __future__ import annotations

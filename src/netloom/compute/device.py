@@ -1,0 +1,297 @@
+"""One GPU, by the operators measured on it: how long each of its kernels takes.
+
+Products and attention slow down with the clock, which the power limit lowers in long calls;
+kernels bound by memory do not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.compute.gemm import KERNEL_START_S, SHORTEST_S, Chip, ideal_s, measured_excess
+from netloom.compute.kernels import BURST_S, SUSTAINED_S
+from netloom.compute.tables import read_table, shipped_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from netloom.compute.kernels import Kernel
+    from netloom.compute.tables import Measured
+
+    Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+__all__ = ["Device", "calibrated", "h200"]
+
+# Of the products in a table that are shorter than a burst, one in twenty at least ran at the
+# boost clock; the others met a GPU that was held to its power limit by those before.
+BURST_QUANTILE: Final = 0.05
+# Time of attention at the power limit over that at the boost clock: 650 over 596 to 613
+# TFLOP/s forward, 583 over 521 to 544 backward (compute.kernels).
+ATTENTION_LIMIT: Final = 1.08
+# Power over the limit that a kernel bound by memory draws; recalled, 0.5 to 0.7 on an H100.
+MEMORY_POWER: Final = 0.6
+# Gradients of the input (NN) and of the weight (NT, 16-bit output) over the forward product (TN)
+# of the same sizes: medians of 144 and 82 pairs on the B200 (MooreThreads/SimuMax
+# configs/system/b200_bf16_ceperm.json). Used where a table has no products of that layout.
+LAYOUT_EXCESS: Final = {"gemm_tn": 1.0, "gemm_nn": 1.01, "gemm_nt": 1.02}
+# Attention kernels pad heads to these sizes; beyond the last, PyTorch falls back to
+# FlashAttention-2, which reaches 35 % of the peak on Hopper (arXiv:2407.08608, abstract;
+# recalled).
+HEAD_SIZES: Final = (64, 128)
+FALLBACK_SHARE: Final = 0.35
+BACKWARD_WORK: Final = 2.5  # FlashAttention-2 (arXiv:2307.08691) section 3.1.2
+# Shorter attentions measure the host.
+SHORTEST_ATTENTION_S: Final = {"attention_forward": 60e-6, "attention_backward": 250e-6}
+# A memory-bound operator is judged by its rows of this many values and more: smaller ones
+# measure the host or the cache (50 MB on Hopper).
+LARGE_VALUES: Final = 5e7
+# How far, in doublings, a measured shape counts for its neighbours.
+ATTENTION_REACH: Final = 1.0
+COLUMNS_REACH: Final = 0.5
+# Bytes that each measured operator moves per element, 16 bits a value unless said: each input
+# read once, each output written once; silu_mul is two kernels of 2 and 3 passes; the loss's are
+# its logits alone, whatever it does with them in fp32.
+ELEMENT_BYTES: Final = {
+    "layernorm": 4,
+    "layernorm_backward": 10,
+    "rmsnorm": 4,
+    "rmsnorm_backward": 10,
+    "gelu": 4,
+    "gelu_backward": 6,
+    "silu_mul": 10,
+    "residual_add": 6,
+    "dropout": 4,
+    "bias_gradient": 2,
+    "cross_entropy": 2,
+    "adamw_fused": 28,  # fp32
+    "adamw_fused_bf16": 14,
+}
+# Whose rate a kernel has where nobody measured its own.
+ALIKE: Final = {
+    "layernorm_backward": "layernorm",
+    "rmsnorm_backward": "rmsnorm",
+    "gelu_backward": "gelu",
+    "bias_gradient": "layernorm",
+    "adamw_fused_bf16": "adamw_fused",
+}
+
+
+@dataclass(frozen=True)
+class Device:
+    """One GPU.
+
+    Attributes:
+        rows: The operators measured on it.
+        chip: What bounds a product in bf16.
+    """
+
+    rows: tuple[Measured, ...]
+    chip: Chip
+
+    def time_s(self, kernel: Kernel, slowdown: float = 1.0) -> float:
+        """Return how long the GPU is busy with *kernel*.
+
+        Args:
+            kernel: What to run.
+            slowdown: Boost clock over the actual one; kernels bound by memory do not feel it.
+        """
+        if kernel.is_product:
+            excess = self._layouts[kernel.operator] * math.exp(self.burst) * slowdown
+            return ideal_s(_three(kernel.shape), self.chip) * excess + KERNEL_START_S
+        if kernel.is_attention:
+            return slowdown * self._attention_s(kernel) + KERNEL_START_S
+        columns = kernel.shape[0] if kernel.shape else 0.0
+        return kernel.size_bytes / self._memory_rate(kernel.operator, columns) + KERNEL_START_S
+
+    def dispatch_s(self, kernel: Kernel) -> float:
+        """Return what the host needs to launch *kernel* in eager mode.
+
+        That is what the smallest measured operator of its kind takes: nothing else can.
+        """
+        floors = self._floors
+        return floors.get(kernel.operator) or floors[ALIKE.get(kernel.operator, "gemm_tn")]
+
+    def slowdown(self, kernels: Iterable[Kernel]) -> float:
+        """Return boost clock over the clock at which *kernels* draw the power limit.
+
+        A kernel that draws p times the limit at boost clock, where power falls with the square
+        of the clock, draws p / s^2 when slowed by s, and takes s times as long. Over all kernels
+        the energy equals the limit times the time that passes: a / s - b s = c.
+        """
+        drawn = clocked = spare = 0.0
+        for kernel, count in Counter(kernels).items():
+            time_s = count * self.time_s(kernel)
+            if kernel.is_product or kernel.is_attention:
+                drawn += time_s * self._power(kernel)
+                clocked += time_s
+            else:
+                spare += time_s * (1 - MEMORY_POWER)
+        if clocked == 0:
+            return 1.0
+        found = (math.sqrt(spare**2 + 4 * drawn * clocked) - spare) / (2 * clocked)
+        return max(1.0, found)
+
+    @cached_property
+    def burst(self) -> float:
+        """Log of measured over ideal time of a product at the boost clock."""
+        return float(np.quantile(self._excess(SHORTEST_S, BURST_S), BURST_QUANTILE))
+
+    @cached_property
+    def limit(self) -> float:
+        """Time of a product at the power limit over that at the boost clock."""
+        long = self._excess(SUSTAINED_S, math.inf)
+        return max(1.0, math.exp(median(long) - self.burst)) if long else 1.0
+
+    def memory_rate(self, operator: str) -> float:
+        """Return the bytes that *operator* moves a second, in the median of its shapes."""
+        return self._memory_rate(operator, 0.0)
+
+    def _excess(self, shortest_s: float, longest_s: float) -> list[float]:
+        return [
+            measured_excess(row, self.chip)
+            for row in self._products("gemm_tn")
+            if shortest_s <= row.time_s < longest_s
+        ]
+
+    def _products(self, layout: str) -> list[Measured]:
+        return [row for row in self.rows if row.operator == layout and row.precision == "bf16"]
+
+    @cached_property
+    def _layouts(self) -> dict[str, float]:
+        """Time of a product over that of the forward product of the same sizes, by layout."""
+        forward = {row.shape: row.time_s for row in self._products("gemm_tn")}
+        found = dict(LAYOUT_EXCESS)
+        for layout in ("gemm_nn", "gemm_nt"):
+            pairs = [
+                row.time_s / forward[row.shape]
+                for row in self._products(layout)
+                if row.shape in forward and row.time_s >= SHORTEST_S
+            ]
+            if pairs:
+                found[layout] = median(pairs)
+        return found
+
+    @cached_property
+    def _floors(self) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for row in self.rows:
+            time_s = row.time_s / (2 if row.operator == "silu_mul" else 1)
+            found[row.operator] = min(time_s, found.get(row.operator, math.inf))
+        return found
+
+    def _power(self, kernel: Kernel) -> float:
+        """Return what a clocked kernel draws at the boost clock, over the limit.
+
+        A product draws in proportion to the share of its time that it multiplies.
+        """
+        if kernel.is_attention:
+            return ATTENTION_LIMIT**2
+        rows, columns, inner = _three(kernel.shape)
+        useful_s = 2 * rows * columns * inner / self.chip.peak_flops
+        return self.limit**2 * useful_s / ideal_s((rows, columns, inner), self.chip)
+
+    def _attention_s(self, kernel: Kernel) -> float:
+        batch, sequence, heads, head_dim = kernel.shape
+        size = next((size for size in HEAD_SIZES if head_dim <= size), None)
+        work_s = _attention_work_s(kernel.operator, kernel.shape, self.chip)
+        if size is None:
+            return work_s / FALLBACK_SHARE
+        points, excess = self._attentions[kernel.operator, size]
+        apart = (points - np.log2([batch * heads, sequence])) / ATTENTION_REACH
+        return work_s * size / head_dim * math.exp(_near(apart, excess))
+
+    @cached_property
+    def _attentions(self) -> dict[tuple[str, int], Curve]:
+        return {
+            (operator, size): self._attention_curve(operator, size)
+            for operator in SHORTEST_ATTENTION_S
+            for size in HEAD_SIZES
+        }
+
+    def _attention_curve(self, operator: str, size: int) -> Curve:
+        """Return measured attentions, by batch times heads and sequence, over those at peak."""
+        rows = [
+            row
+            for row in self.rows
+            if row.operator == operator
+            and row.shape[3] == size
+            and SHORTEST_ATTENTION_S[operator] <= row.time_s < BURST_S
+        ]
+        points = np.log2([[row.shape[0] * row.shape[2], row.shape[1]] for row in rows])
+        work = np.array([_attention_work_s(operator, row.shape, self.chip) for row in rows])
+        times = np.array([row.time_s - KERNEL_START_S for row in rows])
+        return points, np.log(times / work)
+
+    def _memory_rate(self, operator: str, columns: float) -> float:
+        curve = self._memory.get(operator) or self._memory[ALIKE[operator]]
+        points, rates = curve
+        if columns <= 0:
+            return float(np.median(rates))
+        return _near((points[:, None] - math.log2(columns)) / COLUMNS_REACH, rates)
+
+    @cached_property
+    def _memory(self) -> dict[str, Curve]:
+        """Return the rates of memory-bound operators, by columns."""
+        found: dict[str, list[tuple[float, float]]] = {}
+        for row in self.rows:
+            each = ELEMENT_BYTES.get(row.operator)
+            if each is not None and row.shape[0] * row.shape[1] >= LARGE_VALUES:
+                size_bytes = each * row.shape[0] * row.shape[1]
+                point = (math.log2(row.shape[1]), size_bytes / (row.time_s - KERNEL_START_S))
+                found.setdefault(row.operator, []).append(point)
+        return {name: _curve(points) for name, points in found.items()}
+
+
+def h200() -> Device:
+    """Return the H200 that netloom ships a table of.
+
+    Peak and memory rate are the vendor's; 132 multiprocessors as in the H100 white paper.
+    """
+    chip = Chip(num_multiprocessors=132, peak_flops=989e12, memory_bytes_per_s=4.8e12)
+    return Device(rows=shipped_table("h200"), chip=chip)
+
+
+def calibrated(path: Path, chip: Chip | None = None) -> Device:
+    """Return the GPU that ``netloom calibrate gpu`` measured into *path*.
+
+    Operators that the file lacks are taken from the shipped H200.
+
+    Raises:
+        SpecError: the file cannot be read or a row is wrong.
+    """
+    own = read_table(path)
+    known = {(row.operator, row.precision) for row in own}
+    rest = [row for row in shipped_table("h200") if (row.operator, row.precision) not in known]
+    return Device(rows=(*own, *rest), chip=chip or h200().chip)
+
+
+def _attention_work_s(operator: str, shape: Sequence[float], chip: Chip) -> float:
+    """Return the time of causal attention at the full peak."""
+    batch, sequence, heads, head_dim = shape
+    flops = 2 * batch * sequence**2 * heads * head_dim
+    return flops * (BACKWARD_WORK if operator == "attention_backward" else 1.0) / chip.peak_flops
+
+
+def _near(apart: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+    """Return the mean of *values*, those nearby counting most (Nadaraya and Watson 1964)."""
+    weights = np.exp(-0.5 * (apart**2).sum(axis=1)) + 1e-12
+    return float(weights @ values / weights.sum())
+
+
+def _curve(points: Sequence[tuple[float, float]]) -> Curve:
+    return np.array([at for at, _ in points]), np.array([value for _, value in points])
+
+
+def _three(shape: Sequence[float]) -> tuple[float, float, float]:
+    rows, columns, inner = shape
+    return rows, columns, inner

@@ -1,0 +1,147 @@
+"""The operator model against whole layers on one H200, and against products it did not see.
+
+PyTorch 2.11, CUDA 13, medians of CUDA events. Constants come from single operators measured on
+the same GPU; no layer was used.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from functools import cache
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from netloom.cli.main import main
+from netloom.compute.device import Device, h200
+from netloom.compute.gemm import SHORTEST_S, fit_products
+from netloom.errors import SpecError
+from netloom.study.validate_layers import LayerSuite, read_timed, shipped_timed, validate_timed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.validation
+
+LOG = logging.getLogger(__name__)
+GPT_HEAD = "hidden,heads,tp,micro_batch,seq,fwd_ms,bwd_ms"
+
+
+@cache
+def result() -> LayerSuite:
+    return validate_timed(shipped_timed("layers"), "layers")
+
+
+def test_layers_are_within_their_bound() -> None:
+    found = result()
+    assert found.rows == 291
+    assert found.inside >= 0.97 * found.rows
+    assert found.median_abs_error_pct <= 4.0
+    assert found.p90_abs_error_pct <= 10.0
+    assert found.bound_ok
+
+
+@pytest.mark.parametrize(
+    ("group", "middle", "tenth"),
+    [
+        # The goal is 4 and 10 for all; what is achieved where that is more (known gaps).
+        ("gpt_layer_shard fwd_ms", 4.0, 12.0),
+        ("gpt_layer_shard bwd_ms", 2.0, 9.0),
+        ("llama_layer_shard eager fwd_ms", 3.0, 5.0),
+        ("llama_layer_shard eager fwd_bwd_ms", 4.0, 8.0),
+        ("llama_layer_shard eager fwd_bwd_recompute_ms", 4.0, 6.0),
+        ("llama_layer_shard compiled fwd_ms", 3.0, 7.0),
+        ("llama_layer_shard compiled fwd_bwd_ms", 6.0, 8.0),
+    ],
+)
+def test_each_kind_of_layer_is_within_its_own(group: str, middle: float, tenth: float) -> None:
+    found = next(one for one in result().groups if one.name == group)
+    LOG.info(
+        "%s: median %.2f, p90 %.2f", group, found.median_abs_error_pct, found.p90_abs_error_pct
+    )
+    assert found.median_abs_error_pct <= middle
+    assert found.p90_abs_error_pct <= tenth
+
+
+def test_a_model_of_a_chip_that_is_a_seventh_slower_fails() -> None:
+    slow = h200()
+    chip = replace(slow.chip, peak_flops=0.85 * slow.chip.peak_flops)
+    slower = Device(rows=slow.rows, chip=chip)
+    object.__setattr__(slower, "burst", slow.burst)  # the same efficiency of a slower chip
+    assert not validate_timed(shipped_timed("layers"), "layers", slower).bound_ok
+
+
+def test_products_left_out_are_met_from_the_others() -> None:
+    # A third of the 477 bf16 products over 60 us, drawn with three seeds, is predicted from the
+    # rest. Clocks alone spread equal products by 7 % in this table.
+    device = h200()
+    rows = [
+        row
+        for row in device.rows
+        if row.operator == "gemm_tn" and row.precision == "bf16" and row.time_s >= SHORTEST_S
+    ]
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(rows))
+        held, kept = order[: len(rows) // 3], order[len(rows) // 3 :]
+        fitted = fit_products([rows[at] for at in kept], device.chip)
+        errors = [
+            100 * abs(fitted.time_s((m, n, k)) / rows[at].time_s - 1)
+            for at in held
+            for m, n, k in [rows[at].shape]
+        ]
+        middle, tenth = median(errors), float(np.quantile(errors, 0.9))
+        LOG.info("seed %d: %d held out, median %.2f, p90 %.2f", seed, len(errors), middle, tenth)
+        assert middle <= 2.5
+        assert tenth <= 8.0
+
+
+def test_your_own_rows_are_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(f"{GPT_HEAD}\n4096,32,1,1,4096,2.5,6.5\n4096,32,2,1,4096,1.3,nan\n")
+    assert main(["validate", "layers", "--data", str(path), "--json", "--rows"]) == 1  # 6.5: -13 %
+    found = json.loads(capsys.readouterr().out)
+    assert found["rows"] == 3
+    assert [row["row_id"] for row in found["per_row"]] == [
+        "gpt_layer_shard-1.fwd_ms",
+        "gpt_layer_shard-1.bwd_ms",
+        "gpt_layer_shard-2.fwd_ms",
+    ]
+    keys = {"row_id", "measured", "predicted", "error_pct", "inside", "reason"}
+    assert keys <= set(found["per_row"][0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "its columns are those of no suite"),
+        (f"{GPT_HEAD}\n", "has no rows"),
+        (f"{GPT_HEAD}\n4096,32,1,1,many,2.5,6.5\n", "own.csv:2: seq: 'many' is not a whole number"),
+        (f"{GPT_HEAD}\n4096,32,1,1,4096,-2.5,6.5\n", "own.csv:2: fwd_ms: '-2.5' is not a positive"),
+        (f"{GPT_HEAD}\n4096,32,5,1,4096,2.5,6.5\n", "32 heads do not divide by 5"),
+        (
+            "layers,hidden,heads,seq,micro_batch,accumulate,vocab,ms\n2,1024,8,1024,1,1,1000,5\n",
+            "those of suite 'gpu-steps'",
+        ),
+        (
+            "mode,hidden,heads,kv_heads,ffn,tp,micro_batch,seq,fwd_ms\nlazy,1,1,1,1,1,1,1,1\n",
+            "mode: 'lazy' is unknown",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(text)
+    with pytest.raises(SpecError, match=message):
+        read_timed(path, "layers")
+
+
+def test_a_row_wider_than_any_measured_operator_is_outside() -> None:
+    (row, *_) = shipped_timed("layers")
+    wide = replace(row, values={**row.values, "hidden": "51200"})
+    (found,) = validate_timed([wide], "layers").per_row
+    assert not found.inside
+    assert "25600 wide" in found.reason
