@@ -76,14 +76,14 @@ MEGATRON_2021: Final = replace(MEGATRON_2022, name="Megatron-LM 2021", age=1.075
 MEGATRON_CORE: Final = Practice(
     name="Megatron-Core 2024",
     attention="fused",
-    tensor_hidden=0.715,
+    tensor_hidden=0.675,
     pipeline_hidden=1.0,
     overlaps_data=True,
-    drag=0.15,
+    drag=0.15,  # NCCL occupies 16 to 24 of 132 multiprocessors; recalled
     source=Source(
         citation="Megatron-Core flags tp_comm_overlap, overlap_p2p_comm, overlap_grad_reduce, "
-        "overlap_param_gather; the share of tensor traffic hidden is our assumption",
-        confidence="assumed",
+        "overlap_param_gather; the share of tensor traffic hidden is fitted (docs/models/step.md)",
+        confidence="derived",
         note="MegaScale (arXiv:2402.15627) Table 3: overlapping tensor traffic raised MFU from "
         "53.3 to 55.5, pipeline to 58.0, data to 59.5 % on 256 GPUs",
     ),
@@ -108,11 +108,12 @@ FSDP_2023: Final = Practice(
     tensor_hidden=0.0,
     pipeline_hidden=0.0,
     overlaps_data=True,
-    drag=0.93,
+    drag=0.925,
     fused=False,
     source=Source(
-        citation="PyTorch FSDP (arXiv:2304.11277): gathers prefetched one layer ahead",
-        confidence="published",
+        citation="PyTorch FSDP (arXiv:2304.11277): gathers prefetched one layer ahead; what they "
+        "cost the computation beside them is fitted (docs/models/step.md)",
+        confidence="derived",
     ),
 )
 TORCHTITAN: Final = replace(
@@ -128,6 +129,7 @@ JAX_2024: Final = replace(
     name="MaxText 2024",
     flash=3,
     fused=True,
+    drag=0.15,
     source=Source(citation="MaxText on GPUs: FSDP sharding by XLA", confidence="assumed"),
 )
 _BY_NAME: Final = (

@@ -56,10 +56,10 @@ class Residual:
 # 35 % of the peak and FlashAttention-3 75 % at most (arXiv:2407.08608; recalled), the kernels
 # measured on Hopper 65 %.
 RESIDUALS: Final = {
-    "ampere": Residual(compute=0.976, flash_1=1.785),
-    "hopper": Residual(compute=1.018, compute_fp8=1.026, flash_1=3.025, flash_2=1.85, unfused=1.23),
-    "blackwell": Residual(compute=1.104, compute_fp8=1.104, flash_3=1.33),
-    "gb200": Residual(compute=0.915, compute_fp8=0.912),
+    "ampere": Residual(compute=0.976, flash_1=1.79),
+    "hopper": Residual(compute=1.015, compute_fp8=1.021, flash_1=3.05, flash_2=1.85, unfused=1.24),
+    "blackwell": Residual(compute=1.108, compute_fp8=1.108, flash_3=1.32),
+    "gb200": Residual(compute=0.916, compute_fp8=0.91),
 }
 
 

@@ -13,10 +13,12 @@ __all__ = ["FITTED", "contradicted"]
 # models, pre-training) and of each model and tensor degree of the multi-node vTrain table; one in
 # ten of llm-foundry and one in seventy of the one-node vTrain table, in table order; the first of
 # each model and sequence of SimuMax's Llama rows (B200), of each precision of Llama 3.1 405B on
-# GB200; and one each of Korthikanti et al. 2022 and the Megatron-LM README of 2020.
+# GB200; one each of Korthikanti et al. 2022 and the Megatron-LM README of 2020; and the two pairs
+# that the spread of ranks (step.schedule) and the age of Megatron-LM 2021 (step.practice) are from.
 FITTED: Final = frozenset(
     {
         "korthikanti2022-0005",
+        "korthikanti2022-0010",
         "llmfoundry_mpt-0012",
         "llmfoundry_mpt-0027",
         "llmfoundry_mpt-0040",
@@ -30,6 +32,7 @@ FITTED: Final = frozenset(
         "llmfoundry_mpt-0168",
         "llmfoundry_mpt-0188",
         "llmfoundry_mpt-0208",
+        "megatron-0009",
         "megatron-0044",
         "nvidia_dgxc-0073",
         "nvidia_dgxc-0075",
@@ -42,6 +45,8 @@ FITTED: Final = frozenset(
         "nvidia_dgxc-0117",
         "nvidia_dgxc-0123",
         "nvidia_dgxc-0144",
+        "nvidia_dgxc-0150",
+        "nvidia_dgxc-0155",
         "nvidia_dgxc-0162",
         "nvidia_dgxc-0167",
         "nvidia_dgxc-0213",

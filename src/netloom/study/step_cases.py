@@ -5,6 +5,7 @@ What a row does not say is assumed aloud: every assumption is a sentence in the 
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -151,7 +152,7 @@ def _model(row: MeasuredStep, catalog: Catalog) -> tuple[Model, tuple[str, ...]]
         raise SpecError(message)
     base = catalog.model(name)
     if "hidden" not in row.shape or "layers" not in row.shape:
-        return base, (f"The shape is not stated; that of {base.name} assumed.",)
+        return _of_size(base, row, catalog)
     update: dict[str, Any] = {
         ours: row.shape[theirs] for theirs, ours in _SHAPE.items() if theirs in row.shape
     }
@@ -168,6 +169,26 @@ def _model(row: MeasuredStep, catalog: Catalog) -> tuple[Model, tuple[str, ...]]
         update["learned_positions"] = row.sequence if base.learned_positions else 0
     update["name"] = row.model
     return base.model_copy(update=update), ()
+
+
+def _of_size(base: Model, row: MeasuredStep, catalog: Catalog) -> tuple[Model, tuple[str, ...]]:
+    """Return the shape of *base*, or for dense models that of the nearest of its habits in size.
+
+    Its layers are then as many as the row's parameters need.
+    """
+    if base.num_experts or row.params_b is None:
+        return base, (f"The shape is not stated; that of {base.name} assumed.",)
+    wanted = 1e9 * row.params_b
+    alike = [
+        model
+        for model in catalog.models.values()
+        if not model.num_experts and (model.gated, model.biases) == (base.gated, base.biases)
+    ]
+    near = min(alike, key=lambda model: abs(math.log(model.parameters / wanted)))
+    num_layers = max(1, round(near.num_layers * wanted / near.parameters))
+    update = {"num_layers": num_layers, "name": row.model}
+    about = f"The shape is not stated; that of {near.name} with {num_layers} layers assumed."
+    return near.model_copy(update=update), (about,)
 
 
 def _network(row: MeasuredStep, catalog: Catalog) -> tuple[Network, tuple[str, ...]]:
