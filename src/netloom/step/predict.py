@@ -120,6 +120,8 @@ def predict(
         demand=asked,
         outcomes=outcomes,
         practice=practice,
+        residual=left,
+        precision=job.training.precision,
         slowdown=slowdown,
         optimizer_source=OPTIMIZER_SOURCE,
     )

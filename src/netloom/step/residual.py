@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from netloom.provenance import Validity
+from netloom.provenance import Source, Validity
 
 if TYPE_CHECKING:
     from netloom.catalog.parts import Gpu
     from netloom.spec.scenario import Precision
     from netloom.step.practice import FlashVersion
 
-__all__ = ["RESIDUALS", "Residual", "generation_of", "residual_of"]
+__all__ = ["RESIDUALS", "RESIDUAL_SOURCE", "Residual", "generation_of", "residual_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,9 @@ class Residual:
 # Fitted: study.fit_steps, but for flash_2, which is published: on H100 FlashAttention-2 reaches
 # 35 % of the peak and FlashAttention-3 75 % at most (arXiv:2407.08608; recalled), the kernels
 # measured on Hopper 65 %.
+RESIDUAL_SOURCE: Final = Source(
+    citation="named rows of published training steps (docs/models/step.md)", confidence="derived"
+)
 RESIDUALS: Final = {
     "ampere": Residual(compute=0.976, flash_1=1.79),
     "hopper": Residual(compute=1.015, compute_fp8=1.021, flash_1=3.05, flash_2=1.85, unfused=1.24),

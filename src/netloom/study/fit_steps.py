@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from netloom.engines.analytic import AnalyticEngine
 from netloom.errors import NetloomError
@@ -92,6 +92,8 @@ PARAMETERS: Final[Mapping[str, tuple[Parameter, ...]]] = {
 class _Remembering:
     """The analytic engine, asked once for each collective on each network."""
 
+    name = "analytic"
+
     def __init__(self) -> None:
         self._engine = AnalyticEngine()
         self._known: dict[tuple[Collective, int], Outcome] = {}
@@ -129,8 +131,8 @@ def fit(rows: Iterable[MeasuredStep], catalog: Catalog, generation: str) -> Fit:
 
 def predicted_s(case: StepCase, engine: Engine, generation: str, values: Fit) -> float:
     """Return the step of *case* with the parameters *values*."""
-    own: dict[str, float] = {}
-    software: dict[str, float] = {}
+    own: dict[str, Any] = {}
+    software: dict[str, Any] = {}
     for one in PARAMETERS[generation]:
         if not one.practice:
             own[one.name] = values[one.key]
