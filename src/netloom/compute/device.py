@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from netloom.compute.attention import fit_attention, work_s
 from netloom.compute.gemm import KERNEL_START_S, SHORTEST_S, Chip, ideal_s, measured_excess
 from netloom.compute.kernels import BURST_S, SUSTAINED_S
 from netloom.compute.tables import read_table, shipped_table
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from netloom.compute.attention import Attention
     from netloom.compute.kernels import Kernel
     from netloom.compute.tables import Measured
 
@@ -44,19 +46,19 @@ MEMORY_POWER: Final = 0.6
 # of the same sizes: medians of 144 and 82 pairs on the B200 (MooreThreads/SimuMax
 # configs/system/b200_bf16_ceperm.json). Used where a table has no products of that layout.
 LAYOUT_EXCESS: Final = {"gemm_tn": 1.0, "gemm_nn": 1.01, "gemm_nt": 1.02}
-# Attention kernels pad heads to these sizes; beyond the last, PyTorch falls back to
-# FlashAttention-2, which reaches 35 % of the peak on Hopper (arXiv:2407.08608, abstract;
-# recalled).
-HEAD_SIZES: Final = (64, 128)
+# Attention kernels pad heads to the next size; beyond the largest measured, PyTorch is taken to
+# fall back to FlashAttention-2, which reaches 35 % of the peak on Hopper (arXiv:2407.08608,
+# abstract; recalled).
 FALLBACK_SHARE: Final = 0.35
-BACKWARD_WORK: Final = 2.5  # FlashAttention-2 (arXiv:2307.08691) section 3.1.2
+LEAST_ATTENTIONS: Final = 6  # three terms are taken from them
+# Products or attentions without which a calibration is too short to be used for them.
+LEAST_ROWS: Final = 20
 # Shorter attentions measure the host.
 SHORTEST_ATTENTION_S: Final = {"attention_forward": 60e-6, "attention_backward": 250e-6}
 # A memory-bound operator is judged by its rows of this many values and more: smaller ones
 # measure the host or the cache (50 MB on Hopper).
 LARGE_VALUES: Final = 5e7
 # How far, in doublings, a measured shape counts for its neighbours.
-ATTENTION_REACH: Final = 1.0
 COLUMNS_REACH: Final = 0.5
 # Bytes that each measured operator moves per element, 16 bits a value unless said: each input
 # read once, each output written once; silu_mul is two kernels of 2 and 3 passes; the loss's are
@@ -109,7 +111,7 @@ class Device:
             excess = self._layouts[kernel.operator] * math.exp(self.burst) * slowdown
             return ideal_s(_three(kernel.shape), self.chip) * excess + KERNEL_START_S
         if kernel.is_attention:
-            return slowdown * self._attention_s(kernel) + KERNEL_START_S
+            return slowdown * self._attention_s(kernel)
         columns = kernel.shape[0] if kernel.shape else 0.0
         return kernel.size_bytes / self._memory_rate(kernel.operator, columns) + KERNEL_START_S
 
@@ -201,36 +203,33 @@ class Device:
         return self.limit**2 * useful_s / ideal_s((rows, columns, inner), self.chip)
 
     def _attention_s(self, kernel: Kernel) -> float:
-        batch, sequence, heads, head_dim = kernel.shape
-        size = next((size for size in HEAD_SIZES if head_dim <= size), None)
-        work_s = _attention_work_s(kernel.operator, kernel.shape, self.chip)
+        sequence, head_dim = kernel.shape[1], kernel.shape[3]
+        ideal = work_s(kernel.operator, kernel.shape, self.chip)
+        fitted = self._attentions[kernel.operator]
+        size = next((size for size in fitted if head_dim <= size), None)
         if size is None:
-            return work_s / FALLBACK_SHARE
-        points, excess = self._attentions[kernel.operator, size]
-        apart = (points - np.log2([batch * heads, sequence])) / ATTENTION_REACH
-        return work_s * size / head_dim * math.exp(_near(apart, excess))
+            return ideal / FALLBACK_SHARE
+        return fitted[size].time_s(ideal * size / head_dim, sequence)
 
     @cached_property
-    def _attentions(self) -> dict[tuple[str, int], Curve]:
+    def _attentions(self) -> dict[str, dict[int, Attention]]:
+        """Return the attentions by pass and head size, sizes growing."""
         return {
-            (operator, size): self._attention_curve(operator, size)
+            operator: {
+                size: fit_attention(rows, self.chip)
+                for size, rows in sorted(self._attention_rows(operator).items())
+                if len(rows) >= LEAST_ATTENTIONS
+            }
             for operator in SHORTEST_ATTENTION_S
-            for size in HEAD_SIZES
         }
 
-    def _attention_curve(self, operator: str, size: int) -> Curve:
-        """Return measured attentions, by batch times heads and sequence, over those at peak."""
-        rows = [
-            row
-            for row in self.rows
-            if row.operator == operator
-            and row.shape[3] == size
-            and SHORTEST_ATTENTION_S[operator] <= row.time_s < BURST_S
-        ]
-        points = np.log2([[row.shape[0] * row.shape[2], row.shape[1]] for row in rows])
-        work = np.array([_attention_work_s(operator, row.shape, self.chip) for row in rows])
-        times = np.array([row.time_s - KERNEL_START_S for row in rows])
-        return points, np.log(times / work)
+    def _attention_rows(self, operator: str) -> dict[int, list[Measured]]:
+        """Return the attentions that ran at the boost clock and did not wait for the host."""
+        found: dict[int, list[Measured]] = {}
+        for row in self.rows:
+            if row.operator == operator and SHORTEST_ATTENTION_S[operator] <= row.time_s < BURST_S:
+                found.setdefault(row.shape[3], []).append(row)
+        return found
 
     def _memory_rate(self, operator: str, columns: float) -> float:
         curve = self._memory.get(operator) or self._memory[ALIKE[operator]]
@@ -264,22 +263,31 @@ def h200() -> Device:
 def calibrated(path: Path, chip: Chip | None = None) -> Device:
     """Return the GPU that ``netloom calibrate gpu`` measured into *path*.
 
-    Operators that the file lacks are taken from the shipped H200.
+    Operators that the file has too few rows of are taken from the shipped H200.
 
     Raises:
         SpecError: the file cannot be read or a row is wrong.
     """
     own = read_table(path)
-    known = {(row.operator, row.precision) for row in own}
-    rest = [row for row in shipped_table("h200") if (row.operator, row.precision) not in known]
-    return Device(rows=(*own, *rest), chip=chip or h200().chip)
+    counts = Counter((row.operator, row.precision) for row in own if _tells(row))
+    enough = {kind for kind, count in counts.items() if count >= _least(kind[0])}
+    kept = [row for row in own if (row.operator, row.precision) in enough]
+    rest = [row for row in shipped_table("h200") if (row.operator, row.precision) not in enough]
+    return Device(rows=(*kept, *rest), chip=chip or h200().chip)
 
 
-def _attention_work_s(operator: str, shape: Sequence[float], chip: Chip) -> float:
-    """Return the time of causal attention at the full peak."""
-    batch, sequence, heads, head_dim = shape
-    flops = 2 * batch * sequence**2 * heads * head_dim
-    return flops * (BACKWARD_WORK if operator == "attention_backward" else 1.0) / chip.peak_flops
+def _least(operator: str) -> int:
+    """Return how many rows tell the speed of *operator*."""
+    return LEAST_ROWS if operator.startswith(("gemm", "attention")) else 1
+
+
+def _tells(row: Measured) -> bool:
+    """Return whether a row tells the speed of the GPU, not that of the host or a cache."""
+    if row.operator.startswith("gemm"):
+        return SHORTEST_S <= row.time_s < BURST_S
+    if row.operator.startswith("attention"):
+        return SHORTEST_ATTENTION_S[row.operator] <= row.time_s < BURST_S
+    return row.shape[0] * row.shape[1] >= LARGE_VALUES
 
 
 def _near(apart: NDArray[np.float64], values: NDArray[np.float64]) -> float:

@@ -1,4 +1,4 @@
-"""How long a matrix product takes: tiles in waves, a ramp, and what a table says beyond that.
+"""How long a matrix product takes at a GPU's peak: tiles in waves, and a ramp.
 
 A product of m by n by k is cut into tiles, one to a multiprocessor at a time; a last wave that
 is not full costs nearly as much as a full one. On a GPU at its power limit the idle
@@ -11,21 +11,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from netloom.compute.tables import Measured
 
-__all__ = ["Chip", "Products", "fit_products", "ideal_s", "wave_excess"]
+__all__ = ["Chip", "ideal_s", "measured_excess", "wave_excess"]
 
 # Tiles that cuBLAS's Hopper kernels use (names of its kernels); the library takes the best.
 TILES: Final = ((128, 256), (256, 128), (128, 192), (192, 128), (128, 128))
-# How much of an unfilled last wave is paid. Held-out error of 555 products on one H200 is flat
-# from 0.2 to 0.5 and grows beyond (docs/models/compute.md).
+# How much of an unfilled last wave is paid: the error over 555 products on one H200 is flat from
+# 0.2 to 0.5 and grows beyond (docs/models/compute.md).
 WAVE_SHARE: Final = 0.35
 # Filling the pipelines and writing out a tile of 128 by 256: what leaves no slope against 1/k
 # in the 333 of those products with 4096 rows and more, at the clock of compute.kernels.
@@ -33,10 +27,6 @@ RAMP_S: Final = 3.0e-6
 RAMP_TILE_FLOPS: Final = 2.0 * 128 * 256
 # Start of a kernel that has been queued in time; recalled, 2 to 5 us on current GPUs.
 KERNEL_START_S: Final = 4e-6
-# Doublings of m, n and k over which a measured efficiency counts for its neighbours, and the
-# share of a row's residual that is noise: least held-out error of the same products.
-REACH: Final = (2.0, 1.5, 1.5)
-NOISE: Final = 0.3
 # Shorter ones measure how fast the host launches (21 to 45 us), not the product.
 SHORTEST_S: Final = 60e-6
 
@@ -75,48 +65,7 @@ def ideal_s(shape: tuple[float, float, float], chip: Chip) -> float:
     return max(arithmetic_s, chip.element_bytes * moved / chip.memory_bytes_per_s)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Products:
-    """Measured products of one layout: interpolates what they take over :func:`ideal_s`.
-
-    Attributes:
-        points: Log2 of m, n and k of each measured product, one row each.
-        weights: What each of them adds to its neighbours, in log time.
-        level: The median of the logs of measured over ideal time.
-    """
-
-    chip: Chip
-    points: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    level: float
-
-    def time_s(self, shape: tuple[float, float, float]) -> float:
-        """Return how long a product takes, as in the table around it."""
-        near = _kernel(np.log2([shape]), self.points) @ self.weights
-        return ideal_s(shape, self.chip) * math.exp(self.level + float(near[0])) + KERNEL_START_S
-
-
-def fit_products(rows: Sequence[Measured], chip: Chip) -> Products:
-    """Return the interpolation of *rows*, which are products of one layout and precision.
-
-    Gaussian-process regression (Rasmussen and Williams 2006, equation 2.23) of the log of
-    measured over ideal time.
-    """
-    used = [row for row in rows if row.time_s >= SHORTEST_S]
-    excess = np.array([measured_excess(row, chip) for row in used])
-    points = np.log2(np.array([row.shape for row in used], dtype=np.float64).reshape(-1, 3))
-    level = float(np.median(excess)) if used else 0.0
-    matrix = _kernel(points, points) + NOISE * np.eye(len(used))
-    weights = np.asarray(np.linalg.solve(matrix, excess - level), dtype=np.float64)
-    return Products(chip=chip, points=points, weights=weights, level=level)
-
-
 def measured_excess(row: Measured, chip: Chip) -> float:
     """Return the log of a product's measured over its ideal time."""
     rows, columns, inner = row.shape
     return math.log((row.time_s - KERNEL_START_S) / ideal_s((rows, columns, inner), chip))
-
-
-def _kernel(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    apart = (left[:, None, :] - right[None, :, :]) / np.array(REACH)
-    return np.asarray(np.exp(-0.5 * (apart**2).sum(axis=2)), dtype=np.float64)

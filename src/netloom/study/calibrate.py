@@ -27,6 +27,7 @@ LONG_PRODUCTS: Final = (
 )
 ATTENTIONS: Final = (1024, 2048, 4096, 8192, 16384)
 COLUMNS_OF_ROWS: Final = (1024, 2048, 4096, 8192, 16384)
+VALUES: Final = (2**27, 2**26)  # far beyond any cache
 MEMORY_BOUND: Final = (
     "residual_add",
     "layernorm",
@@ -138,7 +139,8 @@ def _memory_bound() -> Iterator[tuple[Trial, ...]]:
         yield (Trial(operator="adamw_fused_bf16", precision="bf16", shape=(size, 1)),)
     for columns in (32000, 51200, 128256):
         yield (Trial(operator="cross_entropy", precision="fp32", shape=(4096, columns)),)
-    for rows in (16384, 8192):
+    for values in VALUES:
         for columns in COLUMNS_OF_ROWS:
             for name in MEMORY_BOUND:
-                yield (Trial(operator=name, precision="bf16", shape=(rows, columns)),)
+                shape = (values // columns, columns)
+                yield (Trial(operator=name, precision="bf16", shape=shape),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +13,9 @@ from netloom.compute.device import MEMORY_POWER, Device, calibrated, h200
 from netloom.compute.gemm import ideal_s
 from netloom.compute.kernels import Kernel
 from netloom.compute.tables import COLUMNS, Measured
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LARGE = Kernel(operator="gemm_tn", shape=(8192, 8192, 8192))
 ADD = Kernel(operator="residual_add", shape=(8192,), size_bytes=1e9)
@@ -83,13 +87,20 @@ def test_measured_layouts_replace_the_assumed_ones() -> None:
     assert changed.time_s(backward) - 4e-6 == pytest.approx(1.3 * (device.time_s(LARGE) - 4e-6))
 
 
-def test_a_calibration_of_one_operator_leaves_the_others(tmp_path: pytest.TempPathFactory) -> None:
-    path = tmp_path / "own.csv"  # type: ignore[operator]
+def test_a_calibration_of_one_operator_leaves_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
     # 16384 x 8192 values, 6 bytes each: 805 MB in 400 us less 4.
     path.write_text(f"{','.join(COLUMNS)}\nresidual_add,bf16,16384x8192,400,me\n")
     device = calibrated(path)
     assert device.memory_rate("residual_add") == pytest.approx(6 * 16384 * 8192 / 396e-6)
     assert device.time_s(LARGE) == h200().time_s(LARGE)
+
+
+def test_a_calibration_cut_short_is_not_used_for_what_it_hardly_has(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    rows = "".join(f"gemm_tn,bf16,4096x4096x{1024 * k},{999 * k},me\n" for k in range(1, 5))
+    path.write_text(f"{','.join(COLUMNS)}\n{rows}attention_forward,bf16,1x4096x8x128,9000,me\n")
+    assert calibrated(path).time_s(LARGE) == h200().time_s(LARGE)
 
 
 def test_heads_between_two_sizes_cost_as_much_as_the_larger() -> None:
