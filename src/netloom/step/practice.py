@@ -76,7 +76,7 @@ MEGATRON_2021: Final = replace(MEGATRON_2022, name="Megatron-LM 2021", age=1.075
 MEGATRON_CORE: Final = Practice(
     name="Megatron-Core 2024",
     attention="fused",
-    tensor_hidden=0.675,
+    tensor_hidden=0.655,
     pipeline_hidden=1.0,
     overlaps_data=True,
     drag=0.15,  # NCCL occupies 16 to 24 of 132 multiprocessors; recalled
