@@ -52,6 +52,7 @@ def _slices(step: Step, times: Timeline, stage: int) -> Iterator[tuple[str, floa
     waiting_s = {
         "forward": passes.forward_waiting_s / step.pipeline.virtual,
         "backward": passes.backward_waiting_s / step.pipeline.virtual,
+        "weights": 0.0,
     }
     at_s = 0.0
     for one in times.stages[stage]:

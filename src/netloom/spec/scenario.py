@@ -37,6 +37,7 @@ MAX_COMPARED = 64
 Count = Annotated[int, Field(ge=1, le=MAX_GPUS)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Precision = Literal["bf16", "fp16", "fp8"]
+PipelineOrder = Literal["1f1b", "gpipe", "zero-bubble"]
 Recompute = Literal["none", "selective", "full"]
 
 DEFAULT_COMPARISON = (
@@ -154,6 +155,10 @@ class Parallel(Strict):
     )
     virtual_pipeline: Count = Field(
         default=1, description="Chunks of layers in each stage (interleaved schedule)"
+    )
+    schedule: PipelineOrder = Field(
+        default="1f1b",
+        description="Order of a stage's passes; zero-bubble puts weight gradients off (ZB-H1)",
     )
     zero: Annotated[int, Field(ge=0, le=3)] = Field(
         default=1,

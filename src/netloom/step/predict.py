@@ -110,6 +110,7 @@ def predict(
         num_micro_batches=batches,
         virtual=plan.virtual_pipeline,
         slowdown=slowdown,
+        order=plan.schedule,
     )
     optimizer_s = machine.optimizer_s(_optimizer_bytes(shape, plan))
     needed, executed = step_flops(shape, job.training)
@@ -139,7 +140,11 @@ def predict(
         tokens=job.training.global_batch * job.training.sequence,
         memory=held,
         pipeline=pipeline_of(
-            stages, times, num_micro_batches=batches, virtual=plan.virtual_pipeline
+            stages,
+            times,
+            num_micro_batches=batches,
+            virtual=plan.virtual_pipeline,
+            order=plan.schedule,
         ),
         validity=_validity(shape, plan, network, machine, left)
         & _network_validity(network, outcomes, exposed_share)
@@ -287,6 +292,8 @@ def _validity(
         doubts.append(f"steps were checked on up to {CHECKED_GPUS:,} GPUs, not {plan.num_gpus:,}")
     if shape.num_moe_layers:
         doubts.append("no mixture-of-experts step was checked")
+    if plan.schedule != "1f1b" and plan.pipeline > 1:
+        doubts.append(f"no step with schedule: {plan.schedule} was checked")
     if plan.tensor > network.node.num_gpus:
         doubts.append("tensor parallelism across nodes was checked and found 17 to 30 % too fast")
     # Steps on GPUs with a residual were checked as wholes, whatever their operators rest on.

@@ -1,4 +1,4 @@
-"""One step in closed form: 1F1B, plain or interleaved, with what overlaps what.
+"""One step in closed form: 1F1B, plain or interleaved, GPipe, ZB-H1, and what overlaps what.
 
 For stage times t_i, m micro-batches and v virtual stages, the pipeline takes
 ``m t_max + (sum of the others) / v``: the slowest stage works through every micro-batch, and
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from netloom.compute.roofline import Costs
+    from netloom.spec.scenario import PipelineOrder
     from netloom.step.practice import Practice
     from netloom.workload.collective import Collective
     from netloom.workload.communication import Communication, Phase
@@ -86,6 +87,11 @@ class StageTimes:
     host_s: float = 0.0
 
     @property
+    def weights_s(self) -> float:
+        """Gradients of the weights: one of the two products of each backward product."""
+        return (self.costs.backward_s - self.costs.attention_backward_s) / 2
+
+    @property
     def total_s(self) -> float:
         """From a micro-batch's arrival to its departure, both passes."""
         return self.costs.total_s + self.host_s + sum(self.exposed_s.values())
@@ -148,6 +154,7 @@ def schedule(
     num_micro_batches: int,
     virtual: int,
     slowdown: float = 1.0,
+    order: PipelineOrder = "1f1b",
 ) -> Schedule:
     """Return where the time of one step goes.
 
@@ -157,11 +164,15 @@ def schedule(
         num_micro_batches: Of one data-parallel rank.
         virtual: Virtual stages of each GPU.
         slowdown: The slowest rank's compute time over the mean.
+        order: Of a stage's passes. GPipe idles as long as 1F1B; ZB-H1 fills what the weight
+            gradients put off can fill (Qi et al. 2023, arXiv:2401.10241, Table 2).
     """
     slowest = max(stages, key=lambda stage: stage.total_s)
     # Each group of ranks has its own slowest: the slowest of all paces the micro-batches, and
     # the first and last of them cross the other stages at the mean.
-    whole_s = sum(stage.total_s for stage in stages)
+    filled = 2.0 if order == "zero-bubble" else 0.0
+    crossing_s = [stage.total_s - filled * stage.weights_s for stage in stages]
+    whole_s = sum(crossing_s)
     exposed = dict.fromkeys(Axis, 0.0)
     for axis, time_s in slowest.exposed_s.items():
         exposed[axis] += num_micro_batches * time_s
@@ -179,7 +190,7 @@ def schedule(
     communication[Axis.PIPELINE] += filling_s
     return Schedule(
         compute_s=num_micro_batches * (slowest.costs.total_s * slowdown + slowest.host_s),
-        bubble_s=(whole_s - slowest.total_s) / virtual,
+        bubble_s=max(0.0, whole_s - crossing_s[stages.index(slowest)]) / virtual,
         exposed_s=exposed,
         communication_s=communication,
         slowdown=slowdown,
@@ -188,7 +199,12 @@ def schedule(
 
 
 def pipeline_of(
-    stages: Sequence[StageTimes], times: Schedule, *, num_micro_batches: int, virtual: int
+    stages: Sequence[StageTimes],
+    times: Schedule,
+    *,
+    num_micro_batches: int,
+    virtual: int,
+    order: PipelineOrder = "1f1b",
 ) -> Pipeline:
     """Return what the stages work through.
 
@@ -206,6 +222,7 @@ def pipeline_of(
         num_micro_batches=num_micro_batches,
         virtual=virtual,
         after_s=times.after_s,
+        order=order,
     )
 
 
@@ -222,6 +239,7 @@ def _passes(stage: StageTimes, slowdown: float, hop_s: float) -> PassTimes:
         + backward_waiting_s,
         forward_waiting_s=forward_waiting_s,
         backward_waiting_s=backward_waiting_s,
+        weights_s=stage.weights_s * slowdown,
     )
 
 
@@ -284,6 +302,7 @@ def _data_exposed_s(
             continue
         last_s, others_s = total_s / virtual, total_s * (virtual - 1) / virtual
         between_s = group * pass_s * (virtual - 1) / virtual
-        exposed_s += max(bucket_s, _beside_s(last_s, pass_s / virtual, traffic.practice))
-        exposed_s += _beside_s(others_s, between_s, traffic.practice)
+        waiting_s = max(bucket_s, _beside_s(last_s, pass_s / virtual, traffic.practice))
+        waiting_s += _beside_s(others_s, between_s, traffic.practice)
+        exposed_s += min(total_s, waiting_s)  # buckets may be larger than a chunk
     return exposed_s

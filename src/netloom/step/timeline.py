@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Interval", "PassTimes", "Pipeline", "PipelineOrder", "Timeline", "orders", "timeline"]
+    from netloom.spec.scenario import PipelineOrder
 
-PipelineOrder = Literal["1f1b", "gpipe"]
-Way = Literal["forward", "backward"]
+__all__ = ["Interval", "PassTimes", "Pipeline", "Timeline", "orders", "timeline"]
+
+Way = Literal["forward", "backward", "weights"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +27,14 @@ class PassTimes:
 
     Attributes:
         backward_s: Recomputation included.
+        weights_s: Of the backward pass, the gradients of the weights, which ZB-H1 puts off.
         forward_waiting_s: Of the forward pass, the end that waits for communication.
         backward_waiting_s: The same of the backward pass.
     """
 
     forward_s: float
     backward_s: float
+    weights_s: float = 0.0
     forward_waiting_s: float = 0.0
     backward_waiting_s: float = 0.0
 
@@ -48,10 +51,16 @@ class Pipeline:
     num_micro_batches: int
     virtual: int
     after_s: float = 0.0
+    order: PipelineOrder = "1f1b"
 
     def timeline(self) -> Timeline:
         """Return when every pass runs."""
-        return timeline(self.stages, num_micro_batches=self.num_micro_batches, virtual=self.virtual)
+        return timeline(
+            self.stages,
+            num_micro_batches=self.num_micro_batches,
+            virtual=self.virtual,
+            kind=self.order,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +98,8 @@ def orders(
     num_stages: int, num_micro_batches: int, *, virtual: int = 1, kind: PipelineOrder = "1f1b"
 ) -> list[list[tuple[Way, int, int]]]:
     """Return the passes of every stage in order: (way, chunk, micro-batch)."""
+    if kind == "zero-bubble":
+        return [_put_off(stage, num_stages, num_micro_batches) for stage in range(num_stages)]
     table = list(_turns(num_stages, num_micro_batches, virtual))
     forward: list[_Pass] = [("forward", chunk, batch) for chunk, batch in table]
     backward: list[_Pass] = [("backward", virtual - 1 - chunk, batch) for chunk, batch in table]
@@ -113,10 +124,12 @@ def timeline(
         num_micro_batches: Of one data-parallel rank.
         virtual: Chunks of layers on each stage.
         hop_s: From a stage to the next, after the pass.
-        kind: ``gpipe`` runs every forward pass before any backward pass.
+        kind: ``gpipe`` runs every forward pass before any backward pass; ``zero-bubble`` is
+            ZB-H1 (Qi et al. 2023, arXiv:2401.10241), for one chunk on a stage.
     """
+    assert virtual == 1 or kind != "zero-bubble"
     todo = orders(len(stages), num_micro_batches, virtual=virtual, kind=kind)
-    state = _State(stages, virtual, hop_s)
+    state = _State(stages, virtual, hop_s, apart=kind == "zero-bubble")
     positions = [0] * len(stages)
     left = sum(map(len, todo))
     while left:
@@ -157,11 +170,28 @@ def _one_stage(forward: list[_Pass], backward: list[_Pass], warm_up: int) -> lis
     return [*forward[:warm_up], *mixed, *backward[steady:]]
 
 
+def _put_off(stage: int, num_stages: int, num_micro_batches: int) -> list[_Pass]:
+    """Return the passes of a stage in ZB-H1: 1F1B, with weights as many turns late as *stage*."""
+    warm_up = min(num_stages - stage, num_micro_batches)
+    passes: list[_Pass] = [("forward", 0, batch) for batch in range(warm_up)]
+    for batch in range(num_micro_batches):
+        passes.append(("backward", 0, batch))
+        if warm_up + batch < num_micro_batches:
+            passes.append(("forward", 0, warm_up + batch))
+        if batch >= stage:
+            passes.append(("weights", 0, batch - stage))
+    late = range(max(0, num_micro_batches - stage), num_micro_batches)
+    return [*passes, *(("weights", 0, batch) for batch in late)]
+
+
 class _State:
     """What has run so far."""
 
-    def __init__(self, stages: Sequence[PassTimes], virtual: int, hop_s: float) -> None:
+    def __init__(
+        self, stages: Sequence[PassTimes], virtual: int, hop_s: float, *, apart: bool
+    ) -> None:
         self._stages, self._virtual, self._hop_s = stages, virtual, hop_s
+        self._apart = apart  # whether weights have passes of their own
         self._free_s = [0.0] * len(stages)
         self._ends: dict[tuple[Way, int, int], float] = {}  # way, virtual stage, micro-batch
         self.done: list[list[Interval]] = [[] for _ in stages]
@@ -173,9 +203,8 @@ class _State:
         ready_s = self._ready_s(way, place, batch)
         if ready_s is None:
             return False
-        times = self._stages[stage]
         start_s = max(ready_s, self._free_s[stage])
-        took_s = (times.forward_s if way == "forward" else times.backward_s) / self._virtual
+        took_s = self._took_s(stage, way) / self._virtual
         self._free_s[stage] = self._ends[way, place, batch] = start_s + took_s
         self.done[stage].append(
             Interval(
@@ -189,8 +218,20 @@ class _State:
         )
         return True
 
+    def _took_s(self, stage: int, way: Way) -> float:
+        times = self._stages[stage]
+        match way:
+            case "forward":
+                return times.forward_s
+            case "weights":
+                return times.weights_s
+            case "backward":
+                return times.backward_s - (times.weights_s if self._apart else 0.0)
+
     def _ready_s(self, way: Way, place: int, batch: int) -> float | None:
         last = len(self._stages) * self._virtual - 1
+        if way == "weights":
+            return self._ends.get(("backward", place, batch))
         if way == "forward":
             if place == 0:
                 return 0.0

@@ -37,6 +37,19 @@ def test_gpipe_takes_as_long_as_1f1b() -> None:
     assert [one[0] for one in orders(4, 8, kind="gpipe")[0]] == ["forward"] * 8 + ["backward"] * 8
 
 
+@pytest.mark.parametrize(("num_stages", "num_micro_batches"), [(2, 4), (4, 8), (8, 24), (8, 64)])
+@pytest.mark.parametrize(("input_s", "weights_s"), [(1.0, 1.0), (1.2, 0.8)])
+def test_zero_bubble_ends_when_qi_et_al_say(
+    num_stages: int, num_micro_batches: int, input_s: float, weights_s: float
+) -> None:
+    # Qi et al. 2023 (arXiv:2401.10241) Table 2, ZB-H1: the bubble is (p - 1)(t_F + t_B - t_W).
+    stage = PassTimes(forward_s=1.0, backward_s=input_s + weights_s, weights_s=weights_s)
+    found = timeline([stage] * num_stages, num_micro_batches=num_micro_batches, kind="zero-bubble")
+    work_s = num_micro_batches * (1.0 + input_s + weights_s)
+    bubble_s = (num_stages - 1) * (1.0 + input_s - weights_s)
+    assert found.makespan_s == pytest.approx(work_s + bubble_s)
+
+
 def test_the_first_stage_holds_as_many_micro_batches_as_there_are_stages() -> None:
     # 1F1B on 4 stages: three forward passes ahead, then one forward, one backward.
     first = [one[0] for one in orders(4, 8)[0]]
