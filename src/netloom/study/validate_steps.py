@@ -108,7 +108,8 @@ class StepSuite:
     """What the suite found.
 
     The errors are of the ``large`` group (tier A, 7B parameters and more, 64 GPUs and more);
-    of all rows where a file has none of those. ``groups`` has every group with its own verdict.
+    of all rows where a file has none of those. ``groups`` has every group with its own verdict;
+    ``by_model_size`` and ``by_num_gpus`` leave out rows with missing inputs.
     """
 
     suite: str
@@ -176,6 +177,7 @@ def validate_steps(rows: Sequence[MeasuredStep], catalog: Catalog) -> StepSuite:
     """
     engine = AnalyticEngine()
     results = tuple(_score(row, catalog, engine) for row in rows)
+    complete = [row for row in results if row.group != "incomplete"]
     groups = _split(results, lambda row: row.group)
     large = next((group for group in groups if group.name == "large"), None)
     shown = large or _group("all", results)
@@ -192,8 +194,8 @@ def validate_steps(rows: Sequence[MeasuredStep], catalog: Catalog) -> StepSuite:
         bound_ok=all(group.bound_ok for group in groups) and abs(slope) <= MOST_SLOPE,
         groups=groups,
         by_source=_split(results, lambda row: f"{row.source}, tier {row.tier}"),
-        by_model_size=_split(results, lambda row: _decade(row.parameters / 1e9, "B")),
-        by_num_gpus=_split(results, lambda row: _decade(row.num_gpus, " GPUs")),
+        by_model_size=_split(complete, lambda row: _decade(row.parameters / 1e9, "B")),
+        by_num_gpus=_split(complete, lambda row: _decade(row.num_gpus, " GPUs")),
         per_row=results,
     )
 
@@ -326,4 +328,4 @@ def _slope(rows: Sequence[StepResult]) -> float:
 def _decade(value: float, unit: str) -> str:
     """Return the power-of-four bin of *value*, sortable as text."""
     low = 4.0 ** math.floor(math.log(max(value, 0.25), 4))
-    return f"{low:>7g} to {4 * low:>6g}{unit}"
+    return f"{low:>8.2f} to {4 * low:>8.2f}{unit}"
