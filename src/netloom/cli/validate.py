@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from netloom.catalog.load import load_catalog
 from netloom.cli.output import to_plain
@@ -97,10 +97,15 @@ _SUITES: Final[dict[str, Callable[[Path | None, Path | None], AnySuite]]] = {
 }
 
 
-def _shown(result: AnySuite, *, rows: bool) -> dict[str, object]:
-    shown: dict[str, object] = to_plain(result)
-    if not rows:
-        shown.pop("per_row")
+def _shown(result: AnySuite, *, rows: bool) -> dict[str, Any]:
+    shown: dict[str, Any] = to_plain(result)
+    each = shown.pop("per_row")
+    if rows:
+        # Collectives name their unit; the plain keys are those of every suite.
+        shown["per_row"] = [
+            {"measured": row.get("measured_gbps"), "predicted": row.get("predicted_gbps"), **row}
+            for row in each
+        ]
     return shown
 
 
