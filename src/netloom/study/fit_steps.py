@@ -118,12 +118,15 @@ def shipped_values(generation: str) -> Fit:
 
 
 def fit(rows: Iterable[MeasuredStep], catalog: Catalog, generation: str) -> Fit:
-    """Return the parameters of *generation* that suit *rows* best."""
+    """Return the parameters of *generation* that suit *rows* best.
+
+    What no row depends on stays where the search begins.
+    """
     engine = _Remembering()
     cases = [case for row in rows if (case := _case(row, catalog, engine, generation))]
-    if not cases:
-        return shipped_values(generation)
     start = {one.key: one.start for one in PARAMETERS[generation]}
+    if not cases:
+        return start
     return _least(
         lambda values: _loss(cases, engine, generation, values), start, PARAMETERS[generation]
     )

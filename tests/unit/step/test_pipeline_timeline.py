@@ -104,3 +104,19 @@ def test_no_pass_starts_before_what_it_needs_and_no_stage_does_two_at_once(
                 assert one.start_s >= ends["forward", place, one.micro_batch]
     slowest_s = max(f + b for f, b in stages)
     assert found.makespan_s >= groups * len(stages) * slowest_s * (1 - 1e-12)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    longer=st.lists(st.floats(min_value=1.0, max_value=1.2), min_size=2, max_size=8),
+    groups=st.integers(1, 6),
+    virtual=st.sampled_from([1, 2, 4]),
+)
+def test_the_closed_form_never_ends_sooner_than_the_schedule_of_uneven_stages(
+    longer: list[float], groups: int, virtual: int
+) -> None:
+    stages = [PassTimes(forward_s=by, backward_s=2 * by) for by in longer]
+    batches = groups * len(stages)
+    found = timeline(stages, num_micro_batches=batches, virtual=virtual).makespan_s
+    closed = 3 * (batches * max(longer) + (sum(longer) - max(longer)) / virtual)
+    assert 0.93 * closed <= found <= closed * (1 + 1e-9)
