@@ -53,13 +53,13 @@ def test_layers_are_within_their_bound() -> None:
     ("group", "middle", "tenth"),
     [
         # The goal is 4 and 10 for all; what is achieved where that is more (known gaps).
-        ("gpt_layer_shard fwd_ms", 4.0, 12.5),
-        ("gpt_layer_shard bwd_ms", 2.0, 9.0),
-        ("llama_layer_shard eager fwd_ms", 3.0, 5.0),
-        ("llama_layer_shard eager fwd_bwd_ms", 4.0, 8.0),
-        ("llama_layer_shard eager fwd_bwd_recompute_ms", 4.0, 6.0),
-        ("llama_layer_shard compiled fwd_ms", 3.0, 7.0),
-        ("llama_layer_shard compiled fwd_bwd_ms", 6.0, 8.0),
+        ("gpt_layer_shard fwd_ms", 3.5, 11.0),
+        ("gpt_layer_shard bwd_ms", 2.0, 7.5),
+        ("llama_layer_shard eager fwd_ms", 2.5, 4.5),
+        ("llama_layer_shard eager fwd_bwd_ms", 4.0, 8.5),
+        ("llama_layer_shard eager fwd_bwd_recompute_ms", 3.0, 5.5),
+        ("llama_layer_shard compiled fwd_ms", 3.0, 5.5),
+        ("llama_layer_shard compiled fwd_bwd_ms", 5.0, 7.0),
     ],
 )
 def test_each_kind_of_layer_is_within_its_own(group: str, middle: float, tenth: float) -> None:
@@ -123,7 +123,7 @@ def alone_s(row: Measured, device: Device) -> float:
 
 @pytest.mark.parametrize(
     ("operator", "middle", "tenth"),
-    [("attention_forward", 1.5, 6.0), ("attention_backward", 2.0, 9.0)],
+    [("attention_forward", 1.5, 6.0), ("attention_backward", 2.0, 10.0)],
 )
 def test_attentions_left_out_are_met_from_the_others(
     operator: str, middle: float, tenth: float

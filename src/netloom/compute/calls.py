@@ -42,10 +42,8 @@ def call(kernels: Iterable[Kernel], device: Device, *, launched: bool) -> Call:
     """
     queue = list(kernels)
     short = _run(queue, device, 1.0, launched=launched)
-    if short.duration_s <= BURST_S:
-        return short
     long = _run(queue, device, device.slowdown(queue), launched=launched)
-    weight = min(1.0, (short.duration_s - BURST_S) / (SUSTAINED_S - BURST_S))
+    weight = min(1.0, max(0.0, (short.duration_s - BURST_S) / (SUSTAINED_S - BURST_S)))
     return Call(
         duration_s=(1 - weight) * short.duration_s + weight * long.duration_s,
         busy_s=(1 - weight) * short.busy_s + weight * long.busy_s,

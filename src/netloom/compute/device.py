@@ -37,11 +37,11 @@ __all__ = ["Device", "calibrated", "h200"]
 # Of the products in a table that are shorter than a burst, one in twenty at least ran at the
 # boost clock; the others met a GPU that was held to its power limit by those before.
 BURST_QUANTILE: Final = 0.05
-# Time of attention at the power limit over that at the boost clock: 650 over 596 to 613
-# TFLOP/s forward, 583 over 521 to 544 backward (compute.kernels).
-ATTENTION_LIMIT: Final = 1.08
-# Power over the limit that a kernel bound by memory draws; recalled, 0.5 to 0.7 on an H100.
-MEMORY_POWER: Final = 0.6
+# Time of attention at the power limit over that at the boost clock: median of five of 15 ms and
+# more (compute.kernels).
+ATTENTION_LIMIT: Final = 1.17
+# Power over the limit that a kernel bound by memory draws; recalled, about half on an H100.
+MEMORY_POWER: Final = 0.5
 # Gradients of the input (NN) and of the weight (NT, 16-bit output) over the forward product (TN)
 # of the same sizes: medians of 144 and 82 pairs on the B200 (MooreThreads/SimuMax
 # configs/system/b200_bf16_ceperm.json). Used where a table has no products of that layout.

@@ -7,11 +7,10 @@ from typing import Final
 
 __all__ = ["Kernel"]
 
-# Attention of one H200, 16,384 and 32,768 tokens, head size 128: calls of up to 5.1 ms run at
-# 650 TFLOP/s forward, of 7.2 ms at 613, of 14.8 ms at 596; backward 583, and 521 to 538 from
-# 15.5 ms. The GPU holds its boost clock for a short call and is held to its power limit in a
-# long one; between 5 and 15 ms the table has both.
-BURST_S: Final = 5.1e-3
+# A GPU holds its boost clock for a while and is then held to its power limit. Attention of 1 ms
+# and more on one H200, over what shorter calls lead to expect: 1.01 in the median up to 3 ms, 1.02
+# to 5, 1.05 to 7, 1.11 to 11, 1.14 to 15 and 1.17 beyond. Least error of a straight line between.
+BURST_S: Final = 3e-3
 SUSTAINED_S: Final = 15e-3
 
 

@@ -60,7 +60,7 @@ def test_a_host_that_is_ahead_adds_nothing() -> None:
 
 def test_a_long_call_runs_slower_per_kernel_than_a_short_one() -> None:
     device = h200()
-    short = call([LARGE], device, launched=False).duration_s
+    short = device.time_s(LARGE)
     long = call([LARGE] * 100, device, launched=False).duration_s
     assert long / (100 * short) == pytest.approx(device.slowdown([LARGE]), rel=0.01)
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
 
 from netloom.catalog.load import load_catalog
-from netloom.compute.roofline import LAUNCH_S, POINTWISE_SHARE, costs, roofline
+from netloom.compute.device import h200
+from netloom.compute.gemm import Chip, measured_excess
+from netloom.compute.roofline import (
+    GENERATIONS,
+    LAUNCH_S,
+    POINTWISE_SHARE,
+    TYPICAL_EXCESS,
+    costs,
+    roofline,
+)
 from netloom.compute.tables import COLUMNS, shipped_table
 from netloom.errors import SpecError
 from netloom.workload.flops import Operator, Shard, layer_operators
@@ -135,3 +146,36 @@ def test_a_calibration_that_is_not_there_is_refused(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text('[gpus.H200-SXM]\ncalibration = "none.csv"')
     with pytest.raises(SpecError, match=r"none\.csv: cannot be read"):
         roofline(load_catalog(tmp_path / "own.toml").gpu("H200-SXM"), "bf16")
+
+
+def test_the_constants_of_the_roofline_are_those_of_the_tables() -> None:
+    # Products at the power limit, of whole waves and without ramp: 694 TFLOP/s on the H200.
+    device = h200()
+    limit_flops = device.chip.peak_flops * math.exp(-device.burst) / device.limit
+    assert limit_flops == pytest.approx(TYPICAL_EXCESS * 681e12, rel=2e-3)
+    products = [row for row in device.rows if row.operator == "gemm_tn" and row.precision == "bf16"]
+    work = [(2.0 * math.prod(row.shape), row.time_s) for row in products]
+    assert median(f / t for f, t in work if f >= 1e11) == pytest.approx(681e12, rel=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("table", "generation", "chip", "best_flops"),
+    [
+        ("a100", "ampere", (108, 312e12, 1.94e12), 252.9e12),
+        ("b200", "blackwell", (148, 2250e12, 8e12), 1745e12),
+    ],
+)
+def test_the_share_of_a_generation_is_that_of_its_table(
+    table: str, generation: str, chip: tuple[int, float, float], best_flops: float
+) -> None:
+    # Three layouts, a third of a step each: the harmonic mean of their medians.
+    num, peak, memory = chip
+    where = Chip(num_multiprocessors=num, peak_flops=peak, memory_bytes_per_s=memory)
+    times = [
+        math.exp(
+            median(measured_excess(r, where) for r in shipped_table(table) if r.operator == layout)
+        )
+        for layout in ("gemm_tn", "gemm_nn", "gemm_nt")
+    ]
+    share = 3 / sum(times) * peak / best_flops / TYPICAL_EXCESS
+    assert share == pytest.approx(GENERATIONS[generation][0], rel=2e-3)
