@@ -96,14 +96,15 @@ class _Remembering:
 
     def __init__(self) -> None:
         self._engine = AnalyticEngine()
-        self._known: dict[tuple[Collective, int], Outcome] = {}
+        # The network is kept beside the answer, so that its id stays its own.
+        self._known: dict[tuple[Collective, int], tuple[Outcome, Network]] = {}
 
     def run(self, collective: Collective, network: Network) -> Outcome:
-        """Return what the engine says; networks are kept by the caller, so ids are theirs."""
+        """Return what the engine says."""
         key = (collective, id(network))
         if key not in self._known:
-            self._known[key] = self._engine.run(collective, network)
-        return self._known[key]
+            self._known[key] = (self._engine.run(collective, network), network)
+        return self._known[key][0]
 
 
 def shipped_values(generation: str) -> Fit:

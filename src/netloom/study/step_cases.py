@@ -6,45 +6,23 @@ What a row does not say is assumed aloud: every assumption is a sentence in the 
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import SpecError
-from netloom.spec.scenario import Cluster, Job
+from netloom.spec.scenario import Job
 from netloom.step.practice import practice_of
-from netloom.study.networks import network_of
+from netloom.study.step_machines import network_of_row
 
 if TYPE_CHECKING:
     from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Gpu, Model, Node
+    from netloom.catalog.parts import Model
     from netloom.fabric.network import Network
     from netloom.step.practice import Practice
     from netloom.study.measured_steps import MeasuredStep
 
 __all__ = ["StepCase", "cases_of"]
 
-# The first that occurs in a row's GPU column decides; longer names stand before shorter ones.
-_NODES: Final = (
-    ("GB300", "gb300-nvl72"),
-    ("GB200", "gb200-nvl72"),
-    ("B300", "dgx-b300"),
-    ("B200", "dgx-b200"),
-    ("H200", "dgx-h200"),
-    ("H100-PCIE", "pcie-h100-8"),
-    ("H100", "dgx-h100"),
-    ("A100-SXM-40GB", "dgx-a100-320gb"),
-    ("A100", "dgx-a100"),
-    ("V100-SXM3", "dgx-2"),
-    ("V100", "dgx-1v"),
-    ("MI355X", "mi355x-8"),
-    ("MI325X", "mi325x-8"),
-    ("MI300X", "mi300x-8"),
-)
-_INFINIBAND: Final = {100: "edr", 200: "hdr", 400: "ndr", 800: "xdr"}
-_GBPS_OF_NAME: Final = {"EDR": 100, "HDR": 200, "NDR": 400, "XDR": 800}
-_ETHERNET: Final = ("ROCE", "ETHERNET", "EFA", "GBE")
 # A model family's habits that the table has no columns for: gated blocks and rotary positions,
 # or biases, learned positions and one matrix for embedding and logits.
 _FAMILIES: Final = (
@@ -100,7 +78,7 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
         SpecError: the row's GPU, model or network is not one we know.
     """
     model, about_model = _model(row, catalog)
-    network, about_network = _network(row, catalog)
+    network, about_network = network_of_row(row, catalog)
     practice = practice_of(
         row.text("framework"), overlap=row.text("overlap"), params_b=row.params_b
     )
@@ -191,104 +169,6 @@ def _of_size(base: Model, row: MeasuredStep, catalog: Catalog) -> tuple[Model, t
     return near.model_copy(update=update), (about,)
 
 
-def _network(row: MeasuredStep, catalog: Catalog) -> tuple[Network, tuple[str, ...]]:
-    node, about_node = _node(row, catalog)
-    node, technology, about_nics = _scale_out(row, node, catalog)
-    gpu, about_gpu = _gpu(row, catalog.gpu(node.gpu))
-    key = _Key(node=node, gpu=gpu, technology=technology, num_gpus=row.num_gpus, catalog=catalog)
-    return _network_of(key), (*about_node, *about_nics, *about_gpu)
-
-
-def _gpu(row: MeasuredStep, gpu: Gpu) -> tuple[Gpu, tuple[str, ...]]:
-    """Return the GPU with the memory rate and power limit that the row's own text gives."""
-    text = row.gpu.upper()
-    update: dict[str, Any] = {}
-    about: tuple[str, ...] = ()
-    memory = re.search(r"(\d+(?:\.\d+)?)\s*TB/S", text)
-    if memory:
-        update["memory_rate_bps"] = 8e12 * float(memory[1])
-    capped = re.search(r"(\d{3,4})\s*W CAP", text)
-    if capped and gpu.power_w:
-        # Power goes with the clock times the square of the voltage, which goes with the clock.
-        slower = min(1.0, float(capped[1]) / gpu.power_w) ** (1 / 3)
-        peak = {name: slower * rate for name, rate in gpu.peak.model_dump().items() if rate}
-        update["peak"] = gpu.peak.model_copy(update=peak)
-        if gpu.matmul_flops:
-            update["matmul_flops"] = slower * gpu.matmul_flops
-        about = (f"A limit of {capped[1]} W is taken to slow the clock by its cube root.",)
-    return gpu.model_copy(update=update), about
-
-
-def _node(row: MeasuredStep, catalog: Catalog) -> tuple[Node, tuple[str, ...]]:
-    text = row.gpu.upper().replace(" ", "-")
-    name = next((found for key, found in _NODES if key in text), None)
-    if name is None:
-        message = f"row {row.row_id}: gpu {row.gpu!r} is not in the catalogue"
-        raise SpecError(message)
-    node = catalog.node(name)
-    most = node.num_gpus if node.num_gpus > 16 else row.gpus_per_node
-    num_gpus = _filled(row.num_gpus, most)
-    nics = max(1, node.num_nics * num_gpus // node.num_gpus)
-    about = () if "not stated" not in row.gpu else ("The memory size is not stated.",)
-    return node.model_copy(update={"num_gpus": num_gpus, "num_nics": nics}), about
-
-
-def _filled(num_gpus: int, most: int) -> int:
-    """Return the GPUs of a node, at most *most*, that fill whole nodes; racks in powers of two."""
-    if num_gpus <= most:
-        return num_gpus
-    return next(size for size in range(most, 0, -1) if num_gpus % size == 0)
-
-
-def _scale_out(
-    row: MeasuredStep, node: Node, catalog: Catalog
-) -> tuple[Node, str, tuple[str, ...]]:
-    text = row.text("scaleout").upper()
-    count, gbps = _nics(text, node)
-    about: tuple[str, ...] = ()
-    if row.num_gpus > node.num_gpus and gbps is None:
-        about = ("The NICs are not stated; those of the vendor's own node assumed.",)
-    rate_gbps = gbps or int(catalog.nic(node.nic).rate_bps / 1e9)
-    ethernet = any(word in text for word in _ETHERNET)
-    name = f"rocev2-{rate_gbps}g" if ethernet else f"infiniband-{_INFINIBAND.get(rate_gbps, 'ndr')}"
-    technology = catalog.technology(name)
-    update = {"num_nics": count or node.num_nics, "nic": technology.nic}
-    return node.model_copy(update=update), technology.name, about
-
-
-def _nics(text: str, node: Node) -> tuple[int | None, int | None]:
-    """Return the NICs of a node and their Gb/s as free text gives them."""
-    named = next((gbps for name, gbps in _GBPS_OF_NAME.items() if name in text), None)
-    rate = re.search(r"(\d{2,4})\s*GB", text)
-    total = re.search(r"(\d{3,5})\s*GB/S PER NODE", text)
-    if total and not named:
-        each = 200 if int(total[1]) <= 1600 else 400
-        return max(1, int(total[1]) // each), each
-    count = re.search(r"(\d+)\s*X\s*\d{3}", text) or re.search(r"\bX\s*(\d+)", text)
-    if "PER GPU" in text:
-        return node.num_gpus, int(rate[1]) if rate else named
-    whole = int(count[1]) if count else None
-    # A node of which a job uses a part still has all its NICs, but they carry that part only.
-    return whole, named or (int(rate[1]) if rate else None)
-
-
-@lru_cache(maxsize=512)
-def _network_of(key: _Key) -> Network:
-    cluster = Cluster.model_validate(
-        {
-            "gpus": key.num_gpus,
-            "node": key.node.name,
-            "fabric": {"technology": key.technology, "topology": {"kind": "rail-fat-tree"}},
-        }
-    )
-    catalog = replace(
-        key.catalog,
-        nodes={**key.catalog.nodes, key.node.name: key.node},
-        gpus={**key.catalog.gpus, key.gpu.name: key.gpu},
-    )
-    return network_of(cluster, catalog)
-
-
 def _parallel(row: MeasuredStep) -> tuple[dict[str, Any], tuple[str, ...]]:
     degrees, about = row.degrees, []
     if not {"tp", "pp"} <= set(degrees):
@@ -372,28 +252,3 @@ def _precision(row: MeasuredStep) -> str:
         if name in text:
             return name
     return "fp8" if "fp4" in text else "bf16"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Key:
-    """What a network is sized from; equal by value of the node's fields and the sizes."""
-
-    node: Node
-    gpu: Gpu
-    technology: str
-    num_gpus: int
-    catalog: Catalog
-
-    def __hash__(self) -> int:
-        return hash(self._fields())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self._fields() == other._fields()
-
-    def _fields(self) -> tuple[object, ...]:
-        node = self.node
-        return (
-            *(node.name, node.num_gpus, node.num_nics, node.nic),
-            *(self.gpu.name, self.gpu.memory_rate_bps, self.gpu.peak.bf16),
-            *(self.technology, self.num_gpus, id(self.catalog)),
-        )
