@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from pydantic import ValidationError
+
 from netloom.errors import SpecError
 from netloom.spec.scenario import Job
 from netloom.step.practice import practice_of
@@ -88,14 +90,7 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
     return tuple(
         StepCase(
             row=row,
-            job=Job.model_validate(
-                {
-                    "model": model.name,
-                    "training": _training(row, recompute),
-                    "parallel": parallel,
-                    "placement": {"displaced": "0%"},
-                }
-            ),
+            job=_job(row, model, parallel, recompute),
             model=model,
             network=network,
             practice=practice,
@@ -104,6 +99,24 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
         )
         for recompute in choices
     )
+
+
+def _job(row: MeasuredStep, model: Model, parallel: dict[str, Any], recompute: str) -> Job:
+    try:
+        return Job.model_validate(
+            {
+                "model": model.name,
+                "training": _training(row, recompute),
+                "parallel": parallel,
+                "placement": {"displaced": "0%"},
+            }
+        )
+    except ValidationError as error:
+        what = "; ".join(
+            f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()
+        )
+        message = f"row {row.row_id}: is no job ({what}); check its degrees and sizes"
+        raise SpecError(message) from error
 
 
 def _doubts(row: MeasuredStep) -> tuple[str, ...]:
@@ -129,7 +142,7 @@ def _model(row: MeasuredStep, catalog: Catalog) -> tuple[Model, tuple[str, ...]]
         message = f"row {row.row_id}: model {row.model!r} is of no family we know; see _FAMILIES"
         raise SpecError(message)
     base = catalog.model(name)
-    if "hidden" not in row.shape or "layers" not in row.shape:
+    if not {"layers", "hidden", "heads"} <= set(row.shape):
         return _of_size(base, row, catalog)
     update: dict[str, Any] = {
         ours: row.shape[theirs] for theirs, ours in _SHAPE.items() if theirs in row.shape

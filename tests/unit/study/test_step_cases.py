@@ -15,6 +15,7 @@ from netloom.study.validate_steps import (
     shipped_step_rows,
     validate_steps,
 )
+from netloom.workload.parameters import parameters
 
 CATALOG = load_catalog()
 ROW = {
@@ -134,6 +135,12 @@ def test_rows_that_cannot_be_predicted_are_named_and_counted_apart() -> None:
     assert bad.predicted is None
     assert "tensor 7" in bad.reason
     assert (found.rows, found.inside) == (2, 1)
+
+
+def test_a_shape_that_is_not_stated_is_taken_by_size() -> None:
+    case = cases_of(row(model="GPT 5B", params_b="5", layers="", heads=""), CATALOG)[0]
+    assert 4e9 < parameters(case.model) < 6e9
+    assert "shape" in " ".join(case.assumed)
 
 
 def test_the_shipped_table_is_whole() -> None:
