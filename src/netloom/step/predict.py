@@ -10,7 +10,7 @@ from netloom.provenance import Source, Validity
 from netloom.step.explain import Ingredients, explain
 from netloom.step.memory import check_memory, memory_validity
 from netloom.step.model import Step
-from netloom.step.practice import MEGATRON_CORE
+from netloom.step.practice import FSDP_2023, MEGATRON_CORE
 from netloom.step.residual import residual_of
 from netloom.step.schedule import (
     StageTimes,
@@ -146,7 +146,8 @@ def predict(
             virtual=plan.virtual_pipeline,
             order=plan.schedule,
         ),
-        validity=_validity(shape, plan, network, machine, left)
+        validity=_validity(shape, plan, network, practice)
+        & _gpu_validity(machine, left)
         & _network_validity(network, outcomes, exposed_share)
         & memory_validity(held),
         why=explain(ingredients),
@@ -280,9 +281,7 @@ def _optimizer_bytes(shape: Transformer, plan: Layout) -> float:
     return max(OPTIMIZER_BYTES * (one.dense / dense + one.experts / experts) for one in held)
 
 
-def _validity(
-    shape: Transformer, plan: Layout, network: Network, machine: Roofline, left: Residual
-) -> Validity:
+def _validity(shape: Transformer, plan: Layout, network: Network, practice: Practice) -> Validity:
     """Return the doubts that the job itself raises."""
     doubts = []
     count = parameters(shape.model)
@@ -292,13 +291,21 @@ def _validity(
         doubts.append(f"steps were checked on up to {CHECKED_GPUS:,} GPUs, not {plan.num_gpus:,}")
     if shape.num_moe_layers:
         doubts.append("no mixture-of-experts step was checked")
+    if plan.zero > 1 and practice.name != FSDP_2023.name:
+        doubts.append(f"zero: {plan.zero} was checked with {FSDP_2023.name} only")
     if plan.schedule != "1f1b" and plan.pipeline > 1:
         doubts.append(f"no step with schedule: {plan.schedule} was checked")
     if plan.tensor > network.node.num_gpus:
         doubts.append("tensor parallelism across nodes was checked and found 20 to 25 % too fast")
-    # Steps on GPUs with a residual were checked as wholes, whatever their operators rest on.
-    operators = Validity() if left.validity.inside else machine.validity
-    return Validity(tuple(doubts)) & left.validity & operators
+    return Validity(tuple(doubts))
+
+
+def _gpu_validity(machine: Roofline, left: Residual) -> Validity:
+    """Return the doubts about the GPU.
+
+    Steps on GPUs with a residual were checked as wholes, whatever their operators rest on.
+    """
+    return Validity() if left.validity.inside else left.validity & machine.validity
 
 
 def _network_validity(
