@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from netloom.compute.roofline import Costs
 from netloom.spec.scenario import Job, Parallel, Placement, Training
 from netloom.step.memory import memory
-from netloom.step.practice import MEGATRON_CORE
+from netloom.step.practice import FSDP_2023, MEGATRON_2022, MEGATRON_CORE
 from netloom.step.predict import predict
 from netloom.step.schedule import StageTimes, Traffic, schedule, slowest_of
 from netloom.workload.collective import Axis
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from netloom.catalog.parts import Model
     from netloom.engines.base import Engine
     from netloom.fabric.network import Network
+    from netloom.step.practice import Practice
 
 powers = st.sampled_from([1, 2, 4, 8])
 seconds = st.floats(min_value=1e-3, max_value=10.0)
+practices = st.sampled_from([MEGATRON_CORE, MEGATRON_2022, FSDP_2023])
 
 
 @st.composite
@@ -51,13 +53,14 @@ def jobs(draw: st.DrawFn) -> Job:
 
 
 @settings(max_examples=60)
-@given(work=jobs(), factor=st.floats(min_value=1.0, max_value=100.0))
+@given(work=jobs(), factor=st.floats(min_value=1.0, max_value=100.0), practice=practices)
 def test_a_faster_network_never_slows_a_step(
     model_of: Callable[..., Model],
     network_of: Callable[..., Network],
     alpha_beta: Callable[..., Engine],
     work: Job,
     factor: float,
+    practice: Practice,
 ) -> None:
     model, network = model_of("llama-3.1-8b", num_layers=16), network_of("H100", 256)
     slow, fast = (
@@ -70,6 +73,7 @@ def test_a_faster_network_never_slows_a_step(
                 inside_bytes_per_s=370e9 * times,
                 between_bytes_per_s=45e9 * times,
             ),
+            practice=practice,
         )
         for times in (1.0, factor)
     )

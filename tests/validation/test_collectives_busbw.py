@@ -183,4 +183,4 @@ def test_the_command_prints_a_verdict_and_returns_it(capsys: pytest.CaptureFixtu
 
 def test_an_unknown_suite_is_an_error() -> None:
     with pytest.raises(SpecError, match="choose collectives"):
-        validate("steps")
+        validate("weather")

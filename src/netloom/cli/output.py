@@ -60,10 +60,10 @@ def _foreign(value: object) -> Any:
     raise TypeError(message)
 
 
-def write_atomically(path: str | os.PathLike[str], text: str) -> None:
-    """Write *text* to *path* as UTF-8: at every moment the old file is there, or the new one.
+def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write *content* to *path*, text as UTF-8: at every moment the old file is there, or the new one.
 
-    The text goes to a file beside it that is moved into place when complete, and removed on any
+    It goes to a file beside it that is moved into place when complete, and removed on any
     failure, Ctrl-C included. A device or pipe, such as /dev/stdout, is written to directly.
 
     Raises:
@@ -71,23 +71,24 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     """
     given = Path(path)
     try:
+        data = content if isinstance(content, bytes) else content.encode("utf-8")
         if given.exists() and not given.is_file() and not given.is_dir():
-            given.write_text(text, encoding="utf-8")
+            given.write_bytes(data)
         else:
-            _replace(given.resolve(), text)
+            _replace(given.resolve(), data)
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
         raise OutputError(_reason(given, error)) from error
 
 
-def _replace(target: Path, text: str) -> None:
+def _replace(target: Path, data: bytes) -> None:
     if target.is_dir():
         raise IsADirectoryError(None, "it is a folder")
     draft = target.with_name(f".netloom-{secrets.token_hex(8)}.tmp")
     try:
-        with draft.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with draft.open("xb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         if target.exists():

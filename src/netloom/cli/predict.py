@@ -13,6 +13,7 @@ def predict(
     own: Path | None = None,
     json: bool = False,
     why: bool = False,
+    trace: Path | None = None,
 ) -> None:
     """Predict how long one training step takes, and where the time goes.
 
@@ -21,6 +22,7 @@ def predict(
         own: A TOML file with parts and prices of your own.
         json: Print JSON; keys are documented in docs/json.md.
         why: Explain the step time down to constants and sources.
+        trace: Write the step's schedule to this file, for ui.perfetto.dev.
     """
     # Imported here: the help of the command needs none of it.
     from netloom.cli.output import emit_json  # noqa: PLC0415
@@ -30,6 +32,12 @@ def predict(
 
     with scenario_at(scenario) as asked:
         found = predict_step(asked, catalog_of(asked, own))
+    if trace is not None:
+        from netloom.cli.output import write_atomically  # noqa: PLC0415
+        from netloom.report.trace import step_trace  # noqa: PLC0415
+
+        title = f"{found.scenario.job.model} on {found.network.technology.name}"
+        write_atomically(trace, step_trace(found.step, title=title))
     if json:
         emit_json(found.step.why if why else found.to_json())
         return

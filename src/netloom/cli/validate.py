@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from netloom.study.validate import RowResult, SourceResult, SuiteResult
     from netloom.study.validate_layers import LayerSuite, TimedSuite
+    from netloom.study.validate_steps import StepSuite
 
-    AnySuite = SuiteResult | LayerSuite
+    AnySuite = SuiteResult | LayerSuite | StepSuite
 
 __all__ = ["validate"]
 
@@ -34,7 +35,7 @@ def validate(
     Returns 1 when a suite is over its bound or nothing of it counts, else 0.
 
     Args:
-        suite: What to check: ``collectives``, ``layers`` or ``gpu-steps``; all when left out.
+        suite: What to check: ``collectives``, ``layers``, ``gpu-steps`` or ``steps``; all without.
         data: Your own measurements, a CSV file in the columns of the suite's shipped tables.
         calibration: What ``netloom calibrate gpu`` wrote on the GPU that *data* was measured on.
         json: Print JSON instead of tables: one object for a suite, one keyed by suite for all.
@@ -81,11 +82,18 @@ def _timed(suite: TimedSuite, data: Path | None, calibration: Path | None) -> An
     return study.validate_timed(measured, suite, device)
 
 
+def _steps(data: Path | None, _: Path | None) -> AnySuite:
+    from netloom.study import validate_steps as study  # noqa: PLC0415  (numpy-free start-up)
+
+    measured = study.shipped_step_rows() if data is None else study.read_step_rows(data)
+    return study.validate_steps(measured, load_catalog())
+
+
 _SUITES: Final[dict[str, Callable[[Path | None, Path | None], AnySuite]]] = {
     "collectives": _collectives,
     "layers": _layers,
     "gpu-steps": _gpu_steps,
-    # steps: published training steps
+    "steps": _steps,
 }
 
 
@@ -102,10 +110,14 @@ def _shown(result: AnySuite, *, rows: bool) -> dict[str, Any]:
 
 
 def _print_text(result: AnySuite, *, rows: bool) -> None:
+    from netloom.cli.validate_steps import print_steps  # noqa: PLC0415
     from netloom.study.validate import SuiteResult  # noqa: PLC0415
+    from netloom.study.validate_steps import StepSuite  # noqa: PLC0415
 
     if isinstance(result, SuiteResult):
         _print_collectives(result, rows=rows)
+    elif isinstance(result, StepSuite):
+        print_steps(result, rows=rows)
     else:
         _print_layers(result, rows=rows)
 

@@ -263,7 +263,7 @@ def roofline(gpu: Gpu, precision: Precision) -> Roofline:
         casts=precision == "fp8",
         chip=_chip(gpu, precision),
         shares=shares,
-        validity=_validity(gpu, precision),
+        validity=_validity(gpu),
         why=_why(gpu, precision, matmul_flops, shares),
     )
 
@@ -310,17 +310,13 @@ def _chip(gpu: Gpu, precision: Precision) -> Chip:
     )
 
 
-def _validity(gpu: Gpu, precision: Precision) -> Validity:
+def _validity(gpu: Gpu) -> Validity:
     doubts = []
     generation = gpu.architecture.lower()
     if gpu.matmul_flops is None and not gpu.calibration:
         doubts.append(
             f"nobody's matrix products on {gpu.name} are known; "
             f"{UNMEASURED_BEST:.0%} of its peak is assumed"
-        )
-    if precision == "fp8":
-        doubts.append(
-            "fp8 steps come out about 10 % too fast: casts are counted, scaling factors are not"
         )
     if generation not in {"ampere", "hopper"}:
         doubts.append(

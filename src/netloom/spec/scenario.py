@@ -52,6 +52,7 @@ _Printable = AfterValidator(_printable)
 Line = Annotated[str, Field(max_length=200, json_schema_extra=_PLAIN), _Printable]
 Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLAIN), _Printable]
 Precision = Literal["bf16", "fp16", "fp8"]
+PipelineOrder = Literal["1f1b", "gpipe", "zero-bubble"]
 Recompute = Literal["none", "selective", "full"]
 
 DEFAULT_COMPARISON = (
@@ -169,6 +170,10 @@ class Parallel(Strict):
     )
     virtual_pipeline: Count = Field(
         default=1, description="Chunks of layers in each stage (interleaved schedule)"
+    )
+    schedule: PipelineOrder = Field(
+        default="1f1b",
+        description="Order of a stage's passes; zero-bubble puts weight gradients off (ZB-H1)",
     )
     zero: Annotated[int, Field(ge=0, le=3)] = Field(
         default=1,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netloom.provenance import Why
+from netloom.step.residual import RESIDUAL_SOURCE
 from netloom.step.schedule import JITTER, JITTER_SOURCE
 
 if TYPE_CHECKING:
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from netloom.compute.roofline import Roofline
     from netloom.engines.base import Outcome
     from netloom.provenance import Source
+    from netloom.spec.scenario import Precision
     from netloom.step.practice import Practice
+    from netloom.step.residual import Residual
     from netloom.step.schedule import Schedule
     from netloom.workload.collective import Axis, Collective
     from netloom.workload.communication import Communication
@@ -33,6 +36,8 @@ class Ingredients:
     demand: Demand
     outcomes: Mapping[Collective, Outcome]
     practice: Practice
+    residual: Residual
+    precision: Precision
     slowdown: float
     optimizer_source: Source
 
@@ -83,10 +88,31 @@ def _compute(ingredients: Ingredients) -> Why:
         name="compute",
         value=ingredients.times.compute_s,
         unit="s",
-        how=f"operators of the fullest stage x {ingredients.demand.num_micro_batches} "
-        "micro-batches x slowest rank over mean",
-        parts=(ingredients.machine.why, slowdown),
+        how=f"operators of the slowest stage x {ingredients.demand.num_micro_batches} "
+        "micro-batches x slowest rank over mean x the factors below, and waits for the host",
+        parts=(ingredients.machine.why, slowdown, *_software(ingredients)),
     )
+
+
+def _software(ingredients: Ingredients) -> tuple[Why, ...]:
+    """Return what steps and their software add to operators timed alone."""
+    practice, residual = ingredients.practice, ingredients.residual
+    attention = residual.attention(practice.flash) if practice.attention == "fused" else 1.0
+    unfused = 1.0 if practice.fused else residual.unfused
+    factors = (
+        ("operators in a step over operators alone", residual.of(ingredients.precision)),
+        ("fused attention over that measured on Hopper", attention),
+        ("memory-bound operators over fused ones", unfused),
+    )
+    own = tuple(Why(name=name, value=value, source=RESIDUAL_SOURCE) for name, value in factors)
+    launch = Why(
+        name="host's launch of one pass of a layer",
+        value=practice.host_s,
+        unit="s",
+        source=practice.source,
+    )
+    age = Why(name=f"kernels of {practice.name}", value=practice.age, source=practice.source)
+    return (*own, age, launch)
 
 
 def _axis(ingredients: Ingredients, axis: Axis) -> Why:

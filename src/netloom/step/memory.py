@@ -173,15 +173,18 @@ def _activation_bytes(
 def _in_flight(plan: Layout, training: Training, stage: int) -> float:
     """Return the micro-batches whose activations *stage* holds at once.
 
-    1F1B: one for itself and each later stage. With v virtual stages, Megatron's warm-up runs
+    GPipe: all. 1F1B: one for itself and each later stage, and so with ZB-H1 (Qi et al. 2023,
+    arXiv:2401.10241, section 2.2). With v virtual stages, Megatron's warm-up runs
     2 (p - stage - 1) + (v - 1) p chunks before the first backward, each 1/v of a micro-batch:
     on the first stage p (1 + (p - 1)/(p v)) (Korthikanti et al. 2022, section 4.2.3).
     """
+    batches = training.global_batch // (plan.data * training.micro_batch)
+    if plan.schedule == "gpipe":
+        return float(batches)
     last, virtual = plan.pipeline - 1, plan.virtual_pipeline
     ahead = plan.pipeline - stage + 0.0
     if virtual > 1:
         ahead = plan.pipeline + (last - 2 * stage) / virtual
-    batches = training.global_batch // (plan.data * training.micro_batch)
     return min(ahead, float(batches))
 
 

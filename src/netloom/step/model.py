@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.provenance import Validity, Why
+    from netloom.step.timeline import Pipeline
     from netloom.workload.collective import Axis
 
 __all__ = ["Memory", "Step"]
@@ -50,6 +51,7 @@ class Step:
         model_flops: What the model needs, one GPU's share, without recomputation.
         hardware_flops: What is executed, recomputation included.
         tokens: In the global batch.
+        pipeline: What each stage works through, for a picture of the step.
         why: How the duration came about.
     """
 
@@ -64,6 +66,7 @@ class Step:
     peak_flops: float
     tokens: int
     memory: Memory
+    pipeline: Pipeline
     validity: Validity
     why: Why
 

@@ -1,4 +1,4 @@
-"""One step in closed form: 1F1B, plain or interleaved, with what overlaps what.
+"""One step in closed form: 1F1B, plain or interleaved, GPipe, ZB-H1, and what overlaps what.
 
 For stage times t_i, m micro-batches and v virtual stages, the pipeline takes
 ``m t_max + (sum of the others) / v``: the slowest stage works through every micro-batch, and
@@ -14,6 +14,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 from netloom.provenance import Source
+from netloom.step.timeline import PassTimes, Pipeline
 from netloom.workload.collective import Axis
 from netloom.workload.communication import Window
 
@@ -21,11 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from netloom.compute.roofline import Costs
+    from netloom.spec.scenario import PipelineOrder
     from netloom.step.practice import Practice
     from netloom.workload.collective import Collective
     from netloom.workload.communication import Communication, Phase
 
-__all__ = ["Schedule", "StageTimes", "Traffic", "layer_exposed_s", "schedule", "slowest_of"]
+__all__ = [
+    "Schedule",
+    "StageTimes",
+    "Traffic",
+    "layer_exposed_s",
+    "pipeline_of",
+    "schedule",
+    "slowest_of",
+]
 
 # Spread of equal ranks' compute time. Llama 3.1 70B bf16 on H100 takes 14.61 s on 64 GPUs and
 # 14.84 on 2,048 with all else equal (NVIDIA/dgxc-benchmarking, rows nvidia_dgxc-0150 and
@@ -67,25 +77,41 @@ class StageTimes:
     Attributes:
         costs: Its computation.
         exposed_s: Communication inside its layers that nothing hides.
+        exposed_forward_s: Of it, what the forward pass waits for.
+        host_s: What the GPU waits for the host to launch the next kernel.
     """
 
     costs: Costs
     exposed_s: Mapping[Axis, float]
+    exposed_forward_s: float = 0.0
+    host_s: float = 0.0
+
+    @property
+    def weights_s(self) -> float:
+        """Gradients of the weights: one of the two products of each backward product."""
+        return (self.costs.backward_s - self.costs.attention_backward_s) / 2
 
     @property
     def total_s(self) -> float:
         """From a micro-batch's arrival to its departure, both passes."""
-        return self.costs.total_s + sum(self.exposed_s.values())
+        return self.costs.total_s + self.host_s + sum(self.exposed_s.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """Where the time of one step goes, without the weight update."""
+    """Where the time of one step goes, without the weight update.
+
+    Attributes:
+        slowdown: The slowest rank's compute time over the mean.
+        after_s: Of the exposed data-parallel communication, what follows the last pass.
+    """
 
     compute_s: float
     bubble_s: float
     exposed_s: Mapping[Axis, float]
     communication_s: Mapping[Axis, float]
+    slowdown: float
+    after_s: float
 
 
 def slowest_of(num_ranks: int, sigma: float = JITTER) -> float:
@@ -98,14 +124,25 @@ def slowest_of(num_ranks: int, sigma: float = JITTER) -> float:
     return 1.0 + sigma * NormalDist().inv_cdf((num_ranks - 0.375) / (num_ranks + 0.25))
 
 
-def layer_exposed_s(traffic: Traffic, costs: Costs, *, moe: bool) -> dict[Axis, float]:
-    """Return, by axis, what no computation of one layer hides, one micro-batch."""
+def layer_exposed_s(
+    traffic: Traffic, costs: Costs, *, moe: bool, only: Phase | None = None
+) -> dict[Axis, float]:
+    """Return, by axis, what no computation of one layer hides, one micro-batch.
+
+    Args:
+        traffic: Of the whole step.
+        costs: Of the layer.
+        moe: Whether the layer has experts.
+        only: One pass instead of all.
+    """
     waiting: dict[tuple[Axis, Window, Phase], float] = defaultdict(float)
     for item in traffic.communications:
         if item.per == "layer" or (item.per == "moe-layer" and moe):
             waiting[item.axis, item.window, item.phase] += item.each * traffic.time_s(item)
     exposed: dict[Axis, float] = defaultdict(float)
     for (axis, window, phase), time_s in waiting.items():
+        if only not in (None, phase):
+            continue
         exposed[axis] += _not_hidden_s(time_s, window, phase, costs, traffic.practice)
     return dict(exposed)
 
@@ -117,6 +154,7 @@ def schedule(
     num_micro_batches: int,
     virtual: int,
     slowdown: float = 1.0,
+    order: PipelineOrder = "1f1b",
 ) -> Schedule:
     """Return where the time of one step goes.
 
@@ -126,27 +164,83 @@ def schedule(
         num_micro_batches: Of one data-parallel rank.
         virtual: Virtual stages of each GPU.
         slowdown: The slowest rank's compute time over the mean.
+        order: Of a stage's passes. GPipe idles as long as 1F1B; ZB-H1 fills what the weight
+            gradients put off can fill (Qi et al. 2023, arXiv:2401.10241, Table 2).
     """
     slowest = max(stages, key=lambda stage: stage.total_s)
-    whole_s = sum(_slowed_s(stage, slowdown) for stage in stages)
+    # Each group of ranks has its own slowest: the slowest of all paces the micro-batches, and
+    # the first and last of them cross the other stages at the mean.
+    filled = 2.0 if order == "zero-bubble" else 0.0
+    crossing_s = [stage.total_s - filled * stage.weights_s for stage in stages]
+    whole_s = sum(crossing_s)
     exposed = dict.fromkeys(Axis, 0.0)
     for axis, time_s in slowest.exposed_s.items():
         exposed[axis] += num_micro_batches * time_s
     filling_s, hops_s = _hops_s(traffic, num_hops=len(stages) - 1, virtual=virtual)
     exposed[Axis.PIPELINE] += hops_s
-    exposed[Axis.DATA] += _data_exposed_s(traffic, slowest.costs)
+    after_s = _data_exposed_s(
+        traffic,
+        slowest.costs,
+        num_stages=len(stages),
+        num_micro_batches=num_micro_batches,
+        virtual=virtual,
+    )
+    exposed[Axis.DATA] += after_s
     communication = traffic.totals_s()
     communication[Axis.PIPELINE] += filling_s
     return Schedule(
-        compute_s=num_micro_batches * slowest.costs.total_s * slowdown,
-        bubble_s=(whole_s - _slowed_s(slowest, slowdown)) / virtual,
+        compute_s=num_micro_batches * (slowest.costs.total_s * slowdown + slowest.host_s),
+        bubble_s=max(0.0, whole_s - crossing_s[stages.index(slowest)]) / virtual,
         exposed_s=exposed,
         communication_s=communication,
+        slowdown=slowdown,
+        after_s=after_s,
     )
 
 
-def _slowed_s(stage: StageTimes, slowdown: float) -> float:
-    return stage.costs.total_s * slowdown + sum(stage.exposed_s.values())
+def pipeline_of(
+    stages: Sequence[StageTimes],
+    times: Schedule,
+    *,
+    num_micro_batches: int,
+    virtual: int,
+    order: PipelineOrder = "1f1b",
+) -> Pipeline:
+    """Return what the stages work through.
+
+    What is exposed of the hops between stages is laid evenly over all passes, so that with
+    equal stages the timeline ends when the closed form says.
+    """
+    slowest = max(range(len(stages)), key=lambda index: stages[index].total_s)
+    turns = num_micro_batches + (len(stages) - 1) / virtual
+    hop_s = times.exposed_s[Axis.PIPELINE] / turns / 2
+    return Pipeline(
+        stages=tuple(
+            _passes(stage, times.slowdown if index == slowest else 1.0, hop_s)
+            for index, stage in enumerate(stages)
+        ),
+        num_micro_batches=num_micro_batches,
+        virtual=virtual,
+        after_s=times.after_s,
+        order=order,
+    )
+
+
+def _passes(stage: StageTimes, slowdown: float, hop_s: float) -> PassTimes:
+    costs = stage.costs
+    # A layer's passes are launched alike: the host's third, or half, of the wait is forward.
+    forward_host_s = stage.host_s / (3 if costs.recompute_s > costs.forward_s / 2 else 2)
+    forward_waiting_s = stage.exposed_forward_s + hop_s
+    backward_waiting_s = sum(stage.exposed_s.values()) - stage.exposed_forward_s + hop_s
+    return PassTimes(
+        forward_s=costs.forward_s * slowdown + forward_host_s + forward_waiting_s,
+        backward_s=(costs.backward_s + costs.recompute_s) * slowdown
+        + (stage.host_s - forward_host_s)
+        + backward_waiting_s,
+        forward_waiting_s=forward_waiting_s,
+        backward_waiting_s=backward_waiting_s,
+        weights_s=stage.weights_s * slowdown,
+    )
 
 
 def _not_hidden_s(
@@ -157,14 +251,19 @@ def _not_hidden_s(
         case Window.TENSOR:
             return time_s * (1 - practice.tensor_hidden)
         case Window.ATTENTION:
-            return max(
-                0.0, time_s - (costs.attention_backward_s if backward else costs.attention_s)
-            )
+            behind_s = costs.attention_backward_s if backward else costs.attention_s
+            return _beside_s(time_s, behind_s, practice)
         case Window.PRODUCT | Window.LAYER:
             behind_s = costs.backward_s + costs.recompute_s if backward else costs.forward_s
-            return max(0.0, time_s - behind_s)
+            return _beside_s(time_s, behind_s, practice)
         case _:
             return time_s
+
+
+def _beside_s(time_s: float, behind_s: float, practice: Practice) -> float:
+    """Return what *time_s* of communication adds to *behind_s* of computation beside it."""
+    hidden_s = min(time_s, behind_s)
+    return time_s - hidden_s + practice.drag * hidden_s
 
 
 def _hops_s(traffic: Traffic, *, num_hops: int, virtual: int) -> tuple[float, float]:
@@ -178,21 +277,32 @@ def _hops_s(traffic: Traffic, *, num_hops: int, virtual: int) -> tuple[float, fl
     return filling_s, exposed_s
 
 
-def _data_exposed_s(traffic: Traffic, costs: Costs) -> float:
-    """Return what the last backward and the first forward pass do not hide.
+def _data_exposed_s(
+    traffic: Traffic, costs: Costs, *, num_stages: int, num_micro_batches: int, virtual: int
+) -> float:
+    """Return what the last backward and the first forward passes do not hide.
 
     The last bucket is ready only when the pass ends, and the first gather only delays it, so
-    one bucket is always exposed.
+    one bucket is always exposed. With virtual stages the chunks end one after another, a group
+    of as many micro-batches as there are stages apart; only the last chunk's reduction, and
+    the first one's gather, have no more than their own pass to hide behind.
     """
     exposed_s = 0.0
     windows = {
         Window.LAST_BACKWARD: costs.backward_s + costs.recompute_s,
         Window.FIRST_FORWARD: costs.forward_s,
     }
-    for window, behind_s in windows.items():
+    group = min(num_stages, num_micro_batches)
+    for window, pass_s in windows.items():
         items = traffic.behind(window)
         total_s = sum(item.count * traffic.time_s(item) for item in items)
         bucket_s = max(map(traffic.time_s, items), default=0.0)
-        overlaps = traffic.practice.overlaps_data
-        exposed_s += max(bucket_s, total_s - behind_s) if overlaps else total_s
+        if not traffic.practice.overlaps_data:
+            exposed_s += total_s
+            continue
+        last_s, others_s = total_s / virtual, total_s * (virtual - 1) / virtual
+        between_s = group * pass_s * (virtual - 1) / virtual
+        waiting_s = max(bucket_s, _beside_s(last_s, pass_s / virtual, traffic.practice))
+        waiting_s += _beside_s(others_s, between_s, traffic.practice)
+        exposed_s += min(total_s, waiting_s)  # buckets may be larger than a chunk
     return exposed_s

@@ -62,7 +62,7 @@ def demand(
     }
     shard = shard_of(plan, training)
     asked = (
-        *_tensor(shape, plan, shard, recompute=training.recompute),
+        *_tensor(shape, plan, shard, training),
         *_context(shape, plan, shard, recompute=training.recompute),
         *_expert(shape, plan, shard, recompute=training.recompute),
         *_pipeline(shape, plan, shard),
@@ -97,18 +97,20 @@ def _phases(*, again: bool) -> tuple[Phase, ...]:
 
 
 def _tensor(
-    shape: Transformer, plan: Layout, shard: Shard, *, recompute: Recompute
+    shape: Transformer, plan: Layout, shard: Shard, training: Training
 ) -> list[Communication]:
     """Return the tensor-parallel collectives of a layer.
 
     Without sequence parallelism two all-reduces each way (Shoeybi et al. 2019,
     arXiv:1909.08053, section 3); with it an all-gather and a reduce-scatter in place of each,
     and backward gathers each block's input once more for the weight gradient, beside the input
-    gradient's product (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.2).
+    gradient's product (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.2). What fp8
+    products gather is cast first (Transformer Engine, gather_along_first_dim).
     """
     if plan.tensor == 1:
         return []
     size = ACTIVATION_BYTES * shard.tokens * shape.model.hidden
+    gathered = size / 2 if training.precision == "fp8" else size
     group = axis_groups(plan)[Axis.TENSOR]
 
     def between_halves(phase: Phase, kind: CollectiveKind, window: Window) -> Communication:
@@ -116,13 +118,17 @@ def _tensor(
             axis=Axis.TENSOR,
             purpose=f"activations of a layer, {phase}",
             phase=phase,
-            collective=Collective(kind=kind, size_bytes=size, group=group),
+            collective=Collective(
+                kind=kind,
+                size_bytes=gathered if kind is CollectiveKind.ALL_GATHER else size,
+                group=group,
+            ),
             each=2,
             per="layer",
             window=window,
         )
 
-    phases = _phases(again=recompute == "full")
+    phases = _phases(again=training.recompute == "full")
     if not plan.sequence_parallel:
         reduce = CollectiveKind.ALL_REDUCE
         return [between_halves(phase, reduce, Window.NONE) for phase in phases]

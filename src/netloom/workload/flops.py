@@ -252,7 +252,7 @@ def _core(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
         backward_flops=flops * (FUSED_BACKWARD if fused else 2.0),
         backward_bytes=2 * io_bytes,
         core_attention=True,
-        sequence=shard.sequence,
+        sequence=shard.sequence // shard.context,  # a ring's kernels see one block at a time
         head_dim=shape.value_head_dim,
     )
     return (product,) if fused else (product, _scores(pairs, dropout=shape.model.biases))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.catalog.parts import Model, Node
-    from netloom.spec.scenario import Parallel, Placement, Training
+    from netloom.spec.scenario import Parallel, PipelineOrder, Placement, Training
 
 __all__ = ["Layout", "groups", "layout", "num_micro_batches", "pair"]
 
@@ -42,6 +42,7 @@ class Layout:
     sequence_parallel: bool
     gpus_per_node: int
     displaced: float
+    schedule: PipelineOrder = "1f1b"
 
     @property
     def num_gpus(self) -> int:
@@ -111,6 +112,7 @@ def layout(
         sequence_parallel=parallel.sequence_parallel and parallel.tensor > 1,
         gpus_per_node=node.num_gpus,
         displaced=1.0 if placement.kind == "scattered" else placement.displaced,
+        schedule=parallel.schedule,
     )
     _check_degrees(plan, parallel)
     return plan
@@ -251,6 +253,12 @@ def _check_degrees(plan: Layout, parallel: Parallel) -> None:
         message = (
             f"job.parallel.virtual_pipeline: {plan.virtual_pipeline} needs pipeline of 2 or more; "
             f"leave it out"
+        )
+        raise SpecError(message)
+    if plan.virtual_pipeline > 1 and plan.schedule == "zero-bubble":
+        message = (
+            f"job.parallel.schedule: zero-bubble has no chunks, but virtual_pipeline is "
+            f"{plan.virtual_pipeline}; leave one of the two out"
         )
         raise SpecError(message)
     if plan.stage_gpus % plan.expert:

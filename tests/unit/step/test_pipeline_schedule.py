@@ -113,3 +113,15 @@ def test_the_slowest_of_many_ranks_is_slower() -> None:
     assert slowest_of(1) == 1.0
     assert slowest_of(64) == pytest.approx(1 + 2.38 * JITTER, abs=1e-3)
     assert slowest_of(2048) == pytest.approx(1 + 3.43 * JITTER, abs=1e-3)
+
+
+def test_weight_gradients_put_off_fill_the_bubble_twice_over() -> None:
+    # Qi et al. 2023 (arXiv:2401.10241) Table 2: 3 x (1 + 2) s idle with 1F1B, and with ZB-H1
+    # 3 x (1 + 1 - 1), half of the backward pass being the weights'.
+    plain = schedule([stage(1, 2)] * 4, traffic(), num_micro_batches=8, virtual=1)
+    filled = schedule(
+        [stage(1, 2)] * 4, traffic(), num_micro_batches=8, virtual=1, order="zero-bubble"
+    )
+    assert plain.bubble_s == 9
+    assert filled.bubble_s == 3
+    assert filled.compute_s == plain.compute_s

@@ -1,0 +1,64 @@
+"""How ``netloom validate steps`` prints what it found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netloom.study.validate_steps import GroupResult, StepResult, StepSuite
+
+__all__ = ["print_steps"]
+
+
+def print_steps(result: StepSuite, *, rows: bool) -> None:
+    """Print the suite as text, every row first when *rows* is set."""
+    if rows:
+        _print_rows(result.per_row)
+    for title, groups in (
+        ("by source", result.by_source),
+        ("by model size", result.by_model_size),
+        ("by GPUs", result.by_num_gpus),
+        ("by what is asked of it", result.groups),
+    ):
+        _print_groups(title, groups)
+    verdict = "within" if result.bound_ok else "OVER"
+    print(
+        f"steps: {result.rows} rows, {result.inside} inside the range claimed\n"
+        f"  tier A, 7B and more on 64 GPUs and more: mean {result.mean_abs_error_pct:.2f} %, "
+        f"median {result.median_abs_error_pct:.2f} %, p90 {result.p90_abs_error_pct:.1f} %; "
+        f"bias {result.bias_pct:+.2f} %\n"
+        f"  trend {result.slope_points_per_doubling:+.2f} points per doubling of the GPUs\n"
+        f"  {verdict} the bounds"
+    )
+
+
+def _print_groups(title: str, groups: Sequence[GroupResult]) -> None:
+    print(f"{title}\n{'rows':>6} {'inside':>6} {'mean':>8} {'median':>8} {'p90':>8} {'bias':>8}")
+    for group in groups:
+        over = "" if group.bound_ok else "  OVER ITS BOUND"
+        print(
+            f"{group.rows:>6} {group.inside:>6} {group.mean_abs_error_pct:>6.1f} % "
+            f"{group.median_abs_error_pct:>6.1f} % {group.p90_abs_error_pct:>6.1f} % "
+            f"{group.bias_pct:>+6.1f} %  {group.name}{over}"
+        )
+    print()
+
+
+def _print_rows(results: Sequence[StepResult]) -> None:
+    print(f"{'row':<24} {'GPUs':>6} {'measured':>10} {'predicted':>10} {'error':>8}  remark")
+    for row in results:
+        predicted = "" if row.predicted is None else f"{row.predicted:.4g} s"
+        error = "" if row.error_pct is None else f"{row.error_pct:+.1f}%"
+        print(
+            f"{row.row_id:<24} {row.num_gpus:>6} {f'{row.measured:.4g} s':>10} "
+            f"{predicted:>10} {error:>8}  {_remark(row)}"
+        )
+    print()
+
+
+def _remark(row: StepResult) -> str:
+    fitted = "a parameter was taken from it." if row.fitted else ""
+    parts = (row.model, row.gpu, fitted, row.assumed, row.reason)
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,155 @@
+"""From a published row's free text to a job on a network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from netloom.catalog.load import load_catalog
+from netloom.errors import SpecError
+from netloom.study.measured_steps import MeasuredStep, read_step
+from netloom.study.step_cases import cases_of
+from netloom.study.validate_steps import (
+    read_step_rows,
+    shipped_step_rows,
+    validate_steps,
+)
+from netloom.workload.parameters import parameters
+
+CATALOG = load_catalog()
+ROW = {
+    "row_id": "x-1",
+    "source": "test",
+    "model": "GPT 18.4B",
+    "params_b": "18.4",
+    "layers": "40",
+    "hidden": "6144",
+    "ffn_hidden": "24576",
+    "heads": "48",
+    "kv_heads": "=heads",
+    "vocab": "50257",
+    "seq_len": "2048",
+    "gpu": "A100-SXM-80GB",
+    "gpus_per_node": "8",
+    "n_gpus": "256",
+    "scaleout": "InfiniBand HDR200 x4 per node = 800 Gb/s",
+    "precision": "fp16 (default)",
+    "framework": "Megatron-DeepSpeed",
+    "tp": "8",
+    "pp": "1",
+    "micro_batch": "4",
+    "global_batch": "1024",
+    "recompute": "full (shipped configs)",
+    "seq_parallel": "no",
+    "optimizer_sharding": "no (default)",
+    "step_time_s": "9.6",
+    "tier": "A",
+}
+
+
+def row(**changes: str) -> MeasuredStep:
+    return read_step({**ROW, **changes}, where="test.csv")
+
+
+def test_a_row_becomes_the_job_it_describes() -> None:
+    (case,) = cases_of(row(), CATALOG)
+    assert case.model.num_kv_heads == 48
+    assert case.model.head_dim == 128
+    assert case.job.training.precision == "fp16"
+    assert case.job.training.recompute == "full"
+    assert case.job.parallel.zero == 0
+    assert not case.job.parallel.sequence_parallel
+    assert case.practice.attention == "unfused"
+    assert case.network.node.num_nics == 4
+    assert case.network.technology.name == "infiniband-hdr"
+    assert case.assumed == case.doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "num_nics", "technology"),
+    [
+        ("InfiniBand HDR200 x8 per node (Selene)", 8, "infiniband-hdr"),
+        ("8x200Gb RoCE per node, 3-layer Clos", 8, "rocev2-200g"),
+        ("RoCE 1600 Gb/s per node", 8, "rocev2-200g"),
+        ("RDMA (RoCE backend) 400Gb/s per GPU", 8, "rocev2-400g"),
+        ("InfiniBand NDR400 Quantum-2/CX7 reference", 8, "infiniband-ndr"),
+    ],
+)
+def test_the_scale_out_network_is_read_from_free_text(
+    text: str, num_nics: int, technology: str
+) -> None:
+    (case,) = cases_of(row(scaleout=text), CATALOG)
+    assert case.network.node.num_nics == num_nics
+    assert case.network.technology.name == technology
+
+
+def test_what_is_not_said_is_assumed_aloud() -> None:
+    case = cases_of(row(scaleout="", framework="NeMo", recompute="", tp="", pp=""), CATALOG)[0]
+    said = " ".join(case.assumed)
+    for word in ("NICs", "parallelism", "Recomputation"):
+        assert word in said
+
+
+def test_without_a_stated_recomputation_every_kind_is_a_case() -> None:
+    kinds = [case.job.training.recompute for case in cases_of(row(recompute=""), CATALOG)]
+    assert kinds == ["none", "selective", "full"]
+
+
+def test_a_power_limit_slows_the_clock_by_its_cube_root() -> None:
+    text = "H100 96GB HBM2e 2.4TB/s, 500W cap"
+    (case,) = cases_of(row(gpu=text), CATALOG)
+    plain = CATALOG.gpu("H100-SXM-80GB")
+    assert case.network.gpu.memory_rate_bps == pytest.approx(8 * 2.4e12)
+    assert plain.peak.bf16 is not None
+    expected = plain.peak.bf16 * (500 / plain.power_w) ** (1 / 3)
+    assert case.network.gpu.peak.bf16 == pytest.approx(expected)
+
+
+def test_part_of_a_node_is_a_node_of_that_many_gpus() -> None:
+    (case,) = cases_of(row(n_gpus="4", tp="4", global_batch="16"), CATALOG)
+    assert case.network.design.num_gpus == 4
+    assert case.network.node.num_gpus == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"gpu": "TPU v5"}, "TPU v5"),
+        ({"model": "BERT"}, "BERT"),
+        ({"step_time_s": ""}, "step_time"),
+    ],
+)
+def test_a_row_that_cannot_be_read_says_which_and_why(changes: dict[str, Any], what: str) -> None:
+    with pytest.raises(SpecError, match=what) as error:
+        cases_of(row(**changes), CATALOG)
+    assert "x-1" in str(error.value)
+
+
+def test_rows_that_cannot_be_predicted_are_named_and_counted_apart() -> None:
+    found = validate_steps([row(), row(row_id="x-2", tp="7")], CATALOG)
+    good, bad = found.per_row
+    assert good.inside
+    assert good.predicted is not None
+    assert not bad.inside
+    assert bad.predicted is None
+    assert "tensor 7" in bad.reason
+    assert (found.rows, found.inside) == (2, 1)
+
+
+def test_a_shape_that_is_not_stated_is_taken_by_size() -> None:
+    case = cases_of(row(model="GPT 5B", params_b="5", layers="", heads=""), CATALOG)[0]
+    assert 4e9 < parameters(case.model) < 6e9
+    assert "shape" in " ".join(case.assumed)
+
+
+def test_the_shipped_table_is_whole() -> None:
+    rows = shipped_step_rows()
+    assert len(rows) == len({one.row_id for one in rows}) == 1230
+
+
+def test_a_file_without_rows_is_refused(tmp_path: Any) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text("row_id,gpu\n")
+    with pytest.raises(SpecError, match="has no rows"):
+        read_step_rows(path)
