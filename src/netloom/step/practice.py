@@ -39,7 +39,7 @@ class Practice:
         overlaps_data: Whether gradients are reduced during the last backward pass and weights
             gathered during the first forward pass.
         host_s: What the host needs to launch one pass of one layer.
-        age: What its kernels take over those of the current software, attention apart.
+        age: What all its kernels take over those of a year later.
         fused: Whether memory-bound operators that follow one another are one kernel.
         drag: What a second of hidden communication slows the computation beside it by.
         source: Who says so.
@@ -64,7 +64,7 @@ MEGATRON_2022: Final = Practice(
     tensor_hidden=0.0,
     pipeline_hidden=0.0,
     overlaps_data=False,
-    host_s=1.18e-3,
+    host_s=1.18e-3,  # fitted, docs/models/step.md
     source=Source(
         citation="arXiv:2205.05198 section 6; Megatron-LM of 2021-22 (local DDP, no FlashAttention)",
         confidence="published",
@@ -76,7 +76,7 @@ MEGATRON_2021: Final = replace(MEGATRON_2022, name="Megatron-LM 2021", age=1.075
 MEGATRON_CORE: Final = Practice(
     name="Megatron-Core 2024",
     attention="fused",
-    tensor_hidden=0.655,
+    tensor_hidden=0.655,  # fitted, docs/models/step.md
     pipeline_hidden=1.0,
     overlaps_data=True,
     drag=0.15,  # NCCL occupies 16 to 24 of 132 multiprocessors; recalled
@@ -108,7 +108,7 @@ FSDP_2023: Final = Practice(
     tensor_hidden=0.0,
     pipeline_hidden=0.0,
     overlaps_data=True,
-    drag=0.925,
+    drag=0.925,  # fitted, docs/models/step.md
     fused=False,
     source=Source(
         citation="PyTorch FSDP (arXiv:2304.11277): gathers prefetched one layer ahead; what they "
