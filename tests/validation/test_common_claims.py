@@ -67,10 +67,10 @@ def test_adaptive_routing_closes_most_of_the_gap(at_ten_thousand: nl.Comparison)
     assert adaptive - infiniband < 0.5 * (hashed - infiniband)
 
 
-def test_tcp_is_far_behind(at_ten_thousand: nl.Comparison) -> None:
+def test_tcp_is_behind_all_of_them(at_ten_thousand: nl.Comparison) -> None:
     roce = at_ten_thousand.contender("rocev2-400g")
     tcp = at_ten_thousand.contender("tcp-400g")
-    assert tcp.step.duration_s > 1.2 * roce.step.duration_s
+    assert tcp.step.duration_s > 1.05 * roce.step.duration_s
 
 
 GPT_3 = """
