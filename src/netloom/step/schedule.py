@@ -62,6 +62,14 @@ class Traffic:
         """Return the communications that *window* can hide."""
         return [item for item in self.communications if item.window is window]
 
+    def between_nodes_s(self) -> tuple[Axis, float]:
+        """Return how long the NICs send in a step, and the axis that takes most of it."""
+        sent = dict.fromkeys(Axis, 0.0)
+        for item in self.communications:
+            if item.collective.group.num_nodes > 1:
+                sent[item.axis] += item.count * self.time_s(item)
+        return max(sent, key=lambda axis: sent[axis]), sum(sent.values())
+
     def totals_s(self) -> dict[Axis, float]:
         """Return all communication of a step by axis, hidden or not."""
         totals = dict.fromkeys(Axis, 0.0)
@@ -176,7 +184,7 @@ def schedule(
     exposed = dict.fromkeys(Axis, 0.0)
     for axis, time_s in slowest.exposed_s.items():
         exposed[axis] += num_micro_batches * time_s
-    filling_s, hops_s = _hops_s(traffic, num_hops=len(stages) - 1, virtual=virtual)
+    filling_s, hops_s = _hops_s(traffic, slowest.costs, num_hops=len(stages) - 1, virtual=virtual)
     exposed[Axis.PIPELINE] += hops_s
     after_s = _data_exposed_s(
         traffic,
@@ -188,9 +196,14 @@ def schedule(
     exposed[Axis.DATA] += after_s
     communication = traffic.totals_s()
     communication[Axis.PIPELINE] += filling_s
+    compute_s = num_micro_batches * (slowest.costs.total_s * slowdown + slowest.host_s)
+    bubble_s = max(0.0, whole_s - crossing_s[stages.index(slowest)]) / virtual
+    busiest, busy_s = traffic.between_nodes_s()
+    elapsed_s = compute_s + bubble_s + sum(exposed.values())
+    exposed[busiest] += max(0.0, busy_s - elapsed_s)  # a NIC cannot send longer than the step
     return Schedule(
-        compute_s=num_micro_batches * (slowest.costs.total_s * slowdown + slowest.host_s),
-        bubble_s=max(0.0, whole_s - crossing_s[stages.index(slowest)]) / virtual,
+        compute_s=compute_s,
+        bubble_s=bubble_s,
         exposed_s=exposed,
         communication_s=communication,
         slowdown=slowdown,
@@ -266,14 +279,22 @@ def _beside_s(time_s: float, behind_s: float, practice: Practice) -> float:
     return time_s - hidden_s + practice.drag * hidden_s
 
 
-def _hops_s(traffic: Traffic, *, num_hops: int, virtual: int) -> tuple[float, float]:
-    """Return the hops of filling and draining the pipeline, and all that is exposed of hops."""
+def _hops_s(traffic: Traffic, costs: Costs, *, num_hops: int, virtual: int) -> tuple[float, float]:
+    """Return the hops of filling and draining the pipeline, and all that is exposed of hops.
+
+    With virtual stages a hop runs beside another chunk's pass and hides behind no more than that.
+    """
     filling_s = exposed_s = 0.0
     hidden = traffic.practice.pipeline_hidden if virtual > 1 else 0.0
+    pass_s = {
+        "forward": costs.forward_s / virtual,
+        "backward": (costs.backward_s + costs.recompute_s) / virtual,
+    }
     for item in traffic.behind(Window.OTHER_MICRO_BATCH):
         one_s = traffic.time_s(item)
+        waiting_s = one_s - hidden * min(one_s, pass_s[item.phase])
         filling_s += num_hops * one_s
-        exposed_s += num_hops * one_s + item.count * one_s * (1 - hidden)
+        exposed_s += num_hops * one_s + item.count * waiting_s
     return filling_s, exposed_s
 
 

@@ -187,7 +187,7 @@ def num_micro_batches(training: Training, plan: Layout) -> int:
     """Return the micro-batches one data-parallel rank works through in a step.
 
     Raises:
-        SpecError: the global batch does not divide.
+        SpecError: the global batch does not divide, or leaves interleaved stages idle.
     """
     at_once = plan.data * training.micro_batch
     if training.global_batch % at_once:
@@ -205,7 +205,15 @@ def num_micro_batches(training: Training, plan: Layout) -> int:
             f"context {plan.context}; a causal sequence is cut into 2 x context pieces"
         )
         raise SpecError(message)
-    return training.global_batch // at_once
+    count = training.global_batch // at_once
+    if plan.virtual_pipeline > 1 and count < plan.pipeline:
+        message = (
+            f"job.parallel.virtual_pipeline: interleaving passes micro-batches round in groups of "
+            f"pipeline {plan.pipeline}, but a rank has {count}; use virtual_pipeline: 1 or a "
+            f"global_batch of {plan.pipeline * at_once:,} and more"
+        )
+        raise SpecError(message)
+    return count
 
 
 def stage_layers(num_layers: int, num_stages: int) -> tuple[int, ...]:
