@@ -61,7 +61,7 @@ def _foreign(value: object) -> Any:
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write *content* to *path*, text as UTF-8: at every moment the old file is there, or the new one.
+    """Write *content* to *path*, text as UTF-8; the old file or the new one is always there.
 
     It goes to a file beside it that is moved into place when complete, and removed on any
     failure, Ctrl-C included. A device or pipe, such as /dev/stdout, is written to directly.

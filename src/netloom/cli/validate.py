@@ -134,7 +134,8 @@ def _print_layers(result: LayerSuite, *, rows: bool) -> None:
     print(f"{'rows':>6} {'median':>8} {'p90':>8} {'bias':>8}  group")
     for group in result.groups:
         print(
-            f"{group.rows:>6} {group.median_abs_error_pct:>6.1f} % {group.p90_abs_error_pct:>6.1f} % "
+            f"{group.rows:>6} {group.median_abs_error_pct:>6.1f} % "
+            f"{group.p90_abs_error_pct:>6.1f} % "
             f"{group.bias_pct:>+6.1f} %  {group.name}"
         )
     print(
@@ -152,7 +153,8 @@ def _print_collectives(result: SuiteResult, *, rows: bool) -> None:
     if not result.counted:
         print(
             f"{result.suite}: {result.rows} rows, none of them counted: nothing was checked\n"
-            f"  reported apart ({result.apart_rows}): median {_pct(result.apart_median_abs_error_pct)}; "
+            f"  reported apart ({result.apart_rows}): "
+            f"median {_pct(result.apart_median_abs_error_pct)}; "
             f"--rows says why each does not count"
         )
         return
@@ -167,7 +169,8 @@ def _print_collectives(result: SuiteResult, *, rows: bool) -> None:
         f"bias {_pct(result.bias_pct, sign='+')}\n"
         f"  held-out rows ({result.held_out_rows}): median "
         f"{_pct(result.held_out_median_abs_error_pct)}\n"
-        f"  reported apart ({result.apart_rows}): median {_pct(result.apart_median_abs_error_pct)}\n"
+        f"  reported apart ({result.apart_rows}): "
+        f"median {_pct(result.apart_median_abs_error_pct)}\n"
         f"  {verdict} the bound of {result.bound_pct:g} % on each table's median"
     )
 

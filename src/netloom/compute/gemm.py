@@ -18,7 +18,7 @@ __all__ = ["Chip", "ideal_s", "measured_excess", "wave_excess"]
 
 # Tiles that cuBLAS's Hopper kernels use (names of its kernels); the library takes the best.
 TILES: Final = ((128, 256), (256, 128), (128, 192), (192, 128), (128, 128))
-# How much of an unfilled last wave is paid: over 477 products on one H200, p90 of the error is least
+# How much of an unfilled last wave is paid: over 477 products on an H200, p90 of the error is least
 # at 0.5 for large ones and grows beyond it for all (docs/models/compute.md).
 WAVE_SHARE: Final = 0.35
 # Filling the pipelines and writing out a tile of 128 by 256: what leaves no slope against 1/k

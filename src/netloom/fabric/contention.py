@@ -38,7 +38,7 @@ LoadBalancing = Literal["ecmp", "static", "adaptive", "spray", "cells"]
 _NEGLIGIBLE: Final = 1e-16
 # Loads at which the law is evaluated; between them it is interpolated (see _law).
 _MAX_POINTS: Final = 96
-# How far from the mean a sum of loads is followed, in standard deviations: exp(-8 ** 2 / 2) ~ 1e-14.
+# How far from the mean a sum of loads is followed, in standard deviations: exp(-8**2 / 2) ~ 1e-14.
 _TAIL: Final = 8.5
 _FEW_LINKS: Final = 8
 _FEW_FREQUENCIES: Final = 256

@@ -24,9 +24,9 @@ FIGURES = (
         "Scaling",
         figures.scaling,
         (
-            "Model FLOP utilisation as the cluster grows, each replica keeping its share of the batch "
-            "(weak scaling). Faint circles: clusters too small for the model, which is cut to fewer layers. A line ends where "
-            "the network can no longer be built."
+            "Model FLOP utilisation as the cluster grows, each replica keeping its share of the "
+            "batch (weak scaling). Faint circles: clusters too small for the model, which is cut "
+            "to fewer layers. A line ends where the network can no longer be built."
         ),
     ),
     (
@@ -40,7 +40,8 @@ FIGURES = (
         "Cost against speed",
         figures.cost_against_speed,
         (
-            "Nodes, network and power over their lifetime, failures included. Lower left is better. "
+            "Nodes, network and power over their lifetime, failures included. Lower left is "
+            "better. "
             "Open circles cannot be bought yet, or any more."
         ),
     ),

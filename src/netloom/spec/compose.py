@@ -151,7 +151,8 @@ class _Composer:
 
     def _alias(self, event: AliasEvent, *, depth: int) -> Node:
         if event.anchor not in self._anchors:
-            text = f"the alias *{shorten(event.anchor)} stands for nothing, or for itself; write the value"
+            name = shorten(event.anchor)
+            text = f"the alias *{name} stands for nothing, or for itself; write the value"
             raise MalformedError(Problem(field="", text=text, place=_place(event)))
         node, num_nodes = self._anchors[event.anchor]
         self._count(num_nodes, event)

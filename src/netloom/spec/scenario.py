@@ -231,7 +231,7 @@ class Job(Strict):
     """What runs on the machines."""
 
     model: Name = Field(
-        description="Catalogue name, or the path of a Hugging Face config.json relative to this file"
+        description="Catalogue name, or the path of a Hugging Face config.json, relative to here"
     )
     training: Training = Field(description="How the model is trained")
     parallel: Parallel = Field(default=Parallel(), description="How the work is divided")

@@ -10,7 +10,7 @@ from netloom.step.residual import RESIDUAL_SOURCE
 from netloom.step.schedule import JITTER, JITTER_SOURCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from netloom.compute.roofline import Roofline
     from netloom.engines.base import Outcome
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Precision
     from netloom.step.practice import Practice
     from netloom.step.residual import Residual
-    from netloom.step.schedule import Schedule
+    from netloom.step.schedule import Schedule, StageTimes
     from netloom.workload.collective import Axis, Collective
     from netloom.workload.communication import Communication
     from netloom.workload.demand import Demand
@@ -40,6 +40,10 @@ class Ingredients:
     precision: Precision
     slowdown: float
     optimizer_source: Source
+    stages: Sequence[StageTimes]
+    layers: Sequence[int]
+    virtual: int
+    hardware_flops: float
 
     @property
     def duration_s(self) -> float:
@@ -58,12 +62,7 @@ def explain(ingredients: Ingredients) -> Why:
         how="compute + bubble + exposed communication + optimizer",
         parts=(
             _compute(ingredients),
-            Why(
-                name="bubble",
-                value=ingredients.times.bubble_s,
-                unit="s",
-                how="one micro-batch through every other stage, over the virtual stages",
-            ),
+            _bubble(ingredients),
             *(_axis(ingredients, axis) for axis in axes),
             Why(
                 name="optimizer",
@@ -90,7 +89,50 @@ def _compute(ingredients: Ingredients) -> Why:
         unit="s",
         how=f"operators of the slowest stage x {ingredients.demand.num_micro_batches} "
         "micro-batches x slowest rank over mean x the factors below, and waits for the host",
-        parts=(ingredients.machine.why, slowdown, *_software(ingredients)),
+        parts=(
+            _slowest_stage(ingredients),
+            Why(
+                name="FLOPs of one GPU in the step",
+                value=ingredients.hardware_flops,
+                unit="FLOP",
+                how="products and attention of its share of the batch, recomputation included",
+            ),
+            ingredients.machine.why,
+            slowdown,
+            *_software(ingredients),
+        ),
+    )
+
+
+def _slowest_stage(ingredients: Ingredients) -> Why:
+    index = max(range(len(ingredients.stages)), key=lambda stage: ingredients.stages[stage].total_s)
+    costs = ingredients.stages[index].costs
+    passes = (
+        ("forward", costs.forward_s),
+        ("backward", costs.backward_s),
+        ("recomputation", costs.recompute_s),
+    )
+    return Why(
+        name=f"operators of stage {index + 1} of {len(ingredients.stages)}, one micro-batch",
+        value=costs.total_s,
+        unit="s",
+        how=f"the slowest: {ingredients.layers[index]} layers, and embedding or logits at the ends",
+        parts=tuple(Why(name=name, value=time_s, unit="s") for name, time_s in passes),
+    )
+
+
+def _bubble(ingredients: Ingredients) -> Why:
+    others_s = sum(stage.total_s for stage in ingredients.stages)
+    others_s -= max(stage.total_s for stage in ingredients.stages)
+    return Why(
+        name="bubble",
+        value=ingredients.times.bubble_s,
+        unit="s",
+        how="one micro-batch through every other stage, over the virtual stages",
+        parts=(
+            Why(name="the other stages, one micro-batch", value=others_s, unit="s"),
+            Why(name="virtual stages", value=ingredients.virtual),
+        ),
     )
 
 

@@ -68,7 +68,8 @@ def check_memory(
     """Return :func:`memory`.
 
     Raises:
-        InfeasibleError: it does not fit by more than a tenth; the message names the changes that would make it fit.
+        InfeasibleError: it does not fit by more than a tenth; the message names the changes that
+            would make it fit.
     """
     held = memory(shape, plan, training, gpu=gpu, attention=attention)
     if _fits(held):

@@ -66,7 +66,7 @@ MEGATRON_2022: Final = Practice(
     overlaps_data=False,
     host_s=1.18e-3,  # fitted, docs/models/step.md
     source=Source(
-        citation="arXiv:2205.05198 section 6; Megatron-LM of 2021-22 (local DDP, no FlashAttention)",
+        citation="arXiv:2205.05198 section 6; Megatron-LM 2021-22 (local DDP, no FlashAttention)",
         confidence="published",
     ),
 )

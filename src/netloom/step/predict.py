@@ -125,6 +125,10 @@ def predict(
         precision=job.training.precision,
         slowdown=slowdown,
         optimizer_source=OPTIMIZER_SOURCE,
+        stages=stages,
+        layers=stage_layers(shape.model.num_layers, plan.pipeline),
+        virtual=plan.virtual_pipeline,
+        hardware_flops=executed / num_gpus,
     )
     exposed_share = sum(times.exposed_s.values()) / ingredients.duration_s
     return Step(

@@ -1,4 +1,4 @@
-"""What to measure on a GPU, in which order, and what to keep of a measurement that was cut short."""
+"""What to measure on a GPU, in which order, and what to keep of one that was cut short."""
 
 from __future__ import annotations
 

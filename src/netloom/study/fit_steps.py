@@ -2,8 +2,8 @@
 
 At most five a GPU generation, by least error on the named rows
 (:data:`~netloom.study.fitted_steps.FITTED`); large errors count by their size and not by its
-square, so that a few odd rows do not decide. :mod:`netloom.step.residual` and :mod:`netloom.step.practice` hold what this
-found; a test fits again and compares.
+square, so that a few odd rows do not decide. :mod:`netloom.step.residual` and
+:mod:`netloom.step.practice` hold what this found; a test fits again and compares.
 """
 
 from __future__ import annotations

@@ -114,14 +114,14 @@ def addressing(network: Network) -> Validity:
     if is_addressable(network):
         return Validity()
     doubt = (
-        f"{network.technology.name} names {network.technology.max_endpoints:,} ports in one subnet; "
+        f"{network.technology.name} names {network.technology.max_endpoints:,} ports a subnet; "
         f"here {_ports_together(network):,} are joined, which takes several with routers between"
     )
     return Validity((doubt,))
 
 
 def _ports_together(network: Network) -> int:
-    """Return the NIC ports that one control plane serves: planes and separate rails have their own."""
+    """Return the NIC ports that one control plane serves; planes and lone rails have their own."""
     design = network.design
     apart = design.num_planes
     if design.topology.kind == "rail-only":

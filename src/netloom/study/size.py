@@ -313,12 +313,13 @@ def _notes(shop: _Shop, design: Design, bill: Bill) -> Iterator[str]:
     yield from design.notes
     wanted = shop.wish.num_gpus
     if wanted is not None and wanted != design.num_gpus:
-        yield f"{wanted} GPUs do not fill nodes of {shop.node.num_gpus}: sized for {design.num_gpus}"
+        per_node = shop.node.num_gpus
+        yield f"{wanted} GPUs do not fill nodes of {per_node}: sized for {design.num_gpus}"
     floor = shop.wish.floor
     if nodes_per_rack(floor, shop.node) < floor.nodes_per_rack:
-        yield f"{shop.node.name} draws too much for {floor.nodes_per_rack} in a rack: fewer are placed"
+        yield f"{shop.node.name} draws too much for {floor.nodes_per_rack} a rack: fewer are placed"
     if shop.nic.name != shop.node.nic:
-        yield f"{shop.technology.name} runs on {shop.nic.name}, not on the node's own {shop.node.nic}"
+        yield f"{shop.technology.name} runs on {shop.nic.name}, not the node's own {shop.node.nic}"
     weak = sorted({line.part for line in bill.network if _weak(line)})
     if weak:
         yield f"prices not read in any source, but recalled, derived or assumed: {', '.join(weak)}"

@@ -173,7 +173,7 @@ def _refuse_sparse(config: Mapping[str, object], where: str) -> None:
         value = config.get(key)
         if value not in (None, plain):
             message = (
-                f"{where}: {key}: {_shown(value)} mixes dense and MoE layers in a pattern that netloom "
+                f"{where}: {key}: {_shown(value)} mixes dense and MoE layers in a way that netloom "
                 f"cannot describe; only leading dense layers (first_k_dense_replace) can be"
             )
             raise SpecError(message)

@@ -142,7 +142,7 @@ def leaf_spine(num_leaves: int, num_spines: int, num_hosts: int, *, parallel: in
 def clos3(
     num_pods: int, num_leaves: int, num_spines: int, num_cores: int, num_hosts: int
 ) -> Fabric:
-    """Pods of leaves and spines; spine j of every pod has a cable to *num_cores* cores of its own."""
+    """Pods of leaves and spines; spine j of every pod has a cable to *num_cores* of its own."""
     leaves = num_pods * num_leaves
     hosts = [Machine(1, [[leaf]]) for leaf in range(leaves) for _ in range(num_hosts)]
     cables = [

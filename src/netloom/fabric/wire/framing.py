@@ -44,7 +44,7 @@ _UET = Source(
     citation="accounts of the Ultra Ethernet specification 1.0 (2025)", confidence="secondary"
 )
 _MRC = Source(
-    citation="multiplanar.agentic24x7.net, MRC packet structure: IPv6 in IPv6, address in each packet",
+    citation="multiplanar.agentic24x7.net, MRC packets: IPv6 in IPv6, address in each packet",
     confidence="secondary",
     note="the MRC 1.0 specification itself was not read",
 )

@@ -246,7 +246,8 @@ def thresholds(*, shared_bytes: float, alpha: float, num_congested: int) -> Thre
     """Return where an ingress queue pauses its peer when *num_congested* queues fill up together.
 
     The dynamic threshold alpha (B - used) settles at alpha B / (1 + alpha n): Choudhury and Hahne,
-    Dynamic queue length thresholds, ToN 1998 (recalled). *shared_bytes* is the buffer without headroom.
+    Dynamic queue length thresholds, ToN 1998 (recalled). *shared_bytes* is the buffer less
+    headroom.
     """
     pause = alpha * shared_bytes / (1 + alpha * num_congested)
     return Thresholds(xoff_at_bytes=pause, xon_at_bytes=max(0.0, pause - _RESUME_OFFSET_BYTES))

@@ -17,7 +17,7 @@ __all__ = ["PROPAGATION_S_PER_M", "Component", "budget", "one_way_s", "why"]
 PROPAGATION_S_PER_M: Final = 5e-9
 _FIBRE: Final = Source(citation="light in fibre, 4.9 to 5 us/km", confidence="derived")
 _STORE: Final = Source(
-    citation="InfiniBand switches cut through (InfiniBand vol. 1); Ethernet ones are taken to store",
+    citation="InfiniBand switches cut through (InfiniBand vol. 1); Ethernet ones taken to store",
     confidence="assumed",
     note="Ethernet ASICs cut through when nothing queues and all ports run at one rate; "
     "storing is the cautious choice and adds one packet time a switch",
