@@ -315,17 +315,17 @@ def _validity(gpu: Gpu) -> Validity:
     generation = gpu.architecture.lower()
     if gpu.matmul_flops is None and not gpu.calibration:
         doubts.append(
-            f"nobody's matrix products on {gpu.name} are known; "
-            f"{UNMEASURED_BEST:.0%} of its peak is assumed"
+            f"Nobody's matrix products on {gpu.name} are known; "
+            f"{UNMEASURED_BEST:.0%} of its peak is assumed."
         )
     if generation not in {"ampere", "hopper"}:
         doubts.append(
-            f"attention and memory-bound operators were measured on Hopper, not {gpu.architecture}"
+            f"Attention and memory-bound operators were measured on Hopper, not {gpu.architecture}."
         )
     if generation not in GENERATIONS and not gpu.calibration:
         doubts.append(
-            f"no operator was measured on {gpu.architecture}; Hopper's shares of its peak and "
-            f"memory rate are assumed: run 'netloom calibrate gpu' on one"
+            f"No operator was measured on {gpu.architecture}; Hopper's shares of its peak and "
+            f"memory rate are assumed: run 'netloom calibrate gpu' on one."
         )
     return Validity(tuple(doubts))
 

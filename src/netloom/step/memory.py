@@ -225,7 +225,7 @@ def memory_validity(held: Memory) -> Validity:
     share = (held.total_bytes + RESERVED_BYTES) / held.capacity_bytes
     if share <= DOUBTED_OVER:
         return Validity()
-    return Validity((f"memory comes out at {share:.0%} of the GPU's; it may not fit",))
+    return Validity((f"Memory comes out at {share:.0%} of the GPU's; it may not fit.",))
 
 
 def _fits(held: Memory) -> bool:

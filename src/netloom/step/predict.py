@@ -290,17 +290,17 @@ def _validity(shape: Transformer, plan: Layout, network: Network, practice: Prac
     doubts = []
     count = parameters(shape.model)
     if not CHECKED_PARAMETERS[0] <= count <= CHECKED_PARAMETERS[1]:
-        doubts.append(f"steps were checked from 0.1B to 1T parameters, not {count / 1e9:.3g}B")
+        doubts.append(f"Steps were checked from 0.1B to 1T parameters, not {count / 1e9:.3g}B.")
     if plan.num_gpus > CHECKED_GPUS:
-        doubts.append(f"steps were checked on up to {CHECKED_GPUS:,} GPUs, not {plan.num_gpus:,}")
+        doubts.append(f"Steps were checked on up to {CHECKED_GPUS:,} GPUs, not {plan.num_gpus:,}.")
     if shape.num_moe_layers:
-        doubts.append("no mixture-of-experts step was checked")
+        doubts.append("No mixture-of-experts step was checked.")
     if plan.zero > 1 and practice.name != FSDP_2023.name:
-        doubts.append(f"zero: {plan.zero} was checked with {FSDP_2023.name} only")
+        doubts.append(f"ZeRO {plan.zero} was checked with {FSDP_2023.name} only.")
     if plan.schedule != "1f1b" and plan.pipeline > 1:
-        doubts.append(f"no step with schedule: {plan.schedule} was checked")
+        doubts.append(f"No step with schedule: {plan.schedule} was checked.")
     if plan.tensor > network.node.num_gpus:
-        doubts.append("tensor parallelism across nodes was checked and found 20 to 25 % too fast")
+        doubts.append("Tensor parallelism across nodes was checked and found 20 to 25 % too fast.")
     return Validity(tuple(doubts))
 
 

@@ -77,4 +77,4 @@ def residual_of(gpu: Gpu) -> Residual:
     found = RESIDUALS.get(generation_of(gpu))
     if found is not None:
         return found
-    return Residual(validity=Validity((f"no training step on {gpu.architecture} was looked at",)))
+    return Residual(validity=Validity((f"No training step on {gpu.architecture} was looked at.",)))

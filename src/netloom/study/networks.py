@@ -115,7 +115,7 @@ def addressing(network: Network) -> Validity:
         return Validity()
     doubt = (
         f"{network.technology.name} names {network.technology.max_endpoints:,} ports a subnet; "
-        f"here {_ports_together(network):,} are joined, which takes several with routers between"
+        f"here {_ports_together(network):,} are joined, which takes several with routers between."
     )
     return Validity((doubt,))
 

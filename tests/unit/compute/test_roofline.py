@@ -64,7 +64,7 @@ def test_a_gpu_that_nobody_measured_is_in_doubt(gpu_of: Callable[[str], Gpu]) ->
     measured = gpu_of("H100")
     unmeasured = measured.model_copy(update={"matmul_flops": None})
     assert roofline(measured, "bf16").validity.inside
-    assert "nobody" in roofline(unmeasured, "bf16").validity.doubts[0]
+    assert "Nobody" in roofline(unmeasured, "bf16").validity.doubts[0]
 
 
 def test_fp8_is_faster_but_not_twice(
@@ -124,7 +124,7 @@ def test_a_typical_product_is_that_of_the_generation(name: str, share: float) ->
 
 def test_a_generation_nobody_measured_says_so() -> None:
     doubts = roofline(load_catalog().gpu("MI300X"), "bf16").validity.doubts
-    assert any("no operator was measured on CDNA 3" in doubt for doubt in doubts)
+    assert any("No operator was measured on CDNA 3" in doubt for doubt in doubts)
 
 
 def test_a_calibration_in_your_own_file_is_used(tmp_path: Path) -> None:
