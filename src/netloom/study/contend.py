@@ -10,6 +10,7 @@ from netloom.fabric.cost.estimate import Estimate, estimate
 from netloom.fabric.wire.latency import budget
 from netloom.study.contender import Contender
 from netloom.study.goodput import goodput
+from netloom.study.lossless import lossless
 from netloom.study.networks import addressing, network_of
 from netloom.study.predict import model_of, step_on
 from netloom.study.weak import weak_scaling
@@ -47,6 +48,7 @@ def contend(scenario: Scenario, catalog: Catalog, *, technology: str) -> Contend
         cables=catalog.cables.values(),
         transceivers=catalog.transceivers.values(),
     )
+    reach = lossless(network, longest_m=costs.longest_m)
     kept = goodput(network.design, scenario.job.reliability, num_hosts=network.node.num_hosts)
     return Contender(
         network=network,
@@ -57,7 +59,8 @@ def contend(scenario: Scenario, catalog: Catalog, *, technology: str) -> Contend
         own_nic=catalog.nic(network.node.nic),
         scaling=weak_scaling(scenario, catalog, technology=technology),
         economics=scenario.economics,
-        validity=step.validity & addressing(network) & kept.validity,
+        lossless=reach,
+        validity=step.validity & addressing(network) & kept.validity & reach.validity,
     )
 
 

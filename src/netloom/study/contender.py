@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Economics
     from netloom.step.model import Step
     from netloom.study.goodput import Goodput
+    from netloom.study.lossless import Lossless
     from netloom.study.scaling import ScalingCurve
 
 __all__ = ["Contender"]
@@ -32,6 +33,7 @@ class Contender:
         bill: Of the network: switches, transceivers and cables.
         goodput: What failures and checkpoints leave.
         scaling: The same job on more and fewer GPUs.
+        lossless: What keeps packets from being dropped, and how far it reaches.
         own_nic: What the node's price and power include; the technology may bring another.
         validity: Of all of it.
     """
@@ -44,6 +46,7 @@ class Contender:
     scaling: ScalingCurve
     economics: Economics
     own_nic: Nic
+    lossless: Lossless
     validity: Validity
 
     @property
@@ -147,6 +150,7 @@ class Contender:
             "largest_efficient_reason": self.scaling.limit_reason,
             "status": self.technology.status,
             "operations": dict(self.technology.operations),
+            "lossless": self.lossless.to_json(),
             "breakdown_s": step.breakdown_s(),
             "scaling": [
                 {"gpus": point.num_gpus, "mfu": point.mfu, "whole": point.whole}
