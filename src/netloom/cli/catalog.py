@@ -32,6 +32,8 @@ def catalog(what: str | None = None, *, json: bool = False, own: Path | None = N
         _print("kinds", [asdict(row) for row in show.overview(known)], json=json)
     elif kind is not None:
         _print(kind, list(show.kind_rows(known, kind)), json=json)
+        if not json:
+            print("'netloom catalog NAME' shows every number of a part with its source.")
     else:
         _print_parts(show.find_parts(known, what), json=json)
 

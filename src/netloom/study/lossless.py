@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netloom.fabric.wire import credits, headroom
+from netloom.fabric.wire import headroom
+from netloom.fabric.wire.credits import reach_m
 from netloom.provenance import Validity
 
 if TYPE_CHECKING:
@@ -67,9 +68,7 @@ def lossless(network: Network, *, longest_m: float) -> Lossless:
     flow_control = network.technology.flow_control
     rate_bps = network.design.port_rate_bps
     if flow_control == "credits" and network.technology.protocol == "infiniband":
-        return Lossless(
-            flow_control=flow_control, longest_m=longest_m, reach_m=credits.reach_m(rate_bps)
-        )
+        return Lossless(flow_control=flow_control, longest_m=longest_m, reach_m=reach_m(rate_bps))
     if flow_control != "pfc":
         return Lossless(flow_control=flow_control, longest_m=longest_m)
     needed = headroom.textbook_bytes(rate_bps=rate_bps, length_m=longest_m)
