@@ -127,13 +127,15 @@ def _shown(text: str) -> str:
 
 
 def _kind(row: Mapping[str, str | None], *, at: str) -> CollectiveKind:
+    """Return the collective of a row, whichever way its name is spelt: ``alltoall_perf``."""
     text = _text(row, "collective", at=at)
-    try:
-        return CollectiveKind(text)
-    except ValueError as error:
-        known = ", ".join(kind.value for kind in CollectiveKind)
-        message = f"{at}: needs a 'collective' of {known}, not {_shown(text)}"
-        raise SpecError(message) from error
+    letters = "".join(filter(str.isalpha, text.casefold())).removesuffix("perf")
+    for kind in CollectiveKind:
+        if letters == kind.value.replace("_", ""):
+            return kind
+    known = ", ".join(kind.value for kind in CollectiveKind)
+    message = f"{at}: needs a 'collective' of {known}, not {_shown(text)}"
+    raise SpecError(message)
 
 
 def _number(row: Mapping[str, str | None], key: str, *, at: str) -> float | None:

@@ -201,3 +201,17 @@ def test_the_shipped_tables_are_whole() -> None:
     rows = shipped_rows()
     assert len(rows) == 158 + 896
     assert len({row.row_id for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ("alltoall", "all_to_all"),
+        ("alltoall_perf", "all_to_all"),
+        ("AllReduce", "all_reduce"),
+        ("reduce-scatter", "reduce_scatter"),
+        ("sendrecv_perf", "send_recv"),
+    ],
+)
+def test_a_collective_is_known_by_any_spelling_of_its_name(written: str, kind: str) -> None:
+    assert case(collective=written).collective.kind.value == kind
