@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.catalog.load import load_catalog
-from netloom.cli.output import to_plain
+from netloom.cli.output import to_plain, write_atomically
+from netloom.cli.progress import progress
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from netloom.study.validate import RowResult, SourceResult, SuiteResult
     from netloom.study.validate_layers import LayerSuite, TimedSuite
@@ -29,6 +30,7 @@ def validate(
     calibration: Path | None = None,
     json: bool = False,
     rows: bool = False,
+    report: Path | None = None,
 ) -> int:
     """Compare predictions with measurements and say how far off they are.
 
@@ -40,6 +42,7 @@ def validate(
         calibration: What ``netloom calibrate gpu`` wrote on the GPU that *data* was measured on.
         json: Print JSON instead of tables: one object for a suite, one keyed by suite for all.
         rows: Print every row, not only the sums.
+        report: Write a self-contained HTML page with predicted against measured to this file.
     """
     if suite is not None and suite not in _SUITES:
         message = f"suite: {suite!r} is unknown; choose {', '.join(_SUITES)}"
@@ -48,7 +51,13 @@ def validate(
         message = f"--data: say which suite {data} belongs to: {', '.join(_SUITES)}"
         raise SpecError(message)
     names = list(_SUITES) if suite is None else [suite]
-    results = [_SUITES[name](data, calibration) for name in names]
+    with progress("validating", len(names)) as advance:
+        results = []
+        for name in names:
+            results.append(_SUITES[name](data, calibration))
+            advance()
+    if report is not None:
+        _write_report(report, dict(zip(names, results, strict=True)))
     if json:
         shown = [_shown(result, rows=rows) for result in results]
         print(dumps(dict(zip(names, shown, strict=True)) if suite is None else shown[0], indent=2))
@@ -56,6 +65,13 @@ def validate(
         for result in results:
             _print_text(result, rows=rows)
     return 0 if all(result.bound_ok for result in results) else 1
+
+
+def _write_report(report: Path, results: Mapping[str, AnySuite]) -> None:
+    from netloom.report.validation import validation_page  # noqa: PLC0415
+
+    shown = {name: _shown(result, rows=True) for name, result in results.items()}
+    write_atomically(report, validation_page(shown))
 
 
 def _collectives(data: Path | None, _: Path | None) -> AnySuite:

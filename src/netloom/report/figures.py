@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
     from netloom.study.contender import Contender
 
-__all__ = ["cost_against_speed", "latency_budget", "scaling", "where_the_step_goes"]
+__all__ = [
+    "cost_against_speed",
+    "latency_budget",
+    "new_layout",
+    "scaling",
+    "where_the_step_goes",
+]
 
 Figure = dict[str, Any]
 
@@ -44,7 +50,7 @@ def scaling(contenders: Sequence[Contender]) -> Figure:
         for index, contender in enumerate(contenders)
     ]
     here = contenders[0].network.design.num_gpus
-    layout = _layout("GPUs", "MFU, %")
+    layout = new_layout("GPUs", "MFU, %")
     layout["xaxis"] |= {"type": "log", "dtick": 1}
     layout["yaxis"] |= {"rangemode": "tozero"}
     layout["shapes"] = [_vertical(here)]
@@ -87,7 +93,7 @@ def where_the_step_goes(contenders: Sequence[Contender]) -> Figure:
         }
         for index, part in enumerate(parts)
     ]
-    layout = _layout("seconds of a step", "")
+    layout = new_layout("seconds of a step", "")
     layout |= {"barmode": "stack"}
     layout["legend"] |= {"traceorder": "normal"}
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
@@ -113,7 +119,7 @@ def cost_against_speed(contenders: Sequence[Contender]) -> Figure:
         }
         for index, contender in enumerate(contenders)
     ]
-    layout = _layout("days per trillion tokens", "million USD per trillion tokens")
+    layout = new_layout("days per trillion tokens", "million USD per trillion tokens")
     layout["xaxis"] |= {"type": "log", "nticks": 8}
     layout["yaxis"] |= {"type": "log", "nticks": 6}
     return {"data": traces, "layout": layout}
@@ -138,7 +144,7 @@ def latency_budget(contenders: Sequence[Contender]) -> Figure:
         }
         for index, part in enumerate(parts)
     ]
-    layout = _layout("microseconds, one way", "")
+    layout = new_layout("microseconds, one way", "")
     layout |= {"barmode": "stack"}
     layout["legend"] |= {"traceorder": "normal", "font": {"size": 11}}
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
@@ -149,7 +155,8 @@ def _colour(index: int) -> str:
     return COLOURS[index % len(COLOURS)]
 
 
-def _layout(x_title: str, y_title: str) -> Figure:
+def new_layout(x_title: str, y_title: str) -> Figure:
+    """Return the layout that all figures share."""
     axis = {"gridcolor": "#e5e7eb", "zerolinecolor": "#d1d5db"}
     return {
         "xaxis": {"title": {"text": x_title}, **axis},

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from typing import TYPE_CHECKING
-
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from netloom.report import figures
 from netloom.report.compare import cells, headings
+from netloom.report.html import render
 from netloom.report.sources import cited_sources
 
 if TYPE_CHECKING:
@@ -56,14 +52,9 @@ FIGURES = (
 
 def comparison_page(comparison: Comparison) -> str:
     """Return the page as one string of HTML."""
-    assets = files("netloom.report")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    template = environment.from_string(
-        (assets / "templates" / "compare.html.j2").read_text(encoding="utf-8")
-    )
-    plotly = (assets / "assets" / "plotly-basic.min.js").read_text(encoding="utf-8")
-    plots = {key: draw(comparison.contenders) for key, _, draw, _ in FIGURES}
-    return template.render(
+    return render(
+        "compare.html.j2",
+        plots={key: draw(comparison.contenders) for key, _, draw, _ in FIGURES},
         comparison=comparison,
         headings=headings(),
         rows=[cells(contender) for contender in comparison.contenders],
@@ -71,8 +62,6 @@ def comparison_page(comparison: Comparison) -> str:
         features=_features(comparison),
         trust=_trust(comparison),
         sources=cited_sources(comparison),
-        plotly=Markup(plotly),  # noqa: S704  (our own asset)
-        plots=Markup(_script_json(plots)),  # noqa: S704  (escaped just below)
     )
 
 
@@ -93,8 +82,3 @@ def _features(comparison: Comparison) -> list[tuple[str, list[str]]]:
         )
         for key in keys
     ]
-
-
-def _script_json(value: object) -> str:
-    """Return JSON that cannot end the script element it stands in."""
-    return json.dumps(value).replace("<", "\\u003c").replace("&", "\\u0026")
