@@ -47,7 +47,7 @@ class Measured:
 
 @cache
 def shipped_table(name: str) -> tuple[Measured, ...]:
-    """Return the table that netloom ships for the GPU *name*: ``a100``, ``b200`` or ``h200``."""
+    """Return a table that netloom ships: ``a100``, ``b200``, ``h200`` or ``h200_calibrated``."""
     text = resources.files("netloom.compute").joinpath("data", f"{name}.csv").read_text("utf-8")
     return parse_table(text.splitlines(), where=f"{name}.csv")
 
