@@ -292,7 +292,10 @@ def _validity(shape: Transformer, plan: Layout, network: Network, practice: Prac
     if not CHECKED_PARAMETERS[0] <= count <= CHECKED_PARAMETERS[1]:
         doubts.append(f"Steps were checked from 0.1B to 1T parameters, not {count / 1e9:.3g}B.")
     if plan.num_gpus > CHECKED_GPUS:
-        doubts.append(f"Steps were checked on up to {CHECKED_GPUS:,} GPUs, not {plan.num_gpus:,}.")
+        doubts.append(
+            f"Steps were checked on up to {CHECKED_GPUS:,} GPUs, not {plan.num_gpus:,}; seven "
+            "published runs of 4,480 to 12,288 come out 15 % too fast to 9 % too slow."
+        )
     if shape.num_moe_layers:
         doubts.append("No mixture-of-experts step was checked.")
     if plan.zero > 1 and practice.name != FSDP_2023.name:

@@ -83,6 +83,11 @@ def _deciding_factor(contenders: Sequence[Contender]) -> str:
 
     axis = max(Axis, key=spread_s)
     least, most = ends(axis)
+    if spread_s(axis) < CLOSE * least.step.duration_s:
+        return (
+            "Communication hardly separates the technologies here (less than "
+            f"{CLOSE:.0%} of a step): price, vendor and operations decide."
+        )
     return (
         f"What separates the technologies is mostly {axis.value} communication: a step waits "
         f"{least.step.exposed_s.get(axis, 0.0):.2f} s for it on {least.name}, "
@@ -105,9 +110,10 @@ def _against(best: Contender, other: Contender) -> str:
         else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
     )
     price = other.network_capex_usd - best.network_capex_usd
-    money = f"{_usd(abs(price))} {'more' if price > 0 else 'less'} to build"
+    same = abs(price) < CLOSE * best.network_capex_usd
+    money = "the same" if same else f"{_usd(abs(price))} {'more' if price > 0 else 'less'}"
     token = other.usd_per_trillion_tokens / best.usd_per_trillion_tokens - 1
-    return f"{other.name} is {pace} and its network costs {money}: {token:+.1%} a token."
+    return f"{other.name} is {pace} and its network costs {money} to build: {token:+.1%} a token."
 
 
 def _doubts(best: Contender, contenders: Sequence[Contender]) -> list[str]:
@@ -128,6 +134,8 @@ def _doubts(best: Contender, contenders: Sequence[Contender]) -> list[str]:
         for name, gap in gaps.items()
         if gap <= -CLOSE
     ]
+    if best.num_nodes == 1:
+        doubts.append("The job fits one node: it uses no network between nodes at all.")
     flip = _price_that_flips(best, contenders)
     return [*doubts, flip] if flip else doubts
 

@@ -3,11 +3,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from pydantic import TypeAdapter
 
 from netloom.catalog.load import load_catalog
-from netloom.engines.analytic.path import scale_out
+from netloom.engines.analytic.path import _share_beyond, scale_out
 from netloom.spec.scenario import Cluster, Fabric
-from netloom.spec.topology import RailFatTree
+from netloom.spec.topology import RailFatTree, Topology
 from netloom.study.networks import network_of
 from netloom.workload.collective import Group
 
@@ -78,3 +79,34 @@ def test_all_switches_of_a_tier_are_waited_for_not_only_a_groups_own() -> None:
     spine = scale_out(roce, pair(128, span=2048), "pair").why.parts[1].parts[0]
     switches = next(part for part in spine.parts if part.name == "switches")
     assert switches.value == roce.design.tiers[0].num_switches
+
+
+def test_groups_that_do_not_tile_a_leaf_cross_it_as_the_worst_leaf_does() -> None:
+    """Groups of 8 nodes over leaves of 7: the worst leaf sends 0.633 of its traffic up.
+
+    Leaf 3 holds nodes 21 to 27: three of the group 16-23 and four of 24-31. Of seven partners
+    the three find 5 elsewhere, the four 4: (3 x 5 + 4 x 4) / 49 = 0.633.
+    """
+    share = _share_beyond(8, 1, "all-to-all", block=7, num_nodes=1024)
+    assert share == pytest.approx(31 / 49)
+
+
+def test_groups_that_tile_a_leaf_never_leave_it() -> None:
+    assert _share_beyond(8, 1, "all-to-all", block=64, num_nodes=1024) == 0.0
+
+
+def test_a_ring_in_order_leaves_a_leaf_once() -> None:
+    """32 nodes of one ring under a leaf: the last one's hop leaves."""
+    assert _share_beyond(1024, 1, "ring", block=32, num_nodes=1024) == pytest.approx(1 / 32)
+
+
+@pytest.mark.parametrize("kind", ["fat-tree", "rail-fat-tree"])
+def test_more_oversubscription_never_makes_an_all_to_all_faster(kind: str) -> None:
+    group = Group(size=64, per_node=8, active_per_node=8)
+    rates = []
+    for ratio in (1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0):
+        adapter: TypeAdapter[Topology] = TypeAdapter(Topology)
+        topology = adapter.validate_python({"kind": kind, "oversubscription": ratio})
+        cluster = Cluster(nodes=512, fabric=Fabric(topology=topology))
+        rates.append(scale_out(network_of(cluster, load_catalog()), group, "all-to-all").rate_bps)
+    assert rates == sorted(rates, reverse=True)

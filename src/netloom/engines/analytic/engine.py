@@ -133,7 +133,9 @@ def _place(network: Network, profile: Profile, group: Group, *, pattern: Pattern
 def _communicator(place: Place, group: Group) -> Communicator:
     network, profile = place.network, place.profile
     scale_up, path = network.scale_up, place.path
-    inter = 0.0 if path is None else path.num_nics * network.nic_rate_bps * _NCCL_NET_GBPS
+    host_gbps = network.node.host_rate_bps * group.per_node / 8e9  # NCCL sees the PCIe path too
+    nics = 0.0 if path is None else path.num_nics * network.nic_rate_bps * _NCCL_NET_GBPS
+    inter = min(nics, host_gbps)
     switched = scale_up.kind == "switched"
     nvls = scale_up.in_network_reduction and profile.nvls_share is not None and group.per_node > 2
     return Communicator(

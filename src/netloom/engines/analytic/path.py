@@ -8,9 +8,13 @@ left of a NIC after headers, retransmission and the host.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from netloom.engines.analytic.profile import nic_share
 from netloom.fabric import contention
@@ -18,6 +22,8 @@ from netloom.fabric.wire import framing, latency, recovery
 from netloom.provenance import Why
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from netloom.catalog.parts import Technology
     from netloom.fabric.design import Reach
     from netloom.fabric.network import Network
@@ -30,6 +36,7 @@ Pattern = Literal["ring", "tree", "all-to-all", "pair"]
 # Queue pairs of a GPU in an all-to-all of 128, on average: Gangidi et al., RDMA over Ethernet for
 # distributed AI training at Meta scale, SIGCOMM 2024 (a secondary account of it).
 ALL_TO_ALL_FLOWS = 15
+MAX_LAID_OUT = 2_000_000  # nodes laid out one by one to find the worst block
 # Cable length per hop; the design does not carry the floor. Assumed: a row of racks.
 _CABLE_M = 20.0
 
@@ -182,7 +189,13 @@ def _crossings(network: Network, group: Group, pattern: Pattern) -> tuple[Crossi
     found = []
     for index, (below, reach) in enumerate(pairwise(design.reaches)):
         elsewhere = 1 - (below.num_nodes - 1) / max(1, design.num_nodes - 1)
-        packed = _share_beyond(group, pattern, below.num_nodes)
+        packed = _share_beyond(
+            group.span_nodes,
+            group.node_stride,
+            pattern,
+            block=below.num_nodes,
+            num_nodes=max(design.num_nodes, group.span_nodes),
+        )
         displaced = min(1.0, 2 * group.displaced) * max(0.0, elsewhere)
         if group.num_nodes > 1 and packed + displaced > 0:
             found.append(
@@ -196,18 +209,45 @@ def _crossings(network: Network, group: Group, pattern: Pattern) -> tuple[Crossi
     return tuple(found)
 
 
-def _share_beyond(group: Group, pattern: Pattern, num_nodes: int) -> float:
-    """Return the share of hops that leave a block of *num_nodes* nodes when nodes are packed.
+@lru_cache(maxsize=4096)
+def _share_beyond(span: int, stride: int, pattern: Pattern, *, block: int, num_nodes: int) -> float:
+    """Return the share of hops that leave the worst block of *block* nodes, nodes being packed.
 
-    Neighbours are the stride apart, so of the hops that start in a block stride / nodes leave it.
+    Groups of *span* nodes are laid end to end over *num_nodes*, each member *stride* nodes from
+    the next; where they do not tile the blocks some block holds pieces of several groups.
     """
-    if group.span_nodes <= num_nodes:
+    if block % span == 0:
         return 0.0
+    members = span // stride
+    extent = min(math.lcm(span, block), num_nodes)
+    if extent > MAX_LAID_OUT:  # so large a group fills whole blocks, all but alike
+        inside = max(1, block // stride)
+        beyond = (members - inside) / (members - 1) if members > 1 else 0.0
+        return max(0.0, beyond) if pattern == "all-to-all" else min(1.0, stride / block)
+    node = np.arange(extent)
+    leaving = _leaving(node, span, stride, pattern, block=block)
+    return float(np.bincount(node // block, leaving).max() / block)
+
+
+def _leaving(
+    node: NDArray[np.int64], span: int, stride: int, pattern: Pattern, *, block: int
+) -> NDArray[np.float64]:
+    """Return for each node the share of its hops that leave its block."""
+    place, members = node % span, span // stride
     if pattern == "all-to-all":
-        members = max(1, num_nodes // group.node_stride)
-        return max(0.0, (group.num_nodes - members) / (group.num_nodes - 1))
-    hops = 2 if pattern == "tree" else 1
-    return min(1.0, hops * group.node_stride / num_nodes)
+        group = node // span * stride + place % stride
+        _, own, inside = np.unique(
+            group * (len(node) // block + 1) + node // block,
+            return_inverse=True,
+            return_counts=True,
+        )
+        return np.asarray((members - inside[own]) / max(1, members - 1))
+    first = node - place + place % stride
+    ring_on = np.where(place + stride < span, node + stride, first)
+    crosses = (ring_on // block != node // block).astype(float)
+    if pattern == "pair":
+        crosses[place + stride >= span] = 0.0  # the last stage sends to nobody
+    return np.asarray(np.minimum(1.0, 2 * crosses)) if pattern == "tree" else crosses
 
 
 def _slowdown(

@@ -279,7 +279,7 @@ def latency_us(
         Algorithm.COLLNET_CHAIN: 2 * local * intra + inter,
         Algorithm.NVLS: intra + (inter if comm.num_nodes > 1 else 0.0),
         Algorithm.NVLS_TREE: intra + 2 * depth * inter,
-        Algorithm.PAT: depth * inter / 3.5 + comm.num_ranks * 2.8,
+        Algorithm.PAT: depth * ((inter - comm.wire_us) / 3.5 + comm.wire_us) + comm.num_ranks * 2.8,
     }
     return base + rest[algorithm]
 
