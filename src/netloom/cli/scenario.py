@@ -15,7 +15,7 @@ from netloom.spec.scenario import Scenario
 
 __all__ = ["scenario_at"]
 
-_FIELD: Final = re.compile(r"(?:cluster|job|compare|economics|catalog)(?:\.\w+)*(?=: )")
+_FIELD: Final = re.compile(r"(?:cluster|job|serving|compare|economics|catalog)(?:\.\w+)*(?=: )")
 
 
 @contextmanager
