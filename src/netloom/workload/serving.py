@@ -47,6 +47,9 @@ __all__ = [
 # Keys and values are kept in 16 bits, whatever the weights are: vLLM's kv_cache_dtype "auto"
 # with a bf16 model (recalled).
 CACHE_BYTES: Final = 2
+# Up to as many rows a product was measured to follow the plain roofline: one H200, PyTorch 2.11,
+# CUDA graphs (docs/models/serving.md).
+FEW_ROWS: Final = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,17 +138,20 @@ def _served(operator: Operator, shape: Transformer, plan: Layout, work: Pass) ->
 
 
 def _product(operator: Operator, work: Pass) -> Operator:
-    """Return a product that reads weights of the serving precision.
-
-    In a decode step it streams its weights past a few rows: tiles, which large products are
-    timed by, do not decide, so its shape is dropped and the roofline alone counts.
-    """
+    """Return a product that reads weights of the serving precision."""
     assert operator.shape is not None
     rows, columns, inner = operator.shape
     size_bytes = ACTIVATION_BYTES * rows * (columns + inner) + work.weight_bytes * columns * inner
-    return replace(
-        operator, size_bytes=size_bytes, shape=None if work.is_decode else operator.shape
-    )
+    return _streamed(replace(operator, size_bytes=size_bytes), work)
+
+
+def _streamed(operator: Operator, work: Pass) -> Operator:
+    """Return a product without its shape where it streams its weights past a few rows.
+
+    Tiles, which large products are timed by, do not decide there; the roofline alone does.
+    """
+    few = work.tokens == 1 or (operator.shape is not None and operator.shape[0] <= FEW_ROWS)
+    return replace(operator, shape=None) if few else operator
 
 
 def _expert_product(operator: Operator, shape: Transformer, plan: Layout, work: Pass) -> Operator:
@@ -157,11 +163,8 @@ def _expert_product(operator: Operator, shape: Transformer, plan: Layout, work: 
     local = model.num_experts / plan.expert
     moved = operator.size_bytes - ACTIVATION_BYTES * local * weights
     read = experts_read(shape, tokens=shard.split_tokens, num_ranks=plan.expert)
-    return replace(
-        operator,
-        size_bytes=moved + work.weight_bytes * read * weights,
-        shape=None if work.is_decode else operator.shape,
-    )
+    size_bytes = moved + work.weight_bytes * read * weights
+    return _streamed(replace(operator, size_bytes=size_bytes), work)
 
 
 def experts_read(shape: Transformer, *, tokens: float, num_ranks: int) -> float:
