@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from netloom.step.serving_memory import ServingMemory
     from netloom.step.serving_model import Service
-    from netloom.step.serving_pass import PassTime
+    from netloom.step.serving_pass import PassDuration
     from netloom.study.serve import Inference
 
 __all__ = ["inference_text"]
@@ -76,7 +76,7 @@ def _passes(service: Service) -> Table:
     for heading in ("compute", *(axis.value for axis in axes)):
         table.add_column(heading, justify="right")
 
-    def cells(one: PassTime) -> list[str]:
+    def cells(one: PassDuration) -> list[str]:
         waits = [one.communication_s.get(axis, 0.0) for axis in axes]
         return [_time(one.compute_s), *map(_time, waits)]
 

@@ -9,7 +9,7 @@ from netloom.provenance import Why
 if TYPE_CHECKING:
     from netloom.spec.inference import Serving
     from netloom.step.serving_model import Pools, Times
-    from netloom.step.serving_pass import Machine, PassTime
+    from netloom.step.serving_pass import Machine, PassDuration
 
 __all__ = ["explain"]
 
@@ -20,7 +20,7 @@ def explain(
     pools: Pools,
     *,
     machine: Machine,
-    passes: tuple[PassTime, PassTime],
+    passes: tuple[PassDuration, PassDuration],
 ) -> Why:
     """Return one tree with the three headline numbers."""
     prefill, decode = passes
@@ -36,7 +36,7 @@ def explain(
     )
 
 
-def _first(times: Times, prefill: PassTime) -> Why:
+def _first(times: Times, prefill: PassDuration) -> Why:
     reading = Why(
         name="reading the prompt",
         value=prefill.through_s,
@@ -60,7 +60,7 @@ def _first(times: Times, prefill: PassTime) -> Why:
     return Why(name="time to first token", value=value, unit="s", how=how, parts=(reading, after))
 
 
-def _token(serving: Serving, times: Times, decode: PassTime) -> Why:
+def _token(serving: Serving, times: Times, decode: PassDuration) -> Why:
     step = Why(
         name="decode step",
         value=times.step_s,

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from netloom.engines.base import Outcome
     from netloom.provenance import Validity, Why
     from netloom.step.serving_memory import ServingMemory
-    from netloom.step.serving_pass import PassTime
+    from netloom.step.serving_pass import PassDuration
 
 __all__ = ["Pools", "Service", "Times", "Transfer"]
 
@@ -93,8 +93,8 @@ class Service:
     output: int
     num_gpus: int
     pools: Pools
-    prefill: PassTime
-    decode: PassTime
+    prefill: PassDuration
+    decode: PassDuration
     transfer: Transfer | None
     prefill_memory: ServingMemory
     decode_memory: ServingMemory

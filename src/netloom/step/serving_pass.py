@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from netloom.workload.serving import Pass
     from netloom.workload.transformer import Transformer
 
-__all__ = ["Machine", "PassTime", "pass_time"]
+__all__ = ["Machine", "PassDuration", "pass_time"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassTime:
+class PassDuration:
     """One pass of one batch through all stages of an instance.
 
     Attributes:
@@ -141,7 +141,7 @@ class _Block:
         )
 
 
-def pass_time(shape: Transformer, plan: Layout, work: Pass, machine: Machine) -> PassTime:
+def pass_time(shape: Transformer, plan: Layout, work: Pass, machine: Machine) -> PassDuration:
     """Return how long *work* takes on an instance laid out as *plan*."""
     blocks = _blocks(shape, plan, work, machine)
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
@@ -152,7 +152,7 @@ def pass_time(shape: Transformer, plan: Layout, work: Pass, machine: Machine) ->
     totals = {name: sum(stage.get(name, 0) for stage in stages) for name in blocks}
     hops = machine.ask(hop(shape, plan, work))
     hop_s = sum(outcome.duration_s for _, outcome in hops)
-    return PassTime(
+    return PassDuration(
         stages_s=tuple(_stage_s(stage, blocks) for stage in stages),
         hop_s=hop_s,
         compute_s=sum(count * blocks[name].compute_s for name, count in totals.items()),

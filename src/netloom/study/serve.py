@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Scenario
     from netloom.step.serving_memory import ServingMemory
     from netloom.step.serving_model import Service
-    from netloom.step.serving_pass import PassTime
+    from netloom.step.serving_pass import PassDuration
 
 __all__ = ["Inference", "Served", "infer"]
 
@@ -184,7 +184,7 @@ def _served(scenario: Scenario, serving: Serving, model: Model, network: Network
     return Served(network=network, service=service)
 
 
-def _pass_json(one: PassTime) -> dict[str, float]:
+def _pass_json(one: PassDuration) -> dict[str, float]:
     """Return where a pass goes: what it computes, and what it waits for by axis."""
     waits = {axis.value: time_s for axis, time_s in one.communication_s.items()}
     return {"compute": one.compute_s} | waits

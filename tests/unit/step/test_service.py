@@ -175,5 +175,9 @@ def test_every_number_is_explained_and_doubted(served: Callable[..., Service]) -
     assert rate.value == pytest.approx(found.tokens_per_s_per_gpu)
     assert any(leaf.source for leaf in leaves(found.why))
     doubts = " ".join(found.validity.doubts)
-    for what in ("compared on one node only", "instances of their own", "experts spread over GPUs"):
+    for what in (
+        "compared on one node only",
+        "instances of their own",
+        "experts spread over nodes",
+    ):
         assert what in doubts
