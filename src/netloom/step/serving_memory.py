@@ -103,7 +103,8 @@ def check_serving_memory(
     )
     most = held.max_requests
     fits = f"{most:,} requests fit" if most else "not even the fewest requests fit"
-    raise InfeasibleError(message + f"{fits}: lower the batch, or raise tensor or pipeline")
+    lower = "lower the batch" if where == "serving.batch" else "shorten the prompt"
+    raise InfeasibleError(message + f"{fits}: {lower}, or raise tensor or pipeline")
 
 
 def _stage(shape: Transformer, plan: Layout, load: Load, *, stage: int, gpu: Gpu) -> ServingMemory:

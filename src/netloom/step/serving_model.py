@@ -20,7 +20,7 @@ class Transfer:
 
     Attributes:
         layer_s: One layer's, on one GPU.
-        total_s: All layers of a stage, one after another.
+        total_s: All layers of the fullest stage, one after another.
         exposed_s: What is left when the prompt has been read.
         size_bytes: What one GPU sends of one prompt.
     """

@@ -61,14 +61,14 @@ class PassDuration:
         hop_s: From one stage to the next.
         compute_s: Of all stages together.
         communication_s: Of all stages together, by axis; nothing hides it.
-        layers_last_stage: Layers of the last stage.
+        num_layers: Of each stage.
     """
 
     stages_s: tuple[float, ...]
     hop_s: float
     compute_s: float
     communication_s: Mapping[Axis, float]
-    layers_last_stage: int
+    num_layers: tuple[int, ...]
     validity: Validity
     parts: tuple[Why, ...]
 
@@ -157,7 +157,7 @@ def pass_time(shape: Transformer, plan: Layout, work: Pass, machine: Machine) ->
         hop_s=hop_s,
         compute_s=sum(count * blocks[name].compute_s for name, count in totals.items()),
         communication_s=_by_axis(blocks, totals, hops, num_hops=plan.pipeline - 1),
-        layers_last_stage=counts[-1],
+        num_layers=counts,
         validity=_validity(blocks.values(), hops),
         parts=(
             *(blocks[name].why(count) for name, count in totals.items()),

@@ -139,6 +139,8 @@ def test_what_does_not_fit_says_how_many_requests_would(served: Callable[..., Se
 def test_a_model_whose_weights_do_not_fit_is_refused(served: Callable[..., Service]) -> None:
     with pytest.raises(InfeasibleError, match="not even the fewest"):
         served(decode={"tensor": 1}, batch=1)
+    with pytest.raises(InfeasibleError, match=r"serving\.prompt: .* shorten the prompt"):
+        served(prefill={"tensor": 1}, disaggregated=True)
 
 
 def test_the_cache_of_a_gpu_is_counted_at_full_length(served: Callable[..., Service]) -> None:
