@@ -64,7 +64,8 @@ def test_a_wrong_degree_is_told_with_its_line(
     text = example_text(EXAMPLE).replace("tensor: 4\n", "tensor: 3\n")
     path.write_text(text, encoding="utf-8")
     line = text[: text.index("tensor: 3")].count("\n") + 1
-    assert main(["infer", str(path)]) == 2
-    told = capsys.readouterr().err
-    assert f"wrong.yaml:{line}:" in told
-    assert "serving.prefill.tensor: 3 does not divide the 64 heads" in told
+    for command in ("infer", "check"):
+        assert main([command, str(path)]) == 2
+        told = capsys.readouterr().err
+        assert f"wrong.yaml:{line}:" in told
+        assert "serving.prefill.tensor: 3 does not divide the 64 heads" in told
