@@ -12,7 +12,7 @@ def check(file: Path, /) -> None:
 
     Everything that predict would refuse: keys, types, units and ranges, parts that do not exist,
     parallelism that does not multiply out, a network that cannot be built, a model that does
-    not fit.
+    not fit; with a 'serving' section, also what infer would refuse.
 
     Args:
         file: A scenario, YAML or JSON.
@@ -20,7 +20,10 @@ def check(file: Path, /) -> None:
     # Imported here: the help of the command needs none of it.
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.predict import predict  # noqa: PLC0415
+    from netloom.study.serve import infer  # noqa: PLC0415
 
     with scenario_at(file) as scenario:
         predict(scenario)
+        if scenario.serving is not None:
+            infer(scenario)
     print(f"{file}: ok")

@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Final
 
 from netloom.errors import NetloomError, OutputError
-from netloom.spec.example import example
+from netloom.spec.example import BUILT_IN, example
 from netloom.spec.load import load, locate
 from netloom.spec.scenario import Scenario
 
 __all__ = ["scenario_at"]
 
-_FIELD: Final = re.compile(r"(?:cluster|job|compare|economics|catalog)(?:\.\w+)*(?=: )")
+_FIELD: Final = re.compile(r"(?:cluster|job|serving|compare|economics|catalog)(?:\.\w+)*(?=: )")
 
 
 @contextmanager
-def scenario_at(path: Path | None) -> Iterator[Scenario]:
-    """Give the scenario in the file at *path*, or the built-in example when none is given.
+def scenario_at(path: Path | None, *, built_in: str = BUILT_IN) -> Iterator[Scenario]:
+    """Give the scenario in the file at *path*, or the *built_in* example when none is given.
 
     What turns out to be wrong with it inside the block is told with file, line and column.
     """
     if path is None:
-        yield example()
+        yield example(built_in)
         return
     scenario = load(path)
     try:

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from netloom.errors import SpecError
+from netloom.spec.inference import Serving
 from netloom.spec.quantity import LengthM, MoneyUsd, Share, TimeS
 from netloom.spec.strict import Strict
 from netloom.spec.topology import RailFatTree, Topology
@@ -247,6 +248,9 @@ class Scenario(Strict):
     name: Line = Field(default="", description="What reports call this scenario")
     cluster: Cluster = Field(description="The machines")
     job: Job = Field(description="What runs on them")
+    serving: Serving | None = Field(
+        default=None, description="How the job's model is served, for 'netloom infer'"
+    )
     compare: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MAX_COMPARED)] = Field(
         default=DEFAULT_COMPARISON, description="Technologies to compare, by catalogue name"
     )

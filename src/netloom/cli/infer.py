@@ -1,0 +1,41 @@
+"""``netloom infer``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["infer"]
+
+
+def infer(
+    scenario: Path | None = None,
+    *,
+    own: Path | None = None,
+    json: bool = False,
+    why: bool = False,
+) -> None:
+    """Predict how fast a cluster serves a model: first token, later tokens, throughput.
+
+    Args:
+        scenario: A scenario file with a 'serving' section; without, Llama 3.1 70B on 64 H100.
+        own: A TOML file with parts and prices of your own.
+        json: Print JSON; keys are documented in docs/json.md.
+        why: Explain the times and the throughput down to constants and sources.
+    """
+    # Imported here: the help of the command needs none of it.
+    from netloom.cli.output import emit_json  # noqa: PLC0415
+    from netloom.cli.scenario import scenario_at  # noqa: PLC0415
+    from netloom.study.predict import catalog_of  # noqa: PLC0415
+    from netloom.study.serve import infer as infer_service  # noqa: PLC0415
+
+    with scenario_at(scenario, built_in="llama-3.1-70b-serving") as asked:
+        found = infer_service(asked, catalog_of(asked, own))
+    if json:
+        emit_json(found.why() if why else found.to_json())
+        return
+    from rich.console import Console  # noqa: PLC0415
+
+    from netloom.report.infer import inference_text  # noqa: PLC0415
+    from netloom.report.why import why_tree  # noqa: PLC0415
+
+    Console().print(why_tree(found.why()) if why else inference_text(found))

@@ -1,0 +1,71 @@
+"""A scenario's service, technology by technology."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from netloom.cli.main import main
+from netloom.errors import SpecError
+from netloom.spec.example import example, example_text
+from netloom.study.serve import infer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLE = "llama-3.1-70b-serving"
+
+
+def test_the_example_is_served_on_every_technology_it_compares() -> None:
+    scenario = example(EXAMPLE)
+    found = infer(scenario)
+    assert found.own.name == "infiniband-ndr"
+    assert tuple(one.name for one in found.others) == scenario.compare
+    assert found.refused == ()
+    own = found.own.service
+    # Inside its node a decode step sees no technology; the cache that is sent does.
+    by_name = {one.name: one.service for one in found.others}
+    assert by_name["tcp-400g"].time_per_token_s == own.time_per_token_s
+    assert by_name["tcp-400g"].time_to_first_token_s > own.time_to_first_token_s
+    assert repr(found).startswith("<Inference llama-3.1-70b on 64 GPUs, infiniband-ndr: ")
+    assert len(found.table()) == len(scenario.compare)
+
+
+def test_a_scenario_without_serving_says_what_to_add() -> None:
+    with pytest.raises(SpecError, match="serving: the scenario has no such section"):
+        infer(example())
+
+
+def test_the_command_prints_the_documented_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["infer", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["cache_bytes_per_token"] == 327_680
+    assert found["tokens_per_s_per_gpu"] == pytest.approx(found["tokens_per_s"] / 64)
+    used = found["prefill_instances"] * 4 + found["decode_instances"] * 8
+    assert used + found["idle_gpus"] == found["gpus"] == 64
+    assert {"time_to_first_token_s", "time_per_token_s", "validity"} <= set(
+        found["technologies"][0]
+    )
+
+
+def test_the_command_prints_text_and_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["infer"]) == 0
+    assert "instances read prompts" in capsys.readouterr().out
+    assert main(["infer", "--why"]) == 0
+    assert "time to first token" in capsys.readouterr().out
+
+
+def test_a_wrong_degree_is_told_with_its_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "wrong.yaml"
+    text = example_text(EXAMPLE).replace("tensor: 4\n", "tensor: 3\n")
+    path.write_text(text, encoding="utf-8")
+    line = text[: text.index("tensor: 3")].count("\n") + 1
+    for command in ("infer", "check"):
+        assert main([command, str(path)]) == 2
+        told = capsys.readouterr().err
+        assert f"wrong.yaml:{line}:" in told
+        assert "serving.prefill.tensor: 3 does not divide the 64 heads" in told
