@@ -40,10 +40,11 @@ __all__ = ["serve", "share_out"]
 PROMPTS_HELD: Final = 2
 
 COMPARED: Final = (
-    "services without spread experts were compared on one node only: passes alone were within 15 %, throughput with "
-    "prompts between tokens 12 to 25 % too low, that of a 2023 library up to 60 % off"
+    "Services without spread experts were compared on one node only: passes alone were within "
+    "15 %, throughput with prompts between tokens 12 to 25 % too low, that of a 2023 library up "
+    "to 60 % off."
 )
-NEVER_QUEUED: Final = "requests are all of one length and never queue: real latencies have tails"
+NEVER_QUEUED: Final = "Requests are all of one length and never queue: real latencies have tails."
 ATTENTION: Final = (
     "decode attention was measured with 128 and more pairs of request and key-value head; with "
     "fewer the kernel is taken to divide the context"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -109,4 +110,4 @@ def test_more_oversubscription_never_makes_an_all_to_all_faster(kind: str) -> No
         topology = adapter.validate_python({"kind": kind, "oversubscription": ratio})
         cluster = Cluster(nodes=512, fabric=Fabric(topology=topology))
         rates.append(scale_out(network_of(cluster, load_catalog()), group, "all-to-all").rate_bps)
-    assert rates == sorted(rates, reverse=True)
+    assert all(after <= before * (1 + 1e-6) for before, after in pairwise(rates))
