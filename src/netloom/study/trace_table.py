@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.errors import SpecError
 from netloom.provenance import Validity
 from netloom.results.table import Table
-from netloom.spec.scenario import MAX_GPUS, Cluster, Fabric
+from netloom.spec.scenario import MAX_GPUS, Cluster, Fabric, Placement
 from netloom.study.networks import network_of
 from netloom.study.predict import validity_json
 from netloom.workload.collective import Collective, CollectiveKind, Group
@@ -301,11 +301,13 @@ def _collective(kind: CollectiveKind, input_size: int, group: Group) -> Collecti
 def _group(ranks: Sequence[int], gpus_per_node: int, num_ranks: int) -> Group:
     """Return where *ranks*, in order, sit when ranks fill nodes in order."""
     nodes = sorted({rank // gpus_per_node for rank in ranks})
+    displaced = Placement().displaced  # a scenario's own default: traces do not say
     return Group(
         size=len(ranks),
         per_node=-(-len(ranks) // len(nodes)),
         node_stride=max(1, (nodes[-1] - nodes[0]) // max(1, len(nodes) - 1)),
         active_per_node=min(gpus_per_node, num_ranks),
+        displaced=displaced if len(nodes) > 1 else 0.0,
     )
 
 
