@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from netloom.errors import SpecError
+from netloom.errors import SpecError, at
 from netloom.provenance import Validity
 from netloom.results.table import Table
 from netloom.spec.scenario import MAX_GPUS, Cluster, Fabric, Placement
@@ -192,8 +192,16 @@ def num_ranks_of(
 
 
 def network_for(num_ranks: int, catalog: Catalog, *, technology: str, node: str) -> Network:
-    """Return a non-blocking network of as many nodes as *num_ranks* ranks fill."""
-    num_nodes = -(-num_ranks // catalog.node(node).num_gpus)
+    """Return a non-blocking network of as many nodes as *num_ranks* ranks fill.
+
+    Raises:
+        CatalogError: there is no such technology or node.
+        InfeasibleError: no such network can be built.
+    """
+    with at("--node"):
+        num_nodes = -(-num_ranks // catalog.node(node).num_gpus)
+    with at("--technology"):
+        catalog.technology(technology)
     cluster = Cluster(nodes=num_nodes, node=node, fabric=Fabric(technology=technology))
     return network_of(cluster, catalog)
 
@@ -349,5 +357,5 @@ def _notes(tallies: Mapping[int, RankTally], num_ranks: int) -> list[str]:
     left_out: Counter[str] = Counter()
     for one in tallies.values():
         left_out += one.left_out
-    notes += [f"{n:,} nodes left out: no model of {kind}" for kind, n in sorted(left_out.items())]
+    notes += [f"{n:,} x {kind} left out: no engine has it" for kind, n in sorted(left_out.items())]
     return notes
