@@ -56,6 +56,7 @@ def write(
     # Imported here: the help of the command needs none of it.
     from netloom.adapters.chakra import render, render_groups  # noqa: PLC0415
     from netloom.cli.output import write_atomically  # noqa: PLC0415
+    from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
     from netloom.study.traces import step_traces  # noqa: PLC0415
@@ -65,10 +66,12 @@ def write(
     _prepare(out, traces.num_ranks)
     write_atomically(out / GROUPS, render_groups(traces.groups()))
     written_bytes = 0
-    for rank in range(traces.num_ranks):
-        content = b"".join(render(traces.nodes(rank)))
-        write_atomically(out / f"{PREFIX}.{rank}.et", content)
-        written_bytes += len(content)
+    with progress("ranks", traces.num_ranks) as advance:
+        for rank in range(traces.num_ranks):
+            content = b"".join(render(traces.nodes(rank)))
+            write_atomically(out / f"{PREFIX}.{rank}.et", content)
+            written_bytes += len(content)
+            advance()
     print(f"{out / PREFIX}.<rank>.et: {traces.num_ranks:,} ranks, {written_bytes:,} bytes")
 
 
@@ -94,11 +97,17 @@ def read(
     """
     from netloom.catalog.load import load_catalog  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
+    from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.engines.analytic.engine import AnalyticEngine  # noqa: PLC0415
     from netloom.study.trace_table import network_for, num_ranks_of, summarize  # noqa: PLC0415
 
     catalog = load_catalog(own)
-    tallies = {rank: _tally(path, rank) for rank, path in _files(prefix)}
+    files = _files(prefix)
+    tallies = {}
+    with progress("traces", len(files)) as advance:
+        for rank, path in files:
+            tallies[rank] = _tally(path, rank)
+            advance()
     listed = _groups(prefix, groups)
     where = str(prefix)
     network = network_for(
