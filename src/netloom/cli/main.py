@@ -37,6 +37,7 @@ COMMANDS: Final = (
     ("catalog", "netloom.cli.catalog:catalog", "Show known parts, every number with its source."),
     ("validate", "netloom.cli.validate:validate", "Score the model on published measurements."),
     ("calibrate", "netloom.cli.calibrate:calibrate", "Measure the operators of this GPU."),
+    ("trace", "netloom.cli.trace:trace", "Write a step as Chakra traces, or read such traces."),
     ("check", "netloom.cli.check:check", "Read a scenario and say what is wrong with it."),
     ("example", "netloom.cli.example:example", "Print a scenario to start from."),
     ("schema", "netloom.cli.schema:schema", "Print the JSON schema of scenario files."),

@@ -13,7 +13,7 @@ from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
 from netloom.workload.flops import ACTIVATION_BYTES, Shard, expert_load
 from netloom.workload.placement import axis_groups, pair, stage_layers
-from netloom.workload.sharding import data_communications
+from netloom.workload.sharding import data_communications, stage_dense_layers
 
 if TYPE_CHECKING:
     from netloom.spec.scenario import Recompute, Training
@@ -34,7 +34,7 @@ class Demand:
 
     Attributes:
         num_micro_batches: Of one data-parallel rank.
-        num_layers: Of the fullest stage.
+        num_layers: Of the fullest stage, or of the one asked for.
         num_moe_layers: Of these, layers with experts.
     """
 
@@ -49,11 +49,30 @@ class Demand:
 
 
 def demand(
-    shape: Transformer, plan: Layout, training: Training, *, num_micro_batches: int
+    shape: Transformer,
+    plan: Layout,
+    training: Training,
+    *,
+    num_micro_batches: int,
+    stage: int | None = None,
 ) -> Demand:
-    """Return every collective of one step."""
-    layers = max(stage_layers(shape.model.num_layers, plan.pipeline))
-    moe = min(layers, shape.num_moe_layers)
+    """Return every collective of one step.
+
+    Args:
+        shape: Of the model.
+        plan: How it is divided.
+        training: Batch, precision and recomputation.
+        num_micro_batches: Of one data-parallel rank.
+        stage: Of one pipeline stage instead of the fullest; transfers between stages are counted
+            as those of an inner stage.
+    """
+    counts = stage_layers(shape.model.num_layers, plan.pipeline)
+    if stage is None:
+        layers = max(counts)
+        moe = min(layers, shape.num_moe_layers)
+    else:
+        layers = counts[stage]
+        moe = layers - stage_dense_layers(shape, counts, stage)
     units: dict[Per, int] = {
         "layer": num_micro_batches * layers,
         "moe-layer": num_micro_batches * moe,
@@ -66,7 +85,7 @@ def demand(
         *_context(shape, plan, shard, recompute=training.recompute),
         *_expert(shape, plan, shard, recompute=training.recompute),
         *_pipeline(shape, plan, shard),
-        *data_communications(shape, plan, training),
+        *data_communications(shape, plan, training, stage=stage),
     )
     return Demand(
         communications=tuple(

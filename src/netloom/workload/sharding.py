@@ -79,15 +79,19 @@ def stage_dense_layers(shape: Transformer, counts: tuple[int, ...], stage: int) 
 
 
 def data_communications(
-    shape: Transformer, plan: Layout, training: Training
+    shape: Transformer, plan: Layout, training: Training, *, stage: int | None = None
 ) -> list[Communication]:
-    """Return the reduction of gradients and, where ZeRO divides them, the weights' gathers."""
-    stages = sorted({0, plan.pipeline // 2, plan.pipeline - 1})
+    """Return the reduction of gradients and, where ZeRO divides them, the weights' gathers.
+
+    They are those of the fullest stage, or of *stage*.
+    """
+    stages = sorted({0, plan.pipeline // 2, plan.pipeline - 1}) if stage is None else [stage]
     held = max(
-        (stage_parameters(shape, plan, stage=stage) for stage in stages),
-        key=lambda stage: stage.dense + stage.experts,
+        (stage_parameters(shape, plan, stage=one) for one in stages),
+        key=lambda parameters: parameters.dense + parameters.experts,
     )
-    layers = max(stage_layers(shape.model.num_layers, plan.pipeline))
+    counts = stage_layers(shape.model.num_layers, plan.pipeline)
+    layers = max(counts) if stage is None else max(1, counts[stage])
     grad = gradient_bytes(training.precision)
     dense_group = axis_groups(plan)[Axis.DATA]
     expert_group = expert_data_group(plan) if plan.expert > 1 else dense_group
