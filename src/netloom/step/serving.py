@@ -135,7 +135,9 @@ def _doubts(plan: _Plan) -> Validity:
     if plan.serving.disaggregated:
         doubts.append("no service whose prompts are read on instances of their own was compared")
     if any(one.expert > 1 for one in plans):
-        doubts.append("experts spread over nodes were compared once, and found 28 to 53 % too slow")
+        doubts.append(
+            "Experts spread over nodes were compared once, and found 28 to 53 % too slow."
+        )
     if any(one.pipeline > 1 for one in plans):
         doubts.append("no service in several stages was compared")
     if any(one.expert == 1 and one.num_gpus > one.gpus_per_node for one in plans):

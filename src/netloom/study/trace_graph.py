@@ -253,7 +253,7 @@ class _Graph:
         )
 
     def _hop(self, way: Way, source: int, target: int, batch: int) -> None:
-        """Add this rank's end of the transfer from one virtual stage to another, if there is one."""
+        """Add this rank's end of the transfer from one virtual stage to another, if any."""
         num_places = self._work.num_stages * self._work.pipeline.virtual
         if self._work.num_stages == 1 or not (
             0 <= source < num_places and 0 <= target < num_places

@@ -281,7 +281,7 @@ class _Members:
         """Return the group that *rank* calls *name*."""
         if rank not in self._listed.get(name, (rank,)):
             message = (
-                f"{self._where}: rank {rank} communicates in group {name[:40]!r}, whose ranks do not "
+                f"{self._where}: rank {rank} communicates in group {name[:40]!r}, which does not "
                 f"include it; give the groups that belong to these traces"
             )
             raise SpecError(message)

@@ -113,8 +113,8 @@ def _check_nodes(traces: StepTraces) -> None:
     most = max(work.num_nodes() for work in traces.stages)
     if most > MAX_RANK_NODES:
         message = (
-            f"job.training.global_batch: a rank has up to {most:,} nodes, but {MAX_RANK_NODES:,} are "
-            f"written at most; use a smaller batch, since micro-batches repeat"
+            f"job.training.global_batch: a rank has up to {most:,} nodes, but at most "
+            f"{MAX_RANK_NODES:,} are written; use a smaller batch, since micro-batches repeat"
         )
         raise InfeasibleError(message)
     total = traces.most_nodes()
@@ -132,8 +132,8 @@ def _work(prediction: Prediction, shape: Transformer, plan: Layout, *, stage: in
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     if counts[stage] == 0 and plan.zero > 1:
         message = (
-            f"job.parallel.zero: stage {stage} has no layers, and zero: {plan.zero} communicates by "
-            f"layer; use zero: 1 or fewer pipeline stages to write traces"
+            f"job.parallel.zero: stage {stage} has no layers, and zero: {plan.zero} communicates "
+            f"by layer; use zero: 1 or fewer pipeline stages to write traces"
         )
         raise InfeasibleError(message)
     num_dense = stage_dense_layers(shape, counts, stage)

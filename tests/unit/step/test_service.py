@@ -180,6 +180,6 @@ def test_every_number_is_explained_and_doubted(served: Callable[..., Service]) -
     for what in (
         "compared on one node only",
         "instances of their own",
-        "experts spread over nodes",
+        "Experts spread over nodes",
     ):
         assert what in doubts
