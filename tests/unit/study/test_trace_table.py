@@ -132,7 +132,7 @@ def test_a_node_that_makes_no_sense_is_refused(node: TraceNode, message: str) ->
 
 
 def test_a_rank_outside_its_group_is_refused() -> None:
-    with pytest.raises(SpecError, match="rank 2 communicates in group '1', whose ranks do not"):
+    with pytest.raises(SpecError, match="rank 2 communicates in group '1', which does not"):
         table_of({2: [collective(ALL_REDUCE, 8, "1")]}, {"1": (0, 1)})
 
 
