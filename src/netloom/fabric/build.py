@@ -68,11 +68,10 @@ def build(design: Design, node: Node, scale_up: ScaleUp) -> Fabric:
 
 
 def _wire(design: Design, node: Node) -> Wiring:
-    request = Request(
-        topology=design.topology,
+    request = Request.of(
+        node,
         num_nodes=design.num_nodes,
-        num_nics=node.num_nics,
-        num_gpus=design.num_gpus,
+        topology=design.topology,
         switch=design.switch,
         nic_rate_bps=design.port_rate_bps * design.num_planes,
     )
@@ -182,7 +181,8 @@ def _vertices(design: Design, node: Node, local: ScaleUpGraph, wiring: Wiring) -
 def _port_rails(design: Design, node: Node) -> NDArray[np.int16]:
     if design.num_rails == 1:
         return np.full(design.num_ports, -1, np.int16)
-    rails = np.repeat(np.arange(node.num_nics, dtype=np.int16), design.num_planes)
+    rail = np.arange(node.num_nics, dtype=np.int16) % np.int16(design.num_rails)
+    rails = np.repeat(rail, design.num_planes)
     return np.tile(rails, design.num_nodes)
 
 

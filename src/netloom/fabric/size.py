@@ -9,7 +9,7 @@ from netloom.errors import InfeasibleError
 from netloom.fabric.topologies.clos import MAX_TIERS
 from netloom.fabric.topologies.clos_size import size_clos
 from netloom.fabric.topologies.dragonfly_plus import size_dragonfly
-from netloom.fabric.topologies.request import Request
+from netloom.fabric.topologies.request import Request, hosts_wired
 from netloom.fabric.topologies.torus import size_torus
 from netloom.spec.topology import DragonflyPlus, RailFatTree, RailOnly, Torus
 
@@ -38,19 +38,33 @@ def design(
     Raises:
         InfeasibleError: the switch has too few or too slow ports; the message says what would do.
     """
-    request = Request(
-        topology=topology,
-        num_nodes=num_nodes,
-        num_nics=node.num_nics,
-        num_gpus=num_nodes * node.num_gpus,
-        switch=switch,
-        nic_rate_bps=nic_rate_bps,
+    request = Request.of(
+        node, num_nodes=num_nodes, topology=topology, switch=switch, nic_rate_bps=nic_rate_bps
     )
+    return _in_nodes(_sized(request), hosts=hosts_wired(node))
+
+
+def _sized(request: Request) -> Design:
+    topology = request.topology
     if isinstance(topology, DragonflyPlus):
         return size_dragonfly(request, topology)
     if isinstance(topology, Torus):
         return size_torus(request, topology)
     return size_clos(request, topology)
+
+
+def _in_nodes(sized: Design, *, hosts: int) -> Design:
+    """Return a design that was sized computer by computer, counted in nodes of *hosts* each."""
+    if hosts == 1:
+        return sized
+    return replace(
+        sized,
+        num_nodes=sized.num_nodes // hosts,
+        reaches=tuple(
+            replace(reach, num_nodes=max(1, reach.num_nodes // hosts)) for reach in sized.reaches
+        ),
+        notes=tuple(note.replace(" nodes", " hosts") for note in sized.notes),
+    )
 
 
 def choose(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from netloom.catalog.load import load_catalog
 from netloom.catalog.parts import Node, Switch
 from netloom.errors import InfeasibleError
 from netloom.fabric.size import choose, design
@@ -238,3 +239,21 @@ def test_choose_tries_larger_switches_for_a_given_topology() -> None:
 def test_more_nodes_never_take_fewer_switches(topology: Topology) -> None:
     counts = [sized(topology, num_nodes).num_switches for num_nodes in range(1, 3000, 7)]
     assert counts == sorted(counts)
+
+
+def test_a_rack_of_computers_is_wired_computer_by_computer() -> None:
+    """An NVL72 rack has 18 computers of 4 NICs: 4 rails, 32 computers under each leaf of 32.
+
+    16 racks are 288 computers: 9 units of 4 leaves, 36; 36 x 32 uplinks need 18 spines of 64,
+    and 32 divides 32.
+    """
+    catalog = load_catalog()
+    found = design(
+        topology=RailFatTree(),
+        num_nodes=16,
+        node=catalog.node("gb200-nvl72"),
+        switch=catalog.switch("QM9700"),
+        nic_rate_bps=400e9,
+    )
+    assert (found.num_nodes, found.num_gpus, found.num_rails) == (16, 1152, 4)
+    assert [tier.num_switches for tier in found.tiers] == [36, 32]
