@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
-__all__ = ["Demand", "demand", "shard_of"]
+__all__ = ["Demand", "demand", "micro_batch_communications", "shard_of"]
 
 _BETWEEN_STAGES: tuple[tuple[Phase, str, str], ...] = (
     ("forward", "activations", "next"),
@@ -60,12 +60,8 @@ def demand(
         "chunk": num_micro_batches * plan.virtual_pipeline,
         "step": 1,
     }
-    shard = shard_of(plan, training)
     asked = (
-        *_tensor(shape, plan, shard, training),
-        *_context(shape, plan, shard, recompute=training.recompute),
-        *_expert(shape, plan, shard, recompute=training.recompute),
-        *_pipeline(shape, plan, shard),
+        *micro_batch_communications(shape, plan, training),
         *data_communications(shape, plan, training),
     )
     return Demand(
@@ -77,6 +73,19 @@ def demand(
         num_micro_batches=num_micro_batches,
         num_layers=layers,
         num_moe_layers=moe,
+    )
+
+
+def micro_batch_communications(
+    shape: Transformer, plan: Layout, training: Training
+) -> tuple[Communication, ...]:
+    """Return what each micro-batch asks for; none of it depends on ZeRO or virtual stages."""
+    shard = shard_of(plan, training)
+    return (
+        *_tensor(shape, plan, shard, training),
+        *_context(shape, plan, shard, recompute=training.recompute),
+        *_expert(shape, plan, shard, recompute=training.recompute),
+        *_pipeline(shape, plan, shard),
     )
 
 
