@@ -6,7 +6,8 @@ the first and last of them cross the other stages once (Narayanan et al. 2021,
 arXiv:2104.04473, section 2.2; with equal stages this is their t (m + (p - 1)/v)).
 
 Times and counts may be numpy arrays that broadcast, one element a configuration: the search of
-:mod:`netloom.study.plan` then runs many steps through the very same lines.
+:mod:`netloom.study.plan` then runs many steps through the very same lines. Nothing is
+added in place, because arrays are shared.
 """
 
 from __future__ import annotations
@@ -76,14 +77,15 @@ class Traffic:
         """Return how long the NICs send in a step, by axis."""
         sent = dict.fromkeys(Axis, 0.0)
         for item in self.communications:
-            sent[item.axis] += item.count * self.time_s(item) * self.is_between_nodes(item)
+            time_s = item.count * self.time_s(item) * self.is_between_nodes(item)
+            sent[item.axis] = sent[item.axis] + time_s
         return sent
 
     def totals_s(self) -> dict[Axis, float]:
         """Return all communication of a step by axis, hidden or not."""
         totals = dict.fromkeys(Axis, 0.0)
         for item in self.communications:
-            totals[item.axis] += item.count * self.time_s(item)
+            totals[item.axis] = totals[item.axis] + item.count * self.time_s(item)
         return totals
 
 
@@ -157,12 +159,14 @@ def layer_exposed_s(
     waiting: dict[tuple[Axis, Window, Phase], float] = defaultdict(float)
     for item in traffic.communications:
         if item.per == "layer" or (item.per == "moe-layer" and moe):
-            waiting[item.axis, item.window, item.phase] += item.each * traffic.time_s(item)
+            key = (item.axis, item.window, item.phase)
+            waiting[key] = waiting[key] + item.each * traffic.time_s(item)
     exposed: dict[Axis, float] = defaultdict(float)
     for (axis, window, phase), time_s in waiting.items():
         if only not in (None, phase):
             continue
-        exposed[axis] += _not_hidden_s(time_s, window, phase, costs, traffic.practice)
+        open_s = _not_hidden_s(time_s, window, phase, costs, traffic.practice)
+        exposed[axis] = exposed[axis] + open_s
     return dict(exposed)
 
 
@@ -194,9 +198,9 @@ def schedule(
     whole_s = sum(stage.alike * _crossing_s(stage, filled) for stage in stages)
     exposed = dict.fromkeys(Axis, 0.0)
     for axis, time_s in slowest.exposed_s.items():
-        exposed[axis] += num_micro_batches * time_s
+        exposed[axis] = exposed[axis] + num_micro_batches * time_s
     filling_s, hops_s = _hops_s(traffic, slowest.costs, num_hops=num_stages - 1, virtual=virtual)
-    exposed[Axis.PIPELINE] += hops_s
+    exposed[Axis.PIPELINE] = exposed[Axis.PIPELINE] + hops_s
     after_s = _data_exposed_s(
         traffic,
         slowest.costs,
@@ -204,9 +208,9 @@ def schedule(
         num_micro_batches=num_micro_batches,
         virtual=virtual,
     )
-    exposed[Axis.DATA] += after_s
+    exposed[Axis.DATA] = exposed[Axis.DATA] + after_s
     communication = traffic.totals_s()
-    communication[Axis.PIPELINE] += filling_s
+    communication[Axis.PIPELINE] = communication[Axis.PIPELINE] + filling_s
     compute_s = num_micro_batches * (slowest.costs.total_s * slowdown + slowest.host_s)
     bubble_s = np.maximum(0.0, whole_s - _crossing_s(slowest, filled)) / virtual
     _wait_for_nics(exposed, compute_s + bubble_s, traffic.between_nodes_s())
@@ -239,7 +243,7 @@ def _slower(one: StageTimes, other: StageTimes) -> StageTimes:
     )
 
 
-def _chosen(longer: Any, new: float, old: float) -> float:  # noqa: ANN401  (an array of bools)
+def _chosen(longer: Any, new: float, old: float) -> float:
     chosen: Any = np.where(longer, new, old)
     return chosen  # type: ignore[no-any-return]
 
@@ -258,7 +262,7 @@ def _wait_for_nics(
     most_s = reduce(np.maximum, sent_s.values())
     for axis, time_s in sent_s.items():
         taken = left * np.equal(time_s, most_s)
-        exposed_s[axis] += taken
+        exposed_s[axis] = exposed_s[axis] + taken
         left = left - taken
 
 
@@ -344,8 +348,8 @@ def _hops_s(traffic: Traffic, costs: Costs, *, num_hops: int, virtual: int) -> t
     for item in traffic.behind(Window.OTHER_MICRO_BATCH):
         one_s = traffic.time_s(item)
         waiting_s = one_s - hidden * np.minimum(one_s, pass_s[item.phase])
-        filling_s += num_hops * one_s
-        exposed_s += num_hops * one_s + item.count * waiting_s
+        filling_s = filling_s + num_hops * one_s
+        exposed_s = exposed_s + (num_hops * one_s + item.count * waiting_s)
     return filling_s, exposed_s
 
 
@@ -370,11 +374,11 @@ def _data_exposed_s(
         total_s = sum(item.count * traffic.time_s(item) for item in items)
         bucket_s: float = reduce(np.maximum, map(traffic.time_s, items), 0.0)
         if not traffic.practice.overlaps_data:
-            exposed_s += total_s
+            exposed_s = exposed_s + total_s
             continue
         last_s, others_s = total_s / virtual, total_s * (virtual - 1) / virtual
         between_s = group * pass_s * (virtual - 1) / virtual
         waiting_s = np.maximum(bucket_s, _beside_s(last_s, pass_s / virtual, traffic.practice))
-        waiting_s += _beside_s(others_s, between_s, traffic.practice)
-        exposed_s += np.minimum(total_s, waiting_s)  # buckets may be larger than a chunk
+        waiting_s = waiting_s + _beside_s(others_s, between_s, traffic.practice)
+        exposed_s = exposed_s + np.minimum(total_s, waiting_s)  # buckets may be larger than a chunk
     return exposed_s

@@ -110,9 +110,9 @@ def stage_times(
     exposed_s: dict[Axis, float] = {}
     for count, moe in ((kind.num_dense, False), (kind.num_moe, True)):
         if count:
-            total += layer[moe].costs * count
-            forward_s += layer[moe].exposed_forward_s * count
-            host_s += layer[moe].host_s * count
+            total = total + layer[moe].costs * count
+            forward_s = forward_s + layer[moe].exposed_forward_s * count
+            host_s = host_s + layer[moe].host_s * count
             for axis, time_s in layer[moe].exposed_s.items():
                 exposed_s[axis] = exposed_s.get(axis, 0.0) + count * time_s
     return StageTimes(
