@@ -125,7 +125,7 @@ def batches(tables: Tables, pipeline: int) -> Iterator[Batch]:
     """
     for recompute in RECOMPUTES:
         for sequence_parallel in (True, False):
-            rows = list(_rows(tables, pipeline, recompute, sequence_parallel))
+            rows = list(_rows(tables, pipeline, recompute, sequence_parallel=sequence_parallel))
             for zero in ZEROS:
                 chosen = [row for row in rows if zero in tables.space.zeros(row.degrees)]
                 part = _Part(tables, pipeline, recompute, zero, sequence_parallel)
@@ -134,7 +134,7 @@ def batches(tables: Tables, pipeline: int) -> Iterator[Batch]:
 
 
 def _rows(
-    tables: Tables, pipeline: int, recompute: Recompute, sequence_parallel: bool
+    tables: Tables, pipeline: int, recompute: Recompute, *, sequence_parallel: bool
 ) -> Iterator[Row]:
     space = tables.space
     trainings: dict[int, Training] = {}
@@ -253,7 +253,8 @@ class _Part:
 
     def _stages(self, group: Sequence[_Ready], traffic: Traffic) -> list[StageTimes]:
         """Return the stages that differ, each with how many are like it."""
-        tables, numbers = self.tables, np.array([one.costs for one in group])
+        tables = self.tables
+        numbers: Array = np.array([one.costs for one in group])
         found = [
             Costs(**{name: numbers[:, first + index, None] for index, name in enumerate(_COSTS)})
             for first in range(0, numbers.shape[1], len(_COSTS))
