@@ -55,7 +55,6 @@ def search_piece_singly(tables: Tables, pipeline: int, *, machine: int) -> Piece
 
 def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]:
     """Yield all combinations that use every GPU, each once, whether they divide or not."""
-    most = space.model.num_layers + 2
     stage_gpus = space.num_gpus // pipeline
     for tensor, context in product(divisors(stage_gpus), repeat=2):
         if stage_gpus % (tensor * context):
@@ -64,7 +63,7 @@ def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]
         for expert, micro_batch, virtual, recompute, zero, sequence_parallel in product(
             divisors(space.model.num_experts or 1),
             divisors(space.job.training.global_batch),
-            range(1, most // pipeline + 1),
+            space.virtuals(pipeline),
             RECOMPUTES,
             ZEROS if data * context > 1 else (0,),
             (True, False) if tensor > 1 else (False,),

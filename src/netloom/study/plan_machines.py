@@ -140,9 +140,10 @@ def _clusters(
 
 
 def _topologies(own: Cluster, wanted: Wanted) -> list[Topology]:
-    kinds = [topology_of(kind) for kind in wanted.topologies] or [own.fabric.topology]
+    named = [topology_of(kind) for kind in wanted.topologies]
+    kinds: list[Topology] = [one for one in named if one is not None] or [own.fabric.topology]
     found: list[Topology] = []
-    for topology in filter(None, kinds):
+    for topology in kinds:
         if not wanted.oversubscriptions or not hasattr(topology, "oversubscription"):
             found.append(topology)
             continue

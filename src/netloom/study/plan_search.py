@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from netloom.study.plan_evaluate import batches
-from netloom.study.plan_space import Configuration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from netloom.study.plan_evaluate import Batch
+    from netloom.study.plan_space import Configuration
     from netloom.study.plan_tables import Tables
 
 __all__ = ["NUM_BEST", "Candidate", "Piece", "search_piece"]

@@ -85,10 +85,21 @@ class Space:
         return [p for p in divisors(self.num_gpus) if p <= self.model.num_layers + 2]
 
     def virtuals(self, pipeline: int) -> list[int]:
-        """Return the numbers of chunks to a stage."""
+        """Return the numbers of chunks to a stage.
+
+        Chunks are equal, but that the first and the last may have the embedding and the logits
+        in place of a layer (Megatron-LM validates num_layers, counted with
+        account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split).
+        """
+        layers = self.model.num_layers
         if pipeline == 1 or self.job.parallel.schedule == "zero-bubble":
             return [1]
-        return list(range(1, (self.model.num_layers + 2) // pipeline + 1))
+        return [
+            virtual
+            for virtual in range(1, (layers + 2) // pipeline + 1)
+            if virtual == 1
+            or any((layers + ends) % (pipeline * virtual) == 0 for ends in (0, 1, 2))
+        ]
 
     def divided(self, pipeline: int) -> Iterator[Divided]:
         """Yield the other degrees beside *pipeline*."""

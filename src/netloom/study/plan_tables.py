@@ -92,11 +92,6 @@ class Tables:
         clock = clock_of(gpu, space.job.training, residual=residual_of(gpu), practice=practice)
         return cls(space, engine, transformer(space.model), clock, practice)
 
-    @property
-    def stages(self) -> list[bool]:
-        """Whether layers have experts, of those the model has."""
-        return layer_kinds(self.shape)
-
     def kept(self, plan: Layout, training: Training) -> tuple[float, ...]:
         """Return what each of the fullest stages keeps of a micro-batch, and of the logits."""
         attention = self.practice.attention
@@ -144,7 +139,19 @@ class Tables:
 
     def for_micro_batches(self, plan: Layout, training: Training) -> Asked:
         """Return what each micro-batch communicates."""
-        return self._ask(micro_batch_communications(self.shape, plan, training))
+        key = (
+            plan.tensor,
+            plan.context,
+            plan.pipeline,
+            plan.expert,
+            plan.sequence_parallel,
+            training.micro_batch,
+            training.recompute,
+        )
+        if key not in self._asked:
+            asked = micro_batch_communications(self.shape, plan, training)
+            self._asked[key] = self._ask(asked)
+        return self._asked[key]
 
     def for_data(self, plan: Layout, degrees: Divided) -> Asked:
         """Return what copies of the weights communicate."""
