@@ -224,8 +224,9 @@ def _search(
     after: Callable[[dict[Key, Piece], int], None] | None,
 ) -> None:
     search = search_piece_singly if asked.exhaustive else search_piece
+    first = Tables.of(asked.spaces[0], AnalyticEngine())
     for index, space in enumerate(asked.spaces):
-        tables = Tables.of(space, AnalyticEngine())
+        tables = first.on(space)
         for pipeline in space.pipelines():
             if (index, pipeline) not in pieces:
                 pieces[index, pipeline] = search(tables, pipeline, machine=index)

@@ -188,9 +188,11 @@ class _Part:
         held = self._held_bytes(rows, [states[row.degrees] for row in rows])
         capacity = self.tables.space.network.gpu.memory_bytes
         fit: Array = fits(_memory(held, capacity)) & self._allowed(_counts(rows))
+        plans = {degrees: self.layout(degrees) for degrees in states}
+        some = fit.any(axis=1)
         for index, row in enumerate(rows):
-            if fit[index].any():
-                plan = self.layout(row.degrees)
+            if some[index]:
+                plan = plans[row.degrees]
                 asked = (
                     self.tables.for_micro_batches(plan, row.training),
                     self.tables.for_data(plan, row.degrees),
@@ -200,7 +202,7 @@ class _Part:
 
     def _states(self, rows: Sequence[Row]) -> dict[Divided, States]:
         return {
-            degrees: self.tables.states(self.layout(degrees))
+            degrees: self.tables.states(self.layout(degrees), degrees)
             for degrees in dict.fromkeys(row.degrees for row in rows)
         }
 

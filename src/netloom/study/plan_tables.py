@@ -6,7 +6,7 @@ remembers it.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from netloom.step.memory import fullest_stages, kept_bytes, states
@@ -19,6 +19,9 @@ from netloom.workload.sharding import data_communications
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from netloom.compute.roofline import Costs
     from netloom.engines.base import Engine
     from netloom.spec.scenario import Training
     from netloom.step.practice import Practice
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from netloom.study.plan_space import Divided, Space
     from netloom.workload.collective import Collective
     from netloom.workload.communication import Communication
+    from netloom.workload.flops import Shard
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
@@ -73,6 +77,16 @@ class States(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class _Memo:
+    """What does not depend on the network: it is the same on every machine of these GPUs."""
+
+    costs: dict[tuple[object, ...], tuple[float, ...]] = field(default_factory=dict)
+    ends: dict[Shard, tuple[float, ...]] = field(default_factory=dict)
+    kept: dict[tuple[object, ...], tuple[float, ...]] = field(default_factory=dict)
+    states: dict[tuple[object, ...], States] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Tables:
     """The ingredients of one space."""
 
@@ -81,8 +95,8 @@ class Tables:
     shape: Transformer
     clock: Clock
     practice: Practice
+    _memo: _Memo
     _collectives: dict[Collective, tuple[float, bool]] = field(default_factory=dict)
-    _costs: dict[tuple[object, ...], tuple[float, ...]] = field(default_factory=dict)
     _asked: dict[tuple[object, ...], Asked] = field(default_factory=dict)
 
     @classmethod
@@ -90,19 +104,35 @@ class Tables:
         """Return empty tables of *space*."""
         gpu = space.network.gpu
         clock = clock_of(gpu, space.job.training, residual=residual_of(gpu), practice=practice)
-        return cls(space, engine, transformer(space.model), clock, practice)
+        return cls(space, engine, transformer(space.model), clock, practice, _Memo())
+
+    def on(self, space: Space) -> Tables:
+        """Return the tables of the same job on another network of the same nodes."""
+        assert space.job == self.space.job
+        assert space.network.node == self.space.network.node
+        assert space.network.gpu == self.space.network.gpu
+        return Tables(space, self.engine, self.shape, self.clock, self.practice, self._memo)
 
     def kept(self, plan: Layout, training: Training) -> tuple[float, ...]:
         """Return what each of the fullest stages keeps of a micro-batch, and of the logits."""
-        attention = self.practice.attention
-        return tuple(
-            size
-            for stage in fullest_stages(plan.pipeline)
-            for size in kept_bytes(self.shape, plan, training, stage=stage, attention=attention)
-        )
+        key = (plan.pipeline, *_shared(plan, training))
+        if key not in self._memo.kept:
+            attention = self.practice.attention
+            self._memo.kept[key] = tuple(
+                size
+                for stage in fullest_stages(plan.pipeline)
+                for size in kept_bytes(self.shape, plan, training, stage=stage, attention=attention)
+            )
+        return self._memo.kept[key]
 
-    def states(self, plan: Layout) -> States:
+    def states(self, plan: Layout, degrees: Divided) -> States:
         """Return what *plan* holds and updates."""
+        key = (degrees, plan.pipeline, plan.zero)
+        if key not in self._memo.states:
+            self._memo.states[key] = self._states(plan)
+        return self._memo.states[key]
+
+    def _states(self, plan: Layout) -> States:
         network, training = self.space.network, self.space.job.training
         held = (
             states(self.shape, plan, training, stage=stage, gpu=network.gpu).total_bytes
@@ -119,35 +149,24 @@ class Tables:
 
     def costs(self, plan: Layout, training: Training) -> tuple[float, ...]:
         """Return the computation of a layer of each kind, of the embedding and of the logits."""
-        key = (
-            plan.tensor,
-            plan.context,
-            plan.expert,
-            plan.sequence_parallel,
-            training.micro_batch,
-            training.recompute,
-        )
-        if key not in self._costs:
+        key = _shared(plan, training)
+        if key not in self._memo.costs:
             shard = replace(shard_of(plan, training), attention=self.practice.attention)
             layers = [
                 layer_costs(self.shape, shard, self.clock, moe=moe, recompute=training.recompute)
                 for moe in layer_kinds(self.shape)
             ]
-            every = (*layers, *end_costs(self.shape, shard, self.clock))
-            self._costs[key] = tuple(value for one in every for value in astuple(one))
-        return self._costs[key]
+            self._memo.costs[key] = (*_flat(layers), *self._ends(shard))
+        return self._memo.costs[key]
+
+    def _ends(self, shard: Shard) -> tuple[float, ...]:
+        if shard not in self._memo.ends:
+            self._memo.ends[shard] = _flat(end_costs(self.shape, shard, self.clock))
+        return self._memo.ends[shard]
 
     def for_micro_batches(self, plan: Layout, training: Training) -> Asked:
         """Return what each micro-batch communicates."""
-        key = (
-            plan.tensor,
-            plan.context,
-            plan.pipeline,
-            plan.expert,
-            plan.sequence_parallel,
-            training.micro_batch,
-            training.recompute,
-        )
+        key = (plan.pipeline, *_shared(plan, training))
         if key not in self._asked:
             asked = micro_batch_communications(self.shape, plan, training)
             self._asked[key] = self._ask(asked)
@@ -180,3 +199,29 @@ class Tables:
             outcome = self.engine.run(collective, self.space.network)
             known = self._collectives[collective] = (outcome.duration_s, outcome.validity.inside)
         return known
+
+
+def _shared(plan: Layout, training: Training) -> tuple[object, ...]:
+    """Return what one GPU's share of a micro-batch depends on."""
+    return (
+        plan.tensor,
+        plan.context,
+        plan.expert,
+        plan.sequence_parallel,
+        training.micro_batch,
+        training.recompute,
+    )
+
+
+def _flat(costs: Iterable[Costs]) -> tuple[float, ...]:
+    return tuple(
+        value
+        for one in costs
+        for value in (
+            one.forward_s,
+            one.backward_s,
+            one.recompute_s,
+            one.attention_s,
+            one.attention_backward_s,
+        )
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
 from netloom.workload.flops import ACTIVATION_BYTES, Shard, expert_load
-from netloom.workload.placement import axis_groups, pair, stage_layers
+from netloom.workload.placement import axis_group, pair, stage_layers
 from netloom.workload.sharding import data_communications
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _tensor(
         return []
     size = ACTIVATION_BYTES * shard.tokens * shape.model.hidden
     gathered = size / 2 if training.precision == "fp8" else size
-    group = axis_groups(plan)[Axis.TENSOR]
+    group = axis_group(plan, Axis.TENSOR)
 
     def between_halves(phase: Phase, kind: CollectiveKind, window: Window) -> Communication:
         return Communication(
@@ -159,7 +159,7 @@ def _context(
     block = Collective(
         kind=CollectiveKind.SEND_RECV,
         size_bytes=ACTIVATION_BYTES * shard.tokens * shape.kv_width_of_rank(plan.tensor),
-        group=pair(axis_groups(plan)[Axis.CONTEXT]),
+        group=pair(axis_group(plan, Axis.CONTEXT)),
     )
     return [
         Communication(
@@ -185,7 +185,7 @@ def _expert(
     exchange = Collective(
         kind=CollectiveKind.ALL_TO_ALL,
         size_bytes=ACTIVATION_BYTES * sent * shape.model.hidden,
-        group=axis_groups(plan)[Axis.EXPERT],
+        group=axis_group(plan, Axis.EXPERT),
         skew=expert_load(sent * plan.expert, plan.expert),
     )
     return [
@@ -213,7 +213,7 @@ def _pipeline(shape: Transformer, plan: Layout, shard: Shard) -> list[Communicat
     message = Collective(
         kind=CollectiveKind.SEND_RECV,
         size_bytes=ACTIVATION_BYTES * shard.tokens * shape.model.hidden / plan.tensor,
-        group=pair(axis_groups(plan)[Axis.PIPELINE]),
+        group=pair(axis_group(plan, Axis.PIPELINE)),
     )
     return [
         Communication(

@@ -14,7 +14,7 @@ from netloom.workload.parameters import (
     layer_parameters,
     norm_parameters,
 )
-from netloom.workload.placement import axis_groups, expert_data_group, stage_layers
+from netloom.workload.placement import axis_group, expert_data_group, stage_layers
 
 if TYPE_CHECKING:
     from netloom.spec.scenario import Precision, Training
@@ -89,7 +89,7 @@ def data_communications(
     )
     layers = max(stage_layers(shape.model.num_layers, plan.pipeline))
     grad = gradient_bytes(training.precision)
-    dense_group = axis_groups(plan)[Axis.DATA]
+    dense_group = axis_group(plan, Axis.DATA)
     expert_group = expert_data_group(plan) if plan.expert > 1 else dense_group
     parts = (
         _Weights("dense", held.dense, layers, grad, dense_group),
