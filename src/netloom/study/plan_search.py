@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from netloom.study.plan_evaluate import batches
+from netloom.study.plan_space import Configuration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from netloom.study.plan_evaluate import Batch
-    from netloom.study.plan_space import Configuration
     from netloom.study.plan_tables import Tables
 
 __all__ = ["NUM_BEST", "Candidate", "Piece", "search_piece"]
 
 NUM_BEST: Final = 10
+_DEGREES: Final = attrgetter(*(field.name for field in fields(Configuration)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,7 @@ class Candidate:
     @property
     def order(self) -> tuple[Any, ...]:
         """What candidates of one machine are ranked by: time, then the degrees."""
-        return (self.duration_s, *astuple(self.configuration))
+        return (self.duration_s, *_DEGREES(self.configuration))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,7 @@ def search_piece(tables: Tables, pipeline: int, *, machine: int) -> Piece:
     for batch in batches(tables, pipeline):
         feasible += int(batch.fit.sum())
         for inside in (True, False):
-            found += _best(batch, machine, inside=inside)
+            found += _best(batch, machine, found, inside=inside)
         found = best_of(found)
     return Piece(
         configurations=tables.space.size_of(pipeline),
@@ -83,8 +85,14 @@ def _first(ordered: Sequence[Candidate], *, inside: bool) -> list[Candidate]:
     return [one for one in ordered if one.inside is inside][:NUM_BEST]
 
 
-def _best(batch: Batch, machine: int, *, inside: bool) -> list[Candidate]:
+def _best(
+    batch: Batch, machine: int, found: Sequence[Candidate], *, inside: bool
+) -> list[Candidate]:
+    """Return what of *batch* can be among the best, *found* being the best so far."""
     mask = batch.fit & (batch.inside == inside)
+    so_far = [one.duration_s for one in found if one.inside is inside]
+    if len(so_far) == NUM_BEST:
+        mask &= batch.duration_s <= so_far[-1]
     times_s = batch.duration_s[mask]
     if not len(times_s):
         return []

@@ -84,6 +84,9 @@ class _Memo:
     ends: dict[Shard, tuple[float, ...]] = field(default_factory=dict)
     kept: dict[tuple[object, ...], tuple[float, ...]] = field(default_factory=dict)
     states: dict[tuple[object, ...], States] = field(default_factory=dict)
+    items: dict[tuple[object, ...], tuple[tuple[Slot, ...], tuple[Communication, ...]]] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,25 +169,26 @@ class Tables:
 
     def for_micro_batches(self, plan: Layout, training: Training) -> Asked:
         """Return what each micro-batch communicates."""
-        key = (plan.pipeline, *_shared(plan, training))
+        key = (plan.pipeline, plan.data, *_shared(plan, training))
         if key not in self._asked:
-            asked = micro_batch_communications(self.shape, plan, training)
-            self._asked[key] = self._ask(asked)
+            if key not in self._memo.items:
+                found = micro_batch_communications(self.shape, plan, training)
+                self._memo.items[key] = _items(found)
+            self._asked[key] = self._ask(*self._memo.items[key])
         return self._asked[key]
 
     def for_data(self, plan: Layout, degrees: Divided) -> Asked:
         """Return what copies of the weights communicate."""
         key = (degrees, plan.pipeline, plan.zero)
         if key not in self._asked:
-            training = self.space.job.training
-            self._asked[key] = self._ask(tuple(data_communications(self.shape, plan, training)))
+            found = data_communications(self.shape, plan, self.space.job.training)
+            self._asked[key] = self._ask(*_items(found))
         return self._asked[key]
 
-    def _ask(self, communications: tuple[Communication, ...]) -> Asked:
-        items = tuple(item for item in communications if item.collective.group.size > 1)
+    def _ask(self, slots: tuple[Slot, ...], items: tuple[Communication, ...]) -> Asked:
         found = [self._run(item.collective) for item in items]
         return Asked(
-            slots=tuple(Slot(item.axis, item.purpose, item.per, item.window) for item in items),
+            slots=slots,
             items=items,
             numbers=tuple(
                 (time_s, item.each, item.collective.group.num_nodes > 1)
@@ -211,6 +215,14 @@ def _shared(plan: Layout, training: Training) -> tuple[object, ...]:
         training.micro_batch,
         training.recompute,
     )
+
+
+def _items(
+    communications: Iterable[Communication],
+) -> tuple[tuple[Slot, ...], tuple[Communication, ...]]:
+    """Return the communications that are any, and what they have in common with others'."""
+    items = tuple(item for item in communications if item.collective.group.size > 1)
+    return tuple(Slot(item.axis, item.purpose, item.per, item.window) for item in items), items
 
 
 def _flat(costs: Iterable[Costs]) -> tuple[float, ...]:
