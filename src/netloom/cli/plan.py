@@ -84,7 +84,8 @@ def plan(  # noqa: PLR0913  (one option of the command each)
 
     from netloom.report.plan import plan_text  # noqa: PLC0415
 
-    Console().print(plan_text(found, wall_s=wall_s))
+    earlier = sum(piece.configurations for piece in known.values())
+    Console().print(plan_text(found, wall_s=wall_s, known=earlier))
 
 
 def _wanted(

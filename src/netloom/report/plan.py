@@ -30,11 +30,18 @@ _SHORT: Final = {
 }
 
 
-def plan_text(plan: Plan, *, wall_s: float) -> RenderableType:
-    """Return what ``netloom plan`` prints."""
+def plan_text(plan: Plan, *, wall_s: float, known: int = 0) -> RenderableType:
+    """Return what ``netloom plan`` prints.
+
+    Args:
+        plan: What was found.
+        wall_s: How long it took.
+        known: Configurations that an earlier search had looked at.
+    """
+    searched = plan.configurations - known
     head = (
         f"{plan.configurations:,} configurations, {plan.feasible:,} fit in memory, "
-        f"{wall_s:.1f} s ({plan.configurations / wall_s:,.0f} a second)"
+        f"{searched:,} of them searched in {wall_s:.1f} s ({searched / wall_s:,.0f} a second)"
     )
     parts: list[RenderableType] = [
         Text(f"{plan.scenario.job.model}: least {plan.objective}", style="bold"),
@@ -42,7 +49,7 @@ def plan_text(plan: Plan, *, wall_s: float) -> RenderableType:
     ]
     if not plan.complete:
         parts.append(Text("Interrupted: the best so far.", style="yellow"))
-    parts += ["", Text(f"Alike in all: {_alike(plan.best)}"), "", _table(plan.best)]
+    parts += ["", Text(f"Alike in all: {_alike(plan.best)}"), "", _table(plan)]
     parts += [*_doubts(plan), *_outside(plan), *_front(plan.pareto)]
     for name, reason in plan.left_out.items():
         parts.append(Text(f"Left out: {name}: {reason}", style="dim"))
@@ -68,10 +75,12 @@ def _alike(choices: Sequence[Choice]) -> str:
     return ", ".join(f"{name} {_show(value)}" for name, value in common.items())
 
 
-def _table(choices: Sequence[Choice]) -> Table:
+def _table(plan: Plan) -> Table:
+    choices = plan.best
     table = Table(box=None, pad_edge=False, header_style="bold")
     differing = _differing(choices)
-    numbers = ("step", "slower", "MFU", "memory", "USD/T tokens", "MWh/T tokens")
+    per_token = "MWh/T tokens" if plan.objective == "energy" else "USD/T tokens"
+    numbers = ("step", "slower", "MFU", "memory", per_token)
     for heading in ("", *differing, *numbers, "checked"):
         table.add_column(heading, justify="right" if heading in numbers else "left")
     for rank, choice in enumerate(choices, start=1):
@@ -84,8 +93,9 @@ def _table(choices: Sequence[Choice]) -> Table:
             f"{slower:+.2%}" if rank > 1 else "",
             f"{choice.step.mfu:.1%}",
             format_quantity(choice.step.memory.total_bytes, SIZE),
-            _usd(choice.usd_per_trillion_tokens),
-            f"{choice.kwh_per_trillion_tokens / 1e3:,.0f}",
+            f"{choice.kwh_per_trillion_tokens / 1e3:,.0f}"
+            if plan.objective == "energy"
+            else _usd(choice.usd_per_trillion_tokens),
             "yes" if choice.step.validity.inside else "no",
         )
     return table

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from netloom.compute.roofline import Costs
     from netloom.engines.base import Engine
-    from netloom.spec.scenario import Training
+    from netloom.spec.scenario import Recompute, Training
     from netloom.step.practice import Practice
     from netloom.step.stages import Clock
     from netloom.study.plan_space import Divided, Space
@@ -81,6 +81,7 @@ class _Memo:
     """What does not depend on the network: it is the same on every machine of these GPUs."""
 
     costs: dict[tuple[object, ...], tuple[float, ...]] = field(default_factory=dict)
+    layers: dict[tuple[object, ...], tuple[float, ...]] = field(default_factory=dict)
     ends: dict[Shard, tuple[float, ...]] = field(default_factory=dict)
     kept: dict[tuple[object, ...], tuple[float, ...]] = field(default_factory=dict)
     states: dict[tuple[object, ...], States] = field(default_factory=dict)
@@ -155,14 +156,24 @@ class Tables:
         key = _shared(plan, training)
         if key not in self._memo.costs:
             shard = replace(shard_of(plan, training), attention=self.practice.attention)
-            layers = [
-                layer_costs(self.shape, shard, self.clock, moe=moe, recompute=training.recompute)
+            layers = (
+                value
                 for moe in layer_kinds(self.shape)
-            ]
-            self._memo.costs[key] = (*_flat(layers), *self._ends(shard))
+                for value in self._layer(shard, training.recompute, moe=moe)
+            )
+            self._memo.costs[key] = (*layers, *self._ends(shard))
         return self._memo.costs[key]
 
+    def _layer(self, shard: Shard, recompute: Recompute, *, moe: bool) -> tuple[float, ...]:
+        own = shard if moe else replace(shard, expert=1)  # dense layers know no experts
+        key = (own, recompute, moe)
+        if key not in self._memo.layers:
+            one = layer_costs(self.shape, own, self.clock, moe=moe, recompute=recompute)
+            self._memo.layers[key] = _flat([one])
+        return self._memo.layers[key]
+
     def _ends(self, shard: Shard) -> tuple[float, ...]:
+        shard = replace(shard, expert=1)
         if shard not in self._memo.ends:
             self._memo.ends[shard] = _flat(end_costs(self.shape, shard, self.clock))
         return self._memo.ends[shard]
