@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rich.console import Group
 from rich.padding import Padding
@@ -28,6 +28,18 @@ _SHORT: Final = {
     "micro_batch": "micro-batch",
     "sequence_parallel": "sequence parallel",
 }
+# As Megatron-LM's documentation abbreviates them.
+_HEADINGS: Final = {
+    "tensor": "TP",
+    "pipeline": "PP",
+    "virtual": "VPP",
+    "context": "CP",
+    "expert": "EP",
+    "data": "DP",
+    "micro-batch": "MBS",
+    "zero": "ZeRO",
+    "sequence parallel": "SP",
+}
 
 
 def plan_text(plan: Plan, *, wall_s: float, known: int = 0) -> RenderableType:
@@ -50,6 +62,7 @@ def plan_text(plan: Plan, *, wall_s: float, known: int = 0) -> RenderableType:
     if not plan.complete:
         parts.append(Text("Interrupted: the best so far.", style="yellow"))
     parts += ["", Text(f"Alike in all: {_alike(plan.best)}"), "", _table(plan)]
+    parts.append(Text("/T: a trillion tokens, failures included", style="dim"))
     parts += [*_doubts(plan), *_outside(plan), *_front(plan.pareto)]
     for name, reason in plan.left_out.items():
         parts.append(Text(f"Left out: {name}: {reason}", style="dim"))
@@ -79,10 +92,13 @@ def _table(plan: Plan) -> Table:
     choices = plan.best
     table = Table(box=None, pad_edge=False, header_style="bold")
     differing = _differing(choices)
-    per_token = "MWh/T tokens" if plan.objective == "energy" else "USD/T tokens"
+    per_token = "MWh/T" if plan.objective == "energy" else "USD/T"
     numbers = ("step", "slower", "MFU", "memory", per_token)
     for heading in ("", *differing, *numbers, "checked"):
-        table.add_column(heading, justify="right" if heading in numbers else "left")
+        is_number = heading in numbers  # a number is never cut
+        justify: Literal["left", "right"] = "right" if is_number else "left"
+        title = _HEADINGS.get(heading, heading)
+        table.add_column(title, justify=justify, no_wrap=is_number, overflow="fold")
     for rank, choice in enumerate(choices, start=1):
         fields = _fields(choice)
         slower = choice.step.duration_s / choices[0].step.duration_s - 1
