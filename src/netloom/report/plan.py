@@ -94,7 +94,7 @@ def _table(plan: Plan) -> Table:
     differing = _differing(choices)
     per_token = "MWh/T" if plan.objective == "energy" else "USD/T"
     numbers = ("step", "slower", "MFU", "memory", per_token)
-    for heading in ("", *differing, *numbers, "checked"):
+    for heading in ("", *differing, *numbers):
         is_number = heading in numbers  # a number is never cut
         justify: Literal["left", "right"] = "right" if is_number else "left"
         title = _HEADINGS.get(heading, heading)
@@ -112,16 +112,16 @@ def _table(plan: Plan) -> Table:
             f"{choice.kwh_per_trillion_tokens / 1e3:,.0f}"
             if plan.objective == "energy"
             else _usd(choice.usd_per_trillion_tokens),
-            "yes" if choice.step.validity.inside else "no",
         )
     return table
 
 
 def _doubts(plan: Plan) -> list[RenderableType]:
+    """Return the validity of the best: all of them are inside, or none is."""
     doubts = plan.best[0].step.validity.doubts
     if not doubts:
-        return []
-    head = Text("None lies in the range checked against measurements:", style="yellow")
+        return [Text("All lie in the range checked against measurements.", style="dim")]
+    head = Text("None lies in the range checked against measurements; the first:", style="yellow")
     return ["", head, *_listed(doubts)]
 
 
