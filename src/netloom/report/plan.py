@@ -130,13 +130,13 @@ def _outside(plan: Plan) -> list[RenderableType]:
     if plan.outside is None:
         return []
     choice, best = plan.outside, plan.best[0]
-    gain = 1 - choice.step.duration_s / best.step.duration_s
+    longer = choice.step.duration_s / best.step.duration_s - 1
     what = ", ".join(
         f"{name} {_show(_fields(choice)[name])}" for name in _differing((best, choice))
     )
     head = (
         f"Outside the checked range, {what} takes "
-        f"{format_quantity(choice.step.duration_s, TIME, digits=4)} ({gain:.2%} less time); "
+        f"{format_quantity(choice.step.duration_s, TIME, digits=4)} ({longer:+.2%}); "
         "its numbers are less sure:"
     )
     return ["", Text(head, style="yellow"), *_listed(choice.step.validity.doubts)]

@@ -89,7 +89,7 @@ class Space:
 
         Chunks are equal, but that the first and the last may have the embedding and the logits
         in place of a layer (Megatron-LM validates num_layers, counted with
-        account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split).
+        account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split; recalled).
         """
         layers = self.model.num_layers
         if pipeline == 1 or self.job.parallel.schedule == "zero-bubble":
