@@ -237,7 +237,7 @@ class _Part:
             virtuals=tuple(self.tables.space.virtuals(self.pipeline)),
             duration_s=np.broadcast_to(duration_s, fit.shape),
             fit=fit,
-            inside=self._inside(group, exposed_s / duration_s),
+            inside=np.broadcast_to(self._inside(group, exposed_s / duration_s), fit.shape),
         )
 
     def _schedule(self, group: Sequence[_Ready]) -> tuple[Any, Array]:
