@@ -32,6 +32,7 @@ _DISK_TROUBLES: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errn
 COMMANDS: Final = (
     ("compare", "netloom.cli.compare:compare", "Compare network technologies and recommend one."),
     ("predict", "netloom.cli.predict:predict", "Predict one training step, and where time goes."),
+    ("plan", "netloom.cli.plan:plan", "Find the best parallelism, and the best cluster for it."),
     ("infer", "netloom.cli.infer:infer", "Predict how fast a cluster serves a model."),
     ("size", "netloom.cli.size:size", "Size a network: switches, cables, cost and power."),
     ("catalog", "netloom.cli.catalog:catalog", "Show known parts, every number with its source."),

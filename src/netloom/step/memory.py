@@ -7,7 +7,9 @@ tensor so that grouped heads, gated blocks and experts come out too.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from netloom.errors import InfeasibleError, SpecError
 from netloom.provenance import Validity
@@ -32,7 +34,17 @@ if TYPE_CHECKING:
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
-__all__ = ["check_memory", "layer_activation_bytes", "memory", "memory_validity"]
+__all__ = [
+    "check_memory",
+    "fits",
+    "fullest_stages",
+    "in_flight",
+    "kept_bytes",
+    "layer_activation_bytes",
+    "memory",
+    "memory_validity",
+    "states",
+]
 
 # Adam with fp32 master weights: master, momentum and variance (Rajbhandari et al. 2020,
 # arXiv:1910.02054, section 3.1).
@@ -55,11 +67,20 @@ def memory(
     attention: AttentionKernel = "fused",
 ) -> Memory:
     """Return what one GPU of the fullest pipeline stage holds."""
-    # The first stage holds most micro-batches, the second may hold a layer more, the last has
-    # the logits; those between lie between.
-    stages = sorted({0, min(1, plan.pipeline - 1), plan.pipeline // 2, plan.pipeline - 1})
-    held = [_stage(shape, plan, training, stage=s, gpu=gpu, attention=attention) for s in stages]
+    held = [
+        _stage(shape, plan, training, stage=stage, gpu=gpu, attention=attention)
+        for stage in fullest_stages(plan.pipeline)
+    ]
     return max(held, key=lambda one: one.total_bytes)
+
+
+def fullest_stages(num_stages: int) -> list[int]:
+    """Return the stages of which one is the fullest.
+
+    The first stage holds most micro-batches, the second may hold a layer more, the last has the
+    logits; those between lie between.
+    """
+    return sorted({0, min(1, num_stages - 1), num_stages // 2, num_stages - 1})
 
 
 def check_memory(
@@ -72,13 +93,13 @@ def check_memory(
             would make it fit.
     """
     held = memory(shape, plan, training, gpu=gpu, attention=attention)
-    if _fits(held):
+    if fits(held):
         return held
     fitting = [
         name
         for name, other_plan, other in _remedies(plan, training)
         if _possible(shape, other_plan, other)
-        and _fits(memory(shape, other_plan, other, gpu=gpu, attention=attention))
+        and fits(memory(shape, other_plan, other, gpu=gpu, attention=attention))
     ]
     message = (
         f"job: {shape.model.name} needs {_show(held.total_bytes + RESERVED_BYTES)} on a GPU "
@@ -133,6 +154,15 @@ def _stage(
     gpu: Gpu,
     attention: AttentionKernel,
 ) -> Memory:
+    one, logits = kept_bytes(shape, plan, training, stage=stage, attention=attention)
+    batches = training.global_batch // (plan.data * training.micro_batch)
+    at_once = in_flight(plan, num_micro_batches=batches, virtual=plan.virtual_pipeline, stage=stage)
+    held = states(shape, plan, training, stage=stage, gpu=gpu)
+    return replace(held, activations_bytes=one * at_once + logits)
+
+
+def states(shape: Transformer, plan: Layout, training: Training, *, stage: int, gpu: Gpu) -> Memory:
+    """Return what a GPU of *stage* holds besides activations."""
     held = stage_parameters(shape, plan, stage=stage)
     grads = gradient_bytes(training.precision)
     split = _weights_per_gpu(plan, held.dense, held.experts)
@@ -141,9 +171,7 @@ def _stage(
         weights_bytes=WEIGHT_BYTES * (split if plan.zero >= 3 else everything),
         gradients_bytes=grads * (split if plan.zero >= 2 else everything),
         optimizer_bytes=OPTIMIZER_BYTES * (split if plan.zero >= 1 else everything),
-        activations_bytes=_activation_bytes(
-            shape, plan, training, stage=stage, attention=attention
-        ),
+        activations_bytes=0.0,
         capacity_bytes=gpu.memory_bytes,
     )
 
@@ -153,9 +181,10 @@ def _weights_per_gpu(plan: Layout, dense: float, experts: float) -> float:
     return dense / plan.replicas + experts / copies
 
 
-def _activation_bytes(
+def kept_bytes(
     shape: Transformer, plan: Layout, training: Training, *, stage: int, attention: AttentionKernel
-) -> float:
+) -> tuple[float, float]:
+    """Return what *stage* keeps of one micro-batch in its layers, and once of the logits."""
     shard = shard_of(plan, training)
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     num_dense = stage_dense_layers(shape, counts, stage)
@@ -164,29 +193,28 @@ def _activation_bytes(
         for num, moe in ((num_dense, False), (counts[stage] - num_dense, True))
         if num
     )
-    kept = one * _in_flight(plan, training, stage)
-    if stage == plan.pipeline - 1:
-        logits = shard.tokens * shape.model.vocabulary / plan.tensor
-        kept += logits * (ACTIVATION_BYTES + LOGIT_BYTES)
-    return kept
+    if stage < plan.pipeline - 1:
+        return one, 0.0
+    logits = shard.tokens * shape.model.vocabulary / plan.tensor
+    return one, logits * (ACTIVATION_BYTES + LOGIT_BYTES)
 
 
-def _in_flight(plan: Layout, training: Training, stage: int) -> float:
+def in_flight(plan: Layout, *, num_micro_batches: int, virtual: int, stage: int) -> float:
     """Return the micro-batches whose activations *stage* holds at once.
 
     GPipe: all. 1F1B: one for itself and each later stage, and so with ZB-H1 (Qi et al. 2023,
     arXiv:2401.10241, section 2.2). With v virtual stages, Megatron's warm-up runs
     2 (p - stage - 1) + (v - 1) p chunks before the first backward, each 1/v of a micro-batch:
-    on the first stage p (1 + (p - 1)/(p v)) (Korthikanti et al. 2022, section 4.2.3).
+    on the first stage p (1 + (p - 1)/(p v)) (Korthikanti et al. 2022, section 4.2.3). Both
+    counts may be arrays.
     """
-    batches = training.global_batch // (plan.data * training.micro_batch)
     if plan.schedule == "gpipe":
-        return float(batches)
-    last, virtual = plan.pipeline - 1, plan.virtual_pipeline
-    ahead = plan.pipeline - stage + 0.0
-    if virtual > 1:
-        ahead = plan.pipeline + (last - 2 * stage) / virtual
-    return min(ahead, float(batches))
+        return 1.0 * num_micro_batches
+    last = plan.pipeline - 1
+    interleaved = plan.pipeline + (last - 2 * stage) / virtual
+    ahead: Any = np.where(np.greater(virtual, 1), interleaved, plan.pipeline - stage + 0.0)
+    at_once: float = np.minimum(ahead, num_micro_batches)
+    return at_once
 
 
 def _remedies(plan: Layout, training: Training) -> Iterator[tuple[str, Layout, Training]]:
@@ -228,7 +256,8 @@ def memory_validity(held: Memory) -> Validity:
     return Validity((f"Memory comes out at {share:.0%} of the GPU's; it may not fit.",))
 
 
-def _fits(held: Memory) -> bool:
+def fits(held: Memory) -> bool:
+    """Return whether a GPU can hold it, give or take what frameworks differ in."""
     return held.total_bytes + RESERVED_BYTES <= REFUSED_OVER * held.capacity_bytes
 
 

@@ -4,14 +4,21 @@ For stage times t_i, m micro-batches and v virtual stages, the pipeline takes
 ``m t_max + (sum of the others) / v``: the slowest stage works through every micro-batch, and
 the first and last of them cross the other stages once (Narayanan et al. 2021,
 arXiv:2104.04473, section 2.2; with equal stages this is their t (m + (p - 1)/v)).
+
+Times and counts may be numpy arrays that broadcast, one element a configuration: the search of
+:mod:`netloom.study.plan` then runs many steps through the very same lines. Nothing is
+added in place, because arrays are shared.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import reduce
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from netloom.provenance import Source
 from netloom.step.timeline import PassTimes, Pipeline
@@ -62,19 +69,23 @@ class Traffic:
         """Return the communications that *window* can hide."""
         return [item for item in self.communications if item.window is window]
 
-    def between_nodes_s(self) -> tuple[Axis, float]:
-        """Return how long the NICs send in a step, and the axis that takes most of it."""
+    def is_between_nodes(self, item: Communication) -> bool:
+        """Return whether *item* needs the NICs."""
+        return item.collective.group.num_nodes > 1
+
+    def between_nodes_s(self) -> dict[Axis, float]:
+        """Return how long the NICs send in a step, by axis."""
         sent = dict.fromkeys(Axis, 0.0)
         for item in self.communications:
-            if item.collective.group.num_nodes > 1:
-                sent[item.axis] += item.count * self.time_s(item)
-        return max(sent, key=lambda axis: sent[axis]), sum(sent.values())
+            time_s = item.count * self.time_s(item) * self.is_between_nodes(item)
+            sent[item.axis] = sent[item.axis] + time_s
+        return sent
 
     def totals_s(self) -> dict[Axis, float]:
         """Return all communication of a step by axis, hidden or not."""
         totals = dict.fromkeys(Axis, 0.0)
         for item in self.communications:
-            totals[item.axis] += item.count * self.time_s(item)
+            totals[item.axis] = totals[item.axis] + item.count * self.time_s(item)
         return totals
 
 
@@ -87,12 +98,14 @@ class StageTimes:
         exposed_s: Communication inside its layers that nothing hides.
         exposed_forward_s: Of it, what the forward pass waits for.
         host_s: What the GPU waits for the host to launch the next kernel.
+        alike: How many stages in a row it stands for.
     """
 
     costs: Costs
     exposed_s: Mapping[Axis, float]
     exposed_forward_s: float = 0.0
     host_s: float = 0.0
+    alike: int = 1
 
     @property
     def weights_s(self) -> float:
@@ -146,12 +159,14 @@ def layer_exposed_s(
     waiting: dict[tuple[Axis, Window, Phase], float] = defaultdict(float)
     for item in traffic.communications:
         if item.per == "layer" or (item.per == "moe-layer" and moe):
-            waiting[item.axis, item.window, item.phase] += item.each * traffic.time_s(item)
+            key = (item.axis, item.window, item.phase)
+            waiting[key] = waiting[key] + item.each * traffic.time_s(item)
     exposed: dict[Axis, float] = defaultdict(float)
     for (axis, window, phase), time_s in waiting.items():
         if only not in (None, phase):
             continue
-        exposed[axis] += _not_hidden_s(time_s, window, phase, costs, traffic.practice)
+        open_s = _not_hidden_s(time_s, window, phase, costs, traffic.practice)
+        exposed[axis] = exposed[axis] + open_s
     return dict(exposed)
 
 
@@ -175,32 +190,30 @@ def schedule(
         order: Of a stage's passes. GPipe idles as long as 1F1B; ZB-H1 fills what the weight
             gradients put off can fill (Qi et al. 2023, arXiv:2401.10241, Table 2).
     """
-    slowest = max(stages, key=lambda stage: stage.total_s)
+    slowest = reduce(_slower, stages)
+    num_stages = sum(stage.alike for stage in stages)
     # Each group of ranks has its own slowest: the slowest of all paces the micro-batches, and
     # the first and last of them cross the other stages at the mean.
     filled = 2.0 if order == "zero-bubble" else 0.0
-    crossing_s = [stage.total_s - filled * stage.weights_s for stage in stages]
-    whole_s = sum(crossing_s)
+    whole_s = sum(stage.alike * _crossing_s(stage, filled) for stage in stages)
     exposed = dict.fromkeys(Axis, 0.0)
     for axis, time_s in slowest.exposed_s.items():
-        exposed[axis] += num_micro_batches * time_s
-    filling_s, hops_s = _hops_s(traffic, slowest.costs, num_hops=len(stages) - 1, virtual=virtual)
-    exposed[Axis.PIPELINE] += hops_s
+        exposed[axis] = exposed[axis] + num_micro_batches * time_s
+    filling_s, hops_s = _hops_s(traffic, slowest.costs, num_hops=num_stages - 1, virtual=virtual)
+    exposed[Axis.PIPELINE] = exposed[Axis.PIPELINE] + hops_s
     after_s = _data_exposed_s(
         traffic,
         slowest.costs,
-        num_stages=len(stages),
+        num_stages=num_stages,
         num_micro_batches=num_micro_batches,
         virtual=virtual,
     )
-    exposed[Axis.DATA] += after_s
+    exposed[Axis.DATA] = exposed[Axis.DATA] + after_s
     communication = traffic.totals_s()
-    communication[Axis.PIPELINE] += filling_s
+    communication[Axis.PIPELINE] = communication[Axis.PIPELINE] + filling_s
     compute_s = num_micro_batches * (slowest.costs.total_s * slowdown + slowest.host_s)
-    bubble_s = max(0.0, whole_s - crossing_s[stages.index(slowest)]) / virtual
-    busiest, busy_s = traffic.between_nodes_s()
-    elapsed_s = compute_s + bubble_s + sum(exposed.values())
-    exposed[busiest] += max(0.0, busy_s - elapsed_s)  # a NIC cannot send longer than the step
+    bubble_s = np.maximum(0.0, whole_s - _crossing_s(slowest, filled)) / virtual
+    _wait_for_nics(exposed, compute_s + bubble_s, traffic.between_nodes_s())
     return Schedule(
         compute_s=compute_s,
         bubble_s=bubble_s,
@@ -209,6 +222,48 @@ def schedule(
         slowdown=slowdown,
         after_s=after_s,
     )
+
+
+def _slower(one: StageTimes, other: StageTimes) -> StageTimes:
+    """Return the stage that takes longer, element by element; *one* when they are equal."""
+    longer = np.asarray(other.total_s > one.total_s)
+    if longer.ndim == 0:
+        return other if longer else one
+    names = [field.name for field in fields(one.costs)]
+    both = [(name, getattr(other.costs, name), getattr(one.costs, name)) for name in names]
+    axes = dict.fromkeys((*one.exposed_s, *other.exposed_s))
+    return StageTimes(
+        costs=type(one.costs)(**{name: _chosen(longer, new, old) for name, new, old in both}),
+        exposed_s={
+            axis: _chosen(longer, other.exposed_s.get(axis, 0.0), one.exposed_s.get(axis, 0.0))
+            for axis in axes
+        },
+        exposed_forward_s=_chosen(longer, other.exposed_forward_s, one.exposed_forward_s),
+        host_s=_chosen(longer, other.host_s, one.host_s),
+    )
+
+
+def _chosen(longer: Any, new: float, old: float) -> float:
+    chosen: Any = np.where(longer, new, old)
+    return chosen  # type: ignore[no-any-return]
+
+
+def _crossing_s(stage: StageTimes, filled: float) -> float:
+    return stage.total_s - filled * stage.weights_s
+
+
+def _wait_for_nics(
+    exposed_s: dict[Axis, float], busy_s: float, sent_s: Mapping[Axis, float]
+) -> None:
+    """Add to the busiest axis what NICs, which cannot send longer than the step, still send."""
+    elapsed_s = busy_s + sum(exposed_s.values())
+    over_s = np.maximum(0.0, sum(sent_s.values()) - elapsed_s)
+    left = over_s  # until the first axis that sends longest has it
+    most_s = reduce(np.maximum, sent_s.values())
+    for axis, time_s in sent_s.items():
+        taken = left * np.equal(time_s, most_s)
+        exposed_s[axis] = exposed_s[axis] + taken
+        left = left - taken
 
 
 def pipeline_of(
@@ -275,7 +330,7 @@ def _not_hidden_s(
 
 def _beside_s(time_s: float, behind_s: float, practice: Practice) -> float:
     """Return what *time_s* of communication adds to *behind_s* of computation beside it."""
-    hidden_s = min(time_s, behind_s)
+    hidden_s: float = np.minimum(time_s, behind_s)
     return time_s - hidden_s + practice.drag * hidden_s
 
 
@@ -285,16 +340,16 @@ def _hops_s(traffic: Traffic, costs: Costs, *, num_hops: int, virtual: int) -> t
     With virtual stages a hop runs beside another chunk's pass and hides behind no more than that.
     """
     filling_s = exposed_s = 0.0
-    hidden = traffic.practice.pipeline_hidden if virtual > 1 else 0.0
+    hidden = np.where(np.greater(virtual, 1), traffic.practice.pipeline_hidden, 0.0)
     pass_s = {
         "forward": costs.forward_s / virtual,
         "backward": (costs.backward_s + costs.recompute_s) / virtual,
     }
     for item in traffic.behind(Window.OTHER_MICRO_BATCH):
         one_s = traffic.time_s(item)
-        waiting_s = one_s - hidden * min(one_s, pass_s[item.phase])
-        filling_s += num_hops * one_s
-        exposed_s += num_hops * one_s + item.count * waiting_s
+        waiting_s = one_s - hidden * np.minimum(one_s, pass_s[item.phase])
+        filling_s = filling_s + num_hops * one_s
+        exposed_s = exposed_s + (num_hops * one_s + item.count * waiting_s)
     return filling_s, exposed_s
 
 
@@ -313,17 +368,17 @@ def _data_exposed_s(
         Window.LAST_BACKWARD: costs.backward_s + costs.recompute_s,
         Window.FIRST_FORWARD: costs.forward_s,
     }
-    group = min(num_stages, num_micro_batches)
+    group = np.minimum(num_stages, num_micro_batches)
     for window, pass_s in windows.items():
         items = traffic.behind(window)
         total_s = sum(item.count * traffic.time_s(item) for item in items)
-        bucket_s = max(map(traffic.time_s, items), default=0.0)
+        bucket_s: float = reduce(np.maximum, map(traffic.time_s, items), 0.0)
         if not traffic.practice.overlaps_data:
-            exposed_s += total_s
+            exposed_s = exposed_s + total_s
             continue
         last_s, others_s = total_s / virtual, total_s * (virtual - 1) / virtual
         between_s = group * pass_s * (virtual - 1) / virtual
-        waiting_s = max(bucket_s, _beside_s(last_s, pass_s / virtual, traffic.practice))
-        waiting_s += _beside_s(others_s, between_s, traffic.practice)
-        exposed_s += min(total_s, waiting_s)  # buckets may be larger than a chunk
+        waiting_s = np.maximum(bucket_s, _beside_s(last_s, pass_s / virtual, traffic.practice))
+        waiting_s = waiting_s + _beside_s(others_s, between_s, traffic.practice)
+        exposed_s = exposed_s + np.minimum(total_s, waiting_s)  # buckets may be larger than a chunk
     return exposed_s

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
 from netloom.workload.flops import ACTIVATION_BYTES, Shard, expert_load
-from netloom.workload.placement import axis_groups, pair, stage_layers
+from netloom.workload.placement import axis_group, pair, stage_layers
 from netloom.workload.sharding import data_communications, stage_dense_layers
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
-__all__ = ["Demand", "demand", "shard_of"]
+__all__ = ["Demand", "demand", "micro_batch_communications", "shard_of"]
 
 _BETWEEN_STAGES: tuple[tuple[Phase, str, str], ...] = (
     ("forward", "activations", "next"),
@@ -79,12 +79,8 @@ def demand(
         "chunk": num_micro_batches * plan.virtual_pipeline,
         "step": 1,
     }
-    shard = shard_of(plan, training)
     asked = (
-        *_tensor(shape, plan, shard, training),
-        *_context(shape, plan, shard, recompute=training.recompute),
-        *_expert(shape, plan, shard, recompute=training.recompute),
-        *_pipeline(shape, plan, shard),
+        *micro_batch_communications(shape, plan, training),
         *data_communications(shape, plan, training, stage=stage),
     )
     return Demand(
@@ -96,6 +92,19 @@ def demand(
         num_micro_batches=num_micro_batches,
         num_layers=layers,
         num_moe_layers=moe,
+    )
+
+
+def micro_batch_communications(
+    shape: Transformer, plan: Layout, training: Training
+) -> tuple[Communication, ...]:
+    """Return what each micro-batch asks for; none of it depends on ZeRO or virtual stages."""
+    shard = shard_of(plan, training)
+    return (
+        *_tensor(shape, plan, shard, training),
+        *_context(shape, plan, shard, recompute=training.recompute),
+        *_expert(shape, plan, shard, recompute=training.recompute),
+        *_pipeline(shape, plan, shard),
     )
 
 
@@ -130,7 +139,7 @@ def _tensor(
         return []
     size = ACTIVATION_BYTES * shard.tokens * shape.model.hidden
     gathered = size / 2 if training.precision == "fp8" else size
-    group = axis_groups(plan)[Axis.TENSOR]
+    group = axis_group(plan, Axis.TENSOR)
 
     def between_halves(phase: Phase, kind: CollectiveKind, window: Window) -> Communication:
         return Communication(
@@ -169,7 +178,7 @@ def _context(
     block = Collective(
         kind=CollectiveKind.SEND_RECV,
         size_bytes=ACTIVATION_BYTES * shard.tokens * shape.kv_width_of_rank(plan.tensor),
-        group=pair(axis_groups(plan)[Axis.CONTEXT]),
+        group=pair(axis_group(plan, Axis.CONTEXT)),
     )
     return [
         Communication(
@@ -195,7 +204,7 @@ def _expert(
     exchange = Collective(
         kind=CollectiveKind.ALL_TO_ALL,
         size_bytes=ACTIVATION_BYTES * sent * shape.model.hidden,
-        group=axis_groups(plan)[Axis.EXPERT],
+        group=axis_group(plan, Axis.EXPERT),
         skew=expert_load(sent * plan.expert, plan.expert),
     )
     return [
@@ -223,7 +232,7 @@ def _pipeline(shape: Transformer, plan: Layout, shard: Shard) -> list[Communicat
     message = Collective(
         kind=CollectiveKind.SEND_RECV,
         size_bytes=ACTIVATION_BYTES * shard.tokens * shape.model.hidden / plan.tensor,
-        group=pair(axis_groups(plan)[Axis.PIPELINE]),
+        group=pair(axis_group(plan, Axis.PIPELINE)),
     )
     return [
         Communication(

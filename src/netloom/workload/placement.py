@@ -134,13 +134,22 @@ def groups(
 
 def axis_groups(plan: Layout) -> Mapping[Axis, Group]:
     """Return the group of each axis of *plan*."""
-    return {
-        Axis.TENSOR: plan.group(size=plan.tensor, stride=1),
-        Axis.CONTEXT: plan.group(size=plan.context, stride=plan.tensor),
-        Axis.EXPERT: plan.group(size=plan.expert, stride=1),
-        Axis.DATA: plan.group(size=plan.replicas, stride=plan.tensor),
-        Axis.PIPELINE: plan.group(size=plan.pipeline, stride=plan.stage_gpus),
-    }
+    return {axis: axis_group(plan, axis) for axis in Axis}
+
+
+def axis_group(plan: Layout, axis: Axis) -> Group:
+    """Return the group of one axis of *plan*."""
+    match axis:
+        case Axis.TENSOR:
+            return plan.group(size=plan.tensor, stride=1)
+        case Axis.CONTEXT:
+            return plan.group(size=plan.context, stride=plan.tensor)
+        case Axis.EXPERT:
+            return plan.group(size=plan.expert, stride=1)
+        case Axis.DATA:
+            return plan.group(size=plan.replicas, stride=plan.tensor)
+        case Axis.PIPELINE:
+            return plan.group(size=plan.pipeline, stride=plan.stage_gpus)
 
 
 def expert_data_group(plan: Layout) -> Group:

@@ -14,7 +14,7 @@ from netloom.workload.parameters import (
     layer_parameters,
     norm_parameters,
 )
-from netloom.workload.placement import axis_groups, expert_data_group, stage_layers
+from netloom.workload.placement import axis_group, expert_data_group, stage_layers
 
 if TYPE_CHECKING:
     from netloom.spec.scenario import Precision, Training
@@ -93,7 +93,7 @@ def data_communications(
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     layers = max(counts) if stage is None else max(1, counts[stage])
     grad = gradient_bytes(training.precision)
-    dense_group = axis_groups(plan)[Axis.DATA]
+    dense_group = axis_group(plan, Axis.DATA)
     expert_group = expert_data_group(plan) if plan.expert > 1 else dense_group
     parts = (
         _Weights("dense", held.dense, layers, grad, dense_group),

@@ -1,0 +1,176 @@
+"""``netloom plan``."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from netloom.study.plan import Question
+    from netloom.study.plan_machines import Limits, Wanted
+    from netloom.study.plan_resume import Key
+    from netloom.study.plan_search import Piece
+    from netloom.units import Dimension
+
+__all__ = ["plan"]
+
+
+def plan(  # noqa: PLR0913  (one option of the command each)
+    scenario: Path | None = None,
+    *,
+    objective: Literal["time", "cost", "energy"] = "time",
+    gpus: str | None = None,
+    technologies: str | None = None,
+    topologies: str | None = None,
+    oversubscriptions: str | None = None,
+    memory: str | None = None,
+    budget: str | None = None,
+    power: str | None = None,
+    exhaustive: bool = False,
+    resume: Path | None = None,
+    own: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Find the best parallelism for a job, and on request the best cluster.
+
+    Ctrl-C ends the search and prints the best so far.
+
+    Args:
+        scenario: A scenario file; without, the built-in example: Llama 3.1 405B on 16,384 H100.
+        objective: What to make small: the step time, or cost or energy of a trillion tokens.
+        gpus: Cluster sizes to try, separated by commas, instead of the scenario's own.
+        technologies: Technologies to try, likewise.
+        topologies: Kinds of topology to try, likewise.
+        oversubscriptions: At the leaves, to try with each topology that has leaves.
+        memory: Of a GPU, such as 70GB, in place of all it has.
+        budget: For nodes and network together, such as 40MUSD.
+        power: Of nodes and network together, such as 1.5MW.
+        exhaustive: Predict every combination by itself: slow, to check the search.
+        resume: Keep the search in this file, and go on where it stopped.
+        own: A TOML file with parts and prices of your own.
+        json: Print JSON; keys are documented in docs/json.md.
+    """
+    # Imported here: the help of the command needs none of it.
+    from time import perf_counter  # noqa: PLC0415
+
+    from netloom.cli.output import emit_json  # noqa: PLC0415
+    from netloom.cli.scenario import scenario_at  # noqa: PLC0415
+    from netloom.study.plan import plan as search  # noqa: PLC0415
+    from netloom.study.plan import question  # noqa: PLC0415
+    from netloom.study.predict import catalog_of  # noqa: PLC0415
+
+    started_s = perf_counter()
+    with scenario_at(scenario) as given:
+        asked = question(
+            given,
+            catalog_of(given, own),
+            objective=objective,
+            wanted=_wanted(gpus, technologies, topologies, oversubscriptions),
+            limits=_limits(memory, budget, power),
+            exhaustive=exhaustive,
+        )
+        known = {} if resume is None else _known(resume, asked)
+        with _watch(asked, resume) as after:
+            found = search(asked, known=known, after=after)
+    wall_s = perf_counter() - started_s
+    if json:
+        emit_json(found.to_json() | {"wall_s": wall_s})
+        return
+    from rich.console import Console  # noqa: PLC0415
+
+    from netloom.report.plan import plan_text  # noqa: PLC0415
+
+    earlier = sum(piece.configurations for piece in known.values())
+    Console().print(plan_text(found, wall_s=wall_s, known=earlier))
+
+
+def _wanted(
+    gpus: str | None,
+    technologies: str | None,
+    topologies: str | None,
+    oversubscriptions: str | None,
+) -> Wanted:
+    from typing import get_args  # noqa: PLC0415
+
+    from netloom.errors import SpecError  # noqa: PLC0415
+    from netloom.study.plan_machines import Wanted  # noqa: PLC0415
+    from netloom.study.wish import Kind  # noqa: PLC0415
+
+    for kind in _words(topologies):
+        if kind not in get_args(Kind):
+            message = f"topologies: {kind!r} is not one; use {', '.join(get_args(Kind))}"
+            raise SpecError(message)
+    return Wanted(
+        gpus=tuple(int(_number("gpus", word, int)) for word in _words(gpus)),
+        technologies=_words(technologies),
+        topologies=_words(topologies),  # type: ignore[arg-type]
+        oversubscriptions=tuple(
+            _number("oversubscriptions", word, float) for word in _words(oversubscriptions)
+        ),
+    )
+
+
+def _number(option: str, word: str, kind: Callable[[str], float]) -> float:
+    from netloom.errors import SpecError  # noqa: PLC0415
+
+    try:
+        return kind(word)
+    except ValueError as error:
+        message = f"{option}: {word[:40]!r} is not a number; write numbers separated by commas"
+        raise SpecError(message) from error
+
+
+def _limits(memory: str | None, budget: str | None, power: str | None) -> Limits:
+    from netloom.study.plan_machines import Limits  # noqa: PLC0415
+    from netloom.units import MONEY, POWER, SIZE, parse_quantity  # noqa: PLC0415
+
+    def limit(text: str | None, dimension: Dimension, where: str) -> float | None:
+        return None if text is None else parse_quantity(text, dimension, where=where)
+
+    return Limits(
+        memory_bytes=limit(memory, SIZE, "memory"),
+        budget_usd=limit(budget, MONEY, "budget"),
+        power_w=limit(power, POWER, "power"),
+    )
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    return tuple(filter(None, re.split(r"[,\s]+", text or "")))
+
+
+def _known(path: Path, asked: Question) -> dict[Key, Piece]:
+    from netloom.errors import OutputError  # noqa: PLC0415
+    from netloom.study.plan_resume import from_text  # noqa: PLC0415
+
+    if not path.exists():
+        return {}
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{path}: cannot be read ({error}); name another file"
+        raise OutputError(message) from error
+    return from_text(text, asked=asked.fingerprint, where=str(path))
+
+
+@contextmanager
+def _watch(
+    asked: Question, resume: Path | None
+) -> Iterator[Callable[[dict[Key, Piece], int], None]]:
+    """Give what is to be called after each piece: it moves the bar and writes the file."""
+    from netloom.cli.output import write_atomically  # noqa: PLC0415
+    from netloom.cli.progress import progress  # noqa: PLC0415
+    from netloom.study.plan_resume import to_text  # noqa: PLC0415
+
+    fingerprint = asked.fingerprint
+    with progress("searching configurations", asked.size) as advance:
+
+        def after(pieces: dict[Key, Piece], num_configurations: int) -> None:
+            advance(num_configurations)
+            if resume is not None:
+                write_atomically(resume, to_text(pieces, asked=fingerprint))
+
+        yield after

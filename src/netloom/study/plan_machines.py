@@ -1,0 +1,221 @@
+"""The machines a plan may choose among, with what each costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from netloom.errors import CatalogError, InfeasibleError, SpecError
+from netloom.fabric.cost.estimate import estimate
+from netloom.study.economics import TokenCost
+from netloom.study.goodput import goodput
+from netloom.study.networks import network_of, num_nodes_of
+from netloom.study.wish import topology_of
+
+if TYPE_CHECKING:
+    from netloom.catalog.load import Catalog
+    from netloom.fabric.network import Network
+    from netloom.spec.scenario import Cluster, Economics, Scenario
+    from netloom.spec.topology import Topology
+    from netloom.study.wish import Kind
+
+__all__ = ["Limits", "Machine", "Wanted", "machines"]
+
+_KWH_J = 3.6e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which machines to try besides the scenario's own; an empty list keeps its choice."""
+
+    gpus: tuple[int, ...] = ()
+    technologies: tuple[str, ...] = ()
+    topologies: tuple[Kind, ...] = ()
+    oversubscriptions: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a configuration may not exceed; None where nothing is said.
+
+    Attributes:
+        memory_bytes: Of a GPU, in place of its own.
+        budget_usd: Nodes and network.
+        power_w: Nodes and network, without cooling.
+    """
+
+    memory_bytes: float | None = None
+    budget_usd: float | None = None
+    power_w: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """A cluster to run the job on.
+
+    Attributes:
+        capex_usd: Nodes and network; None where the node has no price.
+        power_w: Nodes and network, without cooling.
+        goodput: What failures and checkpoints leave of the time.
+    """
+
+    network: Network
+    capex_usd: float | None
+    power_w: float
+    goodput: float
+    economics: Economics
+
+    @property
+    def name(self) -> str:
+        """What tells it from other machines."""
+        design = self.network.design
+        kind = design.topology.kind
+        over = getattr(design.topology, "oversubscription", 1)
+        return f"{design.num_gpus:,} GPUs, {self.network.technology.name}, {kind} {over:g}:1"
+
+    def usd_per_trillion_tokens(self, tokens_per_s: float) -> float | None:
+        """Return the money for a trillion tokens, failures included."""
+        if self.capex_usd is None:
+            return None
+        return TokenCost(
+            tokens_per_s=tokens_per_s,
+            goodput=self.goodput,
+            capex_usd=self.capex_usd,
+            power_w=self.power_w,
+            economics=self.economics,
+        ).usd
+
+    def kwh_per_trillion_tokens(self, tokens_per_s: float) -> float:
+        """Return the energy of a trillion tokens, cooling and failures included."""
+        seconds = 1e12 / (tokens_per_s * self.goodput)
+        return self.power_w * self.economics.pue * seconds / _KWH_J
+
+
+def machines(
+    scenario: Scenario, catalog: Catalog, *, wanted: Wanted, limits: Limits
+) -> tuple[list[Machine], dict[str, str]]:
+    """Return the machines within *limits*, and why each of the others was left out.
+
+    Raises:
+        InfeasibleError: not a single one is left.
+        CatalogError: a budget is given, and the node has no price.
+    """
+    found: list[Machine] = []
+    left_out: dict[str, str] = {}
+    for name, cluster, num_nodes in _clusters(scenario, catalog, wanted):
+        try:
+            machine = _machine(scenario, catalog, cluster, num_nodes, limits)
+        except InfeasibleError as error:
+            left_out[name] = str(error)
+            continue
+        over = _over(machine, limits)
+        if over:
+            left_out[name] = over
+        else:
+            found.append(machine)
+    if not found:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        message = f"cluster: no machine is within the limits ({reasons}); raise them"
+        raise InfeasibleError(message)
+    return found, left_out
+
+
+def _clusters(
+    scenario: Scenario, catalog: Catalog, wanted: Wanted
+) -> list[tuple[str, Cluster, int]]:
+    own = scenario.cluster
+    node = catalog.node(own.node)
+    sizes = [_num_nodes(size, node.num_gpus) for size in wanted.gpus]
+    found = []
+    for num_nodes in sizes or [num_nodes_of(own, node)]:
+        for technology in wanted.technologies or (own.fabric.technology,):
+            for topology in _topologies(own, wanted):
+                changed: dict[str, object] = {"technology": technology, "topology": topology}
+                if technology != own.fabric.technology:
+                    changed["switch"] = None
+                fabric = own.fabric.model_copy(update=changed)
+                name = f"{num_nodes * node.num_gpus:,} GPUs, {technology}, {topology.kind}"
+                found.append((name, own.model_copy(update={"fabric": fabric}), num_nodes))
+    return found
+
+
+def _topologies(own: Cluster, wanted: Wanted) -> list[Topology]:
+    named = [topology_of(kind) for kind in wanted.topologies]
+    kinds: list[Topology] = [one for one in named if one is not None] or [own.fabric.topology]
+    found: list[Topology] = []
+    for topology in kinds:
+        if not wanted.oversubscriptions or not hasattr(topology, "oversubscription"):
+            found.append(topology)
+            continue
+        for over in wanted.oversubscriptions:
+            topology_of(topology.kind, oversubscription=over)  # says what is wrong with it
+            found.append(topology.model_copy(update={"oversubscription": over}))
+    return found
+
+
+def _num_nodes(num_gpus: int, per_node: int) -> int:
+    if num_gpus < 1 or num_gpus % per_node:
+        message = (
+            f"gpus: {num_gpus} GPUs do not fill nodes of {per_node}; "
+            f"use a multiple, such as {max(1, num_gpus // per_node) * per_node}"
+        )
+        raise SpecError(message)
+    return num_gpus // per_node
+
+
+def _machine(
+    scenario: Scenario, catalog: Catalog, cluster: Cluster, num_nodes: int, limits: Limits
+) -> Machine:
+    network = network_of(cluster, catalog, num_nodes=num_nodes)
+    bill = estimate(
+        network.design,
+        node=network.node,
+        nic=network.nic,
+        floor=cluster.fabric.floor,
+        cables=catalog.cables.values(),
+        transceivers=catalog.transceivers.values(),
+    ).bill
+    node, own_nic = network.node, catalog.nic(network.node.nic)
+    num_nics = node.num_nics * num_nodes
+    capex_usd = None
+    if node.price_usd is not None:
+        more_usd = num_nics * _more(network.nic.price_usd, own_nic.price_usd)
+        capex_usd = bill.capex_usd + node.price_usd * num_nodes + more_usd
+    more_w = num_nics * _more(network.nic.power_w, own_nic.power_w)
+    return Machine(
+        network=_with_memory(network, limits.memory_bytes),
+        capex_usd=capex_usd,
+        power_w=bill.power_w + node.power_w * num_nodes + more_w,
+        goodput=goodput(network.design, scenario.job.reliability, num_hosts=node.num_hosts).share,
+        economics=scenario.economics,
+    )
+
+
+def _with_memory(network: Network, memory_bytes: float | None) -> Network:
+    if memory_bytes is None:
+        return network
+    return replace(network, gpu=network.gpu.model_copy(update={"memory_bytes": memory_bytes}))
+
+
+def _more(new: float | None, own: float | None) -> float:
+    """Return what the technology's NIC takes more than the node's own, where both are known."""
+    return 0.0 if new is None or own is None else float(new - own)
+
+
+def _over(machine: Machine, limits: Limits) -> str:
+    """Return which limit *machine* exceeds, or nothing."""
+    if limits.power_w is not None and machine.power_w > limits.power_w:
+        return f"draws {machine.power_w / 1e6:.3g} MW, over the {limits.power_w / 1e6:.3g} allowed"
+    if limits.budget_usd is None:
+        return ""
+    if machine.capex_usd is None:
+        name = machine.network.node.name
+        message = (
+            f"{name} has no price, so that no budget can be kept; add one in a catalogue file of "
+            f'your own: [nodes.{name}] price = "300000USD"'
+        )
+        raise CatalogError(message)
+    if machine.capex_usd <= limits.budget_usd:
+        return ""
+    allowed = limits.budget_usd / 1e6
+    return f"costs {machine.capex_usd / 1e6:.4g} million USD, over the {allowed:.4g} allowed"

@@ -1,0 +1,177 @@
+"""Every way to divide a job: what a search goes through."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from netloom.spec.scenario import Job, Parallel, Training
+from netloom.workload.placement import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from netloom.catalog.parts import Model
+    from netloom.fabric.network import Network
+    from netloom.spec.scenario import Recompute
+
+__all__ = ["RECOMPUTES", "Configuration", "Divided", "Space", "divisors"]
+
+RECOMPUTES: Final[tuple[Recompute, ...]] = ("none", "selective", "full")
+ZEROS: Final = (0, 1, 2, 3)
+
+
+class Divided(NamedTuple):
+    """The degrees that decide who talks to whom, besides the pipeline."""
+
+    tensor: int
+    context: int
+    data: int
+    expert: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """One way to run the job on one machine.
+
+    Attributes:
+        machine: Its place in the list of machines searched.
+    """
+
+    machine: int
+    tensor: int
+    pipeline: int
+    virtual_pipeline: int
+    context: int
+    expert: int
+    data: int
+    micro_batch: int
+    recompute: Recompute
+    zero: int
+    sequence_parallel: bool
+
+    def job(self, job: Job) -> Job:
+        """Return *job* run this way."""
+        own = asdict(self)
+        training = {name: own[name] for name in ("micro_batch", "recompute")}
+        parallel = {name: own[name] for name in Parallel.model_fields if name in own}
+        return job.model_copy(
+            update={
+                "training": Training.model_validate(job.training.model_dump() | training),
+                "parallel": Parallel.model_validate(parallel | {"schedule": job.parallel.schedule}),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """All configurations of a job on one network that divide without remainder.
+
+    Two that cannot differ are one: sequence parallelism without tensor parallelism is none, and
+    ZeRO needs copies to divide.
+    """
+
+    job: Job
+    model: Model
+    network: Network
+
+    @property
+    def num_gpus(self) -> int:
+        """GPUs, all of which are used."""
+        return self.network.design.num_gpus
+
+    def pipelines(self) -> list[int]:
+        """Return the numbers of stages; a chunk needs a layer, the embedding or the logits."""
+        return [p for p in divisors(self.num_gpus) if p <= self.model.num_layers + 2]
+
+    def virtuals(self, pipeline: int) -> list[int]:
+        """Return the numbers of chunks to a stage.
+
+        Chunks are equal, but that the first and the last may have the embedding and the logits
+        in place of a layer (Megatron-LM validates num_layers, counted with
+        account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split; recalled).
+        """
+        layers = self.model.num_layers
+        if pipeline == 1 or self.job.parallel.schedule == "zero-bubble":
+            return [1]
+        return [
+            virtual
+            for virtual in range(1, (layers + 2) // pipeline + 1)
+            if virtual == 1
+            or any((layers + ends) % (pipeline * virtual) == 0 for ends in (0, 1, 2))
+        ]
+
+    def divided(self, pipeline: int) -> Iterator[Divided]:
+        """Yield the other degrees beside *pipeline*."""
+        stage_gpus = self.num_gpus // pipeline
+        for tensor in divisors(stage_gpus):
+            if self.model.num_heads % tensor or self.model.ffn_hidden % tensor:
+                continue
+            for context in divisors(stage_gpus // tensor):
+                if self.job.training.sequence % (2 * context if context > 1 else 1):
+                    continue
+                data = stage_gpus // tensor // context
+                if self.job.training.global_batch % data == 0:
+                    for expert in self._experts(stage_gpus):
+                        yield Divided(tensor, context, data, expert)
+
+    def _experts(self, stage_gpus: int) -> list[int]:
+        if not self.model.num_experts:
+            return [1]
+        return [e for e in divisors(self.model.num_experts) if stage_gpus % e == 0]
+
+    def micro_batches(self, data: int) -> list[int]:
+        """Return the sizes of a micro-batch."""
+        return divisors(self.job.training.global_batch // data)
+
+    def sequence_parallels(self, degrees: Divided) -> list[bool]:
+        """Return whether tensor ranks may divide the tokens; with experts they must."""
+        if degrees.tensor == 1:
+            return [False]
+        return [True] if degrees.expert > 1 else [True, False]
+
+    def zeros(self, degrees: Divided) -> tuple[int, ...]:
+        """Return the ZeRO stages that differ."""
+        if degrees.data * degrees.context > 1:
+            return ZEROS
+        return (0,)
+
+    def layout(
+        self, degrees: Divided, *, pipeline: int, zero: int = 1, sequence_parallel: bool
+    ) -> Layout:
+        """Return where the ranks of *degrees* sit."""
+        placement = self.job.placement
+        return Layout(
+            tensor=degrees.tensor,
+            context=degrees.context,
+            data=degrees.data,
+            pipeline=pipeline,
+            virtual_pipeline=1,
+            expert=degrees.expert,
+            zero=zero,
+            sequence_parallel=sequence_parallel,
+            gpus_per_node=self.network.node.num_gpus,
+            displaced=1.0 if placement.kind == "scattered" else placement.displaced,
+            schedule=self.job.parallel.schedule,
+        )
+
+    def size(self) -> int:
+        """Return how many configurations there are."""
+        return sum(self.size_of(pipeline) for pipeline in self.pipelines())
+
+    def size_of(self, pipeline: int) -> int:
+        """Return how many of them have *pipeline* stages."""
+        virtuals = len(self.virtuals(pipeline))
+        total = 0
+        for degrees in self.divided(pipeline):
+            variants = len(self.sequence_parallels(degrees)) * len(self.zeros(degrees))
+            for micro_batch in self.micro_batches(degrees.data):
+                count = self.job.training.global_batch // degrees.data // micro_batch
+                total += variants * (virtuals if count >= pipeline else 1)
+        return len(RECOMPUTES) * total
+
+
+def divisors(count: int) -> list[int]:
+    """Return what divides *count*, ascending."""
+    small = [d for d in range(1, int(count**0.5) + 1) if count % d == 0]
+    return small + [count // d for d in reversed(small) if d * d != count]

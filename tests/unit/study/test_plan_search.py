@@ -1,0 +1,192 @@
+"""The search for the best configuration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from netloom.catalog.load import load_catalog
+from netloom.errors import InfeasibleError, SpecError
+from netloom.spec.scenario import Scenario
+from netloom.study.compare import compare
+from netloom.study.plan import Plan, plan, question
+from netloom.study.plan_machines import Limits, Wanted
+from netloom.study.plan_resume import Key, from_text, to_text
+from netloom.study.plan_space import Divided, Space, divisors
+from netloom.study.predict import predict
+
+if TYPE_CHECKING:
+    from netloom.study.plan_search import Piece
+
+CATALOG = load_catalog()
+
+
+def scenario(model: str = "llama-3.1-8b", nodes: int = 1, **training: Any) -> Scenario:
+    return Scenario.model_validate(
+        {
+            "cluster": {"nodes": nodes},
+            "job": {"model": model, "training": {"global_batch": 16} | training},
+        }
+    )
+
+
+def space(asked: Scenario) -> Space:
+    return question(asked, CATALOG).spaces[0]
+
+
+def durations(found: Plan) -> list[float]:
+    return [choice.step.duration_s for choice in found.best]
+
+
+@pytest.mark.parametrize("model", ["llama-3.2-1b", "mixtral-8x7b"])
+def test_the_exhaustive_search_agrees(model: str) -> None:
+    asked = scenario(model, nodes=1 if model == "llama-3.2-1b" else 2, global_batch=2)
+    quick = plan(question(asked, CATALOG))
+    slow = plan(question(asked, CATALOG, exhaustive=True))
+    assert (quick.configurations, quick.feasible) == (slow.configurations, slow.feasible)
+    assert durations(quick) == pytest.approx(durations(slow), rel=1e-9)
+
+
+def test_divisors_come_in_order() -> None:
+    assert divisors(36) == [1, 2, 3, 4, 6, 9, 12, 18, 36]
+
+
+def test_the_degrees_always_use_every_gpu() -> None:
+    asked = space(scenario(nodes=3, global_batch=24))
+    for pipeline in asked.pipelines():
+        for degrees in asked.divided(pipeline):
+            assert degrees.tensor * degrees.context * degrees.data * pipeline == 24
+
+
+def test_chunks_of_a_stage_are_equal_but_for_embedding_and_logits() -> None:
+    # Llama 3.1 405B has 126 layers; 128 with both ends make 16 stages of 8 chunks (Llama 3,
+    # arXiv:2407.21783, section 3.3.2), 126 divide by no 16 v, and 127 is prime.
+    asked = space(scenario("llama-3.1-405b", nodes=2048, global_batch=2048))
+    assert asked.virtuals(16) == [1, 2, 4, 8]
+
+
+def test_the_size_counts_what_is_looked_at() -> None:
+    # 8 GPUs, one stage, no experts. (tensor, context, data) with product 8 are 10: 1 has only
+    # one copy (tensor 8). Llama's 32 heads divide by all. Micro-batches of 16 / data: 5 - log2 d.
+    # data 1: (1,8), (2,4), (4,2), (8,1), data 2: (1,4), (2,2), (4,1), data 4: (1,2), (2,1),
+    # data 8: (1,1); sequence parallel or not where tensor > 1; 4 ZeRO stages but 1 for (8,1).
+    # data 1: 5 sizes x (4 + 8 + 8 + 2) = 110; data 2: 4 x (4 + 8 + 8) = 80;
+    # data 4: 3 x (4 + 8) = 36; data 8: 2 x 4 = 8; in all 234, x 3 ways to recompute.
+    assert space(scenario()).size_of(1) == 3 * 234
+
+
+def test_zero_has_nothing_to_divide_without_copies() -> None:
+    asked = space(scenario())
+    assert asked.zeros(Divided(tensor=8, context=1, data=1, expert=1)) == (0,)
+
+
+def test_the_best_is_what_predict_says_of_it() -> None:
+    asked = scenario()
+    best = plan(question(asked, CATALOG)).best[0]
+    again = asked.model_copy(update={"job": best.configuration.job(asked.job)})
+    assert predict(again, CATALOG).step.duration_s == best.step.duration_s
+
+
+def test_the_ten_best_come_in_order_and_inside_the_checked_range() -> None:
+    found = plan(question(scenario(nodes=4, global_batch=64), CATALOG))
+    assert len(found.best) == 10
+    assert durations(found) == sorted(durations(found))
+    assert all(choice.step.validity.inside for choice in found.best)
+
+
+def test_a_runner_up_outside_the_checked_range_is_faster_and_says_why() -> None:
+    found = plan(question(scenario(nodes=4, global_batch=64), CATALOG))
+    if found.outside is not None:
+        assert found.outside.step.duration_s < found.best[0].step.duration_s
+        assert found.outside.step.validity.doubts
+
+
+def test_cost_agrees_with_the_comparison() -> None:
+    asked = scenario(nodes=4, global_batch=64).comparing(("infiniband-ndr",))
+    best = plan(question(asked, CATALOG, objective="cost")).best[0]
+    same = asked.model_copy(update={"job": best.configuration.job(asked.job)})
+    compared = compare(same, CATALOG).contenders[0]
+    assert best.usd_per_trillion_tokens == pytest.approx(compared.usd_per_trillion_tokens)
+
+
+def test_no_point_of_the_front_is_beaten_in_both_time_and_cost() -> None:
+    wanted = Wanted(gpus=(8, 16, 32), technologies=("infiniband-ndr", "tcp-400g"))
+    front = plan(question(scenario(global_batch=64), CATALOG, wanted=wanted)).pareto
+    points = [(one.step.duration_s, one.usd_per_trillion_tokens or 0.0) for one in front]
+    assert points
+    assert [time_s for time_s, _ in points] == sorted(time_s for time_s, _ in points)
+    assert [usd for _, usd in points] == sorted((usd for _, usd in points), reverse=True)
+
+
+def test_a_budget_leaves_dearer_machines_out_and_says_so() -> None:
+    # A DGX H100 costs 300,000 USD and more: four are over a million.
+    wanted, limits = Wanted(gpus=(8, 32)), Limits(budget_usd=1e6)
+    asked = question(scenario(global_batch=64), CATALOG, wanted=wanted, limits=limits)
+    assert [one.network.design.num_gpus for one in asked.machines] == [8]
+    assert "over the 1 allowed" in next(iter(asked.left_out.values()))
+
+
+def test_limits_that_nothing_keeps_are_refused() -> None:
+    with pytest.raises(InfeasibleError, match="no machine is within the limits"):
+        question(scenario(), CATALOG, limits=Limits(power_w=100.0))
+
+
+def test_less_memory_never_makes_a_faster_plan() -> None:
+    whole = plan(question(scenario(), CATALOG))
+    less = plan(question(scenario(), CATALOG, limits=Limits(memory_bytes=40e9)))
+    assert less.feasible < whole.feasible
+    assert less.best[0].step.memory.total_bytes <= 1.1 * 40e9
+    fastest = min(c.step.duration_s for c in (*whole.best, whole.outside) if c)
+    assert durations(less)[0] >= fastest
+
+
+def test_a_model_that_fits_nowhere_is_refused() -> None:
+    with pytest.raises(InfeasibleError, match="fits in no configuration"):
+        plan(question(scenario("gpt-3-175b"), CATALOG))
+
+
+def test_an_interrupted_search_returns_the_best_so_far_and_goes_on_later() -> None:
+    asked = question(scenario(), CATALOG)
+    done: dict[Key, Piece] = {}
+
+    def interrupt(pieces: dict[Key, Piece], _: int) -> None:
+        done.update(pieces)
+        raise KeyboardInterrupt
+
+    partial = plan(asked, after=interrupt)
+    assert not partial.complete
+    assert partial.configurations == asked.spaces[0].size_of(1)
+    text = to_text(done, asked=asked.fingerprint)
+    known = from_text(text, asked=asked.fingerprint, where="here")
+    assert known == done
+    resumed, whole = plan(asked, known=known), plan(asked)
+    assert durations(resumed) == durations(whole)
+    assert resumed.configurations == whole.configurations
+
+
+def test_a_search_of_another_question_is_not_resumed() -> None:
+    one = question(scenario(), CATALOG)
+    other = question(scenario(global_batch=32), CATALOG)
+    text = to_text({}, asked=one.fingerprint)
+    with pytest.raises(SpecError, match="another scenario"):
+        from_text(text, asked=other.fingerprint, where="here")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"netloom_plan": 1, "asked": "", "pieces": [1]}']
+)
+def test_a_file_that_is_no_search_is_refused(text: str) -> None:
+    with pytest.raises(SpecError, match="not a search"):
+        from_text(text, asked="", where="here")
+
+
+def test_the_order_of_search_does_not_depend_on_the_machines_beside_it() -> None:
+    alone = plan(question(scenario(), CATALOG)).best
+    wanted = Wanted(technologies=("tcp-400g", "infiniband-ndr"))
+    beside = plan(question(scenario(), CATALOG, wanted=wanted))
+    best = [c for c in beside.best if c.machine.network.technology.name == "infiniband-ndr"]
+    if best:
+        first = replace(best[0].configuration, machine=0)
+        assert first in [choice.configuration for choice in alone]
