@@ -16,7 +16,7 @@ from netloom.step.stages import clock_of, stages_of
 from netloom.workload.demand import demand
 from netloom.workload.flops import step_flops
 from netloom.workload.parameters import parameters
-from netloom.workload.placement import check_model, layout, num_micro_batches
+from netloom.workload.placement import check_model, layout, num_micro_batches, stage_layers
 from netloom.workload.sharding import stage_parameters
 from netloom.workload.transformer import transformer
 
