@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from netloom.study.compare import Comparison, compare
     from netloom.study.fabrics import build
     from netloom.study.predict import Prediction, predict
+    from netloom.study.serve import Inference, infer
     from netloom.study.size import Sizing, size
     from netloom.study.wish import Wish
 
@@ -34,6 +35,7 @@ __all__ = [
     "CatalogError",
     "Comparison",
     "Fabric",
+    "Inference",
     "InfeasibleError",
     "NetloomError",
     "Prediction",
@@ -50,6 +52,7 @@ __all__ = [
     "drain",
     "example",
     "fail",
+    "infer",
     "load",
     "load_catalog",
     "predict",
@@ -72,6 +75,7 @@ _HOMES = {
     "netloom.study.compare": ("Comparison", "compare"),
     "netloom.study.fabrics": ("build",),
     "netloom.study.predict": ("Prediction", "predict"),
+    "netloom.study.serve": ("Inference", "infer"),
     "netloom.study.size": ("Sizing", "size"),
     "netloom.study.wish": ("Wish",),
 }
