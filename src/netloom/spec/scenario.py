@@ -20,6 +20,7 @@ from netloom.spec.topology import RailFatTree, Topology
 
 __all__ = [
     "Cluster",
+    "ContextExchange",
     "Economics",
     "Fabric",
     "Floor",
@@ -53,6 +54,7 @@ _Printable = AfterValidator(_printable)
 Line = Annotated[str, Field(max_length=200, json_schema_extra=_PLAIN), _Printable]
 Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLAIN), _Printable]
 Precision = Literal["bf16", "fp16", "fp8"]
+ContextExchange = Literal["ring", "all-gather"]
 PipelineOrder = Literal["1f1b", "gpipe", "zero-bubble"]
 Recompute = Literal["none", "selective", "full"]
 
@@ -166,6 +168,11 @@ class Parallel(Strict):
         default=None, description="Copies of the model; what is left over when left out"
     )
     context: Count = Field(default=1, description="GPUs that share each sequence")
+    context_exchange: ContextExchange = Field(
+        default="ring",
+        description="How context ranks see all keys and values: a ring beside the attention, or "
+        "an all-gather before it",
+    )
     expert: Count = Field(
         default=1, description="GPUs that the experts of a mixture-of-experts layer are spread over"
     )

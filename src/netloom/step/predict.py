@@ -177,6 +177,8 @@ def job_validity(
         doubts.append(f"ZeRO {plan.zero} was checked with {FSDP_2023.name} only.")
     if plan.schedule != "1f1b" and plan.pipeline > 1:
         doubts.append(f"No step with schedule: {plan.schedule} was checked.")
+    if plan.context > 1 and plan.context_exchange != "ring":
+        doubts.append("No step whose context ranks gather keys and values was checked.")
     if plan.tensor > network.node.num_gpus:
         doubts.append("Tensor parallelism across nodes was checked and found 20 to 25 % too fast.")
     return Validity(tuple(doubts))

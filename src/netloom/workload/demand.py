@@ -169,12 +169,18 @@ def _tensor(
 def _context(
     shape: Transformer, plan: Layout, shard: Shard, *, recompute: Recompute
 ) -> list[Communication]:
-    """Return the ring exchange of keys and values (Ring Attention, arXiv:2310.01889).
+    """Return the exchange of keys and values between context ranks.
 
-    Each rank passes its block on context - 1 times; backward also passes the gradients.
+    Around a ring each rank passes its block on context - 1 times, backward also the gradients
+    (Ring Attention, arXiv:2310.01889). Or all are gathered before the attention of the own
+    queries, and backward the gradients are summed and scattered (Llama 3, arXiv:2407.21783,
+    section 3.3.2); then nothing hides it.
     """
     if plan.context == 1:
         return []
+    phases = _phases(again=recompute != "none")
+    if plan.context_exchange == "all-gather":
+        return _gathered_context(shape, plan, shard, phases)
     block = Collective(
         kind=CollectiveKind.SEND_RECV,
         size_bytes=ACTIVATION_BYTES * shard.tokens * shape.kv_width_of_rank(plan.tensor),
@@ -190,8 +196,33 @@ def _context(
             per="layer",
             window=Window.ATTENTION,
         )
-        for phase in _phases(again=recompute != "none")
+        for phase in phases
     ]
+
+
+def _gathered_context(
+    shape: Transformer, plan: Layout, shard: Shard, phases: tuple[Phase, ...]
+) -> list[Communication]:
+    size_bytes = ACTIVATION_BYTES * shard.tokens * shape.kv_width_of_rank(plan.tensor)
+
+    def exchange(kind: CollectiveKind, phase: Phase, what: str) -> Communication:
+        return Communication(
+            axis=Axis.CONTEXT,
+            purpose=f"{what} of all context ranks, {phase}",
+            phase=phase,
+            collective=Collective(
+                kind=kind,
+                size_bytes=size_bytes * plan.context,
+                group=axis_group(plan, Axis.CONTEXT),
+            ),
+            each=1,
+            per="layer",
+            window=Window.NONE,
+        )
+
+    gathers = [exchange(CollectiveKind.ALL_GATHER, phase, "keys and values") for phase in phases]
+    scatter = exchange(CollectiveKind.REDUCE_SCATTER, "backward", "gradients of keys and values")
+    return [*gathers, scatter]
 
 
 def _expert(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.catalog.parts import Model, Node
-    from netloom.spec.scenario import Parallel, PipelineOrder, Placement, Training
+    from netloom.spec.scenario import ContextExchange, Parallel, PipelineOrder, Placement, Training
 
 __all__ = ["Layout", "groups", "layout", "num_micro_batches", "pair"]
 
@@ -43,6 +43,7 @@ class Layout:
     gpus_per_node: int
     displaced: float
     schedule: PipelineOrder = "1f1b"
+    context_exchange: ContextExchange = "ring"
 
     @property
     def num_gpus(self) -> int:
@@ -113,6 +114,7 @@ def layout(
         gpus_per_node=node.num_gpus,
         displaced=1.0 if placement.kind == "scattered" else placement.displaced,
         schedule=parallel.schedule,
+        context_exchange=parallel.context_exchange,
     )
     _check_degrees(plan, parallel)
     return plan

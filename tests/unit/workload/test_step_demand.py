@@ -109,6 +109,27 @@ def test_a_ring_passes_keys_and_values_on_once_less_than_its_ranks(
     assert (forward.each, backward.each) == (3, 6)
 
 
+def test_gathered_keys_and_values_are_those_of_the_whole_sequence(
+    model_of: Callable[..., Model], network_of: Callable[..., Network]
+) -> None:
+    # As above, but all 131,072 tokens at once: gathered forward and backward, the gradients
+    # scattered, each once a layer.
+    training = {"sequence": 131072, "global_batch": 8, "recompute": "none"}
+    found = asked(
+        model_of("llama-3.1-8b"),
+        network_of("H100", 64),
+        training,
+        tensor=2,
+        context=4,
+        context_exchange="all-gather",
+    )
+    kinds = [item.collective.kind.value for item in found.on(Axis.CONTEXT)]
+    assert kinds == ["all_gather", "all_gather", "reduce_scatter"]
+    sizes = {item.collective.size_bytes for item in found.on(Axis.CONTEXT)}
+    assert sizes == {2 * 4 * 128 * 131072 * 2}
+    assert all(item.each == 1 for item in found.on(Axis.CONTEXT))
+
+
 def test_each_token_is_sent_to_each_of_its_experts_and_back(
     model_of: Callable[..., Model], network_of: Callable[..., Network]
 ) -> None:
