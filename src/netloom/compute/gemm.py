@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def wave_excess(num_rows: float, num_columns: float, num_multiprocessors: int) -
     )
 
 
+@lru_cache(maxsize=65_536)
 def ideal_s(shape: tuple[float, float, float], chip: Chip) -> float:
     """Return the time of a product at the full peak, with waves and ramp, without its start."""
     rows, columns, inner = shape

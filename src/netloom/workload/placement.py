@@ -10,6 +10,7 @@ arXiv:2504.14960). Ranks fill nodes in order.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from netloom.errors import SpecError
@@ -227,6 +228,7 @@ def num_micro_batches(training: Training, plan: Layout) -> int:
     return count
 
 
+@lru_cache(maxsize=4096)
 def stage_layers(num_layers: int, num_stages: int) -> tuple[int, ...]:
     """Return the layers of each pipeline stage, first to last.
 
