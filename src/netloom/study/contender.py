@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from netloom.study.cluster import ClusterTotals
 from netloom.study.economics import TokenCost
 from netloom.study.predict import validity_json
 
@@ -75,26 +76,16 @@ class Contender:
         return self.bill.power_w
 
     @property
+    def totals(self) -> ClusterTotals:
+        """What the whole cluster costs and draws."""
+        return ClusterTotals(network=self.network, bill=self.bill, own_nic=self.own_nic)
+
+    @property
     def cluster_capex_usd(self) -> float:
-        """The network and the nodes, with the technology's NICs in place of the nodes' own."""
-        nodes_usd = (self.network.node.price_usd or 0) * self.num_nodes
-        return self.bill.capex_usd + nodes_usd + self.num_nics * self._nic_change("price_usd")
-
-    @property
-    def cluster_power_w(self) -> float:
-        """The network and the nodes, likewise."""
-        nodes_w = self.network.node.power_w * self.num_nodes
-        return self.bill.power_w + nodes_w + self.num_nics * self._nic_change("power_w")
-
-    @property
-    def num_nics(self) -> int:
-        """NICs in all nodes."""
-        return self.network.node.num_nics * self.num_nodes
-
-    def _nic_change(self, attribute: Literal["price_usd", "power_w"]) -> float:
-        """Return what the technology's NIC takes more than the node's own, where both are known."""
-        new, own = getattr(self.network.nic, attribute), getattr(self.own_nic, attribute)
-        return 0.0 if new is None or own is None else float(new - own)
+        """The network and the nodes; a contender's node has a price."""
+        capex_usd = self.totals.capex_usd
+        assert capex_usd is not None, self.network.node.name
+        return capex_usd
 
     @property
     def num_nodes(self) -> int:
@@ -104,7 +95,7 @@ class Contender:
     @property
     def token_cost(self) -> TokenCost:
         """What a trillion tokens cost on the whole cluster."""
-        return self._cost(self.cluster_capex_usd, self.cluster_power_w)
+        return self._cost(self.cluster_capex_usd, self.totals.power_w)
 
     @property
     def usd_per_trillion_tokens(self) -> float:

@@ -100,7 +100,7 @@ def _cluster_capex(contender: Contender) -> Why:
 def _cluster_power(contender: Contender) -> Why:
     return Why(
         name="cluster power",
-        value=contender.cluster_power_w,
+        value=contender.totals.power_w,
         unit="W",
         how="network + nodes + what other NICs draw more, at full load, without cooling",
         parts=(contender.bill.why("power_w"), *_machines(contender, "power_w", unit="W")),
@@ -112,7 +112,7 @@ def _machines(contender: Contender, attribute: str, *, unit: str) -> tuple[Why, 
     return (
         Why(name="nodes", value=contender.num_nodes),
         contender.network.node.why(attribute, unit=unit),
-        Why(name="NICs", value=contender.num_nics),
+        Why(name="NICs", value=contender.totals.num_nics),
         contender.network.nic.why(attribute, unit=unit),
         contender.own_nic.why(attribute, unit=unit),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from netloom.errors import CatalogError, InfeasibleError, SpecError
 from netloom.fabric.cost.estimate import estimate
+from netloom.study.cluster import ClusterTotals
 from netloom.study.economics import TokenCost
 from netloom.study.goodput import goodput
 from netloom.study.networks import network_of, num_nodes_of
@@ -175,18 +176,14 @@ def _machine(
         cables=catalog.cables.values(),
         transceivers=catalog.transceivers.values(),
     ).bill
-    node, own_nic = network.node, catalog.nic(network.node.nic)
-    num_nics = node.num_nics * num_nodes
-    capex_usd = None
-    if node.price_usd is not None:
-        more_usd = num_nics * _more(network.nic.price_usd, own_nic.price_usd)
-        capex_usd = bill.capex_usd + node.price_usd * num_nodes + more_usd
-    more_w = num_nics * _more(network.nic.power_w, own_nic.power_w)
+    totals = ClusterTotals(network=network, bill=bill, own_nic=catalog.nic(network.node.nic))
     return Machine(
         network=_with_memory(network, limits.memory_bytes),
-        capex_usd=capex_usd,
-        power_w=bill.power_w + node.power_w * num_nodes + more_w,
-        goodput=goodput(network.design, scenario.job.reliability, num_hosts=node.num_hosts).share,
+        capex_usd=totals.capex_usd,
+        power_w=totals.power_w,
+        goodput=goodput(
+            network.design, scenario.job.reliability, num_hosts=network.node.num_hosts
+        ).share,
         economics=scenario.economics,
     )
 
@@ -195,11 +192,6 @@ def _with_memory(network: Network, memory_bytes: float | None) -> Network:
     if memory_bytes is None:
         return network
     return replace(network, gpu=network.gpu.model_copy(update={"memory_bytes": memory_bytes}))
-
-
-def _more(new: float | None, own: float | None) -> float:
-    """Return what the technology's NIC takes more than the node's own, where both are known."""
-    return 0.0 if new is None or own is None else float(new - own)
 
 
 def _over(machine: Machine, limits: Limits) -> str:
