@@ -1,0 +1,72 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace netloom::packet {
+
+/// Picoseconds since the run began.
+using Time = std::int64_t;
+
+constexpr Time kNever = std::numeric_limits<Time>::max();
+
+/// What one switch port wrote into a packet (in-band telemetry, HPCC).
+struct Hop {
+  Time when;                  ///< When the packet left the port.
+  std::uint64_t sent_bytes;   ///< Bytes the port had sent by then.
+  std::uint32_t queue_bytes;  ///< Bytes that waited behind it.
+  double rate_bps;            ///< The port's line rate.
+};
+
+/// What a sender knows of its path before it sends.
+struct Line {
+  double rate_bps;              ///< Of its own port.
+  Time base_rtt;                ///< A full packet out and its acknowledgement back, empty network.
+  std::uint32_t payload_bytes;  ///< In a full packet.
+  std::uint32_t packet_bytes;   ///< A full packet with headers, as it occupies a buffer.
+  bool trims;                   ///< Whether switches trim instead of drop.
+};
+
+/// One acknowledgement, as it reaches the sender.
+struct Ack {
+  Time now;
+  Time rtt;                   ///< From the acknowledged packet's departure until now.
+  std::uint32_t acked_bytes;  ///< Payload newly acknowledged.
+  std::uint64_t acked_to;     ///< Payload bytes acknowledged without a gap, from the flow's start.
+  std::uint64_t sent_to;      ///< Payload bytes sent at least once.
+  bool marked;                ///< Congestion experienced.
+  const Hop* hops;            ///< Telemetry; null without.
+  std::uint8_t num_hops;
+};
+
+/// A congestion control: the state of one flow, and what each signal does to it.
+///
+/// State is plain data, so that a run can be saved and taken up again. `window_bytes` bounds
+/// payload in flight; `rate_bps` paces departures on the wire. Signals that a scheme ignores are
+/// empty functions.
+template <class Cc>
+concept CongestionControl =
+    std::is_trivially_copyable_v<Cc> && requires(Cc cc,
+                                                 const Cc constant,
+                                                 const typename Cc::Settings& settings,
+                                                 const Line& line,
+                                                 const Ack& ack,
+                                                 Time now,
+                                                 std::uint32_t bytes) {
+      { Cc::make(settings, line, now) } -> std::same_as<Cc>;
+      { cc.on_ack(settings, line, ack) } -> std::same_as<void>;
+      { cc.on_notification(settings, line, now) } -> std::same_as<void>;  ///< CNP or BECN
+      {
+        cc.on_loss(settings, line, now, bytes)
+      } -> std::same_as<void>;  ///< NACK, trim or duplicate acks
+      { cc.on_timeout(settings, line, now) } -> std::same_as<void>;
+      { cc.on_sent(settings, line, now, bytes) } -> std::same_as<void>;
+      { cc.on_timer(settings, line, now) } -> std::same_as<void>;
+      { constant.next_timer() } -> std::same_as<Time>;  ///< kNever when none
+      { constant.window_bytes() } -> std::same_as<std::uint64_t>;
+      { constant.rate_bps() } -> std::same_as<double>;
+    };
+
+}  // namespace netloom::packet

@@ -1,0 +1,43 @@
+"""What came of a run of transfers, whichever engine ran them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Columns", "Delivery"]
+
+Columns = dict[str, "NDArray[np.generic]"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Delivery:
+    """When each transfer started and ended, and what the network did meanwhile.
+
+    Attributes:
+        engine: ``flow`` or ``packet``.
+        start_ps: When each transfer started; -1 when it never did.
+        finish_ps: When each transfer's last byte had arrived and, where the transport
+            acknowledges, the sender knew; -1 when it never did.
+        simulated_ps: How far the run went.
+        link_bytes: What each link carried, headers included.
+        counters: Totals of the engine's own, such as ``events``, ``link_traversals``, ``marks``,
+            ``drops``, ``pauses``.
+        tables: Further observations, each a table of equally long columns, by name.
+        partial: Whether the run was stopped before its end.
+    """
+
+    engine: str
+    start_ps: NDArray[np.int64]
+    finish_ps: NDArray[np.int64]
+    simulated_ps: int
+    link_bytes: NDArray[np.int64]
+    counters: Mapping[str, int]
+    tables: Mapping[str, Columns] = field(default_factory=dict)
+    partial: bool = False
