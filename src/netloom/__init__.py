@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from netloom.study.predict import Prediction, predict
     from netloom.study.serve import Inference, infer
     from netloom.study.size import Sizing, size
+    from netloom.study.uptime import Uptime, uptime
     from netloom.study.wish import Wish
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Source",
     "SpecError",
     "Table",
+    "Uptime",
     "Validity",
     "Why",
     "Wish",
@@ -59,6 +61,7 @@ __all__ = [
     "restore",
     "size",
     "slow",
+    "uptime",
 ]
 
 # Loaded when first asked for, so that importing netloom (and netloom --help) stays quick.
@@ -77,6 +80,7 @@ _HOMES = {
     "netloom.study.predict": ("Prediction", "predict"),
     "netloom.study.serve": ("Inference", "infer"),
     "netloom.study.size": ("Sizing", "size"),
+    "netloom.study.uptime": ("Uptime", "uptime"),
     "netloom.study.wish": ("Wish",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -34,6 +34,7 @@ COMMANDS: Final = (
     ("predict", "netloom.cli.predict:predict", "Predict one training step, and where time goes."),
     ("plan", "netloom.cli.plan:plan", "Find the best parallelism, and the best cluster for it."),
     ("infer", "netloom.cli.infer:infer", "Predict how fast a cluster serves a model."),
+    ("goodput", "netloom.cli.goodput:goodput", "Say how much of the time a job progresses."),
     ("size", "netloom.cli.size:size", "Size a network: switches, cables, cost and power."),
     ("catalog", "netloom.cli.catalog:catalog", "Show known parts, every number with its source."),
     ("validate", "netloom.cli.validate:validate", "Score the model on published measurements."),

@@ -23,6 +23,7 @@ __all__ = [
     "ContextExchange",
     "Economics",
     "Fabric",
+    "FailureRecord",
     "Floor",
     "Job",
     "Parallel",
@@ -55,6 +56,7 @@ Line = Annotated[str, Field(max_length=200, json_schema_extra=_PLAIN), _Printabl
 Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLAIN), _Printable]
 Precision = Literal["bf16", "fp16", "fp8"]
 ContextExchange = Literal["ring", "all-gather"]
+FailureRecord = Literal["llama-3", "meta-rsc-1", "meta-rsc-2", "alibaba-hpn"]
 PipelineOrder = Literal["1f1b", "gpipe", "zero-bubble"]
 Recompute = Literal["none", "selective", "full"]
 
@@ -210,14 +212,27 @@ class Reliability(Strict):
 
     A restart of 300 s is what Meta's estimate of effective training time assumes (Revisiting
     reliability in large-scale machine learning research clusters, arXiv:2410.21680); a write of
-    30 s is assumed.
+    30 s and a repair of one day are assumed.
     """
+
+    record: FailureRecord = Field(
+        default="llama-3",
+        description="Whose failures are expected: the run of Llama 3, Meta's clusters RSC-1 or "
+        "RSC-2, or Llama 3's with the links and leaves of Alibaba's HPN",
+    )
 
     checkpoint_write_s: Annotated[TimeS, Field(gt=0, le=86_400)] = Field(
         default=30.0, description="How long the job waits for a checkpoint to be written"
     )
     restart_s: Annotated[TimeS, Field(gt=0, le=86_400)] = Field(
         default=300.0, description="From a failure until training goes on"
+    )
+    repair_s: Annotated[TimeS, Field(gt=0, le=365 * 86_400)] = Field(
+        default=86_400.0, description="How long a broken node is away"
+    )
+    spares: Annotated[int, Field(ge=0, le=MAX_GPUS)] | None = Field(
+        default=None,
+        description="Nodes that stand by for broken ones; as many as it takes when left out",
     )
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from netloom.provenance import Source, Validity, Why
 from netloom.study.failures import FailureRate, interruption_rates, mean_time_between_s, rate_why
+from netloom.study.spares import enough_share, spares_needed
 
 if TYPE_CHECKING:
     from netloom.fabric.design import Design
     from netloom.spec.scenario import Reliability
 
-__all__ = ["Goodput", "checkpoint_interval_s", "goodput", "kept_share"]
+__all__ = ["Goodput", "checkpoint_interval_s", "goodput", "goodput_at", "kept_share"]
 
 LEAST_SENSIBLE = 0.5
 
@@ -29,15 +30,41 @@ class Goodput:
 
     Attributes:
         share: Of wall time that ends up in the model.
+        staffed_share: Of wall time in which no more nodes are away than spares stand by; 1 where
+            the scenario leaves the number of spares open.
         interval_s: Between checkpoints, the best for this failure rate.
         mean_time_between_s: Between interruptions of the job.
     """
 
     share: float
+    staffed_share: float
     interval_s: float
     mean_time_between_s: float
     reliability: Reliability
     rates: tuple[FailureRate, ...]
+
+    @property
+    def nodes_away(self) -> float:
+        """Nodes in repair on average, each interruption having taken one."""
+        return self.reliability.repair_s / self.mean_time_between_s
+
+    @property
+    def spares_needed(self) -> int:
+        """Spares that are enough for 99 % of the time."""
+        return spares_needed(self.nodes_away)
+
+    def losses(self) -> dict[str, float]:
+        """Return where the rest of the time goes, as shares of wall time that add up with it."""
+        running = self.staffed_share
+        writes = self.share * self.reliability.checkpoint_write_s / self.interval_s
+        rest = max(0.0, running - self.share - writes)
+        restarts = min(rest, running * self.reliability.restart_s / self.mean_time_between_s)
+        return {
+            "checkpoint writes": writes,
+            "restarts": restarts,
+            "work done again": rest - restarts,
+            "waiting for repair": 1 - running,
+        }
 
     @property
     def validity(self) -> Validity:
@@ -80,12 +107,21 @@ class Goodput:
             how="Daly's optimum for the two below",
             source=DALY,
         )
+        staffed = Why(
+            name="spares are enough",
+            value=self.staffed_share,
+            how=f"share of the time in which at most {self.reliability.spares} nodes are in "
+            f"repair, {self.nodes_away:.3g} on average (Poisson)"
+            if self.reliability.spares is not None
+            else "the scenario leaves the number of spares open",
+        )
         return Why(
             name="goodput",
             value=self.share,
-            how="interval / (M exp(restart/M) (exp((interval + write)/M) - 1)), M between failures",
+            how="interval / (M exp(restart/M) (exp((interval + write)/M) - 1)), M between "
+            "failures, times the share of the time that spares are enough",
             source=DALY,
-            parts=(between, *costs, interval),
+            parts=(between, *costs, interval, staffed),
         )
 
 
@@ -110,18 +146,26 @@ def goodput(design: Design, reliability: Reliability, *, num_hosts: int = 1) -> 
 
     A node of *num_hosts* computers fails as often as that many.
     """
-    rates = interruption_rates(design, num_hosts=num_hosts)
+    rates = interruption_rates(design, num_hosts=num_hosts, record=reliability.record)
+    return goodput_at(rates, reliability)
+
+
+def goodput_at(rates: tuple[FailureRate, ...], reliability: Reliability) -> Goodput:
+    """Return the goodput of a job that is interrupted at *rates*."""
     between_s = mean_time_between_s(rates)
     write_s = reliability.checkpoint_write_s
     interval_s = checkpoint_interval_s(write_s, between_s)
-    share = kept_share(
+    kept = kept_share(
         interval_s=interval_s,
         write_s=write_s,
         restart_s=reliability.restart_s,
         between_s=between_s,
     )
+    spares = reliability.spares
+    staffed = 1.0 if spares is None else enough_share(spares, reliability.repair_s / between_s)
     return Goodput(
-        share=share,
+        share=kept * staffed,
+        staffed_share=staffed,
         interval_s=interval_s,
         mean_time_between_s=between_s,
         reliability=reliability,
