@@ -110,7 +110,7 @@ class Dask:
             self._cluster = library.LocalCluster(
                 n_workers=self._num_workers,
                 threads_per_worker=1,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # any free port
                 silence_logs=logging.ERROR,
             )
             address = self._cluster

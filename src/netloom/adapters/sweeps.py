@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from netloom.study.sweep_plan import Plan
-    from netloom.study.sweep_questions import Question
+    from netloom.study.sweep_question import Question
     from netloom.study.sweep_task import Runner
 
 __all__ = ["DEFAULT_STORE", "run_plan", "runner_for", "sweep"]

@@ -43,9 +43,10 @@ def sweep(  # noqa: PLR0913  (one option of the command each)
     from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.study.sweep_plan import plan_sweep  # noqa: PLC0415
+    from netloom.study.sweep_questions import QUESTIONS  # noqa: PLC0415
 
     _check_suffix(out)
-    plan = plan_sweep(file)
+    plan = plan_sweep(file, questions=QUESTIONS)
     runner = runner_for(workers=workers, dask=dask)
     num_keys = len({point.key for point in plan.points})
     with progress(f"asking {plan.question_name}", num_keys) as advance:

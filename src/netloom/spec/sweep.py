@@ -105,7 +105,7 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, object]) -> SweepSp
         if isinstance(source, Mapping):
             root = from_plain(source)
         else:
-            root, problems = _composed(name)
+            root, problems = compose(_read(name))
     except MalformedError as error:
         raise refusal(name, [error.problem]) from error
     return _Reader(name, root, problems).read()
@@ -116,12 +116,12 @@ def sweep_example_text() -> str:
     return Path(__file__).with_name("sweep_example.yaml").read_text(encoding="utf-8")
 
 
-def _composed(name: str) -> tuple[Node, list[Problem]]:
+def _read(name: str) -> str:
     text = read_text(name, max_bytes=MAX_FILE_BYTES, wanted="a YAML or JSON file")
     if "\0" in text:
         message = f"{name}: holds a NUL byte; this is not a text file"
         raise SpecError(message)
-    return compose(text)
+    return text
 
 
 class _Reader:
@@ -308,7 +308,12 @@ class _Reader:
             raise refusal(self._name, [Problem(field="base", text=text, place=node.place)])
         path = str((self._folder or Path()) / node.value)
         try:
-            root, problems = _composed(path)
+            text = _read(path)
+        except SpecError as error:
+            problem = Problem(field="base", text=str(error), place=node.place)
+            raise refusal(self._name, [problem]) from error
+        try:
+            root, problems = compose(text)
         except MalformedError as error:
             raise refusal(path, [error.problem]) from error
         if not isinstance(root.value, dict):

@@ -13,7 +13,7 @@ from netloom.spec.problems import did_you_mean, refusal
 from netloom.spec.sweep import SEED, load_sweep
 from netloom.spec.sweep_points import expand, where
 from netloom.study.predict import catalog_of
-from netloom.study.sweep_questions import QUESTIONS, Asked, Question
+from netloom.study.sweep_question import Asked
 from netloom.study.sweep_release import file_digest, release
 from netloom.study.sweep_task import Task, canonical
 from netloom.workload.huggingface import read_config
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Scenario
     from netloom.spec.sweep import SweepSpec
     from netloom.spec.sweep_points import SweepPoint
+    from netloom.study.sweep_question import Question
 
 __all__ = ["Plan", "Point", "plan_sweep"]
 
@@ -80,7 +81,7 @@ class Plan:
 def plan_sweep(
     source: str | os.PathLike[str] | Mapping[str, object],
     *,
-    questions: Mapping[str, Question] = QUESTIONS,
+    questions: Mapping[str, Question],
 ) -> Plan:
     """Return the sweep in a file or a dict, every point of it checked; nothing is computed.
 

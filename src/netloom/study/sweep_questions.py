@@ -1,47 +1,27 @@
 """What a sweep can ask of every point.
 
-A new question is one entry of :data:`QUESTIONS`: a function of :class:`Asked` that returns what
-the command of that name prints with ``--json``.
+A new question is one entry of :data:`QUESTIONS`: a function of
+:class:`~netloom.study.sweep_question.Asked` that returns what the command of that name prints
+with ``--json``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from netloom.study.compare import compare
 from netloom.study.predict import catalog_of, predict
 from netloom.study.serve import infer
 from netloom.study.size import size
+from netloom.study.sweep_question import Question
 from netloom.study.wish import Wish
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from netloom.spec.scenario import Scenario
-    from netloom.spec.strict import Strict
+    from netloom.study.sweep_question import Asked
 
-    Json: TypeAlias = dict[str, Any]
-
-__all__ = ["QUESTIONS", "Asked", "Question"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What one point asks.
-
-    Attributes:
-        options: Of the question's own type; None where it has none.
-        seed: None where the question has no randomness.
-    """
-
-    scenario: Scenario
-    options: Strict | None = None
-    seed: int | None = None
-
-
-def _whole(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return [answer]
+__all__ = ["QUESTIONS"]
 
 
 def _technologies(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -49,41 +29,19 @@ def _technologies(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return technologies
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A question, and how its answers become rows of a table.
-
-    Attributes:
-        ask: Answers it, as plain data; a function at the top of its module, since other
-            processes look it up by its name. Equal arguments give equal answers.
-        shown: Numbers of a row that reports show, the most important first.
-        rows: The parts of an answer that are one row each.
-        label: The text in a row that tells it from others of the same point; empty for none.
-        seeded: Whether the seed matters.
-        options: What options it takes; None for none.
-    """
-
-    ask: Callable[[Asked], Json]
-    shown: tuple[str, ...]
-    rows: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] = _whole
-    label: str = ""
-    seeded: bool = False
-    options: type[Strict] | None = None
-
-
-def _compare(asked: Asked) -> Json:
+def _compare(asked: Asked) -> dict[str, Any]:
     return compare(asked.scenario).to_json()
 
 
-def _predict(asked: Asked) -> Json:
+def _predict(asked: Asked) -> dict[str, Any]:
     return predict(asked.scenario).to_json()
 
 
-def _infer(asked: Asked) -> Json:
+def _infer(asked: Asked) -> dict[str, Any]:
     return infer(asked.scenario).to_json()
 
 
-def _size(asked: Asked) -> Json:
+def _size(asked: Asked) -> dict[str, Any]:
     return size(Wish.of(asked.scenario.cluster), catalog_of(asked.scenario)).to_json()
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from netloom.spec.nodes import Plain
-    from netloom.study.sweep_questions import Question
+    from netloom.study.sweep_question import Question
 
 __all__ = ["aggregate", "rows_of", "table_of"]
 

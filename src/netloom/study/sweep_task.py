@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
-    from netloom.study.sweep_questions import Asked
+    from netloom.study.sweep_question import Asked
 
 __all__ = ["Done", "Runner", "Task", "answer", "canonical", "do"]
 
