@@ -8,9 +8,12 @@ death makes nobody compute it again.
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import importlib
 import logging
 import queue
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from netloom.errors import OutputError, SpecError
@@ -18,7 +21,7 @@ from netloom.study.sweep_release import release
 from netloom.study.sweep_task import Done, Task, do
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
 
 __all__ = ["LOCAL", "Dask"]
@@ -51,7 +54,8 @@ class Dask:
     @property
     def num_slots(self) -> int:
         """Two for each thread of the cluster as it is now, so that no thread waits for us."""
-        threads: dict[str, int] = self._client.nthreads()
+        with self._present():
+            threads: dict[str, int] = self._client.nthreads()
         return TASKS_PER_THREAD * max(1, sum(threads.values()))
 
     def __enter__(self) -> Self:
@@ -95,12 +99,11 @@ class Dask:
 
     def _fetch(self, key: str) -> Done:
         future = self._futures.pop(key)
-        if future.status in {"cancelled", "lost"}:
-            raise OutputError(self._gone())
-        error = future.exception()
-        if error is not None:
-            return Done(key=key, error=f"Dask gave it up ({type(error).__name__}: {error})")
-        done: Done = future.result()
+        with self._present():
+            error = future.exception()
+            if error is not None:
+                return Done(key=key, error=f"Dask gave it up ({type(error).__name__}: {error})")
+            done: Done = future.result()
         future.release()
         return done
 
@@ -137,8 +140,14 @@ class Dask:
                 part.close()
         self._client = self._cluster = None
 
-    def _gone(self) -> str:
-        return (
-            f"--dask: the cluster at {self._address} is gone; what it finished is in the store, "
-            "start it and run the same command again"
-        )
+    @contextmanager
+    def _present(self) -> Iterator[None]:
+        """Explain what goes wrong when the scheduler is lost: futures are then cancelled."""
+        try:
+            yield
+        except (OSError, asyncio.CancelledError, concurrent.futures.CancelledError) as error:
+            message = (
+                f"--dask: the cluster at {self._address} is gone; what it finished is in the "
+                "store, start it and run the same command again"
+            )
+            raise OutputError(message) from error

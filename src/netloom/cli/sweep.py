@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +52,7 @@ def sweep(  # noqa: PLR0913  (one option of the command each)
     plan = plan_sweep(file, questions=QUESTIONS)
     runner = runner_for(workers=workers, dask=dask)
     num_keys = len({point.key for point in plan.points})
-    with progress(f"asking {plan.question_name}", num_keys) as advance:
+    with _farewell(store), progress(f"asking {plan.question_name}", num_keys) as advance:
         found = run_plan(plan, store=store, runner=runner, advance=advance)
     if out is not None:
         write_atomically(out, _exported(found, out))
@@ -66,6 +69,15 @@ def sweep(  # noqa: PLR0913  (one option of the command each)
 
         Console().print(sweep_text(found))
     return EXIT_FAILED if found.failed else 0
+
+
+@contextmanager
+def _farewell(store: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"{store} has what is done; the same command goes on from there", file=sys.stderr)
+        raise
 
 
 def _check_suffix(out: Path | None) -> None:

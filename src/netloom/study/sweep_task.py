@@ -112,7 +112,7 @@ def answer(task: Task) -> str:
         if not Path(path).is_file() or file_digest(Path(path)) != digest:
             message = f"{path}: is not here, or not the same as when the sweep began; copy it"
             raise SpecError(message)
-    return canonical(task.ask(task.asked))
+    return _text(task.ask(task.asked), sort=False)  # the order of keys is the command's own
 
 
 def canonical(value: object) -> str:
@@ -120,7 +120,11 @@ def canonical(value: object) -> str:
 
     Numbers that JSON cannot hold (NaN and the infinities) become null.
     """
-    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _text(value, sort=True)
+
+
+def _text(value: object, *, sort: bool) -> str:
+    return json.dumps(_plain(value), sort_keys=sort, separators=(",", ":"), allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from netloom.study.sweep_question import Asked
 
-SCENARIO = {
+SCENARIO: dict[str, Any] = {
     "cluster": {"nodes": 4},
-    "job": {"model": "gpt-2-1.5b", "training": {"global_batch": 32}},
+    "job": {"model": "gpt-2-1.5b", "training": {"global_batch": 64}},
 }
 
 

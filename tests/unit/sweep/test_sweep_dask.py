@@ -28,7 +28,7 @@ DRIVER = Path(__file__).with_name("sweep_driver.py")
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(
+    with LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=2,
         threads_per_worker=1,
         dashboard_address="127.0.0.1:0",
@@ -85,7 +85,6 @@ def test_a_killed_driver_loses_only_what_was_running(tmp_path: Path, cluster: Lo
     driver.kill()
     driver.communicate()
     kept = stored(tmp_path / "store.db")
-    in_flight = set(starts(tmp_path)) - kept
     second = start_driver(tmp_path, asked, cluster.scheduler_address)
     out, _ = second.communicate(timeout=60)
     assert [int(number) for number in out.split()] == [len(kept), 16 - len(kept), 0]
@@ -93,9 +92,6 @@ def test_a_killed_driver_loses_only_what_was_running(tmp_path: Path, cluster: Lo
     counts = starts(tmp_path)
     assert all(counts[seed] == 1 for seed in kept)
     # Two workers each had one task that ran and may have begun the one that waited.
-    assert {seed for seed, count in counts.items() if count > 1} <= in_flight | set(
-        range(16)
-    ) - kept
     assert sum(counts.values()) <= 16 + 4
     assert max(counts.values()) <= 2
 
