@@ -25,6 +25,8 @@ __all__ = ["sweep_page", "sweep_text"]
 MAX_ROWS: Final = 60
 MAX_FAILURES: Final = 20
 
+OUTSIDE: Final = " *"
+OUTSIDE_NOTE: Final = "* outside the range that was checked against measurements; --json says why."
 MEANS_NOTE: Final = (
     f"Means over seeds with their {CONFIDENCE:.0%} confidence interval (Student's t); as far as "
     "the seeds are a fair sample, and the numbers not very skewed."
@@ -38,8 +40,7 @@ def sweep_text(sweep: Sweep) -> RenderableType:
     if len(rows) > MAX_ROWS:
         more = f"and {len(rows) - MAX_ROWS} rows more; --out, --report and --json have them all"
         parts.append(Text(more, style="dim"))
-    if sweep.plan.varies_seed:
-        parts.append(Text(MEANS_NOTE, style="dim"))
+    parts += [Text(note, style="dim") for note in _notes(sweep, rows)]
     parts += ["", Text(_account(sweep)), *_failures(sweep)]
     return Group(*parts)
 
@@ -53,7 +54,7 @@ def sweep_page(sweep: Sweep) -> str:
         plots=plots,
         title=_title(sweep),
         account=_account(sweep),
-        note=MEANS_NOTE if sweep.plan.varies_seed else "",
+        notes=_notes(sweep, rows),
         figures=list(zip(plots, _names(sweep), strict=True)),
         headings=headings,
         rows=rows,
@@ -78,8 +79,18 @@ def _shown(sweep: Sweep) -> tuple[list[str], list[list[str]]]:
     else:
         rows = means.rows()
         numbers = [[_mean(row, name) for name in names] for row in rows]
+    for row, shown in zip(rows, numbers, strict=True):
+        if shown and row.get("validity.inside") is False:
+            shown[0] += OUTSIDE
     cells = [[_cell(row.get(head)) for head in heads] for row in rows]
     return [*heads, *names], [[*a, *b] for a, b in zip(cells, numbers, strict=True)]
+
+
+def _notes(sweep: Sweep, rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return what a reader of the table should know."""
+    is_outside = any(cell.endswith(OUTSIDE) for row in rows for cell in row)
+    notes = [OUTSIDE_NOTE] if is_outside else []
+    return [*notes, MEANS_NOTE] if sweep.plan.varies_seed else notes
 
 
 def _mean(row: dict[str, Cell], name: str) -> str:

@@ -65,10 +65,12 @@ def _trace(
         "x": [row[x] if kind == "scatter" else str(row.get(x)) for row in rows],
         "y": [row[column] for row in rows],
         "marker": {"color": colour},
+        "text": [_doubt(row) for row in rows],
     }
     if kind == "scatter":
         dash = DASHES[index // len(COLOURS) % len(DASHES)]
         trace |= {"mode": "lines+markers", "line": {"color": colour, "dash": dash}}
+        trace["marker"]["symbol"] = ["circle-open" if _doubt(row) else "circle" for row in rows]
     if column.endswith(".mean"):
         trace["error_y"] = _error_bars(rows, column.removesuffix(".mean"))
     return trace
@@ -82,6 +84,10 @@ def _error_bars(rows: Sequence[Mapping[str, Cell]], name: str) -> Figure:
         for row in rows
     ]
     return {"type": "data", "array": halves, "visible": True}
+
+
+def _doubt(row: Mapping[str, Cell]) -> str:
+    return "outside the checked range" if row.get("validity.inside") is False else ""
 
 
 def _label(values: tuple[Cell, ...]) -> str:

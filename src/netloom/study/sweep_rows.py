@@ -57,6 +57,7 @@ def aggregate(rows: Iterable[Mapping[str, Cell]], *, keys: Sequence[str]) -> lis
 
     ``seeds`` counts the rows that were averaged, ``failed`` those without numbers. A number that
     some of the rows lack is averaged over the others; ``NAME.seeds`` then says over how many.
+    What is true or false is true where it is so in all of them.
     """
     groups: dict[tuple[Cell, ...], list[Mapping[str, Cell]]] = {}
     for row in rows:
@@ -70,10 +71,16 @@ def aggregate(rows: Iterable[Mapping[str, Cell]], *, keys: Sequence[str]) -> lis
 def _means(group: Sequence[Mapping[str, Cell]], keys: set[str]) -> dict[str, Cell]:
     whole = [row for row in group if not row.get("error")]
     means: dict[str, Cell] = {"seeds": len(whole), "failed": len(group) - len(whole)}
-    for name in dict.fromkeys(name for row in whole for name in row):
-        numbers = [number for row in whole if (number := _number(row.get(name))) is not None]
-        if numbers and name not in keys | _NO_NUMBERS:
+    names = dict.fromkeys(name for row in whole for name in row)
+    for name in names:
+        if name in keys | _NO_NUMBERS:
+            continue
+        cells = [row[name] for row in whole if row.get(name) is not None]
+        numbers = [number for cell in cells if (number := _number(cell)) is not None]
+        if numbers:
             means |= _mean(name, numbers, len(whole))
+        elif cells and all(isinstance(cell, bool) for cell in cells):
+            means[name] = all(cells)
     return means
 
 

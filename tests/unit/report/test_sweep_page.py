@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from counting import QUESTIONS, SCENARIO
@@ -78,3 +79,21 @@ def test_a_sweep_in_which_all_failed_still_has_its_page() -> None:
     sweep = found({"cluster.nodes": [1]}, options={"refuse": [0]})
     assert "seed 0: has no answer" in sweep_page(sweep)
     assert "1 failed" in text_of(sweep)
+
+
+def test_what_is_outside_the_checked_range_is_marked() -> None:
+    sweep = found({"cluster.nodes": [1, 2], "seed": {"from": 0, "count": 2}})
+    answers = list(sweep.answers)
+    outside = {**(answers[3].result or {}), "validity": {"inside": False}}
+    answers = [
+        replace(answer, result={**(answer.result or {}), "validity": {"inside": True}})
+        for answer in answers[:3]
+    ] + [replace(answers[3], result=outside)]
+    doubtful = replace(sweep, answers=tuple(answers))
+    # One of the two seeds at 2 nodes: 20 and 21, half width 12.7062 x 0.7071 / 1.4142 = 6.4.
+    assert "20.5 +- 6.4 *" in text_of(doubtful)
+    assert "10.5 +- 6.4\n" in text_of(doubtful)
+    assert "* outside the range" in sweep_page(doubtful)
+    (trace,) = figure(doubtful, "value_s")["data"]
+    assert trace["marker"]["symbol"] == ["circle", "circle-open"]
+    assert "outside the range" not in text_of(sweep)
