@@ -13,6 +13,7 @@ import concurrent.futures
 import importlib
 import logging
 import queue
+import signal
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -110,12 +111,13 @@ class Dask:
     def _connect(self) -> None:
         library, address = self._library, self._address
         if address == LOCAL:
-            self._cluster = library.LocalCluster(
-                n_workers=self._num_workers,
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",  # any free port
-                silence_logs=logging.ERROR,
-            )
+            with _deaf_children():
+                self._cluster = library.LocalCluster(
+                    n_workers=self._num_workers,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",  # any free port
+                    silence_logs=logging.ERROR,
+                )
             address = self._cluster
         try:
             self._client = library.Client(address, timeout=CONNECT_S, set_as_default=False)
@@ -151,3 +153,13 @@ class Dask:
                 "store, start it and run the same command again"
             )
             raise OutputError(message) from error
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Let processes and threads that start meanwhile not hear Ctrl-C, which is for the driver."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

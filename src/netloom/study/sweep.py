@@ -124,6 +124,7 @@ class Sweep:
         means = self.means()
         return {
             "question": self.plan.question_name,
+            "netloom": self.plan.release,
             "points": len(self.answers),
             "from_store": self.num_from_store,
             "computed": self.num_computed,

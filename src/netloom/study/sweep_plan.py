@@ -64,6 +64,7 @@ class Plan:
         name: Its file; empty without one.
         question_name: What is asked.
         axes: The paths of what varies, but the seed.
+        release: The netloom that computes it.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Plan:
     question: Question
     axes: tuple[str, ...]
     points: tuple[Point, ...]
+    release: str
 
     @property
     def varies_seed(self) -> bool:
@@ -103,6 +105,7 @@ def plan_sweep(
         question_name=spec.question,
         question=question,
         axes=tuple(path for path in spec.paths if path != SEED),
+        release=release(),
         points=tuple(
             Point(index=index, values=point.values, seed=task.asked.seed, asked=asked, task=task)
             for index, (point, (task, asked)) in enumerate(zip(points, tasks, strict=True))

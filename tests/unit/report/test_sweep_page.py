@@ -93,7 +93,7 @@ def test_what_is_outside_the_checked_range_is_marked() -> None:
     # One of the two seeds at 2 nodes: 20 and 21, half width 12.7062 x 0.7071 / 1.4142 = 6.4.
     assert "20.5 +- 6.4 *" in text_of(doubtful)
     assert "10.5 +- 6.4\n" in text_of(doubtful)
-    assert "* outside the range" in sweep_page(doubtful)
+    assert "* and open circles: outside the range" in sweep_page(doubtful)
     (trace,) = figure(doubtful, "value_s")["data"]
     assert trace["marker"]["symbol"] == ["circle", "circle-open"]
     assert "outside the range" not in text_of(sweep)

@@ -121,6 +121,7 @@ def test_json_has_the_documented_keys() -> None:
     json.dumps(plain, allow_nan=False)
     assert list(plain) == [
         "question",
+        "netloom",
         "points",
         "from_store",
         "computed",
