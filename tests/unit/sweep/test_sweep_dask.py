@@ -112,6 +112,7 @@ def test_a_point_that_kills_its_workers_is_given_up(tmp_path: Path, cluster: Loc
     )
     assert [answer.point for answer in found.failed] == [1]
     assert "Dask gave it up (KilledWorker" in found.failed[0].error
+    assert starts(tmp_path) == {0: 1, 1: 4}
 
 
 def test_an_address_where_nobody_listens_is_an_error(
