@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -17,7 +21,7 @@ from netloom.spec.strict import Strict
 from netloom.study.sweep_question import Question
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from netloom.study.sweep_question import Asked
 
@@ -74,6 +78,25 @@ def sweep_of(folder: Path, *, num_seeds: int, nap_ms: int = 0, **options: object
     }
 
 
+@contextmanager
+def driver_of(folder: Path, asked: dict[str, Any], *dask: str) -> Iterator[subprocess.Popen[str]]:
+    """Give a driver in a process of its own, which does not outlive the block."""
+    file = folder / "sweep.json"
+    file.write_text(json.dumps(asked))
+    script = str(Path(__file__).with_name("sweep_driver.py"))
+    driver = subprocess.Popen(  # noqa: S603  (ourselves)
+        [sys.executable, script, str(file), str(folder / "store.db"), *dask],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with driver:
+        try:
+            yield driver
+        finally:
+            driver.kill()
+
+
 def events(folder: Path) -> list[tuple[str, int, int]]:
     """Return what was noted: start or end, seed, process."""
     path = folder / "log"
@@ -108,7 +131,16 @@ def stored(store: Path) -> set[int]:
             return set()
 
 
-def wait_until_stored(store: Path, num: int, *, timeout_s: float = 30) -> set[int]:
+def one_that_runs(folder: Path, *, timeout_s: float = 60) -> tuple[int, int]:
+    """Return the seed and the process of something that is being computed."""
+    end_s = time.monotonic() + timeout_s
+    while not (found := running(folder)):
+        assert time.monotonic() < end_s, "nothing runs"
+        time.sleep(0.01)
+    return next(iter(found.items()))
+
+
+def wait_until_stored(store: Path, num: int, *, timeout_s: float = 60) -> set[int]:
     """Return the seeds with an answer, once they are *num* or more."""
     end_s = time.monotonic() + timeout_s
     while len(found := stored(store)) < num:
