@@ -197,12 +197,12 @@ class _Reader:
             found = "is empty" if node.value in (None, ()) else f"{node.written} stands here"
             self._report(field, f"{found}; it must be a list of values, such as [a, b]", node)
             return ()
-        seen: list[object] = []
+        seen: set[str] = set()
         for value in node.value:
-            this = (type(value.value), plain(value))
+            this = repr(plain(value))
             if this in seen:
                 self._report(field, f"{value.written} is given twice; keep one", value)
-            seen.append(this)
+            seen.add(this)
         return node.value
 
     def _seeds(self, node: Node, field: str) -> tuple[Node, ...]:
