@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
@@ -113,7 +114,8 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, object]) -> SweepSp
 
 def sweep_example_text() -> str:
     """Return the YAML of a sweep to start from."""
-    return Path(__file__).with_name("sweep_example.yaml").read_text(encoding="utf-8")
+    file = resources.files("netloom.spec") / "sweep_example.yaml"
+    return file.read_text(encoding="utf-8")
 
 
 def _read(name: str) -> str:
