@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from netloom.adapters.sweeps import sweep
     from netloom.catalog.load import Catalog, load_catalog
     from netloom.errors import CatalogError, InfeasibleError, NetloomError, SpecError
     from netloom.fabric.edit import drain, fail, restore, slow
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
     from netloom.study.predict import Prediction, predict
     from netloom.study.serve import Inference, infer
     from netloom.study.size import Sizing, size
+<<<<<<< HEAD
     from netloom.study.uptime import Uptime, uptime
+=======
+    from netloom.study.sweep import Sweep
+>>>>>>> sweep
     from netloom.study.wish import Wish
 
 __all__ = [
@@ -44,6 +49,7 @@ __all__ = [
     "Sizing",
     "Source",
     "SpecError",
+    "Sweep",
     "Table",
     "Uptime",
     "Validity",
@@ -61,11 +67,16 @@ __all__ = [
     "restore",
     "size",
     "slow",
+<<<<<<< HEAD
     "uptime",
+=======
+    "sweep",
+>>>>>>> sweep
 ]
 
 # Loaded when first asked for, so that importing netloom (and netloom --help) stays quick.
 _HOMES = {
+    "netloom.adapters.sweeps": ("sweep",),
     "netloom.catalog.load": ("Catalog", "load_catalog"),
     "netloom.errors": ("CatalogError", "InfeasibleError", "NetloomError", "SpecError"),
     "netloom.fabric.edit": ("drain", "fail", "restore", "slow"),
@@ -80,7 +91,11 @@ _HOMES = {
     "netloom.study.predict": ("Prediction", "predict"),
     "netloom.study.serve": ("Inference", "infer"),
     "netloom.study.size": ("Sizing", "size"),
+<<<<<<< HEAD
     "netloom.study.uptime": ("Uptime", "uptime"),
+=======
+    "netloom.study.sweep": ("Sweep",),
+>>>>>>> sweep
     "netloom.study.wish": ("Wish",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

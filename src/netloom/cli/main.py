@@ -36,6 +36,7 @@ COMMANDS: Final = (
     ("infer", "netloom.cli.infer:infer", "Predict how fast a cluster serves a model."),
     ("goodput", "netloom.cli.goodput:goodput", "Say how much of the time a job progresses."),
     ("size", "netloom.cli.size:size", "Size a network: switches, cables, cost and power."),
+    ("sweep", "netloom.cli.sweep:sweep", "Put one question to many scenarios, and keep answers."),
     ("catalog", "netloom.cli.catalog:catalog", "Show known parts, every number with its source."),
     ("validate", "netloom.cli.validate:validate", "Score the model on published measurements."),
     ("calibrate", "netloom.cli.calibrate:calibrate", "Measure the operators of this GPU."),
