@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from netloom.study.predict import Prediction, predict
     from netloom.study.serve import Inference, infer
     from netloom.study.size import Sizing, size
-<<<<<<< HEAD
-    from netloom.study.uptime import Uptime, uptime
-=======
     from netloom.study.sweep import Sweep
->>>>>>> sweep
+    from netloom.study.uptime import Uptime, uptime
     from netloom.study.wish import Wish
 
 __all__ = [
@@ -67,11 +64,8 @@ __all__ = [
     "restore",
     "size",
     "slow",
-<<<<<<< HEAD
-    "uptime",
-=======
     "sweep",
->>>>>>> sweep
+    "uptime",
 ]
 
 # Loaded when first asked for, so that importing netloom (and netloom --help) stays quick.
@@ -91,11 +85,8 @@ _HOMES = {
     "netloom.study.predict": ("Prediction", "predict"),
     "netloom.study.serve": ("Inference", "infer"),
     "netloom.study.size": ("Sizing", "size"),
-<<<<<<< HEAD
     "netloom.study.uptime": ("Uptime", "uptime"),
-=======
     "netloom.study.sweep": ("Sweep",),
->>>>>>> sweep
     "netloom.study.wish": ("Wish",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
