@@ -14,6 +14,7 @@ from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError
 from netloom.spec.scenario import Scenario
 from netloom.step.predict import predict
+from netloom.study.efficiency import efficiency_validity
 from netloom.study.networks import network_of
 from netloom.study.plan_evaluate import batches
 from netloom.study.plan_space import Space
@@ -67,7 +68,10 @@ def test_the_search_predicts_what_a_single_prediction_does(
         work = batch.configuration(row, column, machine=0).job(asked.job)
         step = predict(work, model=asked.model, network=asked.network, engine=engine)
         assert batch.duration_s[row, column] == pytest.approx(step.duration_s, rel=1e-9)
-        assert batch.inside[row, column] == step.validity.inside
+        doubts = step.validity & efficiency_validity(
+            asked.network.gpu, work.training.precision, mfu=step.mfu
+        )
+        assert batch.inside[row, column] == doubts.inside
 
 
 @settings(max_examples=10, deadline=None)
@@ -79,7 +83,7 @@ def test_what_the_search_says_does_not_fit_is_refused_by_the_prediction(
     engine = AnalyticEngine()
     for batch in batches(Tables.of(asked, engine), pipeline):
         for row, column in np.argwhere(~batch.fit)[:1]:
-            if batch.virtuals[column] > 1 and batch.rows[row].num_micro_batches < pipeline:
+            if batch.virtuals[column] > 1 and batch.lines[row].row.num_micro_batches < pipeline:
                 continue  # is no configuration: interleaving starves
             work = batch.configuration(row, column, machine=0).job(asked.job)
             with pytest.raises(InfeasibleError):

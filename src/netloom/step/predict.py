@@ -16,7 +16,13 @@ from netloom.step.stages import clock_of, stages_of
 from netloom.workload.demand import demand
 from netloom.workload.flops import step_flops
 from netloom.workload.parameters import parameters
-from netloom.workload.placement import check_model, layout, num_micro_batches, stage_layers
+from netloom.workload.placement import (
+    check_model,
+    has_even_chunks,
+    layout,
+    num_micro_batches,
+    stage_layers,
+)
 from netloom.workload.sharding import stage_parameters
 from netloom.workload.transformer import transformer
 
@@ -177,6 +183,12 @@ def job_validity(
         doubts.append(f"ZeRO {plan.zero} was checked with {FSDP_2023.name} only.")
     if plan.schedule != "1f1b" and plan.pipeline > 1:
         doubts.append(f"No step with schedule: {plan.schedule} was checked.")
+    if not has_even_chunks(shape.model.num_layers, plan.pipeline, plan.virtual_pipeline):
+        doubts.append(
+            f"{shape.model.num_layers} layers do not make {plan.pipeline} x "
+            f"{plan.virtual_pipeline} equal chunks, with or without embedding and logits; steps "
+            "were checked with equal ones, and most software takes no others."
+        )
     if plan.context > 1 and plan.context_exchange != "ring":
         doubts.append("No step whose context ranks gather keys and values was checked.")
     if plan.tensor > network.node.num_gpus:

@@ -63,11 +63,14 @@ def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]
         for expert, micro_batch, virtual, recompute, zero, sequence_parallel in product(
             divisors(space.model.num_experts or 1),
             divisors(space.job.training.global_batch),
-            space.virtuals(pipeline),
+            range(1, space.model.num_layers + 3),
             RECOMPUTES,
-            ZEROS if data * context > 1 else (0,),
+            ZEROS,
             (True, False) if tensor > 1 else (False,),
         ):
+            copies = max(data * context, stage_gpus // expert if expert > 1 else 1)
+            if zero and copies == 1:
+                continue  # nothing to divide: the same as without
             yield Configuration(
                 machine=machine,
                 tensor=tensor,

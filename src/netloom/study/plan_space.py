@@ -58,7 +58,7 @@ class Configuration:
         return job.model_copy(
             update={
                 "training": Training.model_validate(job.training.model_dump() | training),
-                "parallel": Parallel.model_validate(parallel | {"schedule": job.parallel.schedule}),
+                "parallel": Parallel.model_validate(job.parallel.model_dump() | parallel),
             }
         )
 
@@ -85,21 +85,10 @@ class Space:
         return [p for p in divisors(self.num_gpus) if p <= self.model.num_layers + 2]
 
     def virtuals(self, pipeline: int) -> list[int]:
-        """Return the numbers of chunks to a stage.
-
-        Chunks are equal, but that the first and the last may have the embedding and the logits
-        in place of a layer (Megatron-LM validates num_layers, counted with
-        account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split; recalled).
-        """
-        layers = self.model.num_layers
+        """Return the numbers of chunks to a stage; each needs a layer, the embedding or logits."""
         if pipeline == 1 or self.job.parallel.schedule == "zero-bubble":
             return [1]
-        return [
-            virtual
-            for virtual in range(1, (layers + 2) // pipeline + 1)
-            if virtual == 1
-            or any((layers + ends) % (pipeline * virtual) == 0 for ends in (0, 1, 2))
-        ]
+        return list(range(1, max(1, (self.model.num_layers + 2) // pipeline) + 1))
 
     def divided(self, pipeline: int) -> Iterator[Divided]:
         """Yield the other degrees beside *pipeline*."""
@@ -130,11 +119,20 @@ class Space:
             return [False]
         return [True] if degrees.expert > 1 else [True, False]
 
+    def trainings(self) -> dict[tuple[int, Recompute], Training]:
+        """Return the job's training with every micro-batch and recomputation."""
+        own = self.job.training
+        return {
+            (size, recompute): own.model_copy(update={"micro_batch": size, "recompute": recompute})
+            for size in divisors(own.global_batch)
+            for recompute in RECOMPUTES
+        }
+
     def zeros(self, degrees: Divided) -> tuple[int, ...]:
-        """Return the ZeRO stages that differ."""
-        if degrees.data * degrees.context > 1:
-            return ZEROS
-        return (0,)
+        """Return the ZeRO stages that differ: all, where something has copies."""
+        replicas = degrees.data * degrees.context
+        same_experts = degrees.tensor * replicas // degrees.expert if degrees.expert > 1 else 1
+        return ZEROS if max(replicas, same_experts) > 1 else (0,)
 
     def layout(
         self, degrees: Divided, *, pipeline: int, zero: int = 1, sequence_parallel: bool
@@ -153,6 +151,7 @@ class Space:
             gpus_per_node=self.network.node.num_gpus,
             displaced=1.0 if placement.kind == "scattered" else placement.displaced,
             schedule=self.job.parallel.schedule,
+            context_exchange=self.job.parallel.context_exchange,
         )
 
     def size(self) -> int:

@@ -16,6 +16,7 @@ from netloom.study.plan_machines import Limits, Wanted
 from netloom.study.plan_resume import Key, from_text, to_text
 from netloom.study.plan_space import Divided, Space, divisors
 from netloom.study.predict import predict
+from netloom.workload.placement import has_even_chunks
 
 if TYPE_CHECKING:
     from netloom.study.plan_search import Piece
@@ -60,11 +61,16 @@ def test_the_degrees_always_use_every_gpu() -> None:
             assert degrees.tensor * degrees.context * degrees.data * pipeline == 24
 
 
-def test_chunks_of_a_stage_are_equal_but_for_embedding_and_logits() -> None:
+def test_a_stage_has_as_many_chunks_as_there_are_layers_embedding_and_logits() -> None:
     # Llama 3.1 405B has 126 layers; 128 with both ends make 16 stages of 8 chunks (Llama 3,
-    # arXiv:2407.21783, section 3.3.2), 126 divide by no 16 v, and 127 is prime.
+    # arXiv:2407.21783, section 3.3.2).
     asked = space(scenario("llama-3.1-405b", nodes=2048, global_batch=2048))
-    assert asked.virtuals(16) == [1, 2, 4, 8]
+    assert asked.virtuals(16) == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_chunks_are_even_with_or_without_embedding_and_logits() -> None:
+    # 128 = 126 + 2 divides by 16 x 1, 2, 4 and 8; 126 divides by no 16 v, and 127 is prime.
+    assert [v for v in range(1, 9) if has_even_chunks(126, 16, v)] == [1, 2, 4, 8]
 
 
 def test_the_size_counts_what_is_looked_at() -> None:
