@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from netloom.spec.scenario import Training
     from netloom.step.schedule import Schedule, StageTimes, Traffic
-    from netloom.study.plan_space import Divided
+    from netloom.study.plan_space import Divided, Standing
     from netloom.study.plan_tables import Asked, Tables
     from netloom.workload.placement import Layout
 
@@ -74,7 +74,8 @@ class Batch:
 
     Attributes:
         fit: Which exist and fit in memory; the others' numbers mean nothing.
-        inside: Which lie in the range that steps were checked in.
+        inside: Which lie in the range that steps were checked in, their MFU apart.
+        above: Which have a higher MFU than was ever measured on such GPUs.
     """
 
     lines: tuple[Line, ...]
@@ -82,6 +83,13 @@ class Batch:
     duration_s: Array
     fit: Array
     inside: Array
+    above: Array
+
+    def standing(self, standing: Standing) -> Array:
+        """Return which stand so: see :data:`netloom.study.plan_space.Standing`."""
+        if standing == "outside":
+            return ~self.inside
+        return self.inside & (self.above == (standing == "above"))
 
     def configuration(self, line: int, column: int, *, machine: int) -> Configuration:
         """Return the configuration at one place."""
@@ -228,10 +236,8 @@ class _Part:
             virtuals=tuple(self.virtuals[0].tolist()),
             duration_s=duration_s,
             fit=fitting.fit,
-            inside=certain
-            & self._roomy(fitting.held_bytes)
-            & self._even()
-            & (tables.mfu(duration_s) <= tables.most_mfu),
+            inside=certain & self._roomy(fitting.held_bytes) & self._even(),
+            above=tables.mfu(duration_s) > tables.most_mfu,
         )
 
     def _asked(self, lines: Sequence[Line]) -> list[list[Asked]]:

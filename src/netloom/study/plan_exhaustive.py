@@ -17,7 +17,8 @@ from netloom.study.plan_space import RECOMPUTES, ZEROS, Configuration, divisors
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netloom.study.plan_space import Space
+    from netloom.step.model import Step
+    from netloom.study.plan_space import Space, Standing
     from netloom.study.plan_tables import Tables
 
 __all__ = ["search_piece_singly"]
@@ -46,11 +47,17 @@ def search_piece_singly(tables: Tables, pipeline: int, *, machine: int) -> Piece
         found.append(
             Candidate(
                 duration_s=float(step.duration_s),
-                inside=step.validity.inside,
+                standing=_standing(step, above=step.mfu > tables.most_mfu),
                 configuration=configuration,
             )
         )
     return Piece(configurations=looked_at, feasible=len(found), candidates=tuple(best_of(found)))
+
+
+def _standing(step: Step, *, above: bool) -> Standing:
+    if not step.validity.inside:
+        return "outside"
+    return "above" if above else "inside"
 
 
 def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]:

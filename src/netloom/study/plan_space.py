@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from netloom.spec.scenario import Job, Parallel, Training
 from netloom.workload.placement import Layout
@@ -15,10 +15,22 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.spec.scenario import Recompute
 
-__all__ = ["RECOMPUTES", "Configuration", "Divided", "Space", "divisors"]
+__all__ = [
+    "RECOMPUTES",
+    "STANDINGS",
+    "Configuration",
+    "Divided",
+    "Space",
+    "Standing",
+    "divisors",
+]
 
 RECOMPUTES: Final[tuple[Recompute, ...]] = ("none", "selective", "full")
 ZEROS: Final = (0, 1, 2, 3)
+# Whether a configuration lies ``inside`` the range that steps were checked in; ``above`` it only
+# in that nobody was seen to reach its MFU; or ``outside`` in another way.
+Standing: TypeAlias = Literal["inside", "above", "outside"]
+STANDINGS: Final[tuple[Standing, ...]] = get_args(Standing)
 
 
 class Divided(NamedTuple):
