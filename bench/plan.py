@@ -6,7 +6,7 @@ import time
 
 from netloom.catalog.load import load_catalog
 from netloom.spec.scenario import Scenario
-from netloom.study.plan import Plan, plan, question
+from netloom.study.plan import plan, question
 from netloom.study.plan_machines import Wanted
 from netloom.study.predict import predict
 

@@ -69,7 +69,7 @@ def test_the_search_predicts_what_a_single_prediction_does(
         step = predict(work, model=asked.model, network=asked.network, engine=engine)
         assert batch.duration_s[row, column] == pytest.approx(step.duration_s, rel=1e-9)
         doubts = step.validity & efficiency_validity(
-            asked.network.gpu, work.training.precision, mfu=step.mfu
+            asked.network.gpu, work.trained.precision, mfu=step.mfu
         )
         assert batch.inside[row, column] == doubts.inside
 

@@ -52,7 +52,8 @@ def on_processes(
         yield lambda tasks: _here(make(), tasks)
         return
     # A forked worker starts in milliseconds; elsewhere than on Linux forking is not safe.
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    forks = sys.platform == "linux"
+    context: Any = multiprocessing.get_context("fork" if forks else "spawn")
     workers: dict[Connection[Any, Any], BaseProcess] = {}
     for _ in range(num_workers):
         ours, theirs = context.Pipe()
@@ -74,9 +75,7 @@ def _here(work: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[tup
         yield task, work(task)
 
 
-def _spread(
-    idle: list[Connection[Any, Any]], tasks: Sequence[Any]
-) -> Iterator[tuple[Any, Any]]:
+def _spread(idle: list[Connection[Any, Any]], tasks: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     waiting = list(reversed(tasks))
     busy: dict[Any, Any] = {}
     while waiting or busy:
@@ -112,6 +111,7 @@ def _serve(make: Callable[[], Callable[[Any], Any]], connection: Connection[Any,
     work = make()
     while connection in wait([connection, parent.sentinel]):
         task = connection.recv()
+        answer: tuple[Any, Exception | None]
         try:
             answer = (work(task), None)
         except Exception as error:  # noqa: BLE001  (raised again by the parent)

@@ -13,8 +13,8 @@ from netloom.step.predict import predict
 from netloom.study.efficiency import efficiency_validity
 from netloom.study.plan_exhaustive import search_piece_singly
 from netloom.study.plan_machines import Limits, Machine, Wanted, machines
-from netloom.study.plan_resume import Key, fingerprint
 from netloom.study.plan_result import Choice, Plan, front
+from netloom.study.plan_resume import Key, fingerprint
 from netloom.study.plan_search import NUM_BEST, Piece, search_piece
 from netloom.study.plan_space import Space
 from netloom.study.plan_tables import Tables
@@ -211,9 +211,10 @@ def _plan(asked: Question, pieces: dict[Key, Piece], *, complete: bool) -> Plan:
         )
         raise InfeasibleError(message)
     likely = _ranked(asked, candidates, "inside", "above")
-    within = _ranked(asked, candidates, "inside")
     outside = _ranked(asked, candidates, "outside")
     best = (likely or outside)[:NUM_BEST]
+    here = [one for one in likely if one.configuration.machine == best[0].configuration.machine]
+    within = [one for one in here if one.standing == "inside"]
     at_best = [_choice(asked, one) for one in _best_of_each(likely, outside)]
     of_likely = [one for one in at_best if one.standing != "outside"]
     return Plan(
@@ -250,7 +251,7 @@ def _beating(asked: Question, ranked: Sequence[Candidate], best: Candidate) -> l
 
 def _value(asked: Question, one: Candidate) -> float:
     """Return what is to be made small."""
-    machine, training = asked.machines[one.configuration.machine], asked.scenario.job.training
+    machine, training = asked.machines[one.configuration.machine], asked.scenario.job.trained
     tokens_per_s = training.global_batch * training.sequence / one.duration_s
     match asked.objective:
         case "time":
@@ -269,7 +270,7 @@ def _choice(asked: Question, one: Candidate) -> Choice:
     step = predict(work, model=space.model, network=space.network, engine=AnalyticEngine())
     assert abs(step.duration_s / one.duration_s - 1) < AGREEMENT, one
     machine = asked.machines[one.configuration.machine]
-    peak = efficiency_validity(space.network.gpu, work.training.precision, mfu=step.mfu)
+    peak = efficiency_validity(space.network.gpu, work.trained.precision, mfu=step.mfu)
     known = step.validity & machine.validity
     assert known.inside == (one.standing != "outside"), one
     return Choice(

@@ -164,7 +164,8 @@ class _Part:
     @property
     def num_rows(self) -> int:
         """Rows to take together."""
-        return max(1, _AT_ONCE // (len(ZEROS) * self.virtuals.size))
+        num_columns: int = self.virtuals.size
+        return max(1, _AT_ONCE // (len(ZEROS) * num_columns))
 
     def rows(self) -> Iterator[Row]:
         """Yield every row."""
@@ -173,7 +174,7 @@ class _Part:
         for index, division in enumerate(self.divisions):
             plan = next(iter(division.plans.values()))
             for size in space.micro_batches(plan.data):
-                count = space.job.training.global_batch // plan.data // size
+                count = space.job.trained.global_batch // plan.data // size
                 for recompute in RECOMPUTES:
                     training = trainings[size, recompute]
                     yield Row(index, training, count, self.tables.kept(plan, training))
@@ -191,7 +192,7 @@ class _Part:
             each = (fixed[divisions, s, None] + one for s, one in enumerate(activations))
             total: Array = reduce(np.maximum, each)
             fits_here = self._fits(total) & allowed
-            some = np.flatnonzero(fits_here.any(axis=1))
+            some: list[int] = np.flatnonzero(fits_here.any(axis=1)).tolist()
             lines += [Line(rows[i], self.divisions[rows[i].division].plans[zero]) for i in some]
             fit.append(fits_here[some])
             held.append(total[some])
@@ -289,8 +290,9 @@ class _Part:
     ) -> Array:
         """Return which raise no doubt about the job and its communication."""
         job = np.array([[self.tables.is_inside(plan)] for _, plan in lines])
-        sure = np.array([[one.inside for one in line] for line in zip(*asked, strict=True)])
-        network: Array = sure.all(axis=1)[:, None]
+        network: Array = np.array(
+            [[all(one.inside for one in line)] for line in zip(*asked, strict=True)]
+        )
         if self.tables.space.network.technology.name in CHECKED_TECHNOLOGIES:
             network = network | (exposed_share <= CHECKED_EXPOSED)
         return job & network

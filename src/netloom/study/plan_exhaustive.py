@@ -69,7 +69,7 @@ def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]
         data = stage_gpus // tensor // context
         for expert, micro_batch, virtual, recompute, zero, sequence_parallel in product(
             divisors(space.model.num_experts or 1),
-            divisors(space.job.training.global_batch),
+            divisors(space.job.trained.global_batch),
             range(1, space.model.num_layers + 3),
             RECOMPUTES,
             ZEROS,

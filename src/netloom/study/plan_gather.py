@@ -67,7 +67,7 @@ def _items(asked: Sequence[Asked], units: Mapping[str, Array]) -> Iterator[_Gath
     for place, one in enumerate(distinct.values()):
         for slot, row in zip(one.items, one.numbers, strict=True):
             numbers[place, columns[slot]] = row
-    chosen = numbers[[places[id(one)] for one in asked]]
+    chosen: Array = numbers[[places[id(one)] for one in asked]]
     for column, item in enumerate(slots.values()):
         time_s, each, between_nodes = (chosen[:, column, k, None] for k in range(3))
         yield _Gathered(

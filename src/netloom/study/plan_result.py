@@ -80,7 +80,8 @@ class Plan:
         complete: Whether all were looked at; the search may have been interrupted.
         best: The ten best inside the range that steps were checked in, but that their MFU may be
             above what was measured; where there is none, the ten best of all.
-        within: The best that is inside in that as well, where the first of *best* is not.
+        within: The best on the same machine that is inside in that as well, where the first of
+            *best* is not.
         outside: The best outside that range, where it would beat the first of *best*.
         pareto: Machines at their best, no other being both faster and cheaper; fastest first.
         machines: Every machine at its best, in the order they were asked for.

@@ -69,7 +69,7 @@ class Configuration:
         parallel = {name: own[name] for name in Parallel.model_fields if name in own}
         return job.model_copy(
             update={
-                "training": Training.model_validate(job.training.model_dump() | training),
+                "training": Training.model_validate(job.trained.model_dump() | training),
                 "parallel": Parallel.model_validate(job.parallel.model_dump() | parallel),
             }
         )
@@ -109,10 +109,10 @@ class Space:
             if self.model.num_heads % tensor or self.model.ffn_hidden % tensor:
                 continue
             for context in divisors(stage_gpus // tensor):
-                if self.job.training.sequence % (2 * context if context > 1 else 1):
+                if self.job.trained.sequence % (2 * context if context > 1 else 1):
                     continue
                 data = stage_gpus // tensor // context
-                if self.job.training.global_batch % data == 0:
+                if self.job.trained.global_batch % data == 0:
                     for expert in self._experts(stage_gpus):
                         yield Divided(tensor, context, data, expert)
 
@@ -123,7 +123,7 @@ class Space:
 
     def micro_batches(self, data: int) -> list[int]:
         """Return the sizes of a micro-batch."""
-        return divisors(self.job.training.global_batch // data)
+        return divisors(self.job.trained.global_batch // data)
 
     def sequence_parallels(self, degrees: Divided) -> list[bool]:
         """Return whether tensor ranks may divide the tokens; with experts they must."""
@@ -133,7 +133,7 @@ class Space:
 
     def trainings(self) -> dict[tuple[int, Recompute], Training]:
         """Return the job's training with every micro-batch and recomputation."""
-        own = self.job.training
+        own = self.job.trained
         return {
             (size, recompute): own.model_copy(update={"micro_batch": size, "recompute": recompute})
             for size in divisors(own.global_batch)
@@ -177,7 +177,7 @@ class Space:
         for degrees in self.divided(pipeline):
             variants = len(self.sequence_parallels(degrees)) * len(self.zeros(degrees))
             for micro_batch in self.micro_batches(degrees.data):
-                count = self.job.training.global_batch // degrees.data // micro_batch
+                count = self.job.trained.global_batch // degrees.data // micro_batch
                 total += variants * (virtuals if count >= pipeline else 1)
         return len(RECOMPUTES) * total
 

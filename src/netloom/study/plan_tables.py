@@ -120,7 +120,7 @@ class Tables:
     def of(cls, space: Space, engine: Engine, practice: Practice = MEGATRON_CORE) -> Tables:
         """Return empty tables of *space*."""
         gpu = space.network.gpu
-        clock = clock_of(gpu, space.job.training, residual=residual_of(gpu), practice=practice)
+        clock = clock_of(gpu, space.job.trained, residual=residual_of(gpu), practice=practice)
         return cls(space, engine, transformer(space.model), clock, practice, _Memo())
 
     def on(self, space: Space) -> Tables:
@@ -133,12 +133,12 @@ class Tables:
     @property
     def most_mfu(self) -> float:
         """The highest share of peak that was measured on such GPUs; infinite if none is known."""
-        known = highest_of(self.space.network.gpu, self.space.job.training.precision)
+        known = highest_of(self.space.network.gpu, self.space.job.trained.precision)
         return math.inf if known is None else known.mfu
 
     def mfu(self, duration_s: Array) -> Array:
         """Return the share of peak of steps that take *duration_s*."""
-        needed, _ = step_flops(self.shape, self.space.job.training)
+        needed, _ = step_flops(self.shape, self.space.job.trained)
         model_flops = needed / self.space.num_gpus
         return model_flops / (duration_s * self.clock.machine.peak_flops)
 
@@ -166,7 +166,7 @@ class Tables:
         return self._memo.states[key]
 
     def _states(self, plan: Layout) -> States:
-        gpu, training = self.space.network.gpu, self.space.job.training
+        gpu, training = self.space.network.gpu, self.space.job.trained
         held = (
             states(self.shape, plan, training, stage=stage, gpu=gpu).total_bytes
             for stage in fullest_stages(plan.pipeline)
@@ -255,7 +255,7 @@ class Tables:
         if found is None:
             shared = (plan.num_gpus, *key)
             if shared not in self._memo.items:
-                items = data_communications(self.shape, plan, self.space.job.training)
+                items = data_communications(self.shape, plan, self.space.job.trained)
                 self._memo.items[shared] = _by_slot(items)
             found = self._asked[key] = self._ask(self._memo.items[shared])
         return found

@@ -40,7 +40,7 @@ def test_a_yaml_file_is_read(tmp_path: Path) -> None:
     scenario = load(path)
     assert scenario == load(str(path)) == parse(GOOD, name="x.yaml")
     assert scenario.cluster.nodes == 2048
-    assert scenario.job.training.sequence == 4096
+    assert scenario.job.trained.sequence == 4096
 
 
 def test_json_with_tabs_escapes_and_a_byte_order_mark_is_read(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_what_is_no_scenario_at_all_is_refused(text: str, says: str) -> None:
 def test_aliases_are_followed_while_they_stay_small() -> None:
     text = GOOD.replace("batch: 2048", "batch: &b 2048")
     text += "    sequence: *b\n"
-    assert parse(text, name="x").job.training.sequence == 2048
+    assert parse(text, name="x").job.trained.sequence == 2048
 
 
 def test_a_yaml_bomb_does_not_go_off() -> None:

@@ -11,9 +11,10 @@ from netloom.catalog.load import load_catalog
 from netloom.errors import InfeasibleError, SpecError
 from netloom.spec.scenario import Scenario
 from netloom.study.compare import compare
-from netloom.study.plan import Plan, plan, question
+from netloom.study.plan import plan, question
 from netloom.study.plan_machines import Limits, Wanted
 from netloom.study.plan_resume import Key, from_text, to_text
+from netloom.study.plan_result import Plan
 from netloom.study.plan_space import Divided, Space, divisors
 from netloom.study.predict import predict
 from netloom.workload.placement import has_even_chunks
