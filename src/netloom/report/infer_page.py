@@ -89,12 +89,11 @@ def _row(one: Served) -> list[str]:
 
 def _figures(shown: Sequence[Served]) -> list[tuple[str, str, str, Figure]]:
     """Return each figure with its id, heading and caption."""
-    return [
+    found = [
         (
             "first",
             "Time to first token",
-            "The prompt's pass through all stages, and what is exposed of sending its keys and "
-            "values on.",
+            "The prompt's pass through all stages, and what is exposed of sending its keys on.",
             _bars(shown, "milliseconds", 1e3, lambda one: one.service.time_to_first_token_s),
         ),
         (
@@ -122,6 +121,18 @@ def _figures(shown: Sequence[Served]) -> list[tuple[str, str, str, Figure]]:
             _stacked(shown, lambda one: one.service.decode),
         ),
     ]
+    if all(one.service.transfer for one in shown):
+        caption = (
+            "From the instance that read the prompt to the one that decodes; most of it hides "
+            "behind the pass itself."
+        )
+        figure = _bars(shown, "milliseconds", 1e3, _transfer_s)
+        found.append(("cache", "Sending keys and values", caption, figure))
+    return found
+
+
+def _transfer_s(one: Served) -> float:
+    return one.service.transfer.total_s if one.service.transfer else 0.0
 
 
 def _bars(

@@ -61,7 +61,11 @@ def _standing(step: Step, *, above: bool) -> Standing:
 
 
 def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]:
-    """Yield all combinations that use every GPU, each once, whether they divide or not."""
+    """Yield all combinations that use every GPU, each once, whether they divide or not.
+
+    Virtual stages go to one more than there can be: more chunks than layers, embedding and
+    logits, and two where a pipeline of one stage has no use for them.
+    """
     stage_gpus = space.num_gpus // pipeline
     for tensor, context in product(divisors(stage_gpus), repeat=2):
         if stage_gpus % (tensor * context):
@@ -70,7 +74,7 @@ def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]
         for expert, micro_batch, virtual, recompute, zero, sequence_parallel in product(
             divisors(space.model.num_experts or 1),
             divisors(space.job.trained.global_batch),
-            range(1, space.model.num_layers + 3),
+            range(1, (space.model.num_layers + 2) // pipeline + 2 if pipeline > 1 else 3),
             RECOMPUTES,
             ZEROS,
             (True, False) if tensor > 1 else (False,),
