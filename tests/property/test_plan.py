@@ -103,10 +103,10 @@ def test_what_the_search_says_does_not_fit_is_refused_by_the_prediction(
 @st.composite
 def tiny_spaces(draw: st.DrawFn) -> Space:
     """Return a space of few layers, heads and experts, with memory for everything."""
-    base = CATALOG.model(draw(st.sampled_from(["llama-3.2-1b", "gpt-3-175b", "mixtral-8x7b"])))
+    base = CATALOG.model(draw(st.sampled_from(["mixtral-8x7b", "llama-3.2-1b", "gpt-3-175b"])))
     shape = {
         "num_layers": draw(st.integers(1, 7)),
-        "num_heads": draw(st.sampled_from([4, 6])),
+        "num_heads": draw(st.sampled_from([8, 6])),
         "ffn_hidden": draw(st.sampled_from([1024, 1536])),
         "num_kv_heads": 2,
     }
@@ -133,17 +133,16 @@ def tiny_spaces(draw: st.DrawFn) -> Space:
 
 
 def every(space: Space, pipeline: int) -> Iterator[Configuration]:
-    """Yield more than can be: every number up to a little over the largest that can."""
+    """Yield more than can be: every number up to a little over the largest that can, ZeRO 0."""
     gpus, batch = space.num_gpus, space.job.trained.global_batch
     degrees = range(1, gpus + 1)
     for tensor, context in product(degrees, repeat=2):
         if gpus % (tensor * context * pipeline):
             continue
-        for expert, virtual, size, zero, parallel in product(
+        for expert, virtual, size, parallel in product(
             range(1, space.model.num_experts + 2),
             range(1, space.model.num_layers + 4),
             range(1, batch + 2),
-            range(4),
             (True, False),
         ):
             yield Configuration(
@@ -156,7 +155,7 @@ def every(space: Space, pipeline: int) -> Iterator[Configuration]:
                 data=gpus // (tensor * context * pipeline),
                 micro_batch=size,
                 recompute="none",
-                zero=zero,
+                zero=0,
                 sequence_parallel=parallel,
             )
 
@@ -195,7 +194,7 @@ def searched(space: Space, pipeline: int) -> list[Configuration]:
     ]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(space=tiny_spaces(), data=st.data())
 def test_a_search_looks_at_exactly_what_predict_accepts(space: Space, data: st.DataObject) -> None:
     pipeline = data.draw(st.sampled_from([p for p in (1, 2, 4, 8) if space.num_gpus % p == 0]))
@@ -204,7 +203,7 @@ def test_a_search_looks_at_exactly_what_predict_accepts(space: Space, data: st.D
     unlike = {one for one in looked_at if one.recompute == "none"}
     assert len(looked_at) == len(RECOMPUTES) * len(unlike)
     accepted = [one for one in every(space, pipeline) if is_accepted(space, one)]
-    assert {alike(one) for one in accepted} == unlike
+    assert {alike(replace(one, zero=z)) for one in accepted for z in range(4)} == unlike
 
 
 @settings(max_examples=15, deadline=None)
@@ -222,7 +221,9 @@ def test_predict_refuses_what_its_checks_refuse_and_cannot_tell_alikes_apart(
             one.job(space.job), model=space.model, network=space.network, engine=engine
         ).duration_s
 
-    for one in data.draw(st.lists(st.sampled_from(candidates), min_size=1, max_size=8)):
+    for any_zero in data.draw(st.lists(st.sampled_from(candidates), min_size=1, max_size=8)):
+        one = replace(any_zero, zero=data.draw(st.integers(0, 3)))
+        assert is_accepted(space, one) == is_accepted(space, any_zero)
         if is_accepted(space, one):
             assert duration_s(one) == duration_s(alike(one))
         else:
