@@ -65,9 +65,9 @@ def on_processes(
         yield lambda tasks: _spread(list(workers), tasks)
     finally:
         for connection, process in workers.items():
-            connection.close()
             process.terminate()
             process.join()
+            connection.close()
 
 
 def _here(work: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[tuple[Task, Answer]]:
@@ -110,7 +110,10 @@ def _serve(make: Callable[[], Callable[[Any], Any]], connection: Connection[Any,
     assert parent is not None
     work = make()
     while connection in wait([connection, parent.sentinel]):
-        task = connection.recv()
+        try:
+            task = connection.recv()
+        except EOFError:
+            return  # the parent is done
         answer: tuple[Any, Exception | None]
         try:
             answer = (work(task), None)
