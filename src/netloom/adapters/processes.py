@@ -19,22 +19,18 @@ from multiprocessing.connection import Connection, Pipe, wait
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, Self
 
+from netloom.adapters.cores import num_cores
 from netloom.study.sweep_task import Done, Task, do
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-__all__ = ["Processes", "num_cores", "serve"]
+__all__ = ["Processes", "serve"]
 
 MOST_DEATHS: Final = 3  # of workers on one task, until it counts as the cause
 DYING_S: Final = 5.0  # from closing its socket to being gone
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-def num_cores() -> int:
-    """Return the cores that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 @dataclass(slots=True, kw_only=True)

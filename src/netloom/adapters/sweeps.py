@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from netloom.adapters.processes import Processes, num_cores
+from netloom.adapters.cores import num_cores
+from netloom.adapters.processes import Processes
 from netloom.errors import SpecError
 from netloom.results.store import Store
 from netloom.study.sweep import Sweep, gathered

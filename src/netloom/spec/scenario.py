@@ -256,12 +256,30 @@ class Job(Strict):
     model: Name = Field(
         description="Catalogue name, or the path of a Hugging Face config.json, relative to here"
     )
-    training: Training = Field(description="How the model is trained")
+    training: Training | None = Field(
+        default=None,
+        description="How the model is trained; only 'netloom infer' does without",
+    )
     parallel: Parallel = Field(default=Parallel(), description="How the work is divided")
     placement: Placement = Field(default=Placement(), description="Where the ranks sit")
     reliability: Reliability = Field(
         default=Reliability(), description="What a failure costs the job"
     )
+
+    @property
+    def trained(self) -> Training:
+        """How the model is trained, for whatever needs to know.
+
+        Raises:
+            SpecError: the scenario does not say: its model is only served.
+        """
+        if self.training is None:
+            message = (
+                "job.training: missing; add it, such as 'training: {global_batch: 1024}' (only "
+                "'netloom infer' does without)"
+            )
+            raise SpecError(message)
+        return self.training
 
 
 class Scenario(Strict):

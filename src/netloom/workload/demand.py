@@ -7,7 +7,7 @@ The counts are those of one GPU on the fullest pipeline stage. Sizes follow
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
@@ -20,7 +20,24 @@ if TYPE_CHECKING:
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
-__all__ = ["Demand", "demand", "micro_batch_communications", "shard_of"]
+__all__ = [
+    "MICRO_BATCH_AXES",
+    "Demand",
+    "MicroBatchAxis",
+    "axis_communications",
+    "demand",
+    "micro_batch_communications",
+    "shard_of",
+]
+
+# The axes on which every micro-batch communicates; copies of the weights do so once a step.
+MicroBatchAxis: TypeAlias = Literal[Axis.TENSOR, Axis.CONTEXT, Axis.EXPERT, Axis.PIPELINE]
+MICRO_BATCH_AXES: Final[tuple[MicroBatchAxis, ...]] = (
+    Axis.TENSOR,
+    Axis.CONTEXT,
+    Axis.EXPERT,
+    Axis.PIPELINE,
+)
 
 _BETWEEN_STAGES: tuple[tuple[Phase, str, str], ...] = (
     ("forward", "activations", "next"),
@@ -99,13 +116,27 @@ def micro_batch_communications(
     shape: Transformer, plan: Layout, training: Training
 ) -> tuple[Communication, ...]:
     """Return what each micro-batch asks for; none of it depends on ZeRO or virtual stages."""
-    shard = shard_of(plan, training)
-    return (
-        *_tensor(shape, plan, shard, training),
-        *_context(shape, plan, shard, recompute=training.recompute),
-        *_expert(shape, plan, shard, recompute=training.recompute),
-        *_pipeline(shape, plan, shard),
+    return tuple(
+        item
+        for axis in MICRO_BATCH_AXES
+        for item in axis_communications(axis, shape, plan, training)
     )
+
+
+def axis_communications(
+    axis: MicroBatchAxis, shape: Transformer, plan: Layout, training: Training
+) -> list[Communication]:
+    """Return what each micro-batch asks for on one axis."""
+    shard = shard_of(plan, training)
+    match axis:
+        case Axis.TENSOR:
+            return _tensor(shape, plan, shard, training)
+        case Axis.CONTEXT:
+            return _context(shape, plan, shard, recompute=training.recompute)
+        case Axis.EXPERT:
+            return _expert(shape, plan, shard, recompute=training.recompute)
+        case Axis.PIPELINE:
+            return _pipeline(shape, plan, shard)
 
 
 def shard_of(plan: Layout, training: Training) -> Shard:

@@ -242,6 +242,19 @@ def stage_layers(num_layers: int, num_stages: int) -> tuple[int, ...]:
     return tuple(base + (stage in fuller) for stage in range(num_stages))
 
 
+def has_even_chunks(num_layers: int, num_stages: int, num_chunks: int) -> bool:
+    """Return whether the chunks of all stages can hold equally much.
+
+    The first and the last may have the embedding and the logits in place of a layer (Megatron-LM
+    divides the layers, counted with account_for_embedding_in_pipeline_split and
+    account_for_loss_in_pipeline_split; recalled). One chunk to a stage is never uneven: what does
+    not divide is then laid out as :func:`stage_layers` says.
+    """
+    if num_chunks == 1:
+        return True
+    return any((num_layers + ends) % (num_stages * num_chunks) == 0 for ends in (0, 1, 2))
+
+
 def _data(parallel: Parallel, num_gpus: int) -> int:
     fixed = parallel.tensor * parallel.pipeline * parallel.context
     written = (
