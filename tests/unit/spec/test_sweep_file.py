@@ -70,7 +70,7 @@ def test_listed_points_are_each_combined_with_the_grid() -> None:
     asked = [
         (
             point.scenario.cluster.nodes,
-            point.scenario.job.training.global_batch,
+            point.scenario.job.trained.global_batch,
             point.scenario.cluster.fabric.technology,
         )
         for point in points
