@@ -76,7 +76,7 @@ MEGATRON_2021: Final = replace(MEGATRON_2022, name="Megatron-LM 2021", age=1.075
 MEGATRON_CORE: Final = Practice(
     name="Megatron-Core 2024",
     attention="fused",
-    tensor_hidden=0.655,  # fitted, docs/models/step.md
+    tensor_hidden=0.64,  # fitted, docs/models/step.md
     pipeline_hidden=1.0,
     overlaps_data=True,
     drag=0.15,  # NCCL occupies 16 to 24 of 132 multiprocessors; recalled
@@ -108,7 +108,7 @@ FSDP_2023: Final = Practice(
     tensor_hidden=0.0,
     pipeline_hidden=0.0,
     overlaps_data=True,
-    drag=0.925,  # fitted, docs/models/step.md
+    drag=0.895,  # fitted, docs/models/step.md
     fused=False,
     source=Source(
         citation="PyTorch FSDP (arXiv:2304.11277): gathers prefetched one layer ahead; what they "

@@ -60,9 +60,9 @@ RESIDUAL_SOURCE: Final = Source(
 )
 RESIDUALS: Final = {
     "ampere": Residual(compute=0.976, flash_1=1.79),
-    "hopper": Residual(compute=1.009, compute_fp8=1.014, flash_1=3.075, flash_2=1.85, unfused=1.27),
-    "blackwell": Residual(compute=1.102, compute_fp8=1.102, flash_3=1.32),
-    "gb200": Residual(compute=0.907, compute_fp8=0.901),
+    "hopper": Residual(compute=1.027, compute_fp8=1.0595, flash_1=3.0, flash_2=1.85, unfused=1.33),
+    "blackwell": Residual(compute=1.09, compute_fp8=1.09, flash_3=1.32),
+    "gb200": Residual(compute=0.907, compute_fp8=0.952),
 }
 
 
