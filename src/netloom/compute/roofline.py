@@ -69,6 +69,8 @@ UNMEASURED_SOURCE: Final = Source(
 # which the ideal time has.
 FP8_SHARE: Final = 1.405 / 1.493
 FP8_START_S: Final = 7.4e-6
+# A grouped product starts a row of tiles for every matrix: rows of a tile of cuBLAS and CUTLASS.
+TILE_ROWS: Final = 128
 # Vendor white papers, recalled: V100 80, A100 108, H100 and H200 SXM 132, B200 148; others are
 # taken to be like Hopper.
 MULTIPROCESSORS: Final = {"volta": 80, "ampere": 108, "hopper": 132, "blackwell": 148}
@@ -138,7 +140,8 @@ class Roofline:
     def forward_s(self, operator: Operator) -> float:
         """Return the time of the operator's forward pass."""
         if operator.shape:
-            arithmetic_s = self._product_s(operator.shape)
+            rows, columns, inner = operator.shape
+            arithmetic_s = self._product_s((rows + _padding(operator), columns, inner))
         else:
             arithmetic_s = operator.flops / self._rate(operator, ATTENTION_FORWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.size_bytes)
@@ -148,8 +151,10 @@ class Roofline:
         """Return the time of its backward pass; a product launches two kernels."""
         if operator.shape:
             rows, columns, inner = operator.shape
-            arithmetic_s = self._product_s((rows, inner, columns))
-            arithmetic_s += self._product_s((columns, inner, rows))
+            arithmetic_s = self._product_s((rows + _padding(operator), inner, columns))
+            # A grouped product's weight gradients are as many products, each of its own rows.
+            num = operator.num
+            arithmetic_s += self._product_s((num * columns, inner, rows / num))
         else:
             arithmetic_s = operator.backward_flops / self._rate(operator, ATTENTION_BACKWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.backward_bytes)
@@ -181,6 +186,11 @@ class Roofline:
     def _time_s(self, operator: Operator, arithmetic_s: float, size_bytes: float) -> float:
         share = self.shares.norm if operator.kind == "norm" else self.shares.pointwise
         return max(arithmetic_s, size_bytes / (share * self.memory_bytes_per_s))
+
+
+def _padding(operator: Operator) -> float:
+    """Return the rows that a grouped product adds: half a tile for each of its matrices."""
+    return TILE_ROWS / 2 * operator.num if operator.num > 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

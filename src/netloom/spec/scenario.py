@@ -21,6 +21,7 @@ from netloom.spec.topology import RailFatTree, Topology
 __all__ = [
     "Cluster",
     "ContextExchange",
+    "ExpertDispatch",
     "Economics",
     "Fabric",
     "Floor",
@@ -55,6 +56,7 @@ Line = Annotated[str, Field(max_length=200, json_schema_extra=_PLAIN), _Printabl
 Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLAIN), _Printable]
 Precision = Literal["bf16", "fp16", "fp8"]
 ContextExchange = Literal["ring", "all-gather"]
+ExpertDispatch = Literal["all-to-all", "once-per-node"]
 PipelineOrder = Literal["1f1b", "gpipe", "zero-bubble"]
 Recompute = Literal["none", "selective", "full"]
 
@@ -175,6 +177,16 @@ class Parallel(Strict):
     )
     expert: Count = Field(
         default=1, description="GPUs that the experts of a mixture-of-experts layer are spread over"
+    )
+    expert_dispatch: ExpertDispatch = Field(
+        default="all-to-all",
+        description="How tokens reach their experts: a copy for each expert, or one for each node "
+        "(DeepEP, HybridEP), which hands it on",
+    )
+    expert_overlap: bool = Field(
+        default=False,
+        description="Whether another micro-batch's computation hides the way to the experts and "
+        "back (Megatron-Core overlap_moe_expert_parallel_comm, DualPipe)",
     )
     virtual_pipeline: Count = Field(
         default=1, description="Chunks of layers in each stage (interleaved schedule)"

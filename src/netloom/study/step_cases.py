@@ -82,7 +82,10 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
     model, about_model = _model(row, catalog)
     network, about_network = network_of_row(row, catalog)
     practice = practice_of(
-        row.text("framework"), overlap=row.text("overlap"), params_b=row.params_b
+        row.text("framework"),
+        overlap=row.text("overlap"),
+        params_b=row.params_b,
+        graphs=_is_grace(row),
     )
     parallel, about_parallel = _parallel(row)
     choices, about_recompute = _recompute(row)
@@ -198,11 +201,33 @@ def _parallel(row: MeasuredStep) -> tuple[dict[str, Any], tuple[str, ...]]:
         "pipeline": pipeline,
         "context": degrees.get("cp", 1),
         "expert": degrees.get("ep", 1) if row.shape.get("experts") or _has_experts(row) else 1,
+        **_dispatch(row),
         "virtual_pipeline": degrees.get("vpp", 1) if pipeline > 1 else 1,
         "zero": zero,
         "sequence_parallel": sequence_parallel,
     }
     return parallel, (*about, *about_zero)
+
+
+def _dispatch(row: MeasuredStep) -> dict[str, Any]:
+    """Return how the row's software brings tokens to experts.
+
+    Megatron-Bridge's recipes use the flex dispatcher (DeepEP, HybridEP), and overlap it where the
+    experts of a layer are on several nodes, on GB200 and GB300 from release 26.06 on
+    (scripts/performance, moe_a2a_overlap).
+    """
+    framework = row.text("framework")
+    if not (_has_experts(row) and "bridge" in framework):
+        return {}
+    if _is_grace(row):
+        overlaps = not any(f"bridge {release}" in framework for release in ("25", "26.02", "26.04"))
+    else:
+        overlaps = row.degrees.get("ep", 1) > row.gpus_per_node
+    return {"expert_dispatch": "once-per-node", "expert_overlap": overlaps}
+
+
+def _is_grace(row: MeasuredStep) -> bool:
+    return row.gpu.upper().startswith("GB")
 
 
 def _zero(row: MeasuredStep) -> tuple[int, tuple[str, ...]]:

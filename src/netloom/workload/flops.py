@@ -8,7 +8,7 @@ is executed, with the bytes it moves, for the roofline.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from netloom.workload.parameters import expert_parameters, layer_parameters
@@ -89,7 +89,8 @@ class Operator:
         backward_cast_bytes: And backward, to cast the gradient of its output.
         sequence: For attention, the tokens a query can look at.
         head_dim: For attention, the width of a head.
-        shape: For a single matrix product, its rows, columns and inner terms.
+        shape: For a matrix product, its rows, columns and inner terms.
+        num: Matrices that share the rows of a grouped product.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Operator:
     sequence: int = 0
     head_dim: int = 0
     shape: tuple[float, float, float] | None = None
+    num: float = 1
 
 
 def layer_operators(shape: Transformer, shard: Shard, *, moe: bool) -> tuple[Operator, ...]:
@@ -286,7 +288,11 @@ def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     else:
         rows, width = sent * expert_load(sent * shard.expert, shard.expert), model.expert_hidden
     experts = _ffn("experts", shape, rows=rows, width=width, num=model.num_experts / shard.expert)
-    move = _pointwise("permute", sent * model.hidden, passes=2)
+    # Sorted by expert before they leave and, where ranks hold several experts, again when they
+    # arrive; the same on the way back (Megatron-Core, MoEAlltoAllTokenDispatcher). Backward moves
+    # as much.
+    again = shard.expert > 1 and model.num_experts > shard.expert
+    move = _moved("permute", sent * model.hidden, passes=4 if again else 2)
     router = _matmul("router", shard.split_tokens, model.num_experts, model.hidden)
     shared = model.num_shared_experts * model.expert_hidden / shard.tensor
     always = _ffn("shared experts", shape, rows=shard.tokens, width=shared) if shared else ()
@@ -318,7 +324,8 @@ def _matmul(name: str, rows: float, columns: float, inner: float, *, num: float 
         backward_bytes=2 * size_bytes,
         cast_bytes=CAST_BYTES * rows * inner,
         backward_cast_bytes=CAST_BYTES * rows * columns,
-        shape=(rows, columns, inner) if num == 1 else None,
+        shape=(rows, columns, inner),
+        num=num,
     )
 
 
@@ -333,6 +340,12 @@ def _pointwise(name: str, elements: float, *, passes: float) -> Operator:
         backward_flops=0,
         backward_bytes=1.5 * size_bytes,
     )
+
+
+def _moved(name: str, elements: float, *, passes: float) -> Operator:
+    """Return a copy to other places, which backward is another such copy."""
+    forward = _pointwise(name, elements, passes=passes)
+    return replace(forward, backward_bytes=forward.size_bytes)
 
 
 def _norm(name: str, elements: float) -> Operator:
