@@ -245,7 +245,11 @@ def costs(operators: Iterable[Operator], machine: Roofline, *, recompute: Recomp
         forward_s = machine.forward_s(operator)
         backward_s = machine.backward_s(operator)
         core = operator.core_attention
-        again = recompute == "full" or (recompute == "selective" and core)
+        again = (
+            recompute == "full"
+            or (recompute == "selective" and core)
+            or (recompute == "light" and operator.cheap)
+        )
         total += Costs(
             forward_s=forward_s,
             backward_s=backward_s,

@@ -21,8 +21,8 @@ from netloom.spec.topology import RailFatTree, Topology
 __all__ = [
     "Cluster",
     "ContextExchange",
-    "ExpertDispatch",
     "Economics",
+    "ExpertDispatch",
     "Fabric",
     "Floor",
     "Job",
@@ -58,7 +58,7 @@ Precision = Literal["bf16", "fp16", "fp8"]
 ContextExchange = Literal["ring", "all-gather"]
 ExpertDispatch = Literal["all-to-all", "once-per-node"]
 PipelineOrder = Literal["1f1b", "gpipe", "zero-bubble"]
-Recompute = Literal["none", "selective", "full"]
+Recompute = Literal["none", "light", "selective", "full"]
 
 DEFAULT_COMPARISON = (
     "infiniband-ndr",
@@ -157,7 +157,9 @@ class Training(Strict):
     )
     precision: Precision = Field(default="bf16", description="Number format of matrix products")
     recompute: Recompute = Field(
-        default="selective", description="Activations computed again in the backward pass"
+        default="selective",
+        description="Activations computed again in the backward pass: light, norms, activation "
+        "functions and latent up-projections; selective, the attention; full, whole layers",
     )
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from netloom.compute.calls import paces
 from netloom.compute.device import h200
-from netloom.compute.kernels import LOOP_RUNS
 from netloom.compute.layers import GptLayer, GptStep, LlamaLayer
 from netloom.errors import SpecError
+from netloom.study.loop_runs import loop_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,13 +56,6 @@ class LayerBound:
     p90_pct: float = math.inf
     most_pct: float = math.inf
 
-
-# How a table's rows were repeated, and on how warm a GPU, is not written in it. One row in five of
-# a table says it, as the number of calls of a GPU at rest that comes nearest, and is not judged;
-# tables with fewer rows than this are taken as LOOP_RUNS calls, and all of their rows are judged.
-_LEAST_ROWS: Final = 20
-_TOLD_BY: Final = 5
-_RUNS: Final = (3.0, 4.0, 5.0, LOOP_RUNS, 8.0, 10.0, 13.0, 16.0, 20.0, 30.0, 50.0, 100.0)
 
 BOUNDS: Final[Mapping[str, LayerBound]] = {
     "layers": LayerBound(median_pct=4.0, p90_pct=10.0),  # and each of its groups
@@ -250,7 +243,10 @@ def validate_timed(
     where = device or h200()
     timed = [(row, _paces(row, where)) for row in rows]
     kinds = sorted({row.kind for row in rows})
-    loops = {kind: _loop_runs([one for one in timed if one[0].kind == kind]) for kind in kinds}
+    loops = {
+        kind: loop_runs([(r.number, r.measured_s, at) for r, at in timed if r.kind == kind])
+        for kind in kinds
+    }
     results = tuple(_score(row, found, loops[row.kind]) for row, found in timed)
     judged = [row for row in results if row.inside and not row.fitted]
     total = _group(suite, judged, BOUNDS[suite])
@@ -274,16 +270,15 @@ def validate_timed(
 def _groups(rows: Sequence[LayerRow], bound: LayerBound) -> tuple[LayerGroup, ...]:
     ordered = sorted(rows, key=lambda row: row.group)
     return tuple(
-        _group(name, list(some), bound) for name, some in groupby(ordered, key=lambda row: row.group)
+        _group(name, list(some), bound)
+        for name, some in groupby(ordered, key=lambda row: row.group)
     )
 
 
 def _group(name: str, rows: Sequence[LayerRow], bound: LayerBound) -> LayerGroup:
     errors = sorted(abs(row.error_pct) for row in rows) or [0.0]
     middle, tenth = median(errors), _quantile(errors, 0.9)
-    ok = (
-        middle <= bound.median_pct and tenth <= bound.p90_pct and errors[-1] <= bound.most_pct
-    )
+    ok = middle <= bound.median_pct and tenth <= bound.p90_pct and errors[-1] <= bound.most_pct
     return LayerGroup(
         name=name,
         rows=len(rows),
@@ -296,23 +291,7 @@ def _group(name: str, rows: Sequence[LayerRow], bound: LayerBound) -> LayerGroup
     )
 
 
-def _loop_runs(timed: Sequence[tuple[Timed, Paces]]) -> tuple[float, frozenset[str]]:
-    """Return how often the rows of one table were repeated, and which of them said so."""
-    tables = sorted({row.number for row, _ in timed})
-    if len(tables) < _LEAST_ROWS:
-        return LOOP_RUNS, frozenset()
-    told = set(tables[_TOLD_BY // 2 :: _TOLD_BY])
-    telling = [(row, found) for row, found in timed if row.number in told]
-
-    def off(runs: float) -> float:
-        return mean(
-            abs(math.log(found.after(runs).duration_s / row.measured_s)) for row, found in telling
-        )
-
-    return min(_RUNS, key=off), frozenset(row.row_id for row, _ in telling)
-
-
-def _score(row: Timed, at: Paces, loop: tuple[float, frozenset[str]]) -> LayerRow:
+def _score(row: Timed, at: Paces, loop: tuple[float, frozenset[int]]) -> LayerRow:
     runs, telling = loop
     found = at.after(runs)
     predicted_s = found.duration_s
@@ -325,7 +304,7 @@ def _score(row: Timed, at: Paces, loop: tuple[float, frozenset[str]]) -> LayerRo
         predicted=predicted_s,
         error_pct=100 * (predicted_s / row.measured_s - 1),
         inside=not doubts,
-        fitted=row.row_id in telling,
+        fitted=row.number in telling,
         reason=" ".join(doubts),
     )
 

@@ -178,7 +178,7 @@ def _context(
     """
     if plan.context == 1:
         return []
-    phases = _phases(again=recompute != "none")
+    phases = _phases(again=recompute in {"selective", "full"})
     if plan.context_exchange == "all-gather":
         return _gathered_context(shape, plan, shard, phases)
     block = Collective(

@@ -85,6 +85,9 @@ class Operator:
         backward_flops: The same of the backward pass.
         backward_bytes: The same of the backward pass.
         core_attention: Whether selective recomputation runs it again.
+        cheap: Whether light recomputation does: norms, activation functions and the up-projections
+            of latent attention (arXiv:2412.19437, section 3.2.3; Megatron-Core recompute_modules
+            layernorm, moe_act, mla_up_proj).
         cast_bytes: What an fp8 product moves besides, to cast its input; 0 for others.
         backward_cast_bytes: And backward, to cast the gradient of its output.
         sequence: For attention, the tokens a query can look at.
@@ -100,6 +103,7 @@ class Operator:
     backward_flops: float
     backward_bytes: float
     core_attention: bool = False
+    cheap: bool = False
     cast_bytes: float = 0.0
     backward_cast_bytes: float = 0.0
     sequence: int = 0
@@ -152,16 +156,27 @@ def forward_flops_per_token(shape: Transformer, sequence: int) -> float:
 
 
 def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Recompute) -> float:
-    """Return what recomputation adds for one token: nothing, the attention, or all layers."""
+    """Return what recomputation adds for one token."""
     core = shape.model.num_layers * _core_flops(shape, sequence)
     match recompute:
         case "none":
             return 0.0
+        case "light":
+            return shape.model.num_layers * _latent_up_flops(shape)
         case "selective":
             return core
         case "full":
             head = 2.0 * shape.model.hidden * shape.model.vocabulary
             return forward_flops_per_token(shape, sequence) - head
+
+
+def _latent_up_flops(shape: Transformer) -> float:
+    model = shape.model
+    if not shape.is_mla:
+        return 0.0
+    keys_values = model.num_heads * (model.head_dim + shape.value_head_dim)
+    queries = (model.query_rank or model.hidden) * shape.query_width
+    return 2.0 * (queries + model.kv_rank * keys_values)
 
 
 def step_flops(shape: Transformer, training: Training) -> tuple[float, float]:
@@ -231,9 +246,9 @@ def _latent_projections(shape: Transformer, shard: Shard) -> tuple[Operator, ...
     return (
         _matmul("latent down", shard.split_tokens, latent, model.hidden),
         _norm("latent norm", shard.split_tokens * (model.kv_rank + model.query_rank)),
-        _matmul("query up", tokens, shape.query_width / shard.tensor, query_in),
-        _matmul("key-value up", tokens, kv_out, model.kv_rank),
-        _pointwise("rotary", tokens * rotated, passes=2),
+        _cheap(_matmul("query up", tokens, shape.query_width / shard.tensor, query_in)),
+        _cheap(_matmul("key-value up", tokens, kv_out, model.kv_rank)),
+        _cheap(_pointwise("rotary", tokens * rotated, passes=2)),
     )
 
 
@@ -306,7 +321,7 @@ def _ffn(
     ways_in = shape.num_ffn_matrices - 1
     return (
         _matmul(f"{name} in", rows, ways_in * width, hidden, num=num),
-        _pointwise(f"{name} activation", rows * width, passes=ways_in + 1),
+        _cheap(_pointwise(f"{name} activation", rows * width, passes=ways_in + 1)),
         _matmul(f"{name} out", rows, hidden, width, num=num),
     )
 
@@ -342,6 +357,10 @@ def _pointwise(name: str, elements: float, *, passes: float) -> Operator:
     )
 
 
+def _cheap(operator: Operator) -> Operator:
+    return replace(operator, cheap=True)
+
+
 def _moved(name: str, elements: float, *, passes: float) -> Operator:
     """Return a copy to other places, which backward is another such copy."""
     forward = _pointwise(name, elements, passes=passes)
@@ -357,6 +376,7 @@ def _norm(name: str, elements: float) -> Operator:
         size_bytes=size_bytes,
         backward_flops=0,
         backward_bytes=1.5 * size_bytes,
+        cheap=True,
     )
 
 

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.catalog.parts import Model, Node
-    from netloom.spec.scenario import ContextExchange, ExpertDispatch, Parallel, PipelineOrder, Placement, Training
+    from netloom.spec.scenario import (
+        ContextExchange,
+        ExpertDispatch,
+        Parallel,
+        PipelineOrder,
+        Placement,
+        Training,
+    )
 
 __all__ = ["Layout", "groups", "layout", "num_micro_batches", "pair"]
 
