@@ -97,7 +97,7 @@ def kernels_of(row: dict[str, str]) -> list[Kernel]:
         layer = GptLayer(
             hidden=hidden, num_heads=heads, tensor=tensor, micro_batch=batch, sequence=sequence
         )
-        return list(layer.forward() if row["pass"] == "fwd" else layer.backward())
+        return list(layer.forward() if row["timed"] == "fwd" else layer.backward())
     llama = LlamaLayer(
         hidden=hidden,
         num_heads=heads,
@@ -108,7 +108,7 @@ def kernels_of(row: dict[str, str]) -> list[Kernel]:
         sequence=sequence,
         mode="compiled" if row["mode"] == "compiled" else "eager",
     )
-    both = [] if row["pass"] == "fwd" else list(llama.backward())
+    both = [] if row["timed"] == "fwd" else list(llama.backward())
     return [*llama.forward(), *both]
 
 
