@@ -39,7 +39,7 @@ def asked(network: Network, model: Model, **parallel: Any) -> Demand:
     plan = layout(
         Parallel(expert=32, **parallel), node=network.node, num_gpus=32, placement=Placement()
     )
-    return demand(transformer(model), plan, Training(**JOB), num_micro_batches=2)
+    return demand(transformer(model), plan, Training.model_validate(JOB), num_micro_batches=2)
 
 
 def test_a_token_that_is_sent_once_to_a_node_takes_less_of_the_network(
@@ -142,7 +142,7 @@ def test_a_short_layer_with_experts_waits_for_its_launch(
 ) -> None:
     shape = transformer(model_of("qwen3-30b-a3b"))
     shard = Shard(micro_batch=1, sequence=4096, expert=8)
-    training = Training(**JOB)
+    training = Training.model_validate(JOB)
     times = {}
     for practice in (MEGATRON_CORE, MEGATRON_LAUNCHED):
         clock = clock_of(gpu_of("H100"), training, residual=Residual(), practice=practice)
