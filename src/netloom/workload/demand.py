@@ -261,7 +261,8 @@ def once_per_node(num_chosen: int, num_nodes: int) -> float:
 
     A token's experts are on n (1 - (1 - 1/n)^k) different nodes when each of its k is equally
     likely on every of n. DeepEP sends it once to each (deepseek-ai/DeepEP README, kernels with
-    NVLink and RDMA forwarding; arXiv:2412.19437, section 3.2.2). Inside a node nothing changes.
+    NVLink and RDMA forwarding; arXiv:2412.19437, section 3.2.2). What the node then hands on over
+    its scale-up network, several times faster, is not counted. In one node nothing changes.
     """
     if num_nodes == 1:
         return 1.0
