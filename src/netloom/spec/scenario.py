@@ -22,6 +22,7 @@ __all__ = [
     "Cluster",
     "ContextExchange",
     "Economics",
+    "ExpertDispatch",
     "Fabric",
     "FailureRecord",
     "Floor",
@@ -57,8 +58,9 @@ Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLA
 Precision = Literal["bf16", "fp16", "fp8"]
 ContextExchange = Literal["ring", "all-gather"]
 FailureRecord = Literal["llama-3", "meta-rsc-1", "meta-rsc-2", "alibaba-hpn"]
+ExpertDispatch = Literal["all-to-all", "once-per-node"]
 PipelineOrder = Literal["1f1b", "gpipe", "zero-bubble"]
-Recompute = Literal["none", "selective", "full"]
+Recompute = Literal["none", "light", "selective", "full"]
 
 DEFAULT_COMPARISON = (
     "infiniband-ndr",
@@ -157,7 +159,9 @@ class Training(Strict):
     )
     precision: Precision = Field(default="bf16", description="Number format of matrix products")
     recompute: Recompute = Field(
-        default="selective", description="Activations computed again in the backward pass"
+        default="selective",
+        description="Activations computed again in the backward pass: light, norms, activation "
+        "functions and latent up-projections; selective, the attention; full, whole layers",
     )
 
 
@@ -177,6 +181,16 @@ class Parallel(Strict):
     )
     expert: Count = Field(
         default=1, description="GPUs that the experts of a mixture-of-experts layer are spread over"
+    )
+    expert_dispatch: ExpertDispatch = Field(
+        default="all-to-all",
+        description="How tokens reach their experts: a copy for each expert, or one for each node "
+        "(DeepEP, HybridEP), which hands it on",
+    )
+    expert_overlap: bool = Field(
+        default=False,
+        description="Whether another micro-batch's computation hides the way to the experts and "
+        "back (Megatron-Core overlap_moe_expert_parallel_comm, DualPipe)",
     )
     virtual_pipeline: Count = Field(
         default=1, description="Chunks of layers in each stage (interleaved schedule)"

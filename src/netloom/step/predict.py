@@ -178,7 +178,10 @@ def job_validity(
             "published runs of 4,480 to 12,288 come out 15 % too fast to 9 % too slow."
         )
     if shape.num_moe_layers:
-        doubts.append("No mixture-of-experts step was checked.")
+        doubts.append(
+            "Mixtures of experts were compared and not met: 79 published steps come out 66 % too "
+            "fast to 63 % too slow, 12 % off in the median."
+        )
     if plan.zero > 1 and practice.name != FSDP_2023.name:
         doubts.append(f"ZeRO {plan.zero} was checked with {FSDP_2023.name} only.")
     if plan.schedule != "1f1b" and plan.pipeline > 1:

@@ -209,7 +209,7 @@ def _context(
     """
     if plan.context == 1:
         return []
-    phases = _phases(again=recompute != "none")
+    phases = _phases(again=recompute in {"selective", "full"})
     if plan.context_exchange == "all-gather":
         return _gathered_context(shape, plan, shard, phases)
     block = Collective(
@@ -262,11 +262,15 @@ def _expert(
     """Return dispatch and combine of a MoE layer, each way."""
     if not shape.num_moe_layers or plan.expert == 1:
         return []
+    group = axis_group(plan, Axis.EXPERT)
     sent = shard.split_tokens * shape.model.experts_per_token
+    copies = sent
+    if plan.expert_dispatch == "once-per-node":
+        copies *= once_per_node(shape.model.experts_per_token, group.num_nodes)
     exchange = Collective(
         kind=CollectiveKind.ALL_TO_ALL,
-        size_bytes=ACTIVATION_BYTES * sent * shape.model.hidden,
-        group=axis_group(plan, Axis.EXPERT),
+        size_bytes=ACTIVATION_BYTES * copies * shape.model.hidden,
+        group=group,
         skew=expert_load(sent * plan.expert, plan.expert),
     )
     return [
@@ -277,10 +281,24 @@ def _expert(
             collective=exchange,
             each=2,
             per="moe-layer",
-            window=Window.NONE,
+            window=Window.LAYER if plan.expert_overlap else Window.NONE,
         )
         for phase in _phases(again=recompute == "full")
     ]
+
+
+def once_per_node(num_chosen: int, num_nodes: int) -> float:
+    """Return the copies of a token that leave its node over those of one for each expert.
+
+    A token's experts are on n (1 - (1 - 1/n)^k) different nodes when each of its k is equally
+    likely on every of n. DeepEP sends it once to each (deepseek-ai/DeepEP README, kernels with
+    NVLink and RDMA forwarding; arXiv:2412.19437, section 3.2.2). What the node then hands on over
+    its scale-up network, several times faster, is not counted. In one node nothing changes.
+    """
+    if num_nodes == 1:
+        return 1.0
+    reached = num_nodes * (1 - (1 - 1 / num_nodes) ** num_chosen)
+    return reached / num_chosen
 
 
 def _pipeline(shape: Transformer, plan: Layout, shard: Shard) -> list[Communication]:

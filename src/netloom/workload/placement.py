@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.catalog.parts import Model, Node
-    from netloom.spec.scenario import ContextExchange, Parallel, PipelineOrder, Placement, Training
+    from netloom.spec.scenario import (
+        ContextExchange,
+        ExpertDispatch,
+        Parallel,
+        PipelineOrder,
+        Placement,
+        Training,
+    )
 
 __all__ = ["Layout", "groups", "layout", "num_micro_batches", "pair"]
 
@@ -45,6 +52,8 @@ class Layout:
     displaced: float
     schedule: PipelineOrder = "1f1b"
     context_exchange: ContextExchange = "ring"
+    expert_dispatch: ExpertDispatch = "all-to-all"
+    expert_overlap: bool = False
 
     @property
     def num_gpus(self) -> int:
@@ -116,6 +125,8 @@ def layout(
         displaced=1.0 if placement.kind == "scattered" else placement.displaced,
         schedule=parallel.schedule,
         context_exchange=parallel.context_exchange,
+        expert_dispatch=parallel.expert_dispatch,
+        expert_overlap=parallel.expert_overlap,
     )
     _check_degrees(plan, parallel)
     return plan
