@@ -22,7 +22,7 @@ SCENARIO = {
 }
 FIELDS: dict[str, Callable[[Scenario], int | None]] = {
     "cluster.nodes": lambda scenario: scenario.cluster.nodes,
-    "job.trained.global_batch": lambda scenario: scenario.job.trained.global_batch,
+    "job.training.global_batch": lambda scenario: scenario.job.trained.global_batch,
     "job.parallel.tensor": lambda scenario: scenario.job.parallel.tensor,
 }
 DEFAULTS = {"cluster.nodes": 4, "job.training.global_batch": 32, "job.parallel.tensor": 1}

@@ -36,7 +36,7 @@ _DGXC: Final = "NVIDIA/dgxc-benchmarking"
 _BRIDGE: Final = "NVIDIA Megatron-Bridge performance summary"
 # Of the dense rows of the shipped table that raise no doubt, by generation and whether products
 # are 8-bit; a test counts them again. No such row: nothing is said (8-bit on B200, 16-bit on
-# Blackwell Ultra).
+# GB300).
 HIGHEST: Final = {
     ("ampere", False): Highest(0.6343, "megascale-0006", "MegaScale, arXiv:2402.15627"),
     ("hopper", False): Highest(0.5606, "nvidia_dgxc-0114", _DGXC),
@@ -44,7 +44,7 @@ HIGHEST: Final = {
     ("blackwell", False): Highest(0.3873, "simumax_b200-0043", "MooreThreads/SimuMax v1.2"),
     ("gb200", False): Highest(0.4360, "nvidia_dgxc-0073", _DGXC),
     ("gb200", True): Highest(0.4361, "megatron_bridge-0127", _BRIDGE),
-    ("blackwell ultra", True): Highest(0.5290, "megatron_bridge-0192", _BRIDGE),
+    ("gb300", True): Highest(0.5290, "megatron_bridge-0192", _BRIDGE),
     ("volta", False): Highest(0.3777, "megatron-0037", "Megatron-LM README, September 2020"),
 }
 

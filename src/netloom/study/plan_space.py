@@ -25,7 +25,8 @@ __all__ = [
     "divisors",
 ]
 
-RECOMPUTES: Final[tuple[Recompute, ...]] = ("none", "light", "selective", "full")
+# Light recomputation is left to those who ask for it: it stands for one library's list of modules.
+RECOMPUTES: Final[tuple[Recompute, ...]] = ("none", "selective", "full")
 ZEROS: Final = (0, 1, 2, 3)
 # Whether a configuration lies ``inside`` the range that steps were checked in; ``above`` it only
 # in that nobody was seen to reach its MFU; or ``outside`` in another way.
