@@ -246,13 +246,14 @@ def command(simulator: Simulator, line: str, *, timeout_s: float = 30.0) -> str:
 
     def answered() -> str | None:
         answer = read_tail(simulator.output, offset=before)
-        return answer if answer.endswith(PROMPT) else None
+        return answer if PROMPT in answer else None
 
     answer = wait_for(answered, timeout_s=timeout_s)
     if answer is None:
         message = f"ibsim gave no answer to {line!r} in {timeout_s:g} s; bring the lab up again"
         raise LabError(message)
-    said = answer.removesuffix(PROMPT).strip()
+    lines = answer.partition(PROMPT)[0].splitlines()
+    said = "\n".join(line for line in lines if not line.startswith("ibwarn:")).strip()
     if said.startswith(("# ", "command ")) and not said.startswith("# Net status"):
         message = f"ibsim refused {line!r}: {said[:200]}"
         raise LabError(message)
