@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from netloom.adapters.programs import find_program, run, start, wait_for
+from netloom.adapters.programs import find_program, read_tail, run, start, wait_for
 from netloom.errors import LabError
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ __all__ = [
     "routes",
     "start_daemon",
     "vtysh_argv",
+    "wait_ready",
 ]
 
 DAEMONS: Final = ("zebra", "bfdd", "bgpd")  # in the order they are started
@@ -145,20 +146,19 @@ def check_configuration(path: Path) -> None:
     run(["vtysh", "-C", "-f", str(path)])
 
 
-def make_folders(pathspace: str, configuration: str, log: Path) -> None:
+def make_folders(pathspace: str, configuration: str) -> None:
     """Make the folders of a pathspace, with its configuration in place, all FRR's own.
 
     Args:
         pathspace: The namespace's name.
         configuration: The text of frr.conf.
-        log: A folder that its daemons may write to.
 
     Raises:
         LabError: there is no user frr, or we may not.
     """
     try:
         user = pwd.getpwnam("frr")
-        folders = (CONFIGURATION / pathspace, SOCKETS / pathspace, log)
+        folders = (CONFIGURATION / pathspace, SOCKETS / pathspace)
         for folder in folders:
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         (CONFIGURATION / pathspace / "frr.conf").write_text(configuration, encoding="ascii")
@@ -183,13 +183,16 @@ def remove_folders(prefix: str) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def start_daemon(daemon: str, pathspace: str, *, log: Path, env: Mapping[str, str]) -> Running:
+def start_daemon(
+    daemon: str, pathspace: str, *, output: Path, env: Mapping[str, str]
+) -> Running:
     """Start one daemon of a switch in the namespace that its pathspace is named after.
 
     Args:
         daemon: One of :data:`DAEMONS`.
         pathspace: The namespace's name.
-        log: The folder for its log.
+        output: The file for what it prints; its log lies beside its sockets, as it runs as
+            user frr, who may not write to our folders.
         env: The lab's mark.
 
     Raises:
@@ -199,22 +202,31 @@ def start_daemon(daemon: str, pathspace: str, *, log: Path, env: Mapping[str, st
     return start(
         ["ip", "netns", "exec", pathspace, find_program(daemon)]
         + ["-N", pathspace, "-A", "127.0.0.1", *buffers]
-        + ["--log", f"file:{log / daemon}.log"],
+        + ["--log", f"file:{SOCKETS / pathspace / daemon}.log"],
         env=env,
         cwd=Path("/"),
-        output=log / f"{daemon}.out",
+        output=output,
     )
 
 
-def wait_ready(pathspace: str, daemon: str, *, timeout_s: float = 30.0) -> None:
+def wait_ready(
+    daemon: str, pathspace: str, *, running: Running, output: Path, timeout_s: float = 30.0
+) -> None:
     """Return when a daemon listens to vtysh.
 
     Raises:
-        LabError: it does not in time.
+        LabError: it ended, or does not in time; the message has the last line that it printed.
     """
     socket = SOCKETS / pathspace / f"{daemon}.vty"
-    if wait_for(lambda: socket.exists() or None, timeout_s=timeout_s) is None:
-        message = f"{daemon} of {pathspace} did not start; look at its log in the lab's folder"
+
+    def ready() -> bool | None:
+        if socket.exists():
+            return True
+        return None if running.is_alive else False
+
+    if not wait_for(ready, timeout_s=timeout_s):
+        said = read_tail(output, most_bytes=500).strip().splitlines()
+        message = f"{daemon} of {pathspace} did not start; it said: {said[-1] if said else ''}"
         raise LabError(message)
 
 

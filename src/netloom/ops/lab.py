@@ -174,12 +174,15 @@ def mark_of(name: str, folder: str) -> str:
         name: Of the lab.
         folder: Where its record lies, as an absolute path.
     """
-    return f"{name}.{blake2b(folder.encode(errors='surrogateescape'), digest_size=4).hexdigest()}"
+    return f"{name}_{blake2b(folder.encode(errors='surrogateescape'), digest_size=4).hexdigest()}"
 
 
 def namespace_of(mark: str, device: str) -> str:
-    """Return the network namespace of a device: ``nl.lab-1.5f0c21aa.leaf-3``."""
-    return f"nl.{mark}.{device.replace(':', '-')}"
+    """Return the network namespace of a device: ``nl_lab-1_5f0c21aa_leaf-3``.
+
+    A name of a lab has no '_', and FRR wants no '.'.
+    """
+    return f"nl_{mark}_{device.replace(':', '-')}"
 
 
 def lab_to_json(lab: Lab) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def default_engine(topology: str) -> str:
 
 def subnets_of(place: LabFolder, lab: Lab, plant: Plant) -> tuple[Subnet, ...]:
     """Return the subnets of a lab: what would run, whether it does or not."""
-    socket = place.mark.rpartition(".")[2]
+    socket = place.mark.rpartition("_")[2]
     return tuple(
         Subnet(
             number=number,
@@ -198,9 +198,7 @@ def _wait_up(lab: Lab, network: Subnet) -> None:
 
 def _process(lab: Lab, name: str) -> Running:
     program = lab.program(name)
-    if program is None:
-        message = f"lab {lab.name!r}: {name} was never started; bring the lab up again"
-        raise LabError(message)
+    assert program is not None, name
     return Running(pid=program.pid, started=program.started)
 
 

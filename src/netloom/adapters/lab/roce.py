@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import frr, netns
-from netloom.adapters.programs import wait_for
+from netloom.adapters.programs import Running, wait_for
 from netloom.errors import InfeasibleError, LabError
 from netloom.ops.lab import namespace_of
 from netloom.ops.underlay import expected_ways, interface_name, underlay_of
@@ -88,7 +88,7 @@ def bring_up(place: LabFolder, lab: Lab, plant: Plant) -> Lab:
     for router in underlay.routers:
         lab = _start_router(place, lab, router)
     for router in underlay.routers:
-        _configure_router(place, router)
+        _configure_router(place, lab, router)
     _wait_converged(place, plant, underlay)
     return place.write(replace(lab, phase="up"))
 
@@ -128,22 +128,28 @@ def address_host(place: LabFolder, plant: Plant, link: HostLink) -> None:
 
 def _start_router(place: LabFolder, lab: Lab, router: Router) -> Lab:
     pathspace = namespace_of(place.mark, router.name)
-    log = _log_folder(place, router)
-    frr.make_folders(pathspace, frr.render_configuration(router), log)
+    frr.make_folders(pathspace, frr.render_configuration(router))
     for daemon in frr.DAEMONS:
-        begin = partial(frr.start_daemon, daemon, pathspace, log=log, env=place.environment)
+        output = _output(place, router, daemon)
+        begin = partial(
+            frr.start_daemon, daemon, pathspace, output=output, env=place.environment
+        )
         lab, _ = place.starting(lab, f"{daemon} {router.name}", begin)
     return lab
 
 
-def _log_folder(place: LabFolder, router: Router) -> Path:
-    return place.scratch / router.name.replace(":", "-")
+def _output(place: LabFolder, router: Router, daemon: str) -> Path:
+    return place.scratch / f"{daemon}-{router.name.replace(':', '-')}.out"
 
 
-def _configure_router(place: LabFolder, router: Router) -> None:
+def _configure_router(place: LabFolder, lab: Lab, router: Router) -> None:
     pathspace = namespace_of(place.mark, router.name)
     for daemon in frr.DAEMONS:
-        frr.wait_ready(pathspace, daemon)
+        program = lab.program(f"{daemon} {router.name}")
+        assert program is not None, daemon
+        running = Running(pid=program.pid, started=program.started)
+        output = _output(place, router, daemon)
+        frr.wait_ready(daemon, pathspace, running=running, output=output)
     frr.load_configuration(pathspace)
 
 
