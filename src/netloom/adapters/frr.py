@@ -183,9 +183,7 @@ def remove_folders(prefix: str) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def start_daemon(
-    daemon: str, pathspace: str, *, output: Path, env: Mapping[str, str]
-) -> Running:
+def start_daemon(daemon: str, pathspace: str, *, output: Path, env: Mapping[str, str]) -> Running:
     """Start one daemon of a switch in the namespace that its pathspace is named after.
 
     Args:
@@ -200,9 +198,11 @@ def start_daemon(
     """
     buffers = ["-s", "90000000"] if daemon == "zebra" else []
     return start(
-        ["ip", "netns", "exec", pathspace, find_program(daemon)]
-        + ["-N", pathspace, "-A", "127.0.0.1", *buffers]
-        + ["--log", f"file:{SOCKETS / pathspace / daemon}.log"],
+        [
+            *("ip", "netns", "exec", pathspace, find_program(daemon)),
+            *("-N", pathspace, "-A", "127.0.0.1", *buffers),
+            *("--log", f"file:{SOCKETS / pathspace / daemon}.log"),
+        ],
         env=env,
         cwd=Path("/"),
         output=output,

@@ -194,8 +194,8 @@ _LINK_ROW: Final = re.compile(
     re.ASCII,
 )
 _LINK: Final = re.compile(
-    r"(?:\s*(?P<width>\d{1,2}X)\s+(?P<lane>[\d.]{1,12}) Gbps)?\s*(?P<state>\w{1,12})/\s*(?P<phys>\w{1,24})"
-    r".*",
+    r"(?:\s*(?P<width>\d{1,2}X)\s+(?P<lane>[\d.]{1,12}) Gbps)?\s*"
+    r"(?P<state>\w{1,12})/\s*(?P<phys>\w{1,24}).*",
     re.ASCII,
 )
 _LINK_PEER: Final = re.compile(
@@ -213,7 +213,8 @@ _ERROR_PORT: Final = re.compile(
 _ERROR: Final = re.compile(r"\[([A-Za-z0-9]{1,48}) == (\d{1,20})", re.ASCII)
 _SMINFO: Final = re.compile(
     r"sminfo: sm lid (?P<lid>\d{1,6}) sm guid 0x(?P<guid>[0-9a-f]{1,16}), activity count "
-    r"(?P<activity>\d{1,20}) priority (?P<priority>\d{1,3}) state \d{1,3} (?:SMINFO_)?(?P<state>\w{1,20})",
+    r"(?P<activity>\d{1,20}) priority (?P<priority>\d{1,3}) state \d{1,3} "
+    r"(?:SMINFO_)?(?P<state>\w{1,20})",
     re.ASCII,
 )
 _TABLE: Final = re.compile(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from netloom.adapters.programs import is_running, read_tail, start, wait_for
@@ -16,6 +15,7 @@ from netloom.errors import LabError, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from netloom.adapters.programs import Running
 

@@ -85,8 +85,7 @@ def condition_of(faults: Iterable[Fault], plant: Plant) -> Condition:
         if fault.kind == "dead-sm":
             dead.update(fault.parts)
             continue
-        for number, change in _changes(fault, plant, cables).items():
-            cables[number] = change
+        cables.update(_changes(fault, plant, cables))
     kept = {number: one for number, one in sorted(cables.items()) if one != HEALTHY}
     return Condition(cables=kept, dead_managers=frozenset(dead))
 

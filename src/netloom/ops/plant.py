@@ -227,8 +227,7 @@ class Plant:
         try:
             devices = tuple(_device(*row) for row in value["devices"])
             cables = tuple(_cable(*row) for row in value["cables"])
-            if any(not 0 <= p.device < len(devices) for c in cables for p in c.ends):
-                raise IndexError
+            _ = [devices[port.device] for cable in cables for port in cable.ends]
         except (TypeError, KeyError, ValueError, IndexError) as error:
             message = "the list of devices and cables is damaged; bring the lab down and up again"
             raise SpecError(message) from error
@@ -322,6 +321,6 @@ def _cable(*row: object) -> Cable:
 
 
 def _whole(value: object) -> int:
-    if not isinstance(value, int):
+    if not isinstance(value, int) or value < 0:
         raise TypeError
     return value

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import ibdiags, ibsim, opensm
 from netloom.adapters.lab.infiniband import start_managers, subnets_of
-from netloom.adapters.programs import Running, kill
-from netloom.errors import LabError, SpecError
+from netloom.adapters.programs import Running, is_running, kill
+from netloom.errors import SpecError
 
 if TYPE_CHECKING:
     from netloom.adapters.lab.infiniband import Subnet
@@ -104,9 +104,7 @@ def _check_same_subnet(site: _Site, cables: list[Cable], new: Condition) -> None
             raise SpecError(message)
 
 
-def _set_speed(
-    place: LabFolder, site: _Site, cable: Cable, old: Condition, new: Condition
-) -> None:
+def _set_speed(place: LabFolder, site: _Site, cable: Cable, old: Condition, new: Condition) -> None:
     """Allow the upper end, which is a switch, only what the slowdown leaves."""
     before, after = old.cable(cable.number), new.cable(cable.number)
     if before.slowdown == after.slowdown:
@@ -196,9 +194,9 @@ def master_of(lab: Lab, network: Subnet) -> str:
     for index, manager in enumerate(network.managers):
         name = network.manager_name(index)
         program = lab.program(name)
-        if program and Running(pid=program.pid, started=program.started).is_alive:
-            if opensm.read_log(manager).state == "master":
-                return name
+        alive = program is not None and is_running(program.pid, program.started)
+        if alive and opensm.read_log(manager).state == "master":
+            return name
     return ""
 
 

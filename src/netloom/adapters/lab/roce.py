@@ -131,9 +131,7 @@ def _start_router(place: LabFolder, lab: Lab, router: Router) -> Lab:
     frr.make_folders(pathspace, frr.render_configuration(router))
     for daemon in frr.DAEMONS:
         output = _output(place, router, daemon)
-        begin = partial(
-            frr.start_daemon, daemon, pathspace, output=output, env=place.environment
-        )
+        begin = partial(frr.start_daemon, daemon, pathspace, output=output, env=place.environment)
         lab, _ = place.starting(lab, f"{daemon} {router.name}", begin)
     return lab
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netloom.adapters import frr, ibdiags, netns, opensm
@@ -12,92 +11,16 @@ from netloom.adapters.lab.roce import cable_ends
 from netloom.adapters.programs import is_running
 from netloom.errors import LabError
 from netloom.ops.lab import namespace_of
+from netloom.ops.status import Count, LabStatus, ManagerStatus, ProgramStatus
 from netloom.ops.underlay import expected_ways, underlay_of
 
 if TYPE_CHECKING:
     from netloom.adapters.lab.infiniband import Subnet
     from netloom.adapters.lab.store import LabFolder
-    from netloom.ops.lab import Fault, Lab
+    from netloom.ops.lab import Lab
     from netloom.ops.plant import Plant
 
-__all__ = ["Count", "LabStatus", "ManagerStatus", "ProgramStatus", "status_of"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
-    """How many of those there should be are up."""
-
-    up: int
-    of: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramStatus:
-    """A process of the lab."""
-
-    name: str
-    pid: int
-    is_running: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManagerStatus:
-    """A subnet manager, according to its own log.
-
-    Attributes:
-        name: What the record calls it.
-        host: Where in the fabric it runs.
-        state: ``master``, ``standby``, or ``dead`` when its process is gone.
-        engine: The routing engine whose tables it configured last.
-        fell_back: Whether that is not the one that was asked for.
-    """
-
-    name: str
-    host: str
-    state: str
-    engine: str
-    fell_back: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabStatus:
-    """How a lab is.
-
-    Attributes:
-        name: Of the lab.
-        kind: ``infiniband`` or ``roce``.
-        scenario: The file it was made from.
-        phase: ``up``, or ``starting`` when it never came up.
-        folder: Where its files lie.
-        programs: Its processes.
-        switches: That answer.
-        hosts: That answer.
-        cables: That carry, both ends up.
-        managers: Subnet managers; none for RoCE.
-        masters: Name of the master of each subnet; empty where it has none.
-        sessions: BGP sessions, both directions counted; none for InfiniBand.
-        divergent: Switches whose kernel forwards otherwise than FRR believes.
-        faults: In force.
-        doubts: What could not be found out, and why.
-        environment: For each subnet, what makes a program of infiniband-diags see it.
-    """
-
-    name: str
-    kind: str
-    scenario: str
-    phase: str
-    folder: str
-    programs: tuple[ProgramStatus, ...]
-    switches: Count
-    hosts: Count
-    cables: Count
-    managers: tuple[ManagerStatus, ...] = ()
-    masters: tuple[str, ...] = ()
-    sessions: Count | None = None
-    divergent: tuple[str, ...] = ()
-    faults: tuple[Fault, ...] = ()
-    doubts: tuple[str, ...] = ()
-    environment: tuple[dict[str, str], ...] = ()
+__all__ = ["status_of"]
 
 
 def status_of(place: LabFolder) -> LabStatus:
