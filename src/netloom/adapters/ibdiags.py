@@ -222,7 +222,7 @@ _TABLE: Final = re.compile(
     r"0x(?P<guid>[0-9a-f]{1,16}) \((?P<name>.{0,80})\):",
     re.ASCII,
 )
-_ENTRY: Final = re.compile(r"0x(?P<lid>[0-9a-f]{1,5})\s+(?P<port>\d{1,3})\s+:", re.ASCII)
+_ENTRY: Final = re.compile(r"0x(?P<lid>[0-9a-f]{1,5})\s+(?P<port>\d{1,3})\s+[:#]", re.ASCII)
 
 
 def _known(program: str, text: str, *, found: bool) -> None:
@@ -400,7 +400,8 @@ def parse_forwarding(text: str) -> tuple[ForwardingTable, ...]:
     for line in text.splitlines()[:MOST_LINES]:
         if head := _TABLE.match(line):
             lid, guid = int(head["lid"]), int(head["guid"], 16)
-            tables.append(ForwardingTable(lid=lid, guid=guid, name=head["name"], ports={}))
+            name = head["name"].strip("'")
+            tables.append(ForwardingTable(lid=lid, guid=guid, name=name, ports={}))
         elif tables and (entry := _ENTRY.match(line)):
             tables[-1].ports[int(entry["lid"], 16)] = int(entry["port"])
     _known("ibroute", text, found=bool(tables))

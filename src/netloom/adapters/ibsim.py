@@ -27,6 +27,7 @@ __all__ = [
     "client_environment",
     "command",
     "guid_of",
+    "port_guid_of",
     "link",
     "preload_library",
     "render_topology",
@@ -90,6 +91,11 @@ class Simulator:
 def guid_of(device: int) -> int:
     """Return the GUID of the device at this place in the plant."""
     return GUID_BASE + GUID_STEP * (device + 1)
+
+
+def port_guid_of(plant: Plant, device: int) -> int:
+    """Return the GUID by which a device's ports are asked for: an adapter's port has its own."""
+    return guid_of(device) + (plant.devices[device].role == "host")
 
 
 def speed_names(rates_bps: Iterable[float]) -> dict[float, str]:

@@ -105,15 +105,15 @@ def _check_same_subnet(site: _Site, cables: list[Cable], new: Condition) -> None
 
 
 def _set_speed(place: LabFolder, site: _Site, cable: Cable, old: Condition, new: Condition) -> None:
-    """Allow the upper end, which is a switch, only what the slowdown leaves."""
+    """Allow both ends only what the slowdown leaves; ibsim heeds neither alone."""
     before, after = old.cable(cable.number), new.cable(cable.number)
     if before.slowdown == after.slowdown:
         return
-    client = client_of(place, site.by_device[cable.upper.device])
+    client = client_of(place, site.by_device[cable.lower.device])
     speeds = ALL_SPEEDS if after.slowdown == 1 else _speed_below(site.plant, cable, after.slowdown)
-    ibdiags.set_extended_speed(
-        client, ibsim.guid_of(cable.upper.device), cable.upper.number, speeds
-    )
+    for port in cable.ends:
+        guid = ibsim.port_guid_of(site.plant, port.device)
+        ibdiags.set_extended_speed(client, guid, port.number, speeds)
 
 
 def _speed_below(plant: Plant, cable: Cable, slowdown: float) -> int:
