@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Final, Literal
 
+from pydantic import TypeAdapter, ValidationError
+
 from netloom.errors import SpecError
 
 __all__ = [
@@ -196,19 +198,12 @@ def lab_from_json(value: object) -> Lab:
     Raises:
         SpecError: it did not, or another version of netloom did.
     """
+    if not isinstance(value, dict) or value.get("version") != VERSION:
+        message = "another version of netloom wrote its record, or none; bring it up again"
+        raise SpecError(message)
+    given = {key: item for key, item in value.items() if key != "version"}
     try:
-        assert isinstance(value, dict)
-        if value["version"] != VERSION:
-            message = "another version of netloom wrote it; bring the lab up again"
-            raise SpecError(message)
-        given = {key: item for key, item in value.items() if key != "version"}
-        programs = tuple(Program(**one) for one in given.pop("programs"))
-        faults = tuple(_fault(one) for one in given.pop("faults"))
-        return Lab(**given, programs=programs, faults=faults)
-    except (AssertionError, KeyError, TypeError, ValueError) as error:
+        return TypeAdapter(Lab).validate_python(given)
+    except ValidationError as error:
         message = "the record of the lab is damaged; bring it up again"
         raise SpecError(message) from error
-
-
-def _fault(value: dict[str, Any]) -> Fault:
-    return Fault(**{**value, "parts": tuple(value["parts"])})

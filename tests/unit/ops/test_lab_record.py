@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -43,10 +44,8 @@ json_values = st.recursive(
 @given(json_values, st.sampled_from([*lab_to_json(LAB), "other"]))
 def test_a_damaged_record_is_refused_and_never_a_traceback(value: object, key: str) -> None:
     for damaged in (value, {**lab_to_json(LAB), key: value}):
-        try:
-            lab_from_json(damaged)
-        except SpecError as error:
-            assert "bring" in str(error)
+        with suppress(SpecError):
+            assert isinstance(lab_from_json(damaged), Lab)
 
 
 def test_a_program_takes_the_place_of_an_earlier_one_of_its_name() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netloom.ops.lab import Lab
     from netloom.ops.plant import Plant
 
-__all__ = ["PROGRAMS", "Subnet", "bring_up", "default_engine", "start_managers", "subnets_of"]
+__all__ = ["PROGRAMS", "Subnet", "bring_up", "default_engine", "start_manager", "subnets_of"]
 
 PROGRAMS: Final = ("ibsim", "opensm", "ibnetdiscover")
 MAX_SUBNETS: Final = 64
@@ -114,11 +114,13 @@ def bring_up(place: LabFolder, lab: Lab, plant: Plant) -> Lab:
     for network in networks:
         lab = _start_simulator(place, lab, plant, network)
     for network in networks:
-        running = _process(lab, network.simulator_name())
-        ibsim.wait_ready(network.simulator, running)
-        lab = start_managers(place, lab, plant, network)
-    for network in networks:
-        _wait_up(lab, network)
+        ibsim.wait_ready(network.simulator, _process(lab, network.simulator_name()))
+    # One after the other: managers that discover a subnet together can wait for ever.
+    for index in range(lab.num_managers):
+        for network in networks:
+            lab = start_manager(place, lab, plant, network, index)
+        for network in networks:
+            _wait_up(lab, network, index)
     return place.write(replace(lab, phase="up"))
 
 
@@ -140,34 +142,15 @@ def _start_simulator(place: LabFolder, lab: Lab, plant: Plant, network: Subnet) 
     return lab
 
 
-def start_managers(
-    place: LabFolder,
-    lab: Lab,
-    plant: Plant,
-    network: Subnet,
-    *,
-    dead: frozenset[str] = frozenset(),
-) -> Lab:
-    """Start those subnet managers of a network that do not run, and return the record.
-
-    Args:
-        place: Of the lab.
-        lab: Its record.
-        plant: Its devices.
-        network: Whose managers.
-        dead: Names of those that are to stay away.
-    """
-    for index, manager in enumerate(network.managers):
-        name = network.manager_name(index)
-        if name in dead or _is_alive(lab, name):
-            continue
-        _configure(manager, lab, plant, network, priority=len(network.managers) - index)
-        env = ibsim.client_environment(network.simulator, network.manager_host(index))
-        lab, _ = place.starting(
-            lab,
-            name,
-            partial(opensm.start_manager, manager, env={**env, **place.environment}),
-        )
+def start_manager(place: LabFolder, lab: Lab, plant: Plant, network: Subnet, index: int) -> Lab:
+    """Start one subnet manager of a network, unless it runs, and return the record."""
+    name, manager = network.manager_name(index), network.managers[index]
+    if _is_alive(lab, name):
+        return lab
+    _configure(manager, lab, plant, network, priority=len(network.managers) - index)
+    env = ibsim.client_environment(network.simulator, network.manager_host(index))
+    begin = partial(opensm.start_manager, manager, env={**env, **place.environment})
+    lab, _ = place.starting(lab, name, begin)
     return lab
 
 
@@ -185,15 +168,15 @@ def _configure(
     manager.configuration.write_text(text, encoding="utf-8")
 
 
-def _wait_up(lab: Lab, network: Subnet) -> None:
-    for index, manager in enumerate(network.managers):
-        log = opensm.wait_up(manager, _process(lab, network.manager_name(index)))
-        if log.fell_back(lab.engine):
-            message = (
-                f"OpenSM routes with {log.engine} instead of {lab.engine}; "
-                "choose another engine with --routing"
-            )
-            raise LabError(message)
+def _wait_up(lab: Lab, network: Subnet, index: int) -> None:
+    running = _process(lab, network.manager_name(index))
+    log = opensm.wait_up(network.managers[index], running)
+    if log.fell_back(lab.engine):
+        message = (
+            f"OpenSM routes with {log.engine} instead of {lab.engine}; "
+            "choose another engine with --routing"
+        )
+        raise LabError(message)
 
 
 def _process(lab: Lab, name: str) -> Running:

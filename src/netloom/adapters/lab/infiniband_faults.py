@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import ibdiags, ibsim, opensm
-from netloom.adapters.lab.infiniband import start_managers, subnets_of
+from netloom.adapters.lab.infiniband import start_manager, subnets_of
 from netloom.adapters.programs import Running, is_running, kill
 from netloom.errors import SpecError
 
@@ -210,6 +210,7 @@ def _set_managers(place: LabFolder, lab: Lab, site: _Site, old: Condition, new: 
         kill(Running(pid=program.pid, started=program.started))
     back = old.dead_managers - new.dead_managers
     for network in site.networks:
-        if any(network.manager_name(i) in back for i in range(len(network.managers))):
-            lab = start_managers(place, lab, site.plant, network, dead=new.dead_managers)
+        for index in range(len(network.managers)):
+            if network.manager_name(index) in back:
+                lab = start_manager(place, lab, site.plant, network, index)
     return lab
