@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -92,26 +93,23 @@ def lab_in(folder: Path, name: str, technology: str, nodes: int, *options: str) 
     return LabUnderTest(LabFolder.of(name, labs))
 
 
-@pytest.fixture(scope="module")
-def infiniband_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabUnderTest]:
-    """16 hosts, 4 leaves, 2 spines, 2 subnet managers."""
+@contextmanager
+def infiniband_lab(folder: Path) -> Iterator[LabUnderTest]:
+    """Give a lab of 16 hosts, 4 leaves, 2 spines, 2 subnet managers; skip where it cannot be."""
     need("infiniband")
-    folder = tmp_path_factory.mktemp("ib")
     lab = lab_in(folder, "ib", "infiniband-ndr", 2, "--managers", "2")
-    yield lab
-    bring_down(lab.place)
+    try:
+        yield lab
+    finally:
+        bring_down(lab.place)
 
 
-@pytest.fixture(scope="module")
-def roce_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabUnderTest]:
-    """8 hosts, 4 leaves, 2 spines."""
+@contextmanager
+def roce_lab(folder: Path) -> Iterator[LabUnderTest]:
+    """Give a lab of 8 hosts, 4 leaves, 2 spines; skip where it cannot be."""
     need("roce")
-    lab = lab_in(tmp_path_factory.mktemp("roce"), "roce", "rocev2-400g", 1)
-    yield lab
-    bring_down(lab.place)
-
-
-@pytest.fixture(scope="session")
-def until() -> Callable[..., bool]:
-    """Return what waits for something to come true."""
-    return wait_until
+    lab = lab_in(folder, "roce", "rocev2-400g", 1)
+    try:
+        yield lab
+    finally:
+        bring_down(lab.place)
