@@ -10,6 +10,7 @@ from labs_under_test import infiniband_lab, wait_until
 from netloom.adapters import ibdiags
 from netloom.adapters.lab.infiniband import subnets_of
 from netloom.adapters.lab.infiniband_faults import client_of
+from netloom.errors import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +32,28 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabUnderTest]:
 
 
 @pytest.fixture
-def lab(shared: LabUnderTest) -> Iterator[LabUnderTest]:
+def lab(
+    shared: LabUnderTest, client: ibdiags.Client, capsys: pytest.CaptureFixture[str]
+) -> Iterator[LabUnderTest]:
+    """The lab once what was done to it before has settled."""
+
+    def settled() -> bool:
+        status = shared.status(capsys)
+        engines = {one["engine"] for one in status["managers"] if one["state"] == "master"}
+        return engines == {"updn"} and status["cables"]["up"] == CABLES and answers(client)
+
+    assert wait_until(settled)
     yield shared
     shared.fault("clear")
+
+
+def answers(client: ibdiags.Client) -> bool:
+    """Return whether every switch can be asked by its LID."""
+    try:
+        lids = {row.lid for row in ibdiags.ports(client) if row.kind == "SW"}
+        return len([ibdiags.table(client, lid) for lid in lids]) == SWITCHES
+    except LabError:
+        return False
 
 
 @pytest.fixture
@@ -66,9 +86,10 @@ def test_a_lab_comes_up_whole_with_the_engine_asked_for(
 def test_an_unlinked_cable_is_routed_around_and_comes_back(
     lab: LabUnderTest, client: ibdiags.Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    rows = ibdiags.ports(client)
+    lid = next(row.lid for row in rows if row.name == "leaf:3")
+
     def ports_used() -> set[int]:
-        rows = ibdiags.ports(client)
-        lid = next(row.lid for row in rows if row.name == "leaf:3")
         return set(ibdiags.table(client, lid).ports.values())
 
     # OpenSM keeps routes that still work, so that after a while not every uplink need have one.
@@ -76,7 +97,7 @@ def test_an_unlinked_cable_is_routed_around_and_comes_back(
     used = ports_used()
     cut = next(c for c in plant.find("leaf:3") if c.lower.number > 4 and c.lower.number in used)
     lab.fault("unlink", f"cable:{cut.number}")
-    assert wait_until(lambda: cut.lower.number not in ports_used())
+    assert wait_until(lambda: answers(client) and cut.lower.number not in ports_used())
     assert lab.status(capsys)["cables"]["up"] == CABLES - 1
     lab.fault("relink", f"cable:{cut.number}")
     assert wait_until(lambda: lab.status(capsys)["cables"]["up"] == CABLES)
