@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import ibdiags, ibsim, opensm
 from netloom.adapters.lab.infiniband import start_manager, subnets_of
-from netloom.adapters.programs import Running, is_running, kill
+from netloom.adapters.programs import Running, is_running, kill, wait_for
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ __all__ = ["add_to_counter", "apply", "check", "client_of", "flap_once", "master
 # ibportstate(8), espeed: the sum of the speeds that are allowed.
 EXTENDED_SPEEDS: Final = {1: 56e9, 2: 100e9, 4: 200e9}
 ALL_SPEEDS: Final = 7
+# Every change makes two traps. ibsim loses datagrams when more than 10 wait for OpenSM, which
+# then waits for their answers for ever; so it is given time between two changes.
+PACE_S: Final = 0.1
+SETTLE_S: Final = 3.0
 LINK_DOWNED: Final = "PortCounters.LinkDownedCounter"
 SYMBOL_ERRORS: Final = "PortCounters.SymbolErrorCounter"
 
@@ -73,12 +78,35 @@ def apply(place: LabFolder, lab: Lab, plant: Plant, old: Condition, new: Conditi
         if old.cable(cable.number).is_linked:
             ibsim.unlink(*site.at(cable.lower))
             lab = _count_down(site, lab, cable)
+            time.sleep(PACE_S)
     for cable in moved:
         if new.cable(cable.number).is_linked:
             _link(site, cable, new.cable(cable.number).upper or cable.upper)
+            time.sleep(PACE_S)
+    _settle(site, lab, moved)
     for cable in changed:
         _set_losses(site, old.cable(cable.number), new.cable(cable.number))
     return _set_managers(place, lab, site, old, new)
+
+
+def _settle(site: _Site, lab: Lab, moved: list[Cable]) -> None:
+    """Wait until the masters of the subnets touched have swept again, but not for ever.
+
+    A change in the middle of a sweep can leave OpenSM waiting for an answer that ibsim lost.
+    """
+    for network in {site.by_device[c.lower.device].number for c in moved}:
+        name = master_of(lab, site.networks[network])
+        if not name:
+            continue
+        manager = site.networks[network].managers[int(name.rpartition(".")[2])]
+        _wait_swept(manager, offset=manager.log.stat().st_size)
+
+
+def _wait_swept(manager: opensm.SubnetManager, *, offset: int) -> None:
+    def swept() -> int | None:
+        return opensm.read_log(manager, offset=offset).num_sweeps or None
+
+    wait_for(swept, timeout_s=SETTLE_S)
 
 
 def _link(site: _Site, cable: Cable, upper: Port) -> None:
