@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import ibdiags, ibsim, opensm
 from netloom.adapters.lab.infiniband import start_manager, subnets_of
-from netloom.adapters.programs import Running, is_running, kill, wait_for
+from netloom.adapters.programs import Running, is_running, kill
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ ALL_SPEEDS: Final = 7
 # Every change makes two traps. ibsim loses datagrams when more than 10 wait for OpenSM, which
 # then waits for their answers for ever; so it is given time between two changes.
 PACE_S: Final = 0.1
-SETTLE_S: Final = 3.0
 LINK_DOWNED: Final = "PortCounters.LinkDownedCounter"
 SYMBOL_ERRORS: Final = "PortCounters.SymbolErrorCounter"
 
@@ -83,30 +82,9 @@ def apply(place: LabFolder, lab: Lab, plant: Plant, old: Condition, new: Conditi
         if new.cable(cable.number).is_linked:
             _link(site, cable, new.cable(cable.number).upper or cable.upper)
             time.sleep(PACE_S)
-    _settle(site, lab, moved)
     for cable in changed:
         _set_losses(site, old.cable(cable.number), new.cable(cable.number))
     return _set_managers(place, lab, site, old, new)
-
-
-def _settle(site: _Site, lab: Lab, moved: list[Cable]) -> None:
-    """Wait until the masters of the subnets touched have swept again, but not for ever.
-
-    A change in the middle of a sweep can leave OpenSM waiting for an answer that ibsim lost.
-    """
-    for network in {site.by_device[c.lower.device].number for c in moved}:
-        name = master_of(lab, site.networks[network])
-        if not name:
-            continue
-        manager = site.networks[network].managers[int(name.rpartition(".")[2])]
-        _wait_swept(manager, offset=manager.log.stat().st_size)
-
-
-def _wait_swept(manager: opensm.SubnetManager, *, offset: int) -> None:
-    def swept() -> int | None:
-        return opensm.read_log(manager, offset=offset).num_sweeps or None
-
-    wait_for(swept, timeout_s=SETTLE_S)
 
 
 def _link(site: _Site, cable: Cable, upper: Port) -> None:
