@@ -66,7 +66,7 @@ def test_a_started_program_is_found_by_its_mark_and_ended(tmp_path: Path) -> Non
     assert programs.wait_for(lambda: marked("NETLOOM_LAB", mark) or None, timeout_s=5) == (running,)
     assert marked("NETLOOM_LAB", mark + "0") == ()
     stop([running])
-    assert not running.is_alive
+    assert start_ticks(running.pid) is None
     assert marked("NETLOOM_LAB", mark) == ()
 
 
