@@ -23,8 +23,8 @@ __all__ = ["add_to_counter", "apply", "check", "client_of", "flap_once", "master
 # ibportstate(8), espeed: the sum of the speeds that are allowed.
 EXTENDED_SPEEDS: Final = {1: 56e9, 2: 100e9, 4: 200e9}
 ALL_SPEEDS: Final = 7
-# Every change makes two traps. ibsim loses datagrams when more than 10 wait for OpenSM, which
-# then waits for their answers for ever; so it is given time between two changes.
+# Every change makes two traps, and ibsim stalls when more than 10 datagrams wait for a client
+# (net.unix.max_dgram_qlen). A precaution: that it helps was not shown.
 PACE_S: Final = 0.1
 LINK_DOWNED: Final = "PortCounters.LinkDownedCounter"
 SYMBOL_ERRORS: Final = "PortCounters.SymbolErrorCounter"
