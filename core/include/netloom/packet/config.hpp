@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -141,6 +142,7 @@ struct Config {
   std::string balance;
   std::string transport;
   std::string congestion_control;
+  std::map<std::string, double> cc_parameters;
   std::uint64_t seed = 0;
   std::uint32_t num_lanes = 2;
 };

@@ -220,6 +220,11 @@ class Network {
   [[nodiscard]] bool loses(std::uint32_t link, const Packet& packet);
 
   void set_paused(std::uint32_t link, std::uint8_t lane, bool paused);
+
+  [[nodiscard]] Time paused_since(std::uint32_t link, std::uint8_t lane) const {
+    return paused_since_[link * num_lanes + lane];
+  }
+
   void set_loss(const Fault& fault);
   void sample();
 
@@ -322,7 +327,6 @@ class Side {
   virtual void arrive(std::uint32_t link, Index packet) = 0;
   virtual void wake(std::uint32_t link) = 0;  ///< The port may be free: send what waits.
   virtual void handle(const Event& event) = 0;
-  virtual void prefetch(std::uint32_t link, Index packet) const = 0;
 };
 
 }  // namespace netloom::packet

@@ -5,9 +5,13 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <utility>
+#include <vector>
 
+#include "netloom/packet/archive.hpp"
 #include "netloom/packet/balance/switching.hpp"
+#include "netloom/packet/link/credits.hpp"
 #include "netloom/packet/link/pfc.hpp"
 #include "netloom/packet/network.hpp"
 #include "netloom/packet/queue/ecn.hpp"
@@ -18,8 +22,8 @@ namespace netloom::packet {
 /// What the rest of the simulator asks of switches beside events.
 class SwitchSide : public Side {
  public:
-  virtual void save(class Saver& saver) = 0;
-  virtual void load(class Loader& loader) = 0;
+  virtual void save(Saver& saver) = 0;
+  virtual void load(Loader& loader) = 0;
   virtual void flush(std::uint32_t link, std::uint8_t lane) = 0;  ///< Drops what waits.
 };
 
@@ -76,11 +80,6 @@ class Switches final : public SwitchSide {
   }
 
   void handle(const Event& event) override { control_.handle(event); }
-
-  void prefetch(std::uint32_t link, Index packet) const override {
-    __builtin_prefetch(&net_.pool[packet], 1);
-    __builtin_prefetch(&net_.ports[link]);
-  }
 
   void flush(std::uint32_t link, std::uint8_t lane) override {
     while (net_.queue(link, lane).head != kNone) {
@@ -203,7 +202,7 @@ class Switches final : public SwitchSide {
   }
 
   void discard(std::uint32_t in, Index index) {
-    if constexpr (std::same_as<LinkControl, class Credits>) {
+    if constexpr (std::same_as<LinkControl, Credits>) {
       const Packet& packet = net_.pool[index];
       net_.enter_credit(in, packet);
       net_.leave_credit(in, packet.lane, packet.size_bytes, net_.now);

@@ -27,7 +27,7 @@ inline std::uint8_t next_lane(Network& net, std::uint32_t link, std::uint16_t ab
         return lane;
       }
     }
-    port.turn = static_cast<std::uint8_t>(lane + 1 < net.num_lanes ? lane + 1 : 1);
+    port.turn = lane + 1U < net.num_lanes ? static_cast<std::uint8_t>(lane + 1) : 1;
     if (((able >> port.turn) & 1U) != 0) {
       net.queue(link, port.turn).deficit += static_cast<std::int32_t>(weight[port.turn]);
     } else {

@@ -113,6 +113,9 @@ class GoBackN {
     return receiver.expected >= extent.size_bytes;
   }
 
+  /// What an answer says when all has arrived.
+  [[nodiscard]] static std::uint64_t end_of(const Extent& extent) { return extent.size_bytes; }
+
   /// Writes what has arrived into an answer.
   static void report(const Receiver& receiver, Packet& answer) { answer.offset = receiver.expected; }
 

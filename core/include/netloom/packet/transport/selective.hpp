@@ -221,6 +221,9 @@ class SelectiveRepeat {
     return receiver.expected >= extent.num_packets();
   }
 
+  /// What an answer says when all has arrived.
+  [[nodiscard]] static std::uint64_t end_of(const Extent& extent) { return extent.num_packets(); }
+
   void report(const Receiver& receiver, Packet& answer) const {
     answer.offset = receiver.expected;
     const std::uint32_t base = answer.number & ~63U;
