@@ -9,7 +9,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <type_traits>
 
 #include "netloom/packet/signals.hpp"
@@ -18,10 +17,16 @@ namespace netloom::packet::balance {
 
 using Entropy = std::uint16_t;
 
+/// Draws numbers: `below(bound)` is uniform in [0, bound).
+template <class Random>
+concept Draws = requires(Random& random, std::uint32_t bound) {
+  { random.below(bound) } -> std::same_as<std::uint32_t>;
+};
+
 /// A sender's choice of paths: the state of one flow, and what it hears of each value it used.
 template <class Source, class Random>
 concept EntropySource =
-    std::is_trivially_copyable_v<Source> && std::uniform_random_bit_generator<Random> &&
+    std::is_trivially_copyable_v<Source> && Draws<Random> &&
     requires(Source source, Random& random, std::uint16_t num_paths, Entropy entropy, Time now) {
       { Source::make(num_paths, random) } -> std::same_as<Source>;
       { source.next(random) } -> std::same_as<Entropy>;
@@ -30,21 +35,15 @@ concept EntropySource =
       { source.on_timeout(entropy, now) } -> std::same_as<void>;
     };
 
-/// Uniform in [0, bound), from 32 bits of `random`.
-inline std::uint32_t below(std::uint32_t bound, std::uniform_random_bit_generator auto& random) {
-  const auto bits = static_cast<std::uint32_t>(random());
-  return static_cast<std::uint32_t>(std::uint64_t{bits} * bound >> 32U);
-}
-
 /// Every value once, in an order that a random mask shuffles anew each time round.
 class Cycle {
  public:
   /// `num_paths` is a power of two.
-  static Cycle make(std::uint16_t num_paths, std::uniform_random_bit_generator auto& random) {
+  static Cycle make(std::uint16_t num_paths, Draws auto& random) {
     assert(std::has_single_bit(num_paths));
     Cycle cycle;
     cycle.mask_ = static_cast<Entropy>(num_paths - 1);
-    cycle.upper_ = static_cast<Entropy>(below(0x10000, random) & ~std::uint32_t{cycle.mask_});
+    cycle.upper_ = static_cast<Entropy>(random.below(0x10000) & ~std::uint32_t{cycle.mask_});
     cycle.shuffle_ = cycle.any(random);
     return cycle;
   }
@@ -58,7 +57,7 @@ class Cycle {
 
   [[nodiscard]] std::uint32_t num_paths() const { return mask_ + 1U; }
 
-  void advance(std::uniform_random_bit_generator auto& random) {
+  void advance(Draws auto& random) {
     index_ = static_cast<Entropy>((index_ + 1U) & mask_);
     if (index_ == 0) {
       shuffle_ = any(random);
@@ -66,9 +65,7 @@ class Cycle {
   }
 
  private:
-  Entropy any(std::uniform_random_bit_generator auto& random) const {
-    return static_cast<Entropy>(below(num_paths(), random));
-  }
+  Entropy any(Draws auto& random) const { return static_cast<Entropy>(random.below(num_paths())); }
 
   Entropy mask_ = 0;
   Entropy upper_ = 0;  ///< The flow's own, so that two flows' values hash apart.
@@ -79,13 +76,13 @@ class Cycle {
 /// Oblivious spraying: round robin over all values, whatever happens to them.
 class Oblivious {
  public:
-  static Oblivious make(std::uint16_t num_paths, std::uniform_random_bit_generator auto& random) {
+  static Oblivious make(std::uint16_t num_paths, Draws auto& random) {
     Oblivious source;
     source.cycle_ = Cycle::make(num_paths, random);
     return source;
   }
 
-  Entropy next(std::uniform_random_bit_generator auto& random) {
+  Entropy next(Draws auto& random) {
     const Entropy entropy = cycle_.entropy();
     cycle_.advance(random);
     return entropy;
@@ -107,7 +104,7 @@ class Bitmap {
   static constexpr std::uint16_t kMaxPaths = 256;
 
   /// `num_paths` is a power of two, `kMaxPaths` at most.
-  static Bitmap make(std::uint16_t num_paths, std::uniform_random_bit_generator auto& random) {
+  static Bitmap make(std::uint16_t num_paths, Draws auto& random) {
     assert(num_paths <= kMaxPaths);
     Bitmap source;
     source.cycle_ = Cycle::make(num_paths, random);
@@ -115,7 +112,7 @@ class Bitmap {
   }
 
   /// One value pays in each call; when all owe, the next in turn is used all the same.
-  Entropy next(std::uniform_random_bit_generator auto& random) {
+  Entropy next(Draws auto& random) {
     if (owes(cycle_.path())) {
       penalize(cycle_.path(), -1);
       for (std::uint32_t tried = 0; tried < cycle_.num_paths(); ++tried) {
@@ -167,13 +164,13 @@ class Bitmap {
 /// have been routed around.
 class Reps {
  public:
-  static Reps make(std::uint16_t num_paths, std::uniform_random_bit_generator auto& /*random*/) {
+  static Reps make(std::uint16_t num_paths, Draws auto& /*random*/) {
     Reps source;
     source.num_paths_ = num_paths;
     return source;
   }
 
-  Entropy next(std::uniform_random_bit_generator auto& random) {
+  Entropy next(Draws auto& random) {
     if (num_explore_ > 0) {
       --num_explore_;
     } else if (frozen() && num_cached_ > 0) {
@@ -183,7 +180,7 @@ class Reps {
     } else if (!frozen() && fresh_mask_ != 0) {
       return take((head_ + kSlots - num_fresh()) % kSlots);
     }
-    return static_cast<Entropy>(below(num_paths_, random));
+    return static_cast<Entropy>(random.below(num_paths_));
   }
 
   void on_ack(Entropy entropy, bool marked, Time now) {
@@ -244,9 +241,6 @@ class Reps {
   std::uint8_t num_explore_ = 0;
 };
 
-static_assert(EntropySource<Oblivious, std::mt19937>);
-static_assert(EntropySource<Bitmap, std::mt19937>);
-static_assert(EntropySource<Reps, std::mt19937>);
 static_assert(sizeof(Reps) <= 40);
 
 }  // namespace netloom::packet::balance
