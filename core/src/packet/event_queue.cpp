@@ -32,7 +32,9 @@ void EventQueue::open(std::int64_t day) {
   today_.swap(days_[slot]);
   marked_[slot >> 6U] &= ~(std::uint64_t{1} << (slot & 63U));
   in_days_ -= today_.size();
-  std::sort(today_.begin(), today_.end(), before);
+  if (!std::is_sorted(today_.begin(), today_.end(), before)) {  // often all at one time
+    std::sort(today_.begin(), today_.end(), before);
+  }
   ++opened_days_;
   opened_events_ += today_.size();
 }
@@ -50,13 +52,13 @@ void EventQueue::review() {
   if (opened_events_ < kReview && opened_days_ < kReview) {
     return;
   }
-  const std::size_t mean = opened_events_ / opened_days_;
-  if (mean > kCrowded && shift_ > 0) {
-    rebuild(shift_ - 1);
-  } else if (mean < kSparse && far_.size() > in_days_) {
+  if (sent_far_ * kFew > opened_events_ && shift_ < kMaxShift) {
+    least_shift_ = shift_ + 1;
     rebuild(shift_ + 1);
+  } else if (opened_events_ > kCrowded * opened_days_ && shift_ > least_shift_) {
+    rebuild(shift_ - 1);
   }
-  opened_days_ = opened_events_ = 0;
+  opened_days_ = opened_events_ = sent_far_ = 0;
 }
 
 void EventQueue::rebuild(int shift) {
@@ -76,7 +78,6 @@ void EventQueue::rebuild(int shift) {
   for (const Event& event : events) {
     insert(event);
   }
-  std::ranges::sort(today_, before);
 }
 
 std::vector<Event> EventQueue::pending() const {

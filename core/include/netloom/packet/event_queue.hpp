@@ -13,7 +13,8 @@
 namespace netloom::packet {
 
 enum class Kind : std::uint8_t {
-  kArrive,     ///< A packet has crossed link `subject`.
+  kArrive,     ///< A packet has crossed link `subject`; `extra` is its index.
+  kStored,     ///< Packet `extra`, which came by link `subject`, is in the switch to its tail.
   kWake,       ///< Port `subject` is free and something waits for it.
   kReady,      ///< Flow `subject` may send again by its pace.
   kTimer,      ///< The congestion control of flow `subject` asked for it.
@@ -74,10 +75,13 @@ class EventQueue {
 
   void pop() { ++next_; }
 
-  /// The event `ahead` places after the next one, if it is of the same day.
-  [[nodiscard]] const Event* upcoming(std::size_t ahead) const {
-    return next_ + ahead < today_.size() ? &today_[next_ + ahead] : nullptr;
+  /// Events of today that are still to come, the next one first.
+  [[nodiscard]] std::span<const Event> today() const {
+    return std::span(today_).subspan(next_);
   }
+
+  /// Whether the next event is the first of its day.
+  [[nodiscard]] bool at_dawn() const { return next_ == 0; }
 
   /// All pending events in their order.
   [[nodiscard]] std::vector<Event> pending() const;
@@ -88,11 +92,13 @@ class EventQueue {
   void restore(std::span<const Event> events, std::uint64_t sequence, Time now);
 
  private:
-  static constexpr std::size_t kNumDays = std::size_t{1} << 15U;
+  static constexpr std::size_t kNumDays = std::size_t{1} << 12U;
   static constexpr std::int64_t kMask = kNumDays - 1;
   static constexpr std::size_t kReview = std::size_t{1} << 14U;  // events, or days, between reviews
   static constexpr std::size_t kCrowded = 48;  // events a day: sorting begins to cost
-  static constexpr std::size_t kSparse = 3;    // events a day: many visits to empty vectors
+  static constexpr std::size_t kFew = 8;       // one event in so many may take the heap
+
+  static constexpr int kMaxShift = 40;  // a second
 
   void insert(const Event& event) {
     const std::int64_t day = event.when >> shift_;
@@ -101,6 +107,7 @@ class EventQueue {
     } else if (day - day_ < static_cast<std::int64_t>(kNumDays)) {
       put(event, static_cast<std::size_t>(day & kMask));
     } else {
+      ++sent_far_;
       far_.push_back(event);
       std::push_heap(far_.begin(), far_.end(), later);
     }
@@ -136,6 +143,8 @@ class EventQueue {
   std::int64_t day_ = 0;
   int shift_ = 12;  ///< A day has 2^shift ps.
   std::uint64_t sequence_ = 0;
+  int least_shift_ = 0;  ///< Shorter days sent too many events to the heap.
+  std::size_t sent_far_ = 0;
   std::size_t opened_days_ = 0;
   std::size_t opened_events_ = 0;
 };
