@@ -29,7 +29,7 @@ void EventQueue::open(std::int64_t day) {
   day_ = day;
   draw_from_far();
   const auto slot = static_cast<std::size_t>(day & kMask);
-  today_.swap(days_[slot]);
+  empty_day(days_[slot], today_);
   marked_[slot >> 6U] &= ~(std::uint64_t{1} << (slot & 63U));
   in_days_ -= today_.size();
   if (!std::is_sorted(today_.begin(), today_.end(), before)) {  // often all at one time
@@ -37,6 +37,18 @@ void EventQueue::open(std::int64_t day) {
   }
   ++opened_days_;
   opened_events_ += today_.size();
+}
+
+void EventQueue::empty_day(Day& day, std::vector<Event>& to) {
+  for (std::uint32_t at = day.head; at != kNoBlock;) {
+    Block& block = blocks_[at];
+    to.insert(to.end(), block.events.begin(), block.events.begin() + block.count);
+    const std::uint32_t next = block.next;
+    block.next = free_;
+    free_ = at;
+    at = next;
+  }
+  day = {};
 }
 
 void EventQueue::draw_from_far() {
@@ -65,8 +77,7 @@ void EventQueue::rebuild(int shift) {
   std::vector<Event> events;
   events.reserve(in_days_ + far_.size());
   for (auto& day : days_) {
-    events.insert(events.end(), day.begin(), day.end());
-    day.clear();
+    empty_day(day, events);
   }
   events.insert(events.end(), far_.begin(), far_.end());
   far_.clear();
@@ -82,8 +93,11 @@ void EventQueue::rebuild(int shift) {
 
 std::vector<Event> EventQueue::pending() const {
   std::vector<Event> events(today_.begin() + static_cast<std::ptrdiff_t>(next_), today_.end());
-  for (const auto& day : days_) {
-    events.insert(events.end(), day.begin(), day.end());
+  for (const Day& day : days_) {
+    for (std::uint32_t at = day.head; at != kNoBlock; at = blocks_[at].next) {
+      const Block& block = blocks_[at];
+      events.insert(events.end(), block.events.begin(), block.events.begin() + block.count);
+    }
   }
   events.insert(events.end(), far_.begin(), far_.end());
   std::ranges::sort(events, before);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -100,6 +101,21 @@ class EventQueue {
 
   static constexpr int kMaxShift = 40;  // a second
 
+  static constexpr std::uint32_t kNoBlock = 0xFFFFFFFFU;
+  static constexpr std::uint32_t kBlockEvents = 7;
+
+  /// A few events of one day; blocks that were freed last are used first, so that they stay in cache.
+  struct Block {
+    std::array<Event, kBlockEvents> events;
+    std::uint32_t next = kNoBlock;
+    std::uint32_t count = 0;
+  };
+
+  struct Day {
+    std::uint32_t head = kNoBlock;
+    std::uint32_t tail = kNoBlock;
+  };
+
   void insert(const Event& event) {
     const std::int64_t day = event.when >> shift_;
     if (day <= day_) {
@@ -113,11 +129,35 @@ class EventQueue {
     }
   }
 
-  void put(const Event& event, std::size_t day) {
-    days_[day].push_back(event);
-    marked_[day >> 6U] |= std::uint64_t{1} << (day & 63U);
+  void put(const Event& event, std::size_t number) {
+    Day& day = days_[number];
+    if (day.head == kNoBlock) {
+      day.head = day.tail = take_block();
+      marked_[number >> 6U] |= std::uint64_t{1} << (number & 63U);
+    } else if (blocks_[day.tail].count == kBlockEvents) {
+      const std::uint32_t block = take_block();
+      blocks_[day.tail].next = block;
+      day.tail = block;
+    }
+    Block& block = blocks_[day.tail];
+    block.events[block.count++] = event;
     ++in_days_;
   }
+
+  std::uint32_t take_block() {
+    if (free_ == kNoBlock) {
+      blocks_.push_back({});
+      return static_cast<std::uint32_t>(blocks_.size() - 1);
+    }
+    const std::uint32_t block = free_;
+    free_ = blocks_[block].next;
+    blocks_[block].next = kNoBlock;
+    blocks_[block].count = 0;
+    return block;
+  }
+
+  /// Moves a day's events to the end of `to`.
+  void empty_day(Day& day, std::vector<Event>& to);
 
   void insert_today(const Event& event) {
     const auto at = std::upper_bound(
@@ -136,7 +176,9 @@ class EventQueue {
 
   std::vector<Event> today_;  ///< Sorted; those before `next_` have happened.
   std::size_t next_ = 0;
-  std::vector<std::vector<Event>> days_;
+  std::vector<Day> days_;
+  std::vector<Block> blocks_;
+  std::uint32_t free_ = kNoBlock;
   std::vector<std::uint64_t> marked_;  ///< Days that hold something.
   std::vector<Event> far_;             ///< Heap.
   std::size_t in_days_ = 0;

@@ -178,7 +178,7 @@ class Network {
     const Index index = flight.head;
     flight.head = pool[index].next;
     if (flight.head != kNone) {
-      events.push(now + pool[flight.head].gap(), Kind::kArrive, link, flight.head);
+      events.push(now + pool[index].gap(), Kind::kArrive, link, flight.head);
     }
     return index;
   }
@@ -305,8 +305,9 @@ class Network {
       events.push(at, Kind::kArrive, link, index);
     } else {
       at = at > flight.last_at ? at : flight.last_at;  // a link that slows down keeps its order
-      pool[index].set_gap(at - flight.last_at);
-      pool[flight.tail].next = index;
+      Packet& before = pool[flight.tail];
+      before.set_gap(at - flight.last_at);
+      before.next = index;
     }
     flight.tail = index;
     flight.last_at = at;

@@ -45,7 +45,7 @@ struct alignas(64) Packet {
   std::uint8_t flags;
   std::uint8_t num_hops;    ///< Telemetry written so far.
 
-  /// Picoseconds by which it arrives after the packet before it on its link; 48 bits, 281 s.
+  /// Picoseconds by which the next packet on its link arrives after it; 48 bits, 281 s.
   [[nodiscard]] Time gap() const {
     return static_cast<Time>((std::uint64_t{gap_high} << 32U) | gap_low);
   }
