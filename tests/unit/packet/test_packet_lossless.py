@@ -49,8 +49,9 @@ def test_headroom_is_just_enough_and_one_byte_less_drops(missing_bytes: int, dro
     # Host 1 accepts nothing, so the switch fills. Packet k, of 4158 bytes, is there after k packet
     # times of 334,240 ps and 1 us. The pause that it draws leaves at once (84 bytes, 6,720 ps), takes
     # 1 us and 200 ns of response: silence 2,206,720 ps after packet k + 1 had begun, at k packet
-    # times. Until then packets k + 1 to k + 7 begin: 7 x 4158 bytes of headroom.
-    settings = pausing(7 * 4158 - missing_bytes)
+    # times. Until then packets k + 1 to k + 7 begin; with packet k, which crossed the threshold and is
+    # the first to need headroom, these are 8 x 4158 bytes.
+    settings = pausing(8 * 4158 - missing_bytes)
     fault = Fault(when_ps=0, kind="pause", link=3)
     delivery = run_packets(
         star(2), transfers([(0, 1)], 2_000_000), settings, faults=[fault], until_ps=70_000_000
