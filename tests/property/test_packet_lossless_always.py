@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +23,11 @@ from netloom.engines.packet import (  # noqa: E402
     Transport,
     run_packets,
 )
+from netloom.engines.packet.lower import headroom_bytes  # noqa: E402
+
+if TYPE_CHECKING:
+    from netloom.fabric.wiring import Wiring
+    from netloom.workload.transfers import Transfers
 
 
 @st.composite
@@ -51,6 +59,14 @@ def cases(draw: st.DrawFn):  # type: ignore[no-untyped-def]
     return tree, transfers(pairs, sizes, priority=priority, start_ps=start)
 
 
+def _tight(tree: Wiring, work: Transfers, how: PacketSettings) -> int:
+    """A buffer of which headroom leaves 100 kB to share: pauses come after 12 kB and sooner."""
+    num_lanes = len(set(work.priority.tolist()))
+    held = np.zeros(tree.num_vertices, dtype=np.int64)
+    np.add.at(held, tree.link_target, headroom_bytes(tree, how, num_lanes=num_lanes) * num_lanes)
+    return int(held.max()) + 100_000
+
+
 @settings(max_examples=60, deadline=None)
 @given(cases(), st.sampled_from(["none", "dcqcn"]), st.integers(0, 500_000), st.booleans())
 def test_sufficient_headroom_never_loses(case, scheme, response_ps, cut):  # type: ignore[no-untyped-def]
@@ -58,11 +74,11 @@ def test_sufficient_headroom_never_loses(case, scheme, response_ps, cut):  # typ
     how = PacketSettings(
         congestion_control=scheme,
         ecn=Ecn(kmin_bytes=5_000, kmax_bytes=50_000, at_rate_bps=0),
-        # 16 ports of 400 Gb/s and 4 us need some 25 MB of headroom; a few hundred kB are shared.
-        switch=Switch(buffer_bytes=40_000_000, alpha=0.002, reserve_bytes=0, cut_through=cut),
+        switch=Switch(alpha=0.125, reserve_bytes=0, cut_through=cut),
         pfc=Pfc(response_ps=response_ps),
         transport=Transport(cnp_interval_ps=50_000_000),
     )
+    how = replace(how, switch=replace(how.switch, buffer_bytes=_tight(tree, work, how)))
     delivery = run_packets(tree, work, how, seed=1, until_ps=1_000_000_000_000)
     assert delivery.counters["drops"] == 0
     assert not delivery.partial
