@@ -18,6 +18,7 @@ using netloom::test::kLine;
 using netloom::test::pass_time;
 
 constexpr double kGbps = 1e9;
+constexpr netloom::packet::Time kPeriod = 55 * kMicrosecond;
 
 // Alpha starts at 1, so the first CNP halves 100 Gb/s. 50 us later alpha is 1 - g + g = 1 still, no
 // 55 us having passed: a quarter.
@@ -51,10 +52,10 @@ void five_recoveries_come_before_the_first_additive_step() {
   auto flow = Dcqcn::make(settings, kLine, 0);
   flow.on_notification(settings, kLine, 0);
   flow.on_notification(settings, kLine, 0);
-  pass_time(flow, settings, 5 * 55 * kMicrosecond);
+  pass_time(flow, settings, 5 * kPeriod);
   const double recovered = 50 - 25.0 / 32;
   check(close(flow.rate_bps(), recovered * kGbps), "five recoveries");
-  pass_time(flow, settings, 6 * 55 * kMicrosecond);
+  pass_time(flow, settings, 6 * kPeriod);
   check(close(flow.rate_bps(), (recovered + 50.1) / 2 * kGbps), "the additive step");
 }
 
@@ -71,13 +72,13 @@ void growth_is_hyper_once_timer_and_counter_are_past_five() {
   for (int i = 0; i < 5; ++i) {
     flow.on_sent(settings, kLine, 0, 1'000);
   }
-  pass_time(flow, settings, 6 * 55 * kMicrosecond);
+  pass_time(flow, settings, 6 * kPeriod);
   const double before = flow.rate_bps() / kGbps;
   check(close(before, 12.6 - (6.25 / 1024 + 0.1) / 2), "ten recoveries and an additive step");
   flow.on_sent(settings, kLine, 0, 1'000);
   const double first = (before + 13.6) / 2;
   check(close(flow.rate_bps(), first * kGbps), "the first hyper step");
-  pass_time(flow, settings, 7 * 55 * kMicrosecond);
+  pass_time(flow, settings, 7 * kPeriod);
   check(close(flow.rate_bps(), (first + 14.6) / 2 * kGbps), "the second");
 }
 

@@ -34,7 +34,7 @@ constexpr double kGbps = 1e9;
 
 void without_control_a_flow_sends_at_line_rate() {
   const auto flow = None::make({}, kLine, 0);
-  check(flow.rate_bps() == kLine.rate_bps && flow.window_bytes() == kNoWindow, "not unbounded");
+  check(flow.rate_bps() == kLine.rate_bps && None::window_bytes() == kNoWindow, "not unbounded");
 }
 
 /// An acknowledgement with the telemetry of one hop of 100 Gb/s.
@@ -262,8 +262,8 @@ void rttcc_cuts_in_proportion_to_the_excess() {
 }
 
 template <class Cc>
-void rates_stay_between_the_floor_and_the_line(const typename Cc::Settings& settings,
-                                               double floor_bps) {
+void rates_stay_between_the_floor_and_the_line(double floor_bps,
+                                               const typename Cc::Settings& settings = {}) {
   abuse<Cc>(settings, [floor_bps](const Cc& flow) {
     check(flow.rate_bps() >= floor_bps && flow.rate_bps() <= kLine.rate_bps, "rate out of bounds");
     check(flow.window_bytes() >= kLine.payload_bytes, "less than a packet");
@@ -282,17 +282,17 @@ void hpcc_keeps_its_rules() {
 }
 
 void every_scheme_keeps_its_bounds() {
-  rates_stay_between_the_floor_and_the_line<None>({}, kLine.rate_bps);
-  rates_stay_between_the_floor_and_the_line<Dcqcn>({}, 10e6);
-  rates_stay_between_the_floor_and_the_line<DcqcnFirmware>({}, 1e6);
-  rates_stay_between_the_floor_and_the_line<DcqcnFirmware>(DcqcnFirmware::Settings::artifact(),
-                                                           1e9);
-  rates_stay_between_the_floor_and_the_line<Hpcc>({}, 1e9);
-  rates_stay_between_the_floor_and_the_line<HpccPint>({}, 1e9);
-  rates_stay_between_the_floor_and_the_line<Timely>({}, 1e9);
-  rates_stay_between_the_floor_and_the_line<DctcpRate>({}, 1e9);
-  rates_stay_between_the_floor_and_the_line<IbCc>({}, kLine.rate_bps / 128);
-  rates_stay_between_the_floor_and_the_line<Rttcc>({}, 100e6);
+  rates_stay_between_the_floor_and_the_line<None>(kLine.rate_bps);
+  rates_stay_between_the_floor_and_the_line<Dcqcn>(10e6);
+  rates_stay_between_the_floor_and_the_line<DcqcnFirmware>(1e6);
+  rates_stay_between_the_floor_and_the_line<DcqcnFirmware>(1e9,
+                                                           DcqcnFirmware::Settings::artifact());
+  rates_stay_between_the_floor_and_the_line<Hpcc>(1e9);
+  rates_stay_between_the_floor_and_the_line<HpccPint>(1e9);
+  rates_stay_between_the_floor_and_the_line<Timely>(1e9);
+  rates_stay_between_the_floor_and_the_line<DctcpRate>(1e9);
+  rates_stay_between_the_floor_and_the_line<IbCc>(kLine.rate_bps / 128);
+  rates_stay_between_the_floor_and_the_line<Rttcc>(100e6);
 }
 
 }  // namespace

@@ -111,9 +111,11 @@ class Nscc : public Deaf {
       const Time rtt = rtt_of(settings.rtt, line);
       const double part = line.trims ? settings.target_if_trimming : settings.target_if_dropping;
       const double target = part * static_cast<double>(rtt);
-      return {.size = bdp_bytes(line.rate_bps, rtt) / settings.reference_bytes,
-              .delay = target / static_cast<double>(settings.reference_rtt),
-              .target = target};
+      return {
+          .size = bdp_bytes(line.rate_bps, rtt) / settings.reference_bytes,
+          .delay = target / static_cast<double>(settings.reference_rtt),
+          .target = target,
+      };
     }
   };
 
