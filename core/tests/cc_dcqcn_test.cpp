@@ -61,7 +61,8 @@ void five_recoveries_come_before_the_first_additive_step() {
 
 // Six timers and five byte counters: eleven increases, of which the last is additive (timer six).
 // The sixth counter makes both six: i = 1, the target grows by RHAI, a hundredth of the line; the
-// seventh timer leaves the least at six: again i = 1.
+// seventh timer leaves the least at six: again i = 1. A CNP starts both counts anew: the next byte
+// counter recovers half of the cut.
 void growth_is_hyper_once_timer_and_counter_are_past_five() {
   Dcqcn::Settings settings;
   settings.counter_bytes = 1'000;
@@ -80,6 +81,10 @@ void growth_is_hyper_once_timer_and_counter_are_past_five() {
   check(close(flow.rate_bps(), first * kGbps), "the first hyper step");
   pass_time(flow, settings, 7 * kPeriod);
   check(close(flow.rate_bps(), (first + 14.6) / 2 * kGbps), "the second");
+  flow.on_notification(settings, kLine, 7 * kPeriod);
+  const double cut = std::pow(255.0 / 256, 7) / 2;
+  flow.on_sent(settings, kLine, 7 * kPeriod, 1'000);
+  check(close(flow.rate_bps(), (first + 14.6) / 2 * (1 - cut / 2) * kGbps), "a recovery again");
 }
 
 // In firmware a CNP only sets a flag. Looked at 4 us and 1 ns later, alpha has ticked four times

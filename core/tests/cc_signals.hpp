@@ -1,10 +1,12 @@
 // Signals for the tests of congestion controls: a line, acknowledgements, and a long random abuse.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 
+#include "check.hpp"
 #include "netloom/packet/signals.hpp"
 
 namespace netloom::test {
@@ -95,6 +97,45 @@ void abuse(const typename Cc::Settings& settings, const std::function<void(const
     }
     inspect(flow);
   }
+}
+
+/// A sender that always fills its window, and one acknowledgement a packet.
+template <class Cc>
+struct Sender {
+  Cc::Settings settings;
+  packet::Line line = kLine;
+  Cc flow = Cc::make(settings, line, 0);
+  packet::Time now = 0;
+  std::uint64_t acked_to = 0;
+  std::uint64_t sent_to = flow.window_bytes();
+
+  void ack(bool marked = false, packet::Time rtt = kLine.base_rtt) {
+    acked_to += line.payload_bytes;
+    flow.on_ack(
+        settings,
+        line,
+        ack_of(
+            {.now = now, .rtt = rtt, .acked_to = acked_to, .sent_to = sent_to, .marked = marked}));
+    sent_to = std::max(sent_to, acked_to + flow.window_bytes());
+  }
+
+  void ack_window(bool marked = false) {
+    for (std::uint64_t left = window(); left > 0; --left) {
+      ack(marked);
+    }
+  }
+
+  [[nodiscard]] std::uint64_t window() const { return flow.window_bytes() / line.payload_bytes; }
+};
+
+/// No signal takes a window below a packet, or to a part of one.
+template <class Cc>
+void windows_stay_whole() {
+  abuse<Cc>({}, [](const Cc& flow) {
+    check(flow.window_bytes() >= kLine.payload_bytes, "less than a packet");
+    check(flow.window_bytes() % kLine.payload_bytes == 0, "not whole packets");
+    check(flow.rate_bps() > 0 && flow.rate_bps() <= kLine.rate_bps, "rate out of bounds");
+  });
 }
 
 }  // namespace netloom::test

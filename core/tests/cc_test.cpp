@@ -153,15 +153,18 @@ void a_pint_code_is_a_power_of_1_05() {
   check(std::abs(mean - value) < 1e-4, "on average");
 }
 
-// A packet of 1,024 bytes every 81.92 ns fills 100 Gb/s: the estimate tends to 1. It is then 1 % of
-// a round trip away from the next packet's: 1 - (1 - 1/100)^n.
-void a_pint_port_that_is_always_busy_says_so() {
-  PintPort port;
-  double utilization = 0;
-  for (int i = 1; i <= 2'000; ++i) {
-    utilization = port.on_departure(i * Time{81'920}, 1'024, 0, 100 * kGbps, kRtt);
+// A packet of 1,024 bytes every 81.92 ns fills 100 Gb/s: the estimate tends to 1, by 1 % of the way
+// with each packet. A queue that stays at 51,200 bytes, half of what the line carries in a round
+// trip, adds 0.5.
+void a_pint_port_adds_its_queue_to_its_load() {
+  for (const std::uint64_t queue_bytes : {0, 51'200}) {
+    PintPort port;
+    double utilization = 0;
+    for (int i = 1; i <= 2'000; ++i) {
+      utilization = port.on_departure(i * Time{81'920}, 1'024, queue_bytes, 100 * kGbps, kRtt);
+    }
+    check(std::abs(utilization - (queue_bytes == 0 ? 1 : 1.5)) < 1e-6, "load and queue");
   }
-  check(std::abs(utilization - 1) < 1e-6, "not full");
 }
 
 void hpcc_with_pint_follows_the_same_rule() {
@@ -184,7 +187,8 @@ void timely_round(Timely& flow, const Timely::Settings& settings, Time rtt, int 
 }
 
 // From 60 to 64 us: the smoothed change is 0.875 x 4 us, over 20 us a gradient of 0.175, and the
-// rate goes by 1 - 0.8 x 0.175. At 1 ms, beyond 500 us: by 1 - 0.8 (1 - 1/2).
+// rate goes by 1 - 0.8 x 0.175. At 1 ms, beyond 500 us: by 1 - 0.8 (1 - 1/2). At 0.8 ms the same
+// holds, though the delay falls: by 1 - 0.8 (1 - 5/8).
 void timely_follows_the_gradient_between_its_thresholds() {
   const Timely::Settings settings;
   auto flow = Timely::make(settings, kLine, 0);
@@ -194,6 +198,8 @@ void timely_follows_the_gradient_between_its_thresholds() {
   check(close(flow.rate_bps(), 86 * kGbps), "the gradient");
   timely_round(flow, settings, 1'000 * kMicrosecond, 2);
   check(close(flow.rate_bps(), 86 * 0.6 * kGbps), "beyond the high threshold");
+  timely_round(flow, settings, 800 * kMicrosecond, 3);
+  check(close(flow.rate_bps(), 86 * 0.6 * 0.7 * kGbps), "falling, but beyond it still");
 }
 
 // Below 50 us the rate grows by a thousandth of the line; after five in a row by five.
@@ -210,7 +216,8 @@ void timely_leaps_after_five_increases() {
 }
 
 // Alpha is 1 at first: the first mark halves. Marks on the data that was in flight do not cut
-// again. At the end of the second round 1 of 11 was marked: alpha = 15/16 + 1/16 x 1/11.
+// again. At the end of the second round 1 of 11 was marked: alpha = 15/16 + 1/16 x 1/11; of the
+// third 1 of 10.
 void rate_dctcp_cuts_once_a_window() {
   const auto settings = DctcpRate::Settings::artifact();
   auto flow = DctcpRate::make(settings, kLine, 0);
@@ -222,7 +229,12 @@ void rate_dctcp_cuts_once_a_window() {
   check(close(flow.rate_bps(), 50.615 * kGbps), "615 Mb/s a round trip");
   flow.on_ack(settings, kLine, ack_of({.acked_to = 12'000, .sent_to = 22'000, .marked = true}));
   const double alpha = 15.0 / 16 + 1.0 / 16 / 11;
-  check(close(flow.rate_bps(), 50.615 * (1 - alpha / 2) * kGbps), "by half of alpha");
+  const double rate_bps = 50.615 * (1 - alpha / 2) * kGbps;
+  check(close(flow.rate_bps(), rate_bps), "by half of alpha");
+  flow.on_ack(settings, kLine, ack_of({.acked_to = 20'001, .sent_to = 30'000}));
+  flow.on_ack(settings, kLine, ack_of({.acked_to = 22'001, .sent_to = 32'000, .marked = true}));
+  const double next_alpha = 15.0 / 16 * alpha + 1.0 / 16 / 10;
+  check(close(flow.rate_bps(), rate_bps * (1 - next_alpha / 2)), "marks count in one round");
 }
 
 // Entry i of the linear table delays by i packet times: after three BECNs a quarter of the line.
@@ -277,7 +289,7 @@ void hpcc_keeps_its_rules() {
   hpcc_moves_its_reference_once_a_round_trip();
   hpcc_survives_the_wrap_of_its_counters();
   a_pint_code_is_a_power_of_1_05();
-  a_pint_port_that_is_always_busy_says_so();
+  a_pint_port_adds_its_queue_to_its_load();
   hpcc_with_pint_follows_the_same_rule();
 }
 
