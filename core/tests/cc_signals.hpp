@@ -92,7 +92,7 @@ void abuse(const typename Cc::Settings& settings, const std::function<void(const
                   .marked = below(2) == 0});
       ack.hops = &hop;
       ack.num_hops = 1;
-      ack.pint_code = static_cast<std::uint16_t>(below(256));
+      ack.pint_code = static_cast<std::uint8_t>(below(256));
       flow.on_ack(settings, kLine, ack);
     }
     inspect(flow);

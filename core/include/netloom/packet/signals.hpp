@@ -39,7 +39,7 @@ struct Ack {
   bool marked = false;         ///< Congestion experienced.
   const Hop* hops = nullptr;   ///< Telemetry; null without.
   std::uint8_t num_hops = 0;
-  std::uint16_t pint_code = 0;  ///< Largest of the path (cc/pint.hpp); 0 without.
+  std::uint8_t pint_code = 0;  ///< Largest of the path (cc/pint.hpp); 0 without.
 };
 
 /// A congestion control: the state of one flow, and what each signal does to it.
