@@ -59,14 +59,12 @@ void a_timeout_leaves_one_packet() {
   check(sender.window() == 10, "slow start to half of what was");
 }
 
-// Ten packets are allowed and only five in flight: the window does not hold the sender back.
-void a_window_that_is_not_filled_does_not_grow() {
+// Ten packets are allowed and four in flight: the window does not hold the sender back.
+void a_window_that_is_not_half_used_does_not_grow() {
   Sender<Reno> sender;
-  sender.sent_to = 5'000;
-  for (int i = 0; i < 4; ++i) {
-    sender.acked_to += 1'000;
+  for (std::uint64_t acked_to = 1'000; acked_to <= 4'000; acked_to += 1'000) {
     sender.flow.on_ack(
-        sender.settings, kLine, ack_of({.acked_to = sender.acked_to, .sent_to = 5'000}));
+        sender.settings, kLine, ack_of({.acked_to = acked_to, .sent_to = acked_to + 3'000}));
   }
   check(sender.window() == 10, "it grew");
 }
@@ -191,7 +189,7 @@ int main() {
   slow_start_doubles_in_a_round_trip();
   reno_halves_once_a_window_and_adds_one();
   a_timeout_leaves_one_packet();
-  a_window_that_is_not_filled_does_not_grow();
+  a_window_that_is_not_half_used_does_not_grow();
   dctcp_halves_at_its_first_mark();
   dctcp_cuts_by_half_of_alpha();
   the_cube_root_is_one();
