@@ -13,6 +13,7 @@ namespace {
 
 using namespace netloom::packet::cc;
 using netloom::packet::Time;
+using netloom::test::ack_of;
 using netloom::test::check;
 using netloom::test::close;
 using netloom::test::kLine;
@@ -174,6 +175,22 @@ void nscc_adapts_at_once_to_what_it_achieved() {
   check(sender.window() == 7, "the window in flight is ignored");
 }
 
+// What is ignored is a window, not its number in 32 bits: 4 GB later a loss counts again.
+void nscc_heeds_losses_again_after_4_gb() {
+  NsccCase sender;
+  sender.acks(1, 0, true);
+  sender.now += 22 * kMicrosecond;
+  sender.flow.on_loss(sender.settings, kLine, sender.now, 1'000);
+  check(sender.window() == 1, "nothing came through: one packet");
+  for (int i = 0; i < 2; ++i) {
+    sender.flow.on_ack(
+        sender.settings, kLine, ack_of({.now = sender.now, .acked_bytes = 1U << 31U}));
+  }
+  check(sender.window() == 225, "back at the largest");
+  sender.flow.on_loss(sender.settings, kLine, sender.now, 1'000);
+  check(sender.window() == 224, "a loss counts");
+}
+
 // 30 packets through are more than 225/8: the loss costs its own size and no more.
 void nscc_that_achieved_enough_does_not_adapt() {
   NsccCase sender;
@@ -195,6 +212,7 @@ void nscc_keeps_its_rules() {
   nscc_loses_what_is_trimmed();
   nscc_adapts_at_once_to_what_it_achieved();
   nscc_that_achieved_enough_does_not_adapt();
+  nscc_heeds_losses_again_after_4_gb();
 }
 
 }  // namespace
