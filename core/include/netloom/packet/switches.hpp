@@ -163,7 +163,8 @@ class Switches final : public SwitchSide {
     Packet& packet = net_.pool[index];
     const std::uint32_t came_by = packet.came_by;
     const Port& out = net_.port(link);
-    if (packet.lane != kControl && !out.uncontrolled && marks(net_, link, packet.lane)) {
+    if (packet.form == Form::kData && packet.lane != kControl && !out.uncontrolled &&
+        marks(net_, link, packet.lane)) {
       packet.flags |= kMarked;
       ++net_.counters.marks;
     }

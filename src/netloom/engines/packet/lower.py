@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -31,8 +31,6 @@ _CREDIT_BYTES: Final = 8  # a flow-control packet of 6 bytes in its delimiters (
 _NEVER_BYTES: Final = 1 << 60
 _BUFFER_AT_100G: Final = 32_000_000  # HPCC-ns3 run.py: 16 MB x bw/50
 _PS_PER_S: Final = 1e12
-# Beyond this many tracked numbers times transfers, rings of bits would fill the memory.
-_GIB: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +54,17 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowered:
-    """What the core's constructor takes."""
+    """What the core's constructor takes.
+
+    Attributes:
+        priorities: Of lanes 1 and up; lane 0 is for control.
+    """
 
     arrays: Columns
     numbers: dict[str, float]
     names: dict[str, str]
-    parameters: dict[str, float] = field(default_factory=dict)
+    parameters: dict[str, float]
+    priorities: tuple[int, ...]
 
 
 def lowered(
@@ -115,7 +118,11 @@ def lowered(
         "congestion_control": settings.congestion_control,
     }
     return Lowered(
-        arrays=arrays, numbers=numbers, names=names, parameters=dict(settings.parameters)
+        arrays=arrays,
+        numbers=numbers,
+        names=names,
+        parameters=dict(settings.parameters),
+        priorities=tuple(lanes),
     )
 
 
@@ -126,7 +133,10 @@ def _check_ways(wiring: Wiring, transfers: Transfers) -> None:
         if wiring.num_endpoints <= 2
         else ()
     )
-    for source, target in ((transfers.source, transfers.target), (transfers.target, transfers.source)):
+    for source, target in (
+        (transfers.source, transfers.target),
+        (transfers.target, transfers.source),
+    ):
         sets = wiring.choices[source, wiring.goal[target]]
         none = wiring.offsets[sets + 1] == wiring.offsets[sets]
         for at in np.flatnonzero(none).tolist():
@@ -217,8 +227,9 @@ def headroom_bytes(
     """Return what each link, as ingress, holds behind its threshold.
 
     The frame that crossed the threshold, and what still comes in after it: for as long as the
-    frame that the reverse link had begun, the pause frames of all priorities, both ways of the cable, the switch's own
-    pipeline and the peer's response take, and the frame that the peer had begun.
+    frame that the reverse link had begun, the pause frames of all priorities, both ways of the
+    cable, the switch's own pipeline and the peer's response take, and the frame that the peer had
+    begun.
     """
     pfc, transport = settings.pfc, settings.transport
     if pfc.headroom_bytes >= 0:
@@ -247,8 +258,8 @@ def _check_headroom(
     if len(short):
         worst = int(short[np.argmax(held[short])])
         message = (
-            f"switch.buffer_bytes: {wiring.name[worst]} has {buffer[worst]} bytes, and headroom and "
-            f"reserve of its ports take {held[worst]}; use a larger buffer, shorter cables or "
+            f"switch.buffer_bytes: {wiring.name[worst]} has {buffer[worst]} bytes, and headroom "
+            f"and reserve of its ports take {held[worst]}; use a larger buffer, shorter cables or "
             "fewer lossless priorities"
         )
         raise InfeasibleError(message)
