@@ -295,6 +295,9 @@ class Endpoints final : public EndpointSide {
     const std::uint32_t size_bytes = net_.pool[index].size_bytes;
     ++net_.counters.data_packets;
     net_.counters.retransmissions += segment.again ? 1U : 0U;
+    if (!may_send(flow)) {
+      net_.pool[index].flags |= kAsks;
+    }
     net_.launch(out.link, index);
     out.cc.on_sent(cc_settings_, out.line, net_.now, segment.payload_bytes);
     pace(out, size_bytes + set_.gap_bytes);
@@ -388,7 +391,7 @@ class Endpoints final : public EndpointSide {
       out.cc.on_ack(cc_settings_, out.line, ack_of(out, flow, index, news, marked));
       spray_.on_ack(flow, packet.entropy, marked, net_.now);
     }
-    if (news.acked_bytes != 0) {
+    if (news.acked_bytes != 0 || news.lost_bytes != 0) {
       out.deadline = net_.now + patience(flow);
     }
     if (transport_.finished(out.sender, extent(flow))) {
@@ -523,7 +526,7 @@ class Endpoints final : public EndpointSide {
     Packet& packet = net_.pool[index];
     Incoming& in = in_[packet.flow];
     const bool due = in.unanswered_bytes >= set_.ack_every_bytes || in.complete ||
-                     (packet.flags & kMarked) != 0;
+                     (packet.flags & (kMarked | kAsks)) != 0;
     if (kind == Reply::kNothing || (kind == Reply::kMaybe && !due)) {
       net_.pool.give_back(index);
       return;

@@ -20,6 +20,7 @@ enum Flag : std::uint8_t {
   kTrimmed = 2,  ///< Lost its payload in a switch.
   kLast = 4,     ///< Ends its transfer.
   kAgain = 8,    ///< Sent before.
+  kAsks = 32,    ///< The sender can send no more before it is answered.
   kStored = 16,  ///< All of it has come in, not its head alone (cut-through).
 };
 
