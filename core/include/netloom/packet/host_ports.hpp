@@ -93,7 +93,7 @@ class Progress {
   void schedule(std::uint32_t flow, Time after);
 
   Network& net_;
-  std::vector<std::uint32_t> left_;         ///< Transfers that each still waits for.
+  std::vector<std::uint32_t> left_;  ///< Transfers that each still waits for.
   std::vector<std::uint32_t> follow_begin_;
   std::vector<std::uint32_t> followers_;
   std::size_t unfinished_ = 0;

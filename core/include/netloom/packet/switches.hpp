@@ -30,7 +30,8 @@ class SwitchSide : public Side {
 template <class LinkControl, class Balance>
 class Switches final : public SwitchSide {
  public:
-  explicit Switches(Network& network) : net_(network), control_(network), balance_(network) {}
+  explicit Switches(Network& network)
+      : net_(network), control_(network), balance_(network) {}
 
   void arrive(std::uint32_t in, Index index) override {
     Packet& packet = net_.pool[index];
@@ -117,9 +118,8 @@ class Switches final : public SwitchSide {
     if (ways.empty()) [[unlikely]] {
       return kNone;
     }
-    const std::uint32_t link = ways.size() == 1
-                                   ? static_cast<std::uint32_t>(ways[0])
-                                   : balance_.choose(net_, vertex, packet, ways);
+    const std::uint32_t link = ways.size() == 1 ? static_cast<std::uint32_t>(ways[0])
+                                                : balance_.choose(net_, vertex, packet, ways);
     return net_.ports[link].up ? link : route_around(vertex, packet, ways);
   }
 
