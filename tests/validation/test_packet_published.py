@@ -2,7 +2,7 @@
 
 Ultra Ethernet's: ultraethernet/uet-htsim @40ccb05, results/experiment2_out.txt (incast of 1 MiB at
 400 Gb/s, links of 1 us, queues of 100 packets, marks from 25 to 75, packets of 4086 + 64 bytes) and
-validate_uec_sender.txt (100 Gb/s, round trip of 12 us; thresholds that its own runs must stay under).
+validate_uec_sender.txt (100 Gb/s, round trip of 12 us; thresholds that its own runs stay under).
 NDP's: Handley et al., SIGCOMM 2017 (recalled).
 """
 
@@ -68,9 +68,7 @@ def test_an_incast_by_sender_windows(fan_in: int, published_us: float, bound: fl
 
 def test_one_flow_of_two_megabytes_takes_what_uet_htsim_logged() -> None:
     tree = fat_tree(4, rate_bps=100e9, delay_ps=1_000_000)
-    delivery = run_packets(
-        tree, transfers([(0, 15)], 2_000_000), uec("nscc", queue_packets=36)
-    )
+    delivery = run_packets(tree, transfers([(0, 15)], 2_000_000), uec("nscc", queue_packets=36))
     assert delivery.finish_ps[0] / 1e6 == pytest.approx(176.2, abs=0.05)
 
 

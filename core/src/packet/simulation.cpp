@@ -104,7 +104,10 @@ void Simulation::prefetch_ahead() {
 }
 
 void Simulation::expect_route(const Event& event) {
-  if (event.kind() == Kind::kArrive && net_.port(event.subject).to_switch) {
+  if (event.kind() == Kind::kWake) {
+    __builtin_prefetch(&net_.queue(event.subject, 0), 1);
+    __builtin_prefetch(&net_.flights[event.subject], 1);
+  } else if (event.kind() == Kind::kArrive && net_.port(event.subject).to_switch) {
     net_.expect_ways(net_.port(event.subject).target, net_.pool[event.extra].target);
   }
 }
@@ -127,8 +130,7 @@ void Simulation::expect_near(const Event& event) {
       endpoints_->expect(event.subject, event.extra);
     }
   } else if (event.kind() == Kind::kWake) {
-    __builtin_prefetch(&net_.queue(event.subject, 0), 1);
-    __builtin_prefetch(&net_.flights[event.subject], 1);
+    side_of(event.subject).expect_wake(event.subject);
   }
 }
 

@@ -106,12 +106,17 @@ class Endpoints final : public EndpointSide {
 
   void expect(std::uint32_t /*link*/, Index index) override {
     const Packet& packet = net_.pool[index];
-    const auto* flow = packet.form == Form::kData
-                           ? reinterpret_cast<const char*>(&in_[packet.flow])
-                           : reinterpret_cast<const char*>(&out_[packet.flow]);
-    const std::size_t size = packet.form == Form::kData ? sizeof(Incoming) : sizeof(Outgoing);
-    for (std::size_t at = 0; at < size; at += 64) {
-      __builtin_prefetch(flow + at, 1);
+    if (packet.form == Form::kData) {
+      fetch(&in_[packet.flow], sizeof(Incoming));
+    } else {
+      fetch(&out_[packet.flow], sizeof(Outgoing));
+    }
+  }
+
+  void expect_wake(std::uint32_t link) override {
+    for (std::uint32_t lanes = ready_.lanes(link); lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
+      fetch(&out_[ready_.first(link, lane)], sizeof(Outgoing));
     }
   }
 
@@ -163,6 +168,12 @@ class Endpoints final : public EndpointSide {
     pulls_.visit(archive);
     archive(out_);
     archive(in_);
+  }
+
+  static void fetch(const void* what, std::size_t size) {
+    for (std::size_t at = 0; at < size; at += 64) {
+      __builtin_prefetch(static_cast<const char*>(what) + at, 1);
+    }
   }
 
   [[nodiscard]] std::size_t num_flows() const { return net_.config.work.source.size(); }

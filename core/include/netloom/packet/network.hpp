@@ -375,6 +375,7 @@ class Side {
   virtual void wake(std::uint32_t link) = 0;  ///< The port may be free: send what waits.
   virtual void handle(const Event& event) = 0;
   virtual void expect(std::uint32_t link, Index packet) = 0;  ///< It will arrive soon: prefetch.
+  virtual void expect_wake(std::uint32_t link) = 0;           ///< So for what will leave.
 };
 
 }  // namespace netloom::packet

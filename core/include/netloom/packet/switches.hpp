@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <iterator>
@@ -95,6 +95,13 @@ class Switches final : public SwitchSide {
     __builtin_prefetch(&net_.flights[out], 1);
     __builtin_prefetch(&net_.queue(out, packet.lane), 1);
     control_.prefetch(in, packet);
+  }
+
+  void expect_wake(std::uint32_t link) override {
+    for (std::uint32_t lanes = net_.ports[link].waiting; lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
+      __builtin_prefetch(&net_.pool[net_.queue(link, lane).head], 1);
+    }
   }
 
   void flush(std::uint32_t link, std::uint8_t lane) override {
