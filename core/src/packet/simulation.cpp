@@ -15,12 +15,14 @@ namespace {
 
 SwitchesPtr switches_of(const Config& config, Network& network) {
   using Make = SwitchesPtr (*)(const std::string&, Network&);
-  static const std::map<std::string, Make> kControls{{"pfc", &make_pfc_switches},
-                                                     {"credits", &make_credit_switches},
-                                                     {"lossy", &make_lossy_switches},
-                                                     {"trimming", &make_trimming_switches}};
-  const auto found = kControls.find(config.link_control);
-  if (found == kControls.end()) {
+  static const std::map<std::string, Make> controls{
+      {"pfc", &make_pfc_switches},
+      {"credits", &make_credit_switches},
+      {"lossy", &make_lossy_switches},
+      {"trimming", &make_trimming_switches},
+  };
+  const auto found = controls.find(config.link_control);
+  if (found == controls.end()) {
     throw std::invalid_argument("no flow control '" + config.link_control + "'");
   }
   return found->second(config.balance, network);
@@ -28,10 +30,13 @@ SwitchesPtr switches_of(const Config& config, Network& network) {
 
 EndpointsPtr endpoints_of(const Config& config, Network& network) {
   using Make = EndpointsPtr (*)(const std::string&, Parameters, Network&);
-  static const std::map<std::string, Make> kTransports{
-      {"go-back-n", &make_go_back_n}, {"selective", &make_selective}, {"pulled", &make_pulled}};
-  const auto found = kTransports.find(config.transport);
-  if (found == kTransports.end()) {
+  static const std::map<std::string, Make> transports{
+      {"go-back-n", &make_go_back_n},
+      {"selective", &make_selective},
+      {"pulled", &make_pulled},
+  };
+  const auto found = transports.find(config.transport);
+  if (found == transports.end()) {
     throw std::invalid_argument("no transport '" + config.transport + "'");
   }
   return found->second(config.congestion_control, Parameters(config.cc_parameters), network);
@@ -262,8 +267,8 @@ void Simulation::cut(std::uint32_t link) {
   port.impaired = true;
   port.last_down = net_.now;
   if (port.from_switch) {
-    for (std::uint8_t lane = 0; lane < net_.num_lanes; ++lane) {
-      switches_->flush(link, lane);
+    for (std::uint32_t lane = 0; lane < net_.num_lanes; ++lane) {
+      switches_->flush(link, static_cast<std::uint8_t>(lane));
     }
   }
 }

@@ -32,7 +32,7 @@ class EndpointSide : public Side {
 template <class Transport, class Cc>
 class Endpoints final : public EndpointSide {
  public:
-  Endpoints(Network& network, typename Cc::Settings settings)
+  Endpoints(Network& network, Cc::Settings settings)
       : net_(network),
         set_(network.config.hosts),
         cc_settings_(std::move(settings)),
@@ -61,7 +61,7 @@ class Endpoints final : public EndpointSide {
   }
 
   void wake(std::uint32_t link) override {
-    Port& port = net_.port(link);
+    const Port& port = net_.port(link);
     if (port.busy_until > net_.now) {
       if (pending(link) != 0) {
         net_.wake_later(link);
@@ -136,8 +136,8 @@ class Endpoints final : public EndpointSide {
   /// The sending end of a flow.
   struct Outgoing {
     Cc cc;
-    Line line;
-    typename Transport::Sender sender;
+    Line line{};
+    Transport::Sender sender;
     Time pace_at = 0;
     Time timer_at = kNever;    ///< The timer event that counts.
     Time deadline = kNever;    ///< Of the oldest packet in flight.
@@ -150,7 +150,7 @@ class Endpoints final : public EndpointSide {
 
   /// The receiving end of a flow.
   struct Incoming {
-    typename Transport::Receiver receiver;
+    Transport::Receiver receiver;
     Time notified_at = -1;
     std::uint32_t link = kNone;  ///< Answers leave by it.
     std::uint32_t unanswered_bytes = 0;
@@ -179,8 +179,10 @@ class Endpoints final : public EndpointSide {
   [[nodiscard]] std::size_t num_flows() const { return net_.config.work.source.size(); }
 
   [[nodiscard]] Extent extent(std::uint32_t flow) const {
-    return {.size_bytes = static_cast<std::uint64_t>(net_.config.work.size_bytes[flow]),
-            .payload_bytes = set_.payload_bytes};
+    return {
+        .size_bytes = static_cast<std::uint64_t>(net_.config.work.size_bytes[flow]),
+        .payload_bytes = set_.payload_bytes,
+    };
   }
 
   [[nodiscard]] std::uint16_t pending(std::uint32_t link) {
@@ -225,11 +227,13 @@ class Endpoints final : public EndpointSide {
     if (set_.host_rate_bps > 0) {
       rate_bps = std::min(rate_bps, set_.host_rate_bps);
     }
-    return {.rate_bps = rate_bps,
-            .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
-            .payload_bytes = set_.payload_bytes,
-            .packet_bytes = set_.payload_bytes + set_.header_bytes,
-            .trims = net_.config.link_control == "trimming"};
+    return {
+        .rate_bps = rate_bps,
+        .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
+        .payload_bytes = set_.payload_bytes,
+        .packet_bytes = set_.payload_bytes + set_.header_bytes,
+        .trims = net_.config.link_control == "trimming",
+    };
   }
 
   [[nodiscard]] static double product(const Line& line) {
@@ -263,7 +267,7 @@ class Endpoints final : public EndpointSide {
     if (out.state != State::kIdle || !may_send(flow)) {
       return;
     }
-    Port& port = net_.port(out.link);
+    const Port& port = net_.port(out.link);
     if (out.pace_at > net_.now && out.pace_at > port.busy_until) {
       out.state = State::kPaced;
       net_.events.push(out.pace_at, Kind::kReady, flow);
@@ -340,25 +344,27 @@ class Endpoints final : public EndpointSide {
     Packet& packet = net_.pool[index];
     out.last_entropy = spray_.next(flow, work.entropy[flow], net_.random);
     const bool last = segment.offset + segment.payload_bytes == extent(flow).size_bytes;
-    packet = {.sent = net_.now,
-              .offset = segment.offset,
-              .bits = 0,
-              .flow = flow,
-              .source = static_cast<std::uint32_t>(work.source[flow]),
-              .target = static_cast<std::uint32_t>(work.target[flow]),
-              .next = kNone,
-              .came_by = kNone,
-              .number = segment.number,
-              .gap_low = 0,
-              .gap_high = 0,
-              .size_bytes = static_cast<std::uint16_t>(
-                  std::max(segment.payload_bytes + set_.header_bytes, set_.least_bytes)),
-              .payload_bytes = static_cast<std::uint16_t>(segment.payload_bytes),
-              .entropy = out.last_entropy,
-              .lane = work.lane[flow],
-              .form = Form::kData,
-              .flags = static_cast<std::uint8_t>((last ? kLast : 0) | (segment.again ? kAgain : 0)),
-              .num_hops = 0};
+    packet = {
+        .sent = net_.now,
+        .offset = segment.offset,
+        .bits = 0,
+        .flow = flow,
+        .source = static_cast<std::uint32_t>(work.source[flow]),
+        .target = static_cast<std::uint32_t>(work.target[flow]),
+        .next = kNone,
+        .came_by = kNone,
+        .number = segment.number,
+        .gap_low = 0,
+        .gap_high = 0,
+        .size_bytes = static_cast<std::uint16_t>(
+            std::max(segment.payload_bytes + set_.header_bytes, set_.least_bytes)),
+        .payload_bytes = static_cast<std::uint16_t>(segment.payload_bytes),
+        .entropy = out.last_entropy,
+        .lane = work.lane[flow],
+        .form = Form::kData,
+        .flags = static_cast<std::uint8_t>((last ? kLast : 0) | (segment.again ? kAgain : 0)),
+        .num_hops = 0,
+    };
     return index;
   }
 
@@ -370,14 +376,16 @@ class Endpoints final : public EndpointSide {
 
   Ack ack_of(const Outgoing& out, std::uint32_t flow, Index index, News news, bool marked) {
     const Packet& packet = net_.pool[index];
-    return {.now = net_.now,
-            .rtt = net_.now - packet.sent,
-            .acked_bytes = news.acked_bytes,
-            .acked_to = transport_.acked_to(out.sender, extent(flow)),
-            .sent_to = transport_.sent_to(out.sender, extent(flow)),
-            .marked = marked,
-            .hops = packet.num_hops != 0 ? net_.hops(index) : nullptr,
-            .num_hops = packet.num_hops};
+    return {
+        .now = net_.now,
+        .rtt = net_.now - packet.sent,
+        .acked_bytes = news.acked_bytes,
+        .acked_to = transport_.acked_to(out.sender, extent(flow)),
+        .sent_to = transport_.sent_to(out.sender, extent(flow)),
+        .marked = marked,
+        .hops = packet.num_hops != 0 ? net_.hops(index) : nullptr,
+        .num_hops = packet.num_hops,
+    };
   }
 
   void arm(std::uint32_t flow);
@@ -416,7 +424,7 @@ class Endpoints final : public EndpointSide {
 
   Network& net_;
   const HostSettings& set_;
-  typename Cc::Settings cc_settings_;
+  Cc::Settings cc_settings_;
   Transport transport_;
   Progress progress_;
   Spray spray_;

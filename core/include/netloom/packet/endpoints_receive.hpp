@@ -11,7 +11,7 @@ namespace netloom::packet {
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
-  Packet& packet = net_.pool[index];
+  const Packet& packet = net_.pool[index];
   const std::uint32_t flow = packet.flow;
   Incoming& in = in_[flow];
   if (!in.open) {
@@ -112,7 +112,7 @@ void Endpoints<Transport, Cc>::send_control(std::uint32_t flow,
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::dispatch(std::uint32_t link, Index index) {
-  Port& port = net_.port(link);
+  const Port& port = net_.port(link);
   const std::uint8_t lane = net_.pool[index].lane;
   const bool free = port.busy_until <= net_.now && port.waiting == 0 && port.up;
   if (free && ((port.paused >> lane) & 1U) == 0) {

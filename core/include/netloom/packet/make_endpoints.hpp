@@ -25,7 +25,7 @@ EndpointsPtr make_one(const std::string& scheme, Parameters& parameters, Network
 template <class Transport>
 EndpointsPtr make_endpoints(const std::string& scheme, Parameters parameters, Network& network) {
   using Make = EndpointsPtr (*)(const std::string&, Parameters&, Network&);
-  static const std::map<std::string, Make> kSchemes{
+  static const std::map<std::string, Make> schemes{
       {"none", &make_one<Transport, cc::None>},
       {"dcqcn", &make_one<Transport, cc::Dcqcn>},
       {"dcqcn-firmware", &make_one<Transport, cc::DcqcnFirmware>},
@@ -40,8 +40,8 @@ EndpointsPtr make_endpoints(const std::string& scheme, Parameters parameters, Ne
       {"nscc", &make_one<Transport, cc::Nscc>},
       {"rttcc", &make_one<Transport, cc::Rttcc>},
   };
-  const auto found = kSchemes.find(scheme);
-  if (found == kSchemes.end()) {
+  const auto found = schemes.find(scheme);
+  if (found == schemes.end()) {
     throw std::invalid_argument("no congestion control '" + scheme + "'");
   }
   return found->second(scheme, parameters, network);

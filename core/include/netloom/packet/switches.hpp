@@ -59,7 +59,7 @@ class Switches final : public SwitchSide {
   }
 
   void wake(std::uint32_t link) override {
-    Port& out = net_.port(link);
+    const Port& out = net_.port(link);
     if (out.busy_until > net_.now) {
       net_.wake_later(link);
       return;
@@ -153,7 +153,7 @@ class Switches final : public SwitchSide {
   }
 
   void enqueue(std::uint32_t link, Index index) {
-    Port& out = net_.port(link);
+    const Port& out = net_.port(link);
     const Packet& packet = net_.pool[index];
     const bool free = out.busy_until <= net_.now && out.waiting == 0;
     if (free && ((out.paused >> packet.lane) & 1U) == 0) {
@@ -186,10 +186,12 @@ class Switches final : public SwitchSide {
     Packet& packet = net_.pool[index];
     const Port& out = net_.port(link);
     if (packet.num_hops < kMaxHops) {
-      net_.hops(index)[packet.num_hops++] = {.when = net_.now,
-                                             .sent_bytes = out.sent_bytes,
-                                             .queue_bytes = out.waiting_bytes,
-                                             .rate_bps = static_cast<double>(out.rate_bps)};
+      net_.hops(index)[packet.num_hops++] = {
+          .when = net_.now,
+          .sent_bytes = out.sent_bytes,
+          .queue_bytes = out.waiting_bytes,
+          .rate_bps = static_cast<double>(out.rate_bps),
+      };
     }
   }
 

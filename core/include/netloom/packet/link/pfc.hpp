@@ -76,7 +76,7 @@ class Pfc {
 
   void handle(const Event& event) {
     const auto lane = static_cast<std::uint8_t>(event.extra);
-    Ingress& account = at(event.subject, lane);
+    const Ingress& account = at(event.subject, lane);
     if (account.paused && account.refresh_at == event.when) {
       pause(event.subject, lane);
     }

@@ -151,10 +151,12 @@ class SelectiveRepeat {
     ++sender.in_flight;
     const std::uint32_t bytes = extent.bytes_of(number);
     sender.sent_bytes += bytes;
-    return {.offset = std::uint64_t{number} * extent.payload_bytes,
-            .payload_bytes = bytes,
-            .number = number,
-            .again = again};
+    return {
+        .offset = std::uint64_t{number} * extent.payload_bytes,
+        .payload_bytes = bytes,
+        .number = number,
+        .again = again,
+    };
   }
 
   News on_ack(Sender& sender, const Extent& extent, const Packet& ack) {
@@ -214,9 +216,11 @@ class SelectiveRepeat {
       rings_.clear(receiver.ring, receiver.expected++);
     }
     const bool tell = disordered && settings_.disorder_packets != 0;
-    return {.reply = tell ? Reply::kAck : Reply::kMaybe,
-            .new_bytes = packet.payload_bytes,
-            .disordered = disordered};
+    return {
+        .reply = tell ? Reply::kAck : Reply::kMaybe,
+        .new_bytes = packet.payload_bytes,
+        .disordered = disordered,
+    };
   }
 
   [[nodiscard]] static bool complete(const Receiver& receiver, const Extent& extent) {
@@ -238,7 +242,7 @@ class SelectiveRepeat {
   }
 
  private:
-  std::uint32_t first_lost(const Sender& sender) const {
+  [[nodiscard]] std::uint32_t first_lost(const Sender& sender) const {
     std::uint32_t number = sender.acked;
     while (true) {
       const std::uint64_t bits =
