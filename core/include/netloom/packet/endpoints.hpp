@@ -1,0 +1,438 @@
+// Every endpoint of the network: its ports, the flows it sends and those it receives.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "netloom/packet/archive.hpp"
+#include "netloom/packet/host_ports.hpp"
+#include "netloom/packet/murmur.hpp"
+#include "netloom/packet/network.hpp"
+#include "netloom/packet/pulls.hpp"
+#include "netloom/packet/signals.hpp"
+#include "netloom/packet/spray.hpp"
+#include "netloom/packet/transport/segment.hpp"
+
+namespace netloom::packet {
+
+/// What the rest of the simulator asks of endpoints beside events.
+class EndpointSide : public Side {
+ public:
+  virtual void begin() = 0;  ///< Schedules the first transfers.
+  [[nodiscard]] virtual const Progress& progress() const = 0;
+  [[nodiscard]] virtual double rate_bps(std::uint32_t flow) const = 0;
+  virtual void save(Saver& saver) = 0;
+  virtual void load(Loader& loader) = 0;
+};
+
+template <class Transport, class Cc>
+class Endpoints final : public EndpointSide {
+ public:
+  Endpoints(Network& network, Cc::Settings settings)
+      : net_(network),
+        set_(network.config.hosts),
+        cc_settings_(std::move(settings)),
+        transport_(set_),
+        progress_(network),
+        spray_(set_.entropy, set_.num_paths, num_flows()),
+        ready_(network.ports.size(), network.num_lanes, num_flows()),
+        pulls_(network, num_flows()),
+        out_(num_flows()),
+        in_(num_flows()) {}
+
+  void begin() override { progress_.begin(); }
+
+  void arrive(std::uint32_t link, Index index) override {
+    const Packet& packet = net_.pool[index];
+    if (!net_.credits.empty() && !net_.ports[link].uncontrolled) {
+      net_.enter_credit(link, packet);
+      net_.leave_credit(link, packet.lane, packet.size_bytes, net_.now);
+    }
+    if (packet.form == Form::kData) {
+      receive(link, index);
+      return;
+    }
+    answer(index);
+    net_.pool.give_back(index);
+  }
+
+  void wake(std::uint32_t link) override {
+    const Port& port = net_.port(link);
+    if (port.busy_until > net_.now) {
+      if (pending(link) != 0) {
+        net_.wake_later(link);
+      }
+      return;
+    }
+    if (!port.up) {
+      return;
+    }
+    if (const auto able = static_cast<std::uint16_t>(port.waiting & ~port.paused); able != 0) {
+      const auto lane = static_cast<std::uint8_t>(std::countr_zero(able));
+      net_.launch(link, net_.take_first(link, lane));
+    } else {
+      send_ready(link);
+    }
+    if (pending(link) != 0) {
+      net_.wake_later(link);
+    }
+  }
+
+  void handle(const Event& event) override {
+    switch (event.kind()) {
+      case Kind::kStart:
+        start(event.subject);
+        break;
+      case Kind::kReady:
+        if (out_[event.subject].state == State::kPaced) {
+          out_[event.subject].state = State::kIdle;
+          offer(event.subject);
+        }
+        break;
+      case Kind::kTimer:
+        tick(event.subject, event.when);
+        break;
+      case Kind::kTimeout:
+        expire(event.subject);
+        break;
+      default:
+        pull(event.subject);
+    }
+  }
+
+  void expect(std::uint32_t /*link*/, Index index) override {
+    const Packet& packet = net_.pool[index];
+    if (packet.form == Form::kData) {
+      fetch(&in_[packet.flow], sizeof(Incoming));
+    } else {
+      fetch(&out_[packet.flow], sizeof(Outgoing));
+    }
+  }
+
+  void expect_wake(std::uint32_t link) override {
+    for (std::uint32_t lanes = ready_.lanes(link); lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
+      fetch(&out_[ready_.first(link, lane)], sizeof(Outgoing));
+    }
+  }
+
+  [[nodiscard]] const Progress& progress() const override { return progress_; }
+
+  [[nodiscard]] double rate_bps(std::uint32_t flow) const override {
+    return out_[flow].state == State::kDone ? 0.0 : out_[flow].cc.rate_bps();
+  }
+
+  void save(Saver& saver) override { visit(saver); }
+
+  void load(Loader& loader) override { visit(loader); }
+
+ private:
+  enum class State : std::uint8_t { kUnborn, kIdle, kReady, kPaced, kDone };
+
+  /// The sending end of a flow.
+  struct Outgoing {
+    Cc cc;
+    Line line{};
+    Transport::Sender sender;
+    Time pace_at = 0;
+    Time timer_at = kNever;    ///< The timer event that counts.
+    Time deadline = kNever;    ///< Of the oldest packet in flight.
+    Time timeout_at = kNever;  ///< The timeout event that counts.
+    std::uint64_t window = 0;  ///< The transport's own bound.
+    std::uint32_t link = kNone;
+    std::uint16_t last_entropy = 0;
+    State state = State::kUnborn;
+  };
+
+  /// The receiving end of a flow.
+  struct Incoming {
+    Transport::Receiver receiver;
+    Time notified_at = -1;
+    std::uint32_t link = kNone;  ///< Answers leave by it.
+    std::uint32_t unanswered_bytes = 0;
+    bool open = false;
+    bool complete = false;
+    bool closed = false;
+  };
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    transport_.visit(archive);
+    progress_.visit(archive);
+    spray_.visit(archive);
+    ready_.visit(archive);
+    pulls_.visit(archive);
+    archive(out_);
+    archive(in_);
+  }
+
+  static void fetch(const void* what, std::size_t size) {
+    for (std::size_t at = 0; at < size; at += 64) {
+      __builtin_prefetch(static_cast<const char*>(what) + at, 1);
+    }
+  }
+
+  [[nodiscard]] std::size_t num_flows() const { return net_.config.work.source.size(); }
+
+  [[nodiscard]] Extent extent(std::uint32_t flow) const {
+    return {
+        .size_bytes = static_cast<std::uint64_t>(net_.config.work.size_bytes[flow]),
+        .payload_bytes = set_.payload_bytes,
+    };
+  }
+
+  [[nodiscard]] std::uint16_t pending(std::uint32_t link) {
+    const Port& port = net_.port(link);
+    return static_cast<std::uint16_t>((port.waiting | ready_.lanes(link)) & ~port.paused);
+  }
+
+  /// The port by which a flow's packets leave; a hash decides among several.
+  [[nodiscard]] std::uint32_t door(std::uint32_t from,
+                                   std::uint32_t to,
+                                   std::uint16_t entropy) const {
+    const auto ways = net_.ways(from, to);
+    const std::size_t pick =
+        ways.size() == 1 ? 0 : five_tuple_hash(from, to, entropy, from) % ways.size();
+    return static_cast<std::uint32_t>(ways[pick]);
+  }
+
+  // ---- sending
+
+  void start(std::uint32_t flow) {
+    const Work& work = net_.config.work;
+    Outgoing& out = out_[flow];
+    const auto source = static_cast<std::uint32_t>(work.source[flow]);
+    const auto target = static_cast<std::uint32_t>(work.target[flow]);
+    progress_.started(flow);
+    out.link = door(source, target, work.entropy[flow]);
+    out.line = line_of(source, target, out.link);
+    out.cc = Cc::make(cc_settings_, out.line, net_.now);
+    out.window = window_of(out.line);
+    transport_.open(out.sender);
+    if constexpr (Transport::kPulls) {
+      out.sender.granted_bytes = first_window(out.line);
+    }
+    spray_.begin(flow, net_.random);
+    out.state = State::kIdle;
+    arm(flow);
+    offer(flow);
+  }
+
+  [[nodiscard]] Line line_of(std::uint32_t source, std::uint32_t target, std::uint32_t link) const {
+    auto rate_bps = static_cast<double>(net_.ports[link].rate_bps);
+    if (set_.host_rate_bps > 0) {
+      rate_bps = std::min(rate_bps, set_.host_rate_bps);
+    }
+    return {
+        .rate_bps = rate_bps,
+        .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
+        .payload_bytes = set_.payload_bytes,
+        .packet_bytes = set_.payload_bytes + set_.header_bytes,
+        .trims = net_.config.link_control == "trimming",
+    };
+  }
+
+  [[nodiscard]] static double product(const Line& line) {
+    return line.rate_bps * static_cast<double>(line.base_rtt) / static_cast<double>(kBitPs);
+  }
+
+  [[nodiscard]] std::uint64_t window_of(const Line& line) const {
+    std::uint64_t window = set_.window_bytes != 0 ? set_.window_bytes : ~std::uint64_t{0};
+    if (set_.window_bdp > 0) {
+      const double bytes = std::max(set_.window_bdp * product(line), 1.0);
+      window = std::min(window, static_cast<std::uint64_t>(bytes));
+    }
+    return window;
+  }
+
+  [[nodiscard]] std::uint64_t first_window(const Line& line) const {
+    return set_.first_window_bytes != 0 ? set_.first_window_bytes
+                                        : static_cast<std::uint64_t>(1.5 * product(line));
+  }
+
+  [[nodiscard]] bool may_send(std::uint32_t flow) const {
+    const Outgoing& out = out_[flow];
+    return transport_.has_work(out.sender, extent(flow)) &&
+           transport_.in_flight(out.sender, extent(flow)) <
+               std::min(out.cc.window_bytes(), out.window);
+  }
+
+  /// Puts an idle flow in line if it may send, or sets its pace's alarm.
+  void offer(std::uint32_t flow) {
+    Outgoing& out = out_[flow];
+    if (out.state != State::kIdle || !may_send(flow)) {
+      return;
+    }
+    const Port& port = net_.port(out.link);
+    if (out.pace_at > net_.now && out.pace_at > port.busy_until) {
+      out.state = State::kPaced;
+      net_.events.push(out.pace_at, Kind::kReady, flow);
+      return;
+    }
+    out.state = State::kReady;
+    ready_.append(out.link, net_.config.work.lane[flow], flow);
+    kick(out.link);
+  }
+
+  void kick(std::uint32_t link) {
+    if (net_.port(link).awake || kicking_) {
+      return;
+    }
+    kicking_ = true;
+    wake(link);
+    kicking_ = false;
+  }
+
+  void send_ready(std::uint32_t link) {
+    while (true) {
+      const auto able = static_cast<std::uint16_t>(ready_.lanes(link) & ~net_.port(link).paused);
+      if (able == 0) {
+        return;
+      }
+      const std::uint32_t flow =
+          ready_.take(link, static_cast<std::uint8_t>(std::countr_zero(able)));
+      if (out_[flow].state == State::kDone) {
+        continue;
+      }
+      out_[flow].state = State::kIdle;
+      if (may_send(flow)) {
+        send(flow);
+        return;
+      }
+    }
+  }
+
+  void send(std::uint32_t flow) {
+    Outgoing& out = out_[flow];
+    const Segment segment = transport_.take(out.sender, extent(flow));
+    const Index index = make_data(flow, segment);
+    const std::uint32_t size_bytes = net_.pool[index].size_bytes;
+    ++net_.counters.data_packets;
+    net_.counters.retransmissions += segment.again ? 1U : 0U;
+    if (!may_send(flow)) {
+      net_.pool[index].flags |= kAsks;
+    }
+    net_.launch(out.link, index);
+    out.cc.on_sent(cc_settings_, out.line, net_.now, segment.payload_bytes);
+    pace(out, size_bytes + set_.gap_bytes);
+    expect_answer(flow);
+    arm(flow);
+    const bool was_kicking = std::exchange(kicking_, true);  // the port is busy now
+    offer(flow);
+    kicking_ = was_kicking;
+  }
+
+  void pace(Outgoing& out, std::uint32_t wire_bytes) {
+    const double rate_bps = out.cc.rate_bps();
+    if (rate_bps < static_cast<double>(net_.port(out.link).rate_bps)) {
+      const double wait = wire_bytes * static_cast<double>(kBitPs) / rate_bps;
+      out.pace_at = net_.now + static_cast<Time>(wait);
+    }
+  }
+
+  Index make_data(std::uint32_t flow, const Segment& segment) {
+    const Work& work = net_.config.work;
+    Outgoing& out = out_[flow];
+    const Index index = net_.pool.take();
+    if (net_.config.switches.telemetry && net_.telemetry.size() < net_.pool.capacity() * kMaxHops) {
+      net_.telemetry.resize(2 * net_.pool.capacity() * kMaxHops);
+    }
+    Packet& packet = net_.pool[index];
+    out.last_entropy = spray_.next(flow, work.entropy[flow], net_.random);
+    const bool last = segment.offset + segment.payload_bytes == extent(flow).size_bytes;
+    packet = {
+        .sent = net_.now,
+        .offset = segment.offset,
+        .bits = 0,
+        .flow = flow,
+        .source = static_cast<std::uint32_t>(work.source[flow]),
+        .target = static_cast<std::uint32_t>(work.target[flow]),
+        .next = kNone,
+        .came_by = kNone,
+        .number = segment.number,
+        .gap_low = 0,
+        .gap_high = 0,
+        .size_bytes = static_cast<std::uint16_t>(
+            std::max(segment.payload_bytes + set_.header_bytes, set_.least_bytes)),
+        .payload_bytes = static_cast<std::uint16_t>(segment.payload_bytes),
+        .entropy = out.last_entropy,
+        .lane = work.lane[flow],
+        .form = Form::kData,
+        .flags = static_cast<std::uint8_t>((last ? kLast : 0) | (segment.again ? kAgain : 0)),
+        .num_hops = 0,
+    };
+    return index;
+  }
+
+  // ---- answers and timers, in endpoints_answer.hpp
+
+  void answer(Index index);
+
+  void acknowledge(std::uint32_t flow, Index index);
+
+  Ack ack_of(const Outgoing& out, std::uint32_t flow, Index index, News news, bool marked) {
+    const Packet& packet = net_.pool[index];
+    return {
+        .now = net_.now,
+        .rtt = net_.now - packet.sent,
+        .acked_bytes = news.acked_bytes,
+        .acked_to = transport_.acked_to(out.sender, extent(flow)),
+        .sent_to = transport_.sent_to(out.sender, extent(flow)),
+        .marked = marked,
+        .hops = packet.num_hops != 0 ? net_.hops(index) : nullptr,
+        .num_hops = packet.num_hops,
+    };
+  }
+
+  void arm(std::uint32_t flow);
+
+  void tick(std::uint32_t flow, Time when);
+
+  [[nodiscard]] Time patience(std::uint32_t flow) const {
+    const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
+    const bool low = set_.timeout_low_packets != 0 &&
+                     transport_.in_flight(out_[flow].sender, extent(flow)) <= few;
+    return low ? set_.timeout_low_ps : set_.timeout_ps;
+  }
+
+  void expect_answer(std::uint32_t flow);
+
+  void expire(std::uint32_t flow);
+
+  // ---- receiving, in endpoints_receive.hpp
+
+  void receive(std::uint32_t link, Index index);
+  void open(std::uint32_t flow, const Packet& packet);
+  void reply(std::uint32_t link, Index index, Reply kind);
+  void notify(std::uint32_t flow, const Packet& cause);
+
+  struct Control {
+    Form form;
+    std::uint32_t size_bytes;
+    std::uint64_t bits;
+  };
+
+  void send_control(std::uint32_t flow, const Packet& cause, Control control);
+  /// Sends a packet at once if the port is free, else in its turn.
+  void dispatch(std::uint32_t link, Index index);
+  void want_more(std::uint32_t flow, std::uint32_t link);
+  void pull(std::uint32_t endpoint);
+
+  Network& net_;
+  const HostSettings& set_;
+  Cc::Settings cc_settings_;
+  Transport transport_;
+  Progress progress_;
+  Spray spray_;
+  ReadyFlows ready_;
+  Pulls pulls_;
+  std::vector<Outgoing> out_;
+  std::vector<Incoming> in_;
+  bool kicking_ = false;
+};
+
+}  // namespace netloom::packet

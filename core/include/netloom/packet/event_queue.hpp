@@ -1,0 +1,205 @@
+// Pending events in order of (time, sequence): a calendar of sorted days, and a heap beyond it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "netloom/packet/signals.hpp"
+
+namespace netloom::packet {
+
+enum class Kind : std::uint8_t {
+  kArrive,    ///< A packet has crossed link `subject`; `extra` is its index.
+  kStored,    ///< Packet `extra`, which came by link `subject`, is in the switch to its tail.
+  kWake,      ///< Port `subject` is free and something waits for it.
+  kReady,     ///< Flow `subject` may send again by its pace.
+  kTimer,     ///< The congestion control of flow `subject` asked for it.
+  kTimeout,   ///< Retransmission timer of flow `subject`.
+  kStart,     ///< Flow `subject` begins.
+  kPause,     ///< Link `subject` is paused or resumed; `extra` says how.
+  kExpire,    ///< A pause of link `subject` may have run out.
+  kRefresh,   ///< The pause of link `subject` is to be repeated.
+  kWatchdog,  ///< Link `subject` may have been paused for too long.
+  kCredit,    ///< Link `subject` gets credit.
+  kPull,      ///< Endpoint `subject` may grant again.
+  kFault,     ///< Fault `subject` happens.
+  kSample,    ///< Watched links are read.
+  kDeadlock,  ///< Whether a circle of links waits for itself.
+};
+
+/// What happens when. `order` is the sequence number with the kind in its low 4 bits.
+struct Event {
+  Time when;
+  std::uint64_t order;
+  std::uint32_t subject;
+  std::uint32_t extra;
+
+  [[nodiscard]] Kind kind() const { return static_cast<Kind>(order & 15U); }
+};
+
+struct Before {
+  constexpr bool operator()(const Event& a, const Event& b) const {
+    return a.when != b.when ? a.when < b.when : a.order < b.order;
+  }
+};
+
+struct Later {
+  constexpr bool operator()(const Event& a, const Event& b) const { return Before()(b, a); }
+};
+
+/// A calendar queue (Brown, CACM 1988) whose days are sorted when they come up.
+///
+/// Events of the next `kNumDays` days lie in their day, unsorted; later ones in a binary heap, from
+/// which they move as the calendar advances. The length of a day follows the density of events; it
+/// has no influence on their order.
+class EventQueue {
+ public:
+  EventQueue()
+      : days_(kNumDays), marked_(kNumDays / 64) {}
+
+  [[nodiscard]] bool empty() const { return size() == 0; }
+
+  [[nodiscard]] std::size_t size() const {
+    return today_.size() - next_ + late_.size() + in_days_ + far_.size();
+  }
+
+  void push(Time when, Kind kind, std::uint32_t subject, std::uint32_t extra = 0) {
+    const std::uint64_t order = (sequence_++ << 4U) | static_cast<std::uint64_t>(kind);
+    insert({.when = when, .order = order, .subject = subject, .extra = extra});
+  }
+
+  /// Returns the next event without removing it, null when there is none.
+  [[nodiscard]] const Event* peek() {
+    if (late_.empty()) [[likely]] {
+      return next_ != today_.size() || advance() ? &today_[next_] : nullptr;
+    }
+    return late_is_next() ? &late_.front() : &today_[next_];
+  }
+
+  void pop() {
+    if (late_.empty() || !late_is_next()) [[likely]] {
+      ++next_;
+      return;
+    }
+    std::ranges::pop_heap(late_, Later());
+    late_.pop_back();
+  }
+
+  /// Events of today that are still to come, the next one first.
+  [[nodiscard]] std::span<const Event> today() const { return std::span(today_).subspan(next_); }
+
+  /// Whether the next event is the first of its day.
+  [[nodiscard]] bool at_dawn() const { return next_ == 0; }
+
+  /// All pending events in their order.
+  [[nodiscard]] std::vector<Event> pending() const;
+
+  [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
+
+  /// Forgets everything and holds these events instead.
+  void restore(std::span<const Event> events, std::uint64_t sequence, Time now);
+
+ private:
+  static constexpr std::size_t kNumDays = std::size_t{1} << 12U;
+  static constexpr std::int64_t kMask = kNumDays - 1;
+  static constexpr std::size_t kReview = std::size_t{1} << 14U;  // events, or days, between reviews
+  static constexpr std::size_t kCrowded = 48;  // events a day: sorting begins to cost
+  static constexpr std::size_t kFew = 8;       // one event in so many may take the heap
+
+  static constexpr int kMaxShift = 40;  // a second
+
+  static constexpr std::uint32_t kNoBlock = 0xFFFFFFFFU;
+  static constexpr std::uint32_t kBlockEvents = 7;
+
+  /// A few events of one day; blocks that were freed last are used first, so that they stay in
+  /// cache.
+  struct Block {
+    std::array<Event, kBlockEvents> events;
+    std::uint32_t next = kNoBlock;
+    std::uint32_t count = 0;
+  };
+
+  struct Day {
+    std::uint32_t head = kNoBlock;
+    std::uint32_t tail = kNoBlock;
+  };
+
+  void insert(const Event& event) {
+    const std::int64_t day = event.when >> shift_;
+    if (day <= day_) {
+      late_.push_back(event);
+      std::ranges::push_heap(late_, Later());
+    } else if (day - day_ < static_cast<std::int64_t>(kNumDays)) {
+      put(event, static_cast<std::size_t>(day & kMask));
+    } else {
+      ++sent_far_;
+      far_.push_back(event);
+      std::ranges::push_heap(far_, Later());
+    }
+  }
+
+  void put(const Event& event, std::size_t number) {
+    Day& day = days_[number];
+    if (day.head == kNoBlock) {
+      day.head = day.tail = take_block();
+      marked_[number >> 6U] |= std::uint64_t{1} << (number & 63U);
+    } else if (blocks_[day.tail].count == kBlockEvents) {
+      const std::uint32_t block = take_block();
+      blocks_[day.tail].next = block;
+      day.tail = block;
+    }
+    Block& block = blocks_[day.tail];
+    block.events[block.count++] = event;
+    ++in_days_;
+  }
+
+  std::uint32_t take_block() {
+    if (free_ == kNoBlock) {
+      blocks_.push_back({});
+      return static_cast<std::uint32_t>(blocks_.size() - 1);
+    }
+    const std::uint32_t block = free_;
+    free_ = blocks_[block].next;
+    blocks_[block].next = kNoBlock;
+    blocks_[block].count = 0;
+    return block;
+  }
+
+  /// Moves a day's events to the end of `to`.
+  void empty_day(Day& day, std::vector<Event>& to);
+
+  [[nodiscard]] bool late_is_next() const {
+    return next_ == today_.size() || Before()(late_.front(), today_[next_]);
+  }
+
+  bool advance();
+  void open(std::int64_t day);
+  void draw_from_far();
+  void review();
+  void rebuild(int shift);
+  [[nodiscard]] std::int64_t next_marked() const;
+
+  std::vector<Event> today_;  ///< Sorted; those before `next_` have happened.
+  std::size_t next_ = 0;
+  std::vector<Event> late_;  ///< Heap: for today, but too late to be sorted in.
+  std::vector<Day> days_;
+  std::vector<Block> blocks_;
+  std::uint32_t free_ = kNoBlock;
+  std::vector<std::uint64_t> marked_;  ///< Days that hold something.
+  std::vector<Event> far_;             ///< Heap.
+  std::size_t in_days_ = 0;
+  std::int64_t day_ = 0;
+  int shift_ = 12;  ///< A day has 2^shift ps.
+  std::uint64_t sequence_ = 0;
+  int least_shift_ = 0;  ///< Shorter days sent too many events to the heap.
+  std::size_t sent_far_ = 0;
+  std::size_t opened_days_ = 0;
+  std::size_t opened_events_ = 0;
+};
+
+}  // namespace netloom::packet
