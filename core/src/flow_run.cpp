@@ -90,12 +90,13 @@ void Run::begin() {
   record_.bottleneck.assign(demand_.size_bits.size(), FairShare::kNone);
   record_.sharers.assign(demand_.size_bits.size(), 0);
   record_.num_classes = static_cast<std::uint32_t>(folded_.classes.size());
-  ready_ps_.assign(demand_.start_ps.begin(), demand_.start_ps.end());
+  ready_ps_.resize(count);
   waits_left_.resize(count);
   parts_left_.resize(count);
   transfer_of_.resize(demand_.size_bits.size());
   index_followers();
   for (std::uint32_t t = 0; t < count; ++t) {
+    ready_ps_[t] = std::max(demand_.start_ps[t], demand_.delay_ps[t]);
     parts_left_[t] = demand_.part_offsets[t + 1] - demand_.part_offsets[t];
     waits_left_[t] = demand_.wait_offsets[t + 1] - demand_.wait_offsets[t];
     for (std::int64_t p = demand_.part_offsets[t]; p < demand_.part_offsets[t + 1]; ++p) {
