@@ -1,3 +1,5 @@
+#include "netloom/flow.hpp"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
@@ -5,9 +7,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "arrays.hpp"
-#include "netloom/flow.hpp"
+#include "netloom/flow_share.hpp"
 #include "register.hpp"
 
 namespace netloom::bindings {
@@ -78,9 +82,48 @@ nb::dict run(const InArray<double>& capacity_bps,
   return as_dict(std::move(record));
 }
 
+template <typename T>
+std::vector<T> copied(const InArray<T>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+
+nb::tuple history(const InArray<double>& capacity_bps,
+                  const InArray<std::uint64_t>& route_offsets,
+                  const InArray<std::uint32_t>& links,
+                  const InArray<float>& shares,
+                  const InArray<double>& cap_bps,
+                  const InArray<double>& weight,
+                  const InArray<std::uint32_t>& changed,
+                  const InArray<std::int32_t>& count,
+                  const InArray<std::uint64_t>& batches) {
+  const FlowClasses classes{.offsets = copied(route_offsets),
+                            .links = copied(links),
+                            .shares = copied(shares),
+                            .cap_bps = copied(cap_bps),
+                            .weight = copied(weight)};
+  FairHistory found =
+      fair_history(view(capacity_bps),
+                   classes,
+                   {.flow_class = view(changed), .count = view(count), .batches = view(batches)});
+  return nb::make_tuple(give(std::move(found.rate_bps)), give(std::move(found.bottleneck)));
+}
+
 }  // namespace
 
 void register_flow(nb::module_& m) {
+  m.def("fair_history",
+        &history,
+        nb::kw_only(),
+        nb::arg("capacity_bps"),
+        nb::arg("route_offsets"),
+        nb::arg("links"),
+        nb::arg("shares"),
+        nb::arg("cap_bps"),
+        nb::arg("weight"),
+        nb::arg("changed"),
+        nb::arg("count"),
+        nb::arg("batches"),
+        "Fair rate and bottleneck of each class after each batch of starts and ends.");
   m.def("run_flows",
         &run,
         nb::kw_only(),

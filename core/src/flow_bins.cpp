@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 
-
 namespace netloom {
 
 LinkBins::LinkBins(std::size_t num_links, std::uint32_t num_bins)

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <queue>
 #include <stdexcept>
@@ -21,6 +22,7 @@ namespace {
 constexpr double kTogether = 1e-10;
 // Bits of a part that rounding may leave, as a share of its class's service so far.
 constexpr double kDone = 1e-12;
+constexpr double kPicosecondsPerSecond = 1e12;
 constexpr std::uint64_t kReportEvery = 256;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
@@ -50,12 +52,13 @@ class Run {
 
  private:
   [[nodiscard]] std::size_t num_transfers() const { return demand_.start_ps.size(); }
+
   void begin();
   void index_followers();
   [[nodiscard]] std::int64_t next_ps() const;
   void advance(Serving& serving) const;
   void complete();
-  void complete_class(std::uint32_t c);
+  std::uint32_t complete_class(std::uint32_t c);
   void part_done(std::uint32_t part);
   void arrive(std::uint32_t transfer);
   void release(std::uint32_t transfer);
@@ -78,6 +81,7 @@ class Run {
   std::vector<std::int64_t> parts_left_;
   std::vector<std::int64_t> ready_ps_;
   std::vector<std::uint32_t> transfer_of_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ended_;  ///< Class and how many of it.
   FlowRecord record_;
   std::int64_t now_ps_ = 0;
   std::uint64_t num_done_ = 0;
@@ -137,17 +141,23 @@ void Run::advance(Serving& serving) const {
 
 void Run::complete() {
   const auto slack = static_cast<std::int64_t>(static_cast<double>(now_ps_) * kTogether);
+  ended_.clear();
   while (queue_.next_ps() <= now_ps_ + slack) {
-    complete_class(queue_.next());
+    const std::uint32_t c = queue_.next();
+    ended_.emplace_back(c, complete_class(c));
+  }
+  for (const auto& [c, count] : ended_) {  // only now: what ends together shared to the end
+    share_.remove(c, count);
   }
 }
 
-void Run::complete_class(std::uint32_t c) {
+/// Let the parts of a class end that are due; returns how many.
+std::uint32_t Run::complete_class(std::uint32_t c) {
   Serving& serving = serving_[c];
   advance(serving);
   const double end_bits = std::max(serving.served_bits * (1 + kDone), serving.ends.front().first);
   std::uint32_t count = 0;
-  while (!serving.ends.empty() && serving.ends.front().first <= end_bits) {
+  for (; !serving.ends.empty() && serving.ends.front().first <= end_bits; ++count) {
     const std::uint32_t part = serving.ends.front().second;
     std::ranges::pop_heap(serving.ends, std::greater<>{});
     serving.ends.pop_back();
@@ -156,15 +166,14 @@ void Run::complete_class(std::uint32_t c) {
       record_.sharers[part] = share_.flows_on(record_.bottleneck[part]);
     }
     part_done(part);
-    ++count;
   }
-  share_.remove(c, count);
   if (serving.ends.empty()) {
     serving = {.ends = std::move(serving.ends)};
     queue_.erase(c);
   } else {
     schedule(c);
   }
+  return count;
 }
 
 void Run::part_done(std::uint32_t part) {
@@ -229,7 +238,7 @@ void Run::reschedule() {
 void Run::schedule(std::uint32_t c) {
   const Serving& serving = serving_[c];
   const double left_bits = std::max(0.0, serving.ends.front().first - serving.served_bits);
-  const double left_ps = std::ceil(left_bits / serving.rate_bps / kSecondsPerPicosecond);
+  const double left_ps = std::round(left_bits / serving.rate_bps * kPicosecondsPerSecond);
   if (!(left_ps < static_cast<double>(kNever) / 2)) {
     throw std::invalid_argument("run_flows: a flow would take more than 53 days");
   }

@@ -239,7 +239,9 @@ void FairShare::fill() {
     heap_.push_back({.level = level_of(link), .link = link});
   }
   std::ranges::make_heap(heap_, later);
-  const auto cap_level = [this](std::uint32_t c) { return classes_.cap_bps[c] / classes_.weight[c]; };
+  const auto cap_level = [this](std::uint32_t c) {
+    return classes_.cap_bps[c] / classes_.weight[c];
+  };
   std::ranges::sort(capped_, [&](std::uint32_t a, std::uint32_t b) {
     return cap_level(a) != cap_level(b) ? cap_level(a) < cap_level(b) : a < b;
   });
@@ -323,8 +325,8 @@ void FairShare::freeze(std::uint32_t flow_class, double level, std::uint32_t bot
   State& state = state_[flow_class];
   state.growing = false;
   state.level = level;
-  state.rate = bottleneck == kNone ? classes_.cap_bps[flow_class]
-                                   : level * classes_.weight[flow_class];
+  state.rate =
+      bottleneck == kNone ? classes_.cap_bps[flow_class] : level * classes_.weight[flow_class];
   state.bottleneck = bottleneck;
   if (bottleneck != kNone) {
     ++links_[bottleneck].held;
@@ -351,6 +353,29 @@ bool FairShare::check(bool whole_links) {
     }
   }
   return visited_.size() == before;
+}
+
+FairHistory fair_history(std::span<const double> capacity_bps,
+                         const FlowClasses& classes,
+                         const FlowChanges& changes) {
+  FairShare share(capacity_bps, classes);
+  FairHistory history;
+  for (std::size_t batch = 0; batch + 1 < changes.batches.size(); ++batch) {
+    for (std::uint64_t i = changes.batches[batch]; i < changes.batches[batch + 1]; ++i) {
+      const std::int32_t count = changes.count[i];
+      if (count > 0) {
+        share.add(changes.flow_class[i], static_cast<std::uint32_t>(count));
+      } else {
+        share.remove(changes.flow_class[i], static_cast<std::uint32_t>(-count));
+      }
+    }
+    share.solve();
+    for (std::uint32_t c = 0; c < classes.size(); ++c) {
+      history.rate_bps.push_back(share.rate(c));
+      history.bottleneck.push_back(share.bottleneck(c));
+    }
+  }
+  return history;
 }
 
 }  // namespace netloom

@@ -63,7 +63,8 @@ void the_longer_flow_speeds_up_when_the_shorter_has_ended() {
   check(record.num_classes == 1, "flows on one link are one class");
 }
 
-// Links a (1) and b (4): the parking lot of max_min_test, with 1/2, 1/2 and 3.5 bits: all end at 1 s.
+// Links a (1) and b (4): the parking lot of max_min_test, with 1/2, 1/2 and 3.5 bits: all end at 1
+// s.
 void a_parking_lot_ends_at_once() {
   const Case lot{.capacity = {1.0, 4.0},
                  .route_offsets = {0, 2, 3, 4},

@@ -34,16 +34,16 @@ struct FlowDemand {
 
 /// What came of it.
 struct FlowRecord {
-  std::vector<std::int64_t> start_ps;       ///< Of each transfer; -1 when it never started.
-  std::vector<std::int64_t> finish_ps;      ///< Of each transfer; -1 when it never arrived.
-  std::vector<std::uint32_t> bottleneck;    ///< Link that held each part when it ended, or none.
-  std::vector<std::uint32_t> sharers;       ///< Flows on that link then, itself included.
-  std::vector<float> used_bits;             ///< Of each link in each bin, link by link.
+  std::vector<std::int64_t> start_ps;     ///< Of each transfer; -1 when it never started.
+  std::vector<std::int64_t> finish_ps;    ///< Of each transfer; -1 when it never arrived.
+  std::vector<std::uint32_t> bottleneck;  ///< Link that held each part when it ended, or none.
+  std::vector<std::uint32_t> sharers;     ///< Flows on that link then, itself included.
+  std::vector<float> used_bits;           ///< Of each link in each bin, link by link.
   std::int64_t bin_ps = 0;
   std::int64_t simulated_ps = 0;
-  std::uint64_t num_events = 0;             ///< Moments at which something started or ended.
-  std::uint64_t num_visits = 0;             ///< Classes worked out anew, over all events.
-  std::uint32_t num_classes = 0;            ///< Distinct route, cap and weight.
+  std::uint64_t num_events = 0;   ///< Moments at which something started or ended.
+  std::uint64_t num_visits = 0;   ///< Classes worked out anew, over all events.
+  std::uint32_t num_classes = 0;  ///< Distinct route, cap and weight.
   bool stopped = false;
 };
 

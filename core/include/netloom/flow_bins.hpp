@@ -21,6 +21,7 @@ class LinkBins {
   void finish(std::int64_t now_ps);
 
   [[nodiscard]] std::int64_t bin_ps() const { return bin_ps_; }
+
   [[nodiscard]] std::vector<float> take() { return std::move(used_bits_); }
 
  private:

@@ -12,12 +12,15 @@ namespace netloom {
 /// A binary heap of class numbers by moment, then number; a class is in it once at most.
 class MomentQueue {
  public:
-  explicit MomentQueue(std::size_t num_classes) : place_(num_classes, kAbsent) {}
+  explicit MomentQueue(std::size_t num_classes)
+      : place_(num_classes, kAbsent) {}
 
   [[nodiscard]] bool empty() const { return heap_.empty(); }
+
   [[nodiscard]] std::int64_t next_ps() const {
     return heap_.empty() ? std::numeric_limits<std::int64_t>::max() : heap_.front().at_ps;
   }
+
   [[nodiscard]] std::uint32_t next() const { return heap_.front().number; }
 
   /// Put a class where its moment belongs.
@@ -54,6 +57,7 @@ class MomentQueue {
   struct Entry {
     std::int64_t at_ps;
     std::uint32_t number;
+
     [[nodiscard]] bool before(const Entry& other) const {
       return at_ps != other.at_ps ? at_ps < other.at_ps : number < other.number;
     }
