@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <cstdint>
 #include <functional>
@@ -18,10 +19,12 @@ namespace netloom::bindings {
 
 namespace {
 
+using Found = nb::typed<nb::dict, nb::str, nb::object>;
+using History = std::pair<OutArray<double>, OutArray<std::uint32_t>>;
 using Progress = std::optional<std::function<bool(std::int64_t, std::uint64_t)>>;
 
-nb::dict as_dict(FlowRecord record) {
-  nb::dict found;
+Found as_dict(FlowRecord record) {
+  Found found;
   found["start_ps"] = give(std::move(record.start_ps));
   found["finish_ps"] = give(std::move(record.finish_ps));
   found["bottleneck"] = give(std::move(record.bottleneck));
@@ -36,7 +39,7 @@ nb::dict as_dict(FlowRecord record) {
   return found;
 }
 
-nb::dict run(const InArray<double>& capacity_bps,
+Found run(const InArray<double>& capacity_bps,
              const InArray<std::uint64_t>& route_offsets,
              const InArray<std::uint32_t>& links,
              const InArray<float>& shares,
@@ -87,7 +90,7 @@ std::vector<T> copied(const InArray<T>& array) {
   return {array.data(), array.data() + array.size()};
 }
 
-nb::tuple history(const InArray<double>& capacity_bps,
+History history(const InArray<double>& capacity_bps,
                   const InArray<std::uint64_t>& route_offsets,
                   const InArray<std::uint32_t>& links,
                   const InArray<float>& shares,
@@ -105,7 +108,7 @@ nb::tuple history(const InArray<double>& capacity_bps,
       fair_history(view(capacity_bps),
                    classes,
                    {.flow_class = view(changed), .count = view(count), .batches = view(batches)});
-  return nb::make_tuple(give(std::move(found.rate_bps)), give(std::move(found.bottleneck)));
+  return {give(std::move(found.rate_bps)), give(std::move(found.bottleneck))};
 }
 
 }  // namespace

@@ -144,12 +144,13 @@ def test_equal_flows_in_one_class_get_what_they_get_apart(
 ) -> None:
     count = [data.draw(st.integers(1, 4)) for _ in sharing.links]
     folded, _ = native.fair_history(sharing.arrays([list(enumerate(count))]))
+    each = np.repeat(np.arange(len(count)), count).tolist()
     apart = Sharing(
         sharing.capacity,
-        *(
-            [column[c] for c, number in enumerate(count) for _ in range(number)]
-            for column in (sharing.links, sharing.shares, sharing.cap, sharing.weight)
-        ),
+        [sharing.links[c] for c in each],
+        [sharing.shares[c] for c in each],
+        [sharing.cap[c] for c in each],
+        [sharing.weight[c] for c in each],
     )
     single, _ = native.fair_history(apart.arrays([[(c, 1) for c in range(sum(count))]]))
     np.testing.assert_allclose(np.repeat(folded[0], count), single[0], rtol=1e-9)

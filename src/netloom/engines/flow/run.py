@@ -57,7 +57,6 @@ def run_flows(
     settings: FlowSettings | None = None,
     *,
     seed: int = 0,
-    num_bins: int = 0,
     until_ps: int = FOREVER_PS,
     on_progress: Callable[[int, int], bool] | None = None,
 ) -> Delivery:
@@ -69,22 +68,22 @@ def run_flows(
         settings: How flows behave; without, on perfect links, hashed.
         seed: Mixed into the source ports: another seed is another draw of the hash. 0 takes the
             ports as they are given.
-        num_bins: How many spans the table ``utilisation`` divides the run into; 0 leaves it out.
         until_ps: The run stops here, with what has ended so far.
         on_progress: Called now and then with the simulated picoseconds and the flows done;
             true stops the run.
 
     Returns:
-        The delivery; ``tables`` has ``bottlenecks`` (for each transfer the link that held back
-        its last connection to end, and how many flows shared it then) and, with *num_bins*,
-        ``utilisation`` (of each link that was used, in each span).
+        The delivery; ``tables`` has ``bottlenecks`` (for each transfer the link that held it back
+        when it ended, -1 for none, and how many flows shared it then; of several connections
+        the one on the most shared link) and, where the settings ask for bins, ``utilisation``
+        (of each link that was used, in each bin).
 
     Raises:
         SpecError: A transfer is not possible as such; the message names it.
         InfeasibleError: Two endpoints have no path left, or the ways do not fit in memory.
     """
     laid = lay(ground(network), transfers, settings or FlowSettings(), seed=seed)
-    return deliver(laid, num_bins=num_bins, until_ps=until_ps, on_progress=on_progress)
+    return deliver(laid, until_ps=until_ps, on_progress=on_progress)
 
 
 def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int = 0) -> Laid:
@@ -127,12 +126,12 @@ def _check_capacity(on: Ground, ways: Ways) -> None:
 def deliver(
     laid: Laid,
     *,
-    num_bins: int = 0,
     until_ps: int = FOREVER_PS,
     on_progress: Callable[[int, int], bool] | None = None,
 ) -> Delivery:
     """Run what :func:`lay` has laid out."""
     capacity_bps = laid.on.capacity_bps(laid.settings)
+    num_bins = laid.settings.num_bins
     found = native.run_flows(
         _arrays(laid, capacity_bps), num_bins=num_bins, until_ps=until_ps, progress=on_progress
     )

@@ -44,6 +44,7 @@ class FlowSettings:
         latency_ps: From the last byte sent to its arrival, by the number of switches on the way
             (0 inside a node); the last entry holds for all longer ways.
         priority_weights: The weight of a flow of each priority, 0 to 7.
+        num_bins: Most spans of time that the use of each link is told for; 0 for none.
     """
 
     balance: Balance = "ecmp"
@@ -58,6 +59,7 @@ class FlowSettings:
     scale_up_share: float = 1.0
     latency_ps: tuple[int, ...] = (0,)
     priority_weights: tuple[float, ...] = (1.0,) * _NUM_PRIORITIES
+    num_bins: int = 0
 
     def __post_init__(self) -> None:
         _positive("flows_per_transfer", self.flows_per_transfer)

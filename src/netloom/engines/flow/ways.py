@@ -48,7 +48,7 @@ class Ways:
         part = np.repeat(amount, np.diff(self.offsets))
         if len(self.shares):
             part = part * self.shares
-        return np.bincount(self.links, part, minlength=num_links)
+        return np.bincount(self.links, part, minlength=num_links).astype(np.float64)
 
 
 def joined(pieces: list[Pieces], num_flows: int) -> Ways:
