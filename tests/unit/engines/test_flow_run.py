@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,11 +16,13 @@ from netloom.engines.flow import FlowSettings, run_flows
 from netloom.engines.flow.phases import Phase, at_once, run_phases
 from netloom.engines.flow.routes import ground
 from netloom.engines.flow.run import lay
-from netloom.engines.flow.settings import Balance
 from netloom.engines.native import max_min_rates
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.edit import fail, slow
 from netloom.workload.transfers import Transfers
+
+if TYPE_CHECKING:
+    from netloom.engines.flow.settings import Balance
 
 RATE = small.RATE_BPS
 
