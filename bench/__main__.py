@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bench import contention, fabric, max_min, plan
+from bench import contention, fabric, flow, max_min, plan
 
 for benchmark in (
     max_min.random_permutation_of_256_hosts,
     fabric.sixteen_thousand_gpus,
     contention.thousand_flows_on_sixteen_links,
     plan.gpt_3_on_1024_gpus,
+    flow.each_in_its_own_process,
 ):
     benchmark()

@@ -15,8 +15,15 @@ import sys
 import time
 from typing import Any
 
-# None outside Debian's python3: nothing of netloom imports this file.
-from simgrid import Comm, Engine, LinkInRoute, NetZone, this_actor
+# Found by Debian's python3 alone; nothing of netloom imports this file.
+from simgrid import (  # type: ignore[import-not-found]
+    Actor,
+    Comm,
+    Engine,
+    LinkInRoute,
+    NetZone,
+    this_actor,
+)
 
 CONFIGURATION = (
     "network/model:CM02",
@@ -26,11 +33,10 @@ CONFIGURATION = (
     "network/weight-S:0",
     "network/crosstraffic:0",
     "network/loopback-lat:0",
-    "contexts/factory:raw",
 )
 
 
-def platform(asked: dict[str, Any]) -> Any:  # noqa: ANN401  (simgrid has no types)
+def platform(asked: dict[str, Any]) -> Any:
     """Build hosts, links and one explicit route for each pair that talks."""
     zone = NetZone.create_full_zone("netloom")
     links = [
@@ -46,7 +52,7 @@ def platform(asked: dict[str, Any]) -> Any:  # noqa: ANN401  (simgrid has no typ
             routed.add(pair)
             way = [LinkInRoute(links[link]) for link in flow["links"]]
             source, target = (hosts[end].netpoint for end in pair)
-            zone.add_route(source, target, None, None, way, False)
+            zone.add_route(source, target, None, None, way, False)  # noqa: FBT003  (its only form)
     zone.seal()
     return hosts
 
@@ -54,7 +60,8 @@ def platform(asked: dict[str, Any]) -> Any:  # noqa: ANN401  (simgrid has no typ
 def main() -> None:
     """Run what the standard input asks for."""
     asked = json.load(sys.stdin)
-    engine = Engine([sys.argv[0], *(f"--cfg={item}" for item in CONFIGURATION), "--log=root.thres:error"])
+    options = [f"--cfg={item}" for item in CONFIGURATION]
+    engine = Engine([sys.argv[0], *options, "--log=root.thres:error"])
     hosts = platform(asked)
     order = sorted(range(len(asked["flows"])), key=lambda i: asked["flows"][i]["start_s"])
     finish_s = [0.0] * len(order)
@@ -70,8 +77,6 @@ def main() -> None:
         for i, comm in pending.items():
             comm.wait()
             finish_s[i] = comm.finish_time
-
-    from simgrid import Actor  # noqa: PLC0415
 
     Actor.create("sender", next(iter(hosts.values())), run)
     began = time.perf_counter()

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from netloom.engines.flow.engine import FlowEngine
 from netloom.engines.flow.phases import Phase, Phases, run_phases
 from netloom.engines.flow.run import run_flows
 from netloom.engines.flow.settings import FlowSettings, settings_for
 
-__all__ = ["FlowSettings", "Phase", "Phases", "run_flows", "run_phases", "settings_for"]
+__all__ = [
+    "FlowEngine",
+    "FlowSettings",
+    "Phase",
+    "Phases",
+    "run_flows",
+    "run_phases",
+    "settings_for",
+]
