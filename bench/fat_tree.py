@@ -10,7 +10,7 @@ RATE_BPS = 400e9
 
 
 def fat_tree(radix: int, *, rate_bps: float = RATE_BPS) -> Wiring:
-    """Return k^3/4 hosts under k pods of k/2 edge and k/2 aggregation switches, and (k/2)^2 cores."""
+    """Return k^3/4 hosts under k pods of k/2 edge and k/2 aggregation switches each."""
     half = radix // 2
     hosts, edges = radix * half * half, radix * half
     edge, aggregation, core = hosts, hosts + edges, hosts + 2 * edges

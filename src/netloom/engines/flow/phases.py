@@ -3,18 +3,24 @@
 In a phase every flow starts at once, and the next step begins when the last has arrived. A ring
 of n ranks is one phase of n flows that is repeated: its steps differ in what they carry, not in
 where it goes. Where flows of one phase are alike for every node, one node's stand for all.
+
+Equal flows that start together need no events at all. The most loaded link gives its flows their
+even share to the end, since whatever they meet elsewhere is faster and ends sooner; so the last
+flow ends when that link has carried its load. Such a phase is routed in pieces, and its memory
+does not grow with its flows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from netloom.engines.flow.routes import Ground, ground
 from netloom.engines.flow.run import deliver, lay
 from netloom.engines.flow.settings import FlowSettings
+from netloom.errors import SpecError
 from netloom.workload.transfers import Transfers
 
 if TYPE_CHECKING:
@@ -24,6 +30,8 @@ if TYPE_CHECKING:
     from netloom.fabric.wiring import Wiring
 
 __all__ = ["Phase", "PhaseTime", "Phases", "at_once", "run_phases"]
+
+PIECE: Final = 1 << 17  # transfers routed at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,8 +61,8 @@ class PhaseTime:
 
     Attributes:
         step_s: One step, to the arrival of its last flow.
-        bottleneck: Link that held back the flow that ended last; -1 when none did.
-        sharers: Flows that shared that link when it ended.
+        bottleneck: Link that held back the flow that ended last.
+        sharers: Flows that shared that link to the end.
     """
 
     name: str
@@ -101,10 +109,49 @@ def run_phases(
 
 
 def _time(on: Ground, phase: Phase, settings: FlowSettings, *, seed: int) -> PhaseTime:
-    transfers = at_once(
-        phase.source, phase.target, size_bytes=phase.size_bytes, source_port=phase.source_port
+    if not len(phase.source):
+        message = f"phase {phase.name!r}: it has no flows; leave it out"
+        raise SpecError(message)
+    equal = bool((phase.size_bytes == phase.size_bytes[0]).all())
+    return (_by_load if equal else _by_events)(on, phase, settings, seed=seed)
+
+
+def _transfers(phase: Phase, piece: slice) -> Transfers:
+    return at_once(
+        phase.source[piece],
+        phase.target[piece],
+        size_bytes=phase.size_bytes[piece],
+        source_port=phase.source_port[piece],
     )
-    delivery = deliver(lay(on, transfers, settings, seed=seed))
+
+
+def _by_load(on: Ground, phase: Phase, settings: FlowSettings, *, seed: int) -> PhaseTime:
+    """Return the time of equal flows; the latency is that of the longest way among them."""
+    num_links = len(on.link_rate_bps)
+    load_bits, flows_on = np.zeros(num_links), np.zeros(num_links, dtype=np.int64)
+    latency_ps = num_flows = 0
+    for begin in range(0, len(phase.source), PIECE):
+        piece = slice(begin, begin + PIECE)
+        laid = lay(on, _transfers(phase, piece), settings, seed=seed)
+        amount = np.full(len(laid.ways), phase.size_bytes[0] * 8.0 / laid.parts)
+        load_bits += laid.ways.load(amount, num_links=num_links)
+        flows_on += np.bincount(laid.ways.links, minlength=num_links)
+        latency_ps = max(latency_ps, int(laid.latency_ps.max()))
+        num_flows += len(laid.ways)
+    time_s = load_bits / on.capacity_bps(settings)
+    worst = int(np.argmax(time_s))
+    return PhaseTime(
+        name=phase.name,
+        repeats=phase.repeats,
+        step_s=float(time_s[worst]) + latency_ps * 1e-12,
+        num_flows=num_flows,
+        bottleneck=worst,
+        sharers=int(flows_on[worst]),
+    )
+
+
+def _by_events(on: Ground, phase: Phase, settings: FlowSettings, *, seed: int) -> PhaseTime:
+    delivery = deliver(lay(on, _transfers(phase, slice(None)), settings, seed=seed))
     last = int(np.argmax(delivery.finish_ps))
     held = delivery.tables["bottlenecks"]
     return PhaseTime(
