@@ -20,12 +20,12 @@ import small
 from netloom.engines.flow import FlowSettings, run_flows
 from netloom.engines.flow.phases import at_once
 from netloom.fabric.graph import VertexKind
-from netloom.workload.transfers import Transfers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.graph import Fabric
+    from netloom.workload.transfers import Transfers
 
 pytestmark = pytest.mark.validation
 

@@ -44,7 +44,7 @@ def in_simgrid(laid: Laid) -> list[float]:
 
 @pytest.fixture(scope="module")
 def simgrid() -> None:
-    probe = [PYTHON, "-c", "import simgrid"]
+    probe = [str(PYTHON), "-c", "import simgrid"]
     if not PYTHON.exists() or subprocess.run(probe, capture_output=True, check=False).returncode:  # noqa: S603
         pytest.skip("SimGrid is not installed for /usr/bin/python3 (Debian: python3-simgrid)")
 

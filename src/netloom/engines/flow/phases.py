@@ -12,6 +12,7 @@ does not grow with its flows.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Phase", "PhaseTime", "Phases", "at_once", "run_phases"]
 
 PIECE: Final = 1 << 17  # transfers routed at a time
+_NUM_THREADS: Final = 2  # numpy leaves the interpreter to the other for most of the routing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,20 +127,33 @@ def _transfers(phase: Phase, piece: slice) -> Transfers:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Load:
+    """What some flows put on the links."""
+
+    bits: NDArray[np.float64]
+    flows_on: NDArray[np.int64]
+    latency_ps: int
+    num_flows: int
+
+
 def _by_load(on: Ground, phase: Phase, settings: FlowSettings, *, seed: int) -> PhaseTime:
     """Return the time of equal flows; the latency is that of the longest way among them."""
-    num_links = len(on.link_rate_bps)
-    load_bits, flows_on = np.zeros(num_links), np.zeros(num_links, dtype=np.int64)
+    bits = np.zeros(len(on.link_rate_bps))
+    flows_on = np.zeros(len(bits), dtype=np.int64)
     latency_ps = num_flows = 0
-    for begin in range(0, len(phase.source), PIECE):
-        piece = slice(begin, begin + PIECE)
-        laid = lay(on, _transfers(phase, piece), settings, seed=seed)
-        amount = np.full(len(laid.ways), phase.size_bytes[0] * 8.0 / laid.parts)
-        load_bits += laid.ways.load(amount, num_links=num_links)
-        flows_on += np.bincount(laid.ways.links, minlength=num_links)
-        latency_ps = max(latency_ps, int(laid.latency_ps.max()))
-        num_flows += len(laid.ways)
-    time_s = load_bits / on.capacity_bps(settings)
+
+    def load(begin: int) -> _Load:
+        return _load(on, _transfers(phase, slice(begin, begin + PIECE)), settings, seed=seed)
+
+    # Pieces are added up in their order, whichever thread is done first.
+    with ThreadPoolExecutor(max_workers=_NUM_THREADS) as pool:
+        for piece in pool.map(load, range(0, len(phase.source), PIECE)):
+            bits += piece.bits
+            flows_on += piece.flows_on
+            latency_ps = max(latency_ps, piece.latency_ps)
+            num_flows += piece.num_flows
+    time_s = bits / on.capacity_bps(settings)
     worst = int(np.argmax(time_s))
     return PhaseTime(
         name=phase.name,
@@ -147,6 +162,18 @@ def _by_load(on: Ground, phase: Phase, settings: FlowSettings, *, seed: int) -> 
         num_flows=num_flows,
         bottleneck=worst,
         sharers=int(flows_on[worst]),
+    )
+
+
+def _load(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int) -> _Load:
+    laid = lay(on, transfers, settings, seed=seed)
+    num_links = len(on.link_rate_bps)
+    amount = np.repeat(transfers.size_bytes * 8.0 / laid.parts, laid.parts)
+    return _Load(
+        bits=laid.ways.load(amount, num_links=num_links),
+        flows_on=np.bincount(laid.ways.links, minlength=num_links),
+        latency_ps=int(laid.latency_ps.max()),
+        num_flows=len(laid.ways),
     )
 
 
