@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from netloom.engines.flow.engine import FlowEngine
+from netloom.engines.flow.explain import HeldBack, held_back
 from netloom.engines.flow.phases import Phase, Phases, run_phases
 from netloom.engines.flow.run import run_flows
 from netloom.engines.flow.settings import FlowSettings, settings_for
@@ -10,8 +11,10 @@ from netloom.engines.flow.settings import FlowSettings, settings_for
 __all__ = [
     "FlowEngine",
     "FlowSettings",
+    "HeldBack",
     "Phase",
     "Phases",
+    "held_back",
     "run_flows",
     "run_phases",
     "settings_for",

@@ -1,0 +1,99 @@
+"""Flows on a wiring: sets of next links, as read from a file, in place of a fabric's tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import small
+
+from netloom.engines.flow import FlowSettings, run_flows
+from netloom.engines.flow.phases import at_once
+from netloom.errors import InfeasibleError
+from netloom.fabric.wiring import Wiring
+
+RATE = small.RATE_BPS
+
+
+def leaf_spine(num_leaves: int, num_spines: int, num_hosts: int) -> Wiring:
+    """Return what ``small.leaf_spine`` builds, without its NICs."""
+    hosts = num_leaves * num_hosts
+    leaf, spine = hosts, hosts + num_leaves
+    cables = [(host, leaf + host // num_hosts) for host in range(hosts)]
+    cables += [(leaf + i, spine + j) for i in range(num_leaves) for j in range(num_spines)]
+    ends = np.array(cables, dtype=np.int32)
+    sets: list[list[int]] = [[]]
+    choices = np.zeros((spine + num_spines, num_leaves), dtype=np.int32)
+
+    def choose(vertex: int, goal: int, links: list[int]) -> None:
+        choices[vertex, goal] = len(sets)
+        sets.append(links)
+
+    for goal in range(num_leaves):
+        for host in range(hosts):
+            choose(host, goal, [2 * host])
+        for i in range(num_leaves):
+            if i != goal:
+                choose(
+                    leaf + i, goal, [2 * (hosts + i * num_spines + j) for j in range(num_spines)]
+                )
+        for j in range(num_spines):
+            choose(spine + j, goal, [2 * (hosts + goal * num_spines + j) + 1])
+    return Wiring(
+        num_endpoints=hosts,
+        name=tuple(f"v{i}" for i in range(spine + num_spines)),
+        link_source=ends.reshape(-1),
+        link_target=ends[:, ::-1].reshape(-1).copy(),
+        link_rate_bps=np.full(2 * len(ends), RATE),
+        link_delay_ps=np.zeros(2 * len(ends), dtype=np.int64),
+        link_scale_up=np.zeros(2 * len(ends), dtype=np.bool_),
+        forward_ps=np.zeros(spine + num_spines, dtype=np.int64),
+        goal=(np.arange(hosts) // num_hosts).astype(np.int32),
+        choices=choices,
+        offsets=np.cumsum([0, *map(len, sets)], dtype=np.int64),
+        links=np.array([link for links in sets for link in links], dtype=np.int32),
+    )
+
+
+def test_a_wiring_and_a_fabric_take_as_long_where_flows_are_split() -> None:
+    asked = at_once(np.arange(8), (np.arange(8) + 3) % 12, size_bytes=10**6 * np.arange(1, 9))
+    spray = FlowSettings(balance="spray")
+    wired = run_flows(leaf_spine(3, 2, 4), asked, spray)
+    built = run_flows(small.leaf_spine(3, 2, 4), asked, spray)
+    assert wired.finish_ps.tolist() == built.finish_ps.tolist()
+
+
+def test_static_routes_send_a_shift_apart() -> None:
+    # Four hosts of a leaf to four of another over four spines: destinations differ modulo 4.
+    asked = at_once(np.arange(4), 4 + np.arange(4), size_bytes=10**6)
+    found = run_flows(leaf_spine(2, 4, 4), asked, FlowSettings(balance="static"))
+    assert found.finish_ps.tolist() == [20_000_000] * 4
+
+
+def test_hashed_flows_take_one_spine_each_and_meet_on_it() -> None:
+    asked = at_once(np.arange(8), 8 + np.arange(8), size_bytes=10**6)
+    found = run_flows(leaf_spine(2, 8, 8), asked)
+    up = found.link_bytes[2 * 16 : 2 * 24 : 2]  # leaf 0 to its spines
+    assert up.sum() == 8 * 10**6
+    assert found.simulated_ps == pytest.approx(up.max() * 8 / RATE * 1e12, rel=1e-6)
+
+
+@pytest.mark.parametrize("balance", ["ecmp", "static", "spray"])
+def test_a_pair_without_a_way_is_named(balance: str) -> None:
+    wiring = leaf_spine(2, 2, 2)
+    choices = wiring.choices.copy()
+    choices[4, 1] = 0  # leaf 0 knows no way to leaf 1
+    asked = at_once(np.array([0]), np.array([3]), size_bytes=1)
+    with pytest.raises(InfeasibleError, match=r"v4 to v3: no path is left \(1 flows\)"):
+        run_flows(replace(wiring, choices=choices), asked, FlowSettings(balance=balance))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("balance", ["ecmp", "spray"])
+def test_routes_that_lead_round_in_a_circle_are_refused(balance: str) -> None:
+    wiring = leaf_spine(2, 1, 2)
+    choices = wiring.choices.copy()
+    choices[6, 1] = choices[6, 0]  # the spine sends what is for leaf 1 back to leaf 0
+    asked = at_once(np.array([0]), np.array([3]), size_bytes=1)
+    with pytest.raises(InfeasibleError, match="round in a circle"):
+        run_flows(replace(wiring, choices=choices), asked, FlowSettings(balance=balance))  # type: ignore[arg-type]
