@@ -76,7 +76,7 @@ class FairShare {
 
  private:
   struct Link {
-    double capacity;
+    double capacity = 0;
     double used = 0;            ///< Of the active classes, at their rates.
     double left = 0;            ///< During filling: capacity that no frozen class uses.
     double weight = 0;          ///< During filling: of the classes that still grow.
