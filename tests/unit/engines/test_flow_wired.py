@@ -64,6 +64,16 @@ def test_a_wiring_and_a_fabric_take_as_long_where_flows_are_split() -> None:
     assert wired.finish_ps.tolist() == built.finish_ps.tolist()
 
 
+def test_a_wirings_own_delays_come_on_top() -> None:
+    wiring = leaf_spine(2, 1, 1)
+    forward_ps = np.where(np.arange(wiring.num_vertices) >= 2, 100, 0)
+    slow = replace(wiring, link_delay_ps=np.full(wiring.num_links, 7), forward_ps=forward_ps)
+    asked = at_once(np.array([0]), np.array([1]), size_bytes=50)
+    found = run_flows(slow, asked, FlowSettings(latency_ps=(1,)))
+    # 400 bits at 400 Gb/s, 4 links of 7 ps, 3 switches of 100 ps, and 1 ps at the ends.
+    assert found.finish_ps.tolist() == [1000 + 28 + 300 + 1]
+
+
 def test_static_routes_send_a_shift_apart() -> None:
     # Four hosts of a leaf to four of another over four spines: destinations differ modulo 4.
     asked = at_once(np.arange(4), 4 + np.arange(4), size_bytes=10**6)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.engines.flow.hops import gpu_hops, placed_nodes
+from netloom.engines.flow.hops import gpu_hops, num_senders, placed_nodes
 from netloom.engines.flow.routes import Ground, ground, ways_of
 from netloom.engines.flow.settings import FlowSettings
 from netloom.fabric.build import build
+from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import link_name
 from netloom.fabric.routing.candidates import Tables
 from netloom.fabric.routing.flows import Flows
@@ -85,7 +86,8 @@ class RoutedContention:
             for flows in _connections(source, target, settings, rng):
                 load += times / _parts(settings) * _load(on, flows, settings)
                 num_flows += len(flows)
-        return _why(on, load, settings, pace=pace, num_flows=num_flows)
+        offered_bps = num_senders(network, group) * network.nic_rate_bps * pace
+        return _why(on, load, settings, offered_bps=offered_bps, num_flows=num_flows)
 
 
 def _settings(network: Network, pattern: Pattern) -> FlowSettings:
@@ -136,30 +138,35 @@ def _why(
     load: NDArray[np.float64],
     settings: FlowSettings,
     *,
-    pace: float,
+    offered_bps: float,
     num_flows: int,
 ) -> Why:
-    """Return the time of the fullest link between switches over that of the fullest NIC."""
+    """Return the time of the fullest link between switches over that of the busiest node's NICs."""
     assert isinstance(on.routes, Tables), on
     fabric = on.routes.fabric
-    time = load / on.capacity_bps(settings)
-    time[on.is_edge] = load[on.is_edge] / (on.link_rate_bps[on.is_edge] * pace)
     between = ~(on.is_edge | on.is_host | on.is_scale_up)
-    ends_time = float(time[on.is_edge].max(initial=0.0))
-    worst = int(np.argmax(np.where(between, time, -1.0)))
-    value = max(1.0, float(time[worst]) / ends_time) if between.any() and ends_time else 1.0
+    time = np.where(between, load / on.capacity_bps(settings), 0.0)
+    sends = on.is_edge & (fabric.vertex_kind[fabric.link_source] == VertexKind.NIC)
+    sent = np.bincount(fabric.vertex_node[fabric.link_source[sends]], load[sends])
+    ends_time = float(sent.max()) / offered_bps
+    worst = int(np.argmax(time))
+    crosses = time[worst] > 0
+    value = max(1.0, float(time[worst]) / ends_time) if crosses else 1.0
     return Why(
         name="slowdown of the slowest hop",
         value=value,
-        how=f"{settings.balance}: every hop routed; the fullest link over the fullest NIC",
+        how=f"{settings.balance}: every hop routed; the fullest link over the busiest node's NICs",
         parts=(
             Why(name="flows routed", value=num_flows),
-            Why(name="fullest link between switches", value=link_name(fabric, worst)),
+            Why(
+                name="fullest link between switches",
+                value=link_name(fabric, worst) if crosses else "none",
+            ),
             Why(name="its load, in transfers", value=float(load[worst])),
             Why(
                 name="mean load of links between switches, in transfers",
                 value=float(load[between].mean()) if between.any() else 0.0,
             ),
-            Why(name="what a NIC offers, as a share of its rate", value=pace),
+            Why(name="what the NICs of a node offer", value=offered_bps, unit="bit/s"),
         ),
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netloom.engines.flow.settings import FlowSettings
     from netloom.fabric.wiring import Wiring
 
-__all__ = ["Ground", "ground", "mixed_ports", "num_switches", "ways_of"]
+__all__ = ["Ground", "ground", "mixed_ports", "num_switches", "way_delay_ps", "ways_of"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: Knuth, TAOCP 3, 6.4
 _MIX = np.uint64(0xBF58476D1CE4E5B9)  # of splitmix64: Steele, Lea and Flood (2014)
@@ -39,6 +39,8 @@ class Ground:
         is_edge: Of each link, whether it joins a NIC port and a switch.
         is_host: Of each link, whether it joins a GPU and its NIC port.
         is_switch: Of each vertex, whether it is a scale-out switch.
+        link_delay_ps: What a wiring says of each link: its propagation, and what the vertex it
+            enters adds; nothing for a fabric, whose latency is the technology's.
     """
 
     routes: Tables | Wiring
@@ -49,6 +51,7 @@ class Ground:
     is_edge: NDArray[np.bool_]
     is_host: NDArray[np.bool_]
     is_switch: NDArray[np.bool_]
+    link_delay_ps: NDArray[np.int64]
 
     def capacity_bps(self, settings: FlowSettings) -> NDArray[np.float64]:
         """Return what each link carries of payload."""
@@ -81,6 +84,7 @@ def _of_fabric(fabric: Fabric) -> Ground:
         is_edge=is_edge,
         is_host=is_host,
         is_switch=kind == VertexKind.SWITCH,
+        link_delay_ps=np.zeros(fabric.num_links, dtype=np.int64),
     )
 
 
@@ -99,6 +103,7 @@ def _of_wiring(wiring: Wiring) -> Ground:
         is_edge=at_end & ~wiring.link_scale_up,
         is_host=np.zeros(wiring.num_links, dtype=np.bool_),
         is_switch=is_switch,
+        link_delay_ps=wiring.link_delay_ps + wiring.forward_ps[wiring.link_target],
     )
 
 
@@ -153,6 +158,14 @@ def mixed_ports(
     mixed = ((key ^ (key >> np.uint64(31))) & np.uint64(0x3FFF)) | np.uint64(0xC000)
     kept = (number == 0) & (seed == 0)
     return np.where(kept, port, mixed).astype(np.uint16)
+
+
+def way_delay_ps(on: Ground, ways: Ways) -> NDArray[np.int64]:
+    """Return what the links of each way delay together; on a split one, in the mean."""
+    delay_ps = on.link_delay_ps[ways.links].astype(np.float64)
+    if len(ways.shares):
+        delay_ps *= ways.shares
+    return np.rint(np.bincount(ways.owner(), delay_ps, minlength=len(ways))).astype(np.int64)
 
 
 def num_switches(on: Ground, ways: Ways) -> NDArray[np.int64]:

@@ -9,7 +9,14 @@ import numpy as np
 
 from netloom.engines import native
 from netloom.engines.delivery import Delivery
-from netloom.engines.flow.routes import Ground, ground, mixed_ports, num_switches, ways_of
+from netloom.engines.flow.routes import (
+    Ground,
+    ground,
+    mixed_ports,
+    num_switches,
+    way_delay_ps,
+    ways_of,
+)
 from netloom.engines.flow.settings import FlowSettings
 from netloom.errors import InfeasibleError
 from netloom.fabric.routing.flows import Flows
@@ -106,6 +113,7 @@ def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int =
     switches = num_switches(on, ways).reshape(-1, parts).max(axis=1, initial=0)
     table = np.array(settings.latency_ps, dtype=np.int64)
     latency_ps = table[np.minimum(switches, len(table) - 1)]
+    latency_ps += way_delay_ps(on, ways).reshape(-1, parts).max(axis=1, initial=0)
     return Laid(
         on=on,
         transfers=transfers,
@@ -126,18 +134,26 @@ def _check_capacity(on: Ground, ways: Ways) -> None:
 def deliver(
     laid: Laid,
     *,
+    num_bins: int | None = None,
     until_ps: int = FOREVER_PS,
     on_progress: Callable[[int, int], bool] | None = None,
 ) -> Delivery:
-    """Run what :func:`lay` has laid out."""
+    """Run what :func:`lay` has laid out.
+
+    Args:
+        laid: The transfers and their ways.
+        num_bins: In place of what the settings say.
+        until_ps: As for :func:`run_flows`.
+        on_progress: As for :func:`run_flows`.
+    """
     capacity_bps = laid.on.capacity_bps(laid.settings)
-    num_bins = laid.settings.num_bins
+    bins = laid.settings.num_bins if num_bins is None else num_bins
     found = native.run_flows(
-        _arrays(laid, capacity_bps), num_bins=num_bins, until_ps=until_ps, progress=on_progress
+        _arrays(laid, capacity_bps), num_bins=bins, until_ps=until_ps, progress=on_progress
     )
     tables: dict[str, Columns] = {"bottlenecks": _bottlenecks(laid, found)}
-    if num_bins:
-        tables["utilisation"] = _utilisation(found, capacity_bps, num_bins)
+    if bins:
+        tables["utilisation"] = _utilisation(found, capacity_bps, bins)
     return Delivery(
         engine="flow",
         start_ps=found["start_ps"],

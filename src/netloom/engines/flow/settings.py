@@ -42,7 +42,8 @@ class FlowSettings:
         host_rate_bps: What CPUs push through one NIC port, where they are in the way.
         scale_up_share: What is reached of a scale-up link.
         latency_ps: From the last byte sent to its arrival, by the number of switches on the way
-            (0 inside a node); the last entry holds for all longer ways.
+            (0 inside a node); the last entry holds for all longer ways. A wiring's own delays
+            come on top.
         priority_weights: The weight of a flow of each priority, 0 to 7.
         num_bins: Most spans of time that the use of each link is told for; 0 for none.
     """
