@@ -81,6 +81,7 @@ class Run {
   std::vector<std::int64_t> parts_left_;
   std::vector<std::int64_t> ready_ps_;
   std::vector<std::uint32_t> transfer_of_;
+  std::vector<std::uint32_t> due_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ended_;  ///< Class and how many of it.
   FlowRecord record_;
   std::int64_t now_ps_ = 0;
@@ -143,8 +144,11 @@ void Run::complete() {
   const auto slack = static_cast<std::int64_t>(static_cast<double>(now_ps_) * kTogether);
   ended_.clear();
   while (queue_.next_ps() <= now_ps_ + slack) {
-    const std::uint32_t c = queue_.next();
-    ended_.emplace_back(c, complete_class(c));
+    due_.clear();
+    queue_.take_until(now_ps_ + slack, due_);
+    for (const std::uint32_t c : due_) {
+      ended_.emplace_back(c, complete_class(c));
+    }
   }
   for (const auto& [c, count] : ended_) {  // only now: what ends together shared to the end
     share_.remove(c, count);
@@ -169,7 +173,6 @@ std::uint32_t Run::complete_class(std::uint32_t c) {
   }
   if (serving.ends.empty()) {
     serving = {.ends = std::move(serving.ends)};
-    queue_.erase(c);
   } else {
     schedule(c);
   }
