@@ -194,6 +194,40 @@ def test_a_run_can_be_stopped_and_says_so() -> None:
     assert found.simulated_ps == 30_000_000
 
 
+def chain(length: int) -> Transfers:
+    rows = [(i % 2, 1 - i % 2, 1000) for i in range(length)]
+    return transfers(rows, {i: [i - 1] for i in range(1, length)})
+
+
+def test_progress_is_told_and_can_stop_the_run() -> None:
+    seen: list[tuple[int, int]] = []
+
+    def stop_at_the_second(now_ps: int, num_done: int) -> bool:
+        seen.append((now_ps, num_done))
+        return len(seen) == 2
+
+    found = run_flows(small.leaf_spine(1, 1, 2), chain(2000), on_progress=stop_at_the_second)
+    assert found.partial
+    assert seen[0] < seen[1]
+    assert np.count_nonzero(found.finish_ps >= 0) == seen[1][1] < 2000
+
+
+def test_an_error_in_the_progress_report_ends_the_run() -> None:
+    def give_up(now_ps: int, num_done: int) -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_flows(small.leaf_spine(1, 1, 2), chain(2000), on_progress=give_up)
+
+
+def test_computation_before_a_transfer_counts_from_the_start_or_the_last_arrival() -> None:
+    asked = transfers([(0, 1, 50), (1, 0, 50)], {1: [0]})
+    asked = replace(asked, delay_ps=np.array([10, 20]), start_ps=np.array([5, 0]))
+    found = run_flows(small.leaf_spine(1, 1, 2), asked)
+    # 400 bits take 1000 ps: from 10 to 1010, and 20 ps later on.
+    assert found.start_ps.tolist() == [10, 1030]
+
+
 def test_another_seed_draws_other_paths_and_the_same_seed_the_same() -> None:
     fabric = small.leaf_spine(2, 8, 16)
     asked = transfers([(i, 16 + i, 10**6) for i in range(16)])
