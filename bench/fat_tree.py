@@ -6,8 +6,12 @@ import numpy as np
 
 from netloom.fabric.wiring import Wiring
 
+RATE_BPS = 400e9
 
-def fat_tree(radix: int, *, rate_bps: float, delay_ps: int, forward_ps: int = 0) -> Wiring:
+
+def fat_tree(
+    radix: int, *, rate_bps: float = RATE_BPS, delay_ps: int = 0, forward_ps: int = 0
+) -> Wiring:
     """Return radix^3/4 hosts; goals are the hosts of one edge switch."""
     half = radix // 2
     hosts, edges = radix * half * half, radix * half

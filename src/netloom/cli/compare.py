@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Literal
 
 __all__ = ["compare"]
 
 
-def compare(
+def compare(  # noqa: PLR0913  (one option of the command each)
     scenario: Path | None = None,
     *,
     technologies: str | None = None,
     own: Path | None = None,
+    engine: Literal["analytic", "flow"] = "analytic",
+    seed: int = 0,
     json: bool = False,
     report: Path | None = None,
     why: str | None = None,
@@ -23,6 +26,8 @@ def compare(
         scenario: A scenario file; without, the built-in example: Llama 3.1 405B on 16,384 H100.
         technologies: Compare these, separated by commas, instead of the scenario's own list.
         own: A TOML file with parts and prices of your own.
+        engine: analytic (a closed form) or flow (every hop routed over the network as built).
+        seed: With --engine flow, which draw of the hash.
         json: Print JSON; keys are documented in docs/json.md.
         report: Write a self-contained HTML page to this file.
         why: Explain one number: FIELD or FIELD:TECHNOLOGY, such as step_time_s:rocev2-400g.
@@ -32,6 +37,7 @@ def compare(
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.compare import compare as compare_technologies  # noqa: PLC0415
+    from netloom.study.engines import engine_named  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
 
     with scenario_at(scenario) as given:
@@ -39,7 +45,9 @@ def compare(
         asked = given.comparing(names)
         catalog = catalog_of(asked, own)
         with progress("comparing technologies", len(asked.compare)) as advance:
-            found = compare_technologies(asked, catalog, advance=advance)
+            found = compare_technologies(
+                asked, catalog, engine=engine_named(engine, seed=seed), advance=advance
+            )
     if report is not None:
         from netloom.report.page import comparison_page  # noqa: PLC0415
 

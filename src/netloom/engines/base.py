@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.provenance import Validity, Why
-    from netloom.workload.collective import Collective
+    from netloom.workload.collective import Collective, Group
 
-__all__ = ["Engine", "Outcome", "bus_factor"]
+__all__ = ["Contention", "Engine", "Outcome", "Pattern", "bus_factor"]
+
+Pattern = Literal["ring", "tree", "all-to-all", "pair"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,21 @@ class Engine(Protocol):
 
     def run(self, collective: Collective, network: Network) -> Outcome:
         """Return the outcome of *collective* on *network*; equal inputs give equal outcomes."""
+        ...
+
+
+class Contention(Protocol):
+    """Says what flows do to one another between nodes."""
+
+    def slowdown(self, network: Network, group: Group, pattern: Pattern, *, pace: float) -> Why:
+        """Return how many times longer the slowest hop takes than its NIC would; 1 or more.
+
+        Args:
+            network: What the hops cross.
+            group: Whose hops they are; its siblings communicate at the same time.
+            pattern: Which member sends to which.
+            pace: What a NIC offers of payload, as a share of its nominal rate.
+        """
         ...
 
 

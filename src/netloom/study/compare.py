@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError, SpecError
 from netloom.results.table import Table
 from netloom.study.contend import contend
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from netloom.catalog.load import Catalog
+    from netloom.engines.base import Engine
     from netloom.provenance import Why
     from netloom.spec.scenario import Scenario
     from netloom.study.contender import Contender
@@ -136,6 +138,7 @@ def compare(
     scenario: Scenario,
     catalog: Catalog | None = None,
     *,
+    engine: Engine | None = None,
     advance: Callable[[], object] = lambda: None,
 ) -> Comparison:
     """Return every technology of ``scenario.compare`` on the scenario's cluster and job.
@@ -143,17 +146,19 @@ def compare(
     Args:
         scenario: What was asked for.
         catalog: The parts to build it from; the shipped ones and the scenario's own without.
+        engine: Asked for the steps' collectives; the closed form without.
         advance: Called after each technology, for a progress bar.
 
     Raises:
         InfeasibleError: none of the technologies can build the cluster.
     """
     parts = catalog or catalog_of(scenario)
+    asked = engine or AnalyticEngine()
     contenders: list[Contender] = []
     refused: list[Refusal] = []
     for name in dict.fromkeys(scenario.compare):
         try:
-            contenders.append(contend(scenario, parts, technology=name))
+            contenders.append(contend(scenario, parts, technology=name, engine=asked))
         except InfeasibleError as error:
             refused.append(Refusal(technology=parts.technology(name).name, reason=str(error)))
         advance()
@@ -164,7 +169,7 @@ def compare(
         contenders=tuple(contenders),
         refused=tuple(refused),
         recommendation=recommend(
-            contenders, further_doubts=[placement_doubt(scenario, parts, contenders)]
+            contenders, further_doubts=[placement_doubt(scenario, parts, contenders, engine=asked)]
         ),
         notes=tuple(_switch_notes(scenario, contenders)),
     )

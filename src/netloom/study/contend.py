@@ -17,6 +17,7 @@ from netloom.study.weak import weak_scaling
 
 if TYPE_CHECKING:
     from netloom.catalog.load import Catalog
+    from netloom.engines.base import Engine
     from netloom.fabric.network import Network
     from netloom.fabric.wire.latency import Component
     from netloom.spec.scenario import Scenario
@@ -26,8 +27,12 @@ __all__ = ["contend"]
 SMALL_MESSAGE_BYTES: Final = 256
 
 
-def contend(scenario: Scenario, catalog: Catalog, *, technology: str) -> Contender:
+def contend(
+    scenario: Scenario, catalog: Catalog, *, technology: str, engine: Engine | None = None
+) -> Contender:
     """Return what *technology* does for *scenario*.
+
+    The step is *engine*'s (the closed form without); how it scales is always the closed form's.
 
     Raises:
         InfeasibleError: the cluster cannot be built with it, or the model does not fit.
@@ -39,7 +44,8 @@ def contend(scenario: Scenario, catalog: Catalog, *, technology: str) -> Contend
             f'[nodes.{network.node.name}] price = "300000USD"'
         )
         raise CatalogError(message)
-    step = step_on(network, scenario, model=model_of(scenario, catalog), engine=AnalyticEngine())
+    model = model_of(scenario, catalog)
+    step = step_on(network, scenario, model=model, engine=engine or AnalyticEngine())
     costs = estimate(
         network.design,
         node=network.node,

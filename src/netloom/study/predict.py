@@ -90,12 +90,15 @@ def validity_json(validity: Validity) -> dict[str, Any]:
     return {"inside": validity.inside, "doubts": list(validity.doubts)}
 
 
-def predict(scenario: Scenario, catalog: Catalog | None = None) -> Prediction:
+def predict(
+    scenario: Scenario, catalog: Catalog | None = None, *, engine: Engine | None = None
+) -> Prediction:
     """Return one step of *scenario* on its own technology.
 
     Args:
         scenario: What was asked for.
         catalog: The parts to build it from; the shipped ones and the scenario's own without.
+        engine: Asked for the step's collectives; the closed form without.
 
     Raises:
         NetloomError: a part is unknown, the network cannot be built, the parallelism does not
@@ -103,7 +106,8 @@ def predict(scenario: Scenario, catalog: Catalog | None = None) -> Prediction:
     """
     parts = catalog or catalog_of(scenario)
     network = network_of(scenario.cluster, parts)
-    step = step_on(network, scenario, model=model_of(scenario, parts), engine=AnalyticEngine())
+    model = model_of(scenario, parts)
+    step = step_on(network, scenario, model=model, engine=engine or AnalyticEngine())
     return Prediction(scenario=scenario, network=network, step=step)
 
 

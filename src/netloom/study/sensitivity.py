@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.spec.scenario import Placement
 from netloom.study.predict import model_of, step_on
 from netloom.study.recommend import cheapest_to_buy
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netloom.catalog.load import Catalog
+    from netloom.engines.base import Engine
     from netloom.spec.scenario import Scenario
     from netloom.study.contender import Contender
 
@@ -25,12 +25,16 @@ PLACEMENTS: Final = {
 }
 
 
-def placement_doubt(scenario: Scenario, catalog: Catalog, contenders: Sequence[Contender]) -> str:
+def placement_doubt(
+    scenario: Scenario, catalog: Catalog, contenders: Sequence[Contender], *, engine: Engine
+) -> str:
     """Return what other placements of the job's nodes would do to the choice."""
     chosen = cheapest_to_buy(contenders)
     others = []
     for words, placement in PLACEMENTS.items():
-        best = cheapest_to_buy(_placed(scenario, catalog, contenders, placement))
+        job = scenario.job.model_copy(update={"placement": placement})
+        moved = scenario.model_copy(update={"job": job})
+        best = cheapest_to_buy(_placed(moved, catalog, contenders, engine=engine))
         if best.name != chosen.name:
             others.append(f"{best.name} if nodes were {words}")
     if others:
@@ -39,12 +43,9 @@ def placement_doubt(scenario: Scenario, catalog: Catalog, contenders: Sequence[C
 
 
 def _placed(
-    scenario: Scenario, catalog: Catalog, contenders: Sequence[Contender], placement: Placement
+    moved: Scenario, catalog: Catalog, contenders: Sequence[Contender], *, engine: Engine
 ) -> list[Contender]:
-    job = scenario.job.model_copy(update={"placement": placement})
-    moved = scenario.model_copy(update={"job": job})
-    model = model_of(scenario, catalog)
-    engine = AnalyticEngine()
+    model = model_of(moved, catalog)
     return [
         replace(c, step=step_on(c.network, moved, model=model, engine=engine)) for c in contenders
     ]

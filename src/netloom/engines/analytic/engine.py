@@ -14,7 +14,7 @@ from netloom.engines.analytic.duration import (
     ring_rate,
     spread_terms,
 )
-from netloom.engines.analytic.path import Pattern, scale_out
+from netloom.engines.analytic.path import scale_out
 from netloom.engines.analytic.profile import Profile, profile_of
 from netloom.engines.analytic.tables import BASE_US, HW_US, NCCL, PROTOCOLS, Algorithm, Link
 from netloom.engines.analytic.tuner import Choice, Communicator, choose, latency_us
@@ -26,6 +26,7 @@ from netloom.workload.collective import CollectiveKind
 
 if TYPE_CHECKING:
     from netloom.engines.analytic.path import Path
+    from netloom.engines.base import Contention, Pattern
     from netloom.fabric.network import Network
     from netloom.workload.collective import Collective, Group
 
@@ -49,9 +50,11 @@ class AnalyticEngine:
 
     Attributes:
         algorithm: As ``NCCL_ALGO``: run this one alone; None lets the library choose.
+        contention: Says what flows do to one another between nodes; the closed form without.
     """
 
     algorithm: Algorithm | None = None
+    contention: Contention | None = None
 
     @property
     def name(self) -> str:
@@ -69,8 +72,8 @@ class AnalyticEngine:
         if collective.group.size == 1 or collective.size_bytes == 0:
             return _nothing(collective, network)
         if collective.kind in {CollectiveKind.ALL_TO_ALL, CollectiveKind.SEND_RECV}:
-            return _spread(collective, network, profile)
-        return _library(collective, network, profile, only=self.algorithm)
+            return _spread(collective, network, profile, contention=self.contention)
+        return _library(collective, network, profile, engine=self)
 
 
 def _check(group: Group, network: Network) -> None:
@@ -83,14 +86,14 @@ def _check(group: Group, network: Network) -> None:
 
 
 def _library(
-    collective: Collective, network: Network, profile: Profile, *, only: Algorithm | None
+    collective: Collective, network: Network, profile: Profile, *, engine: AnalyticEngine
 ) -> Outcome:
-    group = collective.group
-    place = _place(network, profile, group, pattern="ring")
+    group, contention = collective.group, engine.contention
+    place = _place(network, profile, group, pattern="ring", contention=contention)
     comm = _communicator(place, group)
-    choice = choose(collective.kind, collective.size_bytes, comm, only=only)
+    choice = choose(collective.kind, collective.size_bytes, comm, only=engine.algorithm)
     if choice.algorithm in {Algorithm.TREE, Algorithm.NVLS_TREE}:
-        place = _place(network, profile, group, pattern="tree")
+        place = _place(network, profile, group, pattern="tree", contention=contention)
     terms = collective_terms(collective, choice, place)
     latency = _latency(collective, choice, comm, place)
     ramp = ramp_s(place, choice, collective.size_bytes)
@@ -104,11 +107,13 @@ def _library(
     return _outcome(collective, network, why, choice.algorithm.value, choice.protocol.value)
 
 
-def _spread(collective: Collective, network: Network, profile: Profile) -> Outcome:
+def _spread(
+    collective: Collective, network: Network, profile: Profile, *, contention: Contention | None
+) -> Outcome:
     group = collective.group
     alone = collective.kind is CollectiveKind.SEND_RECV
     pattern: Pattern = "pair" if alone else "all-to-all"
-    place = _place(network, profile, group, pattern=pattern)
+    place = _place(network, profile, group, pattern=pattern, contention=contention)
     simple = len(PROTOCOLS) - 1
     link = _intra(network) if place.path is None else Link.NET
     partners_us = 0.0 if alone else _PARTNER_US * (group.size - 1)
@@ -125,8 +130,16 @@ def _spread(collective: Collective, network: Network, profile: Profile) -> Outco
     return _outcome(collective, network, why, "direct" if alone else "pairwise", "Simple")
 
 
-def _place(network: Network, profile: Profile, group: Group, *, pattern: Pattern) -> Place:
-    path = None if group.num_nodes == 1 else scale_out(network, group, pattern)
+def _place(
+    network: Network,
+    profile: Profile,
+    group: Group,
+    *,
+    pattern: Pattern,
+    contention: Contention | None,
+) -> Place:
+    alone = group.num_nodes == 1
+    path = None if alone else scale_out(network, group, pattern, contention=contention)
     return Place(network=network, profile=profile, path=path)
 
 

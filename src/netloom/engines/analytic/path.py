@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.catalog.parts import Technology
+    from netloom.engines.base import Contention, Pattern
     from netloom.fabric.design import Reach
     from netloom.fabric.network import Network
     from netloom.workload.collective import Group
 
-__all__ = ["Path", "Pattern", "scale_out"]
-
-Pattern = Literal["ring", "tree", "all-to-all", "pair"]
+__all__ = ["Path", "scale_out"]
 
 # Queue pairs of a GPU in an all-to-all of 128, on average: Gangidi et al., RDMA over Ethernet for
 # distributed AI training at Meta scale, SIGCOMM 2024 (a secondary account of it).
@@ -81,8 +80,17 @@ class Crossing:
     displaced: float
 
 
-def scale_out(network: Network, group: Group, pattern: Pattern) -> Path:
-    """Return what the scale-out network gives *group* for traffic of *pattern*."""
+def scale_out(
+    network: Network, group: Group, pattern: Pattern, *, contention: Contention | None = None
+) -> Path:
+    """Return what the scale-out network gives *group* for traffic of *pattern*.
+
+    Args:
+        network: The network.
+        group: Who communicates; its siblings do so at the same time.
+        pattern: Which member sends to which.
+        contention: Says what the flows do to one another; the closed form without.
+    """
     crossings = _crossings(network, group, pattern)
     farthest = crossings[-1].reach if crossings else network.design.reaches[0]
     latency_s = latency.one_way_s(
@@ -96,7 +104,10 @@ def scale_out(network: Network, group: Group, pattern: Pattern) -> Path:
     offered = _offered(network, group, num_nics, num_hops=farthest.num_hops, latency_s=latency_s)
     assert isinstance(offered.value, float), offered
     pace = offered.value / (num_nics * network.nic_rate_bps)
-    slowdown = _slowdown(network, group, pattern, crossings, pace=pace)
+    if contention is None:
+        slowdown = _slowdown(network, group, pattern, crossings, pace=pace)
+    else:
+        slowdown = contention.slowdown(network, group, pattern, pace=pace)
     assert isinstance(slowdown.value, float), slowdown
     rate_bps = offered.value / slowdown.value
     return Path(

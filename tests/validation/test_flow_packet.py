@@ -1,0 +1,65 @@
+"""Flows against packets: large messages on a lossless fabric that is hashed.
+
+What the flow engine leaves out is what they differ by: headers of short packets, the way back of
+the last acknowledgement, and pauses that hold the wrong flow. The last flow to end is compared;
+pauses make single flows end earlier or later than a fair share would.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from wirings import leaf_spine
+
+from netloom.catalog.load import load_catalog
+from netloom.engines.flow import run_flows, settings_for
+from netloom.engines.flow.phases import at_once
+
+if TYPE_CHECKING:
+    from netloom.workload.transfers import Transfers
+
+pytest.importorskip("netloom.engines.packet.engine", reason="there is no packet engine here")
+
+pytestmark = pytest.mark.validation
+
+WITHIN = 0.05
+HOSTS = 64
+
+
+def shift() -> Transfers:
+    """Return a step of a ring over all hosts."""
+    host = np.arange(HOSTS)
+    return at_once(host, (host + 1) % HOSTS, size_bytes=16 * 2**20)
+
+
+def permutation() -> Transfers:
+    rng = np.random.default_rng(3)
+    host = np.arange(HOSTS)
+    target = np.roll(rng.permutation(HOSTS), 1)
+    apart = target != host
+    return at_once(host[apart], target[apart], size_bytes=16 * 2**20)
+
+
+def all_to_all() -> Transfers:
+    source, target = np.divmod(np.arange(16 * 16), 16)
+    apart = source != target
+    return at_once(source[apart] * 4, target[apart] * 4, size_bytes=2**20)
+
+
+@pytest.mark.parametrize("pattern", [shift, permutation, all_to_all], ids=lambda f: f.__name__)
+def test_the_last_flow_ends_when_its_last_packet_does(pattern: object) -> None:
+    assert callable(pattern)
+    asked = pattern()
+    wiring = leaf_spine(8, 8, 8)
+    technology = load_catalog().technology("rocev2-400g")
+    packets = import_module("netloom.engines.packet.engine")
+    presets = import_module("netloom.engines.packet.presets")
+    lossless = presets.settings_for(technology, connections=1, congestion_control="none")
+    by_packets = packets.run_packets(wiring, asked, lossless).finish_ps.max()
+    flows = replace(settings_for(technology), flows_per_transfer=1, latency_ps=(0,))
+    by_flows = run_flows(wiring, asked, flows).finish_ps.max()
+    assert by_flows == pytest.approx(by_packets, rel=WITHIN)
