@@ -48,7 +48,8 @@ def _pairs(known: Tables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     rows = csr(node[gpus], gpus, num_rows=int(node.max(initial=0)) + 1)
     inside = np.isin(fabric.vertex_kind, (VertexKind.GPU, VertexKind.SCALE_UP))
     at = np.flatnonzero(inside)
-    owner, position = spans(rows.start(node[at]), rows.count(node[at]))
+    row = node[at].astype(np.int64)
+    owner, position = spans(rows.start(row), rows.count(row))
     here, gpu = at[owner], rows.links[position].astype(np.int64)
     apart = here != gpu
     here, gpu = here[apart], gpu[apart]

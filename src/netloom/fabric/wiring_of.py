@@ -8,7 +8,7 @@ its own, or they would not share it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -174,9 +174,7 @@ def _doors(known: Tables, kept: _Kept) -> Doors:
     )
 
 
-def _links(
-    fabric: Fabric, network: Network, floor: Floor, kept: _Kept
-) -> dict[str, NDArray[np.generic]]:
+def _links(fabric: Fabric, network: Network, floor: Floor, kept: _Kept) -> dict[str, NDArray[Any]]:
     links = kept.links
     rate_bps = fabric.link_rate_bps / fabric.link_slowdown
     port = np.minimum(fabric.link_source[links], fabric.link_target[links])

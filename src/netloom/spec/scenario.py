@@ -8,7 +8,7 @@ where that is known.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping  # noqa: TC003  (pydantic resolves annotations)
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator

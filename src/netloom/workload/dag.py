@@ -51,7 +51,7 @@ class Dag:
         return len(self.source)
 
     @classmethod
-    def of(  # noqa: PLR0913  (the columns of a table)
+    def of(
         cls,
         source: NDArray[np.int64],
         target: NDArray[np.int64],
