@@ -131,7 +131,7 @@ class CollectiveTraffic(_Piece):
 
 
 class FlowFile(_Piece):
-    """Flows listed in a CSV file: source, target, size_bytes, and perhaps start_s and priority."""
+    """Flows listed in a CSV file with the columns source, target, size_bytes, perhaps start_s."""
 
     kind: Annotated[Literal["flows"], Kind] = "flows"
     file: Annotated[str, Field(min_length=1, max_length=4096)] = Field(

@@ -116,7 +116,7 @@ def then(first: Dag, second: Dag, *, delay_ps: int = 0) -> Dag:
     """Return *first* followed by *second*.
 
     What an endpoint sends first in *second* waits for everything that *first* brings it last,
-    and *delay_ps* more.
+    and *delay_ps* more. Equal connections of the two are one.
     """
     last = np.ones(len(first), dtype=np.bool_)
     last[first.waited] = False
@@ -134,6 +134,7 @@ def then(first: Dag, second: Dag, *, delay_ps: int = 0) -> Dag:
     both.delay_ps[len(first) + roots] += delay_ps
     return replace(
         both,
+        connection=np.concatenate([first.connection, second.connection]),
         waiter=np.concatenate([both.waiter, len(first) + roots[owner]]),
         waited=np.concatenate([both.waited, ends[position]]),
     )
