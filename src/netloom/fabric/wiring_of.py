@@ -14,7 +14,7 @@ import numpy as np
 
 from netloom.fabric.cost.layout import lay_out, nodes_per_rack
 from netloom.fabric.graph import VertexKind
-from netloom.fabric.names import vertex_name
+from netloom.fabric.names import vertex_names
 from netloom.fabric.nexthops import Doors, check_size, next_hops
 from netloom.fabric.renumbered import Renumbered
 from netloom.fabric.routing.candidates import tables
@@ -61,9 +61,10 @@ def wiring_of(fabric: Fabric, network: Network, floor: Floor, *, scale_up: bool)
         check_size(kept.num_vertices, len(hops.goal))
         hops = add_scale_up(known, hops, new_vertex=kept.new_vertex, new_link=kept.new_link)
     offsets, links = hops.sets.table()
+    names = vertex_names(fabric)
     return Wiring(
         num_endpoints=fabric.design.num_gpus,
-        name=tuple(vertex_name(fabric, vertex) for vertex in kept.vertices.tolist()),
+        name=tuple(names[vertex] for vertex in kept.vertices.tolist()),
         **_links(fabric, network, floor, kept),
         forward_ps=_forwarding(fabric, network, kept),
         goal=hops.goal,

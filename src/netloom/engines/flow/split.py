@@ -43,9 +43,7 @@ def split_ways(known: Tables, flows: Flows, *, pxn: bool) -> Ways:
     return joined(pieces, len(flows))
 
 
-def _outside(
-    known: Tables, flows: Flows, which: NDArray[np.int64], *, pxn: bool
-) -> list[Pieces]:
+def _outside(known: Tables, flows: Flows, which: NDArray[np.int64], *, pxn: bool) -> list[Pieces]:
     pairs = ends(known, flows, which, pxn=pxn)
     near = known.near
     share = 1 / np.bincount(pairs.flow, minlength=len(flows))[pairs.flow]
@@ -85,9 +83,7 @@ def _segments(
     return flow[which], link[order][position], share[which] * part[order][position]
 
 
-def _pairs(
-    known: Tables, router: Router, at: NDArray[np.int64], goal: NDArray[np.int64]
-) -> Pieces:
+def _pairs(known: Tables, router: Router, at: NDArray[np.int64], goal: NDArray[np.int64]) -> Pieces:
     """Return the pieces of each pair of vertices, numbered as given."""
     none = np.empty(0, np.int64)
     found: list[Pieces] = [(none, none, np.empty(0))]
