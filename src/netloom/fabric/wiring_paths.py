@@ -21,15 +21,17 @@ MAX_HOPS: Final = 4096  # more than any shortest way has; beyond it routes go ro
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ways:
-    """Sums over the links of one way for each pair.
+    """One way for each pair.
 
     Attributes:
-        num_hops: Links on it.
+        links: The links of each, in the order they are crossed, a row a pair; -1 behind the last.
+        num_hops: How many.
         delay_ps: Propagation and forwarding together.
         ps_per_byte: Serialisation of a byte on every link, added up.
         slowest_bps: The lowest rate on it.
     """
 
+    links: NDArray[np.int64]
     num_hops: NDArray[np.int64]
     delay_ps: NDArray[np.int64]
     ps_per_byte: NDArray[np.float64]
@@ -42,78 +44,72 @@ def first_ways(wiring: Wiring, source: NDArray[np.int64], target: NDArray[np.int
     Raises:
         InfeasibleError: two endpoints cannot reach each other; the message names them.
     """
-    key, owner = np.unique(
-        source.astype(np.int64) * wiring.num_vertices + target, return_inverse=True
+    key = source.astype(np.int64) * wiring.num_vertices + target
+    pair, owner = np.unique(key, return_inverse=True)
+    links = _walk(wiring, pair // wiring.num_vertices, pair % wiring.num_vertices)
+    there = links >= 0
+    forward_ps = wiring.forward_ps[wiring.link_source[links]]
+    forward_ps[:, :1] = 0  # the sender forwards nothing
+    rate_bps = wiring.link_rate_bps[links]
+    delay_ps = np.where(there, wiring.link_delay_ps[links] + forward_ps, 0)
+    owner = owner.reshape(-1)
+    return Ways(
+        links=links[owner],
+        num_hops=there.sum(axis=1)[owner],
+        delay_ps=delay_ps.sum(axis=1)[owner],
+        ps_per_byte=np.where(there, 8e12 / rate_bps, 0.0).sum(axis=1)[owner],
+        slowest_bps=np.where(there, rate_bps, np.inf).min(axis=1, initial=np.inf)[owner],
     )
-    begin, end = key // wiring.num_vertices, key % wiring.num_vertices
-    walk = _Walk.at(begin)
-    moving = np.arange(len(key))
-    for _ in range(MAX_HOPS):
-        if not len(moving):
-            return walk.ways(owner.reshape(-1))
-        link = _next(wiring, walk.at_vertex[moving], end[moving])
-        if (link < 0).any():
-            lost = moving[link < 0]
+
+
+def _walk(wiring: Wiring, begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+    doors = _Doors.of(wiring)
+    at = begin.copy()
+    moving = np.arange(len(begin))
+    columns: list[NDArray[np.int64]] = []
+    while len(moving):
+        link = doors.next(at[moving], end[moving])
+        if (link < 0).any() or len(columns) > MAX_HOPS:
+            lost = moving[link < 0] if (link < 0).any() else moving
             raise _lost(wiring, begin[lost], end[lost])
-        walk.take(wiring, moving, link)
-        arrived = walk.at_vertex[moving] == end[moving]
-        walk.delay_ps[moving] += np.where(arrived, 0, wiring.forward_ps[walk.at_vertex[moving]])
-        moving = moving[~arrived]
-    raise _lost(wiring, begin[moving], end[moving])
+        column = np.full(len(begin), -1, dtype=np.int64)
+        column[moving] = link
+        columns.append(column)
+        at[moving] = wiring.link_target[link]
+        moving = moving[at[moving] != end[moving]]
+    return np.stack(columns, axis=1) if columns else np.empty((0, 0), dtype=np.int64)
 
 
-@dataclass(slots=True)
-class _Walk:
-    at_vertex: NDArray[np.int64]
-    num_hops: NDArray[np.int64]
-    delay_ps: NDArray[np.int64]
-    ps_per_byte: NDArray[np.float64]
-    slowest_bps: NDArray[np.float64]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Doors:
+    """The last links to endpoints, ready to be looked up."""
+
+    wiring: Wiring
+    key: NDArray[np.int64]
+    link: NDArray[np.int64]
 
     @classmethod
-    def at(cls, begin: NDArray[np.int64]) -> _Walk:
-        zero = np.zeros(len(begin), dtype=np.int64)
-        return cls(
-            begin.copy(), zero, zero.copy(), zero.astype(np.float64), np.full(len(zero), np.inf)
-        )
+    def of(cls, wiring: Wiring) -> _Doors:
+        last = np.flatnonzero(wiring.link_target < wiring.num_endpoints)
+        source = wiring.link_source[last].astype(np.int64)
+        key = source * wiring.num_vertices + wiring.link_target[last]
+        order = np.argsort(key, kind="stable")
+        return cls(wiring, key[order], last[order])
 
-    def take(self, wiring: Wiring, which: NDArray[np.int64], link: NDArray[np.int64]) -> None:
-        self.num_hops[which] += 1
-        self.delay_ps[which] += wiring.link_delay_ps[link]
-        self.ps_per_byte[which] += 8e12 / wiring.link_rate_bps[link]
-        self.slowest_bps[which] = np.minimum(self.slowest_bps[which], wiring.link_rate_bps[link])
-        self.at_vertex[which] = wiring.link_target[link]
-
-    def ways(self, owner: NDArray[np.int64]) -> Ways:
-        return Ways(
-            num_hops=self.num_hops[owner],
-            delay_ps=self.delay_ps[owner],
-            ps_per_byte=self.ps_per_byte[owner],
-            slowest_bps=self.slowest_bps[owner],
-        )
-
-
-def _next(wiring: Wiring, at: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the first next link; -1 where there is none. A direct link comes before all."""
-    number = wiring.choices[at, wiring.goal[end]]
-    count = wiring.offsets[number + 1] - wiring.offsets[number]
-    if not len(wiring.links):
-        return _direct(wiring, at, end)
-    first = wiring.links[np.minimum(wiring.offsets[number], len(wiring.links) - 1)]
-    link = np.where(count > 0, first, -1).astype(np.int64)
-    direct = _direct(wiring, at, end)
-    return np.where(direct >= 0, direct, link)
-
-
-def _direct(wiring: Wiring, at: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
-    last = np.flatnonzero(wiring.link_target < wiring.num_endpoints)
-    key = wiring.link_source[last].astype(np.int64) * wiring.num_vertices + wiring.link_target[last]
-    order = np.argsort(key, kind="stable")
-    wanted = at * wiring.num_vertices + end
-    place = np.minimum(np.searchsorted(key[order], wanted), max(len(key) - 1, 0))
-    if not len(key):
-        return np.full(len(at), -1, dtype=np.int64)
-    return np.where(key[order][place] == wanted, last[order][place], -1)
+    def next(self, at: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the first next link; -1 where there is none. A direct link comes before all."""
+        wiring = self.wiring
+        number = wiring.choices[at, wiring.goal[end]]
+        begin = wiring.offsets[number]
+        known = wiring.offsets[number + 1] > begin
+        link = np.full(len(at), -1, dtype=np.int64)
+        link[known] = wiring.links[begin[known]]
+        wanted = at * wiring.num_vertices + end
+        place = np.searchsorted(self.key, wanted)
+        place[place == len(self.key)] = 0
+        direct = self.key[place] == wanted if len(self.key) else np.zeros(len(at), dtype=np.bool_)
+        link[direct] = self.link[place[direct]]
+        return link
 
 
 def _lost(wiring: Wiring, source: NDArray[np.int64], target: NDArray[np.int64]) -> InfeasibleError:

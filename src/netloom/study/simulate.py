@@ -11,6 +11,7 @@ import numpy as np
 
 from netloom.errors import SpecError, at
 from netloom.fabric.build import build
+from netloom.fabric.wiring import Wiring
 from netloom.fabric.wiring_of import wiring_of
 from netloom.spec.problems import did_you_mean
 from netloom.study.choices import Choices
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
-    from netloom.fabric.wiring import Wiring
     from netloom.spec.scenario import Scenario
     from netloom.study.simulation import Grid
     from netloom.workload.transfers import Transfers
@@ -215,11 +215,10 @@ def runner_on(
         from netloom.study.simulate_flow import FlowRunner  # noqa: PLC0415  (native code)
 
         return FlowRunner(network=ground, settings=choices.flow_settings(technology, network))
-    from netloom.fabric.wiring import Wiring  # noqa: PLC0415
     from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
 
     assert isinstance(ground, Wiring), ground
-    return PacketRunner.of(ground, technology, choices=choices, network=network)
+    return PacketRunner(wiring=ground, settings=choices.packet_settings(technology))
 
 
 def run_case(
