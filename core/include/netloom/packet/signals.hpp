@@ -39,13 +39,17 @@ struct Ack {
   bool marked;                ///< Congestion experienced.
   const Hop* hops;            ///< Telemetry; null without.
   std::uint8_t num_hops;
+  std::uint16_t pint_code = 0;  ///< Largest of the path (cc/pint.hpp); 0 without.
 };
 
 /// A congestion control: the state of one flow, and what each signal does to it.
 ///
 /// State is plain data, so that a run can be saved and taken up again. `window_bytes` bounds
-/// payload in flight; `rate_bps` paces departures on the wire. Signals that a scheme ignores are
-/// empty functions.
+/// payload in flight, and is a whole number of full packets, at least one: whether a packet may
+/// start below the window or must fit into it then makes no difference. `rate_bps` paces
+/// departures on the wire. `bytes` is payload, sent or lost. Any signal may change rate, window and
+/// next timer; a timer that has passed is due at once. Signals that a scheme ignores are empty
+/// functions.
 template <class Cc>
 concept CongestionControl =
     std::is_trivially_copyable_v<Cc> && requires(Cc cc,

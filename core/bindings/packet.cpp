@@ -1,0 +1,315 @@
+// The packet simulator for Python: arrays and numbers by name in, arrays by name out.
+#include "packet.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "netloom/packet/host_ports.hpp"
+#include "netloom/packet/simulation.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+using namespace netloom::packet;
+using Numbers = std::map<std::string, double>;
+using Names = std::map<std::string, std::string>;
+
+template <typename T>
+void fill(std::vector<T>& into, const nb::dict& arrays, const char* name) {
+  if (!arrays.contains(name)) {
+    throw std::invalid_argument(std::string("packets: no array '") + name + "'");
+  }
+  const auto array =
+      nb::cast<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(arrays[name]);
+  into.assign(array.data(), array.data() + array.size());
+}
+
+/// Reads numbers by name; whoever forgets one hears of it.
+class Reader {
+ public:
+  explicit Reader(const Numbers& numbers) : numbers_(numbers) {}
+
+  template <class T>
+  Reader& operator()(const char* name, T& field) {
+    const auto found = numbers_.find(name);
+    if (found == numbers_.end()) {
+      throw std::invalid_argument(std::string("packets: no number '") + name + "'");
+    }
+    field = static_cast<T>(found->second);
+    return *this;
+  }
+
+ private:
+  const Numbers& numbers_;
+};
+
+Topology topology(const nb::dict& arrays, const Numbers& numbers) {
+  Topology t;
+  Reader{numbers}("num_endpoints", t.num_endpoints)("num_vertices", t.num_vertices)(
+      "num_goals", t.num_goals);
+  fill(t.source, arrays, "link_source");
+  fill(t.target, arrays, "link_target");
+  fill(t.rate_bps, arrays, "link_rate_bps");
+  fill(t.delay_ps, arrays, "link_delay_ps");
+  fill(t.uncontrolled, arrays, "link_scale_up");
+  fill(t.forward_ps, arrays, "forward_ps");
+  fill(t.goal, arrays, "goal");
+  fill(t.choices, arrays, "choices");
+  fill(t.offsets, arrays, "offsets");
+  fill(t.links, arrays, "links");
+  return t;
+}
+
+Work work(const nb::dict& arrays) {
+  Work w;
+  fill(w.source, arrays, "source");
+  fill(w.target, arrays, "target");
+  fill(w.size_bytes, arrays, "size_bytes");
+  fill(w.start_ps, arrays, "start_ps");
+  fill(w.delay_ps, arrays, "delay_ps");
+  fill(w.entropy, arrays, "source_port");
+  fill(w.lane, arrays, "lane");
+  fill(w.wait_offsets, arrays, "wait_offsets");
+  fill(w.waits, arrays, "waits");
+  return w;
+}
+
+SwitchSettings switches(const nb::dict& arrays, const Numbers& numbers) {
+  SwitchSettings s;
+  fill(s.buffer_bytes, arrays, "buffer_bytes");
+  fill(s.headroom_bytes, arrays, "headroom_bytes");
+  fill(s.alpha, arrays, "alpha");
+  fill(s.kmin_bytes, arrays, "kmin_bytes");
+  fill(s.kmax_bytes, arrays, "kmax_bytes");
+  fill(s.weight, arrays, "weight");
+  Reader{numbers}("pmax", s.pmax)("reserve_bytes", s.reserve_bytes)(
+      "resume_bytes", s.resume_bytes)("queue_bytes", s.queue_bytes)("cut_through", s.cut_through)(
+      "telemetry", s.telemetry)("seeds_equal", s.seeds_equal)("flowlet_gap_ps", s.flowlet_gap_ps);
+  return s;
+}
+
+HostSettings hosts(const Numbers& numbers, const Names& names) {
+  HostSettings h;
+  Reader{numbers}("payload_bytes", h.payload_bytes)("header_bytes", h.header_bytes)(
+      "gap_bytes", h.gap_bytes)("least_bytes", h.least_bytes)("ack_bytes", h.ack_bytes)(
+      "cnp_bytes", h.cnp_bytes)("trimmed_bytes", h.trimmed_bytes)(
+      "ack_every_bytes", h.ack_every_bytes)("ack_on_data_lane", h.ack_on_data_lane)(
+      "punish_disorder", h.punish_disorder)("cnp_interval_ps", h.cnp_interval_ps)(
+      "nack_interval_ps", h.nack_interval_ps)("timeout_ps", h.timeout_ps)(
+      "timeout_low_ps", h.timeout_low_ps)("timeout_low_packets", h.timeout_low_packets)(
+      "window_bytes", h.window_bytes)("window_bdp", h.window_bdp)(
+      "disorder_packets", h.disorder_packets)("ring_packets", h.ring_packets)(
+      "first_window_bytes", h.first_window_bytes)("pull_bytes", h.pull_bytes)(
+      "host_rate_bps", h.host_rate_bps)("send_ps", h.send_ps)("receive_ps", h.receive_ps)(
+      "base_rtt_ps", h.base_rtt_ps)("num_paths", h.num_paths);
+  h.entropy = names.at("entropy");
+  return h;
+}
+
+std::vector<Fault> faults(const nb::dict& arrays) {
+  std::vector<std::int64_t> when;
+  std::vector<std::uint8_t> what;
+  std::vector<std::uint32_t> link;
+  std::vector<double> value;
+  std::vector<double> burst;
+  std::vector<std::uint32_t> least;
+  fill(when, arrays, "fault_when_ps");
+  fill(what, arrays, "fault_what");
+  fill(link, arrays, "fault_link");
+  fill(value, arrays, "fault_value");
+  fill(burst, arrays, "fault_burst");
+  fill(least, arrays, "fault_least_bytes");
+  std::vector<Fault> all;
+  for (std::size_t i = 0; i < when.size(); ++i) {
+    all.push_back({.when = when[i],
+                   .what = static_cast<Fault::What>(what[i]),
+                   .link = link[i],
+                   .value = value[i],
+                   .burst = burst[i],
+                   .least_bytes = least[i]});
+  }
+  return all;
+}
+
+Watch watch(const nb::dict& arrays, const Numbers& numbers) {
+  Watch w;
+  fill(w.links, arrays, "watched_links");
+  Reader{numbers}("sample_every_ps", w.every_ps)("max_trace", w.max_trace)(
+      "max_pauses", w.max_pauses)("deadlock_every_ps", w.deadlock_every_ps);
+  return w;
+}
+
+Config config(const nb::dict& arrays, const Numbers& numbers, const Names& names, Numbers cc) {
+  Config c;
+  c.topology = topology(arrays, numbers);
+  c.work = work(arrays);
+  c.switches = switches(arrays, numbers);
+  c.hosts = hosts(numbers, names);
+  c.faults = faults(arrays);
+  c.watch = watch(arrays, numbers);
+  Reader{numbers}("quanta", c.pause.quanta)("pause_bytes", c.pause.frame_bytes)(
+      "response_ps", c.pause.response_ps)("watchdog_ps", c.pause.watchdog_ps)(
+      "restore_ps", c.pause.restore_ps)("credit_blocks", c.credit.blocks)(
+      "most_blocks", c.credit.most_blocks)("update_blocks", c.credit.update_blocks)(
+      "credit_bytes", c.credit.frame_bytes)("seed", c.seed)("num_lanes", c.num_lanes);
+  c.link_control = names.at("flow_control");
+  c.balance = names.at("balance");
+  c.transport = names.at("transport");
+  c.congestion_control = names.at("congestion_control");
+  c.cc_parameters = std::move(cc);
+  return c;
+}
+
+/// Hands a vector over to Python.
+template <typename T>
+nb::object array(std::vector<T> values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<T, nb::numpy, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
+/// One field of every record.
+template <typename Record, typename Field>
+nb::object column(const std::vector<Record>& records, Field field) {
+  std::vector<std::decay_t<std::invoke_result_t<Field, const Record&>>> values;
+  values.reserve(records.size());
+  std::ranges::transform(records, std::back_inserter(values), field);
+  return array(std::move(values));
+}
+
+nb::dict transfers(const Simulation& sim) {
+  nb::dict table;
+  table["start_ps"] = array(sim.progress().start_ps);
+  table["arrive_ps"] = array(sim.progress().arrive_ps);
+  table["finish_ps"] = array(sim.progress().finish_ps);
+  return table;
+}
+
+nb::dict pauses(const Simulation& sim) {
+  const auto& records = sim.network().pauses;
+  nb::dict table;
+  table["begin_ps"] = column(records, [](const PauseRecord& r) { return r.begin; });
+  table["end_ps"] = column(records, [](const PauseRecord& r) { return r.end; });
+  table["link"] = column(records, [](const PauseRecord& r) { return r.link; });
+  table["lane"] = column(records, [](const PauseRecord& r) { return r.lane; });
+  return table;
+}
+
+nb::dict trace(const Simulation& sim) {
+  const auto& records = sim.network().trace;
+  nb::dict table;
+  table["when_ps"] = column(records, [](const TraceRecord& r) { return r.when; });
+  table["link"] = column(records, [](const TraceRecord& r) { return r.link; });
+  table["transfer"] = column(records, [](const TraceRecord& r) { return r.flow; });
+  table["offset"] = column(records, [](const TraceRecord& r) { return r.offset; });
+  table["size_bytes"] = column(records, [](const TraceRecord& r) { return r.size_bytes; });
+  table["form"] = column(records, [](const TraceRecord& r) { return r.form; });
+  table["flags"] = column(records, [](const TraceRecord& r) { return r.flags; });
+  return table;
+}
+
+nb::dict samples(const Simulation& sim) {
+  const auto& records = sim.network().samples;
+  nb::dict table;
+  table["when_ps"] = column(records, [](const SampleRecord& r) { return r.when; });
+  table["link"] = column(records, [](const SampleRecord& r) { return r.link; });
+  table["waiting_bytes"] = column(records, [](const SampleRecord& r) { return r.waiting_bytes; });
+  table["paused_lanes"] = column(records, [](const SampleRecord& r) { return r.paused; });
+  table["sent_bytes"] = column(records, [](const SampleRecord& r) { return r.sent_bytes; });
+  return table;
+}
+
+nb::dict counters(const Simulation& sim) {
+  const Counters& c = sim.network().counters;
+  nb::dict table;
+  table["events"] = c.events;
+  table["link_traversals"] = c.link_traversals;
+  table["data_packets"] = c.data_packets;
+  table["delivered_packets"] = c.delivered_packets;
+  table["delivered_bytes"] = c.delivered_bytes;
+  table["marks"] = c.marks;
+  table["cnps"] = c.notifications;
+  table["drops"] = c.drops;
+  table["lost"] = c.lost;
+  table["trims"] = c.trims;
+  table["retransmissions"] = c.retransmissions;
+  table["reordered"] = c.reordered;
+  table["timeouts"] = c.timeouts;
+  table["pauses"] = c.pauses;
+  table["pause_frames"] = c.pause_frames;
+  table["pause_ps"] = c.pause_ps;
+  table["credit_updates"] = c.credit_updates;
+  table["credit_stalls"] = c.credit_stalls;
+  table["watchdogs"] = c.watchdogs;
+  table["unroutable"] = c.unroutable;
+  table["deadlocks"] = c.deadlocks;
+  table["packets_in_flight"] = static_cast<std::uint64_t>(sim.network().pool.in_use());
+  table["most_packets_in_flight"] = static_cast<std::uint64_t>(sim.network().pool.capacity());
+  return table;
+}
+
+nb::bytes snapshot(Simulation& sim) {
+  const auto state = sim.snapshot();
+  return nb::bytes(state.data(), state.size());
+}
+
+void restore(Simulation& sim, const nb::bytes& state) {
+  sim.restore({static_cast<const std::byte*>(state.data()), state.size()});
+}
+
+int run(Simulation& sim, std::int64_t until_ps, std::uint64_t max_events) {
+  const nb::gil_scoped_release unlocked;
+  return static_cast<int>(sim.run(until_ps, max_events));
+}
+
+}  // namespace
+
+void register_packet(nb::module_& m) {
+  nb::class_<Simulation>(m, "PacketSimulation", "One run of the packet simulator.")
+      .def(
+          "__init__",
+          [](Simulation* self,
+             const nb::dict& arrays,
+             const Numbers& numbers,
+             const Names& names,
+             const Numbers& cc) { new (self) Simulation(config(arrays, numbers, names, cc)); },
+          nb::arg("arrays"),
+          nb::arg("numbers"),
+          nb::arg("names"),
+          nb::arg("cc"))
+      .def("run",
+           &run,
+           nb::arg("until_ps"),
+           nb::arg("max_events"),
+           "Go on; 0: there is more, 1: done, 2: stuck, 3: deadlock.")
+      .def("now_ps", [](const Simulation& sim) { return sim.network().now; })
+      .def("unfinished", [](const Simulation& sim) { return sim.progress().unfinished(); })
+      .def("rate_bps", &Simulation::rate_bps, nb::arg("transfer"))
+      .def("transfers", &transfers)
+      .def("pauses", &pauses)
+      .def("trace", &trace)
+      .def("samples", &samples)
+      .def("counters", &counters)
+      .def("link_bytes",
+           [](const Simulation& sim) {
+             return column(sim.network().ports, [](const Port& port) {
+               return static_cast<std::int64_t>(port.sent_bytes);
+             });
+           })
+      .def("deadlock", [](const Simulation& sim) { return array(sim.network().deadlock); })
+      .def("snapshot", &snapshot)
+      .def("restore", &restore, nb::arg("state"));
+}

@@ -1,0 +1,246 @@
+// Which path a packet takes, where the sender says so: a number in its header (entropy value) that
+// switches hash. Rules read in ultraethernet/uet-htsim (uec_mp.cpp, buffer_reps.cpp).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "netloom/packet/signals.hpp"
+
+namespace netloom::packet::balance {
+
+using Entropy = std::uint16_t;
+
+/// Draws numbers: `below(bound)` is uniform in [0, bound).
+template <class Random>
+concept Draws = requires(Random& random, std::uint32_t bound) {
+  { random.below(bound) } -> std::same_as<std::uint32_t>;
+};
+
+/// A sender's choice of paths: the state of one flow, and what it hears of each value it used.
+template <class Source, class Random>
+concept EntropySource =
+    std::is_trivially_copyable_v<Source> && Draws<Random> &&
+    requires(Source source, Random& random, std::uint16_t num_paths, Entropy entropy, Time now) {
+      { Source::make(num_paths, random) } -> std::same_as<Source>;
+      { source.next(random) } -> std::same_as<Entropy>;
+      { source.on_ack(entropy, /*marked=*/true, now) } -> std::same_as<void>;
+      { source.on_loss(entropy, now) } -> std::same_as<void>;  ///< NACK or trim
+      { source.on_timeout(entropy, now) } -> std::same_as<void>;
+    };
+
+/// Every value once, in an order that a random mask shuffles anew each time round.
+class Cycle {
+ public:
+  /// `num_paths` is a power of two.
+  static Cycle make(std::uint16_t num_paths, Draws auto& random) {
+    assert(std::has_single_bit(num_paths));
+    Cycle cycle;
+    cycle.mask_ = static_cast<Entropy>(num_paths - 1);
+    cycle.upper_ = static_cast<Entropy>(random.below(0x10000) & ~std::uint32_t{cycle.mask_});
+    cycle.shuffle_ = cycle.any(random);
+    return cycle;
+  }
+
+  /// The value whose turn it is, without the flow's own upper bits.
+  [[nodiscard]] Entropy path() const { return static_cast<Entropy>((index_ ^ shuffle_) & mask_); }
+
+  [[nodiscard]] Entropy path(Entropy entropy) const { return entropy & mask_; }
+
+  [[nodiscard]] Entropy entropy() const { return path() | upper_; }
+
+  [[nodiscard]] std::uint32_t num_paths() const { return mask_ + 1U; }
+
+  void advance(Draws auto& random) {
+    index_ = static_cast<Entropy>((index_ + 1U) & mask_);
+    if (index_ == 0) {
+      shuffle_ = any(random);
+    }
+  }
+
+ private:
+  Entropy any(Draws auto& random) const { return static_cast<Entropy>(random.below(num_paths())); }
+
+  Entropy mask_ = 0;
+  Entropy upper_ = 0;  ///< The flow's own, so that two flows' values hash apart.
+  Entropy index_ = 0;
+  Entropy shuffle_ = 0;
+};
+
+/// Oblivious spraying: round robin over all values, whatever happens to them.
+class Oblivious {
+ public:
+  static Oblivious make(std::uint16_t num_paths, Draws auto& random) {
+    Oblivious source;
+    source.cycle_ = Cycle::make(num_paths, random);
+    return source;
+  }
+
+  Entropy next(Draws auto& random) {
+    const Entropy entropy = cycle_.entropy();
+    cycle_.advance(random);
+    return entropy;
+  }
+
+  static void on_ack(Entropy /*entropy*/, bool /*marked*/, Time /*now*/) {}
+
+  static void on_loss(Entropy /*entropy*/, Time /*now*/) {}
+
+  static void on_timeout(Entropy /*entropy*/, Time /*now*/) {}
+
+ private:
+  Cycle cycle_;
+};
+
+/// Round robin that skips values which owe a penalty for congestion; being skipped pays one off.
+class Bitmap {
+ public:
+  static constexpr std::uint16_t kMaxPaths = 256;
+
+  /// `num_paths` is a power of two, `kMaxPaths` at most.
+  static Bitmap make(std::uint16_t num_paths, Draws auto& random) {
+    assert(num_paths <= kMaxPaths);
+    Bitmap source;
+    source.cycle_ = Cycle::make(num_paths, random);
+    return source;
+  }
+
+  /// One value pays in each call; when all owe, the next in turn is used all the same.
+  Entropy next(Draws auto& random) {
+    if (owes(cycle_.path())) {
+      penalize(cycle_.path(), -1);
+      for (std::uint32_t tried = 0; tried < cycle_.num_paths(); ++tried) {
+        cycle_.advance(random);
+        if (!owes(cycle_.path())) {
+          break;
+        }
+      }
+    }
+    const Entropy entropy = cycle_.entropy();
+    cycle_.advance(random);
+    return entropy;
+  }
+
+  void on_ack(Entropy entropy, bool marked, Time /*now*/) {
+    if (marked) {
+      penalize(cycle_.path(entropy), 1);
+    }
+  }
+
+  void on_loss(Entropy entropy, Time /*now*/) { penalize(cycle_.path(entropy), 4); }
+
+  void on_timeout(Entropy entropy, Time /*now*/) { penalize(cycle_.path(entropy), kMaxPenalty); }
+
+ private:
+  static constexpr int kMaxPenalty = 15;
+
+  [[nodiscard]] int penalty(Entropy path) const {
+    return static_cast<int>(pairs_.at(path / 2U) >> (path % 2U * 4U) & 0xFU);
+  }
+
+  [[nodiscard]] bool owes(Entropy path) const { return penalty(path) > 0; }
+
+  void penalize(Entropy path, int change) {
+    const auto owed = static_cast<unsigned>(std::min(penalty(path) + change, kMaxPenalty));
+    const unsigned shift = path % 2U * 4U;
+    const unsigned kept = pairs_.at(path / 2U) & ~(0xFU << shift);
+    pairs_.at(path / 2U) = static_cast<std::uint8_t>(kept | owed << shift);
+  }
+
+  Cycle cycle_;
+  std::array<std::uint8_t, kMaxPaths / 2> pairs_{};  ///< Penalties, four bits each.
+};
+
+/// REPS: Bonato et al., "REPS: Recycled Entropy Packet Spraying" (arXiv 2407.21625).
+///
+/// Values that came back unmarked are used again, oldest first; without one, a random value. After
+/// a timeout the cache is frozen: only values in it are used, over and over, until paths that died
+/// have been routed around.
+class Reps {
+ public:
+  static Reps make(std::uint16_t num_paths, Draws auto& /*random*/) {
+    Reps source;
+    source.num_paths_ = num_paths;
+    return source;
+  }
+
+  Entropy next(Draws auto& random) {
+    if (num_explore_ > 0) {
+      --num_explore_;
+    } else if (frozen() && num_cached_ > 0) {
+      const std::size_t slot = frozen_slot_;
+      frozen_slot_ = static_cast<std::uint8_t>((frozen_slot_ + 1U) % num_cached_);
+      return take(slot);
+    } else if (!frozen() && fresh_mask_ != 0) {
+      return take((head_ + kSlots - num_fresh()) % kSlots);
+    }
+    return static_cast<Entropy>(random.below(num_paths_));
+  }
+
+  void on_ack(Entropy entropy, bool marked, Time now) {
+    thaw(now);
+    if (!marked) {
+      cache(entropy);
+    }
+  }
+
+  void on_loss(Entropy /*entropy*/, Time now) { thaw(now); }
+
+  void on_timeout(Entropy /*entropy*/, Time now) {
+    if (!frozen() && num_explore_ == 0) {
+      frozen_until_ = now + kFreeze;
+    }
+    thaw(now);
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 8;               // repsBufferSize
+  static constexpr Time kFreeze = 10'000'000'000;        // 10 ms: exit_freeze_after
+  static constexpr std::uint8_t kExploreAfterThaw = 16;  // explore_counter
+
+  [[nodiscard]] bool frozen() const { return frozen_until_ != 0; }
+
+  [[nodiscard]] std::size_t num_fresh() const {
+    return static_cast<std::size_t>(std::popcount(fresh_mask_));
+  }
+
+  void thaw(Time now) {
+    if (frozen() && now > frozen_until_) {
+      const std::uint16_t num_paths = num_paths_;
+      *this = {};
+      num_paths_ = num_paths;
+      num_explore_ = kExploreAfterThaw;
+    }
+  }
+
+  void cache(Entropy entropy) {
+    values_.at(head_) = entropy;
+    fresh_mask_ = static_cast<std::uint8_t>(fresh_mask_ | 1U << head_);
+    head_ = static_cast<std::uint8_t>((head_ + 1U) % kSlots);
+    num_cached_ = static_cast<std::uint8_t>(std::min<std::size_t>(num_cached_ + 1U, kSlots));
+  }
+
+  Entropy take(std::size_t slot) {
+    fresh_mask_ = static_cast<std::uint8_t>(fresh_mask_ & ~(1U << slot));
+    return values_.at(slot);
+  }
+
+  Time frozen_until_ = 0;  ///< Zero while not frozen.
+  std::array<Entropy, kSlots> values_{};
+  std::uint16_t num_paths_ = 1;
+  std::uint8_t fresh_mask_ = 0;  ///< Slots not used since they were written.
+  std::uint8_t num_cached_ = 0;
+  std::uint8_t head_ = 0;         ///< Next to write.
+  std::uint8_t frozen_slot_ = 0;  ///< Next to reuse while frozen.
+  std::uint8_t num_explore_ = 0;
+};
+
+static_assert(sizeof(Reps) <= 40);
+
+}  // namespace netloom::packet::balance

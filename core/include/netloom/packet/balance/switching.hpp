@@ -1,0 +1,125 @@
+// How a switch chooses among equal-cost links.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "netloom/packet/murmur.hpp"
+#include "netloom/packet/network.hpp"
+
+namespace netloom::packet {
+
+using Ways = std::span<const std::int32_t>;
+
+inline std::uint32_t hash_of(const Network& net, std::uint32_t vertex, const Packet& packet) {
+  const std::uint32_t seed = net.config.switches.seeds_equal ? 0 : vertex;
+  return five_tuple_hash(packet.source, packet.target, packet.entropy, seed);
+}
+
+/// A hash of the five-tuple picks the link; a sender that changes its source port sprays.
+class Ecmp {
+ public:
+  explicit Ecmp(Network& /*network*/) {}
+
+  std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
+    const std::size_t pick = hash_of(net, vertex, packet) % ways.size();
+    return static_cast<std::uint32_t>(ways[pick]);
+  }
+
+  template <class Archive>
+  void visit(Archive& /*archive*/) {}
+};
+
+/// The link whose waiting bytes would be sent first; equal ones by a draw, packet by packet.
+class Adaptive {
+ public:
+  explicit Adaptive(Network& /*network*/) {}
+
+  std::uint32_t choose(Network& net, std::uint32_t /*vertex*/, const Packet& /*packet*/, Ways ways) {
+    Time best = kNever;
+    std::uint32_t chosen = 0;
+    const std::uint32_t begin = net.random.below(static_cast<std::uint32_t>(ways.size()));
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      const std::size_t at = begin + i < ways.size() ? begin + i : begin + i - ways.size();
+      const auto link = static_cast<std::uint32_t>(ways[at]);
+      const Time load = wait_of(net, link);
+      if (load < best) {
+        best = load;
+        chosen = link;
+      }
+    }
+    return chosen;
+  }
+
+  template <class Archive>
+  void visit(Archive& /*archive*/) {}
+
+ private:
+  static Time wait_of(Network& net, std::uint32_t link) {
+    const Port& port = net.port(link);
+    const Time busy = port.busy_until > net.now ? port.busy_until - net.now : 0;
+    const Time stuck = (port.paused & ~1U) != 0 ? kNever / 4 : 0;
+    return busy + port.time_of(port.waiting_bytes) + stuck;
+  }
+};
+
+/// As ECMP, but a flow that was silent for `flowlet_gap_ps` may take another link, drawn anew.
+///
+/// A table of `kNumEntries` serves all switches; two flowlets that share an entry share a link's
+/// choice, as in hardware (LetFlow, NSDI 2017; recalled).
+class Flowlet {
+ public:
+  explicit Flowlet(Network& /*network*/) : entries_(kNumEntries) {}
+
+  std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
+    const std::uint32_t key = hash_of(net, vertex, packet);
+    Entry& entry = entries_[(key ^ (vertex * 0x9E3779B1U)) % kNumEntries];
+    if (entry.key != key || net.now - entry.last > net.config.switches.flowlet_gap_ps) {
+      entry.key = key;
+      entry.draw = static_cast<std::uint32_t>(net.random());
+    }
+    entry.last = net.now;
+    return static_cast<std::uint32_t>(ways[entry.draw % ways.size()]);
+  }
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(entries_);
+  }
+
+ private:
+  static constexpr std::size_t kNumEntries = std::size_t{1} << 16U;
+
+  struct Entry {
+    Time last = 0;
+    std::uint32_t key = 0;
+    std::uint32_t draw = 0;
+  };
+
+  std::vector<Entry> entries_;
+};
+
+/// Digits of a number, one a tier: of the destination (d-mod-k), or of the packet's entropy, which
+/// then is a source route.
+template <bool kByTarget>
+class Digits {
+ public:
+  explicit Digits(Network& network);
+
+  std::uint32_t choose(Network& /*net*/, std::uint32_t vertex, const Packet& packet, Ways ways) {
+    const std::uint32_t number = kByTarget ? packet.target : packet.entropy;
+    return static_cast<std::uint32_t>(ways[number / stride_[vertex] % ways.size()]);
+  }
+
+  template <class Archive>
+  void visit(Archive& /*archive*/) {}
+
+ private:
+  std::vector<std::uint32_t> stride_;  ///< Of each vertex: uplinks of the tiers below, multiplied.
+};
+
+using DModK = Digits<true>;
+using SourceRoute = Digits<false>;
+
+}  // namespace netloom::packet

@@ -1,0 +1,87 @@
+// DCTCP: RFC 8257 (Alizadeh et al., SIGCOMM 2010). The window form; the NIC form is dctcp_rate.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "netloom/packet/cc/policy.hpp"
+#include "netloom/packet/cc/tcp.hpp"
+
+namespace netloom::packet::cc {
+
+class Dctcp : public Deaf {
+ public:
+  struct Settings : TcpSettings {
+    double gain = 1.0 / 16;  // RFC 8257, section 4.2
+  };
+
+  static Dctcp make(const Settings& settings, const Line& line, Time /*now*/) {
+    Dctcp flow;
+    flow.window_ = TcpWindow::make(settings, line);
+    return flow;
+  }
+
+  void on_ack(const Settings& settings, const Line& line, const Ack& ack) {
+    acked_bytes_ += ack.acked_bytes;
+    marked_bytes_ += ack.marked ? ack.acked_bytes : 0;
+    if (ack.acked_to > round_to_) {
+      end_round(settings, ack);
+    }
+    if (ack.marked && episode_.begin()) {
+      window_.shrink(1 - alpha_ / 2, line);
+    }
+    const bool cutting = episode_.open();
+    episode_.on_ack(ack);
+    if (cutting || !window_.was_full(ack, line)) {
+      return;
+    }
+    if (window_.in_slow_start()) {
+      window_.slow_start(ack, line);
+    } else {
+      const double step = static_cast<double>(line.payload_bytes) * ack.acked_bytes;
+      window_.set(window_.bytes() + step / window_.bytes(), line);
+    }
+  }
+
+  /// A loss counts as in Reno, whatever alpha is (RFC 8257, section 3.5).
+  void on_loss(const Settings& /*settings*/,
+               const Line& line,
+               Time /*now*/,
+               std::uint32_t /*bytes*/) {
+    if (episode_.begin()) {
+      window_.shrink(0.5, line);
+    }
+  }
+
+  void on_timeout(const Settings& /*settings*/, const Line& line, Time /*now*/) {
+    window_.restart(0.5, line);
+    episode_ = {};
+  }
+
+  [[nodiscard]] std::uint64_t window_bytes() const { return window_.window_bytes(); }
+
+  [[nodiscard]] double rate_bps() const { return window_.rate_bps(); }
+
+ private:
+  void end_round(const Settings& settings, const Ack& ack) {
+    if (acked_bytes_ > 0) {
+      const double fraction =
+          static_cast<double>(marked_bytes_) / static_cast<double>(acked_bytes_);
+      alpha_ = (1 - settings.gain) * alpha_ + settings.gain * fraction;
+    }
+    acked_bytes_ = 0;
+    marked_bytes_ = 0;
+    round_to_ = ack.sent_to;
+  }
+
+  TcpWindow window_;
+  Episode episode_;
+  double alpha_ = 1;            // RFC 8257, section 4.2
+  std::uint64_t round_to_ = 0;  ///< Bytes sent when the round began.
+  std::uint32_t acked_bytes_ = 0;
+  std::uint32_t marked_bytes_ = 0;
+};
+
+static_assert(CongestionControl<Dctcp>);
+static_assert(sizeof(Dctcp) <= 64);
+
+}  // namespace netloom::packet::cc

@@ -1,0 +1,73 @@
+// What the TCP schemes share: the window in bytes, slow start (RFC 5681) and when it may grow.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "netloom/packet/cc/policy.hpp"
+
+namespace netloom::packet::cc {
+
+/// Of every TCP scheme.
+struct TcpSettings {
+  std::uint32_t first_packets = 10;  // RFC 6928
+};
+
+/// A congestion window. Departures are paced by the line alone.
+class TcpWindow {
+ public:
+  static TcpWindow make(const TcpSettings& settings, const Line& line) {
+    TcpWindow window;
+    window.rate_bps_ = line.rate_bps;
+    window.set(static_cast<double>(settings.first_packets) * line.payload_bytes, line);
+    return window;
+  }
+
+  [[nodiscard]] double bytes() const { return bytes_; }
+
+  [[nodiscard]] double threshold_bytes() const { return threshold_bytes_; }
+
+  [[nodiscard]] bool in_slow_start() const { return bytes_ < threshold_bytes_; }
+
+  void set(double bytes, const Line& line) {
+    bytes_ = std::max(bytes, static_cast<double>(line.payload_bytes));
+    window_bytes_ = packets_within(bytes_, line);
+  }
+
+  /// Grows by what was acknowledged, up to the threshold.
+  void slow_start(const Ack& ack, const Line& line) {
+    set(std::min(bytes_ + ack.acked_bytes, threshold_bytes_), line);
+  }
+
+  /// Shrinks to `factor` of itself, two packets at least, and leaves slow start.
+  void shrink(double factor, const Line& line) {
+    threshold_bytes_ = std::max(bytes_ * factor, 2.0 * line.payload_bytes);
+    set(threshold_bytes_, line);
+  }
+
+  /// One packet, then slow start to `factor` of what the window was (RFC 5681, section 3.1).
+  void restart(double factor, const Line& line) {
+    threshold_bytes_ = std::max(bytes_ * factor, 2.0 * line.payload_bytes);
+    set(line.payload_bytes, line);
+  }
+
+  /// Whether the window was what held the sender back: one that was not does not grow (RFC 9438,
+  /// section 5.8; RFC 7661).
+  [[nodiscard]] bool was_full(const Ack& ack, const Line& line) const {
+    const std::uint64_t in_flight = ack.sent_to - ack.acked_to + ack.acked_bytes;
+    return in_flight + line.payload_bytes > window_bytes_;
+  }
+
+  [[nodiscard]] std::uint64_t window_bytes() const { return window_bytes_; }
+
+  [[nodiscard]] double rate_bps() const { return rate_bps_; }
+
+ private:
+  double bytes_ = 0;
+  double threshold_bytes_ = std::numeric_limits<double>::max();
+  double rate_bps_ = 0;
+  std::uint32_t window_bytes_ = 0;
+};
+
+}  // namespace netloom::packet::cc

@@ -1,0 +1,636 @@
+// Every endpoint of the network: its ports, the flows it sends and those it receives.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "netloom/packet/archive.hpp"
+#include "netloom/packet/host_ports.hpp"
+#include "netloom/packet/murmur.hpp"
+#include "netloom/packet/network.hpp"
+#include "netloom/packet/pulls.hpp"
+#include "netloom/packet/signals.hpp"
+#include "netloom/packet/spray.hpp"
+#include "netloom/packet/transport/segment.hpp"
+
+namespace netloom::packet {
+
+/// What the rest of the simulator asks of endpoints beside events.
+class EndpointSide : public Side {
+ public:
+  virtual void begin() = 0;  ///< Schedules the first transfers.
+  [[nodiscard]] virtual const Progress& progress() const = 0;
+  [[nodiscard]] virtual double rate_bps(std::uint32_t flow) const = 0;
+  virtual void save(Saver& saver) = 0;
+  virtual void load(Loader& loader) = 0;
+};
+
+template <class Transport, class Cc>
+class Endpoints final : public EndpointSide {
+ public:
+  Endpoints(Network& network, typename Cc::Settings settings)
+      : net_(network),
+        set_(network.config.hosts),
+        cc_settings_(std::move(settings)),
+        transport_(set_),
+        progress_(network),
+        spray_(set_.entropy, set_.num_paths, num_flows()),
+        ready_(network.ports.size(), network.num_lanes, num_flows()),
+        pulls_(network, num_flows()),
+        out_(num_flows()),
+        in_(num_flows()) {}
+
+  void begin() override { progress_.begin(); }
+
+  void arrive(std::uint32_t link, Index index) override {
+    const Packet& packet = net_.pool[index];
+    if (!net_.credits.empty() && !net_.ports[link].uncontrolled) {
+      net_.enter_credit(link, packet);
+      net_.leave_credit(link, packet.lane, packet.size_bytes, net_.now);
+    }
+    if (packet.form == Form::kData) {
+      receive(link, index);
+      return;
+    }
+    answer(index);
+    net_.pool.give_back(index);
+  }
+
+  void wake(std::uint32_t link) override {
+    Port& port = net_.port(link);
+    if (port.busy_until > net_.now) {
+      if (pending(link) != 0) {
+        net_.wake_later(link);
+      }
+      return;
+    }
+    if (!port.up) {
+      return;
+    }
+    if (const auto able = static_cast<std::uint16_t>(port.waiting & ~port.paused); able != 0) {
+      const auto lane = static_cast<std::uint8_t>(std::countr_zero(able));
+      net_.launch(link, net_.take_first(link, lane));
+    } else {
+      send_ready(link);
+    }
+    if (pending(link) != 0) {
+      net_.wake_later(link);
+    }
+  }
+
+  void handle(const Event& event) override {
+    switch (event.kind()) {
+      case Kind::kStart:
+        start(event.subject);
+        break;
+      case Kind::kReady:
+        if (out_[event.subject].state == State::kPaced) {
+          out_[event.subject].state = State::kIdle;
+          offer(event.subject);
+        }
+        break;
+      case Kind::kTimer:
+        tick(event.subject, event.when);
+        break;
+      case Kind::kTimeout:
+        expire(event.subject);
+        break;
+      default:
+        pull(event.subject);
+    }
+  }
+
+  [[nodiscard]] const Progress& progress() const override { return progress_; }
+
+  [[nodiscard]] double rate_bps(std::uint32_t flow) const override {
+    return out_[flow].state == State::kDone ? 0.0 : out_[flow].cc.rate_bps();
+  }
+
+  void save(Saver& saver) override { visit(saver); }
+
+  void load(Loader& loader) override { visit(loader); }
+
+ private:
+  enum class State : std::uint8_t { kUnborn, kIdle, kReady, kPaced, kDone };
+
+  /// The sending end of a flow.
+  struct Outgoing {
+    Cc cc;
+    Line line;
+    typename Transport::Sender sender;
+    Time pace_at = 0;
+    Time timer_at = kNever;    ///< The timer event that counts.
+    Time deadline = kNever;    ///< Of the oldest packet in flight.
+    Time timeout_at = kNever;  ///< The timeout event that counts.
+    std::uint64_t window = 0;  ///< The transport's own bound.
+    std::uint32_t link = kNone;
+    std::uint16_t last_entropy = 0;
+    State state = State::kUnborn;
+  };
+
+  /// The receiving end of a flow.
+  struct Incoming {
+    typename Transport::Receiver receiver;
+    Time notified_at = -1;
+    std::uint32_t link = kNone;  ///< Answers leave by it.
+    std::uint32_t unanswered_bytes = 0;
+    bool open = false;
+    bool complete = false;
+    bool closed = false;
+  };
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    transport_.visit(archive);
+    progress_.visit(archive);
+    spray_.visit(archive);
+    ready_.visit(archive);
+    pulls_.visit(archive);
+    archive(out_);
+    archive(in_);
+  }
+
+  [[nodiscard]] std::size_t num_flows() const { return net_.config.work.source.size(); }
+
+  [[nodiscard]] Extent extent(std::uint32_t flow) const {
+    return {.size_bytes = static_cast<std::uint64_t>(net_.config.work.size_bytes[flow]),
+            .payload_bytes = set_.payload_bytes};
+  }
+
+  [[nodiscard]] std::uint16_t pending(std::uint32_t link) {
+    const Port& port = net_.port(link);
+    return static_cast<std::uint16_t>((port.waiting | ready_.lanes(link)) & ~port.paused);
+  }
+
+  /// The port by which a flow's packets leave; a hash decides among several.
+  [[nodiscard]] std::uint32_t door(std::uint32_t from, std::uint32_t to, std::uint16_t entropy) const {
+    const auto ways = net_.ways(from, to);
+    const std::size_t pick =
+        ways.size() == 1 ? 0 : five_tuple_hash(from, to, entropy, from) % ways.size();
+    return static_cast<std::uint32_t>(ways[pick]);
+  }
+
+  // ---- sending
+
+  void start(std::uint32_t flow) {
+    const Work& work = net_.config.work;
+    Outgoing& out = out_[flow];
+    const auto source = static_cast<std::uint32_t>(work.source[flow]);
+    const auto target = static_cast<std::uint32_t>(work.target[flow]);
+    progress_.started(flow);
+    out.link = door(source, target, work.entropy[flow]);
+    out.line = line_of(source, target, out.link);
+    out.cc = Cc::make(cc_settings_, out.line, net_.now);
+    out.window = window_of(out.line);
+    transport_.open(out.sender);
+    if constexpr (Transport::kPulls) {
+      out.sender.granted_bytes = first_window(out.line);
+    }
+    spray_.begin(flow, net_.random);
+    out.state = State::kIdle;
+    arm(flow);
+    offer(flow);
+  }
+
+  [[nodiscard]] Line line_of(std::uint32_t source, std::uint32_t target, std::uint32_t link) const {
+    auto rate_bps = static_cast<double>(net_.ports[link].rate_bps);
+    if (set_.host_rate_bps > 0) {
+      rate_bps = std::min(rate_bps, set_.host_rate_bps);
+    }
+    return {.rate_bps = rate_bps,
+            .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
+            .payload_bytes = set_.payload_bytes,
+            .packet_bytes = set_.payload_bytes + set_.header_bytes,
+            .trims = net_.config.link_control == "trimming"};
+  }
+
+  [[nodiscard]] static double product(const Line& line) {
+    return line.rate_bps * static_cast<double>(line.base_rtt) / static_cast<double>(kBitPs);
+  }
+
+  [[nodiscard]] std::uint64_t window_of(const Line& line) const {
+    std::uint64_t window = set_.window_bytes != 0 ? set_.window_bytes : ~std::uint64_t{0};
+    if (set_.window_bdp > 0) {
+      const double bytes = std::max(set_.window_bdp * product(line), 1.0);
+      window = std::min(window, static_cast<std::uint64_t>(bytes));
+    }
+    return window;
+  }
+
+  [[nodiscard]] std::uint64_t first_window(const Line& line) const {
+    return set_.first_window_bytes != 0 ? set_.first_window_bytes
+                                        : static_cast<std::uint64_t>(1.5 * product(line));
+  }
+
+  [[nodiscard]] bool may_send(std::uint32_t flow) const {
+    const Outgoing& out = out_[flow];
+    return transport_.has_work(out.sender, extent(flow)) &&
+           transport_.in_flight(out.sender, extent(flow)) <
+               std::min(out.cc.window_bytes(), out.window);
+  }
+
+  /// Puts an idle flow in line if it may send, or sets its pace's alarm.
+  void offer(std::uint32_t flow) {
+    Outgoing& out = out_[flow];
+    if (out.state != State::kIdle || !may_send(flow)) {
+      return;
+    }
+    Port& port = net_.port(out.link);
+    if (out.pace_at > net_.now && out.pace_at > port.busy_until) {
+      out.state = State::kPaced;
+      net_.events.push(out.pace_at, Kind::kReady, flow);
+      return;
+    }
+    out.state = State::kReady;
+    ready_.append(out.link, net_.config.work.lane[flow], flow);
+    kick(out.link);
+  }
+
+  void kick(std::uint32_t link) {
+    if (net_.port(link).awake || kicking_) {
+      return;
+    }
+    kicking_ = true;
+    wake(link);
+    kicking_ = false;
+  }
+
+  void send_ready(std::uint32_t link) {
+    while (true) {
+      const auto able = static_cast<std::uint16_t>(ready_.lanes(link) & ~net_.port(link).paused);
+      if (able == 0) {
+        return;
+      }
+      const std::uint32_t flow = ready_.take(link, static_cast<std::uint8_t>(std::countr_zero(able)));
+      if (out_[flow].state == State::kDone) {
+        continue;
+      }
+      out_[flow].state = State::kIdle;
+      if (may_send(flow)) {
+        send(flow);
+        return;
+      }
+    }
+  }
+
+  void send(std::uint32_t flow) {
+    Outgoing& out = out_[flow];
+    const Segment segment = transport_.take(out.sender, extent(flow));
+    const Index index = make_data(flow, segment);
+    const std::uint32_t size_bytes = net_.pool[index].size_bytes;
+    ++net_.counters.data_packets;
+    net_.counters.retransmissions += segment.again ? 1U : 0U;
+    net_.launch(out.link, index);
+    out.cc.on_sent(cc_settings_, out.line, net_.now, segment.payload_bytes);
+    pace(out, size_bytes + set_.gap_bytes);
+    expect_answer(flow);
+    arm(flow);
+    const bool was_kicking = std::exchange(kicking_, true);  // the port is busy now
+    offer(flow);
+    kicking_ = was_kicking;
+  }
+
+  void pace(Outgoing& out, std::uint32_t wire_bytes) {
+    const double rate_bps = out.cc.rate_bps();
+    if (rate_bps < static_cast<double>(net_.port(out.link).rate_bps)) {
+      const double wait = wire_bytes * static_cast<double>(kBitPs) / rate_bps;
+      out.pace_at = net_.now + static_cast<Time>(wait);
+    }
+  }
+
+  Index make_data(std::uint32_t flow, const Segment& segment) {
+    const Work& work = net_.config.work;
+    Outgoing& out = out_[flow];
+    const Index index = net_.pool.take();
+    if (net_.config.switches.telemetry && net_.telemetry.size() < net_.pool.capacity() * kMaxHops) {
+      net_.telemetry.resize(2 * net_.pool.capacity() * kMaxHops);
+    }
+    Packet& packet = net_.pool[index];
+    out.last_entropy = spray_.next(flow, work.entropy[flow], net_.random);
+    const bool last = segment.offset + segment.payload_bytes == extent(flow).size_bytes;
+    packet = {.sent = net_.now,
+              .offset = segment.offset,
+              .bits = 0,
+              .flow = flow,
+              .source = static_cast<std::uint32_t>(work.source[flow]),
+              .target = static_cast<std::uint32_t>(work.target[flow]),
+              .next = kNone,
+              .came_by = kNone,
+              .size_bytes = std::max(segment.payload_bytes + set_.header_bytes, set_.least_bytes),
+              .payload_bytes = segment.payload_bytes,
+              .number = segment.number,
+              .entropy = out.last_entropy,
+              .lane = work.lane[flow],
+              .form = Form::kData,
+              .flags = static_cast<std::uint8_t>((last ? kLast : 0) | (segment.again ? kAgain : 0)),
+              .num_hops = 0};
+    return index;
+  }
+
+  // ---- answers
+
+  void answer(Index index) {
+    const Packet& packet = net_.pool[index];
+    const std::uint32_t flow = packet.flow;
+    Outgoing& out = out_[flow];
+    if (out.state == State::kDone) {
+      return;
+    }
+    switch (packet.form) {
+      case Form::kCnp:
+        out.cc.on_notification(cc_settings_, out.line, net_.now);
+        break;
+      case Form::kPull:
+        if constexpr (Transport::kPulls) {
+          transport_.on_pull(out.sender, packet.bits);
+        }
+        break;
+      default:
+        acknowledge(flow, index);
+        if (out.state == State::kDone) {
+          return;
+        }
+    }
+    arm(flow);
+    offer(flow);
+  }
+
+  void acknowledge(std::uint32_t flow, Index index) {
+    const Packet& packet = net_.pool[index];
+    Outgoing& out = out_[flow];
+    const bool nack = packet.form == Form::kNack;
+    const News news = nack ? transport_.on_nack(out.sender, extent(flow), packet)
+                           : transport_.on_ack(out.sender, extent(flow), packet);
+    const bool marked = (packet.flags & kMarked) != 0;
+    if (news.lost_bytes != 0) {
+      out.cc.on_loss(cc_settings_, out.line, net_.now, news.lost_bytes);
+      spray_.on_loss(flow, packet.entropy, net_.now);
+    }
+    if (!nack) {
+      out.cc.on_ack(cc_settings_, out.line, ack_of(out, flow, index, news, marked));
+      spray_.on_ack(flow, packet.entropy, marked, net_.now);
+    }
+    if (news.acked_bytes != 0) {
+      out.deadline = net_.now + patience(flow);
+    }
+    if (transport_.finished(out.sender, extent(flow))) {
+      out.state = State::kDone;  // it may still stand in line: send_ready drops it
+      transport_.close(out.sender);
+      progress_.finished(flow);
+    }
+  }
+
+  Ack ack_of(const Outgoing& out, std::uint32_t flow, Index index, News news, bool marked) {
+    const Packet& packet = net_.pool[index];
+    return {.now = net_.now,
+            .rtt = net_.now - packet.sent,
+            .acked_bytes = news.acked_bytes,
+            .acked_to = transport_.acked_to(out.sender, extent(flow)),
+            .sent_to = transport_.sent_to(out.sender, extent(flow)),
+            .marked = marked,
+            .hops = packet.num_hops != 0 ? net_.hops(index) : nullptr,
+            .num_hops = packet.num_hops};
+  }
+
+  // ---- timers
+
+  void arm(std::uint32_t flow) {
+    Outgoing& out = out_[flow];
+    const Time due = out.cc.next_timer();
+    if (due < out.timer_at) {
+      out.timer_at = std::max(due, net_.now);
+      net_.events.push(out.timer_at, Kind::kTimer, flow);
+    }
+  }
+
+  void tick(std::uint32_t flow, Time when) {
+    Outgoing& out = out_[flow];
+    if (when != out.timer_at || out.state == State::kDone) {
+      return;
+    }
+    out.timer_at = kNever;
+    if (out.cc.next_timer() <= net_.now) {
+      out.cc.on_timer(cc_settings_, out.line, net_.now);
+    }
+    arm(flow);
+    offer(flow);
+  }
+
+  [[nodiscard]] Time patience(std::uint32_t flow) const {
+    const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
+    const bool low = set_.timeout_low_packets != 0 &&
+                     transport_.in_flight(out_[flow].sender, extent(flow)) <= few;
+    return low ? set_.timeout_low_ps : set_.timeout_ps;
+  }
+
+  void expect_answer(std::uint32_t flow) {
+    if (set_.timeout_ps == 0) {
+      return;
+    }
+    Outgoing& out = out_[flow];
+    if (out.deadline == kNever) {
+      out.deadline = net_.now + patience(flow);
+    }
+    if (out.timeout_at == kNever) {
+      out.timeout_at = out.deadline;
+      net_.events.push(out.timeout_at, Kind::kTimeout, flow);
+    }
+  }
+
+  void expire(std::uint32_t flow) {
+    Outgoing& out = out_[flow];
+    out.timeout_at = kNever;
+    if (out.state == State::kDone) {
+      return;
+    }
+    if (out.deadline > net_.now) {
+      expect_answer(flow);
+      return;
+    }
+    out.deadline = kNever;
+    if (!Transport::kPulls && transport_.in_flight(out.sender, extent(flow)) == 0) {
+      return;  // nothing is out: the next departure sets the alarm
+    }
+    ++net_.counters.timeouts;
+    transport_.on_timeout(out.sender, extent(flow));
+    out.cc.on_timeout(cc_settings_, out.line, net_.now);
+    spray_.on_timeout(flow, out.last_entropy, net_.now);
+    expect_answer(flow);
+    arm(flow);
+    offer(flow);
+  }
+
+  // ---- receiving
+
+  void receive(std::uint32_t link, Index index) {
+    Packet& packet = net_.pool[index];
+    const std::uint32_t flow = packet.flow;
+    Incoming& in = in_[flow];
+    if (!in.open) {
+      open(flow, packet);
+    }
+    const bool whole = (packet.flags & kTrimmed) == 0;
+    net_.counters.delivered_packets += whole ? 1U : 0U;
+    const Receipt receipt = in.complete ? Receipt{.reply = whole ? Reply::kAck : Reply::kNothing}
+                                        : transport_.on_data(in.receiver, extent(flow), packet, net_.now);
+    net_.counters.delivered_bytes += receipt.new_bytes;
+    net_.counters.reordered += receipt.disordered ? 1U : 0U;
+    const bool upset = receipt.disordered && set_.punish_disorder && receipt.reply == Reply::kNack;
+    if (set_.cnp_interval_ps != 0 && ((packet.flags & kMarked) != 0 || upset)) {
+      notify(flow, packet);
+    }
+    if (!in.complete && transport_.complete(in.receiver, extent(flow))) {
+      in.complete = true;
+      progress_.arrived(flow);
+    }
+    in.unanswered_bytes += receipt.new_bytes;
+    reply(link, index, receipt.reply);
+    if constexpr (Transport::kPulls) {
+      want_more(flow, link);
+    }
+  }
+
+  void open(std::uint32_t flow, const Packet& packet) {
+    Incoming& in = in_[flow];
+    in.open = true;
+    in.link = door(packet.target, packet.source, packet.entropy);
+    transport_.open(in.receiver);
+    if constexpr (Transport::kPulls) {
+      in.receiver.wanted_bytes = extent(flow).size_bytes;
+      in.receiver.granted_bytes = out_[flow].sender.granted_bytes;
+    }
+  }
+
+  void reply(std::uint32_t /*link*/, Index index, Reply kind) {
+    Packet& packet = net_.pool[index];
+    Incoming& in = in_[packet.flow];
+    const bool due = in.unanswered_bytes >= set_.ack_every_bytes || in.complete ||
+                     (packet.flags & kMarked) != 0;
+    if (kind == Reply::kNothing || (kind == Reply::kMaybe && !due)) {
+      net_.pool.give_back(index);
+      return;
+    }
+    in.unanswered_bytes = 0;
+    std::swap(packet.source, packet.target);
+    packet.form = kind == Reply::kNack ? Form::kNack : Form::kAck;
+    packet.size_bytes = set_.ack_bytes;
+    packet.lane = set_.ack_on_data_lane ? net_.config.work.lane[packet.flow] : kControl;
+    packet.flags &= kMarked;
+    if (in.complete) {  // its books are closed: all of it has arrived
+      packet.offset = transport_.end_of(extent(packet.flow));
+      packet.bits = 0;
+    } else {
+      transport_.report(in.receiver, packet);
+    }
+    if (in.complete && !std::exchange(in.closed, true)) {
+      transport_.close(in.receiver);
+    }
+    dispatch(in.link, index);
+  }
+
+  void notify(std::uint32_t flow, const Packet& cause) {
+    Incoming& in = in_[flow];
+    if (in.notified_at >= 0 && net_.now - in.notified_at < set_.cnp_interval_ps) {
+      return;
+    }
+    in.notified_at = net_.now;
+    ++net_.counters.notifications;
+    send_control(flow, cause, {.form = Form::kCnp, .size_bytes = set_.cnp_bytes, .bits = 0});
+  }
+
+  struct Control {
+    Form form;
+    std::uint32_t size_bytes;
+    std::uint64_t bits;
+  };
+
+  void send_control(std::uint32_t flow, const Packet& cause, Control control) {
+    const Packet like = cause;
+    const Index index = net_.pool.take();
+    net_.pool[index] = like;
+    Packet& packet = net_.pool[index];
+    const Work& work = net_.config.work;
+    packet.source = static_cast<std::uint32_t>(work.target[flow]);
+    packet.target = static_cast<std::uint32_t>(work.source[flow]);
+    packet.form = control.form;
+    packet.size_bytes = control.size_bytes;
+    packet.bits = control.bits;
+    packet.flags = 0;
+    packet.num_hops = 0;
+    packet.lane = set_.ack_on_data_lane ? work.lane[flow] : kControl;
+    dispatch(in_[flow].link, index);
+  }
+
+  /// Sends a packet at once if the port is free, else in its turn.
+  void dispatch(std::uint32_t link, Index index) {
+    Port& port = net_.port(link);
+    const std::uint8_t lane = net_.pool[index].lane;
+    const bool free = port.busy_until <= net_.now && port.waiting == 0 && port.up;
+    if (free && ((port.paused >> lane) & 1U) == 0) {
+      net_.launch(link, index);
+      if (pending(link) != 0) {
+        net_.wake_later(link);
+      }
+      return;
+    }
+    net_.append(link, index);
+    if (pending(link) != 0) {
+      net_.wake_later(link);
+    }
+  }
+
+  // ---- pulls
+
+  void want_more(std::uint32_t flow, std::uint32_t link) {
+    if constexpr (Transport::kPulls) {
+      const auto& receiver = in_[flow].receiver;
+      if (!in_[flow].complete && receiver.granted_bytes < receiver.wanted_bytes) {
+        pulls_.ask(net_.port(link).target, flow);
+      }
+    }
+  }
+
+  void pull(std::uint32_t endpoint) {
+    if constexpr (Transport::kPulls) {
+      const std::uint32_t flow = pulls_.take(endpoint);
+      if (flow == kNone || in_[flow].complete) {
+        pulls_.done(endpoint, net_.now);
+        return;
+      }
+      auto& receiver = in_[flow].receiver;
+      const std::uint64_t more = std::min<std::uint64_t>(
+          set_.pull_bytes, receiver.wanted_bytes - receiver.granted_bytes);
+      receiver.granted_bytes += more;
+      Packet cause{};
+      cause.flow = flow;
+      cause.entropy = net_.config.work.entropy[flow];
+      send_control(flow,
+                   cause,
+                   {.form = Form::kPull, .size_bytes = set_.ack_bytes, .bits = receiver.granted_bytes});
+      const std::uint64_t packets = (more + set_.payload_bytes - 1) / set_.payload_bytes;
+      const std::uint64_t wire = more + packets * (set_.header_bytes + set_.gap_bytes);
+      pulls_.done(endpoint, net_.now + net_.port(in_[flow].link ^ 1U).time_of(static_cast<std::int64_t>(wire)));
+      if (receiver.granted_bytes < receiver.wanted_bytes) {
+        pulls_.ask(endpoint, flow);
+      }
+    }
+  }
+
+  Network& net_;
+  const HostSettings& set_;
+  typename Cc::Settings cc_settings_;
+  Transport transport_;
+  Progress progress_;
+  Spray spray_;
+  ReadyFlows ready_;
+  Pulls pulls_;
+  std::vector<Outgoing> out_;
+  std::vector<Incoming> in_;
+  bool kicking_ = false;
+};
+
+}  // namespace netloom::packet

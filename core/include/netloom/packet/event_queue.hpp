@@ -1,0 +1,143 @@
+// Pending events in order of (time, sequence): a calendar of sorted days, and a heap beyond it.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "netloom/packet/signals.hpp"
+
+namespace netloom::packet {
+
+enum class Kind : std::uint8_t {
+  kArrive,     ///< A packet has crossed link `subject`.
+  kWake,       ///< Port `subject` is free and something waits for it.
+  kReady,      ///< Flow `subject` may send again by its pace.
+  kTimer,      ///< The congestion control of flow `subject` asked for it.
+  kTimeout,    ///< Retransmission timer of flow `subject`.
+  kStart,      ///< Flow `subject` begins.
+  kPause,      ///< Link `subject` is paused or resumed; `extra` says how.
+  kExpire,     ///< A pause of link `subject` may have run out.
+  kRefresh,    ///< The pause of link `subject` is to be repeated.
+  kWatchdog,   ///< Link `subject` may have been paused for too long.
+  kCredit,     ///< Link `subject` gets credit.
+  kPull,       ///< Endpoint `subject` may grant again.
+  kFault,      ///< Fault `subject` happens.
+  kSample,     ///< Watched links are read.
+  kDeadlock,   ///< Whether a circle of links waits for itself.
+};
+
+/// What happens when. `order` is the sequence number with the kind in its low 4 bits.
+struct Event {
+  Time when;
+  std::uint64_t order;
+  std::uint32_t subject;
+  std::uint32_t extra;
+
+  [[nodiscard]] Kind kind() const { return static_cast<Kind>(order & 15U); }
+};
+
+constexpr bool before(const Event& a, const Event& b) {
+  return a.when != b.when ? a.when < b.when : a.order < b.order;
+}
+
+/// A calendar queue (Brown, CACM 1988) whose days are sorted when they come up.
+///
+/// Events of the next `kNumDays` days lie in their day, unsorted; later ones in a binary heap, from
+/// which they move as the calendar advances. The length of a day follows the density of events; it
+/// has no influence on their order.
+class EventQueue {
+ public:
+  EventQueue() : days_(kNumDays), marked_(kNumDays / 64) {}
+
+  [[nodiscard]] bool empty() const { return size() == 0; }
+
+  [[nodiscard]] std::size_t size() const {
+    return today_.size() - next_ + in_days_ + far_.size();
+  }
+
+  void push(Time when, Kind kind, std::uint32_t subject, std::uint32_t extra = 0) {
+    const std::uint64_t order = (sequence_++ << 4U) | static_cast<std::uint64_t>(kind);
+    insert({.when = when, .order = order, .subject = subject, .extra = extra});
+  }
+
+  /// Returns the next event without removing it, null when there is none.
+  [[nodiscard]] const Event* peek() {
+    if (next_ == today_.size() && !advance()) {
+      return nullptr;
+    }
+    return &today_[next_];
+  }
+
+  void pop() { ++next_; }
+
+  /// The event `ahead` places after the next one, if it is of the same day.
+  [[nodiscard]] const Event* upcoming(std::size_t ahead) const {
+    return next_ + ahead < today_.size() ? &today_[next_ + ahead] : nullptr;
+  }
+
+  /// All pending events in their order.
+  [[nodiscard]] std::vector<Event> pending() const;
+
+  [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
+
+  /// Forgets everything and holds these events instead.
+  void restore(std::span<const Event> events, std::uint64_t sequence, Time now);
+
+ private:
+  static constexpr std::size_t kNumDays = std::size_t{1} << 15U;
+  static constexpr std::int64_t kMask = kNumDays - 1;
+  static constexpr std::size_t kReview = std::size_t{1} << 14U;  // events, or days, between reviews
+  static constexpr std::size_t kCrowded = 48;  // events a day: sorting begins to cost
+  static constexpr std::size_t kSparse = 3;    // events a day: many visits to empty vectors
+
+  void insert(const Event& event) {
+    const std::int64_t day = event.when >> shift_;
+    if (day <= day_) {
+      insert_today(event);
+    } else if (day - day_ < static_cast<std::int64_t>(kNumDays)) {
+      put(event, static_cast<std::size_t>(day & kMask));
+    } else {
+      far_.push_back(event);
+      std::push_heap(far_.begin(), far_.end(), later);
+    }
+  }
+
+  void put(const Event& event, std::size_t day) {
+    days_[day].push_back(event);
+    marked_[day >> 6U] |= std::uint64_t{1} << (day & 63U);
+    ++in_days_;
+  }
+
+  void insert_today(const Event& event) {
+    const auto at = std::upper_bound(
+        today_.begin() + static_cast<std::ptrdiff_t>(next_), today_.end(), event, before);
+    today_.insert(at, event);
+  }
+
+  static bool later(const Event& a, const Event& b) { return before(b, a); }
+
+  bool advance();
+  void open(std::int64_t day);
+  void draw_from_far();
+  void review();
+  void rebuild(int shift);
+  [[nodiscard]] std::int64_t next_marked() const;
+
+  std::vector<Event> today_;  ///< Sorted; those before `next_` have happened.
+  std::size_t next_ = 0;
+  std::vector<std::vector<Event>> days_;
+  std::vector<std::uint64_t> marked_;  ///< Days that hold something.
+  std::vector<Event> far_;             ///< Heap.
+  std::size_t in_days_ = 0;
+  std::int64_t day_ = 0;
+  int shift_ = 12;  ///< A day has 2^shift ps.
+  std::uint64_t sequence_ = 0;
+  std::size_t opened_days_ = 0;
+  std::size_t opened_events_ = 0;
+};
+
+}  // namespace netloom::packet

@@ -1,0 +1,102 @@
+// The queues of an endpoint's ports: packets that are made, and flows that may make one.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "netloom/packet/network.hpp"
+
+namespace netloom::packet {
+
+/// Flows that are ready to send, by port and lane, in turn.
+class ReadyFlows {
+ public:
+  ReadyFlows(std::size_t num_links, std::uint32_t num_lanes, std::size_t num_flows)
+      : num_lanes_(num_lanes), rings_(num_links * num_lanes), lanes_(num_links), next_(num_flows) {}
+
+  void append(std::uint32_t link, std::uint8_t lane, std::uint32_t flow) {
+    Ring& ring = rings_[link * num_lanes_ + lane];
+    next_[flow] = kNone;
+    if (ring.head == kNone) {
+      ring.head = flow;
+      lanes_[link] |= static_cast<std::uint16_t>(1U << lane);
+    } else {
+      next_[ring.tail] = flow;
+    }
+    ring.tail = flow;
+  }
+
+  /// Lanes of the port in which a flow is ready.
+  [[nodiscard]] std::uint16_t lanes(std::uint32_t link) const { return lanes_[link]; }
+
+  std::uint32_t take(std::uint32_t link, std::uint8_t lane) {
+    Ring& ring = rings_[link * num_lanes_ + lane];
+    const std::uint32_t flow = ring.head;
+    ring.head = next_[flow];
+    if (ring.head == kNone) {
+      lanes_[link] &= static_cast<std::uint16_t>(~(1U << lane));
+    }
+    return flow;
+  }
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(rings_);
+    archive(lanes_);
+    archive(next_);
+  }
+
+ private:
+  struct Ring {
+    std::uint32_t head = kNone;
+    std::uint32_t tail = kNone;
+  };
+
+  std::uint32_t num_lanes_;
+  std::vector<Ring> rings_;
+  std::vector<std::uint16_t> lanes_;
+  std::vector<std::uint32_t> next_;
+};
+
+/// Transfers that wait for others, and when each started, arrived and was known to have arrived.
+class Progress {
+ public:
+  explicit Progress(Network& network);
+
+  /// Schedules the transfers that wait for nothing.
+  void begin();
+
+  void started(std::uint32_t flow) { start_ps[flow] = net_.now - net_.config.hosts.send_ps; }
+
+  /// The last byte is here: those that wait for this one may go on.
+  void arrived(std::uint32_t flow);
+
+  void finished(std::uint32_t flow);
+
+  [[nodiscard]] std::size_t unfinished() const { return unfinished_; }
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(start_ps);
+    archive(arrive_ps);
+    archive(finish_ps);
+    archive(left_);
+    archive(unfinished_);
+  }
+
+  std::vector<Time> start_ps;
+  std::vector<Time> arrive_ps;
+  std::vector<Time> finish_ps;
+
+ private:
+  void schedule(std::uint32_t flow, Time after);
+
+  Network& net_;
+  std::vector<std::uint32_t> left_;         ///< Transfers that each still waits for.
+  std::vector<std::uint32_t> follow_begin_;
+  std::vector<std::uint32_t> followers_;
+  std::size_t unfinished_ = 0;
+};
+
+}  // namespace netloom::packet

@@ -1,0 +1,73 @@
+// Best-effort Ethernet: a port's queue takes its share of the buffer, and drops or trims the rest.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "netloom/packet/link/pfc.hpp"
+#include "netloom/packet/network.hpp"
+
+namespace netloom::packet {
+
+/// Dynamic thresholds on egress (Choudhury and Hahne, ToN 1998; recalled), or a fixed queue.
+///
+/// With `kTrims`, what does not fit loses its payload instead (NDP, SIGCOMM 2017): headers wait in
+/// the control lane, which holds twice a data queue, as in htsim's CompositeQueue.
+template <bool kTrims>
+class Bounded {
+ public:
+  explicit Bounded(Network& network)
+      : net_(network), used_(network.config.topology.num_vertices) {}
+
+  [[nodiscard]] Verdict admit(std::uint32_t in, std::uint32_t out, const Packet& packet) {
+    const std::uint32_t vertex = net_.ports[in].target;
+    if (net_.ports[out].uncontrolled || fits(vertex, out, packet)) {
+      used_[vertex] += packet.size_bytes;
+      return Verdict::kTake;
+    }
+    return kTrims && packet.form == Form::kData && (packet.flags & kTrimmed) == 0
+               ? Verdict::kTrim
+               : Verdict::kDrop;
+  }
+
+  void depart(const Packet& packet, Time /*leaves*/) {
+    used_[net_.ports[packet.came_by].target] -= packet.size_bytes;
+  }
+
+  /// A packet that was taken loses `bytes` in its queue.
+  void shrink(std::uint32_t in, std::uint32_t bytes) { used_[net_.ports[in].target] -= bytes; }
+
+  void grow(std::uint32_t in, std::uint32_t bytes) { used_[net_.ports[in].target] += bytes; }
+
+  void handle(const Event& /*event*/) {}
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(used_);
+  }
+
+ private:
+  [[nodiscard]] bool fits(std::uint32_t vertex, std::uint32_t out, const Packet& packet) {
+    const SwitchSettings& set = net_.config.switches;
+    const std::int64_t waiting = net_.queue(out, packet.lane).bytes + packet.size_bytes;
+    const std::int64_t free = set.buffer_bytes[vertex] - used_[vertex];
+    if (packet.size_bytes > free) {
+      return false;
+    }
+    if (set.queue_bytes != 0) {
+      const std::int64_t times = kTrims && packet.lane == kControl ? 2 : 1;
+      return waiting <= set.queue_bytes * times;
+    }
+    return waiting <= static_cast<std::int64_t>(set.alpha[out] * static_cast<double>(free));
+  }
+
+  Network& net_;
+  std::vector<std::int64_t> used_;  ///< Of each switch.
+};
+
+using Lossy = Bounded<false>;
+using Trimming = Bounded<true>;
+
+}  // namespace netloom::packet

@@ -1,0 +1,142 @@
+// Lossless Ethernet: shared buffer, dynamic thresholds on ingress, pauses and headroom.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "netloom/packet/network.hpp"
+
+namespace netloom::packet {
+
+enum class Verdict : std::uint8_t { kTake, kDrop, kTrim };
+
+/// The rules of HPCC-ns3's switch-mmu (alibaba-edu/High-Precision-Congestion-Control @9f4be2a).
+///
+/// Each ingress link and lane first fills its reserve, then the shared buffer up to alpha times what
+/// is free of it, then its headroom. It pauses its peer when it reaches the threshold or uses
+/// headroom, and lets it go on when the headroom is empty and `resume_bytes` fit under the threshold.
+/// A packet leaves the account when its transmission begins.
+class Pfc {
+ public:
+  explicit Pfc(Network& network)
+      : net_(network),
+        ingress_(network.queues.size()),
+        shared_used_(network.config.topology.num_vertices),
+        shared_(network.config.topology.num_vertices) {
+    const Config& c = net_.config;
+    shared_ = c.switches.buffer_bytes;
+    for (std::size_t link = 0; link < net_.ports.size(); ++link) {
+      const std::int64_t held = c.switches.headroom_bytes[link] + c.switches.reserve_bytes;
+      shared_[net_.ports[link].target] -= held * (net_.num_lanes - 1);
+    }
+  }
+
+  [[nodiscard]] Verdict admit(std::uint32_t in, std::uint32_t /*out*/, const Packet& packet) {
+    if (packet.lane == kControl || net_.ports[in].uncontrolled) {
+      return Verdict::kTake;
+    }
+    const SwitchSettings& set = net_.config.switches;
+    Ingress& account = at(in, packet.lane);
+    const std::int64_t size = packet.size_bytes;
+    const std::int64_t limit = threshold(in);
+    const std::int64_t over = account.bytes + size - set.reserve_bytes;
+    if (over > limit) {
+      if (account.headroom + size > set.headroom_bytes[in]) {
+        return Verdict::kDrop;
+      }
+      account.headroom += size;
+    } else {
+      account.bytes += size;
+      shared_used_[net_.ports[in].target] += std::clamp(over, std::int64_t{0}, size);
+    }
+    if (!account.paused && (account.headroom > 0 || used(account) >= threshold(in))) {
+      pause(in, packet.lane);
+    }
+    return Verdict::kTake;
+  }
+
+  void depart(const Packet& packet, Time /*leaves*/) {
+    const std::uint32_t in = packet.came_by;
+    if (packet.lane == kControl || net_.ports[in].uncontrolled) {
+      return;
+    }
+    Ingress& account = at(in, packet.lane);
+    const std::int64_t size = packet.size_bytes;
+    const std::int64_t from_headroom = std::min(account.headroom, size);
+    const std::int64_t from_shared = std::min(size - from_headroom, used(account));
+    account.headroom -= from_headroom;
+    account.bytes -= size - from_headroom;
+    shared_used_[net_.ports[in].target] -= from_shared;
+    if (account.paused && account.headroom == 0 &&
+        (used(account) == 0 ||
+         used(account) + net_.config.switches.resume_bytes <= threshold(in))) {
+      resume(in, packet.lane);
+    }
+  }
+
+  void handle(const Event& event) {
+    const auto lane = static_cast<std::uint8_t>(event.extra);
+    Ingress& account = at(event.subject, lane);
+    if (account.paused && account.refresh_at == event.when) {
+      pause(event.subject, lane);
+    }
+  }
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(ingress_);
+    archive(shared_used_);
+  }
+
+ private:
+  struct Ingress {
+    std::int64_t bytes = 0;
+    std::int64_t headroom = 0;
+    Time refresh_at = 0;
+    bool paused = false;
+  };
+
+  Ingress& at(std::uint32_t link, std::uint8_t lane) {
+    return ingress_[link * net_.num_lanes + lane];
+  }
+
+  [[nodiscard]] std::int64_t used(const Ingress& account) const {
+    return std::max(account.bytes - net_.config.switches.reserve_bytes, std::int64_t{0});
+  }
+
+  [[nodiscard]] std::int64_t threshold(std::uint32_t in) const {
+    const std::uint32_t vertex = net_.ports[in].target;
+    const auto free = static_cast<double>(shared_[vertex] - shared_used_[vertex]);
+    return static_cast<std::int64_t>(net_.config.switches.alpha[in] * free);
+  }
+
+  /// Asks the peer to stop, and will ask again before the pause runs out.
+  void pause(std::uint32_t in, std::uint8_t lane) {
+    const PauseSettings& set = net_.config.pause;
+    Ingress& account = at(in, lane);
+    account.paused = true;
+    send(in, lane, true);
+    account.refresh_at = net_.now + net_.ports[in].time_of(std::int64_t{set.quanta} * 64) / 2;
+    net_.events.push(account.refresh_at, Kind::kRefresh, in, lane);
+  }
+
+  void resume(std::uint32_t in, std::uint8_t lane) {
+    at(in, lane).paused = false;
+    send(in, lane, false);
+  }
+
+  void send(std::uint32_t in, std::uint8_t lane, bool stop) {
+    const PauseSettings& set = net_.config.pause;
+    const Time there = net_.send_frame(in ^ 1U, set.frame_bytes) + set.response_ps;
+    net_.events.push(there, Kind::kPause, in, lane | (stop ? 256U : 0U));
+    ++net_.counters.pause_frames;
+  }
+
+  Network& net_;
+  std::vector<Ingress> ingress_;
+  std::vector<std::int64_t> shared_used_;
+  std::vector<std::int64_t> shared_;  ///< Buffer less headroom and reserve.
+};
+
+}  // namespace netloom::packet

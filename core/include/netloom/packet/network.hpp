@@ -1,0 +1,332 @@
+// What switches and endpoints share: ports, queues, packets in flight, events and counts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "netloom/packet/config.hpp"
+#include "netloom/packet/event_queue.hpp"
+#include "netloom/packet/packet.hpp"
+#include "netloom/packet/random.hpp"
+#include "netloom/packet/signals.hpp"
+
+namespace netloom::packet {
+
+constexpr std::uint8_t kControl = 0;   ///< Lane of acknowledgements: first, never paused or marked.
+constexpr std::size_t kMaxHops = 8;    ///< Telemetry that a packet can carry.
+constexpr std::int64_t kBitPs = 8'000'000'000'000;  ///< Picoseconds a byte takes at 1 bit/s.
+
+/// The sending side of a link.
+struct alignas(64) Port {
+  Time busy_until = 0;
+  Time flight_ps = 0;            ///< Propagation, and forwarding in the switch that it leads to.
+  std::int64_t rate_bps = 0;
+  std::uint32_t ps_per_byte = 0;  ///< 0 unless a whole number.
+  std::uint32_t target = 0;
+  std::uint64_t sent_bytes = 0;
+  std::uint32_t waiting_bytes = 0;
+  std::uint16_t waiting = 0;      ///< Lanes that hold packets.
+  std::uint16_t paused = 0;       ///< Lanes that may not send.
+  Time last_down = -1;
+  bool awake = false;             ///< A wake-up is scheduled.
+  bool up = true;
+  bool to_switch = false;
+  bool from_switch = false;
+  bool uncontrolled = false;
+  bool impaired = false;          ///< Has been down, or loses packets.
+  std::uint8_t turn = 0;          ///< Lane that weighted scheduling serves.
+
+  [[nodiscard]] Time time_of(std::int64_t bytes) const {
+    return ps_per_byte != 0 ? bytes * ps_per_byte : (bytes * kBitPs + rate_bps - 1) / rate_bps;
+  }
+
+  void set_rate(std::int64_t bps) {
+    rate_bps = bps;
+    ps_per_byte = kBitPs % bps == 0 ? static_cast<std::uint32_t>(kBitPs / bps) : 0;
+  }
+};
+
+static_assert(sizeof(Port) == 64);
+
+/// Packets of one lane that wait for a port, first in first out.
+struct Queue {
+  Index head = kNone;
+  Index tail = kNone;
+  std::uint32_t bytes = 0;
+  std::int32_t deficit = 0;  ///< Bytes it may still send this round.
+};
+
+/// InfiniBand flow control of one lane of a link, in blocks of 64 bytes.
+///
+/// The receiver's limit is what it has received and min(free, most): InfiniBand vol. 1, section
+/// 7.9.4 (recalled), with counters that do not wrap.
+struct Credit {
+  std::int64_t left = 0;        ///< Sender: may still be sent.
+  std::int64_t received = 0;    ///< Receiver: all that came.
+  std::int64_t occupied = 0;    ///< Receiver: not yet forwarded.
+  std::int64_t advertised = 0;  ///< Receiver: the limit the sender was told.
+};
+
+/// Totals of a run.
+struct Counters {
+  std::uint64_t events = 0;
+  std::uint64_t link_traversals = 0;
+  std::uint64_t data_packets = 0;       ///< Left a sender, retransmissions included.
+  std::uint64_t delivered_packets = 0;  ///< Data that reached its endpoint, whole.
+  std::uint64_t delivered_bytes = 0;    ///< Payload, first arrivals only.
+  std::uint64_t marks = 0;
+  std::uint64_t notifications = 0;
+  std::uint64_t drops = 0;       ///< No room in a buffer.
+  std::uint64_t lost = 0;        ///< On a link: corrupted or cut.
+  std::uint64_t trims = 0;
+  std::uint64_t retransmissions = 0;
+  std::uint64_t reordered = 0;   ///< Data that arrived before data sent earlier.
+  std::uint64_t timeouts = 0;
+  std::uint64_t pauses = 0;      ///< Lanes of links put to rest.
+  std::uint64_t pause_frames = 0;
+  std::uint64_t pause_ps = 0;
+  std::uint64_t credit_updates = 0;
+  std::uint64_t credit_stalls = 0;  ///< Lanes that ran out of credit.
+  std::uint64_t watchdogs = 0;
+  std::uint64_t unroutable = 0;
+  std::uint64_t deadlocks = 0;
+};
+
+/// A stretch of time in which a lane of a link was paused.
+struct PauseRecord {
+  Time begin;
+  Time end;  ///< -1 while it lasts.
+  std::uint32_t link;
+  std::uint32_t lane;
+};
+
+/// A departure.
+struct TraceRecord {
+  Time when;
+  std::uint64_t offset;
+  std::uint32_t link;
+  std::uint32_t flow;
+  std::uint32_t size_bytes;
+  std::uint8_t form;
+  std::uint8_t flags;
+};
+
+struct SampleRecord {
+  Time when;
+  std::uint64_t sent_bytes;
+  std::uint32_t link;
+  std::uint32_t waiting_bytes;
+  std::uint32_t paused;
+};
+
+class Network {
+ public:
+  explicit Network(const Config& config);
+
+  [[nodiscard]] Port& port(std::uint32_t link) { return ports[link]; }
+
+  [[nodiscard]] Queue& queue(std::uint32_t link, std::uint8_t lane) {
+    return queues[link * num_lanes + lane];
+  }
+
+  [[nodiscard]] Hop* hops(Index packet) { return telemetry.data() + packet * kMaxHops; }
+
+  /// Next links from `vertex` to `endpoint`; a direct link before any other.
+  [[nodiscard]] std::span<const std::int32_t> ways(std::uint32_t vertex,
+                                                   std::uint32_t endpoint) const {
+    const Door& door = doors_[endpoint];
+    if (door.vertex == vertex) {
+      return {door_links_.data() + door.begin, door.count};
+    }
+    if (door.more) [[unlikely]] {
+      return other_ways(vertex, endpoint);
+    }
+    return far_ways(vertex, endpoint);
+  }
+
+  /// Puts a packet on the wire now; the port must be free.
+  void launch(std::uint32_t link, Index index) {
+    Port& out = ports[link];
+    const Packet& packet = pool[index];
+    const Time wire = out.time_of(packet.size_bytes + gap_bytes_);
+    out.busy_until = now + wire;
+    out.sent_bytes += packet.size_bytes + gap_bytes_;
+    ++counters.link_traversals;
+    const bool early = cut_through_ && out.to_switch;
+    events.push(now + out.flight_ps + (early ? 0 : wire), Kind::kArrive, link, index);
+    if (!credits.empty() && !out.uncontrolled) {
+      spend(link, packet);
+    }
+    if (trace.size() < max_trace_) [[unlikely]] {
+      record_departure(link, packet);
+    }
+  }
+
+  /// Sends a frame of the link layer as soon as the port is free; returns when its last bit is there.
+  Time send_frame(std::uint32_t link, std::uint32_t size_bytes) {
+    Port& out = ports[link];
+    const Time begin = out.busy_until > now ? out.busy_until : now;
+    out.busy_until = begin + out.time_of(size_bytes + gap_bytes_);
+    out.sent_bytes += size_bytes + gap_bytes_;
+    return out.busy_until + delay_ps_[link];
+  }
+
+  void append(std::uint32_t link, Index index) {
+    Packet& packet = pool[index];
+    Queue& waiting = queue(link, packet.lane);
+    packet.next = kNone;
+    if (waiting.head == kNone) {
+      waiting.head = index;
+      ports[link].waiting |= static_cast<std::uint16_t>(1U << packet.lane);
+    } else {
+      pool[waiting.tail].next = index;
+    }
+    waiting.tail = index;
+    waiting.bytes += packet.size_bytes;
+    ports[link].waiting_bytes += packet.size_bytes;
+  }
+
+  Index take_first(std::uint32_t link, std::uint8_t lane) {
+    Queue& waiting = queue(link, lane);
+    const Index index = waiting.head;
+    const Packet& packet = pool[index];
+    waiting.head = packet.next;
+    waiting.bytes -= packet.size_bytes;
+    ports[link].waiting_bytes -= packet.size_bytes;
+    if (waiting.head == kNone) {
+      waiting.tail = kNone;
+      ports[link].waiting &= static_cast<std::uint16_t>(~(1U << lane));
+    }
+    return index;
+  }
+
+  /// Schedules a wake-up for when the port is free, unless there is one.
+  void wake_later(std::uint32_t link) {
+    Port& out = ports[link];
+    if (!out.awake) {
+      out.awake = true;
+      events.push(out.busy_until > now ? out.busy_until : now, Kind::kWake, link);
+    }
+  }
+
+  /// Credits: a packet has come over `link`; its room is free again once `leave_credit` says so.
+  void enter_credit(std::uint32_t link, const Packet& packet);
+  void leave_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t size_bytes, Time when);
+  void grant_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t blocks);
+
+  /// Whether the link loses this packet: it was cut meanwhile, or corrupts it.
+  [[nodiscard]] bool loses(std::uint32_t link, const Packet& packet);
+
+  void set_paused(std::uint32_t link, std::uint8_t lane, bool paused);
+
+  [[nodiscard]] Time paused_since(std::uint32_t link, std::uint8_t lane) const {
+    return paused_since_[link * num_lanes + lane];
+  }
+
+  void set_loss(const Fault& fault);
+  void sample();
+
+  /// Empty-network time of a full packet to `target` and its acknowledgement back.
+  [[nodiscard]] Time base_rtt(std::uint32_t source, std::uint32_t target) const;
+
+  template <class Archive>
+  void visit(Archive& archive);
+
+  const Config& config;
+  Time now = 0;
+  EventQueue events;
+  PacketPool pool;
+  Random random;
+  std::uint32_t num_lanes;
+  std::vector<Port> ports;
+  std::vector<Queue> queues;
+  std::vector<Hop> telemetry;
+  std::vector<Credit> credits;  ///< Of each link and lane, where credits rule.
+  Counters counters;
+  std::vector<PauseRecord> pauses;
+  std::vector<TraceRecord> trace;
+  std::vector<SampleRecord> samples;
+  std::vector<std::uint32_t> deadlock;  ///< The circle of links, once found.
+
+ private:
+  struct Door {
+    std::uint32_t vertex = kNone;
+    std::uint32_t begin = 0;
+    std::uint16_t count = 0;
+    bool more = false;  ///< The endpoint hangs on other vertices too.
+  };
+
+  struct Loss {
+    double probability = 0.0;
+    double burst = 0.0;
+    std::uint32_t least_bytes = 0;
+    bool losing = false;
+  };
+
+  [[nodiscard]] std::span<const std::int32_t> far_ways(std::uint32_t vertex,
+                                                       std::uint32_t endpoint) const {
+    const Topology& t = config.topology;
+    const auto goal = static_cast<std::uint32_t>(t.goal[endpoint]);
+    const auto set = static_cast<std::size_t>(t.choices[vertex * std::size_t{t.num_goals} + goal]);
+    const auto begin = static_cast<std::size_t>(t.offsets[set]);
+    return {t.links.data() + begin, static_cast<std::size_t>(t.offsets[set + 1]) - begin};
+  }
+
+  [[nodiscard]] std::span<const std::int32_t> other_ways(std::uint32_t vertex,
+                                                         std::uint32_t endpoint) const;
+  [[nodiscard]] Time one_way(std::uint32_t source, std::uint32_t target, std::uint32_t bytes) const;
+  void spend(std::uint32_t link, const Packet& packet);
+  void advertise(std::uint32_t link, std::uint8_t lane, Time when);
+  void make_ports();
+  void make_doors();
+  void record_departure(std::uint32_t link, const Packet& packet);
+
+  std::vector<Door> doors_;
+  std::vector<std::int32_t> door_links_;
+  std::vector<std::uint32_t> door_begin_;  ///< Of each endpoint, and the end.
+  std::vector<Time> delay_ps_;
+  std::vector<Loss> losses_;                ///< Of each link, once any loses.
+  std::vector<Time> paused_since_;          ///< Of each link and lane; -1 when it is not.
+  std::vector<Index> open_pause_;           ///< Its record.
+  std::uint32_t gap_bytes_;
+  bool cut_through_;
+  std::uint64_t max_trace_;
+};
+
+template <class Archive>
+void Network::visit(Archive& archive) {
+  archive(now);
+  pool.visit(archive);
+  archive(random);
+  archive(ports);
+  archive(queues);
+  archive(telemetry);
+  archive(credits);
+  archive(counters);
+  archive(pauses);
+  archive(trace);
+  archive(samples);
+  archive(deadlock);
+  archive(losses_);
+  archive(paused_since_);
+  archive(open_pause_);
+}
+
+/// Either half of the simulator: what happens at the vertices of one kind.
+class Side {
+ public:
+  Side() = default;
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
+  Side(Side&&) = delete;
+  Side& operator=(Side&&) = delete;
+  virtual ~Side() = default;
+
+  virtual void arrive(std::uint32_t link, Index packet) = 0;
+  virtual void wake(std::uint32_t link) = 0;  ///< The port may be free: send what waits.
+  virtual void handle(const Event& event) = 0;
+};
+
+}  // namespace netloom::packet

@@ -1,0 +1,218 @@
+// Every switch of the network: admission, routing, queues, marks, telemetry.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "netloom/packet/archive.hpp"
+#include "netloom/packet/balance/switching.hpp"
+#include "netloom/packet/link/credits.hpp"
+#include "netloom/packet/link/pfc.hpp"
+#include "netloom/packet/network.hpp"
+#include "netloom/packet/queue/ecn.hpp"
+#include "netloom/packet/queue/scheduler.hpp"
+
+namespace netloom::packet {
+
+/// What the rest of the simulator asks of switches beside events.
+class SwitchSide : public Side {
+ public:
+  virtual void save(Saver& saver) = 0;
+  virtual void load(Loader& loader) = 0;
+  virtual void flush(std::uint32_t link, std::uint8_t lane) = 0;  ///< Drops what waits.
+};
+
+template <class LinkControl, class Balance>
+class Switches final : public SwitchSide {
+ public:
+  explicit Switches(Network& network) : net_(network), control_(network), balance_(network) {}
+
+  void arrive(std::uint32_t in, Index index) override {
+    Packet& packet = net_.pool[index];
+    const std::uint32_t vertex = net_.ports[in].target;
+    const Ways ways = net_.ways(vertex, packet.target);
+    const std::uint32_t out = route(vertex, packet, ways);
+    if (out == kNone) [[unlikely]] {
+      ++net_.counters.unroutable;
+      discard(in, index);
+      return;
+    }
+    if (waits_for_tail(in, out, index)) {
+      return;
+    }
+    packet.flags &= static_cast<std::uint8_t>(~kStored);
+    const Verdict verdict = control_.admit(in, out, packet);
+    packet.came_by = in;
+    if (verdict == Verdict::kTake) [[likely]] {
+      enqueue(out, index);
+    } else if (verdict == Verdict::kTrim) {
+      trim(in, out, index);
+    } else {
+      ++net_.counters.drops;
+      net_.pool.give_back(index);
+    }
+  }
+
+  void wake(std::uint32_t link) override {
+    Port& out = net_.port(link);
+    if (out.busy_until > net_.now) {
+      net_.wake_later(link);
+      return;
+    }
+    const auto able = static_cast<std::uint16_t>(out.waiting & ~out.paused);
+    if (able == 0 || !out.up) {
+      return;
+    }
+    const std::uint8_t lane = next_lane(net_, link, able);
+    const Index index = net_.take_first(link, lane);
+    if (const Index next = net_.queue(link, lane).head; next != kNone) {
+      __builtin_prefetch(&net_.pool[next], 1);
+    }
+    depart(link, index);
+    if ((out.waiting & ~out.paused) != 0) {
+      net_.wake_later(link);
+    }
+  }
+
+  void handle(const Event& event) override { control_.handle(event); }
+
+  void flush(std::uint32_t link, std::uint8_t lane) override {
+    while (net_.queue(link, lane).head != kNone) {
+      const Index index = net_.take_first(link, lane);
+      control_.depart(net_.pool[index], net_.now);
+      net_.pool.give_back(index);
+      ++net_.counters.drops;
+    }
+  }
+
+  void save(Saver& saver) override;
+  void load(Loader& loader) override;
+
+ private:
+  std::uint32_t route(std::uint32_t vertex, const Packet& packet, Ways ways) {
+    if (ways.size() == 1) {
+      const auto link = static_cast<std::uint32_t>(ways[0]);
+      return net_.ports[link].up ? link : kNone;
+    }
+    if (ways.empty()) [[unlikely]] {
+      return kNone;
+    }
+    const std::uint32_t link = balance_.choose(net_, vertex, packet, ways);
+    return net_.ports[link].up ? link : route_around(vertex, packet, ways);
+  }
+
+  /// The switch leaves its own dead links out; those further on it does not know.
+  std::uint32_t route_around(std::uint32_t vertex, const Packet& packet, Ways ways) {
+    std::vector<std::int32_t> alive;
+    std::ranges::copy_if(ways, std::back_inserter(alive), [this](std::int32_t link) {
+      return net_.ports[static_cast<std::size_t>(link)].up;
+    });
+    return alive.empty() ? kNone : balance_.choose(net_, vertex, packet, alive);
+  }
+
+  /// Cutting through into a faster link would run dry: the packet is stored first.
+  bool waits_for_tail(std::uint32_t in, std::uint32_t out, Index index) {
+    Packet& packet = net_.pool[index];
+    if (!net_.config.switches.cut_through || (packet.flags & kStored) != 0 ||
+        net_.ports[out].rate_bps <= net_.ports[in].rate_bps) {
+      return false;
+    }
+    packet.flags |= kStored;
+    const Time tail = net_.ports[in].time_of(packet.size_bytes + net_.config.hosts.gap_bytes);
+    net_.events.push(net_.now + tail, Kind::kArrive, in, index);
+    return true;
+  }
+
+  void enqueue(std::uint32_t link, Index index) {
+    Port& out = net_.port(link);
+    const Packet& packet = net_.pool[index];
+    const bool free = out.busy_until <= net_.now && out.waiting == 0;
+    if (free && ((out.paused >> packet.lane) & 1U) == 0) {
+      depart(link, index);
+      return;
+    }
+    net_.append(link, index);
+    if ((out.waiting & ~out.paused) != 0) {
+      net_.wake_later(link);
+    }
+  }
+
+  void depart(std::uint32_t link, Index index) {
+    Packet& packet = net_.pool[index];
+    const Port& out = net_.port(link);
+    if (packet.lane != kControl && !out.uncontrolled && marks(net_, link, packet.lane)) {
+      packet.flags |= kMarked;
+      ++net_.counters.marks;
+    }
+    if (net_.config.switches.telemetry && packet.form == Form::kData) {
+      stamp(link, index);
+    }
+    net_.launch(link, index);
+    control_.depart(packet, out.busy_until);
+  }
+
+  void stamp(std::uint32_t link, Index index) {
+    Packet& packet = net_.pool[index];
+    const Port& out = net_.port(link);
+    if (packet.num_hops < kMaxHops) {
+      net_.hops(index)[packet.num_hops++] = {.when = net_.now,
+                                             .sent_bytes = out.sent_bytes,
+                                             .queue_bytes = out.waiting_bytes,
+                                             .rate_bps = static_cast<double>(out.rate_bps)};
+    }
+  }
+
+  /// Cuts the payload off this packet or, every other time, off the last one that waits.
+  void trim(std::uint32_t in, std::uint32_t out, Index index) {
+    if constexpr (requires { control_.shrink(in, 0U); }) {
+      const Index last = net_.queue(out, net_.pool[index].lane).tail;
+      if (last != kNone && (net_.random() & 1U) != 0) {
+        exchange(in, out, index, last);
+      }
+      Packet& packet = net_.pool[index];
+      packet.size_bytes = net_.config.hosts.trimmed_bytes;
+      packet.flags |= kTrimmed;
+      packet.lane = kControl;
+      ++net_.counters.trims;
+      if (control_.admit(packet.came_by, out, packet) == Verdict::kTake) {
+        enqueue(out, index);
+      } else {
+        ++net_.counters.drops;
+        net_.pool.give_back(index);
+      }
+    }
+  }
+
+  /// Lets the packet `index` wait in the place of `last`, and `last` be the one to trim.
+  void exchange(std::uint32_t in, std::uint32_t out, Index index, Index last) {
+    Packet& arriving = net_.pool[index];
+    Packet& waiting = net_.pool[last];
+    control_.shrink(waiting.came_by, waiting.size_bytes);
+    control_.grow(in, arriving.size_bytes);
+    Queue& queue = net_.queue(out, waiting.lane);
+    queue.bytes += arriving.size_bytes - waiting.size_bytes;
+    net_.port(out).waiting_bytes += arriving.size_bytes - waiting.size_bytes;
+    std::swap(arriving, waiting);
+    waiting.next = kNone;
+  }
+
+  void discard(std::uint32_t in, Index index) {
+    if constexpr (std::same_as<LinkControl, Credits>) {
+      const Packet& packet = net_.pool[index];
+      net_.enter_credit(in, packet);
+      net_.leave_credit(in, packet.lane, packet.size_bytes, net_.now);
+    }
+    net_.pool.give_back(index);
+  }
+
+  Network& net_;
+  LinkControl control_;
+  Balance balance_;
+};
+
+}  // namespace netloom::packet

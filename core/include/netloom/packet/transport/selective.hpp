@@ -1,0 +1,297 @@
+// Selective repeat: whatever arrives is kept, whatever is missing is sent again.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "netloom/packet/config.hpp"
+#include "netloom/packet/transport/segment.hpp"
+
+namespace netloom::packet {
+
+/// Rings of bits by packet number, handed out to open connections and taken back.
+class BitRings {
+ public:
+  explicit BitRings(std::uint32_t num_bits) : mask_(num_bits - 1), words_(num_bits / 64) {}
+
+  std::uint32_t take() {
+    if (free_.empty()) {
+      const auto ring = static_cast<std::uint32_t>(bits_.size() / words_);
+      bits_.resize(bits_.size() + words_);
+      return ring;
+    }
+    const std::uint32_t ring = free_.back();
+    free_.pop_back();
+    return ring;
+  }
+
+  void give_back(std::uint32_t ring) {
+    std::fill_n(bits_.begin() + static_cast<std::ptrdiff_t>(std::size_t{ring} * words_), words_, 0);
+    free_.push_back(ring);
+  }
+
+  [[nodiscard]] bool test(std::uint32_t ring, std::uint32_t number) const {
+    return ((word(ring, number) >> (number & 63U)) & 1U) != 0;
+  }
+
+  void set(std::uint32_t ring, std::uint32_t number) {
+    bits_[at(ring, number)] |= std::uint64_t{1} << (number & 63U);
+  }
+
+  void clear(std::uint32_t ring, std::uint32_t number) {
+    bits_[at(ring, number)] &= ~(std::uint64_t{1} << (number & 63U));
+  }
+
+  /// The 64 bits around `number`.
+  [[nodiscard]] std::uint64_t word(std::uint32_t ring, std::uint32_t number) const {
+    return bits_[at(ring, number)];
+  }
+
+  [[nodiscard]] std::uint32_t capacity() const { return mask_ + 1; }
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(bits_);
+    archive(free_);
+  }
+
+ private:
+  [[nodiscard]] std::size_t at(std::uint32_t ring, std::uint32_t number) const {
+    return std::size_t{ring} * words_ + ((number & mask_) >> 6U);
+  }
+
+  std::uint32_t mask_;
+  std::size_t words_;
+  std::vector<std::uint64_t> bits_;
+  std::vector<std::uint32_t> free_;
+};
+
+/// IRN (SIGCOMM 2018), UET's reliable unordered delivery, spray-capable NICs, and TCP with SACK.
+///
+/// They differ in what tells a loss: `disorder_packets` later arrivals (IRN 1, TCP 3; 0: none, for
+/// sprayed packets overtake each other), a trimmed header, or time. A loss is inferred from disorder
+/// once a packet; when its repetition is lost as well, time tells. With `kPulled`, data beyond the
+/// first window is sent only as the receiver asks for it (NDP, UET's RCCC).
+template <bool kPulled>
+class SelectiveRepeat {
+ public:
+  static constexpr bool kPulls = kPulled;
+
+  explicit SelectiveRepeat(const HostSettings& settings)
+      : settings_(settings), rings_(settings.ring_packets) {}
+
+  struct Sender {
+    std::uint32_t acked = 0;      ///< Packets before it have all arrived.
+    std::uint32_t next = 0;       ///< Never sent.
+    std::uint32_t in_flight = 0;  ///< Sent, neither acknowledged nor believed lost.
+    std::uint32_t num_lost = 0;   ///< To be sent again.
+    std::uint32_t highest = 0;    ///< One past the last packet known to have arrived.
+    std::uint32_t judged = 0;     ///< Disorder has had its say on packets before it.
+    std::uint32_t arrived_ring = kNone;
+    std::uint32_t lost_ring = kNone;
+    std::uint64_t sent_bytes = 0;     ///< Repetitions included.
+    std::uint64_t granted_bytes = 0;  ///< May be sent, repetitions included.
+  };
+
+  struct Receiver {
+    std::uint32_t expected = 0;
+    std::uint32_t ring = kNone;
+    std::uint64_t granted_bytes = 0;
+    std::uint64_t wanted_bytes = 0;  ///< The transfer, and what was trimmed of it.
+  };
+
+  void open(Sender& sender) {
+    sender.arrived_ring = rings_.take();
+    sender.lost_ring = rings_.take();
+  }
+
+  void open(Receiver& receiver) { receiver.ring = rings_.take(); }
+
+  void close(Sender& sender) {
+    rings_.give_back(sender.arrived_ring);
+    rings_.give_back(sender.lost_ring);
+  }
+
+  void close(Receiver& receiver) { rings_.give_back(receiver.ring); }
+
+  [[nodiscard]] bool has_work(const Sender& sender, const Extent& extent) const {
+    if (kPulled && sender.sent_bytes >= sender.granted_bytes) {
+      return false;
+    }
+    return sender.num_lost != 0 || (sender.next < extent.num_packets() &&
+                                    sender.next - sender.acked < rings_.capacity());
+  }
+
+  [[nodiscard]] static std::uint64_t in_flight(const Sender& sender, const Extent& extent) {
+    return std::uint64_t{sender.in_flight} * extent.payload_bytes;
+  }
+
+  [[nodiscard]] static std::uint64_t acked_to(const Sender& sender, const Extent& extent) {
+    return std::min(std::uint64_t{sender.acked} * extent.payload_bytes, extent.size_bytes);
+  }
+
+  [[nodiscard]] static std::uint64_t sent_to(const Sender& sender, const Extent& extent) {
+    return std::min(std::uint64_t{sender.next} * extent.payload_bytes, extent.size_bytes);
+  }
+
+  [[nodiscard]] static bool finished(const Sender& sender, const Extent& extent) {
+    return sender.acked >= extent.num_packets();
+  }
+
+  Segment take(Sender& sender, const Extent& extent) {
+    const bool again = sender.num_lost != 0;
+    const std::uint32_t number = again ? first_lost(sender) : sender.next++;
+    if (again) {
+      rings_.clear(sender.lost_ring, number);
+      --sender.num_lost;
+    }
+    ++sender.in_flight;
+    const std::uint32_t bytes = extent.bytes_of(number);
+    sender.sent_bytes += bytes;
+    return {.offset = std::uint64_t{number} * extent.payload_bytes,
+            .payload_bytes = bytes,
+            .number = number,
+            .again = again};
+  }
+
+  News on_ack(Sender& sender, const Extent& extent, const Packet& ack) {
+    News news;
+    if (finished(sender, extent)) {
+      return news;
+    }
+    std::uint64_t bits = ack.bits;
+    while (bits != 0) {
+      const auto number = static_cast<std::uint32_t>((ack.number & ~63U) +
+                                                     static_cast<std::uint32_t>(std::countr_zero(bits)));
+      bits &= bits - 1;
+      news.acked_bytes += arrived(sender, extent, number);
+    }
+    for (; sender.acked < static_cast<std::uint32_t>(ack.offset); ++sender.acked) {
+      news.acked_bytes += arrived(sender, extent, sender.acked);
+      rings_.clear(sender.arrived_ring, sender.acked);
+    }
+    sender.highest = std::max(sender.highest, sender.acked);
+    news.lost_bytes = judge(sender, extent);
+    return news;
+  }
+
+  News on_nack(Sender& sender, const Extent& extent, const Packet& nack) {
+    News news = on_ack(sender, extent, nack);
+    if (nack.number >= sender.acked && nack.number < sender.next) {
+      news.lost_bytes += lose(sender, extent, nack.number);
+    }
+    return news;
+  }
+
+  void on_timeout(Sender& sender, const Extent& extent) {
+    for (std::uint32_t number = sender.acked; number < sender.next; ++number) {
+      lose(sender, extent, number);
+    }
+    if (kPulled) {  // what was granted for packets that vanished is void
+      sender.granted_bytes = std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
+    }
+  }
+
+  void on_pull(Sender& sender, std::uint64_t granted_bytes) {
+    sender.granted_bytes = std::max(sender.granted_bytes, granted_bytes);
+  }
+
+  Receipt on_data(Receiver& receiver, const Extent& extent, const Packet& packet, Time /*now*/) {
+    if ((packet.flags & kTrimmed) != 0) {
+      receiver.wanted_bytes += extent.bytes_of(packet.number);
+      return {.reply = Reply::kNack, .new_bytes = 0, .disordered = false};
+    }
+    if (packet.number < receiver.expected || rings_.test(receiver.ring, packet.number)) {
+      return {.reply = Reply::kAck, .new_bytes = 0, .disordered = false};
+    }
+    rings_.set(receiver.ring, packet.number);
+    const bool disordered = packet.number != receiver.expected;
+    while (rings_.test(receiver.ring, receiver.expected)) {
+      rings_.clear(receiver.ring, receiver.expected++);
+    }
+    const bool tell = disordered && settings_.disorder_packets != 0;
+    return {.reply = tell ? Reply::kAck : Reply::kMaybe,
+            .new_bytes = packet.payload_bytes,
+            .disordered = disordered};
+  }
+
+  [[nodiscard]] static bool complete(const Receiver& receiver, const Extent& extent) {
+    return receiver.expected >= extent.num_packets();
+  }
+
+  /// What an answer says when all has arrived.
+  [[nodiscard]] static std::uint64_t end_of(const Extent& extent) { return extent.num_packets(); }
+
+  void report(const Receiver& receiver, Packet& answer) const {
+    answer.offset = receiver.expected;
+    const std::uint32_t base = answer.number & ~63U;
+    answer.bits = base + 64 <= receiver.expected ? 0 : rings_.word(receiver.ring, answer.number);
+  }
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    rings_.visit(archive);
+  }
+
+ private:
+  std::uint32_t first_lost(const Sender& sender) const {
+    std::uint32_t number = sender.acked;
+    while (true) {
+      const std::uint64_t bits =
+          rings_.word(sender.lost_ring, number) & (~std::uint64_t{0} << (number & 63U));
+      if (bits != 0) {
+        return (number & ~63U) + static_cast<std::uint32_t>(std::countr_zero(bits));
+      }
+      number = (number & ~63U) + 64;
+    }
+  }
+
+  /// Notes an arrival; returns its payload if it is news.
+  std::uint32_t arrived(Sender& sender, const Extent& extent, std::uint32_t number) {
+    if (number < sender.acked || number >= sender.next ||
+        rings_.test(sender.arrived_ring, number)) {
+      return 0;
+    }
+    rings_.set(sender.arrived_ring, number);
+    sender.highest = std::max(sender.highest, number + 1);
+    if (rings_.test(sender.lost_ring, number)) {
+      rings_.clear(sender.lost_ring, number);
+      --sender.num_lost;
+    } else {
+      --sender.in_flight;
+    }
+    return extent.bytes_of(number);
+  }
+
+  std::uint32_t lose(Sender& sender, const Extent& extent, std::uint32_t number) {
+    if (rings_.test(sender.arrived_ring, number) || rings_.test(sender.lost_ring, number)) {
+      return 0;
+    }
+    rings_.set(sender.lost_ring, number);
+    ++sender.num_lost;
+    --sender.in_flight;
+    return extent.bytes_of(number);
+  }
+
+  std::uint32_t judge(Sender& sender, const Extent& extent) {
+    std::uint32_t bytes = 0;
+    if (settings_.disorder_packets == 0) {
+      return bytes;
+    }
+    sender.judged = std::max(sender.judged, sender.acked);
+    for (; sender.judged + settings_.disorder_packets < sender.highest; ++sender.judged) {
+      bytes += lose(sender, extent, sender.judged);
+    }
+    return bytes;
+  }
+
+  const HostSettings& settings_;
+  BitRings rings_;
+};
+
+using Selective = SelectiveRepeat<false>;
+using Pulled = SelectiveRepeat<true>;
+
+}  // namespace netloom::packet

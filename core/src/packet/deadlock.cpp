@@ -1,0 +1,73 @@
+#include "netloom/packet/deadlock.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace netloom::packet {
+
+namespace {
+
+using Edges = std::map<std::uint32_t, std::set<std::uint32_t>>;
+
+/// Link a waits for link b: a is held back, and packets that came by a stand still before b.
+Edges waits(Network& net, Time patience) {
+  Edges edges;
+  const auto held = [&](std::uint32_t link) {
+    const Port& port = net.port(link);
+    return (port.waiting & port.paused) != 0 && port.busy_until + patience <= net.now;
+  };
+  for (std::uint32_t link = 0; link < net.ports.size(); ++link) {
+    if (!held(link) || !net.port(link).from_switch) {
+      continue;
+    }
+    for (std::uint8_t lane = 1; lane < net.num_lanes; ++lane) {
+      if (((net.port(link).paused >> lane) & 1U) == 0) {
+        continue;
+      }
+      for (Index at = net.queue(link, lane).head; at != kNone; at = net.pool[at].next) {
+        if (held(net.pool[at].came_by)) {
+          edges[net.pool[at].came_by].insert(link);
+        }
+      }
+    }
+  }
+  return edges;
+}
+
+/// Removes links that wait for none until what is left is circles and ways into them.
+void prune(Edges& edges) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto& [link, next] : edges) {
+      const std::size_t before = next.size();
+      std::erase_if(next, [&](std::uint32_t to) {
+        const auto found = edges.find(to);
+        return found == edges.end() || found->second.empty();
+      });
+      changed = changed || next.size() != before;
+    }
+  }
+  std::erase_if(edges, [](const auto& entry) { return entry.second.empty(); });
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> circle_of_waiting_links(Network& network, Time patience) {
+  Edges edges = waits(network, patience);
+  prune(edges);
+  if (edges.empty()) {
+    return {};
+  }
+  std::vector<std::uint32_t> walk{edges.begin()->first};
+  while (true) {
+    const std::uint32_t next = *edges[walk.back()].begin();
+    const auto seen = std::ranges::find(walk, next);
+    if (seen != walk.end()) {
+      return {seen, walk.end()};
+    }
+    walk.push_back(next);
+  }
+}
+
+}  // namespace netloom::packet

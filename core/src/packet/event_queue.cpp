@@ -1,0 +1,101 @@
+#include "netloom/packet/event_queue.hpp"
+
+namespace netloom::packet {
+
+bool EventQueue::advance() {
+  today_.clear();
+  next_ = 0;
+  if (in_days_ == 0 && far_.empty()) {
+    return false;
+  }
+  review();
+  open(in_days_ != 0 ? next_marked() : far_.front().when >> shift_);
+  return true;
+}
+
+std::int64_t EventQueue::next_marked() const {
+  const auto start = static_cast<std::size_t>((day_ + 1) & kMask);
+  std::size_t word = start >> 6U;
+  std::uint64_t bits = marked_[word] & (~std::uint64_t{0} << (start & 63U));
+  while (bits == 0) {
+    word = (word + 1) & (kNumDays / 64 - 1);
+    bits = marked_[word];
+  }
+  const std::size_t found = (word << 6U) + static_cast<std::size_t>(std::countr_zero(bits));
+  return day_ + 1 + static_cast<std::int64_t>((found - start) & static_cast<std::size_t>(kMask));
+}
+
+void EventQueue::open(std::int64_t day) {
+  day_ = day;
+  draw_from_far();
+  const auto slot = static_cast<std::size_t>(day & kMask);
+  today_.swap(days_[slot]);
+  marked_[slot >> 6U] &= ~(std::uint64_t{1} << (slot & 63U));
+  in_days_ -= today_.size();
+  std::sort(today_.begin(), today_.end(), before);
+  ++opened_days_;
+  opened_events_ += today_.size();
+}
+
+void EventQueue::draw_from_far() {
+  while (!far_.empty() &&
+         (far_.front().when >> shift_) - day_ < static_cast<std::int64_t>(kNumDays)) {
+    std::pop_heap(far_.begin(), far_.end(), later);
+    put(far_.back(), static_cast<std::size_t>((far_.back().when >> shift_) & kMask));
+    far_.pop_back();
+  }
+}
+
+void EventQueue::review() {
+  if (opened_events_ < kReview && opened_days_ < kReview) {
+    return;
+  }
+  const std::size_t mean = opened_events_ / opened_days_;
+  if (mean > kCrowded && shift_ > 0) {
+    rebuild(shift_ - 1);
+  } else if (mean < kSparse && far_.size() > in_days_) {
+    rebuild(shift_ + 1);
+  }
+  opened_days_ = opened_events_ = 0;
+}
+
+void EventQueue::rebuild(int shift) {
+  std::vector<Event> events;
+  events.reserve(in_days_ + far_.size());
+  for (auto& day : days_) {
+    events.insert(events.end(), day.begin(), day.end());
+    day.clear();
+  }
+  events.insert(events.end(), far_.begin(), far_.end());
+  far_.clear();
+  std::ranges::fill(marked_, 0);
+  in_days_ = 0;
+  // The last day is over: what is pending lies in later ones, of whatever length.
+  day_ = shift > shift_ ? (day_ >> 1) - 1 : (day_ << 1);
+  shift_ = shift;
+  for (const Event& event : events) {
+    insert(event);
+  }
+  std::ranges::sort(today_, before);
+}
+
+std::vector<Event> EventQueue::pending() const {
+  std::vector<Event> events(today_.begin() + static_cast<std::ptrdiff_t>(next_), today_.end());
+  for (const auto& day : days_) {
+    events.insert(events.end(), day.begin(), day.end());
+  }
+  events.insert(events.end(), far_.begin(), far_.end());
+  std::ranges::sort(events, before);
+  return events;
+}
+
+void EventQueue::restore(std::span<const Event> events, std::uint64_t sequence, Time now) {
+  *this = EventQueue();
+  sequence_ = sequence;
+  day_ = (now >> shift_) - 1;
+  for (const Event& event : events) {
+    insert(event);
+  }
+}
+
+}  // namespace netloom::packet

@@ -1,0 +1,240 @@
+#include "netloom/packet/network.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace netloom::packet {
+
+namespace {
+
+constexpr std::uint32_t kBlockBytes = 64;  // InfiniBand's unit of credit
+
+constexpr std::uint32_t blocks(std::uint32_t bytes) {
+  return (bytes + kBlockBytes - 1) / kBlockBytes;
+}
+
+}  // namespace
+
+Network::Network(const Config& given)
+    : config(given),
+      random(given.seed),
+      num_lanes(given.num_lanes),
+      gap_bytes_(given.hosts.gap_bytes),
+      cut_through_(given.switches.cut_through),
+      max_trace_(given.watch.max_trace) {
+  make_ports();
+  make_doors();
+}
+
+void Network::make_ports() {
+  const Topology& t = config.topology;
+  ports.resize(t.source.size());
+  queues.resize(ports.size() * num_lanes);
+  paused_since_.assign(queues.size(), -1);
+  open_pause_.assign(queues.size(), kNone);
+  delay_ps_ = t.delay_ps;
+  for (std::size_t link = 0; link < ports.size(); ++link) {
+    Port& port = ports[link];
+    port.target = static_cast<std::uint32_t>(t.target[link]);
+    port.flight_ps = t.delay_ps[link] + t.forward_ps[port.target];
+    port.set_rate(t.rate_bps[link]);
+    port.to_switch = port.target >= t.num_endpoints;
+    port.from_switch = static_cast<std::uint32_t>(t.source[link]) >= t.num_endpoints;
+    port.uncontrolled = t.uncontrolled[link] != 0;
+  }
+  if (config.credit.blocks != 0) {
+    const std::int64_t first = std::min(config.credit.blocks, config.credit.most_blocks);
+    credits.assign(queues.size(), {.left = first, .advertised = first});
+  }
+}
+
+void Network::make_doors() {
+  const Topology& t = config.topology;
+  std::vector<std::vector<std::int32_t>> into(t.num_endpoints);
+  for (std::size_t link = 0; link < ports.size(); ++link) {
+    if (!ports[link].to_switch) {
+      into[ports[link].target].push_back(static_cast<std::int32_t>(link));
+    }
+  }
+  doors_.resize(t.num_endpoints);
+  for (std::size_t endpoint = 0; endpoint < into.size(); ++endpoint) {
+    auto& links = into[endpoint];
+    std::ranges::stable_sort(
+        links, {}, [&t](std::int32_t link) { return t.source[static_cast<std::size_t>(link)]; });
+    door_begin_.push_back(static_cast<std::uint32_t>(door_links_.size()));
+    Door& door = doors_[endpoint];
+    door.begin = door_begin_.back();
+    if (!links.empty()) {
+      const std::int32_t first = t.source[static_cast<std::size_t>(links[0])];
+      door.vertex = static_cast<std::uint32_t>(first);
+      door.count = static_cast<std::uint16_t>(std::ranges::count_if(links, [&](std::int32_t link) {
+        return t.source[static_cast<std::size_t>(link)] == first;
+      }));
+      door.more = door.count != links.size();
+    }
+    door_links_.insert(door_links_.end(), links.begin(), links.end());
+  }
+  door_begin_.push_back(static_cast<std::uint32_t>(door_links_.size()));
+}
+
+std::span<const std::int32_t> Network::other_ways(std::uint32_t vertex,
+                                                  std::uint32_t endpoint) const {
+  const Topology& t = config.topology;
+  const std::span<const std::int32_t> links(
+      door_links_.data() + door_begin_[endpoint],
+      door_begin_[endpoint + 1] - door_begin_[endpoint]);
+  const auto [first, last] = std::ranges::equal_range(
+      links, static_cast<std::int32_t>(vertex), {}, [&t](std::int32_t link) {
+        return t.source[static_cast<std::size_t>(link)];
+      });
+  return first == last ? far_ways(vertex, endpoint) : std::span(first, last);
+}
+
+bool Network::loses(std::uint32_t link, const Packet& packet) {
+  const Port& port = ports[link];
+  // It was under way when the link was cut: what arrives now left before that.
+  if (!port.up || (port.last_down >= 0 && now - port.flight_ps <= port.last_down)) {
+    return true;
+  }
+  if (losses_.empty()) {
+    return false;
+  }
+  Loss& loss = losses_[link];
+  if (loss.probability <= 0.0 || packet.size_bytes < loss.least_bytes) {
+    return false;
+  }
+  if (loss.burst <= 1.0) {
+    return random.uniform() < loss.probability;
+  }
+  // Gilbert (BSTJ 1960): bursts of mean length `burst`, and the stated share of packets in them.
+  const double begin = loss.probability / (loss.burst * (1.0 - loss.probability));
+  loss.losing = random.uniform() < (loss.losing ? 1.0 - 1.0 / loss.burst : begin);
+  return loss.losing;
+}
+
+void Network::set_loss(const Fault& fault) {
+  losses_.resize(ports.size());
+  losses_[fault.link] = {.probability = fault.value,
+                         .burst = fault.burst,
+                         .least_bytes = fault.least_bytes,
+                         .losing = false};
+  ports[fault.link].impaired = true;
+}
+
+void Network::set_paused(std::uint32_t link, std::uint8_t lane, bool paused) {
+  const auto bit = static_cast<std::uint16_t>(1U << lane);
+  if (((ports[link].paused & bit) != 0) == paused) {
+    return;
+  }
+  ports[link].paused ^= bit;
+  const std::size_t at = link * num_lanes + lane;
+  if (paused) {
+    ++counters.pauses;
+    paused_since_[at] = now;
+    if (pauses.size() < config.watch.max_pauses) {
+      open_pause_[at] = static_cast<Index>(pauses.size());
+      pauses.push_back({.begin = now, .end = -1, .link = link, .lane = lane});
+    }
+    return;
+  }
+  counters.pause_ps += static_cast<std::uint64_t>(now - paused_since_[at]);
+  paused_since_[at] = -1;
+  if (open_pause_[at] != kNone) {
+    pauses[open_pause_[at]].end = now;
+    open_pause_[at] = kNone;
+  }
+}
+
+void Network::spend(std::uint32_t link, const Packet& packet) {
+  Credit& credit = credits[link * num_lanes + packet.lane];
+  credit.left -= blocks(packet.size_bytes);
+  const HostSettings& h = config.hosts;
+  if (credit.left < blocks(h.payload_bytes + h.header_bytes)) {
+    ports[link].paused |= static_cast<std::uint16_t>(1U << packet.lane);
+    ++counters.credit_stalls;
+  }
+}
+
+void Network::enter_credit(std::uint32_t link, const Packet& packet) {
+  Credit& credit = credits[link * num_lanes + packet.lane];
+  credit.received += blocks(packet.size_bytes);
+  credit.occupied += blocks(packet.size_bytes);
+  advertise(link, packet.lane, now);
+}
+
+void Network::leave_credit(std::uint32_t link,
+                           std::uint8_t lane,
+                           std::uint32_t size_bytes,
+                           Time when) {
+  credits[link * num_lanes + lane].occupied -= blocks(size_bytes);
+  advertise(link, lane, when);
+}
+
+void Network::advertise(std::uint32_t link, std::uint8_t lane, Time when) {
+  const CreditSettings& set = config.credit;
+  Credit& credit = credits[link * num_lanes + lane];
+  const std::int64_t room = std::int64_t{set.blocks} - credit.occupied;
+  const std::int64_t limit =
+      credit.received + std::min(room, std::int64_t{set.most_blocks});
+  const std::int64_t news = limit - credit.advertised;
+  if (news < std::int64_t{set.update_blocks}) {
+    return;
+  }
+  credit.advertised = limit;
+  ++counters.credit_updates;
+  const Time at = send_frame(link ^ 1U, set.frame_bytes) + (when - now);
+  events.push(at, Kind::kCredit, link, (static_cast<std::uint32_t>(news) << 4U) | lane);
+}
+
+void Network::grant_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t more) {
+  Credit& credit = credits[link * num_lanes + lane];
+  credit.left += more;
+  const HostSettings& h = config.hosts;
+  if (credit.left >= blocks(h.payload_bytes + h.header_bytes)) {
+    ports[link].paused &= static_cast<std::uint16_t>(~(1U << lane));
+  }
+}
+
+void Network::sample() {
+  for (const std::uint32_t link : config.watch.links) {
+    samples.push_back({.when = now,
+                       .sent_bytes = ports[link].sent_bytes,
+                       .link = link,
+                       .waiting_bytes = ports[link].waiting_bytes,
+                       .paused = ports[link].paused});
+  }
+}
+
+void Network::record_departure(std::uint32_t link, const Packet& packet) {
+  trace.push_back({.when = now,
+                   .offset = packet.offset,
+                   .link = link,
+                   .flow = packet.flow,
+                   .size_bytes = packet.size_bytes,
+                   .form = static_cast<std::uint8_t>(packet.form),
+                   .flags = packet.flags});
+}
+
+Time Network::one_way(std::uint32_t source, std::uint32_t target, std::uint32_t bytes) const {
+  Time total = 0;
+  std::uint32_t at = source;
+  for (std::uint32_t hops = 0; at != target && hops < config.topology.num_vertices; ++hops) {
+    const auto found = ways(at, target);
+    if (found.empty()) {
+      return total;
+    }
+    const Port& port = ports[static_cast<std::size_t>(found[0])];
+    const bool early = cut_through_ && port.to_switch;
+    total += port.flight_ps + (early ? 0 : port.time_of(bytes + gap_bytes_));
+    at = port.target;
+  }
+  return total;
+}
+
+Time Network::base_rtt(std::uint32_t source, std::uint32_t target) const {
+  const HostSettings& h = config.hosts;
+  return one_way(source, target, h.payload_bytes + h.header_bytes) +
+         one_way(target, source, h.ack_bytes);
+}
+
+}  // namespace netloom::packet

@@ -1,0 +1,297 @@
+#include "netloom/packet/simulation.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "netloom/packet/archive.hpp"
+#include "netloom/packet/deadlock.hpp"
+#include "netloom/packet/make.hpp"
+
+namespace netloom::packet {
+
+namespace {
+
+SwitchesPtr switches_of(const Config& config, Network& network) {
+  using Make = SwitchesPtr (*)(const std::string&, Network&);
+  static const std::map<std::string, Make> kControls{{"pfc", &make_pfc_switches},
+                                                     {"credits", &make_credit_switches},
+                                                     {"lossy", &make_lossy_switches},
+                                                     {"trimming", &make_trimming_switches}};
+  const auto found = kControls.find(config.link_control);
+  if (found == kControls.end()) {
+    throw std::invalid_argument("no flow control '" + config.link_control + "'");
+  }
+  return found->second(config.balance, network);
+}
+
+EndpointsPtr endpoints_of(const Config& config, Network& network) {
+  using Make = EndpointsPtr (*)(const std::string&, Parameters, Network&);
+  static const std::map<std::string, Make> kTransports{{"go-back-n", &make_go_back_n},
+                                                       {"selective", &make_selective},
+                                                       {"pulled", &make_pulled}};
+  const auto found = kTransports.find(config.transport);
+  if (found == kTransports.end()) {
+    throw std::invalid_argument("no transport '" + config.transport + "'");
+  }
+  return found->second(config.congestion_control, Parameters(config.cc_parameters), network);
+}
+
+}  // namespace
+
+Simulation::Simulation(Config config)
+    : config_(std::move(config)),
+      net_(config_),
+      switches_(switches_of(config_, net_)),
+      endpoints_(endpoints_of(config_, net_)),
+      paused_until_(net_.queues.size(), 0),
+      ignored_until_(net_.queues.size(), 0) {
+  for (std::uint32_t i = 0; i < config_.faults.size(); ++i) {
+    net_.events.push(config_.faults[i].when, Kind::kFault, i);
+  }
+  if (config_.watch.every_ps != 0) {
+    net_.events.push(0, Kind::kSample, 0);
+  }
+  if (config_.watch.deadlock_every_ps != 0) {
+    net_.events.push(config_.watch.deadlock_every_ps, Kind::kDeadlock, 0);
+  }
+  endpoints_->begin();
+}
+
+Simulation::~Simulation() = default;
+
+Status Simulation::run(Time until, std::uint64_t max_events) {
+  const Progress& progress = endpoints_->progress();
+  const std::uint64_t last = net_.counters.events + max_events;
+  while (progress.unfinished() != 0) {
+    if (net_.counters.events >= last) {
+      return Status::kRunning;
+    }
+    if (!net_.deadlock.empty() && config_.pause.watchdog_ps == 0) {
+      return Status::kDeadlock;
+    }
+    const Event* next = net_.events.peek();
+    if (next == nullptr) {
+      return Status::kStuck;
+    }
+    if (next->when > until) {
+      net_.now = std::max(net_.now, until);
+      return Status::kRunning;
+    }
+    const Event event = *next;
+    net_.events.pop();
+    prefetch_ahead();
+    net_.now = event.when;
+    ++net_.counters.events;
+    dispatch(event);
+  }
+  return Status::kDone;
+}
+
+void Simulation::prefetch_ahead() {
+  if (const Event* ahead = net_.events.upcoming(kAhead); ahead != nullptr) {
+    if (ahead->kind() == Kind::kArrive) {
+      __builtin_prefetch(&net_.pool[ahead->extra], 1);
+    }
+    if (ahead->kind() <= Kind::kWake) {
+      __builtin_prefetch(&net_.ports[ahead->subject], 1);
+    }
+  }
+}
+
+void Simulation::dispatch(const Event& event) {
+  switch (event.kind()) {
+    case Kind::kArrive:
+      arrive(event);
+      break;
+    case Kind::kWake:
+      net_.port(event.subject).awake = false;
+      side_of(event.subject).wake(event.subject);
+      break;
+    case Kind::kPause:
+      pause(event);
+      break;
+    case Kind::kExpire:
+      expire(event);
+      break;
+    case Kind::kRefresh:
+      switches_->handle(event);
+      break;
+    case Kind::kWatchdog:
+      watch_over(event);
+      break;
+    case Kind::kCredit:
+      net_.grant_credit(event.subject, event.extra & 15U, event.extra >> 4U);
+      resume(event.subject);
+      break;
+    case Kind::kFault:
+      fail(config_.faults[event.subject]);
+      break;
+    case Kind::kSample:
+      net_.sample();
+      net_.events.push(net_.now + config_.watch.every_ps, Kind::kSample, 0);
+      break;
+    case Kind::kDeadlock:
+      look_for_deadlock();
+      break;
+    default:
+      endpoints_->handle(event);
+  }
+}
+
+Side& Simulation::side_of(std::uint32_t link) {
+  return net_.port(link).from_switch ? static_cast<Side&>(*switches_) : *endpoints_;
+}
+
+void Simulation::arrive(const Event& event) {
+  const Port& port = net_.port(event.subject);
+  if (port.impaired && net_.loses(event.subject, net_.pool[event.extra])) [[unlikely]] {
+    const Packet& packet = net_.pool[event.extra];
+    if (!net_.credits.empty() && !port.uncontrolled) {
+      // FCTBS tells the receiver of blocks that never came: their credit comes back.
+      net_.enter_credit(event.subject, packet);
+      net_.leave_credit(event.subject, packet.lane, packet.size_bytes, net_.now);
+    }
+    ++net_.counters.lost;
+    net_.pool.give_back(event.extra);
+    return;
+  }
+  if (port.to_switch) {
+    switches_->arrive(event.subject, event.extra);
+  } else {
+    endpoints_->arrive(event.subject, event.extra);
+  }
+}
+
+void Simulation::resume(std::uint32_t link) {
+  if (!net_.port(link).awake) {
+    side_of(link).wake(link);
+  }
+}
+
+void Simulation::pause(const Event& event) {
+  const std::uint32_t link = event.subject;
+  const auto lane = static_cast<std::uint8_t>(event.extra & 255U);
+  const std::size_t at = link * net_.num_lanes + lane;
+  const bool stop = (event.extra & 256U) != 0;
+  if (stop && net_.now < ignored_until_[at]) {
+    return;
+  }
+  const bool was = ((net_.port(link).paused >> lane) & 1U) != 0;
+  net_.set_paused(link, lane, stop);
+  if (!stop) {
+    paused_until_[at] = 0;
+    resume(link);
+    return;
+  }
+  const std::int64_t bytes = std::int64_t{config_.pause.quanta} * 64;
+  paused_until_[at] = (event.extra & 512U) != 0 ? kNever : net_.now + net_.port(link).time_of(bytes);
+  if (paused_until_[at] != kNever) {
+    net_.events.push(paused_until_[at], Kind::kExpire, link, lane);
+  }
+  if (!was && config_.pause.watchdog_ps != 0 && net_.port(link).from_switch) {
+    net_.events.push(net_.now + config_.pause.watchdog_ps, Kind::kWatchdog, link, lane);
+  }
+}
+
+void Simulation::expire(const Event& event) {
+  const auto lane = static_cast<std::uint8_t>(event.extra);
+  const std::size_t at = event.subject * net_.num_lanes + lane;
+  if (paused_until_[at] == event.when) {
+    net_.set_paused(event.subject, lane, false);
+    resume(event.subject);
+  }
+}
+
+void Simulation::watch_over(const Event& event) {
+  const auto lane = static_cast<std::uint8_t>(event.extra);
+  const std::size_t at = event.subject * net_.num_lanes + lane;
+  if (net_.paused_since(event.subject, lane) != event.when - config_.pause.watchdog_ps) {
+    return;  // it was let go meanwhile
+  }
+  ++net_.counters.watchdogs;
+  ignored_until_[at] = net_.now + config_.pause.restore_ps;
+  net_.deadlock.clear();
+  net_.set_paused(event.subject, lane, false);
+  switches_->flush(event.subject, lane);
+}
+
+void Simulation::cut(std::uint32_t link) {
+  Port& port = net_.port(link);
+  port.up = false;
+  port.impaired = true;
+  port.last_down = net_.now;
+  if (port.from_switch) {
+    for (std::uint8_t lane = 0; lane < net_.num_lanes; ++lane) {
+      switches_->flush(link, lane);
+    }
+  }
+}
+
+void Simulation::fail(const Fault& fault) {
+  switch (fault.what) {
+    case Fault::What::kDown:
+      cut(fault.link);
+      break;
+    case Fault::What::kUp:
+      net_.port(fault.link).up = true;
+      resume(fault.link);
+      break;
+    case Fault::What::kRate:
+      net_.port(fault.link).set_rate(static_cast<std::int64_t>(fault.value));
+      break;
+    case Fault::What::kLoss:
+      net_.set_loss(fault);
+      break;
+    case Fault::What::kPause:
+      for (std::uint32_t lane = 1; lane < net_.num_lanes; ++lane) {
+        net_.events.push(net_.now, Kind::kPause, fault.link, lane | 256U | 512U);
+      }
+      break;
+  }
+}
+
+void Simulation::look_for_deadlock() {
+  if (net_.deadlock.empty()) {
+    net_.deadlock = circle_of_waiting_links(net_, config_.watch.deadlock_every_ps);
+    net_.counters.deadlocks += net_.deadlock.empty() ? 0U : 1U;
+  }
+  net_.events.push(net_.now + config_.watch.deadlock_every_ps, Kind::kDeadlock, 0);
+}
+
+const Progress& Simulation::progress() const {
+  return endpoints_->progress();
+}
+
+double Simulation::rate_bps(std::uint32_t flow) const {
+  return endpoints_->rate_bps(flow);
+}
+
+std::vector<std::byte> Simulation::snapshot() {
+  Saver saver;
+  net_.visit(saver);
+  saver(net_.events.sequence());
+  saver(net_.events.pending());
+  saver(paused_until_);
+  saver(ignored_until_);
+  switches_->save(saver);
+  endpoints_->save(saver);
+  return saver.bytes();
+}
+
+void Simulation::restore(std::span<const std::byte> state) {
+  Loader loader(state);
+  net_.visit(loader);
+  std::uint64_t sequence = 0;
+  std::vector<Event> events;
+  loader(sequence);
+  loader(events);
+  net_.events.restore(events, sequence, net_.now);
+  loader(paused_until_);
+  loader(ignored_until_);
+  switches_->load(loader);
+  endpoints_->load(loader);
+}
+
+}  // namespace netloom::packet

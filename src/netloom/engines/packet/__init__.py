@@ -1,0 +1,32 @@
+"""Packet by packet: queues, pauses, credits, marks, congestion control, loss and tails."""
+
+from __future__ import annotations
+
+from netloom.engines.packet.engine import Progress, run_packets
+from netloom.engines.packet.faults import Fault, flap, reboot
+from netloom.engines.packet.lower import Watch
+from netloom.engines.packet.presets import settings_for
+from netloom.engines.packet.settings import (
+    Credits,
+    Ecn,
+    PacketSettings,
+    Pfc,
+    Switch,
+    Transport,
+)
+
+__all__ = [
+    "Credits",
+    "Ecn",
+    "Fault",
+    "PacketSettings",
+    "Pfc",
+    "Progress",
+    "Switch",
+    "Transport",
+    "Watch",
+    "flap",
+    "reboot",
+    "run_packets",
+    "settings_for",
+]

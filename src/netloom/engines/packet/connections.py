@@ -1,0 +1,62 @@
+"""A transfer over several connections, each hashed on its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from netloom.workload.transfers import Transfers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["gathered", "spread"]
+
+Times = dict[str, "NDArray[np.int64]"]
+
+
+def spread(transfers: Transfers, connections: int) -> Transfers:
+    """Return *transfers* with each one cut into as many equal parts, on their own source ports.
+
+    A part waits for all parts of what its transfer waits for. A transfer of fewer bytes than
+    *connections* keeps at least one byte a part, and fewer parts are not made: they are 1 byte.
+    """
+    if connections == 1:
+        return transfers
+    count = len(transfers)
+    part = np.tile(np.arange(connections), count)
+    whole = np.repeat(np.arange(count), connections)
+    share, rest = np.divmod(transfers.size_bytes[whole], connections)
+    size = np.maximum(share + (part < rest), 1)
+    spans = np.diff(transfers.wait_offsets)
+    fanned = (transfers.waits[:, None].astype(np.int64) * connections) + np.arange(connections)
+    pieces = [
+        fanned[transfers.wait_offsets[i] : transfers.wait_offsets[i + 1]].reshape(-1)
+        for i in whole.tolist()
+    ]
+    return Transfers(
+        source=transfers.source[whole],
+        target=transfers.target[whole],
+        size_bytes=size,
+        start_ps=transfers.start_ps[whole],
+        delay_ps=transfers.delay_ps[whole],
+        source_port=(transfers.source_port[whole] + part).astype(np.uint16),
+        priority=transfers.priority[whole],
+        job=transfers.job[whole],
+        wait_offsets=np.concatenate([[0], np.cumsum(np.repeat(spans * connections, connections))]),
+        waits=np.concatenate(pieces).astype(np.int32) if pieces else transfers.waits,
+    )
+
+
+def gathered(times: Times, flows: Transfers, transfers: Transfers) -> Times:
+    """Return the times of *transfers* from those of their parts: first start, last arrival."""
+    if flows is transfers:
+        return times
+    grouped = {name: column.reshape(len(transfers), -1) for name, column in times.items()}
+    never = {name: (column < 0).any(axis=1) for name, column in grouped.items()}
+    last = {
+        name: np.where(never[name], -1, grouped[name].max(axis=1))
+        for name in ("arrive_ps", "finish_ps")
+    }
+    return {"start_ps": grouped["start_ps"].min(axis=1), **last}

@@ -1,0 +1,306 @@
+"""A wiring, transfers and settings as the arrays and numbers that the core runs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.engines.packet.faults import fault_arrays
+from netloom.errors import InfeasibleError, SpecError
+from netloom.workload.transfers import check_transfers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from netloom.engines.delivery import Columns
+    from netloom.engines.packet.faults import Fault
+    from netloom.engines.packet.settings import PacketSettings
+    from netloom.fabric.wiring import Wiring
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["Lowered", "Watch", "lowered"]
+
+_BLOCK_BYTES: Final = 64  # InfiniBand's unit of credit
+_MOST_BLOCKS: Final = 2048  # InfiniBand vol. 1, section 7.9.4 (recalled): 128 KiB a lane
+_PAUSE_BYTES: Final = 64  # IEEE 802.1Qbb: padded to the least frame
+_CREDIT_BYTES: Final = 8  # a flow-control packet of 6 bytes in its delimiters (recalled)
+_NEVER_BYTES: Final = 1 << 60
+_BUFFER_AT_100G: Final = 32_000_000  # HPCC-ns3 run.py: 16 MB x bw/50
+_PS_PER_S: Final = 1e12
+# Beyond this many tracked numbers times transfers, rings of bits would fill the memory.
+_GIB: Final = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """What a run writes down beside its totals.
+
+    Attributes:
+        links: Whose queue, pauses and bytes are sampled.
+        every_ps: Between samples; each costs one event and a row a link. 0 for none.
+        max_trace: Departures of packets that are kept, from the first.
+        max_pauses: Pauses that are kept with their begin and end.
+        deadlock_every_ps: Between looks for links that wait for each other in a circle.
+    """
+
+    links: tuple[int, ...] = ()
+    every_ps: int = 0
+    max_trace: int = 0
+    max_pauses: int = 1_000_000
+    deadlock_every_ps: int = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lowered:
+    """What the core's constructor takes."""
+
+    arrays: Columns
+    numbers: dict[str, float]
+    names: dict[str, str]
+    parameters: dict[str, float] = field(default_factory=dict)
+
+
+def lowered(
+    wiring: Wiring,
+    transfers: Transfers,
+    settings: PacketSettings,
+    *,
+    seed: int,
+    faults: Sequence[Fault],
+    watch: Watch,
+) -> Lowered:
+    """Return everything checked and as arrays.
+
+    Raises:
+        SpecError: a transfer, fault, watched link or setting is wrong.
+        InfeasibleError: a pair has no way, or a buffer does not hold its own headroom.
+    """
+    check_transfers(transfers, wiring.num_endpoints)
+    _check_ways(wiring, transfers)
+    lanes, lane = _lanes(transfers)
+    if wiring.num_links and max(watch.links, default=0) >= wiring.num_links:
+        message = (
+            f"watch: there is no link {max(watch.links)}; links are 0 to {wiring.num_links - 1}"
+        )
+        raise SpecError(message)
+    arrays = {
+        **_wiring_arrays(wiring),
+        **_transfer_arrays(transfers, lane),
+        **_switch_arrays(wiring, settings, num_lanes=len(lanes)),
+        **fault_arrays(faults, wiring.num_links),
+        "weight": _weights(settings, lanes),
+        "watched_links": np.array(watch.links, dtype=np.uint32),
+    }
+    numbers = {
+        **_numbers(settings),
+        "num_endpoints": wiring.num_endpoints,
+        "num_vertices": wiring.num_vertices,
+        "num_goals": wiring.choices.shape[1],
+        "num_lanes": 1 + len(lanes),
+        "seed": seed,
+        "sample_every_ps": watch.every_ps if watch.links else 0,
+        "max_trace": watch.max_trace,
+        "max_pauses": watch.max_pauses,
+        "deadlock_every_ps": watch.deadlock_every_ps,
+    }
+    names = {
+        "flow_control": settings.flow_control,
+        "balance": settings.balance,
+        "entropy": settings.spray,
+        "transport": settings.transport.recovery,
+        "congestion_control": settings.congestion_control,
+    }
+    return Lowered(
+        arrays=arrays, numbers=numbers, names=names, parameters=dict(settings.parameters)
+    )
+
+
+def _check_ways(wiring: Wiring, transfers: Transfers) -> None:
+    """Raise unless each transfer and its answers can set out."""
+    direct = set(
+        zip(wiring.link_source.tolist(), wiring.link_target.tolist(), strict=True)
+        if wiring.num_endpoints <= 2
+        else ()
+    )
+    for source, target in ((transfers.source, transfers.target), (transfers.target, transfers.source)):
+        sets = wiring.choices[source, wiring.goal[target]]
+        none = wiring.offsets[sets + 1] == wiring.offsets[sets]
+        for at in np.flatnonzero(none).tolist():
+            pair = int(source[at]), int(target[at])
+            if pair not in direct and not _joined(wiring, pair):
+                message = (
+                    f"transfer {at}: there is no way from {wiring.name[pair[0]]} to "
+                    f"{wiring.name[pair[1]]}; mend a link or drop the transfer"
+                )
+                raise InfeasibleError(message)
+
+
+def _joined(wiring: Wiring, pair: tuple[int, int]) -> bool:
+    """Whether an endpoint hangs on the other, or on a switch that the other hangs on."""
+    source, target = pair
+    after = wiring.link_target[wiring.link_source == source]
+    before = wiring.link_source[wiring.link_target == target]
+    return bool(target in after or np.isin(after, before).any())
+
+
+def _lanes(transfers: Transfers) -> tuple[list[int], NDArray[np.uint8]]:
+    """Return the priorities in use, highest first, and each transfer's lane (0 is for control)."""
+    used = sorted(set(transfers.priority.tolist()), reverse=True) or [0]
+    lane_of = np.zeros(8, dtype=np.uint8)
+    for lane, priority in enumerate(used, start=1):
+        lane_of[priority] = lane
+    return used, lane_of[transfers.priority]
+
+
+def _wiring_arrays(wiring: Wiring) -> Columns:
+    return {
+        "link_source": wiring.link_source,
+        "link_target": wiring.link_target,
+        "link_rate_bps": np.rint(wiring.link_rate_bps).astype(np.int64),
+        "link_delay_ps": wiring.link_delay_ps,
+        "link_scale_up": wiring.link_scale_up.astype(np.uint8),
+        "forward_ps": wiring.forward_ps,
+        "goal": wiring.goal,
+        "choices": np.ascontiguousarray(wiring.choices).reshape(-1),
+        "offsets": wiring.offsets,
+        "links": wiring.links,
+    }
+
+
+def _transfer_arrays(transfers: Transfers, lane: NDArray[np.uint8]) -> Columns:
+    return {
+        "source": transfers.source,
+        "target": transfers.target,
+        "size_bytes": transfers.size_bytes,
+        "start_ps": transfers.start_ps,
+        "delay_ps": transfers.delay_ps,
+        "source_port": transfers.source_port,
+        "lane": lane,
+        "wait_offsets": transfers.wait_offsets,
+        "waits": transfers.waits,
+    }
+
+
+def _switch_arrays(wiring: Wiring, settings: PacketSettings, *, num_lanes: int) -> Columns:
+    rate_bps = wiring.link_rate_bps
+    controlled = ~wiring.link_scale_up.astype(bool)
+    at_ends = (wiring.link_source < wiring.num_endpoints) & controlled
+    host_bps = float(rate_bps[at_ends].min()) if at_ends.any() else float(rate_bps.max())
+    alpha = settings.switch.alpha * np.maximum(rate_bps / host_bps, 1.0)
+    if settings.switch.alpha <= 1:
+        alpha = np.minimum(alpha, 1.0)
+    headroom = np.where(controlled, headroom_bytes(wiring, settings), 0)
+    buffer = np.full(wiring.num_vertices, settings.switch.buffer_bytes, dtype=np.int64)
+    if settings.switch.buffer_bytes == 0:
+        buffer[:] = round(_BUFFER_AT_100G * host_bps / 100e9)
+    if settings.flow_control == "pfc":
+        _check_headroom(wiring, settings, buffer=buffer, headroom=headroom * num_lanes)
+    else:
+        headroom = np.zeros_like(headroom)
+    kmin, kmax = _marking(rate_bps, settings)
+    return {
+        "buffer_bytes": buffer,
+        "headroom_bytes": headroom,
+        "alpha": alpha,
+        "kmin_bytes": kmin,
+        "kmax_bytes": kmax,
+    }
+
+
+def headroom_bytes(wiring: Wiring, settings: PacketSettings) -> NDArray[np.int64]:
+    """Return what each link, as ingress, holds behind its threshold.
+
+    What still comes in after the decision to pause: the frame that the reverse link had begun, the
+    pause frame, both ways of the cable, the switch's own pipeline, the peer's response, and the
+    frame that the peer had begun.
+    """
+    pfc, transport = settings.pfc, settings.transport
+    if pfc.headroom_bytes >= 0:
+        return np.full(wiring.num_links, pfc.headroom_bytes, dtype=np.int64)
+    bytes_per_ps = wiring.link_rate_bps / 8 / _PS_PER_S
+    if pfc.headroom_products > 0:
+        products = pfc.headroom_products * bytes_per_ps * wiring.link_delay_ps
+        return np.floor(products).astype(np.int64)
+    loop_ps = 2 * wiring.link_delay_ps + wiring.forward_ps[wiring.link_target] + pfc.response_ps
+    frame = transport.payload_bytes + transport.header_bytes + transport.gap_bytes
+    fixed = 2 * frame + _PAUSE_BYTES + transport.gap_bytes
+    return np.ceil(bytes_per_ps * loop_ps).astype(np.int64) + fixed
+
+
+def _check_headroom(
+    wiring: Wiring,
+    settings: PacketSettings,
+    *,
+    buffer: NDArray[np.int64],
+    headroom: NDArray[np.int64],
+) -> None:
+    held = np.zeros(wiring.num_vertices, dtype=np.int64)
+    np.add.at(held, wiring.link_target, headroom + settings.switch.reserve_bytes)
+    held[: wiring.num_endpoints] = 0
+    short = np.flatnonzero(held >= buffer)
+    if len(short):
+        worst = int(short[np.argmax(held[short])])
+        message = (
+            f"switch.buffer_bytes: {wiring.name[worst]} has {buffer[worst]} bytes, and headroom and "
+            f"reserve of its ports take {held[worst]}; use a larger buffer, shorter cables or "
+            "fewer lossless priorities"
+        )
+        raise InfeasibleError(message)
+
+
+def _marking(
+    rate_bps: NDArray[np.float64], settings: PacketSettings
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    ecn = settings.ecn
+    if ecn is None:
+        never = np.full(len(rate_bps), _NEVER_BYTES, dtype=np.int64)
+        return never, never
+    scale = rate_bps / ecn.at_rate_bps if ecn.at_rate_bps else np.ones_like(rate_bps)
+    kmin, kmax = (np.floor(scale * k).astype(np.int64) for k in (ecn.kmin_bytes, ecn.kmax_bytes))
+    return kmin, kmax
+
+
+def _weights(settings: PacketSettings, lanes: list[int]) -> NDArray[np.uint32]:
+    weights = settings.switch.weights
+    if not weights:
+        return np.empty(0, dtype=np.uint32)
+    missing = [priority for priority in lanes if weights.get(priority, 0) < 1]
+    if missing:
+        message = f"switch.weights: priority {missing[0]} is in use and has no weight; give it one"
+        raise SpecError(message)
+    return np.array([0, *(weights[priority] for priority in lanes)], dtype=np.uint32)
+
+
+def _numbers(settings: PacketSettings) -> dict[str, float]:
+    switch, pfc, transport = settings.switch, settings.pfc, settings.transport
+    by_credit = settings.flow_control == "credits"
+    own = {
+        name: getattr(transport, name)
+        for name in transport.__slots__
+        if name not in {"recovery", "telemetry"}
+    }
+    return {
+        **own,
+        "num_paths": settings.num_paths,
+        "telemetry": transport.telemetry,
+        "pmax": settings.ecn.pmax if settings.ecn else 0.0,
+        "reserve_bytes": switch.reserve_bytes if settings.flow_control == "pfc" else 0,
+        "resume_bytes": pfc.resume_bytes,
+        "queue_bytes": switch.queue_bytes,
+        "cut_through": switch.cut_through,
+        "seeds_equal": switch.seeds_equal,
+        "flowlet_gap_ps": switch.flowlet_gap_ps,
+        "quanta": pfc.quanta,
+        "pause_bytes": _PAUSE_BYTES,
+        "response_ps": pfc.response_ps,
+        "watchdog_ps": pfc.watchdog_ps,
+        "restore_ps": pfc.restore_ps,
+        "credit_blocks": settings.credits.buffer_bytes // _BLOCK_BYTES if by_credit else 0,
+        "most_blocks": _MOST_BLOCKS,
+        "update_blocks": max(1, settings.credits.update_bytes // _BLOCK_BYTES),
+        "credit_bytes": _CREDIT_BYTES,
+    }

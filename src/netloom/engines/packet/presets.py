@@ -1,0 +1,222 @@
+"""The packet simulator's settings for a technology of the catalogue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from netloom.engines.packet.settings import (
+    CONGESTION_CONTROLS,
+    Credits,
+    Ecn,
+    PacketSettings,
+    Pfc,
+    Switch,
+    Transport,
+)
+from netloom.errors import SpecError
+from netloom.fabric.wire.headroom import peer_response_bytes
+from netloom.spec.problems import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from netloom.catalog.parts import Technology
+
+__all__ = ["LOAD_BALANCING", "RECOVERIES", "settings_for"]
+
+_T = TypeVar("_T")
+_US: Final = 1_000_000
+_ETHERNET_GAP: Final = 20  # preamble and inter-frame gap: IEEE 802.3 (recalled)
+_ACK_HEADER: Final = 4  # AETH: InfiniBand vol. 1 (recalled)
+_UET_ACK: Final = 64  # assumed: Ethernet, IP, UDP and PDS fill the least frame
+
+# What the catalogue calls them, in the simulator's words. Spectrum-X: NVIDIA's default is RTT based
+# (ZTR-RTTCC), whose formulas are not published; rttcc is an assumed stand-in.
+_CONGESTION: Final[Mapping[str, str]] = {
+    "spectrum-x": "rttcc",
+    "voq-credits": "none",
+    "tcp in the NIC": "cubic",
+}
+# How switches balance and senders spray.
+LOAD_BALANCING: Final[Mapping[str, tuple[str, str]]] = {
+    "ecmp": ("ecmp", "fixed"),
+    "flowlet": ("flowlet", "fixed"),
+    "static": ("d-mod-k", "fixed"),
+    "d-mod-k": ("d-mod-k", "fixed"),
+    "adaptive": ("adaptive", "fixed"),
+    "cells": ("adaptive", "fixed"),
+    "source": ("source", "fixed"),
+    "spray": ("ecmp", "oblivious"),
+    "oblivious": ("ecmp", "oblivious"),
+    "bitmap": ("ecmp", "bitmap"),
+    "reps": ("ecmp", "reps"),
+}
+_FLOW_CONTROL: Final[Mapping[str, str]] = {
+    "pfc": "pfc",
+    "credits": "credits",
+    "none": "lossy",
+    "lossy": "lossy",
+    "trimming": "trimming",
+}
+# Transports by name: what differs from the technology's framing.
+RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
+    "rc": {"recovery": "go-back-n", "timeout_ps": 4_000 * _US},
+    # Mittal et al., IRN (SIGCOMM 2018): window of one product, timeouts 100 and 320 us (recalled).
+    "irn": {
+        "recovery": "selective",
+        "disorder_packets": 1,
+        "window_bdp": 1.0,
+        "timeout_ps": 320 * _US,
+        "timeout_low_ps": 100 * _US,
+        "timeout_low_packets": 3,
+    },
+    "reorder": {"recovery": "selective", "timeout_ps": 4_000 * _US},
+    # uet-htsim @40ccb05: least timeout 100 us, an acknowledgement every 16 KiB.
+    "uet": {"recovery": "selective", "timeout_ps": 100 * _US, "ack_every_bytes": 16_384},
+    "rccc": {
+        "recovery": "pulled",
+        "timeout_ps": 100 * _US,
+        "ack_every_bytes": 16_384,
+        "pull_bytes": 16_384,
+    },
+    # Handley et al., NDP (SIGCOMM 2017): a pull a packet, 30 packets at first (recalled).
+    "ndp": {"recovery": "pulled", "timeout_ps": 1_000 * _US},
+    # RFC 5681: three duplicates; Linux: 200 ms at least (recalled).
+    "tcp": {
+        "recovery": "selective",
+        "disorder_packets": 3,
+        "timeout_ps": 200_000 * _US,
+        "ack_on_data_lane": True,
+    },
+}
+_BY_RECOVERY: Final = {"go-back-n": "rc", "selective-repeat": "irn", "reorder": "reorder"}
+_BY_TRANSPORT: Final = {"tcp": "tcp", "iwarp": "tcp", "uet": "uet", "mrc": "uet"}
+# CNPs of a flow: 50 us apart (Zhu et al., SIGCOMM 2015), 4 us in firmware (mlxconfig dumps); BECN
+# answers every mark (InfiniBand annex A10; recalled).
+_CNP_INTERVAL_PS: Final = {"dcqcn": 50 * _US, "dcqcn-firmware": 4 * _US, "ib-cc": 1}
+_MARKED: Final = frozenset({"dcqcn", "dcqcn-firmware", "dctcp-rate", "nscc", "ib-cc"})
+# DCTCP's step at 30 KB x bw/10 Gb/s: HPCC-ns3 run.py.
+_STEP: Final = Ecn(kmin_bytes=30_000, kmax_bytes=30_000, pmax=1.0, at_rate_bps=10e9)
+
+
+def settings_for(  # noqa: PLR0913
+    technology: Technology,
+    *,
+    congestion_control: str = "",
+    load_balancing: str = "",
+    transport: str = "",
+    flow_control: str = "",
+    connections: int = 0,
+) -> PacketSettings:
+    """Return how *technology* behaves packet by packet; what is named overrides its own ways.
+
+    Raises:
+        SpecError: a scheme is not known, or does not go with the others.
+    """
+    scheme = _one_of(
+        "congestion_control",
+        congestion_control or technology.congestion_control,
+        {**_CONGESTION, **{name: name for name in CONGESTION_CONTROLS}},
+    )
+    balance, spray = _one_of(
+        "load_balancing", load_balancing or technology.load_balancing, LOAD_BALANCING
+    )
+    control = _one_of("flow_control", flow_control or technology.flow_control, _FLOW_CONTROL)
+    if technology.transport == "uet" and not flow_control:
+        control = "trimming"  # UEC specification 1.0: packet trimming (secondary)
+    name = transport or _BY_TRANSPORT.get(
+        technology.transport, _BY_RECOVERY[technology.recovery]
+    )
+    host = _transport(technology, name, scheme)
+    return PacketSettings(
+        flow_control=control,
+        balance=balance,
+        spray=spray,
+        congestion_control=scheme,
+        connections=connections or technology.flows_per_rank,
+        switch=_switch(technology, control, host),
+        pfc=Pfc(response_ps=_response_ps(technology)),
+        credits=Credits(),
+        ecn=_ecn(scheme, technology, control),
+        transport=host,
+    )
+
+
+def _one_of(name: str, value: str, known: Mapping[str, _T]) -> _T:
+    if value not in known:
+        message = f"{name}: {value!r} is not known; {did_you_mean(value, known)}"
+        raise SpecError(message)
+    return known[value]
+
+
+def _transport(technology: Technology, name: str, scheme: str) -> Transport:
+    own = _one_of("transport", name, RECOVERIES)
+    infiniband = technology.protocol == "infiniband"
+    gap_bytes = 0 if infiniband else _ETHERNET_GAP
+    header_bytes = int(technology.header_bytes) - gap_bytes
+    budget = technology.latency
+    return Transport(
+        payload_bytes=int(technology.payload_bytes),
+        header_bytes=header_bytes,
+        gap_bytes=gap_bytes,
+        least_bytes=0 if infiniband else 64,
+        ack_bytes=_ack_bytes(technology, header_bytes),
+        telemetry=scheme == "hpcc",
+        punish_disorder=own["recovery"] == "go-back-n",
+        cnp_interval_ps=_CNP_INTERVAL_PS.get(scheme, 0),
+        host_rate_bps=technology.host_rate_bps or 0.0,
+        send_ps=_ps(
+            budget.post_s
+            + budget.send_stack_s
+            + budget.doorbell_s
+            + budget.nic_send_s
+            + budget.credit_s
+        ),
+        receive_ps=_ps(
+            budget.nic_receive_s + budget.interrupt_s + budget.receive_stack_s + budget.wake_s
+        ),
+        **{"ack_on_data_lane": infiniband, **own},
+    )
+
+
+def _ack_bytes(technology: Technology, header_bytes: int) -> int:
+    if technology.transport in {"uet", "mrc"}:
+        return _UET_ACK
+    if technology.transport in {"tcp", "iwarp"}:
+        return header_bytes
+    return header_bytes + _ACK_HEADER
+
+
+def _switch(technology: Technology, control: str, host: Transport) -> Switch:
+    if control != "trimming":
+        return Switch(cut_through=technology.protocol == "infiniband")
+    # uet-htsim: queues of 100 packets.
+    return Switch(queue_bytes=100 * (host.payload_bytes + host.header_bytes), reserve_bytes=0)
+
+
+def _ecn(scheme: str, technology: Technology, control: str) -> Ecn | None:
+    if scheme not in _MARKED and scheme != "dctcp":
+        return None
+    if scheme in {"dctcp", "dctcp-rate"}:
+        return _STEP
+    packet = int(technology.payload_bytes + technology.header_bytes)
+    if scheme == "nscc":  # uet-htsim: 25 and 75 of 100 packets
+        return Ecn(kmin_bytes=25 * packet, kmax_bytes=75 * packet, pmax=1.0, at_rate_bps=0)
+    if control == "credits":
+        # InfiniBand's threshold weight 15 has no unit in the specification: half a lane's buffer,
+        # every tenth packet (marking rate 0xA, Mellanox OFED 2.x manual). Assumed.
+        return Ecn(kmin_bytes=65_536, kmax_bytes=1 << 40, pmax=1.0, at_rate_bps=0)
+    return Ecn()
+
+
+def _response_ps(technology: Technology) -> int:
+    """Return the peer's allowance by IEEE 802.3 31B.3.7 as time, 0 where none is tabulated."""
+    try:
+        response = peer_response_bytes(technology.rate_bps)
+    except SpecError:
+        return 0
+    return _ps(response * 8 / technology.rate_bps)
+
+
+def _ps(time_s: float) -> int:
+    return round(time_s * 1e12)

@@ -1,0 +1,293 @@
+"""Everything the packet simulator can be told about switches, links and endpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from netloom.errors import SpecError
+from netloom.spec.problems import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "BALANCES",
+    "CONGESTION_CONTROLS",
+    "FLOW_CONTROLS",
+    "SPRAYS",
+    "Credits",
+    "Ecn",
+    "PacketSettings",
+    "Pfc",
+    "Switch",
+    "Transport",
+]
+
+FLOW_CONTROLS: Final = ("pfc", "credits", "lossy", "trimming")
+BALANCES: Final = ("ecmp", "flowlet", "d-mod-k", "adaptive", "source")
+SPRAYS: Final = ("fixed", "oblivious", "bitmap", "reps")
+CONGESTION_CONTROLS: Final = (
+    "none",
+    "dcqcn",
+    "dcqcn-firmware",
+    "hpcc",
+    "timely",
+    "swift",
+    "dctcp",
+    "dctcp-rate",
+    "ib-cc",
+    "reno",
+    "cubic",
+    "nscc",
+    "rttcc",
+)
+_PULLED: Final = ("none", "nscc")
+_US: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """A switch's buffer, queues and pipeline.
+
+    Attributes:
+        buffer_bytes: Shared by all ports; 0 for 32 MB at 100 Gb/s ports and more in proportion
+            (HPCC-ns3 run.py: 16 MB x bw/50).
+        alpha: Share of the free buffer that one ingress (PFC) or egress (lossy) queue may take, at
+            the rate of the endpoints' ports; faster ports take more in proportion, up to 1
+            (HPCC-ns3 third.cc: 1/8, doubled with the rate).
+        reserve_bytes: Each ingress link and priority has for itself (HPCC-ns3 switch-mmu: 4 KB).
+        queue_bytes: Fixed bound of each egress queue instead of a share; 0 for none.
+        queue_bdp: The same as a multiple of the port's rate times ``queue_rtt_ps``.
+        weights: Bytes a round that each priority may send (deficit round robin), by priority;
+            empty for strict priority, the highest number first.
+        cut_through: Whether a packet leaves while its tail still comes in.
+        seeds_equal: Whether all switches hash alike, so that choices repeat tier by tier.
+        flowlet_gap_ps: Silence after which a flow may change its path (Meta, SIGCOMM 2024: 256 to
+            512 us; secondary).
+    """
+
+    buffer_bytes: int = 0
+    alpha: float = 0.125
+    reserve_bytes: int = 4096
+    queue_bytes: int = 0
+    weights: Mapping[int, int] = field(default_factory=dict)
+    cut_through: bool = False
+    seeds_equal: bool = False
+    flowlet_gap_ps: int = 256 * _US
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pfc:
+    """Pauses: IEEE 802.1Qbb.
+
+    Attributes:
+        headroom_bytes: Behind the threshold of each ingress link and priority; -1 for what each
+            cable needs: two frames, the pause frame, the round trip, forwarding and the response.
+        headroom_products: The same as a multiple of rate times one-way delay (HPCC-ns3: 3); 0 for
+            none.
+        resume_bytes: Under the threshold before traffic resumes (HPCC-ns3 switch-mmu: 3 KB).
+        quanta: Asked for at a time, 512 bit times each.
+        response_ps: From a pause frame's arrival to silence.
+        watchdog_ps: A queue paused for this long is dropped; 0 for never (SONiC pfcwd: 200 ms).
+        restore_ps: For how long the watchdog then ignores pauses (SONiC pfcwd: 200 ms).
+    """
+
+    headroom_bytes: int = -1
+    headroom_products: float = 0.0
+    resume_bytes: int = 3072
+    quanta: int = 65535
+    response_ps: int = 0
+    watchdog_ps: int = 0
+    restore_ps: int = 200_000 * _US
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credits:
+    """InfiniBand's credits, per link and virtual lane.
+
+    Attributes:
+        buffer_bytes: Of each input and lane; at most 128 KiB of it can be advertised at a time.
+        update_bytes: Freed room that is worth a flow-control packet.
+    """
+
+    buffer_bytes: int = 131_072
+    update_bytes: int = 4_160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ecn:
+    """Marking at dequeue on an egress queue's bytes.
+
+    Attributes:
+        kmin_bytes: Nothing is marked up to here.
+        kmax_bytes: Everything is marked beyond.
+        pmax: Share that is marked at ``kmax_bytes``.
+        at_rate_bps: The thresholds are for ports of this rate, and grow with it; 0 for any.
+    """
+
+    kmin_bytes: int = 100_000  # HPCC-ns3 run.py: 100 KB x bw/25 Gb/s
+    kmax_bytes: int = 400_000  # HPCC-ns3 run.py: 400 KB x bw/25 Gb/s
+    pmax: float = 0.2  # HPCC-ns3 run.py
+    at_rate_bps: float = 25e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transport:
+    """What endpoints send, acknowledge and repeat.
+
+    Attributes:
+        recovery: ``go-back-n`` (RC), ``selective`` (IRN, UET, spray-capable NICs, TCP with SACK) or
+            ``pulled`` (NDP, UET's RCCC).
+        payload_bytes: Of a full packet.
+        header_bytes: In buffers and on the wire.
+        gap_bytes: On the wire only: preamble and inter-frame gap.
+        least_bytes: A shorter packet is padded (IEEE 802.3: 64).
+        ack_every_bytes: Acknowledge once so much has arrived, and at the end; 0: every packet.
+        ack_on_data_lane: Whether acknowledgements queue with the data; else they go first.
+        telemetry: Whether switches write queue and counter into packets (HPCC).
+        punish_disorder: Whether a NIC answers disorder with a notification as well, which cuts
+            the rate (conweave-ns3 README, on commodity RNICs).
+        cnp_interval_ps: Least time between notifications of a flow; 0: none are sent.
+        nack_interval_ps: Until the same gap is reported again (HPCC-ns3: 500 us); 0: once.
+        timeout_ps: Silence after which a sender repeats; 0: never.
+        timeout_low_ps: The same with at most ``timeout_low_packets`` in flight (IRN).
+        window_bytes: Most in flight, beside congestion control's own; 0: no limit.
+        window_bdp: The same as a multiple of line rate times base round trip; 0: no limit.
+        disorder_packets: Later arrivals that mean a loss (``selective``); 0: never.
+        ring_packets: Numbers tracked between oldest gap and newest packet; a power of two.
+        first_window_bytes: Sent before the first pull; 0: 1.5 times rate times round trip.
+        pull_bytes: Asked for at a time (``pulled``).
+        host_rate_bps: What software can push through a port; 0: no limit.
+        send_ps: From a transfer's start to its first bit on the wire.
+        receive_ps: From its last bit to its arrival in memory.
+        base_rtt_ps: Told to congestion control instead of each path's own; 0: its own.
+    """
+
+    recovery: Literal["go-back-n", "selective", "pulled"] = "go-back-n"
+    payload_bytes: int = 4096
+    header_bytes: int = 62
+    gap_bytes: int = 20
+    least_bytes: int = 64
+    ack_bytes: int = 66
+    cnp_bytes: int = 78
+    trimmed_bytes: int = 64
+    ack_every_bytes: int = 0
+    ack_on_data_lane: bool = False
+    telemetry: bool = False
+    punish_disorder: bool = False
+    cnp_interval_ps: int = 0
+    nack_interval_ps: int = 500 * _US
+    timeout_ps: int = 0
+    timeout_low_ps: int = 0
+    timeout_low_packets: int = 0
+    window_bytes: int = 0
+    window_bdp: float = 0.0
+    disorder_packets: int = 0
+    ring_packets: int = 4096
+    first_window_bytes: int = 0
+    pull_bytes: int = 4096
+    host_rate_bps: float = 0.0
+    send_ps: int = 0
+    receive_ps: int = 0
+    base_rtt_ps: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PacketSettings:
+    """How the network and its endpoints behave, packet by packet.
+
+    Attributes:
+        flow_control: What keeps buffers from overflowing: one of ``FLOW_CONTROLS``.
+        balance: How switches choose among equal-cost links: one of ``BALANCES``.
+        spray: How senders change the hashed source port: one of ``SPRAYS``.
+        num_paths: Entropy values of a spraying sender; a power of two.
+        congestion_control: One of ``CONGESTION_CONTROLS``.
+        parameters: Of congestion control, by name; what is missing keeps its default.
+        connections: QPs that a transfer is spread over, each with its own source port.
+    """
+
+    flow_control: str = "pfc"
+    balance: str = "ecmp"
+    spray: str = "fixed"
+    num_paths: int = 128
+    congestion_control: str = "none"
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    connections: int = 1
+    switch: Switch = field(default_factory=Switch)
+    pfc: Pfc = field(default_factory=Pfc)
+    credits: Credits = field(default_factory=Credits)
+    ecn: Ecn | None = None
+    transport: Transport = field(default_factory=Transport)
+
+    def __post_init__(self) -> None:
+        _known("flow_control", self.flow_control, FLOW_CONTROLS)
+        _known("balance", self.balance, BALANCES)
+        _known("spray", self.spray, SPRAYS)
+        _known("congestion_control", self.congestion_control, CONGESTION_CONTROLS)
+        _power_of_two("num_paths", self.num_paths)
+        _power_of_two("ring_packets", self.transport.ring_packets)
+        self._check_numbers()
+        self._check_combination()
+
+    def _check_numbers(self) -> None:
+        positive = {
+            "payload_bytes": self.transport.payload_bytes,
+            "pull_bytes": self.transport.pull_bytes,
+            "connections": self.connections,
+            "credits.update_bytes": self.credits.update_bytes,
+        }
+        for name, value in positive.items():
+            if value < 1:
+                message = f"{name}: {value} must be at least 1"
+                raise SpecError(message)
+        if not 0 < self.switch.alpha:
+            message = f"switch.alpha: {self.switch.alpha} must be more than 0"
+            raise SpecError(message)
+        if self.ecn and not 0 <= self.ecn.kmin_bytes <= self.ecn.kmax_bytes:
+            message = (
+                f"ecn: Kmin {self.ecn.kmin_bytes} and Kmax {self.ecn.kmax_bytes} bytes do not "
+                "follow each other; Kmin comes first"
+            )
+            raise SpecError(message)
+        if self.ecn and not 0 <= self.ecn.pmax <= 1:
+            message = f"ecn: Pmax {self.ecn.pmax} is no share; use 0 to 1"
+            raise SpecError(message)
+
+    def _check_combination(self) -> None:
+        if self.transport.recovery == "pulled" and self.congestion_control not in _PULLED:
+            message = (
+                f"congestion_control: {self.congestion_control} does not go with a receiver that "
+                f"pulls; use {' or '.join(_PULLED)}"
+            )
+            raise SpecError(message)
+        if self.congestion_control == "hpcc" and not self.transport.telemetry:
+            message = "congestion_control: hpcc reads telemetry; set transport.telemetry"
+            raise SpecError(message)
+        if self.spray != "fixed" and self.balance != "ecmp" and self.balance != "source":
+            message = (
+                f"spray: {self.spray} changes what switches hash, and {self.balance} does not "
+                "hash; use balance ecmp"
+            )
+            raise SpecError(message)
+        packet = self.transport.payload_bytes + self.transport.header_bytes
+        if self.flow_control == "credits" and self.credits.buffer_bytes < (
+            packet + 64 + self.credits.update_bytes
+        ):
+            message = (
+                f"credits.buffer_bytes: {self.credits.buffer_bytes} bytes hold no packet of "
+                f"{packet} bytes beside an update of {self.credits.update_bytes}; enlarge it"
+            )
+            raise SpecError(message)
+
+
+def _known(name: str, value: str, names: tuple[str, ...]) -> None:
+    if value not in names:
+        message = f"{name}: {value!r} is not known; {did_you_mean(value, names)}"
+        raise SpecError(message)
+
+
+def _power_of_two(name: str, value: int) -> None:
+    if value < 1 or value & (value - 1):
+        message = f"{name}: {value} is no power of two; use 64, 128 or the like"
+        raise SpecError(message)
