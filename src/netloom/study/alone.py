@@ -28,7 +28,9 @@ class Frames:
         least_bytes: What the shortest packet takes, gaps included.
         ack_bytes: What an acknowledgement takes, gap included; 0 where none is awaited.
         host_rate_bps: What the sender's software can push; infinite where it is not in the way.
-        fixed_ps: At the two ends, before the first bit and after the last.
+        send_ps: At the sender, before the first bit.
+        receive_ps: At the receiver, after the last; meanwhile the acknowledgement is on its way.
+        connections: Over which a transfer is spread evenly.
         cut_through: Whether switches send a packet on while its tail still comes in.
     """
 
@@ -37,12 +39,14 @@ class Frames:
     least_bytes: int
     ack_bytes: int
     host_rate_bps: float
-    fixed_ps: int
+    send_ps: int
+    receive_ps: int
     cut_through: bool
+    connections: int = 1
 
 
 def alone_ps(wiring: Wiring, transfers: Transfers, frames: Frames) -> NDArray[np.int64]:
-    """Return each transfer's time alone on *wiring*, from its start until the sender knows.
+    """Return each transfer's time alone on *wiring*: until it is received and the sender knows.
 
     The first of equal ways, no window and no rate control: full packets and a last one that may
     be short, each sent on by every switch when the one before it has left. With store-and-forward
@@ -54,10 +58,7 @@ def alone_ps(wiring: Wiring, transfers: Transfers, frames: Frames) -> NDArray[np
     """
     source, target = (ends.astype(np.int64) for ends in (transfers.source, transfers.target))
     ways = first_ways(wiring, source, target)
-    packets = -(-transfers.size_bytes // frames.payload_bytes)
-    full = float(frames.payload_bytes + frames.header_bytes)
-    rest = transfers.size_bytes - (packets - 1) * frames.payload_bytes + frames.header_bytes
-    last = np.maximum(rest, frames.least_bytes).astype(np.float64)
+    full, last, total = _sizes(transfers.size_bytes, frames)
     left_ps = np.zeros(len(transfers))
     first_ps = np.zeros(len(transfers))
     slowest = np.zeros(len(transfers))
@@ -69,14 +70,27 @@ def alone_ps(wiring: Wiring, transfers: Transfers, frames: Frames) -> NDArray[np
         slowest = np.maximum(slowest, per_byte)
         if frames.cut_through and hop:
             # The head waits for nothing; the tail comes at the pace of the slowest link so far.
-            left_ps = np.maximum(left_ps, (packets - 1) * full * slowest + last * slowest)
+            left_ps = np.maximum(left_ps, total * slowest)
             continue
         first_ps = first_ps + full * per_byte
-        before_ps = np.where(packets > 1, first_ps + (packets - 2) * full * slowest, 0.0)
+        between = total - full - last  # negative for a single packet
+        before_ps = np.where(between >= 0, first_ps + between * slowest, 0.0)
         left_ps = np.where(there, np.maximum(left_ps, before_ps) + last * per_byte, left_ps)
     back_ps = (frames.ack_bytes > 0) * ways.delay_ps + frames.ack_bytes * ways.ps_per_byte
-    total = left_ps + ways.delay_ps + back_ps + frames.fixed_ps
-    return np.rint(total).astype(np.int64)
+    end_ps = np.maximum(back_ps, frames.receive_ps)
+    return np.rint(frames.send_ps + left_ps + ways.delay_ps + end_ps).astype(np.int64)
+
+
+def _sizes(
+    size_bytes: NDArray[np.int64], frames: Frames
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return what the first packet, the last and all together take on a link, in bytes."""
+    part = -(-size_bytes // frames.connections)
+    packets = -(-part // frames.payload_bytes)
+    rest = part - (packets - 1) * frames.payload_bytes + frames.header_bytes
+    last = np.maximum(rest, frames.least_bytes).astype(np.float64)
+    first = np.where(packets > 1, float(frames.payload_bytes + frames.header_bytes), last)
+    return first, last, frames.connections * ((packets - 1) * first + last)
 
 
 def hpcc_alone_ps(

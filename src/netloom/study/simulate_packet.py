@@ -11,6 +11,7 @@ from netloom.engines.packet.engine import run_packets
 from netloom.engines.packet.lower import Watch
 from netloom.study.alone import Frames, alone_ps, hpcc_alone_ps
 from netloom.study.simulate_flow import grid_of
+from netloom.units import RATE, SIZE, format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery
     from netloom.engines.packet.engine import Progress
     from netloom.engines.packet.faults import Fault
-    from netloom.engines.packet.settings import PacketSettings
+    from netloom.engines.packet.settings import Ecn, PacketSettings
     from netloom.fabric.wiring import Wiring
     from netloom.study.simulate import OnProgress
     from netloom.study.simulation import Grid
@@ -73,7 +74,7 @@ class PacketRunner:
             "load_balancing": settings.balance if settings.spray == "fixed" else settings.spray,
             "flow_control": settings.flow_control,
             "recovery": settings.transport.recovery,
-            "ecn": "off" if marks is None else f"{marks.kmin_bytes}-{marks.kmax_bytes} bytes",
+            "ecn": "off" if marks is None else _marking(marks),
             "connections": str(settings.connections),
         }
 
@@ -123,8 +124,10 @@ class PacketRunner:
             least_bytes=host.least_bytes + host.gap_bytes,
             ack_bytes=max(host.ack_bytes, host.least_bytes) + host.gap_bytes,
             host_rate_bps=host.host_rate_bps or np.inf,
-            fixed_ps=host.send_ps + host.receive_ps,
+            send_ps=host.send_ps,
+            receive_ps=host.receive_ps,
             cut_through=self.settings.switch.cut_through,
+            connections=self.settings.connections,
         )
         return alone_ps(self.wiring, transfers, frames)
 
@@ -147,3 +150,10 @@ class PacketRunner:
         begin = transfers.start_ps.min()
         span_ps = int(transfers.start_ps.max() - begin + busy_s * 1e12)
         return Watch(links=tuple(links.tolist()), every_ps=max(span_ps // NUM_SAMPLES, 1000))
+
+
+def _marking(marks: Ecn) -> str:
+    """Return marking thresholds in words."""
+    low, high = (format_quantity(size, SIZE) for size in (marks.kmin_bytes, marks.kmax_bytes))
+    grows = f" at {format_quantity(marks.at_rate_bps, RATE)}" if marks.at_rate_bps else ""
+    return f"{low} to {high}{grows}, up to {marks.pmax:.0%}"
