@@ -11,7 +11,7 @@ from netloom.errors import SpecError
 if TYPE_CHECKING:
     from netloom.adapters.simulator_files import Brought
     from netloom.study.choices import Choices
-    from netloom.study.simulate import Case
+    from netloom.study.simulate import Case, Runner
     from netloom.study.simulation import Simulation
 
 __all__ = ["simulate"]
@@ -137,19 +137,27 @@ def _brought_case(
     *,
     own: Path | None,
 ) -> Case:
+    """Return a case from files; an HPCC configuration takes the technology's place."""
     from netloom.catalog.load import load_catalog  # noqa: PLC0415
+    from netloom.study.choices import Choices  # noqa: PLC0415
     from netloom.study.simulate import Case, runner_on  # noqa: PLC0415
 
     part = load_catalog(own).technology(technology or "rocev2-400g")
-    if brought.config is not None:
-        from netloom.adapters.ns3_settings import chosen_with  # noqa: PLC0415
+    if brought.config is not None and engine == "packet":
+        from netloom.adapters.ns3_settings import packet_settings  # noqa: PLC0415
+        from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415
 
-        choices = chosen_with(choices, brought.config)
-    runner = runner_on(brought.wiring, part, engine=engine, choices=choices)
+        if choices != Choices():
+            message = "--config says how everything behaves; drop --cc and its like, or the file"
+            raise SpecError(message)
+        settings = packet_settings(brought.config, brought.wiring)
+        runner: Runner = PacketRunner(wiring=brought.wiring, settings=settings, as_hpcc=True)
+    else:
+        runner = runner_on(brought.wiring, part, engine=engine, choices=choices)
     transfers = brought.transfers
     return Case(
         title=f"{brought.simulator} case on {brought.wiring.num_endpoints:,} hosts",
-        technology=part.name,
+        technology="as configured" if brought.config is not None else part.name,
         runner=runner,
         traffic=lambda _seed: transfers,
         notes=brought.notes,

@@ -15,24 +15,28 @@ if TYPE_CHECKING:
 
     from netloom.study.simulation import Simulation
 
-__all__ = ["fct_cdf", "over_time", "slowdown_by_size", "utilisation_map"]
+__all__ = ["fct_cdf", "over_time", "paused_links", "slowdown_by_size", "utilisation_map"]
 
 MAX_POINTS: Final = 500
 MAX_LINES: Final = 8
 MAX_LINKS: Final = 4000
+WIDE: Final = 20  # ends of an axis this many times apart make it logarithmic
 _US: Final = 1e6
 
 
 def fct_cdf(found: Simulation) -> Figure:
     """Return the share of transfers that ended within a time, a line a piece of traffic."""
-    traces = []
+    traces, ends = [], [np.inf, 0.0]
     for number, name in enumerate(found.jobs[: len(COLOURS)]):
         times = [run.fct_s[run.transfers.job[run.done] == number] for run in found.runs]
         ordered = np.sort(np.concatenate(times)) * _US
         if len(ordered):
             traces.append(_cdf_line(name, ordered, COLOURS[number]))
+            ends = [min(ends[0], float(ordered[0])), max(ends[1], float(ordered[-1]))]
     layout = new_layout("completion time, us", "% of transfers")
-    layout["xaxis"] |= {"type": "log"}
+    wide = ends[1] > WIDE * ends[0]
+    layout["xaxis"] |= {"type": "log"} if wide else {"rangemode": "tozero"}
+    layout["showlegend"] = True
     layout["yaxis"] |= {"range": [0, 101]}
     return {"data": traces, "layout": layout}
 
@@ -40,16 +44,13 @@ def fct_cdf(found: Simulation) -> Figure:
 def _cdf_line(name: str, ordered: NDArray[np.float64], colour: str) -> Figure:
     share = 100 * np.arange(1, len(ordered) + 1) / len(ordered)
     keep = np.unique(np.linspace(0, len(ordered) - 1, MAX_POINTS).astype(np.int64))
-    if len(ordered) == 1 or ordered[0] == ordered[-1]:  # one step is a dot, not a line
-        keep = keep[-1:]
     return {
         "type": "scatter",
-        "mode": "lines" if len(keep) > 1 else "markers",
+        "mode": "lines",
         "name": name,
-        "x": ordered[keep].tolist(),
-        "y": share[keep].tolist(),
+        "x": [float(ordered[0]), *ordered[keep].tolist()],
+        "y": [0.0, *share[keep].tolist()],
         "line": {"shape": "hv", "color": colour, "width": 2},
-        "marker": {"color": colour, "size": 9},
         "hovertemplate": "%{y:.1f} % within %{x:.4g} us<extra>" + name + "</extra>",
     }
 
@@ -74,7 +75,9 @@ def slowdown_by_size(found: Simulation) -> Figure:
         )
     ]
     layout = new_layout("flow size, bytes (up to)", "slowdown")
-    layout["xaxis"] |= {"type": "log"}
+    if rows and rows[-1]["up_to_bytes"] > WIDE * rows[0]["up_to_bytes"]:
+        layout["xaxis"] |= {"type": "log"}
+    layout["xaxis"] |= {"rangemode": "tozero"}
     layout["yaxis"] |= {"rangemode": "tozero"}
     return {"data": traces, "layout": layout}
 
@@ -125,12 +128,13 @@ def over_time(
 
     Args:
         found: Gives the links' names.
-        table: Columns ``link``, a time (``from_ps`` or ``at_ps``) and *value*.
+        table: Columns ``link``, a time (``from_ps`` or ``when_ps``) and *value*.
         value: Which column.
         unit: What the axis says.
         scale: The column's numbers times this are in that unit.
     """
-    time = table["from_ps"] if "from_ps" in table else table["at_ps"]
+    time = table["from_ps"] if "from_ps" in table else table["when_ps"]
+    first_ps = found.first.delivery.start_ps.min(initial=int(time[0]))
     peak = np.zeros(len(found.grid.link_source))
     np.maximum.at(peak, table["link"].astype(np.int64), table[value].astype(np.float64))
     chosen = np.argsort(-peak, kind="stable")[:MAX_LINES]
@@ -142,12 +146,42 @@ def over_time(
                 "type": "scatter",
                 "mode": "lines",
                 "name": found.grid.link(link),
-                "x": (time[mine] * 1e-6).tolist(),
+                "x": ((time[mine] - first_ps) * 1e-6).tolist(),
                 "y": (table[value][mine].astype(np.float64) * scale).round(4).tolist(),
                 "line": {"color": COLOURS[number % len(COLOURS)], "width": 1.5},
             }
         )
-    layout = new_layout("simulated time, us", unit)
+    return {"data": traces, "layout": _time_layout(unit)}
+
+
+def _time_layout(unit: str) -> Figure:
+    layout = new_layout("time since the first start, us", unit)
     layout["yaxis"] |= {"rangemode": "tozero"}
     layout["legend"] |= {"font": {"size": 11}}
-    return {"data": traces, "layout": layout}
+    return layout
+
+
+def paused_links(found: Simulation, table: Mapping[str, NDArray[Any]]) -> Figure:
+    """Return how many links were paused at a time, a line for each pair of tiers."""
+    tiers = found.grid.tiers()[table["link"].astype(np.int64)]
+    first_ps = found.first.delivery.start_ps.min(initial=int(table["begin_ps"].min()))
+    last_ps = found.first.delivery.simulated_ps
+    traces = []
+    for number, name in enumerate(sorted(set(tiers.tolist()))):
+        mine = tiers == name
+        begin = table["begin_ps"][mine].astype(np.int64)
+        end = np.where(table["end_ps"][mine] < 0, last_ps, table["end_ps"][mine])
+        when = np.concatenate([begin, end])
+        order = np.argsort(when, kind="stable")
+        step = np.repeat([1, -1], [len(begin), len(end)])[order]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": name,
+                "x": [0.0, *((when[order] - first_ps) * 1e-6).tolist()],
+                "y": [0, *np.cumsum(step).tolist()],
+                "line": {"shape": "hv", "color": COLOURS[number % len(COLOURS)], "width": 1.5},
+            }
+        )
+    return {"data": traces, "layout": _time_layout("links paused")}

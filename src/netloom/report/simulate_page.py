@@ -33,10 +33,15 @@ _FIXED = (
         "Carried bytes over what the link could carry between the first start and the last end.",
     ),
 )
+_CAPTIONS = {
+    "utilisation": "The links with the highest peaks.",
+    "samples": "Links towards the endpoints that receive most, those with the highest peaks.",
+    "pauses": "Links that could not send because the other end had paused them.",
+}
+# Table, column, title, axis, scale.
 _SERIES = (
     ("utilisation", "utilisation", "Utilisation over time", "% of the link", 100.0),
-    ("queues", "queue_bytes", "Queues over time", "KB in the queue", 1e-3),
-    ("pauses_over_time", "paused", "Pauses over time", "% of the time paused", 100.0),
+    ("samples", "waiting_bytes", "Queues over time", "KB waiting for the link", 1e-3),
 )
 
 
@@ -50,7 +55,7 @@ def simulation_page(found: Simulation) -> str:
     cards = list(_FIXED)
     for key, title, figure in _series(found):
         plots[key] = figure
-        cards.append((key, title, "The links with the highest peaks."))
+        cards.append((key, title, _CAPTIONS[key]))
     return render(
         "simulate.html.j2",
         plots=plots,
@@ -68,11 +73,14 @@ def simulation_page(found: Simulation) -> str:
 
 def _series(found: Simulation) -> list[tuple[str, str, Figure]]:
     tables = found.first.delivery.tables
-    return [
+    shown = [
         (table, title, figures.over_time(found, tables[table], value=value, unit=unit, scale=scale))
         for table, value, title, unit, scale in _SERIES
         if table in tables and value in tables[table] and len(tables[table]["link"])
     ]
+    if "pauses" in tables and len(tables["pauses"]["link"]):
+        shown.append(("pauses", "Pauses over time", figures.paused_links(found, tables["pauses"])))
+    return shown
 
 
 def _numbers(found: Simulation) -> list[tuple[str, str]]:

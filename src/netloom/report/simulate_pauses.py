@@ -50,11 +50,11 @@ def _by_link(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the paused links by first pause, with that, the time paused and how often."""
     links, place = np.unique(table["link"].astype(np.int64), return_inverse=True)
-    begin, end = table["from_ps"].astype(np.int64), table["to_ps"].astype(np.int64)
+    begin, end = table["begin_ps"].astype(np.int64), table["end_ps"].astype(np.int64)
     first = np.full(len(links), np.iinfo(np.int64).max)
     np.minimum.at(first, place, begin)
     total = np.zeros(len(links), dtype=np.int64)
-    np.add.at(total, place, end - begin)
+    np.add.at(total, place, np.maximum(end - begin, 0))
     count = np.bincount(place, minlength=len(links))
     order = np.lexsort((links, first))
     return links[order], first[order], total[order], count[order]

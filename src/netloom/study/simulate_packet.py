@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -31,6 +31,7 @@ __all__ = ["PacketRunner"]
 
 NUM_WATCHED: Final = 16  # links whose queues are sampled
 NUM_SAMPLES: Final = 400
+_NEVER_PS: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,21 +94,25 @@ class PacketRunner:
     ) -> tuple[Delivery, NDArray[np.int64]]:
         """Return the delivery, and how long each transfer would take alone."""
         ideal_ps = self._alone_ps(transfers)
+        # Files of other simulators begin at 2 s; nothing happens before, and nothing is sampled.
+        begin_ps = int(transfers.start_ps.min(initial=_NEVER_PS)) if len(transfers) else 0
+        moved = replace(transfers, start_ps=transfers.start_ps - begin_ps)
 
         def told(progress: Progress) -> bool:
-            return on_progress is None or not on_progress(progress.simulated_ps, progress.events)
+            simulated_ps = progress.simulated_ps + begin_ps
+            return on_progress is None or not on_progress(simulated_ps, progress.events)
 
         delivery = run_packets(
             self.wiring,
-            transfers,
+            moved,
             self.settings,
             seed=seed,
-            until_ps=until_ps,
-            faults=self.faults,
-            watch=self._watch(transfers),
+            until_ps=None if until_ps is None else max(until_ps - begin_ps, 0),
+            faults=[replace(fault, when_ps=fault.when_ps - begin_ps) for fault in self.faults],
+            watch=self._watch(moved),
             on_progress=told,
         )
-        return delivery, ideal_ps
+        return _later(delivery, begin_ps), ideal_ps
 
     def _alone_ps(self, transfers: Transfers) -> NDArray[np.int64]:
         host = self.settings.transport
@@ -147,9 +152,30 @@ class PacketRunner:
         )
         links = np.concatenate([last, into])[:NUM_WATCHED]
         busy_s = received.max() * 8 / wiring.link_rate_bps[last].max(initial=1.0)
-        begin = transfers.start_ps.min()
-        span_ps = int(transfers.start_ps.max() - begin + busy_s * 1e12)
+        span_ps = int(transfers.start_ps.max() + busy_s * 1e12)
         return Watch(links=tuple(links.tolist()), every_ps=max(span_ps // NUM_SAMPLES, 1000))
+
+
+def _later(delivery: Delivery, by_ps: int) -> Delivery:
+    """Return *delivery* with every time moved on by *by_ps*."""
+    if not by_ps:
+        return delivery
+
+    def moved(times: NDArray[np.generic]) -> NDArray[np.int64]:
+        numbers = times.astype(np.int64)
+        return np.where(numbers < 0, numbers, numbers + by_ps)
+
+    tables = {
+        name: {key: moved(cells) if key.endswith("_ps") else cells for key, cells in table.items()}
+        for name, table in delivery.tables.items()
+    }
+    return replace(
+        delivery,
+        start_ps=moved(delivery.start_ps),
+        finish_ps=moved(delivery.finish_ps),
+        simulated_ps=delivery.simulated_ps + by_ps,
+        tables=tables,
+    )
 
 
 def _marking(marks: Ecn) -> str:
