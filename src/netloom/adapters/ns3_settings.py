@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from netloom.adapters.ns3 import Ns3Config
     from netloom.fabric.wiring import Wiring
 
-__all__ = ["packet_settings"]
+__all__ = ["HEADER_BYTES", "packet_settings"]
 
 # Ethernet 14, IPv4 20, UDP 8 and the simulator's own sequence header 6: custom-header.cc,
 # GetStaticWholeHeaderSize without telemetry.
 HEADER_BYTES: Final = 48
-ACK_BYTES: Final = 60  # qbb-header.cc with the same headers, at least 60
+ACK_BYTES: Final = 46  # Ethernet 14, IPv4 20, qbb-header.cc 12; telemetry comes on top
+LEAST_ACK_BYTES: Final = 60  # rdma-hw.cc, ReceiveUdp
+# What telemetry adds to data and acknowledgements, int-header.h: five hops of 8 bytes and their
+# number; a time stamp for TIMELY.
+TELEMETRY_BYTES: Final = {"hpcc": 42, "timely": 8}
 NACK_INTERVAL_PS: Final = 500_000_000  # rdma-hw.cc: NACK_INTERVAL 500 us
 _SCHEMES: Final = {
     "dcqcn": "dcqcn-firmware",
@@ -47,6 +51,7 @@ def packet_settings(config: Ns3Config, wiring: Wiring) -> PacketSettings:
     parameters = {}
     if scheme == "hpcc":
         parameters = {"target": config.target_utilisation, "max_stage": float(config.max_stage)}
+    extra = TELEMETRY_BYTES.get(scheme, 0)
     return PacketSettings(
         flow_control="pfc",
         balance="ecmp",
@@ -58,10 +63,10 @@ def packet_settings(config: Ns3Config, wiring: Wiring) -> PacketSettings:
         ecn=_ecn(config),
         transport=Transport(
             payload_bytes=config.payload_bytes,
-            header_bytes=HEADER_BYTES,
+            header_bytes=HEADER_BYTES + extra,
             gap_bytes=0,
             least_bytes=0,
-            ack_bytes=ACK_BYTES,
+            ack_bytes=max(ACK_BYTES + extra, LEAST_ACK_BYTES),
             ack_on_data_lane=config.words.get("ACK_HIGH_PRIO", ("0",)) == ("0",),
             telemetry=scheme == "hpcc",
             nack_interval_ps=NACK_INTERVAL_PS,

@@ -144,14 +144,16 @@ def _brought_case(
 
     part = load_catalog(own).technology(technology or "rocev2-400g")
     if brought.config is not None and engine == "packet":
-        from netloom.adapters.ns3_settings import packet_settings  # noqa: PLC0415
+        from netloom.adapters.ns3_settings import HEADER_BYTES, packet_settings  # noqa: PLC0415
         from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415
 
         if choices != Choices():
             message = "--config says how everything behaves; drop --cc and its like, or the file"
             raise SpecError(message)
         settings = packet_settings(brought.config, brought.wiring)
-        runner: Runner = PacketRunner(wiring=brought.wiring, settings=settings, as_hpcc=True)
+        runner: Runner = PacketRunner(
+            wiring=brought.wiring, settings=settings, hpcc_header_bytes=HEADER_BYTES
+        )
     else:
         runner = runner_on(brought.wiring, part, engine=engine, choices=choices)
     transfers = brought.transfers

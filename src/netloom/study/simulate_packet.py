@@ -42,13 +42,14 @@ class PacketRunner:
         wiring: What it runs on.
         settings: How everything behaves.
         faults: What goes wrong, and when.
-        as_hpcc: Whether slowdown is by HPCC's ideal, so that its published curves compare.
+        hpcc_header_bytes: Where not 0, slowdown is by HPCC's ideal with headers of this size, so
+            that its published curves compare.
     """
 
     wiring: Wiring
     settings: PacketSettings
     faults: Sequence[Fault] = ()
-    as_hpcc: bool = False
+    hpcc_header_bytes: int = 0
 
     @property
     def name(self) -> str:
@@ -116,12 +117,12 @@ class PacketRunner:
 
     def _alone_ps(self, transfers: Transfers) -> NDArray[np.int64]:
         host = self.settings.transport
-        if self.as_hpcc:
+        if self.hpcc_header_bytes:
             return hpcc_alone_ps(
                 self.wiring,
                 transfers,
                 payload_bytes=host.payload_bytes,
-                header_bytes=host.header_bytes + host.gap_bytes,
+                header_bytes=self.hpcc_header_bytes,
             )
         frames = Frames(
             payload_bytes=host.payload_bytes,

@@ -27,7 +27,7 @@ NUM_SIZES: Final = 10
 _S: Final = 1e-12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Grid:
     """The links that a simulation ran on, for reports.
 
@@ -44,8 +44,19 @@ class Grid:
     link_rate_bps: NDArray[np.float64]
 
     def link(self, number: int) -> str:
-        """Return what a link is called: ``leaf:3->spine:0``."""
-        return f"{self.name[self.link_source[number]]}->{self.name[self.link_target[number]]}"
+        """Return what a link is called: ``leaf:3->spine:0``, and a second one beside it ``#2``."""
+        ends = f"{self.name[self.link_source[number]]}->{self.name[self.link_target[number]]}"
+        turn = int(self._turn[number])
+        return f"{ends} #{turn + 1}" if turn else ends
+
+    @cached_property
+    def _turn(self) -> NDArray[np.int64]:
+        """Which of several links between the same two vertices each one is."""
+        pair = self.link_source.astype(np.int64) * len(self.name) + self.link_target
+        order = np.argsort(pair, kind="stable")
+        turn = np.empty(len(pair), dtype=np.int64)
+        turn[order] = np.arange(len(pair)) - np.searchsorted(pair[order], pair[order])
+        return turn
 
     def tiers(self) -> NDArray[np.str_]:
         """Return for each link the kinds of its two ends: ``leaf->spine``."""
@@ -210,17 +221,21 @@ class Simulation:
         ]
 
     def by_size(self) -> list[dict[str, Any]]:
-        """Return the slowdown by flow size, all runs together, in ten classes of equally many."""
+        """Return the slowdown by flow size, all runs together.
+
+        A class for each size, or ten classes of equally many flows where there are more sizes.
+        """
         size = np.concatenate([run.transfers.size_bytes[run.done] for run in self.runs])
         slowdown = np.concatenate([run.slowdown for run in self.runs])
         if not len(size):
             return []
         order = np.argsort(size, kind="stable")
-        parts = np.array_split(order, min(NUM_SIZES, len(np.unique(size))))
+        distinct, first = np.unique(size[order], return_index=True)
+        few = len(distinct) <= NUM_SIZES
+        parts = np.split(order, first[1:]) if few else np.array_split(order, NUM_SIZES)
         return [
             {"up_to_bytes": int(size[part].max()), "flows": len(part), **summary(slowdown[part])}
             for part in parts
-            if len(part)
         ]
 
     def by_job(self) -> list[dict[str, Any]]:
