@@ -11,7 +11,8 @@ from netloom.errors import SpecError
 if TYPE_CHECKING:
     from netloom.adapters.simulator_files import Brought
     from netloom.study.choices import Choices
-    from netloom.study.simulate import Case, Runner
+    from netloom.study.runner import Runner
+    from netloom.study.simulate import Case
     from netloom.study.simulation import Simulation
 
 __all__ = ["simulate"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -21,61 +20,20 @@ from netloom.study.simulation import Run, Simulation
 from netloom.study.traffic import Place, transfers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Sequence
 
     from netloom.catalog.load import Catalog
     from netloom.catalog.parts import Technology
-    from netloom.engines.delivery import Delivery
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
     from netloom.spec.scenario import Scenario
-    from netloom.study.simulation import Grid
+    from netloom.study.runner import OnProgress, Runner
     from netloom.workload.transfers import Transfers
 
-__all__ = ["Case", "OnProgress", "Runner", "case_of", "run_case", "runner_on", "simulate"]
+__all__ = ["Case", "case_of", "run_case", "runner_on", "simulate"]
 
 EngineName = Literal["packet", "flow"]
 ENGINES: Final[tuple[EngineName, ...]] = ("packet", "flow")
-
-# Told the simulated picoseconds and what the engine has done so far; true stops the run.
-OnProgress = Callable[[int, int], bool]
-
-
-class Runner(Protocol):
-    """An engine on a network, ready to run transfers."""
-
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-        ...
-
-    @property
-    def grid(self) -> Grid:
-        """The links it runs on."""
-        ...
-
-    @property
-    def choices(self) -> dict[str, str]:
-        """What was chosen: congestion control, load balancing and so on."""
-        ...
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know to trust the numbers."""
-        ...
-
-    def run(
-        self,
-        transfers: Transfers,
-        *,
-        seed: int,
-        until_ps: int | None,
-        on_progress: OnProgress | None,
-    ) -> tuple[Delivery, NDArray[np.int64]]:
-        """Return the delivery, and how long each transfer would take alone."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netloom.engines.flow.run import Laid
     from netloom.engines.flow.settings import FlowSettings
     from netloom.fabric.wiring import Wiring
-    from netloom.study.simulate import OnProgress
+    from netloom.study.runner import OnProgress
     from netloom.workload.transfers import Transfers
 
 __all__ = ["FlowRunner", "grid_of"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netloom.engines.packet.faults import Fault
     from netloom.engines.packet.settings import Ecn, PacketSettings
     from netloom.fabric.wiring import Wiring
-    from netloom.study.simulate import OnProgress
+    from netloom.study.runner import OnProgress
     from netloom.study.simulation import Grid
     from netloom.workload.transfers import Transfers
 

@@ -296,7 +296,7 @@ class Simulation:
 
 def _interval(values: Sequence[float]) -> dict[str, float | None]:
     found = mean_interval(values)
-    return {"mean": found.mean, "low": found.low, "high": found.high}
+    return {"low": found.low, "mean": found.mean, "high": found.high}
 
 
 def _at(values: NDArray[np.float64], name: str) -> float:

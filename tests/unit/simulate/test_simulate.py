@@ -65,15 +65,16 @@ def test_seeds_in_threads_are_those_one_after_another() -> None:
     apart = run_case(case, seeds=range(3))
     for one, other in zip(together.runs, apart.runs, strict=True):
         assert (one.delivery.finish_ps == other.delivery.finish_ps).all()
-    spread = together.over_seeds()["fct_s_mean"]
-    assert spread["low"] < spread["mean"] < spread["high"]  # type: ignore[operator]
+    low, mean, high = together.over_seeds()["fct_s_mean"].values()
+    assert None not in (low, mean, high)
+    assert sorted([low or 0, mean or 0, high or 0]) == [low, mean, high]
 
 
 def test_the_engines_agree_on_an_incast() -> None:
     scenario = _scenario({"kind": "incast", "target": 0, "first": 16, "fan_in": 8, "size": "4MB"})
     spans = [
         nl.simulate(scenario, CATALOG, engine=engine).first.span_s for engine in ("packet", "flow")
-    ]  # type: ignore[arg-type]
+    ]
     assert spans[0] == pytest.approx(spans[1], rel=0.02)
 
 
