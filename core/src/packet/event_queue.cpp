@@ -29,12 +29,26 @@ void EventQueue::open(std::int64_t day) {
   day_ = day;
   draw_from_far();
   const auto slot = static_cast<std::size_t>(day & kMask);
-  today_.swap(days_[slot]);
+  empty_day(days_[slot], today_);
   marked_[slot >> 6U] &= ~(std::uint64_t{1} << (slot & 63U));
   in_days_ -= today_.size();
-  std::sort(today_.begin(), today_.end(), before);
+  if (!std::is_sorted(today_.begin(), today_.end(), before)) {  // often all at one time
+    std::sort(today_.begin(), today_.end(), before);
+  }
   ++opened_days_;
   opened_events_ += today_.size();
+}
+
+void EventQueue::empty_day(Day& day, std::vector<Event>& to) {
+  for (std::uint32_t at = day.head; at != kNoBlock;) {
+    Block& block = blocks_[at];
+    to.insert(to.end(), block.events.begin(), block.events.begin() + block.count);
+    const std::uint32_t next = block.next;
+    block.next = free_;
+    free_ = at;
+    at = next;
+  }
+  day = {};
 }
 
 void EventQueue::draw_from_far() {
@@ -50,21 +64,20 @@ void EventQueue::review() {
   if (opened_events_ < kReview && opened_days_ < kReview) {
     return;
   }
-  const std::size_t mean = opened_events_ / opened_days_;
-  if (mean > kCrowded && shift_ > 0) {
-    rebuild(shift_ - 1);
-  } else if (mean < kSparse && far_.size() > in_days_) {
+  if (sent_far_ * kFew > opened_events_ && shift_ < kMaxShift) {
+    least_shift_ = shift_ + 1;
     rebuild(shift_ + 1);
+  } else if (opened_events_ > kCrowded * opened_days_ && shift_ > least_shift_) {
+    rebuild(shift_ - 1);
   }
-  opened_days_ = opened_events_ = 0;
+  opened_days_ = opened_events_ = sent_far_ = 0;
 }
 
 void EventQueue::rebuild(int shift) {
   std::vector<Event> events;
   events.reserve(in_days_ + far_.size());
   for (auto& day : days_) {
-    events.insert(events.end(), day.begin(), day.end());
-    day.clear();
+    empty_day(day, events);
   }
   events.insert(events.end(), far_.begin(), far_.end());
   far_.clear();
@@ -76,13 +89,15 @@ void EventQueue::rebuild(int shift) {
   for (const Event& event : events) {
     insert(event);
   }
-  std::ranges::sort(today_, before);
 }
 
 std::vector<Event> EventQueue::pending() const {
   std::vector<Event> events(today_.begin() + static_cast<std::ptrdiff_t>(next_), today_.end());
-  for (const auto& day : days_) {
-    events.insert(events.end(), day.begin(), day.end());
+  for (const Day& day : days_) {
+    for (std::uint32_t at = day.head; at != kNoBlock; at = blocks_[at].next) {
+      const Block& block = blocks_[at];
+      events.insert(events.end(), block.events.begin(), block.events.begin() + block.count);
+    }
   }
   events.insert(events.end(), far_.begin(), far_.end());
   std::ranges::sort(events, before);

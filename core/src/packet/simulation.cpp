@@ -79,9 +79,9 @@ Status Simulation::run(Time until, std::uint64_t max_events) {
       net_.now = std::max(net_.now, until);
       return Status::kRunning;
     }
+    prefetch_ahead();
     const Event event = *next;
     net_.events.pop();
-    prefetch_ahead();
     net_.now = event.when;
     ++net_.counters.events;
     dispatch(event);
@@ -90,13 +90,43 @@ Status Simulation::run(Time until, std::uint64_t max_events) {
 }
 
 void Simulation::prefetch_ahead() {
-  if (const Event* ahead = net_.events.upcoming(kAhead); ahead != nullptr) {
-    if (ahead->kind() == Kind::kArrive) {
-      __builtin_prefetch(&net_.pool[ahead->extra], 1);
+  const auto today = net_.events.today();
+  if (net_.events.at_dawn()) {
+    for (std::size_t i = 0; i < std::min(kFar, today.size()); ++i) {
+      expect_far(today[i]);
     }
-    if (ahead->kind() <= Kind::kWake) {
-      __builtin_prefetch(&net_.ports[ahead->subject], 1);
+    for (std::size_t i = 0; i < std::min(kNear, today.size()); ++i) {
+      expect_near(today[i]);
     }
+  }
+  if (today.size() > kFar) {
+    expect_far(today[kFar]);
+  }
+  if (today.size() > kNear) {
+    expect_near(today[kNear]);
+  }
+}
+
+void Simulation::expect_far(const Event& event) {
+  if (event.kind() == Kind::kArrive) {
+    __builtin_prefetch(&net_.pool[event.extra], 1);
+    __builtin_prefetch(&net_.flights[event.subject], 1);
+  }
+  if (event.kind() <= Kind::kWake) {
+    __builtin_prefetch(&net_.ports[event.subject], 1);
+  }
+}
+
+void Simulation::expect_near(const Event& event) {
+  if (event.kind() == Kind::kArrive) {
+    if (net_.port(event.subject).to_switch) {
+      switches_->expect(event.subject, event.extra);
+    } else {
+      endpoints_->expect(event.subject, event.extra);
+    }
+  } else if (event.kind() == Kind::kWake) {
+    __builtin_prefetch(&net_.queue(event.subject, 0), 1);
+    __builtin_prefetch(&net_.flights[event.subject], 1);
   }
 }
 
@@ -104,6 +134,9 @@ void Simulation::dispatch(const Event& event) {
   switch (event.kind()) {
     case Kind::kArrive:
       arrive(event);
+      break;
+    case Kind::kStored:
+      switches_->arrive(event.subject, event.extra);
       break;
     case Kind::kWake:
       net_.port(event.subject).awake = false;
@@ -145,6 +178,7 @@ Side& Simulation::side_of(std::uint32_t link) {
 }
 
 void Simulation::arrive(const Event& event) {
+  net_.land(event.subject);
   const Port& port = net_.port(event.subject);
   if (port.impaired && net_.loses(event.subject, net_.pool[event.extra])) [[unlikely]] {
     const Packet& packet = net_.pool[event.extra];

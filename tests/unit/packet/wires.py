@@ -12,6 +12,8 @@ from netloom.workload.transfers import Transfers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
 
 def wiring(
     num_endpoints: int,
@@ -47,9 +49,15 @@ def wiring(
     )
 
 
-def _shortest(num_endpoints, num_vertices, source, target):  # type: ignore[no-untyped-def]
+def _shortest(
+    num_endpoints: int,
+    num_vertices: int,
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
     choices = np.zeros((num_vertices, num_endpoints), dtype=np.int32)
-    offsets, links = [0, 0], []
+    offsets: list[int] = [0, 0]
+    links: list[int] = []
     for goal in range(num_endpoints):
         far = np.full(num_vertices, 1 << 20)
         far[goal] = 0
@@ -106,7 +114,7 @@ def transfers(
     before = list(waits) or [()] * count
     flat = [one for some in before for one in some]
 
-    def column(value: int | Sequence[int], kind: type) -> np.ndarray:  # type: ignore[type-arg]
+    def column(value: int | Sequence[int], kind: type) -> NDArray[np.generic]:
         return np.ascontiguousarray(np.broadcast_to(np.asarray(value, kind), count))
 
     return Transfers(

@@ -104,6 +104,17 @@ class Endpoints final : public EndpointSide {
     }
   }
 
+  void expect(std::uint32_t /*link*/, Index index) override {
+    const Packet& packet = net_.pool[index];
+    const auto* flow = packet.form == Form::kData
+                           ? reinterpret_cast<const char*>(&in_[packet.flow])
+                           : reinterpret_cast<const char*>(&out_[packet.flow]);
+    const std::size_t size = packet.form == Form::kData ? sizeof(Incoming) : sizeof(Outgoing);
+    for (std::size_t at = 0; at < size; at += 64) {
+      __builtin_prefetch(flow + at, 1);
+    }
+  }
+
   [[nodiscard]] const Progress& progress() const override { return progress_; }
 
   [[nodiscard]] double rate_bps(std::uint32_t flow) const override {
@@ -320,9 +331,12 @@ class Endpoints final : public EndpointSide {
               .target = static_cast<std::uint32_t>(work.target[flow]),
               .next = kNone,
               .came_by = kNone,
-              .size_bytes = std::max(segment.payload_bytes + set_.header_bytes, set_.least_bytes),
-              .payload_bytes = segment.payload_bytes,
               .number = segment.number,
+              .gap_low = 0,
+              .gap_high = 0,
+              .size_bytes = static_cast<std::uint16_t>(
+                  std::max(segment.payload_bytes + set_.header_bytes, set_.least_bytes)),
+              .payload_bytes = static_cast<std::uint16_t>(segment.payload_bytes),
               .entropy = out.last_entropy,
               .lane = work.lane[flow],
               .form = Form::kData,
@@ -517,7 +531,7 @@ class Endpoints final : public EndpointSide {
     in.unanswered_bytes = 0;
     std::swap(packet.source, packet.target);
     packet.form = kind == Reply::kNack ? Form::kNack : Form::kAck;
-    packet.size_bytes = set_.ack_bytes;
+    packet.size_bytes = static_cast<std::uint16_t>(set_.ack_bytes);
     packet.lane = set_.ack_on_data_lane ? net_.config.work.lane[packet.flow] : kControl;
     packet.flags &= kMarked;
     if (in.complete) {  // its books are closed: all of it has arrived
@@ -557,7 +571,7 @@ class Endpoints final : public EndpointSide {
     packet.source = static_cast<std::uint32_t>(work.target[flow]);
     packet.target = static_cast<std::uint32_t>(work.source[flow]);
     packet.form = control.form;
-    packet.size_bytes = control.size_bytes;
+    packet.size_bytes = static_cast<std::uint16_t>(control.size_bytes);
     packet.bits = control.bits;
     packet.flags = 0;
     packet.num_hops = 0;

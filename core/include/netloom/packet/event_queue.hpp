@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,8 @@
 namespace netloom::packet {
 
 enum class Kind : std::uint8_t {
-  kArrive,     ///< A packet has crossed link `subject`.
+  kArrive,     ///< A packet has crossed link `subject`; `extra` is its index.
+  kStored,     ///< Packet `extra`, which came by link `subject`, is in the switch to its tail.
   kWake,       ///< Port `subject` is free and something waits for it.
   kReady,      ///< Flow `subject` may send again by its pace.
   kTimer,      ///< The congestion control of flow `subject` asked for it.
@@ -74,10 +76,13 @@ class EventQueue {
 
   void pop() { ++next_; }
 
-  /// The event `ahead` places after the next one, if it is of the same day.
-  [[nodiscard]] const Event* upcoming(std::size_t ahead) const {
-    return next_ + ahead < today_.size() ? &today_[next_ + ahead] : nullptr;
+  /// Events of today that are still to come, the next one first.
+  [[nodiscard]] std::span<const Event> today() const {
+    return std::span(today_).subspan(next_);
   }
+
+  /// Whether the next event is the first of its day.
+  [[nodiscard]] bool at_dawn() const { return next_ == 0; }
 
   /// All pending events in their order.
   [[nodiscard]] std::vector<Event> pending() const;
@@ -88,11 +93,28 @@ class EventQueue {
   void restore(std::span<const Event> events, std::uint64_t sequence, Time now);
 
  private:
-  static constexpr std::size_t kNumDays = std::size_t{1} << 15U;
+  static constexpr std::size_t kNumDays = std::size_t{1} << 12U;
   static constexpr std::int64_t kMask = kNumDays - 1;
   static constexpr std::size_t kReview = std::size_t{1} << 14U;  // events, or days, between reviews
   static constexpr std::size_t kCrowded = 48;  // events a day: sorting begins to cost
-  static constexpr std::size_t kSparse = 3;    // events a day: many visits to empty vectors
+  static constexpr std::size_t kFew = 8;       // one event in so many may take the heap
+
+  static constexpr int kMaxShift = 40;  // a second
+
+  static constexpr std::uint32_t kNoBlock = 0xFFFFFFFFU;
+  static constexpr std::uint32_t kBlockEvents = 7;
+
+  /// A few events of one day; blocks that were freed last are used first, so that they stay in cache.
+  struct Block {
+    std::array<Event, kBlockEvents> events;
+    std::uint32_t next = kNoBlock;
+    std::uint32_t count = 0;
+  };
+
+  struct Day {
+    std::uint32_t head = kNoBlock;
+    std::uint32_t tail = kNoBlock;
+  };
 
   void insert(const Event& event) {
     const std::int64_t day = event.when >> shift_;
@@ -101,16 +123,41 @@ class EventQueue {
     } else if (day - day_ < static_cast<std::int64_t>(kNumDays)) {
       put(event, static_cast<std::size_t>(day & kMask));
     } else {
+      ++sent_far_;
       far_.push_back(event);
       std::push_heap(far_.begin(), far_.end(), later);
     }
   }
 
-  void put(const Event& event, std::size_t day) {
-    days_[day].push_back(event);
-    marked_[day >> 6U] |= std::uint64_t{1} << (day & 63U);
+  void put(const Event& event, std::size_t number) {
+    Day& day = days_[number];
+    if (day.head == kNoBlock) {
+      day.head = day.tail = take_block();
+      marked_[number >> 6U] |= std::uint64_t{1} << (number & 63U);
+    } else if (blocks_[day.tail].count == kBlockEvents) {
+      const std::uint32_t block = take_block();
+      blocks_[day.tail].next = block;
+      day.tail = block;
+    }
+    Block& block = blocks_[day.tail];
+    block.events[block.count++] = event;
     ++in_days_;
   }
+
+  std::uint32_t take_block() {
+    if (free_ == kNoBlock) {
+      blocks_.push_back({});
+      return static_cast<std::uint32_t>(blocks_.size() - 1);
+    }
+    const std::uint32_t block = free_;
+    free_ = blocks_[block].next;
+    blocks_[block].next = kNoBlock;
+    blocks_[block].count = 0;
+    return block;
+  }
+
+  /// Moves a day's events to the end of `to`.
+  void empty_day(Day& day, std::vector<Event>& to);
 
   void insert_today(const Event& event) {
     const auto at = std::upper_bound(
@@ -129,13 +176,17 @@ class EventQueue {
 
   std::vector<Event> today_;  ///< Sorted; those before `next_` have happened.
   std::size_t next_ = 0;
-  std::vector<std::vector<Event>> days_;
+  std::vector<Day> days_;
+  std::vector<Block> blocks_;
+  std::uint32_t free_ = kNoBlock;
   std::vector<std::uint64_t> marked_;  ///< Days that hold something.
   std::vector<Event> far_;             ///< Heap.
   std::size_t in_days_ = 0;
   std::int64_t day_ = 0;
   int shift_ = 12;  ///< A day has 2^shift ps.
   std::uint64_t sequence_ = 0;
+  int least_shift_ = 0;  ///< Shorter days sent too many events to the heap.
+  std::size_t sent_far_ = 0;
   std::size_t opened_days_ = 0;
   std::size_t opened_events_ = 0;
 };

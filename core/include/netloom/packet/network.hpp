@@ -58,6 +58,13 @@ struct Queue {
   std::int32_t deficit = 0;  ///< Bytes it may still send this round.
 };
 
+/// Packets on their way over a link, in order; the first one's arrival is the link's only event.
+struct Flight {
+  Index head = kNone;
+  Index tail = kNone;
+  Time last_at = 0;  ///< When the last of them arrives.
+};
+
 /// InfiniBand flow control of one lane of a link, in blocks of 64 bytes.
 ///
 /// The receiver's limit is what it has received and min(free, most): InfiniBand vol. 1, section
@@ -149,19 +156,31 @@ class Network {
   /// Puts a packet on the wire now; the port must be free.
   void launch(std::uint32_t link, Index index) {
     Port& out = ports[link];
-    const Packet& packet = pool[index];
+    Packet& packet = pool[index];
     const Time wire = out.time_of(packet.size_bytes + gap_bytes_);
+    packet.came_by = kNone;
     out.busy_until = now + wire;
     out.sent_bytes += packet.size_bytes + gap_bytes_;
     ++counters.link_traversals;
     const bool early = cut_through_ && out.to_switch;
-    events.push(now + out.flight_ps + (early ? 0 : wire), Kind::kArrive, link, index);
+    fly(link, index, now + out.flight_ps + (early ? 0 : wire));
     if (!credits.empty() && !out.uncontrolled) {
       spend(link, packet);
     }
     if (trace.size() < max_trace_) [[unlikely]] {
       record_departure(link, packet);
     }
+  }
+
+  /// Takes the packet that has arrived off its link, and schedules the next one's arrival.
+  Index land(std::uint32_t link) {
+    Flight& flight = flights[link];
+    const Index index = flight.head;
+    flight.head = pool[index].next;
+    if (flight.head != kNone) {
+      events.push(now + pool[index].gap(), Kind::kArrive, link, flight.head);
+    }
+    return index;
   }
 
   /// Sends a frame of the link layer as soon as the port is free; returns when its last bit is there.
@@ -242,6 +261,7 @@ class Network {
   std::uint32_t num_lanes;
   std::vector<Port> ports;
   std::vector<Queue> queues;
+  std::vector<Flight> flights;
   std::vector<Hop> telemetry;
   std::vector<Credit> credits;  ///< Of each link and lane, where credits rule.
   Counters counters;
@@ -277,6 +297,22 @@ class Network {
   [[nodiscard]] std::span<const std::int32_t> other_ways(std::uint32_t vertex,
                                                          std::uint32_t endpoint) const;
   [[nodiscard]] Time one_way(std::uint32_t source, std::uint32_t target, std::uint32_t bytes) const;
+  void fly(std::uint32_t link, Index index, Time at) {
+    Flight& flight = flights[link];
+    pool[index].next = kNone;
+    if (flight.head == kNone) {
+      flight.head = index;
+      events.push(at, Kind::kArrive, link, index);
+    } else {
+      at = at > flight.last_at ? at : flight.last_at;  // a link that slows down keeps its order
+      Packet& before = pool[flight.tail];
+      before.set_gap(at - flight.last_at);
+      before.next = index;
+    }
+    flight.tail = index;
+    flight.last_at = at;
+  }
+
   void spend(std::uint32_t link, const Packet& packet);
   void advertise(std::uint32_t link, std::uint8_t lane, Time when);
   void make_ports();
@@ -302,6 +338,7 @@ void Network::visit(Archive& archive) {
   archive(random);
   archive(ports);
   archive(queues);
+  archive(flights);
   archive(telemetry);
   archive(credits);
   archive(counters);
@@ -327,6 +364,7 @@ class Side {
   virtual void arrive(std::uint32_t link, Index packet) = 0;
   virtual void wake(std::uint32_t link) = 0;  ///< The port may be free: send what waits.
   virtual void handle(const Event& event) = 0;
+  virtual void expect(std::uint32_t link, Index packet) = 0;  ///< It will arrive soon: prefetch.
 };
 
 }  // namespace netloom::packet

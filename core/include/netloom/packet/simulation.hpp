@@ -62,7 +62,12 @@ class Simulation {
 
   [[nodiscard]] Side& side_of(std::uint32_t link);
 
-  static constexpr std::size_t kAhead = 4;  ///< Events between a prefetch and its use.
+  void expect_far(const Event& event);
+  void expect_near(const Event& event);
+
+  // Events between a prefetch and its use: of the packet, and of what it will meet.
+  static constexpr std::size_t kFar = 12;
+  static constexpr std::size_t kNear = 5;
 
   Config config_;
   Network net_;

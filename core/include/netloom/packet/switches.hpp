@@ -35,8 +35,7 @@ class Switches final : public SwitchSide {
   void arrive(std::uint32_t in, Index index) override {
     Packet& packet = net_.pool[index];
     const std::uint32_t vertex = net_.ports[in].target;
-    const Ways ways = net_.ways(vertex, packet.target);
-    const std::uint32_t out = route(vertex, packet, ways);
+    const std::uint32_t out = route(vertex, packet);
     if (out == kNone) [[unlikely]] {
       ++net_.counters.unroutable;
       discard(in, index);
@@ -81,10 +80,26 @@ class Switches final : public SwitchSide {
 
   void handle(const Event& event) override { control_.handle(event); }
 
+  void expect(std::uint32_t in, Index index) override {
+    Packet& packet = net_.pool[index];
+    const std::uint32_t vertex = net_.ports[in].target;
+    const Ways ways = net_.ways(vertex, packet.target);
+    if (ways.empty() || (ways.size() > 1 && !Balance::kFixed)) {
+      return;
+    }
+    const std::uint32_t out = ways.size() == 1 ? static_cast<std::uint32_t>(ways[0])
+                                               : balance_.choose(net_, vertex, packet, ways);
+    packet.came_by = out;
+    __builtin_prefetch(&net_.ports[out], 1);
+    __builtin_prefetch(&net_.flights[out], 1);
+    __builtin_prefetch(&net_.queue(out, packet.lane), 1);
+    control_.prefetch(in, packet);
+  }
+
   void flush(std::uint32_t link, std::uint8_t lane) override {
     while (net_.queue(link, lane).head != kNone) {
       const Index index = net_.take_first(link, lane);
-      control_.depart(net_.pool[index], net_.now);
+      control_.depart(net_.pool[index].came_by, net_.pool[index], net_.now);
       net_.pool.give_back(index);
       ++net_.counters.drops;
     }
@@ -94,15 +109,17 @@ class Switches final : public SwitchSide {
   void load(Loader& loader) override;
 
  private:
-  std::uint32_t route(std::uint32_t vertex, const Packet& packet, Ways ways) {
-    if (ways.size() == 1) {
-      const auto link = static_cast<std::uint32_t>(ways[0]);
-      return net_.ports[link].up ? link : kNone;
+  std::uint32_t route(std::uint32_t vertex, const Packet& packet) {
+    if (packet.came_by != kNone && net_.ports[packet.came_by].up) {
+      return packet.came_by;  // expect() has chosen
     }
+    const Ways ways = net_.ways(vertex, packet.target);
     if (ways.empty()) [[unlikely]] {
       return kNone;
     }
-    const std::uint32_t link = balance_.choose(net_, vertex, packet, ways);
+    const std::uint32_t link = ways.size() == 1
+                                   ? static_cast<std::uint32_t>(ways[0])
+                                   : balance_.choose(net_, vertex, packet, ways);
     return net_.ports[link].up ? link : route_around(vertex, packet, ways);
   }
 
@@ -124,7 +141,7 @@ class Switches final : public SwitchSide {
     }
     packet.flags |= kStored;
     const Time tail = net_.ports[in].time_of(packet.size_bytes + net_.config.hosts.gap_bytes);
-    net_.events.push(net_.now + tail, Kind::kArrive, in, index);
+    net_.events.push(net_.now + tail, Kind::kStored, in, index);
     return true;
   }
 
@@ -144,8 +161,10 @@ class Switches final : public SwitchSide {
 
   void depart(std::uint32_t link, Index index) {
     Packet& packet = net_.pool[index];
+    const std::uint32_t came_by = packet.came_by;
     const Port& out = net_.port(link);
-    if (packet.lane != kControl && !out.uncontrolled && marks(net_, link, packet.lane)) {
+    if (packet.form == Form::kData && packet.lane != kControl && !out.uncontrolled &&
+        marks(net_, link, packet.lane)) {
       packet.flags |= kMarked;
       ++net_.counters.marks;
     }
@@ -153,7 +172,7 @@ class Switches final : public SwitchSide {
       stamp(link, index);
     }
     net_.launch(link, index);
-    control_.depart(packet, out.busy_until);
+    control_.depart(came_by, packet, out.busy_until);
   }
 
   void stamp(std::uint32_t link, Index index) {
@@ -175,7 +194,7 @@ class Switches final : public SwitchSide {
         exchange(in, out, index, last);
       }
       Packet& packet = net_.pool[index];
-      packet.size_bytes = net_.config.hosts.trimmed_bytes;
+      packet.size_bytes = static_cast<std::uint16_t>(net_.config.hosts.trimmed_bytes);
       packet.flags |= kTrimmed;
       packet.lane = kControl;
       ++net_.counters.trims;
@@ -195,8 +214,10 @@ class Switches final : public SwitchSide {
     control_.shrink(waiting.came_by, waiting.size_bytes);
     control_.grow(in, arriving.size_bytes);
     Queue& queue = net_.queue(out, waiting.lane);
-    queue.bytes += arriving.size_bytes - waiting.size_bytes;
-    net_.port(out).waiting_bytes += arriving.size_bytes - waiting.size_bytes;
+    queue.bytes += arriving.size_bytes;
+    queue.bytes -= waiting.size_bytes;
+    net_.port(out).waiting_bytes += arriving.size_bytes;
+    net_.port(out).waiting_bytes -= waiting.size_bytes;
     std::swap(arriving, waiting);
     waiting.next = kNone;
   }

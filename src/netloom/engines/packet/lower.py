@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -31,8 +31,6 @@ _CREDIT_BYTES: Final = 8  # a flow-control packet of 6 bytes in its delimiters (
 _NEVER_BYTES: Final = 1 << 60
 _BUFFER_AT_100G: Final = 32_000_000  # HPCC-ns3 run.py: 16 MB x bw/50
 _PS_PER_S: Final = 1e12
-# Beyond this many tracked numbers times transfers, rings of bits would fill the memory.
-_GIB: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +54,17 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowered:
-    """What the core's constructor takes."""
+    """What the core's constructor takes.
+
+    Attributes:
+        priorities: Of lanes 1 and up; lane 0 is for control.
+    """
 
     arrays: Columns
     numbers: dict[str, float]
     names: dict[str, str]
-    parameters: dict[str, float] = field(default_factory=dict)
+    parameters: dict[str, float]
+    priorities: tuple[int, ...]
 
 
 def lowered(
@@ -115,7 +118,11 @@ def lowered(
         "congestion_control": settings.congestion_control,
     }
     return Lowered(
-        arrays=arrays, numbers=numbers, names=names, parameters=dict(settings.parameters)
+        arrays=arrays,
+        numbers=numbers,
+        names=names,
+        parameters=dict(settings.parameters),
+        priorities=tuple(lanes),
     )
 
 
@@ -196,7 +203,7 @@ def _switch_arrays(wiring: Wiring, settings: PacketSettings, *, num_lanes: int) 
     alpha = settings.switch.alpha * np.maximum(rate_bps / host_bps, 1.0)
     if settings.switch.alpha <= 1:
         alpha = np.minimum(alpha, 1.0)
-    headroom = np.where(controlled, headroom_bytes(wiring, settings), 0)
+    headroom = np.where(controlled, headroom_bytes(wiring, settings, num_lanes=num_lanes), 0)
     buffer = np.full(wiring.num_vertices, settings.switch.buffer_bytes, dtype=np.int64)
     if settings.switch.buffer_bytes == 0:
         buffer[:] = round(_BUFFER_AT_100G * host_bps / 100e9)
@@ -214,12 +221,15 @@ def _switch_arrays(wiring: Wiring, settings: PacketSettings, *, num_lanes: int) 
     }
 
 
-def headroom_bytes(wiring: Wiring, settings: PacketSettings) -> NDArray[np.int64]:
+def headroom_bytes(
+    wiring: Wiring, settings: PacketSettings, *, num_lanes: int = 1
+) -> NDArray[np.int64]:
     """Return what each link, as ingress, holds behind its threshold.
 
-    What still comes in after the decision to pause: the frame that the reverse link had begun, the
-    pause frame, both ways of the cable, the switch's own pipeline, the peer's response, and the
-    frame that the peer had begun.
+    The frame that crossed the threshold, and what still comes in after it: for as long as the
+    frame that the reverse link had begun, the pause frames of all priorities, both ways of the
+    cable, the switch's own pipeline and the peer's response take, and the frame that the peer had
+    begun.
     """
     pfc, transport = settings.pfc, settings.transport
     if pfc.headroom_bytes >= 0:
@@ -230,7 +240,7 @@ def headroom_bytes(wiring: Wiring, settings: PacketSettings) -> NDArray[np.int64
         return np.floor(products).astype(np.int64)
     loop_ps = 2 * wiring.link_delay_ps + wiring.forward_ps[wiring.link_target] + pfc.response_ps
     frame = transport.payload_bytes + transport.header_bytes + transport.gap_bytes
-    fixed = 2 * frame + _PAUSE_BYTES + transport.gap_bytes
+    fixed = 3 * frame + num_lanes * (_PAUSE_BYTES + transport.gap_bytes)
     return np.ceil(bytes_per_ps * loop_ps).astype(np.int64) + fixed
 
 
@@ -248,8 +258,8 @@ def _check_headroom(
     if len(short):
         worst = int(short[np.argmax(held[short])])
         message = (
-            f"switch.buffer_bytes: {wiring.name[worst]} has {buffer[worst]} bytes, and headroom and "
-            f"reserve of its ports take {held[worst]}; use a larger buffer, shorter cables or "
+            f"switch.buffer_bytes: {wiring.name[worst]} has {buffer[worst]} bytes, and headroom "
+            f"and reserve of its ports take {held[worst]}; use a larger buffer, shorter cables or "
             "fewer lossless priorities"
         )
         raise InfeasibleError(message)

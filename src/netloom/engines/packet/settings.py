@@ -58,7 +58,6 @@ class Switch:
             (HPCC-ns3 third.cc: 1/8, doubled with the rate).
         reserve_bytes: Each ingress link and priority has for itself (HPCC-ns3 switch-mmu: 4 KB).
         queue_bytes: Fixed bound of each egress queue instead of a share; 0 for none.
-        queue_bdp: The same as a multiple of the port's rate times ``queue_rtt_ps``.
         weights: Bytes a round that each priority may send (deficit round robin), by priority;
             empty for strict priority, the highest number first.
         cut_through: Whether a packet leaves while its tail still comes in.
@@ -241,7 +240,7 @@ class PacketSettings:
             if value < 1:
                 message = f"{name}: {value} must be at least 1"
                 raise SpecError(message)
-        if not 0 < self.switch.alpha:
+        if self.switch.alpha <= 0:
             message = f"switch.alpha: {self.switch.alpha} must be more than 0"
             raise SpecError(message)
         if self.ecn and not 0 <= self.ecn.kmin_bytes <= self.ecn.kmax_bytes:
@@ -264,7 +263,7 @@ class PacketSettings:
         if self.congestion_control == "hpcc" and not self.transport.telemetry:
             message = "congestion_control: hpcc reads telemetry; set transport.telemetry"
             raise SpecError(message)
-        if self.spray != "fixed" and self.balance != "ecmp" and self.balance != "source":
+        if self.spray != "fixed" and self.balance not in {"ecmp", "source"}:
             message = (
                 f"spray: {self.spray} changes what switches hash, and {self.balance} does not "
                 "hash; use balance ecmp"

@@ -20,6 +20,8 @@ inline std::uint32_t hash_of(const Network& net, std::uint32_t vertex, const Pac
 /// A hash of the five-tuple picks the link; a sender that changes its source port sprays.
 class Ecmp {
  public:
+  static constexpr bool kFixed = true;  ///< A packet's way does not depend on when it comes.
+
   explicit Ecmp(Network& /*network*/) {}
 
   std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
@@ -34,6 +36,8 @@ class Ecmp {
 /// The link whose waiting bytes would be sent first; equal ones by a draw, packet by packet.
 class Adaptive {
  public:
+  static constexpr bool kFixed = false;  ///< A packet's way does not depend on when it comes.
+
   explicit Adaptive(Network& /*network*/) {}
 
   std::uint32_t choose(Network& net, std::uint32_t /*vertex*/, const Packet& /*packet*/, Ways ways) {
@@ -70,6 +74,8 @@ class Adaptive {
 /// choice, as in hardware (LetFlow, NSDI 2017; recalled).
 class Flowlet {
  public:
+  static constexpr bool kFixed = false;  ///< A packet's way does not depend on when it comes.
+
   explicit Flowlet(Network& /*network*/) : entries_(kNumEntries) {}
 
   std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
@@ -105,6 +111,8 @@ class Flowlet {
 template <bool kByTarget>
 class Digits {
  public:
+  static constexpr bool kFixed = true;  ///< A packet's way does not depend on when it comes.
+
   explicit Digits(Network& network);
 
   std::uint32_t choose(Network& /*net*/, std::uint32_t vertex, const Packet& packet, Ways ways) {

@@ -18,13 +18,15 @@ class Credits {
     return Verdict::kTake;
   }
 
-  void depart(const Packet& packet, Time leaves) {
-    if (!net_.ports[packet.came_by].uncontrolled) {
-      net_.leave_credit(packet.came_by, packet.lane, packet.size_bytes, leaves);
+  void depart(std::uint32_t in, const Packet& packet, Time leaves) {
+    if (!net_.ports[in].uncontrolled) {
+      net_.leave_credit(in, packet.lane, packet.size_bytes, leaves);
     }
   }
 
   void handle(const Event& /*event*/) {}
+
+  void prefetch(std::uint32_t /*in*/, const Packet& /*packet*/) const {}
 
   template <class Archive>
   void visit(Archive& /*archive*/) {}

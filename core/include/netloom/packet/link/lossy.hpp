@@ -32,8 +32,8 @@ class Bounded {
                : Verdict::kDrop;
   }
 
-  void depart(const Packet& packet, Time /*leaves*/) {
-    used_[net_.ports[packet.came_by].target] -= packet.size_bytes;
+  void depart(std::uint32_t in, const Packet& packet, Time /*leaves*/) {
+    used_[net_.ports[in].target] -= packet.size_bytes;
   }
 
   /// A packet that was taken loses `bytes` in its queue.
@@ -42,6 +42,8 @@ class Bounded {
   void grow(std::uint32_t in, std::uint32_t bytes) { used_[net_.ports[in].target] += bytes; }
 
   void handle(const Event& /*event*/) {}
+
+  void prefetch(std::uint32_t /*in*/, const Packet& /*packet*/) const {}
 
   template <class Archive>
   void visit(Archive& archive) {

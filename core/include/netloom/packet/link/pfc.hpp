@@ -56,8 +56,7 @@ class Pfc {
     return Verdict::kTake;
   }
 
-  void depart(const Packet& packet, Time /*leaves*/) {
-    const std::uint32_t in = packet.came_by;
+  void depart(std::uint32_t in, const Packet& packet, Time /*leaves*/) {
     if (packet.lane == kControl || net_.ports[in].uncontrolled) {
       return;
     }
@@ -81,6 +80,10 @@ class Pfc {
     if (account.paused && account.refresh_at == event.when) {
       pause(event.subject, lane);
     }
+  }
+
+  void prefetch(std::uint32_t in, const Packet& packet) const {
+    __builtin_prefetch(&ingress_[in * net_.num_lanes + packet.lane], 1);
   }
 
   template <class Archive>

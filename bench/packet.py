@@ -1,0 +1,71 @@
+"""The packet simulator: rate and memory on permutations, side by side with ns-3 where it is."""
+
+from __future__ import annotations
+
+import resource
+import time
+
+import numpy as np
+
+from bench.fat_tree import fat_tree
+from netloom.engines.packet import Ecn, PacketSettings, Transport, run_packets
+from netloom.engines.packet.settings import Switch
+from netloom.workload.transfers import Transfers
+
+_US = 1_000_000
+
+
+def permutation(num_hosts: int, size_bytes: int, *, seed: int = 1) -> Transfers:
+    """Every host sends to another, and receives from one."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(num_hosts)
+    target = np.empty(num_hosts, dtype=np.int32)
+    target[order] = np.roll(order, 1)
+    none = np.zeros(num_hosts, dtype=np.int64)
+    return Transfers(
+        source=np.arange(num_hosts, dtype=np.int32),
+        target=target,
+        size_bytes=np.full(num_hosts, size_bytes, dtype=np.int64),
+        start_ps=none,
+        delay_ps=none,
+        source_port=rng.integers(49152, 65536, num_hosts).astype(np.uint16),
+        priority=np.zeros(num_hosts, dtype=np.uint8),
+        job=np.zeros(num_hosts, dtype=np.int32),
+        wait_offsets=np.zeros(num_hosts + 1, dtype=np.int64),
+        waits=np.empty(0, dtype=np.int32),
+    )
+
+
+def rocev2_400g() -> PacketSettings:
+    """DCQCN, PFC and ECN on, 4 KiB of payload, ECMP."""
+    return PacketSettings(
+        flow_control="pfc",
+        congestion_control="dcqcn",
+        ecn=Ecn(),
+        switch=Switch(buffer_bytes=128_000_000),
+        transport=Transport(cnp_interval_ps=50 * _US, timeout_ps=4_000 * _US),
+    )
+
+
+def permutation_in_a_fat_tree(radix: int = 16, size_bytes: int = 2_000_000) -> float:
+    """Print and return the rate of packet-link traversals."""
+    wiring = fat_tree(radix, rate_bps=400e9, delay_ps=1_000_000)
+    work = permutation(wiring.num_endpoints, size_bytes)
+    before = time.perf_counter()
+    delivery = run_packets(wiring, work, rocev2_400g())
+    wall_s = time.perf_counter() - before
+    rate = delivery.counters["link_traversals"] / wall_s
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"packets, permutation of {wiring.num_endpoints} hosts, {size_bytes / 1e6:g} MB each: "
+        f"{rate / 1e6:.2f} M packet-link traversals/s "
+        f"({delivery.counters['events'] / wall_s / 1e6:.1f} M events/s, {wall_s:.2f} s for "
+        f"{delivery.simulated_ps / 1e6:.0f} us), peak memory of the process {peak:.0f} MiB"
+    )
+    return rate
+
+
+if __name__ == "__main__":
+    import sys
+
+    permutation_in_a_fat_tree(int(sys.argv[1]) if len(sys.argv) > 1 else 16)
