@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -110,7 +111,12 @@ def case_of(
     fabric = build(network.design, network.node, network.scale_up)
     place = _place(network)
     chosen = choices or Choices()
-    probe = transfers_of(traffic, place, rng=np.random.default_rng(0))
+
+    @lru_cache(maxsize=1)  # asked for before the run and for it
+    def drawn(seed: int) -> Transfers:
+        return transfers_of(traffic, place, rng=np.random.default_rng(seed))
+
+    probe = drawn(0)
     ground = fabric if engine == "flow" else _wiring(scenario, network, fabric, probe)
     with at("cluster.fabric.technology"):
         runner = runner_on(
@@ -120,7 +126,7 @@ def case_of(
         title=scenario.name or f"{place.num_endpoints:,} GPUs on {network.technology.name}",
         technology=network.technology.name,
         runner=runner,
-        traffic=lambda seed: transfers_of(traffic, place, rng=np.random.default_rng(seed)),
+        traffic=drawn,
         jobs=tuple(piece.name or f"{n + 1} {piece.kind}" for n, piece in enumerate(traffic)),
     )
 

@@ -163,9 +163,10 @@ def to_transfers(
 
 
 def _ports(dag: Dag, rng: np.random.Generator) -> NDArray[np.uint16]:
-    ends = np.stack([dag.connection, dag.source, dag.target])
-    _, number = np.unique(ends, axis=1, return_inverse=True)
-    number = number.reshape(-1)
+    span = int(max(dag.source.max(initial=0), dag.target.max(initial=0))) + 1
+    key = (dag.connection * span + dag.source) * span + dag.target
+    assert int(dag.connection.max(initial=0) + 1) * span * span < 1 << 63, span
+    _, number = np.unique(key, return_inverse=True)
     drawn = rng.integers(FIRST_PORT, FIRST_PORT + NUM_PORTS, size=int(number.max(initial=-1)) + 1)
     return drawn[number].astype(np.uint16)
 
