@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["pause_tree"]
 
 MAX_ROWS: Final = 60
+NOBODY: Final = -1  # made the roots pause
 
 
 def pause_tree(found: Simulation) -> list[tuple[int, str, int, str, int]]:
@@ -26,7 +27,7 @@ def pause_tree(found: Simulation) -> list[tuple[int, str, int, str, int]]:
 
     Links into a switch are paused because the switch is full; where it is full because links out
     of it were paused before, those stand above. The roots are pauses that no other explains:
-    where congestion began. Parallel links are one row.
+    where congestion began. Parallel links are one row; of several rows the longest comes first.
     """
     table = found.first.delivery.tables.get("pauses")
     if table is None or not len(table["link"]):
@@ -42,10 +43,14 @@ def pause_tree(found: Simulation) -> list[tuple[int, str, int, str, int]]:
         ends = f"{found.grid.name[pair.source]}->{found.grid.name[pair.target]}"
         time = format_quantity(pair.total_ps * 1e-12, TIME)
         rows.append((depth, ends, pair.num_links, time, pair.num_pauses))
-        for child in (number for number, above in enumerate(parent) if above == at):
+        for child in below(at):
             add(child, depth + 1)
 
-    for root in (number for number, above in enumerate(parent) if above < 0):
+    def below(at: int) -> list[int]:
+        found = [number for number, above in enumerate(parent) if above == at]
+        return sorted(found, key=lambda number: -pairs[number].total_ps)
+
+    for root in below(NOBODY):
         add(root, 0)
     return rows
 
@@ -90,10 +95,10 @@ def _by_pair(found: Simulation, table: Mapping[str, NDArray[np.generic]]) -> lis
 
 
 def _parents(pairs: list[_Pair]) -> list[int]:
-    """Return for each pair the latest one before it that leaves the vertex it enters; or -1."""
+    """Return for each pair the latest one before it that leaves the vertex it enters."""
     latest: dict[int, int] = {}
     parent = []
     for number, pair in enumerate(pairs):
-        parent.append(latest.get(pair.target, -1))
+        parent.append(latest.get(pair.target, NOBODY))
         latest[pair.source] = number
     return parent

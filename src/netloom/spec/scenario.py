@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from netloom.errors import SpecError
+from netloom.spec.faults import LinkFault
 from netloom.spec.inference import Serving
 from netloom.spec.quantity import LengthM, MoneyUsd, Share, TimeS
 from netloom.spec.strict import Strict
@@ -266,6 +267,9 @@ class Scenario(Strict):
     )
     traffic: Annotated[tuple[Traffic, ...], Field(min_length=1, max_length=MAX_TRAFFIC)] | None = (
         Field(default=None, description="What is sent, for 'netloom simulate'")
+    )
+    faults: Annotated[tuple[LinkFault, ...], Field(max_length=MAX_TRAFFIC)] = Field(
+        default=(), description="What goes wrong meanwhile, for 'netloom simulate'"
     )
     serving: Serving | None = Field(
         default=None, description="How the job's model is served, for 'netloom infer'"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -118,10 +118,14 @@ def case_of(
 
     probe = drawn(0)
     ground = fabric if engine == "flow" else _wiring(scenario, network, fabric, probe)
+    if scenario.faults:
+        _check_faults(engine)
     with at("cluster.fabric.technology"):
         runner = runner_on(
             ground, network.technology, engine=engine, choices=chosen, network=network
         )
+    if scenario.faults:
+        runner = _with_faults(runner, scenario)
     return Case(
         title=scenario.name or f"{place.num_endpoints:,} GPUs on {network.technology.name}",
         technology=network.technology.name,
@@ -129,6 +133,20 @@ def case_of(
         traffic=drawn,
         jobs=tuple(piece.name or f"{n + 1} {piece.kind}" for n, piece in enumerate(traffic)),
     )
+
+
+def _check_faults(engine: EngineName) -> None:
+    if engine == "flow":
+        message = "faults: flows know no faults in time; use --engine packet, or leave them out"
+        raise SpecError(message)
+
+
+def _with_faults(runner: Runner, scenario: Scenario) -> Runner:
+    from netloom.study.faults import faults_of  # noqa: PLC0415
+    from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
+
+    assert isinstance(runner, PacketRunner), runner
+    return replace(runner, faults=faults_of(scenario.faults, runner.wiring))
 
 
 def _place(network: Network) -> Place:

@@ -223,19 +223,21 @@ class Simulation:
     def by_size(self) -> list[dict[str, Any]]:
         """Return the slowdown by flow size, all runs together.
 
-        A class for each size, or ten classes of equally many flows where there are more sizes.
+        A class for each size, or up to ten of about as many flows each where there are more.
         """
         size = np.concatenate([run.transfers.size_bytes[run.done] for run in self.runs])
         slowdown = np.concatenate([run.slowdown for run in self.runs])
         if not len(size):
             return []
-        order = np.argsort(size, kind="stable")
-        distinct, first = np.unique(size[order], return_index=True)
-        few = len(distinct) <= NUM_SIZES
-        parts = np.split(order, first[1:]) if few else np.array_split(order, NUM_SIZES)
+        edges = np.unique(np.quantile(size, _deciles(), method="higher"))
+        if len(np.unique(size)) <= NUM_SIZES:
+            edges = np.unique(size)
+        number = np.searchsorted(edges, size)
+        parts = [np.flatnonzero(number == one) for one in range(len(edges))]
         return [
             {"up_to_bytes": int(size[part].max()), "flows": len(part), **summary(slowdown[part])}
             for part in parts
+            if len(part)
         ]
 
     def by_job(self) -> list[dict[str, Any]]:
@@ -292,6 +294,10 @@ class Simulation:
             "runs": [run.to_json() for run in self.runs],
             "notes": list(self.notes),
         }
+
+
+def _deciles() -> NDArray[np.float64]:
+    return np.arange(1, NUM_SIZES + 1) / NUM_SIZES
 
 
 def _interval(values: Sequence[float]) -> dict[str, float | None]:
