@@ -55,9 +55,9 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         config: HPCC's config.txt, for its congestion control, buffers and marking.
         technology: Use this one instead of the scenario's; with a topology, rocev2-400g.
         cc: Congestion control instead of the technology's, such as dcqcn, hpcc or none.
-        load_balancing: Such as ecmp, adaptive or spray.
-        transport: What end points do about loss and order, such as go-back-n.
-        flow_control: pfc, credits or none.
+        load_balancing: Instead of the technology's, such as ecmp, adaptive, spray or reps.
+        transport: What end points do about loss and order, such as rc, irn, uet or ndp.
+        flow_control: Instead of the technology's: pfc, credits, trimming or none.
         ecn: Marking as Kmin-Kmax-Pmax, such as 100KB-400KB-20%, or off.
         qps: Connections that each transfer is spread over.
         until: Stop the simulated clock here, such as 2ms.

@@ -137,6 +137,14 @@ def test_a_mistake_in_traffic_is_told_with_its_line(
     assert f"{wrong}:4:" in capsys.readouterr().err
 
 
+def test_check_reads_traffic_too(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(files / "small.yaml")]) == 0
+    wrong = files / "wrong.yaml"
+    wrong.write_text(SMALL.replace("fan_in: 12", "fan_in: 99"))
+    assert main(["check", str(wrong)]) == 2
+    assert "a fan-in of 99" in capsys.readouterr().err
+
+
 def test_the_progress_line_tells_rate_and_time_left() -> None:
     line = Watcher(unit="events", total=1000).line(2_000_000, 250, 5.0)
     # 250 of 1000 in 5 s: 50 a second, three times as long still to go.
