@@ -40,7 +40,8 @@ void fill(std::vector<T>& into, const nb::dict& arrays, const char* name) {
 /// Reads numbers by name; whoever forgets one hears of it.
 class Reader {
  public:
-  explicit Reader(const Numbers& numbers) : numbers_(numbers) {}
+  explicit Reader(const Numbers& numbers)
+      : numbers_(numbers) {}
 
   template <class T>
   Reader& operator()(const char* name, T& field) {
@@ -58,8 +59,8 @@ class Reader {
 
 Topology topology(const nb::dict& arrays, const Numbers& numbers) {
   Topology t;
-  Reader{numbers}("num_endpoints", t.num_endpoints)("num_vertices", t.num_vertices)(
-      "num_goals", t.num_goals);
+  Reader{numbers}("num_endpoints", t.num_endpoints)("num_vertices", t.num_vertices)("num_goals",
+                                                                                    t.num_goals);
   fill(t.source, arrays, "link_source");
   fill(t.target, arrays, "link_target");
   fill(t.rate_bps, arrays, "link_rate_bps");
@@ -95,9 +96,9 @@ SwitchSettings switches(const nb::dict& arrays, const Numbers& numbers) {
   fill(s.kmin_bytes, arrays, "kmin_bytes");
   fill(s.kmax_bytes, arrays, "kmax_bytes");
   fill(s.weight, arrays, "weight");
-  Reader{numbers}("pmax", s.pmax)("reserve_bytes", s.reserve_bytes)(
-      "resume_bytes", s.resume_bytes)("queue_bytes", s.queue_bytes)("cut_through", s.cut_through)(
-      "telemetry", s.telemetry)("seeds_equal", s.seeds_equal)("flowlet_gap_ps", s.flowlet_gap_ps);
+  Reader{numbers}("pmax", s.pmax)("reserve_bytes", s.reserve_bytes)("resume_bytes", s.resume_bytes)(
+      "queue_bytes", s.queue_bytes)("cut_through", s.cut_through)("telemetry", s.telemetry)(
+      "seeds_equal", s.seeds_equal)("flowlet_gap_ps", s.flowlet_gap_ps);
   return s;
 }
 

@@ -28,9 +28,8 @@ SwitchesPtr switches_of(const Config& config, Network& network) {
 
 EndpointsPtr endpoints_of(const Config& config, Network& network) {
   using Make = EndpointsPtr (*)(const std::string&, Parameters, Network&);
-  static const std::map<std::string, Make> kTransports{{"go-back-n", &make_go_back_n},
-                                                       {"selective", &make_selective},
-                                                       {"pulled", &make_pulled}};
+  static const std::map<std::string, Make> kTransports{
+      {"go-back-n", &make_go_back_n}, {"selective", &make_selective}, {"pulled", &make_pulled}};
   const auto found = kTransports.find(config.transport);
   if (found == kTransports.end()) {
     throw std::invalid_argument("no transport '" + config.transport + "'");
@@ -91,19 +90,25 @@ Status Simulation::run(Time until, std::uint64_t max_events) {
 
 void Simulation::prefetch_ahead() {
   const auto today = net_.events.today();
-  if (net_.events.at_dawn()) {
-    for (std::size_t i = 0; i < std::min(kFar, today.size()); ++i) {
-      expect_far(today[i]);
-    }
-    for (std::size_t i = 0; i < std::min(kNear, today.size()); ++i) {
-      expect_near(today[i]);
-    }
+  if (today.empty()) {
+    return;
   }
-  if (today.size() > kFar) {
-    expect_far(today[kFar]);
-  }
-  if (today.size() > kNear) {
-    expect_near(today[kNear]);
+  const auto each = [this, &today](std::size_t ahead, void (Simulation::*expect)(const Event&)) {
+    for (std::size_t i = net_.events.at_dawn() ? 0 : ahead; i <= ahead && i < today.size(); ++i) {
+      (this->*expect)(today[i]);
+    }
+  };
+  each(kFar, &Simulation::expect_far);
+  each(kRoute, &Simulation::expect_route);
+  each(kNear, &Simulation::expect_near);
+}
+
+void Simulation::expect_route(const Event& event) {
+  if (event.kind() == Kind::kWake) {
+    __builtin_prefetch(&net_.queue(event.subject, 0), 1);
+    __builtin_prefetch(&net_.flights[event.subject], 1);
+  } else if (event.kind() == Kind::kArrive && net_.port(event.subject).to_switch) {
+    net_.expect_ways(net_.port(event.subject).target, net_.pool[event.extra].target);
   }
 }
 
@@ -125,8 +130,7 @@ void Simulation::expect_near(const Event& event) {
       endpoints_->expect(event.subject, event.extra);
     }
   } else if (event.kind() == Kind::kWake) {
-    __builtin_prefetch(&net_.queue(event.subject, 0), 1);
-    __builtin_prefetch(&net_.flights[event.subject], 1);
+    side_of(event.subject).expect_wake(event.subject);
   }
 }
 
@@ -220,7 +224,8 @@ void Simulation::pause(const Event& event) {
     return;
   }
   const std::int64_t bytes = std::int64_t{config_.pause.quanta} * 64;
-  paused_until_[at] = (event.extra & 512U) != 0 ? kNever : net_.now + net_.port(link).time_of(bytes);
+  paused_until_[at] =
+      (event.extra & 512U) != 0 ? kNever : net_.now + net_.port(link).time_of(bytes);
   if (paused_until_[at] != kNever) {
     net_.events.push(paused_until_[at], Kind::kExpire, link, lane);
   }

@@ -114,17 +114,17 @@ def transfers(
     before = list(waits) or [()] * count
     flat = [one for some in before for one in some]
 
-    def column(value: int | Sequence[int], kind: type) -> NDArray[np.generic]:
-        return np.ascontiguousarray(np.broadcast_to(np.asarray(value, kind), count))
+    def column(value: int | Sequence[int]) -> NDArray[np.int64]:
+        return np.ascontiguousarray(np.broadcast_to(np.asarray(value, np.int64), count))
 
     return Transfers(
         source=np.array([a for a, _ in pairs], dtype=np.int32),
         target=np.array([b for _, b in pairs], dtype=np.int32),
-        size_bytes=column(size_bytes, np.int64),
-        start_ps=column(start_ps, np.int64),
-        delay_ps=column(delay_ps, np.int64),
+        size_bytes=column(size_bytes),
+        start_ps=column(start_ps),
+        delay_ps=column(delay_ps),
         source_port=np.arange(count, dtype=np.uint16) * 7 + 49152,
-        priority=column(priority, np.uint8),
+        priority=column(priority).astype(np.uint8),
         job=np.zeros(count, dtype=np.int32),
         wait_offsets=np.cumsum([0, *map(len, before)], dtype=np.int64),
         waits=np.array(flat, dtype=np.int32),

@@ -8,6 +8,8 @@
 
 #include "netloom/packet/cc/all.hpp"
 #include "netloom/packet/endpoints.hpp"
+#include "netloom/packet/endpoints_answer.hpp"
+#include "netloom/packet/endpoints_receive.hpp"
 #include "netloom/packet/make.hpp"
 
 namespace netloom::packet {

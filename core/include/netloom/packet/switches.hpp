@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <iterator>
@@ -30,7 +30,8 @@ class SwitchSide : public Side {
 template <class LinkControl, class Balance>
 class Switches final : public SwitchSide {
  public:
-  explicit Switches(Network& network) : net_(network), control_(network), balance_(network) {}
+  explicit Switches(Network& network)
+      : net_(network), control_(network), balance_(network) {}
 
   void arrive(std::uint32_t in, Index index) override {
     Packet& packet = net_.pool[index];
@@ -96,6 +97,13 @@ class Switches final : public SwitchSide {
     control_.prefetch(in, packet);
   }
 
+  void expect_wake(std::uint32_t link) override {
+    for (std::uint32_t lanes = net_.ports[link].waiting; lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
+      __builtin_prefetch(&net_.pool[net_.queue(link, lane).head], 1);
+    }
+  }
+
   void flush(std::uint32_t link, std::uint8_t lane) override {
     while (net_.queue(link, lane).head != kNone) {
       const Index index = net_.take_first(link, lane);
@@ -117,9 +125,8 @@ class Switches final : public SwitchSide {
     if (ways.empty()) [[unlikely]] {
       return kNone;
     }
-    const std::uint32_t link = ways.size() == 1
-                                   ? static_cast<std::uint32_t>(ways[0])
-                                   : balance_.choose(net_, vertex, packet, ways);
+    const std::uint32_t link = ways.size() == 1 ? static_cast<std::uint32_t>(ways[0])
+                                                : balance_.choose(net_, vertex, packet, ways);
     return net_.ports[link].up ? link : route_around(vertex, packet, ways);
   }
 

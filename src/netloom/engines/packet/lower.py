@@ -60,7 +60,7 @@ class Lowered:
         priorities: Of lanes 1 and up; lane 0 is for control.
     """
 
-    arrays: Columns
+    arrays: dict[str, object]
     numbers: dict[str, float]
     names: dict[str, str]
     parameters: dict[str, float]
@@ -90,7 +90,7 @@ def lowered(
             f"watch: there is no link {max(watch.links)}; links are 0 to {wiring.num_links - 1}"
         )
         raise SpecError(message)
-    arrays = {
+    arrays: dict[str, object] = {
         **_wiring_arrays(wiring),
         **_transfer_arrays(transfers, lane),
         **_switch_arrays(wiring, settings, num_lanes=len(lanes)),

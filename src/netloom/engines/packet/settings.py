@@ -142,7 +142,8 @@ class Transport:
         header_bytes: In buffers and on the wire.
         gap_bytes: On the wire only: preamble and inter-frame gap.
         least_bytes: A shorter packet is padded (IEEE 802.3: 64).
-        ack_every_bytes: Acknowledge once so much has arrived, and at the end; 0: every packet.
+        ack_every_bytes: Acknowledge once so much has arrived, what is marked, and what the sender
+            waits for; 0: every packet.
         ack_on_data_lane: Whether acknowledgements queue with the data; else they go first.
         telemetry: Whether switches write queue and counter into packets (HPCC).
         punish_disorder: Whether a NIC answers disorder with a notification as well, which cuts

@@ -27,9 +27,8 @@ class Bounded {
       used_[vertex] += packet.size_bytes;
       return Verdict::kTake;
     }
-    return kTrims && packet.form == Form::kData && (packet.flags & kTrimmed) == 0
-               ? Verdict::kTrim
-               : Verdict::kDrop;
+    return kTrims && packet.form == Form::kData && (packet.flags & kTrimmed) == 0 ? Verdict::kTrim
+                                                                                  : Verdict::kDrop;
   }
 
   void depart(std::uint32_t in, const Packet& packet, Time /*leaves*/) {
