@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from netloom.spec.example import example
     from netloom.spec.load import load
     from netloom.spec.scenario import Scenario
+    from netloom.study.choices import Choices
     from netloom.study.compare import Comparison, compare
     from netloom.study.fabrics import build
     from netloom.study.predict import Prediction, predict
     from netloom.study.serve import Inference, infer
+    from netloom.study.simulate import simulate
+    from netloom.study.simulation import Simulation
     from netloom.study.size import Sizing, size
     from netloom.study.sweep import Sweep
     from netloom.study.uptime import Uptime, uptime
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Catalog",
     "CatalogError",
+    "Choices",
     "Comparison",
     "Fabric",
     "InfeasibleError",
@@ -43,6 +47,7 @@ __all__ = [
     "NetloomError",
     "Prediction",
     "Scenario",
+    "Simulation",
     "Sizing",
     "Source",
     "SpecError",
@@ -62,6 +67,7 @@ __all__ = [
     "load_catalog",
     "predict",
     "restore",
+    "simulate",
     "size",
     "slow",
     "sweep",
@@ -80,10 +86,13 @@ _HOMES = {
     "netloom.spec.example": ("example",),
     "netloom.spec.load": ("load",),
     "netloom.spec.scenario": ("Scenario",),
+    "netloom.study.choices": ("Choices",),
     "netloom.study.compare": ("Comparison", "compare"),
     "netloom.study.fabrics": ("build",),
     "netloom.study.predict": ("Prediction", "predict"),
     "netloom.study.serve": ("Inference", "infer"),
+    "netloom.study.simulate": ("simulate",),
+    "netloom.study.simulation": ("Simulation",),
     "netloom.study.size": ("Sizing", "size"),
     "netloom.study.uptime": ("Uptime", "uptime"),
     "netloom.study.sweep": ("Sweep",),

@@ -44,6 +44,11 @@ COMMANDS: Final = (
     ("lab", "netloom.cli.lab:lab", "Run a scenario's network live here, and break it."),
     ("check", "netloom.cli.check:check", "Read a scenario and say what is wrong with it."),
     ("example", "netloom.cli.example:example", "Print a scenario to start from."),
+    (
+        "simulate",
+        "netloom.cli.simulate:simulate",
+        "Simulate traffic, packet by packet or as flows.",
+    ),
     ("schema", "netloom.cli.schema:schema", "Print the JSON schema of scenario files."),
 )
 

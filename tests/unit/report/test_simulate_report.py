@@ -1,0 +1,107 @@
+"""What reports make of a simulation: classes of sizes, and the tree of pauses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from netloom.engines.delivery import Delivery
+from netloom.report.simulate_page import simulation_page
+from netloom.report.simulate_pauses import pause_tree
+from netloom.study.simulation import Grid, Run, Simulation
+from netloom.workload.dag import Dag, Label, to_transfers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _simulation(size_bytes: list[int], pauses: Sequence[tuple[int, int, int]] = ()) -> Simulation:
+    """Return a chain host 0 - switch 2 - switch 3 - host 1 that was used for flows of *sizes*."""
+    count = len(size_bytes)
+    dag = Dag.of(
+        np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.int64), np.array(size_bytes)
+    )
+    transfers = to_transfers([dag], [Label()], rng=np.random.default_rng(0))
+    link, begin, end = np.array(pauses, dtype=np.int64).reshape(-1, 3).T
+    delivery = Delivery(
+        engine="packet",
+        start_ps=np.zeros(count, dtype=np.int64),
+        finish_ps=np.arange(1, count + 1, dtype=np.int64) * 1000,
+        simulated_ps=10**6,
+        link_bytes=np.full(6, 100, dtype=np.int64),
+        counters={"events": 7},
+        tables={"pauses": {"link": link, "begin_ps": begin, "end_ps": end}} if pauses else {},
+    )
+    ends = np.array([(0, 2), (2, 0), (2, 3), (3, 2), (3, 1), (1, 3)], dtype=np.int32)
+    return Simulation(
+        title="t",
+        engine="packet",
+        technology="x",
+        choices={},
+        grid=Grid(
+            name=("host:0", "host:1", "leaf:2", "leaf:3"),
+            link_source=ends[:, 0],
+            link_target=ends[:, 1],
+            link_rate_bps=np.full(6, 1e9),
+        ),
+        runs=(
+            Run(
+                seed=0,
+                transfers=transfers,
+                delivery=delivery,
+                ideal_ps=np.full(count, 1000),
+                wall_s=0.0,
+            ),
+        ),
+        jobs=("all",),
+    )
+
+
+def test_a_pause_stands_under_the_one_that_made_it() -> None:
+    # leaf:3 pauses leaf:2 (link 2) first; leaf:2 then fills up and pauses host:0 (link 0) twice.
+    found = _simulation([10], [(2, 100, 500), (0, 200, 300), (0, 400, -1)])
+    assert pause_tree(found) == [
+        (0, "leaf:2->leaf:3", 1, "400ps", 1),
+        # 100 ps, and from 400 ps to the end of the run after 1 us.
+        (1, "host:0->leaf:2", 1, "1us", 2),
+    ]
+    assert "Who paused whom" in simulation_page(found)
+
+
+def test_without_pauses_there_is_no_tree() -> None:
+    assert pause_tree(_simulation([10])) == []
+    assert "Who paused whom" not in simulation_page(_simulation([10]))
+
+
+def test_few_sizes_are_classes_of_their_own() -> None:
+    rows = _simulation([10, 10, 500]).by_size()
+    assert [(row["up_to_bytes"], row["flows"]) for row in rows] == [(10, 2), (500, 1)]
+    # Ends at 1, 2 and 3 ns, each alone 1 ns.
+    assert [row["mean"] for row in rows] == [1.5, 3.0]
+
+
+@pytest.mark.parametrize("common", [0, 60])
+def test_many_sizes_fall_into_ten_classes_and_equal_sizes_into_one(common: int) -> None:
+    rows = _simulation([7] * common + list(range(100, 140))).by_size()
+    assert sum(row["flows"] for row in rows) == common + 40
+    assert len(rows) <= 10
+    tops = [row["up_to_bytes"] for row in rows]
+    assert tops == sorted(set(tops))
+    assert tops[-1] == 139
+
+
+def test_parallel_links_are_told_apart() -> None:
+    grid = Grid(
+        name=("a:0", "b:0"),
+        link_source=np.array([0, 1, 0, 1], dtype=np.int32),
+        link_target=np.array([1, 0, 1, 0], dtype=np.int32),
+        link_rate_bps=np.ones(4),
+    )
+    assert [grid.link(number) for number in range(4)] == [
+        "a:0->b:0",
+        "b:0->a:0",
+        "a:0->b:0 #2",
+        "b:0->a:0 #2",
+    ]
