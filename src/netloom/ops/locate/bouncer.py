@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["blame_by_regression"]
 
-REGULARISATION: Final = 1.0  # of one path's weight
+# Of each path that crosses a link: losses below the threshold's half are then taken for none.
+REGULARISATION: Final = 1e-3
 ROUNDS: Final = 20
 THRESHOLD: Final = 1e-3  # NSDI 2019, section 6: links that lose more are faulty
 
@@ -35,7 +36,7 @@ def blame_by_regression(seen: Observations, num_links: int) -> list[int]:
         rest = product[flow] / np.maximum(success[links], 1e-12)
         top = np.bincount(links, weights=measured[flow] * rest, minlength=num_links)
         bottom = np.bincount(links, weights=rest * rest, minlength=num_links)
-        weight = REGULARISATION / 2
+        weight = REGULARISATION / 2 * crossed
         fresh = (top - weight) / np.maximum(bottom - 2 * weight, 1e-12)
         moved = np.where(bottom > 2 * weight, np.clip(fresh, 0.0, 1.0), 1.0)
         success = np.where(crossed > 0, 0.5 * success + 0.5 * moved, 1.0)

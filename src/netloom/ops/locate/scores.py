@@ -233,7 +233,7 @@ def _scopes(
     yield Scored(Scope.CABLE, kind, magnitude, part.cables, both + SCOPE_RARITY[Scope.CABLE])
     if len(part.switches):
         into = np.bincount(part.switch, weights=by_link, minlength=len(part.switches) + 1)[:-1]
-        whole = into + SCOPE_RARITY[Scope.SWITCH]
+        whole = np.asarray(into + SCOPE_RARITY[Scope.SWITCH], dtype=np.float64)
         yield Scored(Scope.SWITCH, kind, magnitude, part.switches, whole)
 
 
