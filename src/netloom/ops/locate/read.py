@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,12 +54,12 @@ def observations_of(fabric: Fabric, observed: Observed) -> Observations:
         if flow.lost > flow.packets:
             message = f"flows.{number}: lost {flow.lost} of {flow.packets} packets; count again"
             raise SpecError(message)
-    links = _link_numbers(fabric)
-    rib, fib = _ways(fabric, observed)
-    packets, errors, pauses = _counters(fabric, observed, links)
+    names = _Names(fabric=fabric, between=_link_numbers(fabric))
+    rib, fib = _ways(names, observed)
+    packets, errors, pauses = _counters(names, observed)
     nan = np.nan
     return Observations(
-        paths=_paths(fabric, observed, links),
+        paths=_paths(names, observed),
         packets=np.array([flow.packets for flow in flows], dtype=np.int64),
         lost=np.array([flow.lost for flow in flows], dtype=np.int64),
         is_large=np.array([flow.large for flow in flows], dtype=bool),
@@ -81,14 +82,34 @@ def _link_numbers(fabric: Fabric) -> dict[tuple[int, int], list[int]]:
     return numbers
 
 
-def _link(fabric: Fabric, links: dict[tuple[int, int], list[int]], name: str) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Names:
+    """Vertices and links by name, each looked up once."""
+
+    fabric: Fabric
+    between: dict[tuple[int, int], list[int]]
+    vertices: dict[str, int] = field(default_factory=dict)
+    links: dict[str, int] = field(default_factory=dict)
+
+    def vertex(self, name: str) -> int:
+        if name not in self.vertices:
+            self.vertices[name] = find_vertex(self.fabric, name)
+        return self.vertices[name]
+
+    def link(self, name: str) -> int:
+        if name not in self.links:
+            self.links[name] = _link(self, name)
+        return self.links[name]
+
+
+def _link(names: _Names, name: str) -> int:
     """Return the link called ``leaf:3->spine:0``, or ``leaf:3->spine:0#40`` with its cable."""
     ends, _, cable = name.partition("#")
     source, arrow, target = ends.partition("->")
     if not arrow:
         message = f"{name[:80]!r} is not a link; write its ends, such as leaf:3->spine:0"
         raise SpecError(message)
-    between = links.get((find_vertex(fabric, source), find_vertex(fabric, target)), [])
+    between = names.between.get((names.vertex(source), names.vertex(target)), [])
     found = [link for link in between if not cable or str(link // 2) == cable]
     if len(found) == 1:
         return found[0]
@@ -102,27 +123,28 @@ def _link(fabric: Fabric, links: dict[tuple[int, int], list[int]], name: str) ->
     raise SpecError(message)
 
 
-def _paths(fabric: Fabric, observed: Observed, links: dict[tuple[int, int], list[int]]) -> Paths:
+def _paths(names: _Names, observed: Observed) -> Paths:
     """Return every flow's path: as given, or as the hash of its five-tuple has it."""
-    routed = _routed(fabric, observed)
+    routed = _routed(names, observed)
     paths: list[NDArray[np.int32]] = []
     for number, flow in enumerate(observed.flows):
         if flow.path is None:
             paths.append(routed.path(number))
         else:
             with at(f"flows.{number}.path"):
-                own = [_link(fabric, links, name) for name in flow.path]
+                own = [names.link(name) for name in flow.path]
             paths.append(np.array(own, dtype=np.int32))
     offsets = np.cumsum([0, *map(len, paths)], dtype=np.int64)
     every = np.concatenate(paths) if paths else np.empty(0, dtype=np.int32)
     return Paths(offsets=offsets, links=every)
 
 
-def _routed(fabric: Fabric, observed: Observed) -> Paths:
+def _routed(names: _Names, observed: Observed) -> Paths:
+    fabric = names.fabric
     ends = []
     for number, flow in enumerate(observed.flows):
         with at(f"flows.{number}"):
-            pair = find_vertex(fabric, flow.source), find_vertex(fabric, flow.target)
+            pair = names.vertex(flow.source), names.vertex(flow.target)
             _check_gpus(fabric, flow.source, flow.target, pair)
             ends.append(pair)
     pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
@@ -139,14 +161,15 @@ def _check_gpus(fabric: Fabric, source: str, target: str, pair: tuple[int, int])
 
 
 def _counters(
-    fabric: Fabric, observed: Observed, links: dict[tuple[int, int], list[int]]
+    names: _Names, observed: Observed
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    fabric = names.fabric
     packets = np.full(fabric.num_links, -1, dtype=np.int64)
     errors = np.full(fabric.num_links, -1, dtype=np.int64)
     pauses = np.full(fabric.num_links, np.nan)
     for number, row in enumerate(observed.links):
         with at(f"links.{number}.link"):
-            link = _link(fabric, links, row.link)
+            link = names.link(row.link)
         if row.packets is not None:
             packets[link] = row.packets
         if row.errors is not None:
@@ -156,11 +179,12 @@ def _counters(
     return packets, errors, pauses
 
 
-def _ways(fabric: Fabric, observed: Observed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ways(names: _Names, observed: Observed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    fabric = names.fabric
     rib = np.full(fabric.num_vertices, -1, dtype=np.int64)
     fib = np.full(fabric.num_vertices, -1, dtype=np.int64)
     for number, row in enumerate(observed.switches):
         with at(f"switches.{number}.switch"):
-            vertex = find_vertex(fabric, row.switch)
+            vertex = names.vertex(row.switch)
         rib[vertex], fib[vertex] = row.rib_ways, row.fib_ways
     return rib, fib
