@@ -1,0 +1,55 @@
+"""Faults: what may be wrong with which part, and which flows would notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+__all__ = ["MAGNITUDES", "Fault", "FaultKind", "Scope"]
+
+
+class FaultKind(StrEnum):
+    """What is wrong."""
+
+    LOSS = "loss"  # a share of all packets
+    LARGE_LOSS = "large-packet loss"  # a share of full packets; small ones pass
+    BLACK_HOLE = "black hole"  # some flows lose everything, others nothing
+    SLOW = "slow"
+    DELAY = "delay"
+    LOST_PATHS = "forwarding lost paths"  # that routing still has
+    PAUSE_STORM = "pause storm"  # pauses without end, from one NIC
+
+
+class Scope(StrEnum):
+    """How much of the fabric one fault takes in."""
+
+    LINK = "link"  # one direction of a cable
+    CABLE = "cable"  # both
+    SWITCH = "switch"  # everything that passes it
+    NIC = "NIC"  # the cable of a NIC port, seen from its end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One thing that may be wrong.
+
+    Attributes:
+        index: Link, cable or vertex number, by scope.
+        magnitude: Share lost or swallowed; times slower; or seconds of delay.
+    """
+
+    scope: Scope
+    index: int
+    kind: FaultKind
+    magnitude: float
+
+
+# Magnitudes that are tried; the truth lies near one of them.
+MAGNITUDES: Final = {
+    FaultKind.LOSS: (3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 0.999),
+    FaultKind.LARGE_LOSS: (1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 0.999),
+    FaultKind.BLACK_HOLE: (0.03, 0.1, 0.3, 0.6),
+    FaultKind.SLOW: (1.25, 1.5, 2.0, 3.0, 5.0, 10.0),
+    FaultKind.DELAY: (20e-6, 35e-6, 50e-6, 75e-6, 100e-6, 200e-6),
+}

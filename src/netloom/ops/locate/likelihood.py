@@ -1,0 +1,122 @@
+"""How much more likely one flow's outcome is with a fault on its path than without.
+
+Each function returns the logarithm of that ratio, flow by flow. A flow's say is limited: with
+probability :data:`ODDITY` its outcome has a cause of its own (a burst of congestion, a slow
+receiver), so that no single flow convicts a part and none acquits it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["DELAY_NOISE_S", "ODDITY", "RATE_NOISE", "counted", "dead", "delayed", "lost", "slowed"]
+
+ODDITY: Final = 1e-3
+RATE_NOISE: Final = 0.08  # standard deviation of the logarithm of a healthy flow's slowdown
+DELAY_NOISE_S: Final = 5e-6  # of a healthy round trip
+SEEN: Final = 0.5  # share of losses that a port's own counters show (the others are silent)
+COUNTER_ODDITY: Final = 0.02  # ports whose counters rise for reasons of their own
+_COUNT_SPAN: Final = np.log(1e6)  # counts of any size up to a million are alike, by logarithm
+_FAR: Final = 50.0  # log ratios beyond this are all the same once the oddity is mixed in
+_TINY: Final = 1e-300
+
+
+def lost(lost: Array, packets: Array, before: Array, rate: float) -> Array:
+    """Return the say of flows that lost *lost* of *packets*.
+
+    Args:
+        lost: Packets lost.
+        packets: Packets sent.
+        before: Share that each flow loses anyway.
+        rate: Share that the fault loses in addition.
+    """
+    after = 1 - (1 - before) * (1 - rate)
+    kept = packets - lost
+    ratio = lost * np.log(after / before) + kept * (np.log1p(-after) - np.log1p(-before))
+    return _limited(ratio)
+
+
+def dead(lost: Array, packets: Array, before: Array, share: float) -> Array:
+    """Return the say of flows on a part that swallows a *share* of all flows, each wholly."""
+    alive = packets > lost
+    survived = np.full(len(lost), np.log1p(-share))
+    gone = lost * np.log(before)  # had these losses been chance
+    swallowed = np.log(np.exp(np.maximum(gone, -700)) * (1 - share) + share) - np.maximum(
+        gone, -700
+    )
+    return _limited(np.where(alive, survived, swallowed))
+
+
+def slowed(slowdown: Array, before: Array, factor: float) -> Array:
+    """Return the say of flows that took *slowdown* times as long as they should.
+
+    A slow part slows the flows that need it most; others that cross it may not notice. So half of
+    them are expected to be slowed by the factor, and half by anything up to it.
+    """
+    value = np.log(np.maximum(slowdown, 1e-3))
+    healthy = _normal(value, np.log(before), RATE_NOISE)
+    top = np.log(np.maximum(before, factor))
+    full = _normal(value, top, 2 * RATE_NOISE)
+    between = _between(value, np.log(before), top, RATE_NOISE)
+    ratio = np.log(0.5 * full + 0.5 * between + _TINY) - np.log(healthy + _TINY)
+    return np.where(np.isnan(slowdown), 0.0, _limited(np.nan_to_num(ratio)))
+
+
+def delayed(delay_s: Array, before_s: Array, more_s: float) -> Array:
+    """Return the say of flows whose round trip took *delay_s* longer than it should."""
+    healthy = (delay_s - before_s) ** 2
+    faulty = (delay_s - before_s - more_s) ** 2
+    ratio = (healthy - faulty) / (2 * DELAY_NOISE_S**2)
+    return np.where(np.isnan(delay_s), 0.0, _limited(np.nan_to_num(ratio)))
+
+
+def counted(errors: Array, packets: Array, base: float, rate: float) -> Array:
+    """Return the say of ports that counted *errors* in *packets*; none where a count is missing.
+
+    A port that loses packets shows it in half of the cases; a port that shows errors may do so
+    for no reason.
+    """
+    known = (errors >= 0) & (packets > 0)
+    errors, packets = np.where(known, errors, 0), np.where(known, packets, 1)
+    any_number = np.where(errors > 0, -np.log(np.maximum(errors, 1) * _COUNT_SPAN), -700.0)
+    healthy = np.logaddexp(
+        np.log1p(-COUNTER_ODDITY) + _poisson(errors, packets * base),
+        np.log(COUNTER_ODDITY) + any_number,
+    )
+    near = np.logaddexp(_poisson(errors, packets * (base + rate)), any_number) - np.log(2)
+    faulty = np.logaddexp(np.log(SEEN) + near, np.log(1 - SEEN) + healthy)
+    return np.where(known, faulty - healthy, 0.0)
+
+
+def _limited(ratio: Array) -> Array:
+    """Return the log ratio of two mixtures with the oddity: it lies within +-log(oddity)."""
+    times = np.exp(np.clip(ratio, -_FAR, _FAR))
+    return np.asarray(np.log((times + ODDITY) / (1 + times * ODDITY)))
+
+
+def _normal(value: Array, mean: Array, deviation: float) -> Array:
+    return np.asarray(np.exp(-0.5 * ((value - mean) / deviation) ** 2) / deviation)
+
+
+def _between(value: Array, low: Array, high: Array, deviation: float) -> Array:
+    """Return a density that is flat from *low* to *high* with soft edges, up to a constant."""
+    width = np.maximum(high - low, deviation)
+    rise = 1 / (1 + np.exp(-1.702 * (value - low) / deviation))
+    fall = 1 / (1 + np.exp(-1.702 * (high - value) / deviation))
+    return np.asarray(rise * fall / width * np.sqrt(2 * np.pi))
+
+
+def _poisson(count: Array, mean: Array) -> Array:
+    """Return the log likelihood of a count; factorials by Stirling's series."""
+    n = np.maximum(count, 1.0)
+    factorial = n * np.log(n) - n + 0.5 * np.log(2 * np.pi * n) + 1 / (12 * n)
+    return np.asarray(
+        count * np.log(np.maximum(mean, 1e-12)) - mean - np.where(count > 0, factorial, 0.0)
+    )

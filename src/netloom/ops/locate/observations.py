@@ -1,0 +1,55 @@
+"""What was seen of a fabric in one window of time, whoever saw it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from netloom.fabric.routing.flows import Paths
+
+__all__ = ["Observations"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Observations:
+    """Flows and probes with the links they crossed, and what ports and switches counted.
+
+    What is not known is missing: a negative count or NaN. Every flow has a path.
+
+    Attributes:
+        paths: The links that each flow crossed, in order.
+        packets: Packets that each flow sent.
+        lost: Of these, how many had to be sent again or never arrived.
+        is_large: Whether its packets are full ones; small probes tell losses of size apart.
+        slowdown: Time over what the model expects on a healthy fabric; 1 when as expected.
+        delay_s: Round trip over what a healthy path has.
+        link_packets: Packets that each link's receiving port counted.
+        link_errors: Of these, how many it found damaged or threw away.
+        pause_share: Share of the time that each link's sender was paused by its receiver.
+        rib_ways: Next hops that each vertex's routing daemon believes in.
+        fib_ways: Next hops that its forwarding plane has.
+    """
+
+    paths: Paths
+    packets: NDArray[np.int64]
+    lost: NDArray[np.int64]
+    is_large: NDArray[np.bool_]
+    slowdown: NDArray[np.float64]
+    delay_s: NDArray[np.float64]
+    link_packets: NDArray[np.int64]
+    link_errors: NDArray[np.int64]
+    pause_share: NDArray[np.float64]
+    rib_ways: NDArray[np.int64]
+    fib_ways: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.packets)
+
+    def flow_of_crossing(self) -> NDArray[np.int64]:
+        """Return the flow of each entry of ``paths.links``."""
+        return np.repeat(np.arange(len(self)), np.diff(self.paths.offsets))

@@ -1,0 +1,102 @@
+"""The set of faults that explains best what was seen: grow it, then try every exchange.
+
+After Flock (Harsh, Meng, Agrawal and Godfrey, CoNEXT 2023): a likelihood over sets of failed
+parts, grown greedily; here with magnitudes and kinds, which flows tell apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.ops.locate.scores import evidence_of, explained, healthy, measured, scores
+
+if TYPE_CHECKING:
+    from netloom.fabric.graph import Fabric
+    from netloom.ops.locate.faults import Fault
+    from netloom.ops.locate.observations import Observations
+    from netloom.ops.locate.scores import Belief, Evidence, Scores
+
+__all__ = ["Suspicion", "suspect"]
+
+COST: Final = 15.0  # log of how rare any one fault is in a window: found on healthy windows
+MOST_FAULTS: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """A fault that belongs to the best explanation.
+
+    Attributes:
+        score: How much it explains beyond the others, in nats, its rarity deducted.
+        confidence: Its part's share of all the ways to explain the same.
+        rivals: Other faults that explain it nearly as well, best first, with their share.
+    """
+
+    fault: Fault
+    score: float
+    confidence: float
+    rivals: tuple[tuple[Fault, float], ...]
+
+
+def suspect(fabric: Fabric, seen: Observations) -> tuple[Suspicion, ...]:
+    """Return the faults of the best explanation, most certain first; none when all is well."""
+    evidence = evidence_of(fabric, seen)
+    accepted, first = _grow(evidence)
+    found: list[Suspicion] = []
+    for turn in range(len(accepted)):
+        others = [fault for place, fault in enumerate(accepted) if place != turn]
+        belief = _belief(evidence, others)
+        left = scores(evidence, belief) if others else first
+        best = left.best()
+        if best is None or best[0] <= COST:
+            continue
+        accepted[turn] = measured(evidence, belief, best[1])
+        found.append(replace(_weigh(left, *best), fault=accepted[turn]))
+    distinct = {(one.fault.scope, one.fault.index): one for one in found}
+    return tuple(sorted(distinct.values(), key=lambda one: -one.score))
+
+
+def _grow(evidence: Evidence) -> tuple[list[Fault], Scores]:
+    """Return the faults accepted one by one, and the scores before the first of them."""
+    accepted: list[Fault] = []
+    belief = healthy(evidence.seen)
+    first = now = scores(evidence, belief)
+    while len(accepted) < MOST_FAULTS:
+        best = now.best()
+        if best is None or best[0] <= COST:
+            break
+        accepted.append(measured(evidence, belief, best[1]))
+        belief = explained(evidence, belief, accepted[-1])
+        now = scores(evidence, belief)
+    return accepted, first
+
+
+def _belief(evidence: Evidence, faults: list[Fault]) -> Belief:
+    belief = healthy(evidence.seen)
+    for fault in faults:
+        belief = explained(evidence, belief, fault)
+    return belief
+
+
+def _weigh(left: Scores, score: float, fault: Fault) -> Suspicion:
+    """Return the suspicion: a part's weight is that of all its kinds and magnitudes."""
+    weights: dict[tuple[str, int], float] = {}
+    best: dict[tuple[str, int], tuple[float, Fault]] = {}
+    for value, one in left.above(score - 20.0):
+        part = (one.scope.value, one.index)
+        weights[part] = weights.get(part, 0.0) + float(np.exp(value - score))
+        if part not in best or value > best[part][0]:
+            best[part] = (value, one)
+    nothing = float(np.exp(COST - score))
+    total = sum(weights.values()) + nothing
+    own = (fault.scope.value, fault.index)
+    rivals = sorted((p for p in weights if p != own), key=lambda part: -weights[part])[:8]
+    return Suspicion(
+        fault=fault,
+        score=score - COST,
+        confidence=weights[own] / total,
+        rivals=tuple((best[part][1], weights[part] / total) for part in rivals),
+    )

@@ -1,0 +1,66 @@
+"""Observations as a file has them: flows, ports and switches, by their names."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from netloom.spec.quantity import TimeS
+from netloom.spec.strict import Strict
+
+__all__ = ["Observed", "ObservedFlow", "ObservedLink", "ObservedSwitch"]
+
+Count = Annotated[int, Field(ge=0, le=2**62)]
+Part = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class ObservedFlow(Strict):
+    """A flow or a probe in the window."""
+
+    source: Part = Field(description="GPU that sends, such as gpu:3")
+    target: Part = Field(description="GPU that receives")
+    source_port: Annotated[int, Field(ge=0, le=65_535)] = Field(
+        default=0, description="UDP source port: with the ends it decides the path"
+    )
+    path: tuple[Part, ...] | None = Field(
+        default=None,
+        description="Links crossed, such as leaf:3->spine:0, with #40 behind it where cable 40 is "
+        "one of several; by the port's hash when left out",
+    )
+    packets: Count = Field(description="Sent in the window")
+    lost: Count = Field(default=0, description="Sent again, or never arrived")
+    large: bool = Field(default=True, description="Whether packets are full ones")
+    slowdown: Annotated[float, Field(gt=0, le=1e6)] | None = Field(
+        default=None, description="Time over what is expected of a healthy fabric"
+    )
+    delay_s: TimeS | None = Field(
+        default=None, alias="delay", description="Round trip over that of a healthy path"
+    )
+
+
+class ObservedLink(Strict):
+    """What the ports at both ends of a link counted in the window."""
+
+    link: Part = Field(description="Such as leaf:3->spine:0")
+    packets: Count | None = Field(default=None, description="Received")
+    errors: Count | None = Field(default=None, description="Received damaged, or thrown away")
+    pause_share: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        default=None, description="Share of the time its sender was paused"
+    )
+
+
+class ObservedSwitch(Strict):
+    """What a switch says of its routes."""
+
+    switch: Part = Field(description="Such as leaf:3")
+    rib_ways: Count = Field(description="Next hops that the routing daemon has")
+    fib_ways: Count = Field(description="Next hops that the forwarding plane has")
+
+
+class Observed(Strict):
+    """One window."""
+
+    flows: tuple[ObservedFlow, ...] = Field(default=(), description="Flows and probes")
+    links: tuple[ObservedLink, ...] = Field(default=(), description="Port counters")
+    switches: tuple[ObservedSwitch, ...] = Field(default=(), description="Routes")
