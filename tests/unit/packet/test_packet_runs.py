@@ -173,6 +173,12 @@ def test_a_pair_without_a_way_is_refused() -> None:
         run_packets(cut, transfers([(0, 1)], 1), PacketSettings())
 
 
+def test_more_than_the_machine_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sysconf", lambda _name: 64)  # 64 pages of 64 bytes
+    with pytest.raises(InfeasibleError, match="run fewer at a time"):
+        run_packets(TREE, SHUFFLE, BUSY)
+
+
 @pytest.mark.parametrize("name", sorted(load_catalog().technologies))
 def test_every_technology_brings_its_transfers_home(name: str) -> None:
     technology = load_catalog().technologies[name]
