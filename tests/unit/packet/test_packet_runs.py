@@ -155,6 +155,8 @@ def test_polarised_switches_leave_links_idle() -> None:
         ({"congestion_control": "dcqnc"}, "did you mean 'dcqcn'"),
         ({"balance": "wishful"}, "choose one of"),
         ({"num_paths": 100}, "no power of two"),
+        ({"num_paths": 1024, "spray": "bitmap"}, "too many"),
+        ({"transport": Transport(payload_bytes=70_000)}, "65535 at most"),
         ({"congestion_control": "hpcc"}, "telemetry"),
         ({"parameters": {"gian": 1.0}}, "no parameter 'gian'"),
         ({"switch": Switch(alpha=0.0)}, "alpha"),
