@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,8 @@ _CREDIT_BYTES: Final = 8  # a flow-control packet of 6 bytes in its delimiters (
 _NEVER_BYTES: Final = 1 << 60
 _BUFFER_AT_100G: Final = 32_000_000  # HPCC-ns3 run.py: 16 MB x bw/50
 _PS_PER_S: Final = 1e12
+# Sizes of the core's records, rounded up: both ends of a flow, a port, and the accounts of a lane.
+_TRANSFER_BYTES, _LINK_BYTES, _LANE_BYTES = 600, 96, 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +88,7 @@ def lowered(
     check_transfers(transfers, wiring.num_endpoints)
     _check_ways(wiring, transfers)
     lanes, lane = _lanes(transfers)
+    _check_memory(wiring, transfers, num_lanes=1 + len(lanes))
     if wiring.num_links and max(watch.links, default=0) >= wiring.num_links:
         message = (
             f"watch: there is no link {max(watch.links)}; links are 0 to {wiring.num_links - 1}"
@@ -128,11 +132,6 @@ def lowered(
 
 def _check_ways(wiring: Wiring, transfers: Transfers) -> None:
     """Raise unless each transfer and its answers can set out."""
-    direct = set(
-        zip(wiring.link_source.tolist(), wiring.link_target.tolist(), strict=True)
-        if wiring.num_endpoints <= 2
-        else ()
-    )
     for source, target in (
         (transfers.source, transfers.target),
         (transfers.target, transfers.source),
@@ -141,12 +140,25 @@ def _check_ways(wiring: Wiring, transfers: Transfers) -> None:
         none = wiring.offsets[sets + 1] == wiring.offsets[sets]
         for at in np.flatnonzero(none).tolist():
             pair = int(source[at]), int(target[at])
-            if pair not in direct and not _joined(wiring, pair):
+            if not _joined(wiring, pair):
                 message = (
                     f"transfer {at}: there is no way from {wiring.name[pair[0]]} to "
                     f"{wiring.name[pair[1]]}; mend a link or drop the transfer"
                 )
                 raise InfeasibleError(message)
+
+
+def _check_memory(wiring: Wiring, transfers: Transfers, *, num_lanes: int) -> None:
+    """Raise when the books alone, without a packet in flight, exceed the machine's memory."""
+    need = len(transfers) * _TRANSFER_BYTES + wiring.choices.nbytes
+    need += wiring.num_links * (_LINK_BYTES + num_lanes * _LANE_BYTES)
+    have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if need > have:
+        message = (
+            f"transfers: {len(transfers)} of them on {wiring.num_links} links need {need >> 20} "
+            f"MiB before the first packet, and this machine has {have >> 20}; run fewer at a time"
+        )
+        raise InfeasibleError(message)
 
 
 def _joined(wiring: Wiring, pair: tuple[int, int]) -> bool:

@@ -44,6 +44,7 @@ CONGESTION_CONTROLS: Final = (
 )
 _PULLED: Final = ("none", "nscc")
 _US: Final = 1_000_000
+_MOST_PACKET_BYTES: Final = 65_535  # a field of 16 bits, in IP as in the core
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +242,18 @@ class PacketSettings:
             if value < 1:
                 message = f"{name}: {value} must be at least 1"
                 raise SpecError(message)
+        most_paths = 256 if self.spray == "bitmap" else 32_768
+        if self.num_paths > most_paths:
+            message = (
+                f"num_paths: {self.num_paths} is too many for {self.spray}; {most_paths} at most"
+            )
+            raise SpecError(message)
+        packet_bytes = self.transport.payload_bytes + self.transport.header_bytes
+        if packet_bytes > _MOST_PACKET_BYTES:
+            message = (
+                f"payload_bytes: packets of {packet_bytes} bytes; use {_MOST_PACKET_BYTES} at most"
+            )
+            raise SpecError(message)
         if self.switch.alpha <= 0:
             message = f"switch.alpha: {self.switch.alpha} must be more than 0"
             raise SpecError(message)
