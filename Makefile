@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml core/CMakeLists.txt $(wildcard core/*/*.cpp core/*/*/*.hpp)
+CORE_CPP := $(shell find core -name '*.cpp')
+CORE_HPP := $(shell find core -name '*.hpp')
+BUILT_FROM := pyproject.toml core/CMakeLists.txt $(CORE_CPP) $(CORE_HPP)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 .PHONY: demo test lint format bench core-test clean
@@ -23,14 +25,14 @@ lint: $(VENV)/installed-lint $(VENV)/installed-test build/tidy/compile_commands.
 	$(BIN)/lint-imports
 	$(BIN)/codespell src core tests bench docs tools *.md
 	$(BIN)/gersemi --check core/CMakeLists.txt
-	$(BIN)/clang-format --dry-run --Werror $(wildcard core/*/*.cpp core/*/*.hpp core/*/*/*.hpp)
-	$(BIN)/clang-tidy --quiet -p build/tidy $(wildcard core/src/*.cpp core/tests/*.cpp)
+	$(BIN)/clang-format --dry-run --Werror $(CORE_CPP) $(CORE_HPP)
+	printf '%s\n' $(filter-out core/bindings/%,$(CORE_CPP)) | xargs -P 2 -n 2 $(BIN)/clang-tidy --quiet -p build/tidy
 
 format: $(VENV)/installed-lint
 	$(BIN)/ruff check --fix --exit-zero --quiet .
 	$(BIN)/ruff format .
 	$(BIN)/gersemi -i core/CMakeLists.txt
-	$(BIN)/clang-format -i $(wildcard core/*/*.cpp core/*/*.hpp core/*/*/*.hpp)
+	$(BIN)/clang-format -i $(CORE_CPP) $(CORE_HPP)
 
 core-test: $(VENV)/installed-core  ## the C++ tests under the address and UB sanitizers
 	$(BIN)/cmake -S core -B build/core -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
