@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench import contention, fabric, flow, max_min, packet, plan
+from bench import contention, fabric, flow, locate, max_min, packet, plan
 
 for benchmark in (
     max_min.random_permutation_of_256_hosts,
@@ -13,5 +13,6 @@ for benchmark in (
     packet.permutation_of_1024_hosts,
     packet.permutation_of_8192_hosts,
     flow.each_in_its_own_process,
+    locate.a_thousand_faults,
 ):
     benchmark()
