@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench import contention, fabric, flow, locate, max_min, packet, plan
 
-for benchmark in (
+BENCHMARKS = (
     max_min.random_permutation_of_256_hosts,
     fabric.sixteen_thousand_gpus,
     contention.thousand_flows_on_sixteen_links,
@@ -14,5 +14,9 @@ for benchmark in (
     packet.permutation_of_8192_hosts,
     flow.each_in_its_own_process,
     locate.a_thousand_faults,
-):
-    benchmark()
+)
+
+# Benchmarks start processes of their own, which import this module.
+if __name__ == "__main__":
+    for benchmark in BENCHMARKS:
+        benchmark()
