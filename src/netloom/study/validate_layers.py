@@ -247,7 +247,7 @@ def validate_timed(
     timed = [(row, _paces(row, where)) for row in rows]
     kinds = sorted({row.kind for row in rows})
     loops = {
-        kind: loop_runs([(r.number, r.measured_s, at) for r, at in timed if r.kind == kind])
+        kind: loop_runs(kind, [(r.number, r.measured_s, at) for r, at in timed if r.kind == kind])
         for kind in kinds
     }
     results = tuple(_score(row, found, loops[row.kind]) for row, found in timed)
