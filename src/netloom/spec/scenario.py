@@ -304,7 +304,8 @@ class Scenario(Strict):
     """A cluster, what runs on it (a job, or plain traffic), and the technologies to compare."""
 
     model_config = ConfigDict(
-        json_schema_extra={"anyOf": [{"required": ["job"]}, {"required": ["traffic"]}]}
+        json_schema_extra={"anyOf": [{"required": ["job"]}, {"required": ["traffic"]}]},
+        serialize_by_alias=True,  # 'job', whatever holds it here
     )
 
     name: Line = Field(default="", description="What reports call this scenario")
