@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from netloom.errors import SpecError
+from netloom.spec.anchor import anchored
 from netloom.spec.compose import compose
 from netloom.spec.files import read_text
 from netloom.spec.nodes import MalformedError, Node, Place, Problem, from_plain, plain
 from netloom.spec.problems import explain, refusal
 from netloom.spec.scenario import Scenario
-from netloom.spec.traffic import FlowFile, OpenLoop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.spec.traffic import Traffic
 
 __all__ = ["load", "locate", "parse"]
 
@@ -43,7 +42,8 @@ def load(source: str | os.PathLike[str] | Mapping[str, object]) -> Scenario:
         return _from_mapping(source)
     name = os.fspath(source)
     scenario = parse(_read(name), name=name)
-    return _anchored(scenario, Path(name).absolute().parent)
+    folder = Path(name).absolute().parent
+    return anchored(scenario, lambda _, path: str(folder / path))
 
 
 def parse(text: str, *, name: str) -> Scenario:
@@ -103,27 +103,6 @@ def _validated(root: Node, problems: Sequence[Problem], *, name: str) -> Scenari
     if problems:
         raise refusal(name, problems)
     return scenario
-
-
-def _anchored(scenario: Scenario, folder: Path) -> Scenario:
-    if scenario.catalog is not None:
-        scenario = scenario.model_copy(update={"catalog": str(folder / scenario.catalog)})
-    if scenario.traffic is not None:
-        traffic = tuple(_anchored_piece(piece, folder) for piece in scenario.traffic)
-        scenario = scenario.model_copy(update={"traffic": traffic})
-    if scenario.job_given is not None and scenario.job.model.endswith(".json"):
-        job = scenario.job.model_copy(update={"model": str(folder / scenario.job.model)})
-        scenario = scenario.model_copy(update={"job": job})
-    return scenario
-
-
-def _anchored_piece(piece: Traffic, folder: Path) -> Traffic:
-    """Return *piece* with the path it names, if any, relative to *folder* no more."""
-    if isinstance(piece, FlowFile):
-        return piece.model_copy(update={"file": str(folder / piece.file)})
-    if isinstance(piece, OpenLoop) and Path(piece.distribution).suffix:
-        return piece.model_copy(update={"distribution": str(folder / piece.distribution)})
-    return piece
 
 
 def _read(name: str) -> str:

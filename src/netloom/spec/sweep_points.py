@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from pydantic import ValidationError
 
 from netloom.errors import SpecError
+from netloom.spec.anchor import anchored
 from netloom.spec.nodes import Node, Plain, Problem, plain
 from netloom.spec.problems import explain, refusal
 from netloom.spec.scenario import Scenario
@@ -232,11 +233,4 @@ def _anchored(scenario: Scenario, spec: SweepSpec, nodes: Mapping[str, Node]) ->
         folder = spec.folder if varied else spec.base.folder
         return str((folder or Path()).absolute() / name)
 
-    if scenario.catalog is not None:
-        catalog = absolute("catalog", scenario.catalog)
-        scenario = scenario.model_copy(update={"catalog": catalog})
-    if scenario.job.model.endswith(".json"):
-        model = absolute("job.model", scenario.job.model)
-        job = scenario.job.model_copy(update={"model": model})
-        scenario = scenario.model_copy(update={"job": job})
-    return scenario
+    return anchored(scenario, absolute)

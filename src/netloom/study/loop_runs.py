@@ -26,9 +26,7 @@ _TOLD_BY: Final = 5
 _TRIED: Final = (3.0, 4.0, 5.0, LOOP_RUNS, 8.0, 10.0, 13.0, 16.0, 20.0, 30.0, 50.0, 100.0)
 
 
-def loop_runs(
-    kind: str, timed: Sequence[tuple[int, float, Paces]]
-) -> tuple[float, frozenset[int]]:
+def loop_runs(kind: str, timed: Sequence[tuple[int, float, Paces]]) -> tuple[float, frozenset[int]]:
     """Return how often the calls of one table were repeated, and the rows that told it.
 
     Args:

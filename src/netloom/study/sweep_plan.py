@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from netloom.errors import NetloomError, SpecError
+from netloom.spec.anchor import files_of
 from netloom.spec.nodes import Problem
 from netloom.spec.problems import did_you_mean, refusal
 from netloom.spec.sweep import SEED, load_sweep
@@ -178,7 +179,7 @@ class _Inspector:
             scenario.cluster.node,
             fabric.technology,
             fabric.switch,
-            scenario.job.model,
+            None if scenario.job_given is None else scenario.job.model,
             scenario.compare,
         )
         if names in self._known:
@@ -204,8 +205,7 @@ class _Inspector:
             yield scenario.catalog
             gpus = self._catalog(scenario).gpus.values()
             yield from sorted({gpu.calibration for gpu in gpus if gpu.calibration})
-        if scenario.job.model.endswith(".json"):
-            yield scenario.job.model
+        yield from files_of(scenario)
 
     def _digest(self, path: str) -> str:
         if path not in self._digests:
@@ -223,6 +223,8 @@ def _look_up_switch(scenario: Scenario, catalog: Catalog) -> None:
 
 
 def _look_up_model(scenario: Scenario, catalog: Catalog) -> None:
+    if scenario.job_given is None:
+        return
     name = scenario.job.model
     if name.endswith(".json"):
         read_config(Path(name))

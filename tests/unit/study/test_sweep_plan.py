@@ -95,12 +95,24 @@ def test_the_answer_of_a_point_is_that_of_the_command() -> None:
 
 
 def test_every_question_shows_numbers_that_its_answers_have() -> None:
-    serving = {"prompt": 512, "output": 64, "batch": 8}
+    asks = {
+        "serving": {"prompt": 512, "output": 64, "batch": 8},
+        "traffic": [{"kind": "permutation", "size": "64KB"}],
+    }
     for name, question in QUESTIONS.items():
-        plan = planned(name, base={**SCENARIO, "serving": serving}, grid={"cluster.nodes": [8]})
+        plan = planned(name, base={**SCENARIO, **asks}, grid={"cluster.nodes": [8]})
         for row in question.rows(json.loads(answer(plan.points[0].task))):
             assert set(question.shown) <= set(row), name
             assert not question.label or question.label in row
+
+
+def test_a_simulated_point_is_answered_equally_twice_and_differently_by_seed() -> None:
+    traffic = [{"kind": "permutation", "size": "1MB"}]
+    base = {"cluster": {"nodes": 8}, "traffic": traffic}
+    grid = {"cluster.fabric.technology": ["rocev2-400g"], "seed": [0, 1]}
+    one, two = planned("simulate", base=base, grid=grid).points
+    assert answer(one.task) == answer(one.task)
+    assert json.loads(answer(one.task))["fct_s"] != json.loads(answer(two.task))["fct_s"]
 
 
 def test_a_process_with_another_netloom_does_not_compute(monkeypatch: pytest.MonkeyPatch) -> None:

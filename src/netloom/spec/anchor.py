@@ -1,0 +1,60 @@
+"""The files that a scenario names, wherever in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netloom.spec.traffic import FlowFile, OpenLoop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from netloom.spec.scenario import Scenario
+    from netloom.spec.traffic import Traffic
+
+__all__ = ["anchored", "files_of"]
+
+
+def anchored(scenario: Scenario, absolute: Callable[[str, str], str]) -> Scenario:
+    """Return *scenario* with every path it names made absolute.
+
+    Args:
+        scenario: What was asked for.
+        absolute: Takes the field that names a path, and the path.
+    """
+    if scenario.catalog is not None:
+        catalog = absolute("catalog", scenario.catalog)
+        scenario = scenario.model_copy(update={"catalog": catalog})
+    if scenario.traffic is not None:
+        traffic = tuple(_anchored_piece(piece, absolute) for piece in scenario.traffic)
+        scenario = scenario.model_copy(update={"traffic": traffic})
+    if scenario.job_given is not None and scenario.job.model.endswith(".json"):
+        model = absolute("job.model", scenario.job.model)
+        job = scenario.job.model_copy(update={"model": model})
+        scenario = scenario.model_copy(update={"job": job})
+    return scenario
+
+
+def _anchored_piece(piece: Traffic, absolute: Callable[[str, str], str]) -> Traffic:
+    if isinstance(piece, FlowFile):
+        return piece.model_copy(update={"file": absolute("traffic", piece.file)})
+    if isinstance(piece, OpenLoop) and _is_file(piece):
+        path = absolute("traffic", piece.distribution)
+        return piece.model_copy(update={"distribution": path})
+    return piece
+
+
+def _is_file(piece: OpenLoop) -> bool:
+    return bool(Path(piece.distribution).suffix)
+
+
+def files_of(scenario: Scenario) -> Iterator[str]:
+    """Yield the paths of the model and of traffic that *scenario* names; not the catalogue."""
+    if scenario.job_given is not None and scenario.job.model.endswith(".json"):
+        yield scenario.job.model
+    for piece in scenario.traffic or ():
+        if isinstance(piece, FlowFile):
+            yield piece.file
+        elif isinstance(piece, OpenLoop) and _is_file(piece):
+            yield piece.distribution
