@@ -46,7 +46,7 @@ static_assert(EntropySource<Reps, Draw>);
 template <class Source>
 std::set<int> paths_of_a_cycle(Source& source, Draw& draw) {
   std::set<int> paths;
-  for (int i = 0; i < kNumPaths; ++i) {
+  for (std::uint16_t i = 0; i < kNumPaths; ++i) {
     paths.insert(source.next(draw) & kPath);
   }
   return paths;

@@ -31,15 +31,15 @@ struct Line {
 
 /// One acknowledgement, as it reaches the sender.
 struct Ack {
-  Time now;
-  Time rtt;                   ///< From the acknowledged packet's departure until now.
-  std::uint32_t acked_bytes;  ///< Payload newly acknowledged.
-  std::uint64_t acked_to;     ///< Payload bytes acknowledged without a gap, from the flow's start.
-  std::uint64_t sent_to;      ///< Payload bytes sent at least once.
-  bool marked;                ///< Congestion experienced.
-  const Hop* hops;            ///< Telemetry; null without.
-  std::uint8_t num_hops;
-  std::uint16_t pint_code = 0;  ///< Largest of the path (cc/pint.hpp); 0 without.
+  Time now = 0;
+  Time rtt = 0;                   ///< From the acknowledged packet's departure until now.
+  std::uint32_t acked_bytes = 0;  ///< Payload newly acknowledged.
+  std::uint64_t acked_to = 0;  ///< Payload bytes acknowledged without a gap, from the flow's start.
+  std::uint64_t sent_to = 0;   ///< Payload bytes sent at least once.
+  bool marked = false;         ///< Congestion experienced.
+  const Hop* hops = nullptr;   ///< Telemetry; null without.
+  std::uint8_t num_hops = 0;
+  std::uint8_t pint_code = 0;  ///< Largest of the path (cc/pint.hpp); 0 without.
 };
 
 /// A congestion control: the state of one flow, and what each signal does to it.
@@ -54,7 +54,7 @@ template <class Cc>
 concept CongestionControl =
     std::is_trivially_copyable_v<Cc> && requires(Cc cc,
                                                  const Cc constant,
-                                                 const typename Cc::Settings& settings,
+                                                 const Cc::Settings& settings,
                                                  const Line& line,
                                                  const Ack& ack,
                                                  Time now,

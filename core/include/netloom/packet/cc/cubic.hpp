@@ -43,7 +43,7 @@ class Cubic : public Deaf {
     }
     const bool cutting = episode_.open();
     episode_.on_ack(ack);
-    if (cutting || !window_.was_full(ack, line)) {
+    if (cutting || !window_.was_used(ack)) {
       return;
     }
     if (window_.in_slow_start()) {

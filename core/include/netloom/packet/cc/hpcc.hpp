@@ -35,8 +35,10 @@ struct HpccStep {
     const bool multiply = load >= 1 || stage >= settings.max_stage;
     const double rate_bps = (multiply ? reference_bps / load : reference_bps) +
                             settings.increase_of_line * line.rate_bps;
-    return {.rate_bps = bounded(rate_bps, settings.min_rate_bps, line),
-            .stage = multiply ? std::uint8_t{0} : static_cast<std::uint8_t>(stage + 1)};
+    return {
+        .rate_bps = bounded(rate_bps, settings.min_rate_bps, line),
+        .stage = multiply ? std::uint8_t{0} : static_cast<std::uint8_t>(stage + 1),
+    };
   }
 };
 

@@ -27,7 +27,7 @@ class HpccPint : public Deaf {
       updated_to_ = ack.sent_to;
       return;
     }
-    const double utilization = PintCode::decode(static_cast<std::uint8_t>(ack.pint_code));
+    const double utilization = PintCode::decode(ack.pint_code);
     const auto step = HpccStep::from(reference_bps_, utilization, stage_, settings, line);
     set_rate(settings, line, step.rate_bps);
     if (ack.acked_to > updated_to_) {

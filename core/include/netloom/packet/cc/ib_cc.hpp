@@ -32,10 +32,10 @@ class IbCc : public Deaf {
   }
 
   struct Settings {
-    std::uint16_t increase = 1;              // ccti_increase: Mellanox OFED 2.x manual
-    std::uint16_t least = 0;                 // ccti_min: Mellanox OFED 2.x manual
-    std::uint16_t limit = kTableSize - 1;    // CCTI_Limit: assumed, the whole table
-    Time timer = 150 * 1'024 * kNanosecond;  // CCTI_Timer 150 (Gran et al., IPDPS 2010): recalled
+    std::uint16_t increase = 1;                // ccti_increase: Mellanox OFED 2.x manual
+    std::uint16_t least = 0;                   // ccti_min: Mellanox OFED 2.x manual
+    std::uint16_t limit = kTableSize - 1;      // CCTI_Limit: assumed, the whole table
+    Time timer = 150 * (1'024 * kNanosecond);  // CCTI_Timer 150 (Gran et al., IPDPS 2010): recalled
     Table table = linear_table();
   };
 

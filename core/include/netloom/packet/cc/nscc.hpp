@@ -53,7 +53,7 @@ class Nscc : public Deaf {
     const std::uint32_t acked = on_wire(ack.acked_bytes, line);
     achieved_bytes_ += acked;
     received_bytes_ += acked;
-    ignored_bytes_ += acked;
+    pass_over(acked);
     in_flight_bytes_ -= std::min(in_flight_bytes_, acked);
     base_rtt_ = std::min(base_rtt_, ack.rtt);
     const Scale scale = Scale::of(settings, line);
@@ -79,7 +79,7 @@ class Nscc : public Deaf {
   void on_loss(const Settings& settings, const Line& line, Time now, std::uint32_t bytes) {
     const std::uint32_t lost = on_wire(bytes, line);
     const Scale scale = Scale::of(settings, line);
-    ignored_bytes_ += lost;
+    pass_over(lost);
     average(settings, static_cast<double>(rtt_of(settings.rtt, line)), true, scale);
     adapt_due_ = true;
     if (!adapt(settings, line, {.now = now, .congested = true, .lost = true, .delay = 0}, scale)) {
@@ -111,9 +111,11 @@ class Nscc : public Deaf {
       const Time rtt = rtt_of(settings.rtt, line);
       const double part = line.trims ? settings.target_if_trimming : settings.target_if_dropping;
       const double target = part * static_cast<double>(rtt);
-      return {.size = bdp_bytes(line.rate_bps, rtt) / settings.reference_bytes,
-              .delay = target / static_cast<double>(settings.reference_rtt),
-              .target = target};
+      return {
+          .size = bdp_bytes(line.rate_bps, rtt) / settings.reference_bytes,
+          .delay = target / static_cast<double>(settings.reference_rtt),
+          .target = target,
+      };
     }
   };
 
@@ -135,6 +137,9 @@ class Nscc : public Deaf {
     return settings.max_window_of_bdp * bdp_bytes(line.rate_bps, base_rtt_);
   }
 
+  // What is left of the bytes to ignore after a quick adapt.
+  void pass_over(std::uint32_t bytes) { ignore_bytes_ -= std::min(ignore_bytes_, bytes); }
+
   // A long delay without a mark is a queue that has gone: a quarter round trip stands in for it.
   void average(const Settings& settings, double delay, bool marked, const Scale& scale) {
     const double sample =
@@ -146,14 +151,13 @@ class Nscc : public Deaf {
   // saw loss or a very long delay takes what it got for its window, and then ignores what was in
   // flight. Returns whether the signal has been dealt with.
   bool adapt(const Settings& settings, const Line& line, const Occasion& at, const Scale& scale) {
-    bool dealt = ignored_bytes_ < ignore_bytes_ && at.congested;
+    bool dealt = ignore_bytes_ > 0 && at.congested;
     if (!dealt && at.now > adapt_at_) {
       const bool bad = adapt_due_ || at.lost || at.delay > settings.adapt_targets * scale.target;
       const double gate = settings.adapt_below * largest(settings, line);
       if (adapt_at_ != 0 && bad && achieved_bytes_ < gate) {
         wire_bytes_ = achieved_bytes_;
         ignore_bytes_ = in_flight_bytes_;
-        ignored_bytes_ = 0;
         adapt_due_ = false;
         dealt = true;
       }
@@ -230,8 +234,7 @@ class Nscc : public Deaf {
   std::uint32_t achieved_bytes_ = 0;  ///< Since quick adapt last looked.
   std::uint32_t received_bytes_ = 0;  ///< Since the last adjustment.
   std::uint32_t empty_bytes_ = 0;     ///< Acknowledged in a row with hardly any delay.
-  std::uint32_t ignored_bytes_ = 0;
-  std::uint32_t ignore_bytes_ = 0;
+  std::uint32_t ignore_bytes_ = 0;    ///< Still to come, after a quick adapt.
   Time base_rtt_ = 0;
   Time cut_at_ = 0;
   Time adjusted_at_ = 0;

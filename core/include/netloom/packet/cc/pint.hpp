@@ -19,7 +19,7 @@ class PintCode {
   /// `chance` is uniform in [0, 1): between two powers the nearer is the likelier.
   static std::uint8_t encode(double utilization, double chance) {
     const double value = std::clamp(std::ceil(utilization * kOne), 1.0, kPowers.back());
-    const auto above = std::ranges::lower_bound(kPowers, value);
+    const auto* const above = std::ranges::lower_bound(kPowers, value);
     const auto code = static_cast<std::uint8_t>(above - kPowers.begin());
     if (code == 0) {
       return 0;

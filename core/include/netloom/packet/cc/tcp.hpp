@@ -52,11 +52,11 @@ class TcpWindow {
     set(line.payload_bytes, line);
   }
 
-  /// Whether the window was what held the sender back: one that was not does not grow (RFC 9438,
-  /// section 5.8; RFC 7661).
-  [[nodiscard]] bool was_full(const Ack& ack, const Line& line) const {
+  /// Whether at least half of the window was in use: one that is not does not grow (RFC 7661,
+  /// section 4.2).
+  [[nodiscard]] bool was_used(const Ack& ack) const {
     const std::uint64_t in_flight = ack.sent_to - ack.acked_to + ack.acked_bytes;
-    return in_flight + line.payload_bytes > window_bytes_;
+    return 2 * in_flight >= window_bytes_;
   }
 
   [[nodiscard]] std::uint64_t window_bytes() const { return window_bytes_; }

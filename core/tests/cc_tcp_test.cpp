@@ -1,0 +1,204 @@
+// TCP's schemes. Each case states the window that the scheme's rule gives, and why.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+
+#include "cc_signals.hpp"
+#include "check.hpp"
+#include "netloom/packet/cc/cubic.hpp"
+#include "netloom/packet/cc/dctcp.hpp"
+#include "netloom/packet/cc/policy.hpp"
+#include "netloom/packet/cc/reno.hpp"
+
+namespace {
+
+using namespace netloom::packet::cc;
+using netloom::packet::Time;
+using netloom::test::ack_of;
+using netloom::test::check;
+using netloom::test::close;
+using netloom::test::kLine;
+using netloom::test::Sender;
+using netloom::test::windows_stay_whole;
+
+// Ten packets at first (RFC 6928); each packet acknowledged adds one: 20, 40 after two windows.
+void slow_start_doubles_in_a_round_trip() {
+  Sender<Reno> sender;
+  check(sender.window() == 10, "the first window");
+  sender.ack_window();
+  sender.ack_window();
+  check(sender.window() == 40, "two round trips");
+}
+
+// 20 packets; a loss halves them, a second one in the same window does not. Each window of
+// acknowledgements then adds one packet: w += 1/w, w times, which stays below one until the next.
+void reno_halves_once_a_window_and_adds_one() {
+  Sender<Reno> sender;
+  sender.ack_window();
+  sender.flow.on_loss(sender.settings, kLine, 0, 1'000);
+  sender.flow.on_loss(sender.settings, kLine, 0, 1'000);
+  check(sender.window() == 10, "one cut");
+  for (int i = 0; i < 20; ++i) {
+    sender.ack();
+  }
+  check(sender.window() == 10, "no growth before the cut is acknowledged");
+  for (int i = 0; i < 11; ++i) {
+    sender.ack();
+  }
+  check(sender.window() == 11, "then one packet a window");
+}
+
+void a_timeout_leaves_one_packet() {
+  Sender<Reno> sender;
+  sender.ack_window();
+  sender.flow.on_timeout(sender.settings, kLine, 0);
+  check(sender.window() == 1, "one packet");
+  for (int i = 0; i < 9; ++i) {
+    sender.ack();
+  }
+  check(sender.window() == 10, "slow start to half of what was");
+}
+
+// Ten packets are allowed and four in flight: the window does not hold the sender back.
+void a_window_that_is_not_half_used_does_not_grow() {
+  Sender<Reno> sender;
+  for (std::uint64_t acked_to = 1'000; acked_to <= 4'000; acked_to += 1'000) {
+    sender.flow.on_ack(
+        sender.settings, kLine, ack_of({.acked_to = acked_to, .sent_to = acked_to + 3'000}));
+  }
+  check(sender.window() == 10, "it grew");
+}
+
+// Alpha is 1 until a round has been seen, and the first acknowledgement ends the empty round 0 with
+// one packet of one marked: 1 still. So the first mark halves, as a loss does.
+void dctcp_halves_at_its_first_mark() {
+  Sender<Dctcp> sender;
+  sender.ack(true);
+  check(sender.window() == 5, "half");
+  sender.ack(true);
+  check(sender.window() == 5, "once a window");
+}
+
+// n rounds without a mark leave alpha at (15/16)^n; the next mark cuts by half of that.
+void dctcp_cuts_by_half_of_alpha() {
+  Sender<Dctcp> sender;
+  sender.ack(true);  // leaves slow start, and alpha at 1
+  int num_rounds = 0;
+  double window = 5;
+  std::uint64_t round_to = 10'000;  // what the mark's acknowledgement ended
+  for (int i = 0; i < 300; ++i) {
+    const std::uint64_t sent_to = sender.sent_to;
+    sender.ack();
+    if (sender.acked_to > round_to) {
+      ++num_rounds;
+      round_to = sent_to;
+    }
+    // The cut lasts until those are acknowledged.
+    window += sender.acked_to > 10'000 ? 1 / window : 0;
+  }
+  check(sender.window() == static_cast<std::uint64_t>(window), "Reno's growth in between");
+  sender.ack(true);
+  const bool ended = sender.acked_to > round_to;  // the mark may end a round of its own
+  check(!ended, "the case is meant to mark within a round");
+  const double alpha = std::pow(15.0 / 16, num_rounds);
+  check(sender.window() == static_cast<std::uint64_t>(window * (1 - alpha / 2)), "alpha's cut");
+}
+
+// 0.001 to 2e9 (1.37^90 = 2e12), over every octave, to the last digits; cubes of whole numbers
+// among them.
+void the_cube_root_is_one() {
+  double x = 1e-3;
+  for (int i = 0; i < 90; ++i) {
+    x *= 1.37;
+    const double root = cube_root(x);
+    check(std::abs(root * root * root / x - 1) < 1e-15 * 4, "not a cube root");
+  }
+  check(close(cube_root(27), 3) && cube_root(0) == 0, "of 27 and 0");
+}
+
+/// A CUBIC flow of 100 packets that lost one, the lost window acknowledged.
+struct CubicCase : Sender<Cubic> {
+  CubicCase()
+      : Sender<Cubic>{.settings = {{.first_packets = 100}}} {
+    lose();
+  }
+
+  void lose() {
+    const std::uint64_t num_in_flight = window();
+    flow.on_loss(settings, line, now, line.payload_bytes);
+    for (std::uint64_t i = 0; i < num_in_flight; ++i) {
+      ack();
+    }
+  }
+
+  /// 600 acknowledgements: enough to follow the curve, too few for Reno's pace to pass it.
+  void climb(double seconds) {
+    for (int step = 0; step <= 300; ++step) {
+      now = static_cast<Time>(seconds * step / 300 * 1e12);
+      ack();
+      ack();
+    }
+  }
+};
+
+// 100 packets, cut to 70: K = cbrt(30 / 0.4) = 4.217 s later it is back on the plateau.
+void cubic_is_back_on_its_plateau_after_k() {
+  CubicCase sender;
+  check(sender.window() == 70, "by 0.7");
+  sender.climb(std::cbrt(30 / 0.4));
+  check(sender.window() >= 99 && sender.window() <= 100, "not on the plateau");
+}
+
+// A second loss at 70, below the plateau of 100: the next plateau is 70 x 1.7 / 2 = 59.5, the
+// window 49, and K = cbrt(10.5 / 0.4).
+void cubic_makes_room_when_it_is_cut_below_its_plateau() {
+  CubicCase sender;
+  sender.lose();
+  check(sender.window() == 49, "0.7 twice");
+  sender.climb(std::cbrt(10.5 / 0.4));
+  check(sender.window() == 59, "not on the lower plateau");
+}
+
+// Far beyond K the curve is out of reach: half a window in a round trip, half a packet for each
+// that is acknowledged. The first one begins the epoch, on which the curve starts at 70.
+void cubic_grows_by_half_a_window_at_most() {
+  CubicCase sender;
+  sender.ack();
+  sender.now = 1'000'000'000'000'000;
+  for (int i = 0; i < 9; ++i) {
+    sender.ack();
+  }
+  check(sender.window() == 74, "nine halves");
+}
+
+// Within a data centre's round trips cubic growth is nothing, and the window is Reno's with
+// alpha = 3 (0.3) / 1.7 = 0.529 a round trip.
+void cubic_is_as_fast_as_reno_where_round_trips_are_short() {
+  CubicCase sender;
+  double window = 70;
+  for (int i = 0; i < 2'000; ++i) {
+    sender.ack();
+    window += 0.9 / 1.7 / window;
+  }
+  check(std::abs(static_cast<double>(sender.window()) - window) < 1, "not Reno's pace");
+}
+
+}  // namespace
+
+int main() {
+  slow_start_doubles_in_a_round_trip();
+  reno_halves_once_a_window_and_adds_one();
+  a_timeout_leaves_one_packet();
+  a_window_that_is_not_half_used_does_not_grow();
+  dctcp_halves_at_its_first_mark();
+  dctcp_cuts_by_half_of_alpha();
+  the_cube_root_is_one();
+  cubic_is_back_on_its_plateau_after_k();
+  cubic_makes_room_when_it_is_cut_below_its_plateau();
+  cubic_grows_by_half_a_window_at_most();
+  cubic_is_as_fast_as_reno_where_round_trips_are_short();
+  windows_stay_whole<Reno>();
+  windows_stay_whole<Dctcp>();
+  windows_stay_whole<Cubic>();
+  return netloom::test::failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,228 @@
+// Swift and NSCC, which set a window. Each case states the window that the scheme's rule gives, and
+// why.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+
+#include "cc_signals.hpp"
+#include "check.hpp"
+#include "netloom/packet/cc/nscc.hpp"
+#include "netloom/packet/cc/swift.hpp"
+
+namespace {
+
+using namespace netloom::packet::cc;
+using netloom::packet::Time;
+using netloom::test::ack_of;
+using netloom::test::check;
+using netloom::test::close;
+using netloom::test::kLine;
+using netloom::test::Sender;
+using netloom::test::windows_stay_whole;
+
+// Base delay 25 us; ten packets scale it by 125 us x (1/sqrt 10 - 1/10) / (1/sqrt 0.1 - 1/10) =
+// 8.83 us. At 20 us: += 1/10 packet. At 200 us: 1 - 0.8 (200 - 33.8) / 200 < 1/2, so half, once.
+void swift_grows_below_its_target_and_halves_far_above() {
+  Sender<Swift> sender;
+  sender.now = 100 * kMicrosecond;
+  for (int i = 0; i < 11; ++i) {
+    sender.ack(false, 20 * kMicrosecond);
+  }
+  check(sender.window() == 11, "a packet a round trip");
+  sender.ack(false, 33 * kMicrosecond);
+  check(sender.window() == 11, "below the scaled target still");
+  sender.now += 200 * kMicrosecond;
+  sender.ack(false, 200 * kMicrosecond);
+  check(sender.window() == 5, "half");
+  sender.ack(false, 200 * kMicrosecond);
+  check(sender.window() == 5, "once a round trip");
+}
+
+// Halved each round trip, the window falls below one packet; one is then sent every RTT / cwnd.
+void swift_paces_what_is_less_than_a_packet() {
+  Sender<Swift> sender;
+  for (int i = 0; i < 5; ++i) {
+    sender.now += 2'000 * kMicrosecond;
+    sender.ack(false, 2'000 * kMicrosecond);
+  }
+  check(sender.window() == 1, "never less than a packet");
+  // 10 / 2^5 packets of 1,000 bytes in 2 ms.
+  check(close(sender.flow.rate_bps(), 10.0 / 32 * 8'000 / 2e-3), "the pace");
+}
+
+// Five timeouts in a row leave the least, 0.01 packets of 1,000 bytes in 12 us.
+void swift_gives_up_after_five_timeouts() {
+  Sender<Swift> sender;
+  for (int i = 0; i < 4; ++i) {
+    sender.flow.on_timeout(sender.settings, kLine, 0);
+  }
+  check(sender.window() == 5, "half, once a round trip");
+  sender.flow.on_timeout(sender.settings, kLine, 0);
+  check(close(sender.flow.rate_bps(), 0.01 * 8'000 / 12e-6), "the least");
+}
+
+// On the reference network a = 1; trimming: target 9 us, b = 0.75. The window starts at 1.5 BDP.
+struct NsccCase : Sender<Nscc> {
+  explicit NsccCase(double first_packets = 100)
+      : Sender<Nscc>{.settings = {.first_packets = first_packets}} {
+    flow.on_sent(settings, line, 0, static_cast<std::uint32_t>(flow.window_bytes()));
+    now = line.base_rtt - 1;  // a round trip later eta would join in
+  }
+
+  /// Acknowledges `num` packets that queued for `delay`, all within one adjustment.
+  void acks(int num, Time delay, bool marked = false) {
+    for (int i = 0; i < num; ++i) {
+      ack(marked, kLine.base_rtt + delay);
+      flow.on_sent(settings, line, now, line.payload_bytes);
+    }
+  }
+};
+
+void nscc_starts_at_one_and_a_half_bdp() {
+  check(Sender<Nscc>{}.window() == 225, "150 packets make a BDP");
+}
+
+// Nine packets make an adjustment. No mark and 4.5 us, half of the target: each packet adds
+// alpha x 1000 x 4.5 us, alpha = 4 x 1000 x 0.75 / 9 us, that is 1.5e6; nine over 100,000 bytes are
+// 135 bytes. A thousand adjustments in the same instant would add some 135 packets.
+void nscc_grows_in_proportion_below_its_target() {
+  NsccCase sender;
+  double bytes = 100'000;
+  for (int i = 0; i < 100; ++i) {
+    sender.acks(9, 4'500'000);
+    bytes += 9 * 1.5e6 / bytes;
+  }
+  check(sender.window() == static_cast<std::uint64_t>(bytes / 1'000), "not in proportion");
+}
+
+// No mark but 9 us or more: fi = 5 packets, 5e6 for each packet, whatever the delay.
+void nscc_grows_by_the_same_beyond_its_target() {
+  NsccCase sender;
+  double bytes = 100'000;
+  for (int i = 0; i < 100; ++i) {
+    sender.acks(9, 20 * kMicrosecond);
+    bytes += 9 * 5e6 / bytes;
+  }
+  check(sender.window() == static_cast<std::uint64_t>(bytes / 1'000), "not the same for all");
+}
+
+// A mark while the queue is short only moves the path: the window stays.
+void nscc_leaves_its_window_when_a_short_queue_marks() {
+  NsccCase sender;
+  sender.acks(90, 4'500'000, true);
+  check(sender.window() == 100, "it moved");
+}
+
+// A mark and 700 us. The average starts at 0 and moves by 0.0125 of the way: 8.75 us, then
+// 17.39 us, past the target of 9. The cut is by 0.8 (17.39 - 9) / 17.39 = 39 %, once a round trip.
+void nscc_cuts_by_the_average_delay_once_a_round_trip() {
+  NsccCase sender;
+  sender.acks(1, 700 * kMicrosecond, true);
+  check(sender.window() == 100, "the average is below the target");
+  sender.acks(1, 700 * kMicrosecond, true);
+  check(sender.window() == 61, "the cut");
+  sender.acks(50, 700 * kMicrosecond, true);
+  check(sender.window() == 61, "once");
+}
+
+// With no delay for more than a window (100 packets), each packet adds a quarter of itself. Up to
+// then the increase is proportional: 3e6 for each packet.
+void nscc_grows_fast_on_an_empty_path() {
+  NsccCase sender;
+  double bytes = 100'000;
+  int num_acks = 0;
+  for (double left = 0; left <= bytes; ++num_acks) {
+    sender.acks(1, 0);
+    left += 1'000;
+    bytes += num_acks % 9 == 8 ? 9 * 3e6 / bytes : 0;
+  }
+  const std::uint64_t before = sender.window();
+  sender.acks(8, 0);
+  check(sender.window() >= before + 2 && sender.window() <= before + 3, "eight quarters");
+}
+
+// Eta, 150 bytes, comes with the adjustment that ends each round trip.
+void nscc_adds_eta_every_round_trip() {
+  NsccCase sender;
+  for (int i = 0; i < 20; ++i) {
+    sender.now += kLine.base_rtt + 1;
+    sender.acks(1, 4'500'000, true);  // marked below the target: nothing else moves the window
+  }
+  check(sender.window() == 103, "20 times 150 bytes");
+}
+
+// A trimmed packet takes its own size off the window, once quick adapt is not yet due.
+void nscc_loses_what_is_trimmed() {
+  NsccCase sender;
+  sender.acks(1, 0, true);  // quick adapt now waits for a round trip and a target
+  for (int i = 0; i < 10; ++i) {
+    sender.flow.on_loss(sender.settings, kLine, sender.now, 1'000);
+  }
+  check(sender.window() == 90, "ten packets");
+}
+
+// 21 us after the last look (12 us base and 9 us target) with a loss, and seven packets through in
+// between, below 225/8: the window becomes seven packets. What was in flight then is ignored.
+void nscc_adapts_at_once_to_what_it_achieved() {
+  NsccCase sender;
+  sender.acks(1, 0, true);
+  sender.acks(7, 5 * kMicrosecond, true);
+  sender.now += 22 * kMicrosecond;
+  sender.flow.on_loss(sender.settings, kLine, sender.now, 1'000);
+  check(sender.window() == 7, "what it achieved");
+  sender.flow.on_loss(sender.settings, kLine, sender.now, 1'000);
+  sender.acks(30, 50 * kMicrosecond, true);
+  check(sender.window() == 7, "the window in flight is ignored");
+}
+
+// What is ignored is a window, not its number in 32 bits: 4 GB later a loss counts again.
+void nscc_heeds_losses_again_after_4_gb() {
+  NsccCase sender;
+  sender.acks(1, 0, true);
+  sender.now += 22 * kMicrosecond;
+  sender.flow.on_loss(sender.settings, kLine, sender.now, 1'000);
+  check(sender.window() == 1, "nothing came through: one packet");
+  for (int i = 0; i < 2; ++i) {
+    sender.flow.on_ack(
+        sender.settings, kLine, ack_of({.now = sender.now, .acked_bytes = 1U << 31U}));
+  }
+  check(sender.window() == 225, "back at the largest");
+  sender.flow.on_loss(sender.settings, kLine, sender.now, 1'000);
+  check(sender.window() == 224, "a loss counts");
+}
+
+// 30 packets through are more than 225/8: the loss costs its own size and no more.
+void nscc_that_achieved_enough_does_not_adapt() {
+  NsccCase sender;
+  sender.acks(1, 0, true);
+  sender.acks(30, 5 * kMicrosecond, true);
+  sender.now += 22 * kMicrosecond;
+  sender.flow.on_loss(sender.settings, kLine, sender.now, 1'000);
+  check(sender.window() == 99, "one packet");
+}
+
+void nscc_keeps_its_rules() {
+  nscc_starts_at_one_and_a_half_bdp();
+  nscc_grows_in_proportion_below_its_target();
+  nscc_grows_by_the_same_beyond_its_target();
+  nscc_leaves_its_window_when_a_short_queue_marks();
+  nscc_cuts_by_the_average_delay_once_a_round_trip();
+  nscc_grows_fast_on_an_empty_path();
+  nscc_adds_eta_every_round_trip();
+  nscc_loses_what_is_trimmed();
+  nscc_adapts_at_once_to_what_it_achieved();
+  nscc_that_achieved_enough_does_not_adapt();
+  nscc_heeds_losses_again_after_4_gb();
+}
+
+}  // namespace
+
+int main() {
+  swift_grows_below_its_target_and_halves_far_above();
+  swift_paces_what_is_less_than_a_packet();
+  swift_gives_up_after_five_timeouts();
+  nscc_keeps_its_rules();
+  windows_stay_whole<Swift>();
+  windows_stay_whole<Nscc>();
+  return netloom::test::failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
