@@ -23,16 +23,20 @@ if TYPE_CHECKING:
     from netloom.spec.example import example
     from netloom.spec.load import load
     from netloom.spec.scenario import Scenario
+    from netloom.study.choices import Choices
     from netloom.study.compare import Comparison, compare
     from netloom.study.fabrics import build
     from netloom.study.predict import Prediction, predict
     from netloom.study.serve import Inference, infer
+    from netloom.study.simulate import simulate
+    from netloom.study.simulation import Simulation
     from netloom.study.size import Sizing, size
     from netloom.study.wish import Wish
 
 __all__ = [
     "Catalog",
     "CatalogError",
+    "Choices",
     "Comparison",
     "Fabric",
     "InfeasibleError",
@@ -40,6 +44,7 @@ __all__ = [
     "NetloomError",
     "Prediction",
     "Scenario",
+    "Simulation",
     "Sizing",
     "Source",
     "SpecError",
@@ -57,6 +62,7 @@ __all__ = [
     "load_catalog",
     "predict",
     "restore",
+    "simulate",
     "size",
     "slow",
 ]
@@ -72,10 +78,13 @@ _HOMES = {
     "netloom.spec.example": ("example",),
     "netloom.spec.load": ("load",),
     "netloom.spec.scenario": ("Scenario",),
+    "netloom.study.choices": ("Choices",),
     "netloom.study.compare": ("Comparison", "compare"),
     "netloom.study.fabrics": ("build",),
     "netloom.study.predict": ("Prediction", "predict"),
     "netloom.study.serve": ("Inference", "infer"),
+    "netloom.study.simulate": ("simulate",),
+    "netloom.study.simulation": ("Simulation",),
     "netloom.study.size": ("Sizing", "size"),
     "netloom.study.wish": ("Wish",),
 }

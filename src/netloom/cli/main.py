@@ -41,6 +41,11 @@ COMMANDS: Final = (
     ("trace", "netloom.cli.trace:trace", "Write a step as Chakra traces, or read such traces."),
     ("check", "netloom.cli.check:check", "Read a scenario and say what is wrong with it."),
     ("example", "netloom.cli.example:example", "Print a scenario to start from."),
+    (
+        "simulate",
+        "netloom.cli.simulate:simulate",
+        "Simulate traffic, packet by packet or as flows.",
+    ),
     ("schema", "netloom.cli.schema:schema", "Print the JSON schema of scenario files."),
 )
 

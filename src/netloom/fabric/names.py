@@ -10,7 +10,7 @@ from netloom.errors import SpecError
 if TYPE_CHECKING:
     from netloom.fabric.graph import Fabric
 
-__all__ = ["find_vertex", "kinds", "link_name", "vertex_name"]
+__all__ = ["find_vertex", "kinds", "link_name", "vertex_name", "vertex_names"]
 
 
 def kinds(fabric: Fabric) -> tuple[str, ...]:
@@ -28,6 +28,15 @@ def vertex_name(fabric: Fabric, vertex: int) -> str:
             return f"{kind}:{vertex - numbers.start}"
     message = f"vertex {vertex} of {fabric.num_vertices}"
     raise IndexError(message)
+
+
+def vertex_names(fabric: Fabric) -> tuple[str, ...]:
+    """Return what every vertex is called, in order."""
+    return tuple(
+        f"{kind}:{number}"
+        for kind, numbers in _numbers(fabric).items()
+        for number in range(len(numbers))
+    )
 
 
 def find_vertex(fabric: Fabric, name: str) -> int:

@@ -15,9 +15,12 @@ from netloom.spec.files import read_text
 from netloom.spec.nodes import MalformedError, Node, Place, Problem, from_plain, plain
 from netloom.spec.problems import explain, refusal
 from netloom.spec.scenario import Scenario
+from netloom.spec.traffic import FlowFile, OpenLoop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from netloom.spec.traffic import Traffic
 
 __all__ = ["load", "locate", "parse"]
 
@@ -29,7 +32,8 @@ def load(source: str | os.PathLike[str] | Mapping[str, object]) -> Scenario:
     """Return the scenario in a YAML or JSON file, or in a dict of plain values.
 
     Paths inside a file are relative to its folder; those of the scenario returned are absolute:
-    ``catalog``, and ``job.model`` where it names a ``.json`` file. Paths in a dict stay as given.
+    ``catalog``, ``job.model`` where it names a ``.json`` file, and those in ``traffic``. Paths in
+    a dict stay as given.
 
     Raises:
         SpecError: it cannot be read or is wrong; the message lists every problem found, each
@@ -104,10 +108,22 @@ def _validated(root: Node, problems: Sequence[Problem], *, name: str) -> Scenari
 def _anchored(scenario: Scenario, folder: Path) -> Scenario:
     if scenario.catalog is not None:
         scenario = scenario.model_copy(update={"catalog": str(folder / scenario.catalog)})
-    if scenario.job.model.endswith(".json"):
+    if scenario.traffic is not None:
+        traffic = tuple(_anchored_piece(piece, folder) for piece in scenario.traffic)
+        scenario = scenario.model_copy(update={"traffic": traffic})
+    if scenario.job_given is not None and scenario.job.model.endswith(".json"):
         job = scenario.job.model_copy(update={"model": str(folder / scenario.job.model)})
         scenario = scenario.model_copy(update={"job": job})
     return scenario
+
+
+def _anchored_piece(piece: Traffic, folder: Path) -> Traffic:
+    """Return *piece* with the path it names, if any, relative to *folder* no more."""
+    if isinstance(piece, FlowFile):
+        return piece.model_copy(update={"file": str(folder / piece.file)})
+    if isinstance(piece, OpenLoop) and Path(piece.distribution).suffix:
+        return piece.model_copy(update={"distribution": str(folder / piece.distribution)})
+    return piece
 
 
 def _read(name: str) -> str:

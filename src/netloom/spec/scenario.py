@@ -8,7 +8,8 @@ where that is known.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping  # noqa: TC003  (pydantic resolves annotations)
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
@@ -17,6 +18,7 @@ from netloom.spec.inference import Serving
 from netloom.spec.quantity import LengthM, MoneyUsd, Share, TimeS
 from netloom.spec.strict import Strict
 from netloom.spec.topology import RailFatTree, Topology
+from netloom.spec.traffic import Traffic
 
 __all__ = [
     "Cluster",
@@ -36,6 +38,7 @@ __all__ = [
 
 MAX_GPUS = 4_194_304
 MAX_COMPARED = 64
+MAX_TRAFFIC = 1024
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # C0, DEL and C1: a terminal acts on them
 
@@ -250,11 +253,20 @@ class Job(Strict):
 
 
 class Scenario(Strict):
-    """A cluster, a job, and the technologies to compare."""
+    """A cluster, what runs on it (a job, or plain traffic), and the technologies to compare."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["job"]}, {"required": ["traffic"]}]}
+    )
 
     name: Line = Field(default="", description="What reports call this scenario")
     cluster: Cluster = Field(description="The machines")
-    job: Job = Field(description="What runs on them")
+    job_given: Job | None = Field(
+        default=None, alias="job", description="What runs on them; only 'simulate' goes without"
+    )
+    traffic: Annotated[tuple[Traffic, ...], Field(min_length=1, max_length=MAX_TRAFFIC)] | None = (
+        Field(default=None, description="What is sent, for 'netloom simulate'")
+    )
     serving: Serving | None = Field(
         default=None, description="How the job's model is served, for 'netloom infer'"
     )
@@ -265,6 +277,32 @@ class Scenario(Strict):
     catalog: Name | None = Field(
         default=None, description="A TOML file of your own parts, relative to this file"
     )
+
+    @model_validator(mode="after")
+    def _something_runs(self) -> Self:
+        if self.job_given is None and self.traffic is None:
+            message = "give 'job', or 'traffic' for 'netloom simulate'"
+            raise ValueError(message)
+        return self
+
+    @property
+    def job(self) -> Job:
+        """What runs on the machines.
+
+        Raises:
+            SpecError: the scenario has traffic alone.
+        """
+        if self.job_given is None:
+            message = (
+                "job: this scenario has none, only 'traffic'; add a job, or use 'netloom simulate'"
+            )
+            raise SpecError(message)
+        return self.job_given
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with some fields changed, ``job`` among them by that name."""
+        changes = {("job_given" if key == "job" else key): v for key, v in (update or {}).items()}
+        return super().model_copy(update=changes, deep=deep)
 
     def comparing(self, technologies: tuple[str, ...]) -> Scenario:
         """Return the same scenario with other technologies to compare.

@@ -35,7 +35,7 @@ def _rewrite(part: object) -> None:
     if "$ref" in part or isinstance(part.get("default"), dict):
         part.pop("default", None)  # a mapping left out is one whose every key was left out
     if "const" in part.get("properties", {}).get("kind", {}):
-        part["required"] = ["kind"]
+        part["required"] = [*part.get("required", ()), "kind"]
         part["properties"]["kind"].pop("default", None)
     measured = _measured(part)
     if measured and isinstance(part.get("default"), float):

@@ -21,7 +21,17 @@ def test_the_built_in_example_is_llama_405b_on_16384_gpus() -> None:
     assert scenario.compare == DEFAULT_COMPARISON
 
 
-@pytest.mark.parametrize("name", list(examples()))
+WITH_JOBS = [name for name in examples() if example(name).job_given is not None]
+
+
+def test_every_example_has_a_name_and_something_that_runs() -> None:
+    assert len(WITH_JOBS) < len(examples())
+    for name in examples():
+        assert example(name).name
+        assert name in WITH_JOBS or example(name).traffic
+
+
+@pytest.mark.parametrize("name", WITH_JOBS)
 def test_the_degrees_of_every_example_multiply_out_to_its_gpus(name: str) -> None:
     scenario = example(name)
     parallel, cluster = scenario.job.parallel, scenario.cluster

@@ -67,9 +67,7 @@ def run_packets(  # noqa: PLR0913
         InfeasibleError: a pair has no way, or a buffer cannot hold its headroom.
     """
     flows = spread(transfers, settings.connections)
-    made = lowered(
-        wiring, flows, settings, seed=seed, faults=faults, watch=watch or Watch()
-    )
+    made = lowered(wiring, flows, settings, seed=seed, faults=faults, watch=watch or Watch())
     try:
         simulation = PacketSimulation(made.arrays, made.numbers, made.names, made.parameters)
     except ValueError as error:  # a parameter that the scheme does not have

@@ -126,7 +126,10 @@ def _check_ways(wiring: Wiring, transfers: Transfers) -> None:
         if wiring.num_endpoints <= 2
         else ()
     )
-    for source, target in ((transfers.source, transfers.target), (transfers.target, transfers.source)):
+    for source, target in (
+        (transfers.source, transfers.target),
+        (transfers.target, transfers.source),
+    ):
         sets = wiring.choices[source, wiring.goal[target]]
         none = wiring.offsets[sets + 1] == wiring.offsets[sets]
         for at in np.flatnonzero(none).tolist():

@@ -124,9 +124,7 @@ def settings_for(  # noqa: PLR0913
     control = _one_of("flow_control", flow_control or technology.flow_control, _FLOW_CONTROL)
     if technology.transport == "uet" and not flow_control:
         control = "trimming"  # UEC specification 1.0: packet trimming (secondary)
-    name = transport or _BY_TRANSPORT.get(
-        technology.transport, _BY_RECOVERY[technology.recovery]
-    )
+    name = transport or _BY_TRANSPORT.get(technology.transport, _BY_RECOVERY[technology.recovery])
     host = _transport(technology, name, scheme)
     return PacketSettings(
         flow_control=control,

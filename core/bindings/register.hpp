@@ -1,0 +1,10 @@
+// One function for each area of the core.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace netloom::bindings {
+
+void register_flow(nanobind::module_& m);
+
+}  // namespace netloom::bindings

@@ -1,0 +1,94 @@
+"""Topologies and flows from other simulators' files, whichever kind they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.adapters.htsim import read_tree, wire_tree
+from netloom.adapters.htsim_cm import read_connections
+from netloom.adapters.ns3 import Ns3Config, read_config, read_flows, read_topology
+from netloom.errors import SpecError
+from netloom.spec.files import read_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from netloom.fabric.wiring import Wiring
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["Brought", "bring"]
+
+MAX_FILE_BYTES: Final = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Brought:
+    """A case from another simulator.
+
+    Attributes:
+        node: The number that the files give each vertex.
+        simulator: ``htsim`` or ``ns-3 HPCC``.
+        config: What an ns-3 configuration says, where one was given.
+        notes: What of the files is not used.
+    """
+
+    wiring: Wiring
+    transfers: Transfers
+    node: NDArray[np.int64]
+    simulator: str
+    config: Ns3Config | None = None
+    notes: tuple[str, ...] = ()
+
+
+def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
+    """Return the case in the files: ``.topo`` and ``.cm`` of htsim, all others of ns-3 HPCC.
+
+    Raises:
+        SpecError: a file cannot be read or is wrong, or the two do not belong together.
+    """
+    if (topology.suffix == ".topo") != (flows.suffix == ".cm"):
+        message = (
+            f"{topology}, {flows}: one file is htsim's and the other is not; "
+            "bring .topo with .cm, or an ns-3 HPCC topology with its flow file"
+        )
+        raise SpecError(message)
+    if topology.suffix == ".topo":
+        return _htsim(topology, flows, config)
+    found = read_topology(_text(topology, "a topology file"), name=str(topology))
+    return Brought(
+        wiring=found.wiring,
+        transfers=read_flows(_text(flows, "a flow file"), found, name=str(flows)),
+        node=found.node,
+        simulator="ns-3 HPCC",
+        config=None if config is None else read_config(_text(config, "a file"), name=str(config)),
+        notes=("loss rates in the topology file are not used",) if found.loss.any() else (),
+    )
+
+
+def _htsim(topology: Path, flows: Path, config: Path | None) -> Brought:
+    if config is not None:
+        message = f"{config}: htsim has no configuration file; leave it out"
+        raise SpecError(message)
+    matrix = read_connections(_text(flows, "a .cm file"), name=str(flows))
+    tree = read_tree(_text(topology, "a .topo file"), name=str(topology))
+    if matrix.num_nodes > tree.num_nodes:
+        message = f"{flows}: {matrix.num_nodes} nodes, but {topology} has {tree.num_nodes}"
+        raise SpecError(message + "; bring files of one size")
+    wiring = wire_tree(tree, matrix.failures)
+    queues = any(tier["queue_up"] or tier["queue_down"] for tier in tree.tiers)
+    return Brought(
+        wiring=wiring,
+        transfers=matrix.transfers,
+        node=np.arange(wiring.num_vertices),
+        simulator="htsim",
+        notes=("queue sizes in the .topo file are not used",) if queues else (),
+    )
+
+
+def _text(path: Path, wanted: str) -> str:
+    return read_text(path, max_bytes=MAX_FILE_BYTES, wanted=wanted)

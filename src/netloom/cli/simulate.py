@@ -1,0 +1,198 @@
+"""``netloom simulate``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from netloom.errors import SpecError
+
+if TYPE_CHECKING:
+    from netloom.adapters.simulator_files import Brought
+    from netloom.study.choices import Choices
+    from netloom.study.runner import Runner
+    from netloom.study.simulate import Case
+    from netloom.study.simulation import Simulation
+
+__all__ = ["simulate"]
+
+EXIT_PARTIAL = 3
+
+
+def simulate(  # noqa: PLR0913  (one option of the command each)
+    scenario: Path | None = None,
+    *,
+    engine: Literal["packet", "flow"] = "packet",
+    topology: Path | None = None,
+    flows: Path | None = None,
+    config: Path | None = None,
+    technology: str = "",
+    cc: str = "",
+    load_balancing: str = "",
+    transport: str = "",
+    flow_control: str = "",
+    ecn: str = "",
+    qps: int = 0,
+    until: str = "",
+    seed: int = 0,
+    seeds: int = 1,
+    own: Path | None = None,
+    json: bool = False,
+    out: Path | None = None,
+    report: Path | None = None,
+    fct: Path | None = None,
+) -> int:
+    """Simulate traffic on a network, packet by packet or as flows.
+
+    Ctrl-C ends a run with the results so far, marked partial; the exit code is then 3.
+
+    Args:
+        scenario: A scenario file with 'traffic'; without, the example 'incast-rocev2'.
+        engine: packet: queues, pauses, marks and losses are seen. flow: larger, faster.
+        topology: Instead of a scenario, a topology of htsim (.topo) or of HPCC's ns-3.
+        flows: What is sent on it: htsim's .cm, or HPCC's flow file.
+        config: HPCC's config.txt, for its congestion control, buffers and marking.
+        technology: Use this one instead of the scenario's; with a topology, rocev2-400g.
+        cc: Congestion control instead of the technology's, such as dcqcn, hpcc or none.
+        load_balancing: Such as ecmp, adaptive or spray.
+        transport: What end points do about loss and order, such as go-back-n.
+        flow_control: pfc, credits or none.
+        ecn: Marking as Kmin-Kmax-Pmax, such as 100KB-400KB-20%, or off.
+        qps: Connections that each transfer is spread over.
+        until: Stop the simulated clock here, such as 2ms.
+        seed: Draws traffic, paths and marks; equal seeds give equal results.
+        seeds: Run this many seeds from SEED on, on all cores, with confidence intervals.
+        own: A TOML file with parts of your own.
+        json: Print JSON; keys are documented in docs/json.md.
+        out: Write all tables into this folder as Arrow files.
+        report: Write a self-contained HTML page to this file.
+        fct: Write completion times to this file in the columns of HPCC's fct.txt.
+    """
+    from netloom.cli.simulate_output import show, write_all  # noqa: PLC0415
+    from netloom.study.choices import Choices  # noqa: PLC0415
+
+    choices = Choices(
+        congestion_control=cc,
+        load_balancing=load_balancing,
+        transport=transport,
+        flow_control=flow_control,
+        ecn=ecn,
+        qps=qps,
+    )
+    brought = _brought(scenario, topology, flows, config)
+    if brought is None:
+        found = _of_scenario(
+            scenario, technology, engine, choices, own=own, until=until, seeds=(seed, seeds)
+        )
+    else:
+        case = _brought_case(brought, technology, engine, choices, own=own)
+        found = _run(case, until=until, seeds=(seed, seeds))
+    node = None if brought is None else brought.node
+    write_all(found, out=out, report=report, fct=fct, node=node)
+    show(found, json=json, report=report)
+    return EXIT_PARTIAL if found.partial and not until else 0
+
+
+def _brought(
+    scenario: Path | None, topology: Path | None, flows: Path | None, config: Path | None
+) -> Brought | None:
+    if topology is None and flows is None and config is None:
+        return None
+    if scenario is not None or topology is None or flows is None:
+        message = "give a scenario, or --topology and --flows (and perhaps --config) together"
+        raise SpecError(message)
+    from netloom.adapters.simulator_files import bring  # noqa: PLC0415
+
+    return bring(topology, flows, config)
+
+
+def _of_scenario(  # noqa: PLR0913
+    scenario: Path | None,
+    technology: str,
+    engine: Literal["packet", "flow"],
+    choices: Choices,
+    *,
+    own: Path | None,
+    until: str,
+    seeds: tuple[int, int],
+) -> Simulation:
+    from netloom.cli.scenario import scenario_at  # noqa: PLC0415
+    from netloom.study.predict import catalog_of  # noqa: PLC0415
+    from netloom.study.simulate import case_of  # noqa: PLC0415
+
+    with scenario_at(scenario, built_in="incast-rocev2") as asked:
+        if technology:
+            fabric = asked.cluster.fabric.model_copy(update={"technology": technology})
+            cluster = asked.cluster.model_copy(update={"fabric": fabric})
+            asked = asked.model_copy(update={"cluster": cluster})  # noqa: PLW2901
+        case = case_of(asked, catalog_of(asked, own), engine=engine, choices=choices)
+        return _run(case, until=until, seeds=seeds)
+
+
+def _brought_case(
+    brought: Brought,
+    technology: str,
+    engine: Literal["packet", "flow"],
+    choices: Choices,
+    *,
+    own: Path | None,
+) -> Case:
+    """Return a case from files; an HPCC configuration takes the technology's place."""
+    from netloom.catalog.load import load_catalog  # noqa: PLC0415
+    from netloom.study.choices import Choices  # noqa: PLC0415
+    from netloom.study.simulate import Case, runner_on  # noqa: PLC0415
+
+    part = load_catalog(own).technology(technology or "rocev2-400g")
+    if brought.config is not None and engine == "packet":
+        from netloom.adapters.ns3_settings import HEADER_BYTES, packet_settings  # noqa: PLC0415
+        from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415
+
+        if choices != Choices():
+            message = "--config says how everything behaves; drop --cc and its like, or the file"
+            raise SpecError(message)
+        settings = packet_settings(brought.config, brought.wiring)
+        runner: Runner = PacketRunner(
+            wiring=brought.wiring, settings=settings, hpcc_header_bytes=HEADER_BYTES
+        )
+    else:
+        runner = runner_on(brought.wiring, part, engine=engine, choices=choices)
+    transfers = brought.transfers
+    return Case(
+        title=f"{brought.simulator} case on {brought.wiring.num_endpoints:,} hosts",
+        technology="as configured" if brought.config is not None else part.name,
+        runner=runner,
+        traffic=lambda _seed: transfers,
+        notes=brought.notes,
+    )
+
+
+def _run(case: Case, *, until: str, seeds: tuple[int, int]) -> Simulation:
+    import os  # noqa: PLC0415
+    import resource  # noqa: PLC0415
+    from time import perf_counter  # noqa: PLC0415
+
+    from netloom.cli.simulate_output import announce  # noqa: PLC0415
+    from netloom.cli.simulate_progress import Watcher, watching  # noqa: PLC0415
+    from netloom.study.simulate import run_case  # noqa: PLC0415
+    from netloom.units import TIME, parse_quantity  # noqa: PLC0415
+
+    first, count = seeds
+    if count < 1 or first < 0:
+        message = f"seeds: {count} from {first}; give at least 1, from 0 on"
+        raise SpecError(message)
+    until_ps = round(parse_quantity(until, TIME, where="until") * 1e12) if until else None
+    total = announce(case, first)
+    watcher = Watcher(unit="flows" if case.runner.name == "flow" else "events", total=total)
+    watcher.until_ps = until_ps or 0
+    with watching(watcher):
+        found = run_case(
+            case,
+            seeds=range(first, first + count),
+            until_ps=until_ps,
+            on_progress=watcher,
+            clock=perf_counter,
+            num_workers=os.cpu_count() or 1,
+        )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return replace(found, peak_rss_bytes=peak)

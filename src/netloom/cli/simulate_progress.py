@@ -1,0 +1,89 @@
+"""How far a simulation is, on a terminal, and how Ctrl-C ends it with what there is."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+__all__ = ["Watcher", "watching"]
+
+QUIET_S: Final = 1.0
+EVERY_S: Final = 0.25
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Told by the engine how far it is; says whether to stop.
+
+    Attributes:
+        unit: What the engine counts: events or flows.
+        total: How many of them are expected; 0 when nobody knows.
+        until_ps: Where the run stops, 0 for nowhere.
+    """
+
+    unit: str
+    total: int
+    until_ps: int = 0
+    stop: threading.Event = field(default_factory=threading.Event)
+    _began_s: float = field(default_factory=perf_counter)
+    _shown_s: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _width: int = 0
+
+    def __call__(self, simulated_ps: int, count: int) -> bool:
+        """Show a line now and then; return whether the run shall stop."""
+        now_s = perf_counter() - self._began_s
+        if now_s > QUIET_S and now_s - self._shown_s > EVERY_S and sys.stderr.isatty():
+            with self._lock:
+                self._shown_s = now_s
+                self._show(self.line(simulated_ps, count, now_s))
+        return self.stop.is_set()
+
+    def line(self, simulated_ps: int, count: int, now_s: float) -> str:
+        """Return the line for *count* after *now_s* seconds."""
+        from netloom.units import TIME, format_quantity  # noqa: PLC0415
+
+        rate = count / now_s
+        done = simulated_ps / self.until_ps if self.until_ps else 0.0
+        done = max(done, min(count / self.total, 1.0) if self.total else 0.0)
+        left = f", about {now_s / done - now_s:.0f} s left" if done > 0.01 else ""
+        simulated = format_quantity(simulated_ps * 1e-12, TIME)
+        return f"simulated {simulated}, {rate:,.3g} {self.unit}/s{left} (Ctrl-C keeps the results)"
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._width:
+            self._show("")
+
+    def _show(self, text: str) -> None:
+        print(f"\r{text:<{self._width}}\r{text}", end="", file=sys.stderr, flush=True)
+        self._width = len(text)
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Iterator[Watcher]:
+    """Let the first Ctrl-C stop what *watcher* watches, and the second end the program."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def interrupted(_signal: int, _frame: FrameType | None) -> None:
+        watcher.stop.set()
+        signal.signal(signal.SIGINT, before)
+
+    on_main = threading.current_thread() is threading.main_thread()
+    if on_main:
+        signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield watcher
+    finally:
+        if on_main:
+            signal.signal(signal.SIGINT, before)
+        watcher.clear()

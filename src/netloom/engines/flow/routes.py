@@ -1,0 +1,168 @@
+"""The ways of flows through a fabric or a wiring, as links and the share each one carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from netloom.engines.flow.split import split_ways
+from netloom.engines.flow.ways import Ways
+from netloom.engines.flow.wired import wired_ways
+from netloom.fabric.graph import Fabric, VertexKind
+from netloom.fabric.routing import dmodk, ecmp
+from netloom.fabric.routing.candidates import Tables, tables
+from netloom.fabric.routing.flows import Flows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from netloom.engines.flow.settings import FlowSettings
+    from netloom.fabric.wiring import Wiring
+
+__all__ = ["Ground", "ground", "mixed_ports", "num_switches", "ways_of"]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: Knuth, TAOCP 3, 6.4
+_MIX = np.uint64(0xBF58476D1CE4E5B9)  # of splitmix64: Steele, Lea and Flood (2014)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ground:
+    """A network ready to route on.
+
+    Attributes:
+        routes: A fabric's routing tables, or a wiring, which has its own.
+        num_endpoints: GPUs of the fabric, or endpoints of the wiring.
+        link_rate_bps: What is left of each link's nominal rate.
+        is_scale_up: Of each link.
+        is_edge: Of each link, whether it joins a NIC port and a switch.
+        is_host: Of each link, whether it joins a GPU and its NIC port.
+        is_switch: Of each vertex, whether it is a scale-out switch.
+    """
+
+    routes: Tables | Wiring
+    num_endpoints: int
+    link_rate_bps: NDArray[np.float64]
+    link_target: NDArray[np.int32]
+    is_scale_up: NDArray[np.bool_]
+    is_edge: NDArray[np.bool_]
+    is_host: NDArray[np.bool_]
+    is_switch: NDArray[np.bool_]
+
+    def capacity_bps(self, settings: FlowSettings) -> NDArray[np.float64]:
+        """Return what each link carries of payload."""
+        rate_bps = self.link_rate_bps
+        between = rate_bps * settings.wire_share * settings.path_share
+        edge_bps = np.minimum(rate_bps, settings.host_rate_bps)
+        edge_bps = edge_bps * settings.wire_share * settings.nic_share
+        inside = rate_bps * settings.scale_up_share
+        kinds = [self.is_scale_up, self.is_edge, self.is_host]
+        return np.select(kinds, [inside, edge_bps, rate_bps], between)
+
+
+def ground(network: Fabric | Wiring) -> Ground:
+    """Return *network* ready to route on; links that are not up are left out."""
+    return _of_fabric(network) if isinstance(network, Fabric) else _of_wiring(network)
+
+
+def _of_fabric(fabric: Fabric) -> Ground:
+    kind = fabric.vertex_kind
+    ends = np.sort(np.stack([kind[fabric.link_source], kind[fabric.link_target]]), axis=0)
+    joins_nic = (ends == VertexKind.NIC).any(axis=0)
+    is_host = joins_nic & (ends[0] == VertexKind.GPU)
+    is_edge = joins_nic & (ends[1] == VertexKind.SWITCH)
+    return Ground(
+        routes=tables(fabric),
+        num_endpoints=int(np.count_nonzero(kind == VertexKind.GPU)),
+        link_rate_bps=fabric.link_rate_bps / fabric.link_slowdown,
+        link_target=fabric.link_target,
+        is_scale_up=~joins_nic & (ends[1] != VertexKind.SWITCH),
+        is_edge=is_edge,
+        is_host=is_host,
+        is_switch=kind == VertexKind.SWITCH,
+    )
+
+
+def _of_wiring(wiring: Wiring) -> Ground:
+    at_end = (wiring.link_source < wiring.num_endpoints) | (
+        wiring.link_target < wiring.num_endpoints
+    )
+    is_switch = np.arange(wiring.num_vertices) >= wiring.num_endpoints
+    is_switch[wiring.link_target[wiring.link_scale_up]] = False
+    return Ground(
+        routes=wiring,
+        num_endpoints=wiring.num_endpoints,
+        link_rate_bps=wiring.link_rate_bps,
+        link_target=wiring.link_target,
+        is_scale_up=wiring.link_scale_up,
+        is_edge=at_end & ~wiring.link_scale_up,
+        is_host=np.zeros(wiring.num_links, dtype=np.bool_),
+        is_switch=is_switch,
+    )
+
+
+def ways_of(on: Ground, flows: Flows, settings: FlowSettings) -> Ways:
+    """Return the way of each flow.
+
+    Raises:
+        SpecError: A flow does not join two different endpoints.
+        InfeasibleError: Two endpoints have no path left, or the ways do not fit in memory.
+    """
+    if settings.balance == "flowlet":
+        return _flowlets(on, flows, settings)
+    if isinstance(on.routes, Tables):
+        return _fabric_ways(on.routes, flows, settings)
+    return wired_ways(on.routes, flows, settings)
+
+
+def _fabric_ways(known: Tables, flows: Flows, settings: FlowSettings) -> Ways:
+    if settings.splits:
+        return split_ways(known, flows, pxn=settings.pxn)
+    if settings.balance == "static":
+        paths = dmodk.paths(known, flows, pxn=settings.pxn)
+    else:
+        paths = ecmp.paths(known, flows, seeds=settings.hash_seeds, pxn=settings.pxn)
+    return Ways(offsets=paths.offsets, links=paths.links, shares=np.empty(0, dtype=np.float32))
+
+
+def _flowlets(on: Ground, flows: Flows, settings: FlowSettings) -> Ways:
+    """Hash every burst of a flow; each carries an equal share of it."""
+    count = settings.flowlets
+    bursts = Flows(
+        source=np.repeat(flows.source, count),
+        target=np.repeat(flows.target, count),
+        source_port=mixed_ports(
+            np.repeat(flows.source_port, count), np.tile(np.arange(count), len(flows)), seed=0
+        ),
+    )
+    ways = ways_of(on, bursts, replace(settings, balance="ecmp"))
+    shares = np.full(len(ways.links), 1 / count, dtype=np.float32)
+    return Ways(offsets=ways.offsets[::count], links=ways.links, shares=shares)
+
+
+def mixed_ports(
+    port: NDArray[np.uint16], number: NDArray[np.int64], *, seed: int
+) -> NDArray[np.uint16]:
+    """Return the source port of connection *number* beside the first, which has *port*.
+
+    Ports are those of RoCEv2, 0xC000 and above. Number 0 under seed 0 keeps its port.
+    """
+    key = port.astype(np.uint64) + (number.astype(np.uint64) + np.uint64(seed << 16)) * _GOLDEN
+    key = (key ^ (key >> np.uint64(30))) * _MIX
+    mixed = ((key ^ (key >> np.uint64(31))) & np.uint64(0x3FFF)) | np.uint64(0xC000)
+    kept = (number == 0) & (seed == 0)
+    return np.where(kept, port, mixed).astype(np.uint16)
+
+
+def num_switches(on: Ground, ways: Ways) -> NDArray[np.int64]:
+    """Return how many scale-out switches lie on each way; on a split one, of its longest path.
+
+    A split way crosses as many switches as the shares of the links that lead to one add up to,
+    since its paths are equally long.
+    """
+    enters = on.is_switch[on.link_target[ways.links]].astype(np.float64)
+    if len(ways.shares):
+        enters *= ways.shares
+    total = np.bincount(ways.owner(), enters, minlength=len(ways))
+    return np.rint(total).astype(np.int64)

@@ -1,0 +1,213 @@
+"""Run transfers on a fabric or a wiring as flows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from netloom.engines import native
+from netloom.engines.delivery import Delivery
+from netloom.engines.flow.routes import Ground, ground, mixed_ports, num_switches, ways_of
+from netloom.engines.flow.settings import FlowSettings
+from netloom.errors import InfeasibleError
+from netloom.fabric.routing.flows import Flows
+from netloom.workload.transfers import check_transfers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from netloom.engines.delivery import Columns
+    from netloom.engines.flow.ways import Ways
+    from netloom.fabric.graph import Fabric
+    from netloom.fabric.wiring import Wiring
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["FOREVER_PS", "Laid", "deliver", "lay", "run_flows"]
+
+FOREVER_PS: Final = 2**62
+_NO_LINK: Final = np.uint32(2**32 - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Laid:
+    """Transfers with the ways that they take.
+
+    Attributes:
+        parts: Connections of each transfer; those of transfer i are parts ``i * parts`` up to
+            ``(i + 1) * parts - 1``.
+        ways: Of each part.
+        latency_ps: Of each transfer.
+    """
+
+    on: Ground
+    transfers: Transfers
+    settings: FlowSettings
+    parts: int
+    ways: Ways
+    latency_ps: NDArray[np.int64]
+
+
+def run_flows(
+    network: Fabric | Wiring,
+    transfers: Transfers,
+    settings: FlowSettings | None = None,
+    *,
+    seed: int = 0,
+    num_bins: int = 0,
+    until_ps: int = FOREVER_PS,
+    on_progress: Callable[[int, int], bool] | None = None,
+) -> Delivery:
+    """Return when each transfer ends when all share the links max-min fairly.
+
+    Args:
+        network: What they run on; endpoints are the fabric's GPUs or the wiring's endpoints.
+        transfers: What is sent, and what waits for what.
+        settings: How flows behave; without, on perfect links, hashed.
+        seed: Mixed into the source ports: another seed is another draw of the hash. 0 takes the
+            ports as they are given.
+        num_bins: How many spans the table ``utilisation`` divides the run into; 0 leaves it out.
+        until_ps: The run stops here, with what has ended so far.
+        on_progress: Called now and then with the simulated picoseconds and the flows done;
+            true stops the run.
+
+    Returns:
+        The delivery; ``tables`` has ``bottlenecks`` (for each transfer the link that held back
+        its last connection to end, and how many flows shared it then) and, with *num_bins*,
+        ``utilisation`` (of each link that was used, in each span).
+
+    Raises:
+        SpecError: A transfer is not possible as such; the message names it.
+        InfeasibleError: Two endpoints have no path left, or the ways do not fit in memory.
+    """
+    laid = lay(ground(network), transfers, settings or FlowSettings(), seed=seed)
+    return deliver(laid, num_bins=num_bins, until_ps=until_ps, on_progress=on_progress)
+
+
+def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int = 0) -> Laid:
+    """Check *transfers* and find the way of each of their connections.
+
+    Raises:
+        SpecError: as :func:`run_flows`.
+        InfeasibleError: as :func:`run_flows`.
+    """
+    check_transfers(transfers, on.num_endpoints)
+    parts = 1 if settings.splits else settings.flows_per_transfer
+    number = np.tile(np.arange(parts), len(transfers))
+    flows = Flows(
+        source=np.repeat(transfers.source, parts).astype(np.int64),
+        target=np.repeat(transfers.target, parts).astype(np.int64),
+        source_port=mixed_ports(np.repeat(transfers.source_port, parts), number, seed=seed),
+    )
+    ways = ways_of(on, flows, settings)
+    _check_capacity(on, ways)
+    switches = num_switches(on, ways).reshape(-1, parts).max(axis=1, initial=0)
+    table = np.array(settings.latency_ps, dtype=np.int64)
+    latency_ps = table[np.minimum(switches, len(table) - 1)]
+    return Laid(
+        on=on,
+        transfers=transfers,
+        settings=settings,
+        parts=parts,
+        ways=ways,
+        latency_ps=latency_ps,
+    )
+
+
+def _check_capacity(on: Ground, ways: Ways) -> None:
+    dead = np.flatnonzero(on.link_rate_bps[ways.links] <= 0)
+    if len(dead):
+        message = f"link {ways.links[dead[0]]}: it has no rate, but flows cross it; take it down"
+        raise InfeasibleError(message)
+
+
+def deliver(
+    laid: Laid,
+    *,
+    num_bins: int = 0,
+    until_ps: int = FOREVER_PS,
+    on_progress: Callable[[int, int], bool] | None = None,
+) -> Delivery:
+    """Run what :func:`lay` has laid out."""
+    capacity_bps = laid.on.capacity_bps(laid.settings)
+    found = native.run_flows(
+        _arrays(laid, capacity_bps), num_bins=num_bins, until_ps=until_ps, progress=on_progress
+    )
+    tables: dict[str, Columns] = {"bottlenecks": _bottlenecks(laid, found)}
+    if num_bins:
+        tables["utilisation"] = _utilisation(found, capacity_bps, num_bins)
+    return Delivery(
+        engine="flow",
+        start_ps=found["start_ps"],
+        finish_ps=found["finish_ps"],
+        simulated_ps=found["simulated_ps"],
+        link_bytes=_link_bytes(laid, found["finish_ps"]),
+        counters={
+            "flows": len(laid.ways),
+            "classes": found["num_classes"],
+            "events": found["num_events"],
+            "visits": found["num_visits"],
+        },
+        tables=tables,
+        partial=found["stopped"],
+    )
+
+
+def _arrays(laid: Laid, capacity_bps: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    transfers, ways, parts = laid.transfers, laid.ways, laid.parts
+    weights = np.array(laid.settings.priority_weights)
+    return {
+        "capacity_bps": capacity_bps,
+        "route_offsets": ways.offsets.astype(np.uint64),
+        "links": ways.links.astype(np.uint32),
+        "shares": ways.shares,
+        "size_bits": np.repeat(transfers.size_bytes * (8.0 / parts), parts),
+        "cap_bps": np.full(len(ways), np.inf),
+        "weight": np.repeat(weights[transfers.priority], parts),
+        "part_offsets": np.arange(0, len(ways) + 1, parts, dtype=np.int64),
+        "start_ps": transfers.start_ps.astype(np.int64),
+        "delay_ps": transfers.delay_ps.astype(np.int64),
+        "latency_ps": laid.latency_ps,
+        "wait_offsets": transfers.wait_offsets.astype(np.int64),
+        "waits": transfers.waits.astype(np.int32),
+    }
+
+
+def _bottlenecks(laid: Laid, found: dict[str, Any]) -> Columns:
+    """Return for each transfer the link that held it back, -1 for none, and who shared it."""
+    link = found["bottleneck"].reshape(-1, laid.parts)
+    sharers = found["sharers"].reshape(-1, laid.parts)
+    worst = np.argmax(sharers, axis=1)
+    row = np.arange(len(link))
+    held = link[row, worst]
+    return {
+        "transfer": row,
+        "link": np.where(held == _NO_LINK, -1, held.astype(np.int64)),
+        "sharers": sharers[row, worst].astype(np.int64),
+    }
+
+
+def _utilisation(
+    found: dict[str, Any], capacity_bps: NDArray[np.float64], num_bins: int
+) -> Columns:
+    used_bits = found["used_bits"].reshape(-1, num_bins)
+    num_used = min(num_bins, -(-found["simulated_ps"] // found["bin_ps"]))
+    links = np.flatnonzero(used_bits.any(axis=1))
+    whole_bits = capacity_bps[links] * found["bin_ps"] * 1e-12
+    share = used_bits[links, :num_used] / whole_bits[:, None]
+    return {
+        "link": np.repeat(links, num_used),
+        "from_ps": np.tile(np.arange(num_used, dtype=np.int64) * found["bin_ps"], len(links)),
+        "utilisation": share.ravel().astype(np.float32),
+    }
+
+
+def _link_bytes(laid: Laid, finish_ps: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what each link carried of the transfers that arrived, headers included."""
+    arrived = np.where(finish_ps >= 0, laid.transfers.size_bytes / laid.parts, 0.0)
+    load = laid.ways.load(np.repeat(arrived, laid.parts), num_links=len(laid.on.link_rate_bps))
+    framed = ~(laid.on.is_scale_up | laid.on.is_host)
+    return np.rint(load / np.where(framed, laid.settings.wire_share, 1.0)).astype(np.int64)

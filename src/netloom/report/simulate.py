@@ -1,0 +1,145 @@
+"""A simulation as text: completion times, what the network did, the busiest links."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from netloom.units import RATE, TIME, format_quantity
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from netloom.study.simulation import Simulation
+
+__all__ = ["COUNTERS", "headline", "simulation_text"]
+
+# What the engines count, in the words of a reader; others are left to the JSON.
+COUNTERS: Final = {
+    "events": "events",
+    "link_traversals": "link traversals",
+    "marks": "ECN marks",
+    "cnps": "CNPs",
+    "pauses": "pauses",
+    "drops": "drops",
+    "trims": "trimmed packets",
+    "retransmissions": "retransmissions",
+    "reordered": "reordered packets",
+    "classes": "flow classes",
+}
+_STATISTICS: Final = ("mean", "p50", "p99", "max")
+_MOST_JOBS: Final = 12
+
+
+def simulation_text(found: Simulation) -> RenderableType:
+    """Return what ``netloom simulate`` prints."""
+    parts: list[RenderableType] = [
+        Text(found.title, style="bold"),
+        Text(_subtitle(found), style="dim"),
+        Text(headline(found), style="yellow" if found.partial else "green"),
+        "",
+        _completion(found),
+        "",
+        Text(_counters(found)),
+    ]
+    if len(found.jobs) > 1:
+        parts += ["", _jobs(found)]
+    busiest = found.busiest()
+    if busiest:
+        parts += ["", _busiest(busiest)]
+    if len(found.runs) > 1:
+        parts += ["", _over_seeds(found)]
+    parts += [Text(f"note: {note}", style="dim") for note in found.notes]
+    return Group(*parts)
+
+
+def headline(found: Simulation) -> str:
+    """Return the result in a line."""
+    run = found.first
+    done = f"{len(run.done):,} of {len(run.transfers):,} transfers"
+    span = format_quantity(run.span_s, TIME)
+    goodput = format_quantity(run.goodput_bps, RATE)
+    text = f"{done} ended in {span}; {goodput} of payload in all"
+    return f"PARTIAL, stopped before the end: {text}" if found.partial else text
+
+
+def _subtitle(found: Simulation) -> str:
+    chosen = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in found.choices.items())
+    seeds = f", {len(found.runs)} seeds" if len(found.runs) > 1 else f", seed {found.first.seed}"
+    return f"{found.engine} engine, {found.technology}: {chosen}{seeds}"
+
+
+def _grid(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
+    return table
+
+
+def _completion(found: Simulation) -> Table:
+    table = _grid("", *_STATISTICS)
+    numbers = found.first.to_json()
+    times = numbers["fct_s"]
+    table.add_row("completion", *(_time(times.get(name)) for name in _STATISTICS))
+    slower = numbers["slowdown"]
+    table.add_row("slowdown", *(_ratio(slower.get(name)) for name in _STATISTICS))
+    return table
+
+
+def _counters(found: Simulation) -> str:
+    counters = found.first.delivery.counters
+    shown = [f"{counters[key]:,} {word}" for key, word in COUNTERS.items() if key in counters]
+    wall_s = sum(run.wall_s for run in found.runs)
+    return ", ".join([*shown, f"{wall_s:.2f} s of work"])
+
+
+def _jobs(found: Simulation) -> Table:
+    table = _grid("traffic", "transfers", "ended", "p50", "p99", "slowdown p99", "last end")
+    rows = found.by_job()
+    for row in rows[:_MOST_JOBS]:
+        table.add_row(
+            row["job"],
+            f"{row['flows']:,}",
+            f"{row['flows_finished']:,}",
+            _time(row["fct_s"].get("p50")),
+            _time(row["fct_s"].get("p99")),
+            _ratio(row["slowdown"].get("p99")),
+            _time(row["finish_s"]),
+        )
+    if len(rows) > _MOST_JOBS:
+        table.add_row(f"and {len(rows) - _MOST_JOBS} more")
+    return table
+
+
+def _busiest(rows: list[dict[str, Any]]) -> Table:
+    table = _grid("busiest links", "used")
+    for row in rows[:5]:
+        table.add_row(row["link"], f"{row['utilisation']:.1%}")
+    return table
+
+
+def _over_seeds(found: Simulation) -> Table:
+    table = _grid("over seeds", "mean", "95% from", "to")
+    for name, values in found.over_seeds().items():
+        kind = RATE if name.endswith("bps") else TIME
+        shown = [
+            "-"
+            if v is None
+            else f"{v:.3f}"
+            if name.startswith("slow")
+            else format_quantity(v, kind)
+            for v in (values["mean"], values["low"], values["high"])
+        ]
+        table.add_row(name.replace("_s_", " ").replace("_", " "), *shown)
+    return table
+
+
+def _time(seconds: float | None) -> str:
+    return "-" if seconds is None else format_quantity(seconds, TIME, digits=4)
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,96 @@
+"""What a user chooses instead of the technology's own ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from netloom.errors import SpecError
+from netloom.spec.problems import did_you_mean
+from netloom.units import SHARE, SIZE, parse_quantity
+
+if TYPE_CHECKING:
+    from netloom.catalog.parts import Technology
+    from netloom.engines.flow.settings import FlowSettings
+    from netloom.engines.packet.settings import Ecn, PacketSettings
+    from netloom.fabric.network import Network
+
+__all__ = ["Choices"]
+
+_FLOW_BALANCES: Final = ("ecmp", "flowlet", "static", "adaptive", "spray", "cells")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """Schemes by name, each empty for the technology's own.
+
+    Attributes:
+        congestion_control: Such as ``dcqcn``, ``hpcc``, ``none``.
+        load_balancing: Such as ``ecmp``, ``adaptive``, ``spray``.
+        transport: What the end points do about loss and order.
+        flow_control: ``pfc``, ``credits`` or ``none``.
+        ecn: Marking thresholds ``Kmin-Kmax-Pmax`` such as ``100KB-400KB-20%``, or ``off``.
+        qps: Connections a transfer is spread over; 0 for the technology's own.
+    """
+
+    congestion_control: str = ""
+    load_balancing: str = ""
+    transport: str = ""
+    flow_control: str = ""
+    ecn: str = ""
+    qps: int = 0
+
+    def flow_settings(self, technology: Technology, network: Network | None) -> FlowSettings:
+        """Return the flow engine's settings.
+
+        Raises:
+            SpecError: flows do not know a scheme that was chosen.
+        """
+        from netloom.engines.flow.settings import settings_for  # noqa: PLC0415
+
+        for name in ("congestion_control", "transport", "flow_control", "ecn"):
+            if getattr(self, name):
+                message = f"{name}: flows have none; leave it out, or use --engine packet"
+                raise SpecError(message)
+        found = settings_for(technology, loss=network.loss if network else None)
+        if self.load_balancing:
+            if self.load_balancing not in _FLOW_BALANCES:
+                hint = did_you_mean(self.load_balancing, _FLOW_BALANCES)
+                message = f"load_balancing: {self.load_balancing!r} is not known; {hint}"
+                raise SpecError(message)
+            balance = next(one for one in _FLOW_BALANCES if one == self.load_balancing)
+            found = replace(found, balance=balance)
+        return replace(found, flows_per_transfer=self.qps) if self.qps else found
+
+    def packet_settings(self, technology: Technology) -> PacketSettings:
+        """Return the packet engine's settings.
+
+        Raises:
+            SpecError: a scheme is not known, or does not go with the others.
+        """
+        from netloom.engines.packet.presets import settings_for  # noqa: PLC0415
+
+        found = settings_for(
+            technology,
+            congestion_control=self.congestion_control,
+            load_balancing=self.load_balancing,
+            transport=self.transport,
+            flow_control=self.flow_control,
+            connections=self.qps,
+        )
+        if not self.ecn:
+            return found
+        return replace(found, ecn=None if self.ecn == "off" else _marking(self.ecn))
+
+
+def _marking(text: str) -> Ecn:
+    """Return the thresholds written as ``100KB-400KB-20%``."""
+    from netloom.engines.packet.settings import Ecn  # noqa: PLC0415
+
+    words = text.split("-")
+    if len(words) != 3:
+        message = f"ecn: {text!r} is not Kmin-Kmax-Pmax; write it as 100KB-400KB-20%, or off"
+        raise SpecError(message)
+    low, high = (round(parse_quantity(word, SIZE, where="ecn")) for word in words[:2])
+    share = parse_quantity(words[2], SHARE, where="ecn")
+    return Ecn(kmin_bytes=low, kmax_bytes=high, pmax=share, at_rate_bps=0)

@@ -1,0 +1,236 @@
+"""Run a scenario's traffic, or any transfers, through the flow or the packet engine."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from netloom.errors import SpecError, at
+from netloom.fabric.build import build
+from netloom.fabric.wiring import Wiring
+from netloom.fabric.wiring_of import wiring_of
+from netloom.spec.problems import did_you_mean
+from netloom.study.choices import Choices
+from netloom.study.networks import network_of
+from netloom.study.predict import catalog_of
+from netloom.study.simulation import Run, Simulation
+from netloom.study.traffic import Place, transfers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from netloom.catalog.load import Catalog
+    from netloom.catalog.parts import Technology
+    from netloom.fabric.graph import Fabric
+    from netloom.fabric.network import Network
+    from netloom.spec.scenario import Scenario
+    from netloom.study.runner import OnProgress, Runner
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["Case", "case_of", "run_case", "runner_on", "simulate"]
+
+EngineName = Literal["packet", "flow"]
+ENGINES: Final[tuple[EngineName, ...]] = ("packet", "flow")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """Something to simulate.
+
+    Attributes:
+        title: In a few words.
+        technology: Its name.
+        runner: The engine on the network.
+        traffic: Gives the transfers for a seed.
+        jobs: The name of each piece of traffic.
+        notes: What a reader must know.
+    """
+
+    title: str
+    technology: str
+    runner: Runner
+    traffic: Callable[[int], Transfers]
+    jobs: tuple[str, ...] = ("all",)
+    notes: tuple[str, ...] = field(default=())
+
+
+def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
+    scenario: Scenario,
+    catalog: Catalog | None = None,
+    *,
+    engine: EngineName = "packet",
+    choices: Choices | None = None,
+    seeds: Sequence[int] = (0,),
+    until_s: float | None = None,
+    on_progress: OnProgress | None = None,
+) -> Simulation:
+    """Run the traffic of *scenario* and return what came of it.
+
+    Args:
+        scenario: A cluster and its traffic.
+        catalog: The parts to build it from; the shipped ones and the scenario's own without.
+        engine: ``packet``, or ``flow``.
+        choices: What to use instead of the technology's own.
+        seeds: One run for each, on all cores.
+        until_s: Stop here, with the results so far.
+        on_progress: Called now and then; true stops the run.
+
+    Raises:
+        NetloomError: the traffic or the network is impossible; nothing has run then.
+    """
+    case = case_of(scenario, catalog or catalog_of(scenario), engine=engine, choices=choices)
+    until_ps = None if until_s is None else round(until_s * 1e12)
+    return run_case(case, seeds=seeds, until_ps=until_ps, on_progress=on_progress)
+
+
+def case_of(
+    scenario: Scenario,
+    catalog: Catalog,
+    *,
+    engine: EngineName = "packet",
+    choices: Choices | None = None,
+) -> Case:
+    """Return the traffic of *scenario* on its network, ready to run.
+
+    Raises:
+        NetloomError: something is wrong with it; nothing has run yet.
+    """
+    check_engine(engine)
+    if scenario.traffic is None:
+        message = (
+            "traffic: this scenario has none; add what is sent, such as "
+            "'traffic: [{kind: permutation, size: 2MB}]' ('netloom example incast' prints one)"
+        )
+        raise SpecError(message)
+    traffic = scenario.traffic
+    network = network_of(scenario.cluster, catalog)
+    fabric = build(network.design, network.node, network.scale_up)
+    place = _place(network)
+    chosen = choices or Choices()
+    probe = transfers_of(traffic, place, rng=np.random.default_rng(0))
+    ground = fabric if engine == "flow" else _wiring(scenario, network, fabric, probe)
+    with at("cluster.fabric.technology"):
+        runner = runner_on(
+            ground, network.technology, engine=engine, choices=chosen, network=network
+        )
+    return Case(
+        title=scenario.name or f"{place.num_endpoints:,} GPUs on {network.technology.name}",
+        technology=network.technology.name,
+        runner=runner,
+        traffic=lambda seed: transfers_of(traffic, place, rng=np.random.default_rng(seed)),
+        jobs=tuple(piece.name or f"{n + 1} {piece.kind}" for n, piece in enumerate(traffic)),
+    )
+
+
+def _place(network: Network) -> Place:
+    return Place(
+        num_endpoints=network.design.num_gpus,
+        per_node=network.node.num_gpus,
+        rate_bps=network.nic_rate_bps * network.node.num_nics / network.node.num_gpus,
+    )
+
+
+def _wiring(scenario: Scenario, network: Network, fabric: Fabric, probe: Transfers) -> Wiring:
+    """Return the wiring of *fabric*, with scale-up networks where some transfer needs them."""
+    node = fabric.vertex_node
+    inside = bool((node[probe.source] == node[probe.target]).any())
+    many = any(piece.kind in {"permutation", "poisson"} for piece in scenario.traffic or ())
+    inside |= many and network.node.num_gpus > 1  # another seed may draw a pair inside a node
+    return wiring_of(fabric, network, scenario.cluster.fabric.floor, scale_up=inside)
+
+
+def check_engine(engine: str) -> None:
+    """Raise SpecError unless *engine* is one that simulates."""
+    if engine not in ENGINES:
+        message = f"engine: {engine!r} is not known; {did_you_mean(engine, ENGINES)}"
+        raise SpecError(message)
+
+
+def runner_on(
+    ground: Wiring | Fabric,
+    technology: Technology,
+    *,
+    engine: EngineName,
+    choices: Choices,
+    network: Network | None = None,
+) -> Runner:
+    """Return *engine* on *ground*, set up as *technology* says but for *choices*.
+
+    Args:
+        ground: What it runs on; the packet engine needs a wiring.
+        technology: Gives what *choices* leave open.
+        engine: ``packet`` or ``flow``.
+        choices: What to use instead.
+        network: Where it comes from, when it is a cluster's own.
+
+    Raises:
+        SpecError: a scheme is not known, or no engine can do it.
+    """
+    if engine == "flow":
+        from netloom.study.simulate_flow import FlowRunner  # noqa: PLC0415  (native code)
+
+        return FlowRunner(network=ground, settings=choices.flow_settings(technology, network))
+    from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
+
+    assert isinstance(ground, Wiring), ground
+    return PacketRunner(wiring=ground, settings=choices.packet_settings(technology))
+
+
+def run_case(
+    case: Case,
+    *,
+    seeds: Sequence[int] = (0,),
+    until_ps: int | None = None,
+    on_progress: OnProgress | None = None,
+    clock: Callable[[], float] = lambda: 0.0,
+    num_workers: int = 1,
+) -> Simulation:
+    """Return *case* run with each of *seeds*; equal seeds give equal results.
+
+    Args:
+        case: What to run.
+        seeds: One run each.
+        until_ps: Stop each run here.
+        on_progress: Called by every run now and then; true stops it.
+        clock: Gives seconds, for the time that each run took; without, that is 0.
+        num_workers: Threads that runs are spread over; the engines let go of Python's lock.
+
+    Raises:
+        NetloomError: the traffic is impossible on this network.
+    """
+    if not seeds:
+        message = "seeds: give at least 1"
+        raise SpecError(message)
+
+    def one(seed: int) -> Run:
+        begin = clock()
+        transfers = case.traffic(seed)
+        delivery, ideal_ps = case.runner.run(
+            transfers, seed=seed, until_ps=until_ps, on_progress=on_progress
+        )
+        return Run(
+            seed=seed,
+            transfers=transfers,
+            delivery=delivery,
+            ideal_ps=ideal_ps,
+            wall_s=clock() - begin,
+        )
+
+    if min(num_workers, len(seeds)) == 1:
+        runs = tuple(one(seed) for seed in seeds)
+    else:
+        with ThreadPoolExecutor(num_workers) as pool:
+            runs = tuple(pool.map(one, seeds))
+    return Simulation(
+        title=case.title,
+        engine=case.runner.name,
+        technology=case.technology,
+        choices=case.runner.choices,
+        grid=case.runner.grid,
+        runs=runs,
+        jobs=case.jobs,
+        notes=(*case.notes, *case.runner.notes),
+    )

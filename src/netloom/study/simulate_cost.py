@@ -1,0 +1,58 @@
+"""How much work a simulation is, before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.fabric.wiring_paths import first_ways
+from netloom.workload.transfers import check_transfers
+
+if TYPE_CHECKING:
+    from netloom.study.simulate import Case
+
+__all__ = ["Cost", "cost_of"]
+
+# Orders of magnitude on one core of a server, for the announcement alone: link traversals of
+# the packet engine on a permutation (bench/packet.py), flows of the flow engine.
+PACKET_RATE_PER_S: Final = 4e6
+FLOW_RATE_PER_S: Final = 5e4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What a run will take when nothing is lost or held up.
+
+    Attributes:
+        count: Packets times links, acknowledgements included; or flows.
+        unit: Which of them.
+        wall_s: About as long.
+    """
+
+    count: int
+    unit: str
+    wall_s: float
+
+
+def cost_of(case: Case, seed: int) -> Cost:
+    """Return what one seed of *case* takes.
+
+    Raises:
+        NetloomError: the traffic is impossible on this network.
+    """
+    transfers = case.traffic(seed)
+    runner = case.runner
+    if runner.name == "flow":
+        return Cost(count=len(transfers), unit="flows", wall_s=len(transfers) / FLOW_RATE_PER_S)
+    from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
+
+    assert isinstance(runner, PacketRunner), runner
+    check_transfers(transfers, runner.wiring.num_endpoints)
+    ways = first_ways(
+        runner.wiring, transfers.source.astype(np.int64), transfers.target.astype(np.int64)
+    )
+    packets = -(-transfers.size_bytes // runner.payload_bytes)
+    count = int((2 * packets * ways.num_hops).sum())
+    return Cost(count=count, unit="link traversals", wall_s=count / PACKET_RATE_PER_S)

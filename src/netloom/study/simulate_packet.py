@@ -1,0 +1,186 @@
+"""Transfers run packet by packet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.engines.packet.engine import run_packets
+from netloom.engines.packet.lower import Watch
+from netloom.study.alone import Frames, alone_ps, hpcc_alone_ps
+from netloom.study.simulate_flow import grid_of
+from netloom.units import RATE, SIZE, format_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from netloom.engines.delivery import Delivery
+    from netloom.engines.packet.engine import Progress
+    from netloom.engines.packet.faults import Fault
+    from netloom.engines.packet.settings import Ecn, PacketSettings
+    from netloom.fabric.wiring import Wiring
+    from netloom.study.runner import OnProgress
+    from netloom.study.simulation import Grid
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["PacketRunner"]
+
+NUM_WATCHED: Final = 16  # links whose queues are sampled
+NUM_SAMPLES: Final = 400
+_NEVER_PS: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PacketRunner:
+    """Runs transfers packet by packet.
+
+    Attributes:
+        wiring: What it runs on.
+        settings: How everything behaves.
+        faults: What goes wrong, and when.
+        hpcc_header_bytes: Where not 0, slowdown is by HPCC's ideal with headers of this size, so
+            that its published curves compare.
+    """
+
+    wiring: Wiring
+    settings: PacketSettings
+    faults: Sequence[Fault] = ()
+    hpcc_header_bytes: int = 0
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return "packet"
+
+    @property
+    def grid(self) -> Grid:
+        """The links it runs on."""
+        return grid_of(self.wiring)
+
+    @property
+    def payload_bytes(self) -> int:
+        """Of a full packet."""
+        return self.settings.transport.payload_bytes
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """What was chosen."""
+        settings = self.settings
+        marks = settings.ecn
+        return {
+            "congestion_control": settings.congestion_control,
+            "load_balancing": settings.balance if settings.spray == "fixed" else settings.spray,
+            "flow_control": settings.flow_control,
+            "recovery": settings.transport.recovery,
+            "ecn": "off" if marks is None else _marking(marks),
+            "connections": str(settings.connections),
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        return ()
+
+    def run(
+        self,
+        transfers: Transfers,
+        *,
+        seed: int,
+        until_ps: int | None,
+        on_progress: OnProgress | None,
+    ) -> tuple[Delivery, NDArray[np.int64]]:
+        """Return the delivery, and how long each transfer would take alone."""
+        ideal_ps = self._alone_ps(transfers)
+        # Files of other simulators begin at 2 s; nothing happens before, and nothing is sampled.
+        begin_ps = int(transfers.start_ps.min(initial=_NEVER_PS)) if len(transfers) else 0
+        moved = replace(transfers, start_ps=transfers.start_ps - begin_ps)
+
+        def told(progress: Progress) -> bool:
+            simulated_ps = progress.simulated_ps + begin_ps
+            return on_progress is None or not on_progress(simulated_ps, progress.events)
+
+        delivery = run_packets(
+            self.wiring,
+            moved,
+            self.settings,
+            seed=seed,
+            until_ps=None if until_ps is None else max(until_ps - begin_ps, 0),
+            faults=[replace(fault, when_ps=fault.when_ps - begin_ps) for fault in self.faults],
+            watch=self._watch(moved),
+            on_progress=told,
+        )
+        return _later(delivery, begin_ps), ideal_ps
+
+    def _alone_ps(self, transfers: Transfers) -> NDArray[np.int64]:
+        host = self.settings.transport
+        if self.hpcc_header_bytes:
+            return hpcc_alone_ps(
+                self.wiring,
+                transfers,
+                payload_bytes=host.payload_bytes,
+                header_bytes=self.hpcc_header_bytes,
+            )
+        frames = Frames(
+            payload_bytes=host.payload_bytes,
+            header_bytes=host.header_bytes + host.gap_bytes,
+            least_bytes=host.least_bytes + host.gap_bytes,
+            ack_bytes=max(host.ack_bytes, host.least_bytes) + host.gap_bytes,
+            host_rate_bps=host.host_rate_bps or np.inf,
+            send_ps=host.send_ps,
+            receive_ps=host.receive_ps,
+            cut_through=self.settings.switch.cut_through,
+            connections=self.settings.connections,
+        )
+        return alone_ps(self.wiring, transfers, frames)
+
+    def _watch(self, transfers: Transfers) -> Watch:
+        """Sample the queues towards the endpoints that receive most."""
+        wiring = self.wiring
+        received = np.bincount(
+            transfers.target, transfers.size_bytes, minlength=wiring.num_endpoints
+        )
+        if not len(transfers):
+            return Watch()
+        most = np.argsort(-received, kind="stable")[: NUM_WATCHED // 4]
+        last = np.flatnonzero(np.isin(wiring.link_target, most) & ~wiring.link_scale_up)
+        edges = np.unique(wiring.link_source[last])
+        into = np.flatnonzero(
+            np.isin(wiring.link_target, edges) & (wiring.link_source >= wiring.num_endpoints)
+        )
+        links = np.concatenate([last, into])[:NUM_WATCHED]
+        busy_s = received.max() * 8 / wiring.link_rate_bps[last].max(initial=1.0)
+        span_ps = int(transfers.start_ps.max() + busy_s * 1e12)
+        return Watch(links=tuple(links.tolist()), every_ps=max(span_ps // NUM_SAMPLES, 1000))
+
+
+def _later(delivery: Delivery, by_ps: int) -> Delivery:
+    """Return *delivery* with every time moved on by *by_ps*."""
+    if not by_ps:
+        return delivery
+
+    def moved(times: NDArray[np.generic]) -> NDArray[np.int64]:
+        numbers = times.astype(np.int64)
+        return np.where(numbers < 0, numbers, numbers + by_ps)
+
+    tables = {
+        name: {key: moved(cells) if key.endswith("_ps") else cells for key, cells in table.items()}
+        for name, table in delivery.tables.items()
+    }
+    return replace(
+        delivery,
+        start_ps=moved(delivery.start_ps),
+        finish_ps=moved(delivery.finish_ps),
+        simulated_ps=delivery.simulated_ps + by_ps,
+        tables=tables,
+    )
+
+
+def _marking(marks: Ecn) -> str:
+    """Return marking thresholds in words."""
+    low, high = (format_quantity(size, SIZE) for size in (marks.kmin_bytes, marks.kmax_bytes))
+    grows = f" at {format_quantity(marks.at_rate_bps, RATE)}" if marks.at_rate_bps else ""
+    return f"{low} to {high}{grows}, up to {marks.pmax:.0%}"

@@ -1,0 +1,257 @@
+"""From the traffic of a scenario to transfers between endpoints."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.errors import SpecError, at
+from netloom.spec.files import read_text
+from netloom.spec.traffic import (
+    CollectiveTraffic,
+    FlowFile,
+    Incast,
+    OneToOne,
+    OpenLoop,
+    Permutation,
+    Storage,
+)
+from netloom.workload import exchange, patterns
+from netloom.workload.dag import Dag, Label, beside, then, to_transfers
+from netloom.workload.exchange_tree import double_tree
+from netloom.workload.sizes import distribution
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from netloom.spec.traffic import Traffic
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["Place", "transfers_of"]
+
+MAX_FILE_BYTES: Final = 1 << 28
+_PS: Final = 1e12
+_COLUMNS: Final = ("source", "target", "size_bytes")
+_SLICES: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What traffic must know of the network it runs on.
+
+    Attributes:
+        num_endpoints: GPUs or hosts.
+        per_node: Of these, how many share a node, in order.
+        rate_bps: Of an endpoint's link, for loads.
+    """
+
+    num_endpoints: int
+    per_node: int
+    rate_bps: float
+
+
+def transfers_of(
+    traffic: Sequence[Traffic], place: Place, *, rng: np.random.Generator
+) -> Transfers:
+    """Return all pieces of *traffic*, each a job of its own, at once.
+
+    Raises:
+        SpecError: a piece names endpoints that are not there, or cannot be done with so many.
+        InfeasibleError: there would be more flows than anybody can keep.
+    """
+    dags, labels = [], []
+    for number, piece in enumerate(traffic):
+        with at(f"traffic.{number}"):
+            dag = _dag(piece, place, rng)
+        dag.start_ps[:] += round(piece.start_s * _PS)
+        dags.append(dag)
+        labels.append(Label(priority=piece.priority, job=number))
+    return to_transfers(dags, labels, rng=rng)
+
+
+def _dag(piece: Traffic, place: Place, rng: np.random.Generator) -> Dag:
+    match piece:
+        case OneToOne():
+            source, target = _endpoint(piece.source, place), _endpoint(piece.target, place)
+            return exchange.send_recv(source, target, round(piece.size_bytes))
+        case FlowFile():
+            return _flow_file(piece.file)
+        case Permutation():
+            members = _members(piece, place)
+            return patterns.permutation(members, round(piece.size_bytes), rng=rng)
+        case OpenLoop():
+            return _open_loop(piece, place, rng)
+        case _:
+            return _fixed(piece, place)
+
+
+def _open_loop(piece: OpenLoop, place: Place, rng: np.random.Generator) -> Dag:
+    return patterns.open_loop(
+        _members(piece, place),
+        distribution(piece.distribution),
+        rate_bps=place.rate_bps,
+        load=piece.load,
+        duration_ps=round(piece.duration_s * _PS),
+        rng=rng,
+    )
+
+
+def _fixed(piece: Incast | Storage | CollectiveTraffic, place: Place) -> Dag:
+    """Return traffic in which nothing is drawn."""
+    members = _members(piece, place)
+    if isinstance(piece, Incast):
+        return _incast(piece, members, place)
+    if isinstance(piece, Storage):
+        return _storage(piece, members)
+    return _collective(piece, members, place)
+
+
+def _endpoint(number: int, place: Place) -> NDArray[np.int64]:
+    if number >= place.num_endpoints:
+        message = f"there is no endpoint {number}; they are 0 to {place.num_endpoints - 1}"
+        raise SpecError(message)
+    return np.array([number], dtype=np.int64)
+
+
+def _members(piece: Traffic, place: Place) -> NDArray[np.int64]:
+    """Return the endpoints that take part."""
+    found = np.arange(piece.first, place.num_endpoints, piece.every, dtype=np.int64)
+    count = len(found) if piece.count is None else piece.count
+    if not 1 <= count <= len(found):
+        message = (
+            f"{count} endpoints from {piece.first}, every {piece.every}, but there are "
+            f"{place.num_endpoints}; lower 'count', 'first' or 'every'"
+        )
+        raise SpecError(message)
+    return found[:count]
+
+
+def _incast(piece: Incast, members: NDArray[np.int64], place: Place) -> Dag:
+    target = int(_endpoint(piece.target, place)[0])
+    senders = members[members != target]
+    fan_in = len(senders) if piece.fan_in is None else piece.fan_in
+    if not 1 <= fan_in <= len(senders):
+        message = f"a fan-in of {fan_in}, but {len(senders)} endpoints can send; lower 'fan_in'"
+        raise SpecError(message)
+    return patterns.incast(senders[:fan_in], target, round(piece.size_bytes))
+
+
+def _storage(piece: Storage, members: NDArray[np.int64]) -> Dag:
+    if piece.servers >= len(members):
+        message = f"{piece.servers} servers of {len(members)} endpoints leave no client; use fewer"
+        raise SpecError(message)
+    return patterns.storage(
+        members[: -piece.servers],
+        members[-piece.servers :],
+        round(piece.size_bytes),
+        num_bursts=piece.bursts,
+        period_ps=round(piece.period_s * _PS),
+    )
+
+
+def _collective(piece: CollectiveTraffic, members: NDArray[np.int64], place: Place) -> Dag:
+    """Return the collectives of all groups side by side, and repeats one after another."""
+    groups = _groups(piece, members)
+    once = [_one_group(piece, group, per_node=place.per_node) for group in groups]
+    if piece.repeats > 1:
+        gap_ps = round(piece.compute_s * _PS)
+        once = [
+            reduce(lambda done, again: then(done, again, delay_ps=gap_ps), [dag] * piece.repeats)
+            for dag in once
+        ]
+    return beside(once)
+
+
+def _groups(piece: CollectiveTraffic, members: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    size = len(members) if piece.group is None else piece.group
+    block = size * piece.stride
+    if size < 2 or len(members) % block:
+        message = (
+            f"{len(members)} endpoints do not fall into groups of {size} with stride "
+            f"{piece.stride}; make 'count' a multiple of {block}"
+        )
+        raise SpecError(message)
+    grid = members.reshape(-1, size, piece.stride)
+    return [grid[row, :, column] for row in range(len(grid)) for column in range(piece.stride)]
+
+
+def _one_group(piece: CollectiveTraffic, group: NDArray[np.int64], *, per_node: int) -> Dag:
+    size_bytes = round(piece.size_bytes)
+    if piece.operation == "all-to-all":
+        return exchange.all_to_all(group, size_bytes, in_flight=piece.in_flight)
+    if piece.operation == "broadcast":
+        return exchange.broadcast(group, size_bytes, slices=piece.slices or _SLICES)
+    if piece.operation == "send-recv":
+        return exchange.send_recv(group, np.roll(group, -1), size_bytes)
+    nodes = _by_node(group, per_node)
+    if piece.operation == "all-reduce" and piece.algorithm != "ring":
+        return _all_reduce(piece, group, nodes, size_bytes)
+    even = len({len(members) for members in nodes}) == 1
+    orders = exchange.rail_rings(nodes, piece.channels) if even else [group] * piece.channels
+    return exchange.ring(piece.operation, orders, size_bytes, slices=piece.slices or 1)
+
+
+def _all_reduce(
+    piece: CollectiveTraffic,
+    group: NDArray[np.int64],
+    nodes: list[NDArray[np.int64]],
+    size_bytes: int,
+) -> Dag:
+    if piece.algorithm == "tree":
+        slices = piece.slices or _SLICES
+        return double_tree(nodes, size_bytes, channels=piece.channels, slices=slices)
+    if piece.algorithm == "halving-doubling":
+        return exchange.halving_doubling(group, size_bytes)
+    return exchange.hierarchical(nodes, size_bytes, slices=piece.slices or 1)
+
+
+def _by_node(group: NDArray[np.int64], per_node: int) -> list[NDArray[np.int64]]:
+    first = np.flatnonzero(np.diff(group // per_node, prepend=-1))
+    return np.split(group, first[1:])
+
+
+def _flow_file(name: str) -> Dag:
+    """Return the flows in a CSV file.
+
+    Raises:
+        SpecError: a column is missing or a cell wrong; the message names the line.
+    """
+    text = read_text(name, max_bytes=MAX_FILE_BYTES, wanted="a CSV file of flows")
+    rows = csv.DictReader(text.splitlines())
+    missing = [column for column in _COLUMNS if column not in (rows.fieldnames or ())]
+    if missing:
+        message = f"{name}:1: the columns {', '.join(missing)} are missing; add them"
+        raise SpecError(message)
+    cells = [_flow_row(row, f"{name}:{rows.line_num}") for row in rows]
+    if not cells:
+        message = f"{name}: no flows; add a line below the heading"
+        raise SpecError(message)
+    table = np.array(cells, dtype=np.int64)
+    return Dag.of(
+        table[:, 0],
+        table[:, 1],
+        table[:, 2],
+        connection=np.arange(len(table)),
+        start_ps=table[:, 3],
+    )
+
+
+def _flow_row(row: dict[str, str], where: str) -> tuple[int, int, int, int]:
+    try:
+        source, target, size = (int(row[column]) for column in _COLUMNS)
+        start_s = float(row.get("start_s") or 0)
+    except (TypeError, ValueError):
+        source, target, size, start_s = -1, -1, 0, 0.0
+    if not (0 <= start_s < 3600 and min(source, target) >= 0 and 1 <= size < 1 << 60):
+        message = (
+            f"{where}: source and target are endpoints from 0, size_bytes is 1 or more and "
+            "start_s less than an hour; correct the line"
+        )
+        raise SpecError(message)
+    return source, target, size, round(start_s * _PS)

@@ -1,0 +1,143 @@
+"""``netloom simulate`` from the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from netloom.cli.main import main
+from netloom.cli.simulate_progress import Watcher
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOPOLOGY = """6 2 5
+4 5
+0 4 100Gbps 0.001ms 0
+1 4 100Gbps 0.001ms 0
+2 5 100Gbps 0.001ms 0
+3 5 100Gbps 0.001ms 0
+4 5 400Gbps 0.001ms 0
+"""
+FLOWS = "2\n0 3 3 100 40000 2.000000\n1 2 3 100 40000 2.000010\n"
+CONFIG = """CC_MODE 3
+BUFFER_SIZE 32
+U_TARGET 0.99
+MI_THRESH 0
+KMAX_MAP 2 100000000000 400 400000000000 1600
+KMIN_MAP 2 100000000000 100 400000000000 400
+PMAX_MAP 2 100000000000 0.2 400000000000 0.2
+"""
+SMALL = """
+name: <b>small</b> & bold
+cluster: {gpus: 16, fabric: {technology: rocev2-400g, topology: {kind: fat-tree}}}
+traffic: [{kind: incast, fan_in: 12, first: 1, size: 400KB}]
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    for name, text in (
+        ("topology.txt", TOPOLOGY),
+        ("flow.txt", FLOWS),
+        ("config.txt", CONFIG),
+        ("small.yaml", SMALL),
+    ):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("engine", ["packet", "flow"])
+def test_a_scenario_is_run_and_written_every_way(
+    engine: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["simulate", str(files / "small.yaml"), "--engine", engine, "--json", "--seeds", "2"]
+    page, folder, fct = files / "r.html", files / "out", files / "fct.txt"
+    extra = ["--report", str(page), "--out", str(folder), "--fct", str(fct)]
+    assert main([*command, *extra]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["flows_finished"] == 12
+    assert len(found["runs"]) == 2
+    assert found["peak_rss_bytes"] > 1e6
+    assert "over_seeds" in found
+    html = page.read_text()
+    assert "&lt;b&gt;small&lt;/b&gt; &amp; bold" in html
+    assert "<b>small</b>" not in html
+    assert {"flows.arrow", "links.arrow"} <= {file.name for file in folder.iterdir()}
+    assert len(fct.read_text().splitlines()) == 12
+
+
+def test_text_says_what_matters(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", str(files / "small.yaml")]) == 0
+    text = capsys.readouterr().out
+    assert "12 of 12 transfers ended" in text
+    assert "slowdown" in text
+    assert "leaf:0->gpu:0" in text
+
+
+def test_a_case_of_hpcc_runs_as_it_is(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    brought = ["--topology", str(files / "topology.txt"), "--flows", str(files / "flow.txt")]
+    configured = [*brought, "--config", str(files / "config.txt"), "--json"]
+    assert main(["simulate", *configured]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["settings"]["congestion_control"] == "hpcc"
+    # Packets of 1000 + 48 + 42 bytes of telemetry, acknowledgements of 88: 40 packets at 100 Gb/s,
+    # one at 400 and one at 100 again, three links of 1 us each way, the acknowledgement on all
+    # three: 3488 + 21.8 + 87.2 + 6000 + 15.84 ns.
+    assert found["fct_s"]["min"] == pytest.approx(9612.84e-9, abs=1e-15)
+    # third.cc divides by 2 x 3 us, 1000 B on every link, and 40,000 B with 40 headers of 48 B at
+    # 100 Gb/s: 6000 + 180 + 3353.6 ns.
+    assert found["slowdown"]["max"] == pytest.approx(9612.84 / 9533.6, abs=1e-9)
+    assert main(["simulate", *brought, "--engine", "flow", "--technology", "rocev2-100g"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["--topology", "topology.txt"], "give a scenario, or --topology and --flows"),
+        (["small.yaml", "--seeds", "0"], "seeds: 0 from 0; give at least 1"),
+        (["small.yaml", "--until", "2"], "until: '2' has no unit"),
+        (["small.yaml", "--cc", "none", "--transport", "x"], "transport: 'x' is not known"),
+        (["small.yaml", "--technology", "rocev2-4g"], "rocev2-4g"),
+        (
+            [
+                "--topology",
+                "topology.txt",
+                "--flows",
+                "flow.txt",
+                "--config",
+                "config.txt",
+                "--cc",
+                "none",
+            ],
+            "--config says how everything behaves",
+        ),
+    ],
+)
+def test_mistakes_are_told_before_anything_runs(
+    command: list[str],
+    message: str,
+    files: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(files)
+    assert main(["simulate", *command]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_mistake_in_traffic_is_told_with_its_line(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = files / "wrong.yaml"
+    wrong.write_text(SMALL.replace("fan_in: 12", "fan_in: 99"))
+    assert main(["simulate", str(wrong)]) == 2
+    assert f"{wrong}:4:" in capsys.readouterr().err
+
+
+def test_the_progress_line_tells_rate_and_time_left() -> None:
+    line = Watcher(unit="events", total=1000).line(2_000_000, 250, 5.0)
+    # 250 of 1000 in 5 s: 50 a second, three times as long still to go.
+    assert line.startswith("simulated 2us, 50 events/s, about 15 s left")

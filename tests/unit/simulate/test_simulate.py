@@ -1,0 +1,210 @@
+"""Simulations from scenario to results, with both engines."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import netloom as nl
+from netloom.catalog.load import load_catalog
+from netloom.errors import InfeasibleError, SpecError
+from netloom.spec.example import example
+from netloom.study.choices import Choices
+from netloom.study.simulate import case_of, run_case
+
+if TYPE_CHECKING:
+    from netloom.spec.scenario import Scenario
+
+CATALOG = load_catalog()
+TWO_TIERS = {"kind": "fat-tree", "tiers": 2, "hosts_per_leaf": 16}
+
+
+def _scenario(
+    *traffic: dict[str, object], technology: str = "rocev2-400g", gpus: int = 64
+) -> Scenario:
+    fabric = {"technology": technology, "topology": TWO_TIERS}
+    return nl.load({"cluster": {"gpus": gpus, "fabric": fabric}, "traffic": list(traffic)})
+
+
+@pytest.mark.parametrize("technology", ["rocev2-400g", "spectrum-x-400g", "uet-400g"])
+@pytest.mark.parametrize("size", ["1B", "4096B", "10000B", "2MB"])
+@pytest.mark.parametrize("qps", [1, 4])
+def test_a_flow_alone_takes_what_the_closed_form_says_to_the_picosecond(
+    technology: str, size: str, qps: int
+) -> None:
+    flow = {"kind": "one-to-one", "source": 0, "target": 63, "size": size}
+    choices = Choices(congestion_control="none", qps=qps)
+    if int(size.rstrip("MB")) < qps:
+        return  # a connection carries at least one byte
+    run = nl.simulate(_scenario(flow, technology=technology), CATALOG, choices=choices).first
+    taken_ps = int(run.delivery.finish_ps[0] - run.delivery.start_ps[0])
+    assert taken_ps == run.ideal_ps[0]
+
+
+def test_credits_and_cut_through_come_within_a_ten_thousandth() -> None:
+    # Flow-control packets of 8 bytes cross the data now and then; the closed form has none.
+    flow = {"kind": "one-to-one", "source": 0, "target": 63, "size": "2MB"}
+    run = nl.simulate(_scenario(flow, technology="infiniband-ndr"), CATALOG).first
+    assert run.slowdown[0] == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize("engine", ["packet", "flow"])
+def test_equal_seeds_give_equal_results_and_others_do_not(engine: str) -> None:
+    case = case_of(_scenario({"kind": "permutation", "size": "100KB"}), CATALOG, engine=engine)  # type: ignore[arg-type]
+    one, again, other = (run_case(case, seeds=[seed]).first for seed in (1, 1, 2))
+    assert (one.delivery.finish_ps == again.delivery.finish_ps).all()
+    assert (one.transfers.target != other.transfers.target).any()
+
+
+def test_seeds_in_threads_are_those_one_after_another() -> None:
+    case = case_of(_scenario({"kind": "permutation", "size": "100KB"}), CATALOG)
+    together = run_case(case, seeds=range(3), num_workers=3)
+    apart = run_case(case, seeds=range(3))
+    for one, other in zip(together.runs, apart.runs, strict=True):
+        assert (one.delivery.finish_ps == other.delivery.finish_ps).all()
+    low, mean, high = together.over_seeds()["fct_s_mean"].values()
+    assert None not in (low, mean, high)
+    assert sorted([low or 0, mean or 0, high or 0]) == [low, mean, high]
+
+
+def test_the_engines_agree_on_an_incast() -> None:
+    scenario = _scenario({"kind": "incast", "target": 0, "first": 16, "fan_in": 8, "size": "4MB"})
+    spans = [
+        nl.simulate(scenario, CATALOG, engine=engine).first.span_s for engine in ("packet", "flow")
+    ]
+    assert spans[0] == pytest.approx(spans[1], rel=0.02)
+
+
+def test_a_ring_all_reduce_of_gpus_of_one_node_stays_on_the_scale_up_network() -> None:
+    ring = {"kind": "collective", "operation": "all-reduce", "size": "8MB", "count": 8}
+    found = nl.simulate(_scenario(ring), CATALOG)
+    tiers = found.grid.tiers()
+    carried = found.first.delivery.link_bytes
+    assert not carried[np.char.find(tiers, "leaf") >= 0].any()
+    assert carried[tiers == "gpu->scale-up"].sum() > 14 * 8e6  # 2 (n - 1) vectors, and headers
+
+
+def test_pieces_of_traffic_are_told_apart() -> None:
+    found = nl.simulate(
+        _scenario(
+            {"kind": "incast", "target": 0, "first": 16, "fan_in": 4, "size": "1MB"},
+            {
+                "kind": "one-to-one",
+                "source": 40,
+                "target": 50,
+                "size": "1MB",
+                "start": "1ms",
+                "name": "late",
+            },
+        ),
+        CATALOG,
+    )
+    jobs = found.to_json()["jobs"]
+    assert [job["job"] for job in jobs] == ["1 incast", "late"]
+    assert jobs[1]["finish_s"] > 1e-3
+    assert jobs[1]["slowdown"]["max"] == pytest.approx(1, abs=0.01)
+
+
+def test_the_json_has_what_scripts_look_for() -> None:
+    found = nl.simulate(_scenario({"kind": "permutation", "size": "100KB"}), CATALOG).to_json()
+    for key in (
+        *("link_traversals", "events", "wall_s", "simulated_s", "peak_rss_bytes", "flows"),
+        *("flows_finished", "pauses", "marks", "drops", "fct_s", "slowdown", "busiest_links"),
+        *("partial", "slowdown_by_size", "jobs", "runs"),
+    ):
+        assert key in found, key
+    assert found["flows"] == found["flows_finished"] == 64
+    assert set(found["fct_s"]) == {"min", "mean", "p50", "p90", "p95", "p99", "p999", "max"}
+
+
+def test_a_run_that_is_stopped_is_partial() -> None:
+    scenario = _scenario({"kind": "incast", "target": 0, "first": 16, "size": "64MB"})
+    until = nl.simulate(scenario, CATALOG, until_s=1e-3)
+    assert until.partial
+    assert until.first.delivery.simulated_ps <= 1_100_000_000
+    calls = itertools.count()
+    stopped = nl.simulate(scenario, CATALOG, on_progress=lambda _ps, _count: next(calls) >= 0)
+    assert stopped.partial
+    assert len(stopped.first.done) < len(stopped.first.transfers)
+
+
+def test_tables_have_a_row_for_each_flow_and_link() -> None:
+    found = nl.simulate(_scenario({"kind": "permutation", "size": "100KB"}), CATALOG)
+    tables = found.tables()
+    assert len(tables["flows"]) == 64
+    assert len(tables["links"]) == len(found.grid.link_source)
+
+
+@pytest.mark.parametrize(
+    ("traffic", "message"),
+    [
+        ({"kind": "incast", "target": 64, "size": "1MB"}, "there is no endpoint 64"),
+        ({"kind": "incast", "fan_in": 64, "size": "1MB"}, "a fan-in of 64, but 63 endpoints"),
+        ({"kind": "permutation", "count": 65, "size": "1MB"}, "65 endpoints from 0"),
+        ({"kind": "storage", "servers": 64, "size": "1MB"}, "leave no client"),
+        (
+            {"kind": "collective", "operation": "all-reduce", "group": 5, "size": "1MB"},
+            "do not fall into groups of 5",
+        ),
+        ({"kind": "poisson", "duration": "1ms", "distribution": "no.cdf"}, "cannot be read"),
+        ({"kind": "flows", "file": "no.csv"}, "cannot be read"),
+    ],
+)
+def test_impossible_traffic_is_refused_before_anything_runs(
+    traffic: dict[str, object], message: str
+) -> None:
+    with pytest.raises(SpecError, match=r"^traffic\.0: .*" + message):
+        case_of(_scenario(traffic), CATALOG)
+
+
+def test_unknown_schemes_and_engines_are_refused() -> None:
+    scenario = _scenario({"kind": "permutation", "size": "1MB"})
+    with pytest.raises(
+        SpecError, match="congestion_control: 'dcqc' is not known; did you mean 'dcqcn'"
+    ):
+        nl.simulate(scenario, CATALOG, choices=Choices(congestion_control="dcqc"))
+    with pytest.raises(SpecError, match="ecn: '5' is not Kmin-Kmax-Pmax"):
+        nl.simulate(scenario, CATALOG, choices=Choices(ecn="5"))
+    with pytest.raises(SpecError, match="flows have none"):
+        nl.simulate(scenario, CATALOG, engine="flow", choices=Choices(congestion_control="hpcc"))
+    with pytest.raises(SpecError, match="engine: 'packets' is not known; did you mean 'packet'"):
+        nl.simulate(scenario, CATALOG, engine="packets")  # type: ignore[arg-type]
+
+
+def test_rails_that_do_not_meet_are_named_before_the_run() -> None:
+    scenario = nl.load(
+        {
+            "cluster": {"gpus": 64, "fabric": {"topology": {"kind": "rail-only"}}},
+            "traffic": [{"kind": "one-to-one", "source": 0, "target": 9, "size": "1MB"}],
+        }
+    )
+    with pytest.raises(InfeasibleError, match="gpu:0 to gpu:9: no way"):
+        nl.simulate(scenario, CATALOG)
+
+
+def test_a_scenario_without_traffic_says_what_to_add() -> None:
+    with pytest.raises(SpecError, match=r"traffic: this scenario has none; add"):
+        nl.simulate(example(), CATALOG)
+
+
+def test_a_scenario_without_a_job_says_so_to_other_commands() -> None:
+    with pytest.raises(SpecError, match="job: this scenario has none, only 'traffic'"):
+        nl.predict(example("incast-rocev2"))
+
+
+def test_an_innocent_flow_waits_behind_pauses_but_not_behind_another_lane() -> None:
+    """The point of the shipped examples, held to."""
+    alone, beside, lane = (
+        nl.simulate(example(name), CATALOG, choices=Choices(congestion_control=cc)).by_job()[1]
+        for name, cc in (
+            ("victim-rocev2", "dcqcn"),
+            ("victim-rocev2", "none"),
+            ("victim-infiniband", ""),
+        )
+    )
+    assert beside["slowdown"]["max"] > 3
+    assert alone["slowdown"]["max"] < 1.05
+    assert lane["slowdown"]["max"] < 1.05
