@@ -196,7 +196,7 @@ def _switch_arrays(wiring: Wiring, settings: PacketSettings, *, num_lanes: int) 
     alpha = settings.switch.alpha * np.maximum(rate_bps / host_bps, 1.0)
     if settings.switch.alpha <= 1:
         alpha = np.minimum(alpha, 1.0)
-    headroom = np.where(controlled, headroom_bytes(wiring, settings), 0)
+    headroom = np.where(controlled, headroom_bytes(wiring, settings, num_lanes=num_lanes), 0)
     buffer = np.full(wiring.num_vertices, settings.switch.buffer_bytes, dtype=np.int64)
     if settings.switch.buffer_bytes == 0:
         buffer[:] = round(_BUFFER_AT_100G * host_bps / 100e9)
@@ -214,12 +214,14 @@ def _switch_arrays(wiring: Wiring, settings: PacketSettings, *, num_lanes: int) 
     }
 
 
-def headroom_bytes(wiring: Wiring, settings: PacketSettings) -> NDArray[np.int64]:
+def headroom_bytes(
+    wiring: Wiring, settings: PacketSettings, *, num_lanes: int = 1
+) -> NDArray[np.int64]:
     """Return what each link, as ingress, holds behind its threshold.
 
-    What still comes in after the decision to pause: the frame that the reverse link had begun, the
-    pause frame, both ways of the cable, the switch's own pipeline, the peer's response, and the
-    frame that the peer had begun.
+    The frame that crossed the threshold, and what still comes in after it: for as long as the
+    frame that the reverse link had begun, the pause frames of all priorities, both ways of the cable, the switch's own
+    pipeline and the peer's response take, and the frame that the peer had begun.
     """
     pfc, transport = settings.pfc, settings.transport
     if pfc.headroom_bytes >= 0:
@@ -230,7 +232,7 @@ def headroom_bytes(wiring: Wiring, settings: PacketSettings) -> NDArray[np.int64
         return np.floor(products).astype(np.int64)
     loop_ps = 2 * wiring.link_delay_ps + wiring.forward_ps[wiring.link_target] + pfc.response_ps
     frame = transport.payload_bytes + transport.header_bytes + transport.gap_bytes
-    fixed = 2 * frame + _PAUSE_BYTES + transport.gap_bytes
+    fixed = 3 * frame + num_lanes * (_PAUSE_BYTES + transport.gap_bytes)
     return np.ceil(bytes_per_ps * loop_ps).astype(np.int64) + fixed
 
 

@@ -1,0 +1,227 @@
+// The packet simulator under the sanitizers: random networks, traffic, policies and faults.
+#include "netloom/packet/simulation.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "netloom/packet/event_queue.hpp"
+#include "netloom/packet/host_ports.hpp"
+#include "netloom/packet/murmur.hpp"
+#include "netloom/packet/random.hpp"
+
+namespace {
+
+using netloom::test::check;
+using namespace netloom::packet;
+
+/// Hosts on leaves, leaves on spines; every cable 100 Gb/s and `delay_ps` long.
+Topology leaf_spine(std::uint32_t leaves, std::uint32_t hosts, std::uint32_t spines, Time delay_ps) {
+  Topology t;
+  t.num_endpoints = leaves * hosts;
+  t.num_vertices = t.num_endpoints + leaves + spines;
+  t.num_goals = leaves;
+  const auto cable = [&t, delay_ps](std::uint32_t a, std::uint32_t b) {
+    t.source.insert(t.source.end(), {static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)});
+    t.target.insert(t.target.end(), {static_cast<std::int32_t>(b), static_cast<std::int32_t>(a)});
+    t.rate_bps.insert(t.rate_bps.end(), 2, 100'000'000'000);
+    t.delay_ps.insert(t.delay_ps.end(), 2, delay_ps);
+    t.uncontrolled.insert(t.uncontrolled.end(), 2, 0);
+  };
+  for (std::uint32_t host = 0; host < t.num_endpoints; ++host) {
+    cable(host, t.num_endpoints + host / hosts);
+    t.goal.push_back(static_cast<std::int32_t>(host / hosts));
+  }
+  for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
+    for (std::uint32_t spine = 0; spine < spines; ++spine) {
+      cable(t.num_endpoints + leaf, t.num_endpoints + leaves + spine);
+    }
+  }
+  t.forward_ps.assign(t.num_vertices, 0);
+  t.offsets = {0, 0};
+  const std::uint32_t first = 2 * t.num_endpoints;
+  for (std::uint32_t vertex = 0; vertex < t.num_vertices; ++vertex) {
+    for (std::uint32_t goal = 0; goal < leaves; ++goal) {
+      t.choices.push_back(static_cast<std::int32_t>(t.offsets.size() - 1));
+      if (vertex < t.num_endpoints) {
+        t.links.push_back(static_cast<std::int32_t>(2 * vertex));
+      } else if (vertex < t.num_endpoints + leaves) {
+        const std::uint32_t leaf = vertex - t.num_endpoints;
+        for (std::uint32_t spine = 0; spine < spines && leaf != goal; ++spine) {
+          t.links.push_back(static_cast<std::int32_t>(first + 2 * (leaf * spines + spine)));
+        }
+      } else {
+        const std::uint32_t spine = vertex - t.num_endpoints - leaves;
+        t.links.push_back(static_cast<std::int32_t>(first + 2 * (goal * spines + spine) + 1));
+      }
+      t.offsets.push_back(static_cast<std::int64_t>(t.links.size()));
+    }
+  }
+  return t;
+}
+
+void add_transfer(Work& work, std::uint32_t from, std::uint32_t to, std::int64_t size_bytes) {
+  work.source.push_back(static_cast<std::int32_t>(from));
+  work.target.push_back(static_cast<std::int32_t>(to));
+  work.size_bytes.push_back(size_bytes);
+  work.start_ps.push_back(0);
+  work.delay_ps.push_back(0);
+  work.entropy.push_back(static_cast<std::uint16_t>(work.source.size() * 7));
+  work.lane.push_back(1);
+  work.wait_offsets.push_back(static_cast<std::int64_t>(work.waits.size()));
+}
+
+Config config(Topology topology) {
+  Config c;
+  const std::size_t links = topology.source.size();
+  c.switches.buffer_bytes.assign(topology.num_vertices, 4'000'000);
+  c.switches.headroom_bytes.assign(links, 60'000);
+  c.switches.alpha.assign(links, 0.125);
+  c.switches.kmin_bytes.assign(links, 20'000);
+  c.switches.kmax_bytes.assign(links, 80'000);
+  c.switches.pmax = 0.2;
+  c.switches.resume_bytes = 3'072;
+  c.hosts.cnp_interval_ps = 50'000'000;
+  c.hosts.timeout_ps = 200'000'000;
+  c.hosts.nack_interval_ps = 50'000'000;
+  c.hosts.pull_bytes = 4'096;
+  c.hosts.num_paths = 16;
+  c.watch.max_pauses = 1'000;
+  c.watch.deadlock_every_ps = 1'000'000'000;
+  c.topology = std::move(topology);
+  c.work.wait_offsets = {0};
+  c.link_control = "pfc";
+  c.balance = "ecmp";
+  c.transport = "go-back-n";
+  c.congestion_control = "none";
+  return c;
+}
+
+// 4178 bytes at 100 Gb/s are 334,240 ps; two links there, two back for 86 bytes (6,880 ps).
+void one_packet_takes_its_time() {
+  Config c = config(leaf_spine(1, 2, 0, 1'000'000));
+  add_transfer(c.work, 0, 1, 4'096);
+  Simulation simulation(c);
+  check(simulation.run(kNever, ~0ULL) == Status::kDone, "one packet arrives");
+  check(simulation.progress().arrive_ps[0] == 2 * 334'240 + 2'000'000, "its arrival");
+  check(simulation.progress().finish_ps[0] == 2 * 334'240 + 2 * 6'880 + 4'000'000, "its answer");
+}
+
+// A reference that the queue must equal: a stable sort by time.
+void events_come_in_order_of_time_and_then_of_sequence() {
+  Random random(7);
+  EventQueue queue;
+  Time now = 0;
+  std::uint64_t last_order = 0;
+  bool ordered = true;
+  for (std::uint32_t i = 0; i < 200'000; ++i) {
+    if (queue.empty() || random.below(100) < 52) {
+      const std::uint32_t kind = random.below(10);
+      const Time far = kind == 0 ? 50'000'000'000 : (kind < 4 ? 1'000'000 : 300);
+      queue.push(now + random.below(static_cast<std::uint32_t>(far % 4'000'000'000)) / 100 * 100,
+                 Kind::kWake,
+                 i);
+      continue;
+    }
+    const Event event = *queue.peek();
+    queue.pop();
+    ordered = ordered && (event.when > now || (event.when == now && event.order > last_order));
+    now = event.when;
+    last_order = event.order;
+  }
+  check(ordered, "events in order");
+}
+
+const std::vector<std::string> kControls{"pfc", "credits", "lossy", "trimming"};
+const std::vector<std::string> kBalances{"ecmp", "adaptive", "flowlet", "d-mod-k", "source"};
+const std::vector<std::string> kTransports{"go-back-n", "selective", "pulled"};
+const std::vector<std::string> kSprays{"fixed", "oblivious", "bitmap", "reps"};
+const std::vector<std::string> kSchemes{"none",  "dcqcn", "dcqcn-firmware", "hpcc",  "timely",
+                                        "swift", "dctcp", "dctcp-rate",     "ib-cc", "reno",
+                                        "cubic", "nscc",  "rttcc"};
+
+template <class T>
+const T& any(const std::vector<T>& of, Random& random) {
+  return of[random.below(static_cast<std::uint32_t>(of.size()))];
+}
+
+Config random_config(Random& random) {
+  const std::uint32_t leaves = 1 + random.below(4);
+  const std::uint32_t hosts = 2 + random.below(4);
+  Config c = config(leaf_spine(leaves, hosts, 1 + random.below(4), random.below(3'000'000)));
+  const std::uint32_t count = leaves * hosts;
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    const std::uint32_t from = random.below(count);
+    add_transfer(c.work, from, (from + 1 + random.below(count - 1)) % count, 1 + random.below(200'000));
+  }
+  c.link_control = any(kControls, random);
+  c.balance = any(kBalances, random);
+  c.transport = any(kTransports, random);
+  c.congestion_control = c.transport == "pulled" ? "none" : any(kSchemes, random);
+  c.hosts.entropy = any(kSprays, random);
+  c.switches.telemetry = true;
+  c.switches.cut_through = random.below(2) == 0;
+  c.switches.queue_bytes = random.below(2) == 0 ? 40'000 : 0;
+  c.credit.blocks = c.link_control == "credits" ? 200 + random.below(4'000) : 0;
+  c.hosts.disorder_packets = random.below(4);
+  c.seed = random();
+  if (random.below(3) == 0) {
+    const auto link = random.below(static_cast<std::uint32_t>(c.topology.source.size()));
+    c.faults.push_back({.when = 5'000'000, .what = Fault::What::kDown, .link = link});
+    c.faults.push_back({.when = 90'000'000, .what = Fault::What::kUp, .link = link});
+    c.faults.push_back({.when = 0, .what = Fault::What::kLoss, .link = link, .value = 0.02});
+  }
+  return c;
+}
+
+std::uint64_t total(const Work& work) {
+  std::uint64_t bytes = 0;
+  for (const std::int64_t size : work.size_bytes) {
+    bytes += static_cast<std::uint64_t>(size);
+  }
+  return bytes;
+}
+
+// Whatever the policies: every byte arrives once, or the run says that it did not end; and a run
+// that is stopped, saved, loaded and resumed ends like one that went straight through.
+void random_runs_end_well_and_resume() {
+  Random random(2026);
+  for (int run = 0; run < 150; ++run) {
+    const Config c = random_config(random);
+    Simulation straight(c);
+    const Status status = straight.run(1'000'000'000'000, 2'000'000);
+    const auto& counters = straight.network().counters;
+    if (status != Status::kDone) {
+      std::fprintf(stderr,
+                   "run %d: %s %s %s %s %s: status %d\n",
+                   run,
+                   c.link_control.c_str(),
+                   c.balance.c_str(),
+                   c.transport.c_str(),
+                   c.congestion_control.c_str(),
+                   c.hosts.entropy.c_str(),
+                   static_cast<int>(status));
+    }
+    check(status == Status::kDone, "a random run ends");
+    check(counters.delivered_bytes == total(c.work), "every byte arrives once");
+    Simulation first(c);
+    static_cast<void>(first.run(20'000'000, 2'000'000));
+    const auto state = first.snapshot();
+    Simulation second(c);
+    second.restore(state);
+    static_cast<void>(second.run(1'000'000'000'000, 2'000'000));
+    check(second.network().counters.events == counters.events, "a resumed run is the same");
+    check(second.progress().finish_ps == straight.progress().finish_ps, "to the picosecond");
+  }
+}
+
+}  // namespace
+
+int main() {
+  one_packet_takes_its_time();
+  events_come_in_order_of_time_and_then_of_sequence();
+  random_runs_end_well_and_resume();
+  return netloom::test::failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,160 @@
+"""Loss, disorder, trimming and pulls: everything arrives, by each transport's own way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from wires import leaf_spine, star, transfers
+
+from netloom.engines.packet import (
+    Ecn,
+    Fault,
+    PacketSettings,
+    Pfc,
+    Switch,
+    Transport,
+    flap,
+    reboot,
+    run_packets,
+)
+from netloom.engines.packet.settings import CONGESTION_CONTROLS
+
+US = 1_000_000
+LOSSY = PacketSettings(
+    flow_control="lossy",
+    switch=Switch(queue_bytes=40_000, buffer_bytes=10_000_000),
+    transport=Transport(timeout_ps=100 * US, nack_interval_ps=20 * US),
+)
+INCAST = transfers([(i, 4) for i in range(4)], 400_000)
+
+
+def test_go_back_n_recovers_from_full_queues() -> None:
+    delivery = run_packets(star(5), INCAST, LOSSY, until_ps=100_000 * US)
+    assert delivery.counters["drops"] > 0
+    assert delivery.counters["retransmissions"] > delivery.counters["drops"]
+    assert delivery.counters["delivered_bytes"] == 4 * 400_000
+    assert not delivery.partial
+
+
+def test_selective_repeat_sends_again_what_was_lost_and_little_else() -> None:
+    irn = replace(
+        LOSSY,
+        transport=Transport(
+            recovery="selective", disorder_packets=1, window_bdp=1.0, timeout_ps=100 * US
+        ),
+    )
+    delivery = run_packets(star(5), INCAST, irn, until_ps=100_000 * US)
+    assert not delivery.partial
+    assert delivery.counters["drops"] > 0
+    assert delivery.counters["retransmissions"] <= 1.2 * delivery.counters["drops"]
+    rc = run_packets(star(5), INCAST, LOSSY, until_ps=100_000 * US)
+    assert delivery.counters["retransmissions"] < 0.5 * rc.counters["retransmissions"]
+
+
+def test_trimmed_packets_are_reported_and_sent_again() -> None:
+    uet = PacketSettings(
+        flow_control="trimming",
+        switch=Switch(queue_bytes=33_264, buffer_bytes=10_000_000),
+        transport=Transport(recovery="selective", timeout_ps=1_000 * US),
+        congestion_control="nscc",
+        ecn=Ecn(kmin_bytes=8_000, kmax_bytes=24_000, pmax=1.0, at_rate_bps=0),
+    )
+    delivery = run_packets(star(5), INCAST, uet)
+    assert delivery.counters["trims"] > 0
+    assert delivery.counters["drops"] == 0
+    assert delivery.counters["timeouts"] == 0
+    assert delivery.counters["retransmissions"] == delivery.counters["trims"]
+
+
+def test_pulls_let_an_incast_finish_at_the_rate_of_its_port() -> None:
+    ndp = PacketSettings(
+        flow_control="trimming",
+        switch=Switch(queue_bytes=8 * 4158, buffer_bytes=10_000_000),
+        transport=Transport(recovery="pulled", timeout_ps=1_000 * US, pull_bytes=4096),
+    )
+    delivery = run_packets(star(5), INCAST, ndp)
+    assert not delivery.partial
+    # 4 x 98 packets of 334,240 ps, and the way there; headers of trimmed packets come on top.
+    ideal_ps = 4 * 98 * 334_240 + 2 * US
+    assert delivery.tables["arrivals"]["arrive_ps"].max() < 1.05 * ideal_ps
+
+
+def test_disorder_makes_go_back_n_repeat_and_not_a_nic_that_reorders() -> None:
+    tree = leaf_spine(2, 4, 4, delay_ps=[US] * 8 + [US, 3 * US, 5 * US, 9 * US] * 2)
+    work = transfers([(0, 4)], 400_000)
+    # The adaptive switch spreads packets over spines of unequal length.
+    spread = PacketSettings(balance="adaptive", transport=Transport(nack_interval_ps=20 * US))
+    rc = run_packets(tree, work, spread, until_ps=10_000 * US)
+    able = run_packets(tree, work, replace(spread, transport=Transport(recovery="selective")))
+    assert rc.counters["retransmissions"] > 0
+    assert able.counters["reordered"] > 0
+    assert able.counters["retransmissions"] == 0
+
+
+@pytest.mark.parametrize("spray", ["oblivious", "bitmap", "reps"])
+def test_sprayed_packets_use_every_uplink(spray: str) -> None:
+    tree = leaf_spine(2, 2, 4)
+    sprayed = PacketSettings(spray=spray, transport=Transport(recovery="selective"))
+    delivery = run_packets(tree, transfers([(0, 2)], 4_000_000), sprayed)
+    uplinks = delivery.link_bytes[8:16:2]
+    assert uplinks.min() > 0.2 * uplinks.max()  # 128 values hashed to 4 links
+
+
+@pytest.mark.parametrize("scheme", CONGESTION_CONTROLS)
+def test_every_congestion_control_brings_an_incast_home(scheme: str) -> None:
+    settings = PacketSettings(
+        congestion_control=scheme,
+        ecn=Ecn(kmin_bytes=20_000, kmax_bytes=80_000, at_rate_bps=0),
+        transport=Transport(
+            telemetry=True, cnp_interval_ps=4 * US if scheme != "dcqcn" else 50 * US
+        ),
+    )
+    delivery = run_packets(star(5), INCAST, settings, until_ps=100_000 * US)
+    assert not delivery.partial, scheme
+    assert delivery.counters["drops"] == 0
+    assert delivery.counters["delivered_bytes"] == 4 * 400_000
+
+
+def test_corrupted_packets_are_sent_again() -> None:
+    fault = Fault(when_ps=0, kind="loss", link=0, loss=0.05)
+    settings = PacketSettings(transport=Transport(timeout_ps=100 * US, nack_interval_ps=20 * US))
+    delivery = run_packets(star(2), transfers([(0, 1)], 1_000_000), settings, faults=[fault])
+    assert delivery.counters["lost"] > 0
+    assert not delivery.partial
+
+
+def test_loss_by_size_spares_small_packets() -> None:
+    fault = Fault(when_ps=0, kind="loss", link=0, loss=0.5, least_bytes=1_000)
+    settings = PacketSettings(transport=Transport(timeout_ps=100 * US))
+    small = run_packets(star(2), transfers([(0, 1)] * 9, 64), settings, faults=[fault])
+    assert small.counters["lost"] == 0
+
+
+def test_a_cut_link_is_left_out_by_the_switch_that_knows() -> None:
+    tree = leaf_spine(2, 1, 2)
+    settings = PacketSettings(transport=Transport(timeout_ps=200 * US))
+    work = transfers([(0, 1)], 2_000_000)
+    whole = run_packets(tree, work, settings)
+    used = 4 if whole.link_bytes[4] else 6
+    faults = flap(used, down_ps=50 * US, up_ps=10_000 * US)
+    delivery = run_packets(tree, work, settings, faults=faults)
+    assert delivery.counters["lost"] > 0
+    assert delivery.link_bytes[10 - used] > 0
+    assert not delivery.partial
+
+
+def test_a_rebooted_switch_loses_what_it_holds() -> None:
+    settings = PacketSettings(transport=Transport(timeout_ps=200 * US))
+    faults = reboot(star(3), 3, down_ps=20 * US, up_ps=500 * US)
+    delivery = run_packets(star(3), transfers([(0, 2), (1, 2)], 1_000_000), settings, faults=faults)
+    assert delivery.counters["lost"] + delivery.counters["drops"] > 0
+    assert not delivery.partial
+    assert delivery.finish_ps.min() > 500 * US
+
+
+def test_a_slowed_link_takes_longer() -> None:
+    fault = Fault(when_ps=0, kind="rate", link=3, rate_bps=25e9)
+    work = transfers([(0, 1)], 1_000_000)
+    slow = run_packets(star(2), work, PacketSettings(pfc=Pfc()), faults=[fault])
+    assert slow.finish_ps[0] > 3.8 * run_packets(star(2), work, PacketSettings()).finish_ps[0]
