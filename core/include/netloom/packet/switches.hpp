@@ -11,6 +11,7 @@
 
 #include "netloom/packet/archive.hpp"
 #include "netloom/packet/balance/switching.hpp"
+#include "netloom/packet/cc/pint.hpp"
 #include "netloom/packet/link/credits.hpp"
 #include "netloom/packet/link/pfc.hpp"
 #include "netloom/packet/network.hpp"
@@ -30,7 +31,11 @@ class SwitchSide : public Side {
 template <class LinkControl, class Balance>
 class Switches final : public SwitchSide {
  public:
-  explicit Switches(Network& network) : net_(network), control_(network), balance_(network) {}
+  explicit Switches(Network& network)
+      : net_(network),
+        control_(network),
+        balance_(network),
+        pint_(network.config.switches.pint ? network.ports.size() : 0) {}
 
   void arrive(std::uint32_t in, Index index) override {
     Packet& packet = net_.pool[index];
@@ -163,12 +168,17 @@ class Switches final : public SwitchSide {
     Packet& packet = net_.pool[index];
     const std::uint32_t came_by = packet.came_by;
     const Port& out = net_.port(link);
-    if (packet.lane != kControl && !out.uncontrolled && marks(net_, link, packet.lane)) {
+    // In an answer the flag is the echo of its data packet's mark: it gets none of its own.
+    if (packet.form == Form::kData && packet.lane != kControl && !out.uncontrolled &&
+        marks(net_, link, packet.lane)) {
       packet.flags |= kMarked;
       ++net_.counters.marks;
     }
     if (net_.config.switches.telemetry && packet.form == Form::kData) {
       stamp(link, index);
+    }
+    if (!pint_.empty()) {
+      digest(link, packet);
     }
     net_.launch(link, index);
     control_.depart(came_by, packet, out.busy_until);
@@ -183,6 +193,21 @@ class Switches final : public SwitchSide {
                                              .queue_bytes = out.waiting_bytes,
                                              .rate_bps = static_cast<double>(out.rate_bps)};
     }
+  }
+
+  /// One byte for the whole path: the utilization of its busiest port.
+  void digest(std::uint32_t link, Packet& packet) {
+    const Port& out = net_.port(link);
+    cc::PintPort& port = pint_[link];
+    if (packet.form == Form::kData) {
+      const double utilization = port.estimate(net_.now,
+                                               out.waiting_bytes,
+                                               static_cast<double>(out.rate_bps),
+                                               net_.config.hosts.base_rtt_ps);
+      packet.num_hops = std::max(packet.num_hops,
+                                 cc::PintCode::encode(utilization, net_.random.uniform()));
+    }
+    port.sent(net_.now, packet.size_bytes);
   }
 
   /// Cuts the payload off this packet or, every other time, off the last one that waits.
@@ -233,6 +258,7 @@ class Switches final : public SwitchSide {
   Network& net_;
   LinkControl control_;
   Balance balance_;
+  std::vector<cc::PintPort> pint_;  ///< Of each link; empty where switches do not digest.
 };
 
 }  // namespace netloom::packet

@@ -292,6 +292,7 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         **own,
         "num_paths": settings.num_paths,
         "telemetry": transport.telemetry,
+        "pint": settings.congestion_control == "hpcc-pint",
         "pmax": settings.ecn.pmax if settings.ecn else 0.0,
         "reserve_bytes": switch.reserve_bytes if settings.flow_control == "pfc" else 0,
         "resume_bytes": pfc.resume_bytes,

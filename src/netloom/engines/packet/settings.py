@@ -32,6 +32,7 @@ CONGESTION_CONTROLS: Final = (
     "dcqcn",
     "dcqcn-firmware",
     "hpcc",
+    "hpcc-pint",
     "timely",
     "swift",
     "dctcp",
@@ -263,6 +264,12 @@ class PacketSettings:
             raise SpecError(message)
         if self.congestion_control == "hpcc" and not self.transport.telemetry:
             message = "congestion_control: hpcc reads telemetry; set transport.telemetry"
+            raise SpecError(message)
+        if self.congestion_control == "hpcc-pint" and self.transport.base_rtt_ps < 1:
+            message = (
+                "congestion_control: with hpcc-pint switches average over the network's longest "
+                "round trip; set transport.base_rtt_ps"
+            )
             raise SpecError(message)
         if self.spray != "fixed" and self.balance != "ecmp" and self.balance != "source":
             message = (
