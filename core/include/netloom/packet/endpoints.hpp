@@ -140,6 +140,7 @@ class Endpoints final : public EndpointSide {
     std::uint64_t window = 0;  ///< The transport's own bound.
     std::uint32_t link = kNone;
     std::uint16_t last_entropy = 0;
+    std::uint16_t paced_bytes = 0;  ///< On the wire, of the packet that `pace_at` follows.
     State state = State::kUnborn;
   };
 
@@ -307,10 +308,26 @@ class Endpoints final : public EndpointSide {
 
   void pace(Outgoing& out, std::uint32_t wire_bytes) {
     const double rate_bps = out.cc.rate_bps();
-    if (rate_bps < static_cast<double>(net_.port(out.link).rate_bps)) {
-      const double wait = wire_bytes * static_cast<double>(kBitPs) / rate_bps;
-      out.pace_at = net_.now + static_cast<Time>(wait);
+    if (Cc::kMovesDeparture || rate_bps < static_cast<double>(net_.port(out.link).rate_bps)) {
+      out.pace_at = net_.now + spread_over(wire_bytes, rate_bps);
     }
+    out.paced_bytes = static_cast<std::uint16_t>(wire_bytes);
+  }
+
+  /// The departure that was set at `old_bps` is where the rate of now would have set it.
+  void move_departure(Outgoing& out, double old_bps) {
+    const double new_bps = out.cc.rate_bps();
+    if (new_bps == old_bps) {
+      return;
+    }
+    out.pace_at += spread_over(out.paced_bytes, new_bps) - spread_over(out.paced_bytes, old_bps);
+    if (out.state == State::kPaced && new_bps > old_bps) {
+      out.state = State::kIdle;  // its alarm would ring too late: the next offer sets another
+    }
+  }
+
+  static Time spread_over(std::uint32_t wire_bytes, double rate_bps) {
+    return static_cast<Time>(wire_bytes * static_cast<double>(kBitPs) / rate_bps);
   }
 
   Index make_data(std::uint32_t flow, const Segment& segment) {
@@ -385,7 +402,11 @@ class Endpoints final : public EndpointSide {
       spray_.on_loss(flow, packet.entropy, net_.now);
     }
     if (!nack) {
+      const double old_bps = out.cc.rate_bps();
       out.cc.on_ack(cc_settings_, out.line, ack_of(out, flow, index, news, marked));
+      if constexpr (Cc::kMovesDeparture) {
+        move_departure(out, old_bps);
+      }
       spray_.on_ack(flow, packet.entropy, marked, net_.now);
     }
     if (news.acked_bytes != 0) {
@@ -400,14 +421,16 @@ class Endpoints final : public EndpointSide {
 
   Ack ack_of(const Outgoing& out, std::uint32_t flow, Index index, News news, bool marked) {
     const Packet& packet = net_.pool[index];
+    const bool full = net_.config.switches.telemetry && packet.num_hops != 0;
     return {.now = net_.now,
             .rtt = net_.now - packet.sent,
             .acked_bytes = news.acked_bytes,
             .acked_to = transport_.acked_to(out.sender, extent(flow)),
             .sent_to = transport_.sent_to(out.sender, extent(flow)),
             .marked = marked,
-            .hops = packet.num_hops != 0 ? net_.hops(index) : nullptr,
-            .num_hops = packet.num_hops};
+            .hops = full ? net_.hops(index) : nullptr,
+            .num_hops = full ? packet.num_hops : std::uint8_t{0},
+            .pint_code = net_.config.switches.pint ? packet.num_hops : std::uint8_t{0}};
   }
 
   // ---- timers
