@@ -88,10 +88,7 @@ class Endpoints final : public EndpointSide {
         start(event.subject);
         break;
       case Kind::kReady:
-        if (out_[event.subject].state == State::kPaced) {
-          out_[event.subject].state = State::kIdle;
-          offer(event.subject);
-        }
+        ring(event.subject, event.when);
         break;
       case Kind::kTimer:
         tick(event.subject, event.when);
@@ -134,6 +131,7 @@ class Endpoints final : public EndpointSide {
     Line line;
     typename Transport::Sender sender;
     Time pace_at = 0;
+    Time alarm_at = 0;         ///< The alarm that counts, while paced.
     Time timer_at = kNever;    ///< The timer event that counts.
     Time deadline = kNever;    ///< Of the oldest packet in flight.
     Time timeout_at = kNever;  ///< The timeout event that counts.
@@ -254,12 +252,21 @@ class Endpoints final : public EndpointSide {
     Port& port = net_.port(out.link);
     if (out.pace_at > net_.now && out.pace_at > port.busy_until) {
       out.state = State::kPaced;
+      out.alarm_at = out.pace_at;
       net_.events.push(out.pace_at, Kind::kReady, flow);
       return;
     }
     out.state = State::kReady;
     ready_.append(out.link, net_.config.work.lane[flow], flow);
     kick(out.link);
+  }
+
+  /// A pace's alarm; one that a change of rate has put in another's place is not heard.
+  void ring(std::uint32_t flow, Time when) {
+    if (out_[flow].state == State::kPaced && out_[flow].alarm_at == when) {
+      out_[flow].state = State::kIdle;
+      offer(flow);
+    }
   }
 
   void kick(std::uint32_t link) {
