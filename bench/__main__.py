@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from bench import contention, fabric, max_min, plan
+from bench import contention, fabric, max_min, packet, plan
 
 for benchmark in (
     max_min.random_permutation_of_256_hosts,
     fabric.sixteen_thousand_gpus,
     contention.thousand_flows_on_sixteen_links,
     plan.gpt_3_on_1024_gpus,
+    packet.permutation_of_1024_hosts,
+    packet.permutation_of_8192_hosts,
 ):
     benchmark()

@@ -47,25 +47,31 @@ def rocev2_400g() -> PacketSettings:
     )
 
 
-def permutation_in_a_fat_tree(radix: int = 16, size_bytes: int = 2_000_000) -> float:
-    """Print and return the rate of packet-link traversals."""
+def permutation_in_a_fat_tree(radix: int, size_bytes: int) -> float:
+    """Print and return the rate of packet-link traversals, data and acknowledgements."""
     wiring = fat_tree(radix, rate_bps=400e9, delay_ps=1_000_000)
     work = permutation(wiring.num_endpoints, size_bytes)
-    before = time.perf_counter()
+    begin_s, begin_cpu_s = time.perf_counter(), time.process_time()
     delivery = run_packets(wiring, work, rocev2_400g())
-    wall_s = time.perf_counter() - before
-    rate = delivery.counters["link_traversals"] / wall_s
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    wall_s, cpu_s = time.perf_counter() - begin_s, time.process_time() - begin_cpu_s
+    rate = delivery.counters["link_traversals"] / cpu_s
+    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"packets, permutation of {wiring.num_endpoints} hosts, {size_bytes / 1e6:g} MB each: "
-        f"{rate / 1e6:.2f} M packet-link traversals/s "
-        f"({delivery.counters['events'] / wall_s / 1e6:.1f} M events/s, {wall_s:.2f} s for "
-        f"{delivery.simulated_ps / 1e6:.0f} us), peak memory of the process {peak:.0f} MiB"
+        f"\npermutation of {wiring.num_endpoints} hosts, {size_bytes / 1e6:g} MB each, DCQCN, PFC "
+        f"and ECN: {rate / 1e6:.2f} M packet-link traversals and "
+        f"{delivery.counters['events'] / cpu_s / 1e6:.2f} M events a second of processor time "
+        f"({cpu_s:.2f} s of it, {wall_s:.2f} s passed, {delivery.simulated_ps / 1e6:.0f} us "
+        f"simulated), {delivery.counters['most_packets_in_flight']:,} packets in flight at most, "
+        f"peak memory of the process {peak_mib:.0f} MiB"
     )
     return rate
 
 
-if __name__ == "__main__":
-    import sys
+def permutation_of_1024_hosts() -> None:
+    """The size that the rate is promised for."""
+    permutation_in_a_fat_tree(16, 2_000_000)
 
-    permutation_in_a_fat_tree(int(sys.argv[1]) if len(sys.argv) > 1 else 16)
+
+def permutation_of_8192_hosts() -> None:
+    """Eight times the hosts, where caches miss."""
+    permutation_in_a_fat_tree(32, 500_000)

@@ -40,7 +40,8 @@ void fill(std::vector<T>& into, const nb::dict& arrays, const char* name) {
 /// Reads numbers by name; whoever forgets one hears of it.
 class Reader {
  public:
-  explicit Reader(const Numbers& numbers) : numbers_(numbers) {}
+  explicit Reader(const Numbers& numbers)
+      : numbers_(numbers) {}
 
   template <class T>
   Reader& operator()(const char* name, T& field) {
@@ -58,8 +59,8 @@ class Reader {
 
 Topology topology(const nb::dict& arrays, const Numbers& numbers) {
   Topology t;
-  Reader{numbers}("num_endpoints", t.num_endpoints)("num_vertices", t.num_vertices)(
-      "num_goals", t.num_goals);
+  Reader{numbers}("num_endpoints", t.num_endpoints)("num_vertices", t.num_vertices)("num_goals",
+                                                                                    t.num_goals);
   fill(t.source, arrays, "link_source");
   fill(t.target, arrays, "link_target");
   fill(t.rate_bps, arrays, "link_rate_bps");
@@ -95,9 +96,9 @@ SwitchSettings switches(const nb::dict& arrays, const Numbers& numbers) {
   fill(s.kmin_bytes, arrays, "kmin_bytes");
   fill(s.kmax_bytes, arrays, "kmax_bytes");
   fill(s.weight, arrays, "weight");
-  Reader{numbers}("pmax", s.pmax)("reserve_bytes", s.reserve_bytes)(
-      "resume_bytes", s.resume_bytes)("queue_bytes", s.queue_bytes)("cut_through", s.cut_through)(
-      "telemetry", s.telemetry)("pint", s.pint)("seeds_equal", s.seeds_equal)("flowlet_gap_ps", s.flowlet_gap_ps);
+  Reader{numbers}("pmax", s.pmax)("reserve_bytes", s.reserve_bytes)("resume_bytes", s.resume_bytes)(
+      "queue_bytes", s.queue_bytes)("cut_through", s.cut_through)("telemetry", s.telemetry)(
+      "pint", s.pint)(      "seeds_equal", s.seeds_equal)("flowlet_gap_ps", s.flowlet_gap_ps);
   return s;
 }
 
@@ -173,12 +174,23 @@ Config config(const nb::dict& arrays, const Numbers& numbers, const Names& names
   return c;
 }
 
+using Arrays = nb::typed<nb::dict, nb::str, nb::object>;
+using Totals = nb::typed<nb::dict, nb::str, nb::int_>;
+
+template <typename T>
+using OutArray = nb::ndarray<T, nb::numpy, nb::ndim<1>>;
+
 /// Hands a vector over to Python.
 template <typename T>
-nb::object array(std::vector<T> values) {
+OutArray<T> handed_over(std::vector<T> values) {
   auto* owned = new std::vector<T>(std::move(values));
   const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<T, nb::numpy, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+  return OutArray<T>(owned->data(), {owned->size()}, owner);
+}
+
+template <typename T>
+nb::object array(std::vector<T> values) {
+  return nb::cast(handed_over(std::move(values)));
 }
 
 /// One field of every record.
@@ -190,17 +202,17 @@ nb::object column(const std::vector<Record>& records, Field field) {
   return array(std::move(values));
 }
 
-nb::dict transfers(const Simulation& sim) {
-  nb::dict table;
+Arrays transfers(const Simulation& sim) {
+  Arrays table;
   table["start_ps"] = array(sim.progress().start_ps);
   table["arrive_ps"] = array(sim.progress().arrive_ps);
   table["finish_ps"] = array(sim.progress().finish_ps);
   return table;
 }
 
-nb::dict pauses(const Simulation& sim) {
+Arrays pauses(const Simulation& sim) {
   const auto& records = sim.network().pauses;
-  nb::dict table;
+  Arrays table;
   table["begin_ps"] = column(records, [](const PauseRecord& r) { return r.begin; });
   table["end_ps"] = column(records, [](const PauseRecord& r) { return r.end; });
   table["link"] = column(records, [](const PauseRecord& r) { return r.link; });
@@ -208,9 +220,9 @@ nb::dict pauses(const Simulation& sim) {
   return table;
 }
 
-nb::dict trace(const Simulation& sim) {
+Arrays trace(const Simulation& sim) {
   const auto& records = sim.network().trace;
-  nb::dict table;
+  Arrays table;
   table["when_ps"] = column(records, [](const TraceRecord& r) { return r.when; });
   table["link"] = column(records, [](const TraceRecord& r) { return r.link; });
   table["transfer"] = column(records, [](const TraceRecord& r) { return r.flow; });
@@ -221,9 +233,9 @@ nb::dict trace(const Simulation& sim) {
   return table;
 }
 
-nb::dict samples(const Simulation& sim) {
+Arrays samples(const Simulation& sim) {
   const auto& records = sim.network().samples;
-  nb::dict table;
+  Arrays table;
   table["when_ps"] = column(records, [](const SampleRecord& r) { return r.when; });
   table["link"] = column(records, [](const SampleRecord& r) { return r.link; });
   table["waiting_bytes"] = column(records, [](const SampleRecord& r) { return r.waiting_bytes; });
@@ -232,9 +244,9 @@ nb::dict samples(const Simulation& sim) {
   return table;
 }
 
-nb::dict counters(const Simulation& sim) {
+Totals counters(const Simulation& sim) {
   const Counters& c = sim.network().counters;
-  nb::dict table;
+  Totals table;
   table["events"] = c.events;
   table["link_traversals"] = c.link_traversals;
   table["data_packets"] = c.data_packets;
@@ -282,7 +294,7 @@ void register_packet(nb::module_& m) {
       .def(
           "__init__",
           [](Simulation* self,
-             const nb::dict& arrays,
+             const Arrays& arrays,
              const Numbers& numbers,
              const Names& names,
              const Numbers& cc) { new (self) Simulation(config(arrays, numbers, names, cc)); },
@@ -305,11 +317,13 @@ void register_packet(nb::module_& m) {
       .def("counters", &counters)
       .def("link_bytes",
            [](const Simulation& sim) {
-             return column(sim.network().ports, [](const Port& port) {
-               return static_cast<std::int64_t>(port.sent_bytes);
-             });
+             std::vector<std::int64_t> bytes;
+             for (const Port& port : sim.network().ports) {
+               bytes.push_back(static_cast<std::int64_t>(port.sent_bytes));
+             }
+             return handed_over(std::move(bytes));
            })
-      .def("deadlock", [](const Simulation& sim) { return array(sim.network().deadlock); })
+      .def("deadlock", [](const Simulation& sim) { return handed_over(sim.network().deadlock); })
       .def("snapshot", &snapshot)
       .def("restore", &restore, nb::arg("state"));
 }

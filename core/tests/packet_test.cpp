@@ -1,6 +1,4 @@
 // The packet simulator under the sanitizers: random networks, traffic, policies and faults.
-#include "netloom/packet/simulation.hpp"
-
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -11,6 +9,7 @@
 #include "netloom/packet/host_ports.hpp"
 #include "netloom/packet/murmur.hpp"
 #include "netloom/packet/random.hpp"
+#include "netloom/packet/simulation.hpp"
 
 namespace {
 
@@ -18,7 +17,10 @@ using netloom::test::check;
 using namespace netloom::packet;
 
 /// Hosts on leaves, leaves on spines; every cable 100 Gb/s and `delay_ps` long.
-Topology leaf_spine(std::uint32_t leaves, std::uint32_t hosts, std::uint32_t spines, Time delay_ps) {
+Topology leaf_spine(std::uint32_t leaves,
+                    std::uint32_t hosts,
+                    std::uint32_t spines,
+                    Time delay_ps) {
   Topology t;
   t.num_endpoints = leaves * hosts;
   t.num_vertices = t.num_endpoints + leaves + spines;
@@ -138,9 +140,19 @@ const std::vector<std::string> kControls{"pfc", "credits", "lossy", "trimming"};
 const std::vector<std::string> kBalances{"ecmp", "adaptive", "flowlet", "d-mod-k", "source"};
 const std::vector<std::string> kTransports{"go-back-n", "selective", "pulled"};
 const std::vector<std::string> kSprays{"fixed", "oblivious", "bitmap", "reps"};
-const std::vector<std::string> kSchemes{"none",  "dcqcn", "dcqcn-firmware", "hpcc",  "timely",
-                                        "swift", "dctcp", "dctcp-rate",     "ib-cc", "reno",
-                                        "cubic", "nscc",  "rttcc"};
+const std::vector<std::string> kSchemes{"none",
+                                        "dcqcn",
+                                        "dcqcn-firmware",
+                                        "hpcc",
+                                        "timely",
+                                        "swift",
+                                        "dctcp",
+                                        "dctcp-rate",
+                                        "ib-cc",
+                                        "reno",
+                                        "cubic",
+                                        "nscc",
+                                        "rttcc"};
 
 template <class T>
 const T& any(const std::vector<T>& of, Random& random) {
@@ -154,7 +166,8 @@ Config random_config(Random& random) {
   const std::uint32_t count = leaves * hosts;
   for (std::uint32_t i = 0; i < 12; ++i) {
     const std::uint32_t from = random.below(count);
-    add_transfer(c.work, from, (from + 1 + random.below(count - 1)) % count, 1 + random.below(200'000));
+    add_transfer(
+        c.work, from, (from + 1 + random.below(count - 1)) % count, 1 + random.below(200'000));
   }
   c.link_control = any(kControls, random);
   c.balance = any(kBalances, random);

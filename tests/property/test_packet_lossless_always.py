@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wires import leaf_spine, transfers
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "packet"))
-from wires import leaf_spine, transfers  # noqa: E402
-
-from netloom.engines.packet import (  # noqa: E402
+from netloom.engines.packet import (
     Credits,
     Ecn,
     PacketSettings,
@@ -23,7 +19,7 @@ from netloom.engines.packet import (  # noqa: E402
     Transport,
     run_packets,
 )
-from netloom.engines.packet.lower import headroom_bytes  # noqa: E402
+from netloom.engines.packet.lower import headroom_bytes
 
 if TYPE_CHECKING:
     from netloom.fabric.wiring import Wiring
@@ -42,7 +38,9 @@ def cases(draw: st.DrawFn):  # type: ignore[no-untyped-def]
         hosts,
         spines,
         rate_bps=draw(
-            st.lists(st.sampled_from([25e9, 100e9, 400e9]), min_size=num_cables, max_size=num_cables)
+            st.lists(
+                st.sampled_from([25e9, 100e9, 400e9]), min_size=num_cables, max_size=num_cables
+            )
         ),
         delay_ps=draw(
             st.lists(st.integers(0, 4_000_000), min_size=num_cables, max_size=num_cables)

@@ -32,8 +32,8 @@ void EventQueue::open(std::int64_t day) {
   empty_day(days_[slot], today_);
   marked_[slot >> 6U] &= ~(std::uint64_t{1} << (slot & 63U));
   in_days_ -= today_.size();
-  if (!std::is_sorted(today_.begin(), today_.end(), before)) {  // often all at one time
-    std::sort(today_.begin(), today_.end(), before);
+  if (!std::ranges::is_sorted(today_, Before())) {  // often all at one time
+    std::ranges::sort(today_, Before());
   }
   ++opened_days_;
   opened_events_ += today_.size();
@@ -54,7 +54,7 @@ void EventQueue::empty_day(Day& day, std::vector<Event>& to) {
 void EventQueue::draw_from_far() {
   while (!far_.empty() &&
          (far_.front().when >> shift_) - day_ < static_cast<std::int64_t>(kNumDays)) {
-    std::pop_heap(far_.begin(), far_.end(), later);
+    std::ranges::pop_heap(far_, Later());
     put(far_.back(), static_cast<std::size_t>((far_.back().when >> shift_) & kMask));
     far_.pop_back();
   }
@@ -100,7 +100,8 @@ std::vector<Event> EventQueue::pending() const {
     }
   }
   events.insert(events.end(), far_.begin(), far_.end());
-  std::ranges::sort(events, before);
+  events.insert(events.end(), late_.begin(), late_.end());
+  std::ranges::sort(events, Before());
   return events;
 }
 

@@ -81,9 +81,8 @@ void Network::make_doors() {
 std::span<const std::int32_t> Network::other_ways(std::uint32_t vertex,
                                                   std::uint32_t endpoint) const {
   const Topology& t = config.topology;
-  const std::span<const std::int32_t> links(
-      door_links_.data() + door_begin_[endpoint],
-      door_begin_[endpoint + 1] - door_begin_[endpoint]);
+  const std::span<const std::int32_t> links(door_links_.data() + door_begin_[endpoint],
+                                            door_begin_[endpoint + 1] - door_begin_[endpoint]);
   const auto [first, last] = std::ranges::equal_range(
       links, static_cast<std::int32_t>(vertex), {}, [&t](std::int32_t link) {
         return t.source[static_cast<std::size_t>(link)];
@@ -175,8 +174,7 @@ void Network::advertise(std::uint32_t link, std::uint8_t lane, Time when) {
   const CreditSettings& set = config.credit;
   Credit& credit = credits[link * num_lanes + lane];
   const std::int64_t room = std::int64_t{set.blocks} - credit.occupied;
-  const std::int64_t limit =
-      credit.received + std::min(room, std::int64_t{set.most_blocks});
+  const std::int64_t limit = credit.received + std::min(room, std::int64_t{set.most_blocks});
   const std::int64_t news = limit - credit.advertised;
   if (news < std::int64_t{set.update_blocks}) {
     return;

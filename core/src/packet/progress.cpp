@@ -4,7 +4,8 @@
 
 namespace netloom::packet {
 
-Progress::Progress(Network& network) : net_(network) {
+Progress::Progress(Network& network)
+    : net_(network) {
   const Work& work = net_.config.work;
   const std::size_t count = work.source.size();
   start_ps.assign(count, -1);

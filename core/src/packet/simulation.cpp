@@ -15,12 +15,14 @@ namespace {
 
 SwitchesPtr switches_of(const Config& config, Network& network) {
   using Make = SwitchesPtr (*)(const std::string&, Network&);
-  static const std::map<std::string, Make> kControls{{"pfc", &make_pfc_switches},
-                                                     {"credits", &make_credit_switches},
-                                                     {"lossy", &make_lossy_switches},
-                                                     {"trimming", &make_trimming_switches}};
-  const auto found = kControls.find(config.link_control);
-  if (found == kControls.end()) {
+  static const std::map<std::string, Make> controls{
+      {"pfc", &make_pfc_switches},
+      {"credits", &make_credit_switches},
+      {"lossy", &make_lossy_switches},
+      {"trimming", &make_trimming_switches},
+  };
+  const auto found = controls.find(config.link_control);
+  if (found == controls.end()) {
     throw std::invalid_argument("no flow control '" + config.link_control + "'");
   }
   return found->second(config.balance, network);
@@ -28,11 +30,13 @@ SwitchesPtr switches_of(const Config& config, Network& network) {
 
 EndpointsPtr endpoints_of(const Config& config, Network& network) {
   using Make = EndpointsPtr (*)(const std::string&, Parameters, Network&);
-  static const std::map<std::string, Make> kTransports{{"go-back-n", &make_go_back_n},
-                                                       {"selective", &make_selective},
-                                                       {"pulled", &make_pulled}};
-  const auto found = kTransports.find(config.transport);
-  if (found == kTransports.end()) {
+  static const std::map<std::string, Make> transports{
+      {"go-back-n", &make_go_back_n},
+      {"selective", &make_selective},
+      {"pulled", &make_pulled},
+  };
+  const auto found = transports.find(config.transport);
+  if (found == transports.end()) {
     throw std::invalid_argument("no transport '" + config.transport + "'");
   }
   return found->second(config.congestion_control, Parameters(config.cc_parameters), network);
@@ -91,19 +95,25 @@ Status Simulation::run(Time until, std::uint64_t max_events) {
 
 void Simulation::prefetch_ahead() {
   const auto today = net_.events.today();
-  if (net_.events.at_dawn()) {
-    for (std::size_t i = 0; i < std::min(kFar, today.size()); ++i) {
-      expect_far(today[i]);
-    }
-    for (std::size_t i = 0; i < std::min(kNear, today.size()); ++i) {
-      expect_near(today[i]);
-    }
+  if (today.empty()) {
+    return;
   }
-  if (today.size() > kFar) {
-    expect_far(today[kFar]);
-  }
-  if (today.size() > kNear) {
-    expect_near(today[kNear]);
+  const auto each = [this, &today](std::size_t ahead, void (Simulation::*expect)(const Event&)) {
+    for (std::size_t i = net_.events.at_dawn() ? 0 : ahead; i <= ahead && i < today.size(); ++i) {
+      (this->*expect)(today[i]);
+    }
+  };
+  each(kFar, &Simulation::expect_far);
+  each(kRoute, &Simulation::expect_route);
+  each(kNear, &Simulation::expect_near);
+}
+
+void Simulation::expect_route(const Event& event) {
+  if (event.kind() == Kind::kWake) {
+    __builtin_prefetch(&net_.queue(event.subject, 0), 1);
+    __builtin_prefetch(&net_.flights[event.subject], 1);
+  } else if (event.kind() == Kind::kArrive && net_.port(event.subject).to_switch) {
+    net_.expect_ways(net_.port(event.subject).target, net_.pool[event.extra].target);
   }
 }
 
@@ -125,8 +135,7 @@ void Simulation::expect_near(const Event& event) {
       endpoints_->expect(event.subject, event.extra);
     }
   } else if (event.kind() == Kind::kWake) {
-    __builtin_prefetch(&net_.queue(event.subject, 0), 1);
-    __builtin_prefetch(&net_.flights[event.subject], 1);
+    side_of(event.subject).expect_wake(event.subject);
   }
 }
 
@@ -220,7 +229,8 @@ void Simulation::pause(const Event& event) {
     return;
   }
   const std::int64_t bytes = std::int64_t{config_.pause.quanta} * 64;
-  paused_until_[at] = (event.extra & 512U) != 0 ? kNever : net_.now + net_.port(link).time_of(bytes);
+  paused_until_[at] =
+      (event.extra & 512U) != 0 ? kNever : net_.now + net_.port(link).time_of(bytes);
   if (paused_until_[at] != kNever) {
     net_.events.push(paused_until_[at], Kind::kExpire, link, lane);
   }
@@ -257,8 +267,8 @@ void Simulation::cut(std::uint32_t link) {
   port.impaired = true;
   port.last_down = net_.now;
   if (port.from_switch) {
-    for (std::uint8_t lane = 0; lane < net_.num_lanes; ++lane) {
-      switches_->flush(link, lane);
+    for (std::uint32_t lane = 0; lane < net_.num_lanes; ++lane) {
+      switches_->flush(link, static_cast<std::uint8_t>(lane));
     }
   }
 }

@@ -25,10 +25,6 @@ LINK_PS = 1_000_000
 QUIET = PacketSettings()
 
 
-def finish_us(delivery: object) -> list[float]:
-    return (delivery.finish_ps / 1e6).tolist()  # type: ignore[attr-defined]
-
-
 def test_one_packet_stored_and_forwarded_takes_a_packet_time_on_each_link() -> None:
     delivery = run_packets(star(2), transfers([(0, 1)], 4096), QUIET)
     # Two links there and two back: each has its packet time and its propagation.
@@ -110,9 +106,7 @@ def test_a_slow_host_paces_its_packets() -> None:
     assert arrive["arrive_ps"].tolist() == [9 * 2 * FULL_PS + 2 * FULL_PS + 2 * LINK_PS]
 
 
-@pytest.mark.parametrize(
-    ("length_m", "rate_bps"), [(1_000, 105e9), (2_000, 52.4e9), (100, 400e9)]
-)
+@pytest.mark.parametrize(("length_m", "rate_bps"), [(1_000, 105e9), (2_000, 52.4e9), (100, 400e9)])
 def test_credits_reach_as_far_as_128_kib_carry(length_m: int, rate_bps: float) -> None:
     # 128 KiB are 31 packets of 65 blocks, a round trip apart: V23, 105 Gb/s at 1 km of 400G.
     infiniband = PacketSettings(

@@ -39,18 +39,18 @@ def test_two_senders_are_paused_and_nothing_is_lost() -> None:
     assert not delivery.partial
     pauses = delivery.tables["pauses"]
     assert set(pauses["link"].tolist()) == {0, 2}
-    closed = pauses["end_ps"] >= 0
-    total = (pauses["end_ps"] - pauses["begin_ps"])[closed].sum()
+    begin, end = (pauses[name].astype(np.int64) for name in ("begin_ps", "end_ps"))
+    total = (end - begin)[end >= 0].sum()
     assert total == delivery.counters["pause_ps"]
 
 
 @pytest.mark.parametrize(("missing_bytes", "drops"), [(0, 0), (1, 1)])
 def test_headroom_is_just_enough_and_one_byte_less_drops(missing_bytes: int, drops: int) -> None:
     # Host 1 accepts nothing, so the switch fills. Packet k, of 4158 bytes, is there after k packet
-    # times of 334,240 ps and 1 us. The pause that it draws leaves at once (84 bytes, 6,720 ps), takes
-    # 1 us and 200 ns of response: silence 2,206,720 ps after packet k + 1 had begun, at k packet
-    # times. Until then packets k + 1 to k + 7 begin; with packet k, which crossed the threshold and is
-    # the first to need headroom, these are 8 x 4158 bytes.
+    # times of 334,240 ps and 1 us. The pause that it draws leaves at once (84 bytes, 6,720 ps),
+    # takes 1 us and 200 ns of response: silence 2,206,720 ps after packet k + 1 had begun, at k
+    # packet times. Until then packets k + 1 to k + 7 begin; with packet k, which crossed the
+    # threshold and is the first to need headroom, these are 8 x 4158 bytes.
     settings = pausing(8 * 4158 - missing_bytes)
     fault = Fault(when_ps=0, kind="pause", link=3)
     delivery = run_packets(

@@ -76,7 +76,7 @@ def test_a_restored_run_goes_on_as_if_it_had_never_stopped(settings: PacketSetti
     resumed.restore(state)
     resumed.run(1 << 62, 1 << 62)
     assert resumed.counters() == straight.counters()
-    assert resumed.transfers()["finish_ps"].tolist() == straight.transfers()["finish_ps"].tolist()
+    assert str(resumed.transfers()["finish_ps"]) == str(straight.transfers()["finish_ps"])
 
 
 def test_a_state_that_is_cut_short_is_refused() -> None:
@@ -155,6 +155,8 @@ def test_polarised_switches_leave_links_idle() -> None:
         ({"congestion_control": "dcqnc"}, "did you mean 'dcqcn'"),
         ({"balance": "wishful"}, "choose one of"),
         ({"num_paths": 100}, "no power of two"),
+        ({"num_paths": 1024, "spray": "bitmap"}, "too many"),
+        ({"transport": Transport(payload_bytes=70_000)}, "65535 at most"),
         ({"congestion_control": "hpcc"}, "telemetry"),
         ({"parameters": {"gian": 1.0}}, "no parameter 'gian'"),
         ({"switch": Switch(alpha=0.0)}, "alpha"),
@@ -171,6 +173,12 @@ def test_a_pair_without_a_way_is_refused() -> None:
     cut = replace(tree, offsets=np.zeros_like(tree.offsets), links=tree.links[:0])
     with pytest.raises(InfeasibleError, match="no way from v0 to v1"):
         run_packets(cut, transfers([(0, 1)], 1), PacketSettings())
+
+
+def test_more_than_the_machine_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sysconf", lambda _name: 64)  # 64 pages of 64 bytes
+    with pytest.raises(InfeasibleError, match="run fewer at a time"):
+        run_packets(TREE, SHUFFLE, BUSY)
 
 
 @pytest.mark.parametrize("name", sorted(load_catalog().technologies))

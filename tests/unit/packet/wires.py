@@ -12,6 +12,8 @@ from netloom.workload.transfers import Transfers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
 
 def wiring(
     num_endpoints: int,
@@ -47,9 +49,15 @@ def wiring(
     )
 
 
-def _shortest(num_endpoints, num_vertices, source, target):  # type: ignore[no-untyped-def]
+def _shortest(
+    num_endpoints: int,
+    num_vertices: int,
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
     choices = np.zeros((num_vertices, num_endpoints), dtype=np.int32)
-    offsets, links = [0, 0], []
+    offsets: list[int] = [0, 0]
+    links: list[int] = []
     for goal in range(num_endpoints):
         far = np.full(num_vertices, 1 << 20)
         far[goal] = 0
@@ -106,17 +114,17 @@ def transfers(
     before = list(waits) or [()] * count
     flat = [one for some in before for one in some]
 
-    def column(value: int | Sequence[int], kind: type) -> np.ndarray:  # type: ignore[type-arg]
-        return np.ascontiguousarray(np.broadcast_to(np.asarray(value, kind), count))
+    def column(value: int | Sequence[int]) -> NDArray[np.int64]:
+        return np.ascontiguousarray(np.broadcast_to(np.asarray(value, np.int64), count))
 
     return Transfers(
         source=np.array([a for a, _ in pairs], dtype=np.int32),
         target=np.array([b for _, b in pairs], dtype=np.int32),
-        size_bytes=column(size_bytes, np.int64),
-        start_ps=column(start_ps, np.int64),
-        delay_ps=column(delay_ps, np.int64),
+        size_bytes=column(size_bytes),
+        start_ps=column(start_ps),
+        delay_ps=column(delay_ps),
         source_port=np.arange(count, dtype=np.uint16) * 7 + 49152,
-        priority=column(priority, np.uint8),
+        priority=column(priority).astype(np.uint8),
         job=np.zeros(count, dtype=np.int32),
         wait_offsets=np.cumsum([0, *map(len, before)], dtype=np.int64),
         waits=np.array(flat, dtype=np.int32),

@@ -44,7 +44,8 @@ class Saver {
 /// Fills whatever it is called with, in the order that it was saved.
 class Loader {
  public:
-  explicit Loader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit Loader(std::span<const std::byte> bytes)
+      : bytes_(bytes) {}
 
   template <class T>
     requires std::is_trivially_copyable_v<T>

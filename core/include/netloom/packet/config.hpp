@@ -46,35 +46,35 @@ struct Work {
 struct SwitchSettings {
   std::vector<std::int64_t> buffer_bytes;    ///< Of each vertex, all of it.
   std::vector<std::int64_t> headroom_bytes;  ///< Of each link as ingress, per lane.
-  std::vector<double> alpha;                 ///< Of each link: share of the free buffer it may take.
-  std::vector<std::int64_t> kmin_bytes;      ///< Of each link as egress.
+  std::vector<double> alpha;             ///< Of each link: share of the free buffer it may take.
+  std::vector<std::int64_t> kmin_bytes;  ///< Of each link as egress.
   std::vector<std::int64_t> kmax_bytes;
   double pmax = 0.0;
-  std::int64_t reserve_bytes = 0;        ///< Per ingress link and lane.
-  std::int64_t resume_bytes = 0;         ///< Under the threshold before a pause is lifted.
-  std::int64_t queue_bytes = 0;          ///< Most that may wait at a port and lane; 0: no own limit.
-  std::vector<std::uint32_t> weight;     ///< Of each lane, in bytes a round; 0: strict priority.
+  std::int64_t reserve_bytes = 0;     ///< Per ingress link and lane.
+  std::int64_t resume_bytes = 0;      ///< Under the threshold before a pause is lifted.
+  std::int64_t queue_bytes = 0;       ///< Most that may wait at a port and lane; 0: no own limit.
+  std::vector<std::uint32_t> weight;  ///< Of each lane, in bytes a round; 0: strict priority.
   bool cut_through = false;
   bool telemetry = false;
-  bool pint = false;                     ///< One byte of telemetry; needs hosts.base_rtt_ps.
-  bool seeds_equal = false;              ///< All switches hash alike: polarisation.
+  bool pint = false;         ///< One byte of telemetry; needs hosts.base_rtt_ps.
+  bool seeds_equal = false;  ///< All switches hash alike: polarisation.
   Time flowlet_gap_ps = 0;
 };
 
 /// Pauses (IEEE 802.1Qbb).
 struct PauseSettings {
-  std::uint32_t quanta = 65535;      ///< Asked for; 512 bit times each.
+  std::uint32_t quanta = 65535;  ///< Asked for; 512 bit times each.
   std::uint32_t frame_bytes = 64;
-  Time response_ps = 0;              ///< From a frame's arrival to its effect.
-  Time watchdog_ps = 0;              ///< Pause after which a queue is dropped; 0: never.
-  Time restore_ps = 0;               ///< For how long a pause is then ignored.
+  Time response_ps = 0;  ///< From a frame's arrival to its effect.
+  Time watchdog_ps = 0;  ///< Pause after which a queue is dropped; 0: never.
+  Time restore_ps = 0;   ///< For how long a pause is then ignored.
 };
 
 /// InfiniBand credits.
 struct CreditSettings {
-  std::uint32_t blocks = 0;         ///< Buffer of each link and lane, in blocks of 64 bytes.
-  std::uint32_t most_blocks = 2048; ///< That may be advertised.
-  std::uint32_t update_blocks = 1;  ///< Freed blocks that are worth an update.
+  std::uint32_t blocks = 0;          ///< Buffer of each link and lane, in blocks of 64 bytes.
+  std::uint32_t most_blocks = 2048;  ///< That may be advertised.
+  std::uint32_t update_blocks = 1;   ///< Freed blocks that are worth an update.
   std::uint32_t frame_bytes = 8;
 };
 
@@ -87,25 +87,25 @@ struct HostSettings {
   std::uint32_t ack_bytes = 66;
   std::uint32_t cnp_bytes = 78;
   std::uint32_t trimmed_bytes = 64;
-  std::uint32_t ack_every_bytes = 0;   ///< 0: every packet.
+  std::uint32_t ack_every_bytes = 0;  ///< 0: every packet.
   bool ack_on_data_lane = false;
-  bool punish_disorder = false;        ///< A packet out of order also draws a notification.
-  Time cnp_interval_ps = 0;            ///< Between notifications of a flow; 0: none are sent.
-  Time nack_interval_ps = 0;           ///< Until a gap is reported again; 0: once.
-  Time timeout_ps = 0;                 ///< 0: none.
-  Time timeout_low_ps = 0;             ///< With at most `timeout_low_packets` in flight.
+  bool punish_disorder = false;  ///< A packet out of order also draws a notification.
+  Time cnp_interval_ps = 0;      ///< Between notifications of a flow; 0: none are sent.
+  Time nack_interval_ps = 0;     ///< Until a gap is reported again; 0: once.
+  Time timeout_ps = 0;           ///< 0: none.
+  Time timeout_low_ps = 0;       ///< With at most `timeout_low_packets` in flight.
   std::uint32_t timeout_low_packets = 0;
-  std::uint64_t window_bytes = 0;      ///< Most in flight; 0: no own limit.
-  double window_bdp = 0.0;             ///< The same in line rate times base round trip; 0: none.
-  std::uint32_t disorder_packets = 0;  ///< Later arrivals that mean a loss; 0: never.
-  std::uint32_t ring_packets = 4096;   ///< Tracked between the oldest gap and the newest packet.
+  std::uint64_t window_bytes = 0;        ///< Most in flight; 0: no own limit.
+  double window_bdp = 0.0;               ///< The same in line rate times base round trip; 0: none.
+  std::uint32_t disorder_packets = 0;    ///< Later arrivals that mean a loss; 0: never.
+  std::uint32_t ring_packets = 4096;     ///< Tracked between the oldest gap and the newest packet.
   std::uint32_t first_window_bytes = 0;  ///< Before the first pull; 0: 1.5 of the path's product.
   std::uint32_t pull_bytes = 0;
-  double host_rate_bps = 0.0;          ///< What software can push through a port; 0: no limit.
-  Time send_ps = 0;                    ///< From a transfer's start to its first bit.
-  Time receive_ps = 0;                 ///< From its last bit to its arrival.
-  Time base_rtt_ps = 0;                ///< Told to congestion control; 0: each path's own.
-  std::string entropy = "fixed";       ///< How a sender spreads packets.
+  double host_rate_bps = 0.0;     ///< What software can push through a port; 0: no limit.
+  Time send_ps = 0;               ///< From a transfer's start to its first bit.
+  Time receive_ps = 0;            ///< From its last bit to its arrival.
+  Time base_rtt_ps = 0;           ///< Told to congestion control; 0: each path's own.
+  std::string entropy = "fixed";  ///< How a sender spreads packets.
   std::uint32_t num_paths = 1;
 };
 
@@ -116,18 +116,18 @@ struct Fault {
   Time when = 0;
   What what = What::kDown;
   std::uint32_t link = 0;
-  double value = 0.0;         ///< Rate in bit/s, or probability of loss.
-  double burst = 0.0;         ///< Mean packets lost in a row; up to 1: independent losses.
+  double value = 0.0;             ///< Rate in bit/s, or probability of loss.
+  double burst = 0.0;             ///< Mean packets lost in a row; up to 1: independent losses.
   std::uint32_t least_bytes = 0;  ///< Only packets of this size and more are lost.
 };
 
 /// What is written down beside the totals.
 struct Watch {
   std::vector<std::uint32_t> links;
-  Time every_ps = 0;              ///< Between samples of those links; 0: none.
-  std::uint64_t max_trace = 0;    ///< Packets' departures that are kept.
-  std::uint64_t max_pauses = 0;   ///< Pauses that are kept.
-  Time deadlock_every_ps = 0;     ///< Between looks for a circle of waiting links; 0: none.
+  Time every_ps = 0;             ///< Between samples of those links; 0: none.
+  std::uint64_t max_trace = 0;   ///< Packets' departures that are kept.
+  std::uint64_t max_pauses = 0;  ///< Pauses that are kept.
+  Time deadlock_every_ps = 0;    ///< Between looks for a circle of waiting links; 0: none.
 };
 
 struct Config {

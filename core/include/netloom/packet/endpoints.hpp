@@ -32,7 +32,7 @@ class EndpointSide : public Side {
 template <class Transport, class Cc>
 class Endpoints final : public EndpointSide {
  public:
-  Endpoints(Network& network, typename Cc::Settings settings)
+  Endpoints(Network& network, Cc::Settings settings)
       : net_(network),
         set_(network.config.hosts),
         cc_settings_(std::move(settings)),
@@ -61,7 +61,7 @@ class Endpoints final : public EndpointSide {
   }
 
   void wake(std::uint32_t link) override {
-    Port& port = net_.port(link);
+    const Port& port = net_.port(link);
     if (port.busy_until > net_.now) {
       if (pending(link) != 0) {
         net_.wake_later(link);
@@ -103,12 +103,17 @@ class Endpoints final : public EndpointSide {
 
   void expect(std::uint32_t /*link*/, Index index) override {
     const Packet& packet = net_.pool[index];
-    const auto* flow = packet.form == Form::kData
-                           ? reinterpret_cast<const char*>(&in_[packet.flow])
-                           : reinterpret_cast<const char*>(&out_[packet.flow]);
-    const std::size_t size = packet.form == Form::kData ? sizeof(Incoming) : sizeof(Outgoing);
-    for (std::size_t at = 0; at < size; at += 64) {
-      __builtin_prefetch(flow + at, 1);
+    if (packet.form == Form::kData) {
+      fetch(&in_[packet.flow], sizeof(Incoming));
+    } else {
+      fetch(&out_[packet.flow], sizeof(Outgoing));
+    }
+  }
+
+  void expect_wake(std::uint32_t link) override {
+    for (std::uint32_t lanes = ready_.lanes(link); lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
+      fetch(&out_[ready_.first(link, lane)], sizeof(Outgoing));
     }
   }
 
@@ -128,8 +133,8 @@ class Endpoints final : public EndpointSide {
   /// The sending end of a flow.
   struct Outgoing {
     Cc cc;
-    Line line;
-    typename Transport::Sender sender;
+    Line line{};
+    Transport::Sender sender;
     Time pace_at = 0;
     Time alarm_at = 0;         ///< The alarm that counts, while paced.
     Time timer_at = kNever;    ///< The timer event that counts.
@@ -140,11 +145,12 @@ class Endpoints final : public EndpointSide {
     std::uint16_t last_entropy = 0;
     std::uint16_t paced_bytes = 0;  ///< On the wire, of the packet that `pace_at` follows.
     State state = State::kUnborn;
+    std::uint8_t silences = 0;  ///< Timeouts with nothing out.
   };
 
   /// The receiving end of a flow.
   struct Incoming {
-    typename Transport::Receiver receiver;
+    Transport::Receiver receiver;
     Time notified_at = -1;
     std::uint32_t link = kNone;  ///< Answers leave by it.
     std::uint32_t unanswered_bytes = 0;
@@ -164,11 +170,19 @@ class Endpoints final : public EndpointSide {
     archive(in_);
   }
 
+  static void fetch(const void* what, std::size_t size) {
+    for (std::size_t at = 0; at < size; at += 64) {
+      __builtin_prefetch(static_cast<const char*>(what) + at, 1);
+    }
+  }
+
   [[nodiscard]] std::size_t num_flows() const { return net_.config.work.source.size(); }
 
   [[nodiscard]] Extent extent(std::uint32_t flow) const {
-    return {.size_bytes = static_cast<std::uint64_t>(net_.config.work.size_bytes[flow]),
-            .payload_bytes = set_.payload_bytes};
+    return {
+        .size_bytes = static_cast<std::uint64_t>(net_.config.work.size_bytes[flow]),
+        .payload_bytes = set_.payload_bytes,
+    };
   }
 
   [[nodiscard]] std::uint16_t pending(std::uint32_t link) {
@@ -177,7 +191,9 @@ class Endpoints final : public EndpointSide {
   }
 
   /// The port by which a flow's packets leave; a hash decides among several.
-  [[nodiscard]] std::uint32_t door(std::uint32_t from, std::uint32_t to, std::uint16_t entropy) const {
+  [[nodiscard]] std::uint32_t door(std::uint32_t from,
+                                   std::uint32_t to,
+                                   std::uint16_t entropy) const {
     const auto ways = net_.ways(from, to);
     const std::size_t pick =
         ways.size() == 1 ? 0 : five_tuple_hash(from, to, entropy, from) % ways.size();
@@ -211,11 +227,13 @@ class Endpoints final : public EndpointSide {
     if (set_.host_rate_bps > 0) {
       rate_bps = std::min(rate_bps, set_.host_rate_bps);
     }
-    return {.rate_bps = rate_bps,
-            .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
-            .payload_bytes = set_.payload_bytes,
-            .packet_bytes = set_.payload_bytes + set_.header_bytes,
-            .trims = net_.config.link_control == "trimming"};
+    return {
+        .rate_bps = rate_bps,
+        .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
+        .payload_bytes = set_.payload_bytes,
+        .packet_bytes = set_.payload_bytes + set_.header_bytes,
+        .trims = net_.config.link_control == "trimming",
+    };
   }
 
   [[nodiscard]] static double product(const Line& line) {
@@ -249,7 +267,7 @@ class Endpoints final : public EndpointSide {
     if (out.state != State::kIdle || !may_send(flow)) {
       return;
     }
-    Port& port = net_.port(out.link);
+    const Port& port = net_.port(out.link);
     if (out.pace_at > net_.now && out.pace_at > port.busy_until) {
       out.state = State::kPaced;
       out.alarm_at = out.pace_at;
@@ -284,7 +302,8 @@ class Endpoints final : public EndpointSide {
       if (able == 0) {
         return;
       }
-      const std::uint32_t flow = ready_.take(link, static_cast<std::uint8_t>(std::countr_zero(able)));
+      const std::uint32_t flow =
+          ready_.take(link, static_cast<std::uint8_t>(std::countr_zero(able)));
       if (out_[flow].state == State::kDone) {
         continue;
       }
@@ -303,6 +322,9 @@ class Endpoints final : public EndpointSide {
     const std::uint32_t size_bytes = net_.pool[index].size_bytes;
     ++net_.counters.data_packets;
     net_.counters.retransmissions += segment.again ? 1U : 0U;
+    if (!may_send(flow)) {
+      net_.pool[index].flags |= kAsks;
+    }
     net_.launch(out.link, index);
     out.cc.on_sent(cc_settings_, out.line, net_.now, segment.payload_bytes);
     pace(out, size_bytes + set_.gap_bytes);
@@ -347,122 +369,55 @@ class Endpoints final : public EndpointSide {
     Packet& packet = net_.pool[index];
     out.last_entropy = spray_.next(flow, work.entropy[flow], net_.random);
     const bool last = segment.offset + segment.payload_bytes == extent(flow).size_bytes;
-    packet = {.sent = net_.now,
-              .offset = segment.offset,
-              .bits = 0,
-              .flow = flow,
-              .source = static_cast<std::uint32_t>(work.source[flow]),
-              .target = static_cast<std::uint32_t>(work.target[flow]),
-              .next = kNone,
-              .came_by = kNone,
-              .number = segment.number,
-              .gap_low = 0,
-              .gap_high = 0,
-              .size_bytes = static_cast<std::uint16_t>(
-                  std::max(segment.payload_bytes + set_.header_bytes, set_.least_bytes)),
-              .payload_bytes = static_cast<std::uint16_t>(segment.payload_bytes),
-              .entropy = out.last_entropy,
-              .lane = work.lane[flow],
-              .form = Form::kData,
-              .flags = static_cast<std::uint8_t>((last ? kLast : 0) | (segment.again ? kAgain : 0)),
-              .num_hops = 0};
+    packet = {
+        .sent = net_.now,
+        .offset = segment.offset,
+        .bits = 0,
+        .flow = flow,
+        .source = static_cast<std::uint32_t>(work.source[flow]),
+        .target = static_cast<std::uint32_t>(work.target[flow]),
+        .next = kNone,
+        .came_by = kNone,
+        .number = segment.number,
+        .gap_low = 0,
+        .gap_high = 0,
+        .size_bytes = static_cast<std::uint16_t>(
+            std::max(segment.payload_bytes + set_.header_bytes, set_.least_bytes)),
+        .payload_bytes = static_cast<std::uint16_t>(segment.payload_bytes),
+        .entropy = out.last_entropy,
+        .lane = work.lane[flow],
+        .form = Form::kData,
+        .flags = static_cast<std::uint8_t>((last ? kLast : 0) | (segment.again ? kAgain : 0)),
+        .num_hops = 0,
+    };
     return index;
   }
 
-  // ---- answers
+  // ---- answers and timers, in endpoints_answer.hpp
 
-  void answer(Index index) {
-    const Packet& packet = net_.pool[index];
-    const std::uint32_t flow = packet.flow;
-    Outgoing& out = out_[flow];
-    if (out.state == State::kDone) {
-      return;
-    }
-    switch (packet.form) {
-      case Form::kCnp:
-        out.cc.on_notification(cc_settings_, out.line, net_.now);
-        break;
-      case Form::kPull:
-        if constexpr (Transport::kPulls) {
-          transport_.on_pull(out.sender, packet.bits);
-        }
-        break;
-      default:
-        acknowledge(flow, index);
-        if (out.state == State::kDone) {
-          return;
-        }
-    }
-    arm(flow);
-    offer(flow);
-  }
+  void answer(Index index);
 
-  void acknowledge(std::uint32_t flow, Index index) {
-    const Packet& packet = net_.pool[index];
-    Outgoing& out = out_[flow];
-    const bool nack = packet.form == Form::kNack;
-    const News news = nack ? transport_.on_nack(out.sender, extent(flow), packet)
-                           : transport_.on_ack(out.sender, extent(flow), packet);
-    const bool marked = (packet.flags & kMarked) != 0;
-    if (news.lost_bytes != 0) {
-      out.cc.on_loss(cc_settings_, out.line, net_.now, news.lost_bytes);
-      spray_.on_loss(flow, packet.entropy, net_.now);
-    }
-    if (!nack) {
-      const double old_bps = out.cc.rate_bps();
-      out.cc.on_ack(cc_settings_, out.line, ack_of(out, flow, index, news, marked));
-      if constexpr (Cc::kMovesDeparture) {
-        move_departure(out, old_bps);
-      }
-      spray_.on_ack(flow, packet.entropy, marked, net_.now);
-    }
-    if (news.acked_bytes != 0) {
-      out.deadline = net_.now + patience(flow);
-    }
-    if (transport_.finished(out.sender, extent(flow))) {
-      out.state = State::kDone;  // it may still stand in line: send_ready drops it
-      transport_.close(out.sender);
-      progress_.finished(flow);
-    }
-  }
+  void acknowledge(std::uint32_t flow, Index index);
 
   Ack ack_of(const Outgoing& out, std::uint32_t flow, Index index, News news, bool marked) {
     const Packet& packet = net_.pool[index];
     const bool full = net_.config.switches.telemetry && packet.num_hops != 0;
-    return {.now = net_.now,
-            .rtt = net_.now - packet.sent,
-            .acked_bytes = news.acked_bytes,
-            .acked_to = transport_.acked_to(out.sender, extent(flow)),
-            .sent_to = transport_.sent_to(out.sender, extent(flow)),
-            .marked = marked,
-            .hops = full ? net_.hops(index) : nullptr,
-            .num_hops = full ? packet.num_hops : std::uint8_t{0},
-            .pint_code = net_.config.switches.pint ? packet.num_hops : std::uint8_t{0}};
+    return {
+        .now = net_.now,
+        .rtt = net_.now - packet.sent,
+        .acked_bytes = news.acked_bytes,
+        .acked_to = transport_.acked_to(out.sender, extent(flow)),
+        .sent_to = transport_.sent_to(out.sender, extent(flow)),
+        .marked = marked,
+        .hops = full ? net_.hops(index) : nullptr,
+        .num_hops = full ? packet.num_hops : std::uint8_t{0},
+        .pint_code = net_.config.switches.pint ? packet.num_hops : std::uint8_t{0},
+    };
   }
 
-  // ---- timers
+  void arm(std::uint32_t flow);
 
-  void arm(std::uint32_t flow) {
-    Outgoing& out = out_[flow];
-    const Time due = out.cc.next_timer();
-    if (due < out.timer_at) {
-      out.timer_at = std::max(due, net_.now);
-      net_.events.push(out.timer_at, Kind::kTimer, flow);
-    }
-  }
-
-  void tick(std::uint32_t flow, Time when) {
-    Outgoing& out = out_[flow];
-    if (when != out.timer_at || out.state == State::kDone) {
-      return;
-    }
-    out.timer_at = kNever;
-    if (out.cc.next_timer() <= net_.now) {
-      out.cc.on_timer(cc_settings_, out.line, net_.now);
-    }
-    arm(flow);
-    offer(flow);
-  }
+  void tick(std::uint32_t flow, Time when);
 
   [[nodiscard]] Time patience(std::uint32_t flow) const {
     const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
@@ -471,120 +426,23 @@ class Endpoints final : public EndpointSide {
     return low ? set_.timeout_low_ps : set_.timeout_ps;
   }
 
-  void expect_answer(std::uint32_t flow) {
-    if (set_.timeout_ps == 0) {
-      return;
-    }
-    Outgoing& out = out_[flow];
-    if (out.deadline == kNever) {
-      out.deadline = net_.now + patience(flow);
-    }
-    if (out.timeout_at == kNever) {
-      out.timeout_at = out.deadline;
-      net_.events.push(out.timeout_at, Kind::kTimeout, flow);
-    }
+  /// With nothing out there is nothing to send again; but a pull may have been lost, so that after
+  /// many silences a sender that is pulled stirs. Others share its receiver: most silences are theirs.
+  static bool is_patient(Outgoing& out) {
+    constexpr std::uint8_t kSilences = 64;
+    return !Transport::kPulls || ++out.silences % kSilences != 0;
   }
 
-  void expire(std::uint32_t flow) {
-    Outgoing& out = out_[flow];
-    out.timeout_at = kNever;
-    if (out.state == State::kDone) {
-      return;
-    }
-    if (out.deadline > net_.now) {
-      expect_answer(flow);
-      return;
-    }
-    out.deadline = kNever;
-    if (!Transport::kPulls && transport_.in_flight(out.sender, extent(flow)) == 0) {
-      return;  // nothing is out: the next departure sets the alarm
-    }
-    ++net_.counters.timeouts;
-    transport_.on_timeout(out.sender, extent(flow));
-    out.cc.on_timeout(cc_settings_, out.line, net_.now);
-    spray_.on_timeout(flow, out.last_entropy, net_.now);
-    expect_answer(flow);
-    arm(flow);
-    offer(flow);
-  }
+  void expect_answer(std::uint32_t flow);
 
-  // ---- receiving
+  void expire(std::uint32_t flow);
 
-  void receive(std::uint32_t link, Index index) {
-    Packet& packet = net_.pool[index];
-    const std::uint32_t flow = packet.flow;
-    Incoming& in = in_[flow];
-    if (!in.open) {
-      open(flow, packet);
-    }
-    const bool whole = (packet.flags & kTrimmed) == 0;
-    net_.counters.delivered_packets += whole ? 1U : 0U;
-    const Receipt receipt = in.complete ? Receipt{.reply = whole ? Reply::kAck : Reply::kNothing}
-                                        : transport_.on_data(in.receiver, extent(flow), packet, net_.now);
-    net_.counters.delivered_bytes += receipt.new_bytes;
-    net_.counters.reordered += receipt.disordered ? 1U : 0U;
-    const bool upset = receipt.disordered && set_.punish_disorder && receipt.reply == Reply::kNack;
-    if (set_.cnp_interval_ps != 0 && ((packet.flags & kMarked) != 0 || upset)) {
-      notify(flow, packet);
-    }
-    if (!in.complete && transport_.complete(in.receiver, extent(flow))) {
-      in.complete = true;
-      progress_.arrived(flow);
-    }
-    in.unanswered_bytes += receipt.new_bytes;
-    reply(link, index, receipt.reply);
-    if constexpr (Transport::kPulls) {
-      want_more(flow, link);
-    }
-  }
+  // ---- receiving, in endpoints_receive.hpp
 
-  void open(std::uint32_t flow, const Packet& packet) {
-    Incoming& in = in_[flow];
-    in.open = true;
-    in.link = door(packet.target, packet.source, packet.entropy);
-    transport_.open(in.receiver);
-    if constexpr (Transport::kPulls) {
-      in.receiver.wanted_bytes = extent(flow).size_bytes;
-      in.receiver.granted_bytes = out_[flow].sender.granted_bytes;
-    }
-  }
-
-  void reply(std::uint32_t /*link*/, Index index, Reply kind) {
-    Packet& packet = net_.pool[index];
-    Incoming& in = in_[packet.flow];
-    const bool due = in.unanswered_bytes >= set_.ack_every_bytes || in.complete ||
-                     (packet.flags & kMarked) != 0;
-    if (kind == Reply::kNothing || (kind == Reply::kMaybe && !due)) {
-      net_.pool.give_back(index);
-      return;
-    }
-    in.unanswered_bytes = 0;
-    std::swap(packet.source, packet.target);
-    packet.form = kind == Reply::kNack ? Form::kNack : Form::kAck;
-    packet.size_bytes = static_cast<std::uint16_t>(set_.ack_bytes);
-    packet.lane = set_.ack_on_data_lane ? net_.config.work.lane[packet.flow] : kControl;
-    packet.flags &= kMarked;
-    if (in.complete) {  // its books are closed: all of it has arrived
-      packet.offset = transport_.end_of(extent(packet.flow));
-      packet.bits = 0;
-    } else {
-      transport_.report(in.receiver, packet);
-    }
-    if (in.complete && !std::exchange(in.closed, true)) {
-      transport_.close(in.receiver);
-    }
-    dispatch(in.link, index);
-  }
-
-  void notify(std::uint32_t flow, const Packet& cause) {
-    Incoming& in = in_[flow];
-    if (in.notified_at >= 0 && net_.now - in.notified_at < set_.cnp_interval_ps) {
-      return;
-    }
-    in.notified_at = net_.now;
-    ++net_.counters.notifications;
-    send_control(flow, cause, {.form = Form::kCnp, .size_bytes = set_.cnp_bytes, .bits = 0});
-  }
+  void receive(std::uint32_t link, Index index);
+  void open(std::uint32_t flow, const Packet& packet);
+  void reply(std::uint32_t link, Index index, Reply kind);
+  void notify(std::uint32_t flow, const Packet& cause);
 
   struct Control {
     Form form;
@@ -592,81 +450,15 @@ class Endpoints final : public EndpointSide {
     std::uint64_t bits;
   };
 
-  void send_control(std::uint32_t flow, const Packet& cause, Control control) {
-    const Packet like = cause;
-    const Index index = net_.pool.take();
-    net_.pool[index] = like;
-    Packet& packet = net_.pool[index];
-    const Work& work = net_.config.work;
-    packet.source = static_cast<std::uint32_t>(work.target[flow]);
-    packet.target = static_cast<std::uint32_t>(work.source[flow]);
-    packet.form = control.form;
-    packet.size_bytes = static_cast<std::uint16_t>(control.size_bytes);
-    packet.bits = control.bits;
-    packet.flags = 0;
-    packet.num_hops = 0;
-    packet.lane = set_.ack_on_data_lane ? work.lane[flow] : kControl;
-    dispatch(in_[flow].link, index);
-  }
-
+  void send_control(std::uint32_t flow, const Packet& cause, Control control);
   /// Sends a packet at once if the port is free, else in its turn.
-  void dispatch(std::uint32_t link, Index index) {
-    Port& port = net_.port(link);
-    const std::uint8_t lane = net_.pool[index].lane;
-    const bool free = port.busy_until <= net_.now && port.waiting == 0 && port.up;
-    if (free && ((port.paused >> lane) & 1U) == 0) {
-      net_.launch(link, index);
-      if (pending(link) != 0) {
-        net_.wake_later(link);
-      }
-      return;
-    }
-    net_.append(link, index);
-    if (pending(link) != 0) {
-      net_.wake_later(link);
-    }
-  }
-
-  // ---- pulls
-
-  void want_more(std::uint32_t flow, std::uint32_t link) {
-    if constexpr (Transport::kPulls) {
-      const auto& receiver = in_[flow].receiver;
-      if (!in_[flow].complete && receiver.granted_bytes < receiver.wanted_bytes) {
-        pulls_.ask(net_.port(link).target, flow);
-      }
-    }
-  }
-
-  void pull(std::uint32_t endpoint) {
-    if constexpr (Transport::kPulls) {
-      const std::uint32_t flow = pulls_.take(endpoint);
-      if (flow == kNone || in_[flow].complete) {
-        pulls_.done(endpoint, net_.now);
-        return;
-      }
-      auto& receiver = in_[flow].receiver;
-      const std::uint64_t more = std::min<std::uint64_t>(
-          set_.pull_bytes, receiver.wanted_bytes - receiver.granted_bytes);
-      receiver.granted_bytes += more;
-      Packet cause{};
-      cause.flow = flow;
-      cause.entropy = net_.config.work.entropy[flow];
-      send_control(flow,
-                   cause,
-                   {.form = Form::kPull, .size_bytes = set_.ack_bytes, .bits = receiver.granted_bytes});
-      const std::uint64_t packets = (more + set_.payload_bytes - 1) / set_.payload_bytes;
-      const std::uint64_t wire = more + packets * (set_.header_bytes + set_.gap_bytes);
-      pulls_.done(endpoint, net_.now + net_.port(in_[flow].link ^ 1U).time_of(static_cast<std::int64_t>(wire)));
-      if (receiver.granted_bytes < receiver.wanted_bytes) {
-        pulls_.ask(endpoint, flow);
-      }
-    }
-  }
+  void dispatch(std::uint32_t link, Index index);
+  void want_more(std::uint32_t flow, std::uint32_t link);
+  void pull(std::uint32_t endpoint);
 
   Network& net_;
   const HostSettings& set_;
-  typename Cc::Settings cc_settings_;
+  Cc::Settings cc_settings_;
   Transport transport_;
   Progress progress_;
   Spray spray_;

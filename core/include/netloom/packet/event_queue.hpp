@@ -14,22 +14,22 @@
 namespace netloom::packet {
 
 enum class Kind : std::uint8_t {
-  kArrive,     ///< A packet has crossed link `subject`; `extra` is its index.
-  kStored,     ///< Packet `extra`, which came by link `subject`, is in the switch to its tail.
-  kWake,       ///< Port `subject` is free and something waits for it.
-  kReady,      ///< Flow `subject` may send again by its pace.
-  kTimer,      ///< The congestion control of flow `subject` asked for it.
-  kTimeout,    ///< Retransmission timer of flow `subject`.
-  kStart,      ///< Flow `subject` begins.
-  kPause,      ///< Link `subject` is paused or resumed; `extra` says how.
-  kExpire,     ///< A pause of link `subject` may have run out.
-  kRefresh,    ///< The pause of link `subject` is to be repeated.
-  kWatchdog,   ///< Link `subject` may have been paused for too long.
-  kCredit,     ///< Link `subject` gets credit.
-  kPull,       ///< Endpoint `subject` may grant again.
-  kFault,      ///< Fault `subject` happens.
-  kSample,     ///< Watched links are read.
-  kDeadlock,   ///< Whether a circle of links waits for itself.
+  kArrive,    ///< A packet has crossed link `subject`; `extra` is its index.
+  kStored,    ///< Packet `extra`, which came by link `subject`, is in the switch to its tail.
+  kWake,      ///< Port `subject` is free and something waits for it.
+  kReady,     ///< Flow `subject` may send again by its pace.
+  kTimer,     ///< The congestion control of flow `subject` asked for it.
+  kTimeout,   ///< Retransmission timer of flow `subject`.
+  kStart,     ///< Flow `subject` begins.
+  kPause,     ///< Link `subject` is paused or resumed; `extra` says how.
+  kExpire,    ///< A pause of link `subject` may have run out.
+  kRefresh,   ///< The pause of link `subject` is to be repeated.
+  kWatchdog,  ///< Link `subject` may have been paused for too long.
+  kCredit,    ///< Link `subject` gets credit.
+  kPull,      ///< Endpoint `subject` may grant again.
+  kFault,     ///< Fault `subject` happens.
+  kSample,    ///< Watched links are read.
+  kDeadlock,  ///< Whether a circle of links waits for itself.
 };
 
 /// What happens when. `order` is the sequence number with the kind in its low 4 bits.
@@ -42,9 +42,15 @@ struct Event {
   [[nodiscard]] Kind kind() const { return static_cast<Kind>(order & 15U); }
 };
 
-constexpr bool before(const Event& a, const Event& b) {
-  return a.when != b.when ? a.when < b.when : a.order < b.order;
-}
+struct Before {
+  constexpr bool operator()(const Event& a, const Event& b) const {
+    return a.when != b.when ? a.when < b.when : a.order < b.order;
+  }
+};
+
+struct Later {
+  constexpr bool operator()(const Event& a, const Event& b) const { return Before()(b, a); }
+};
 
 /// A calendar queue (Brown, CACM 1988) whose days are sorted when they come up.
 ///
@@ -53,12 +59,13 @@ constexpr bool before(const Event& a, const Event& b) {
 /// has no influence on their order.
 class EventQueue {
  public:
-  EventQueue() : days_(kNumDays), marked_(kNumDays / 64) {}
+  EventQueue()
+      : days_(kNumDays), marked_(kNumDays / 64) {}
 
   [[nodiscard]] bool empty() const { return size() == 0; }
 
   [[nodiscard]] std::size_t size() const {
-    return today_.size() - next_ + in_days_ + far_.size();
+    return today_.size() - next_ + late_.size() + in_days_ + far_.size();
   }
 
   void push(Time when, Kind kind, std::uint32_t subject, std::uint32_t extra = 0) {
@@ -68,18 +75,23 @@ class EventQueue {
 
   /// Returns the next event without removing it, null when there is none.
   [[nodiscard]] const Event* peek() {
-    if (next_ == today_.size() && !advance()) {
-      return nullptr;
+    if (late_.empty()) [[likely]] {
+      return next_ != today_.size() || advance() ? &today_[next_] : nullptr;
     }
-    return &today_[next_];
+    return late_is_next() ? &late_.front() : &today_[next_];
   }
 
-  void pop() { ++next_; }
+  void pop() {
+    if (late_.empty() || !late_is_next()) [[likely]] {
+      ++next_;
+      return;
+    }
+    std::ranges::pop_heap(late_, Later());
+    late_.pop_back();
+  }
 
   /// Events of today that are still to come, the next one first.
-  [[nodiscard]] std::span<const Event> today() const {
-    return std::span(today_).subspan(next_);
-  }
+  [[nodiscard]] std::span<const Event> today() const { return std::span(today_).subspan(next_); }
 
   /// Whether the next event is the first of its day.
   [[nodiscard]] bool at_dawn() const { return next_ == 0; }
@@ -104,7 +116,8 @@ class EventQueue {
   static constexpr std::uint32_t kNoBlock = 0xFFFFFFFFU;
   static constexpr std::uint32_t kBlockEvents = 7;
 
-  /// A few events of one day; blocks that were freed last are used first, so that they stay in cache.
+  /// A few events of one day; blocks that were freed last are used first, so that they stay in
+  /// cache.
   struct Block {
     std::array<Event, kBlockEvents> events;
     std::uint32_t next = kNoBlock;
@@ -119,13 +132,14 @@ class EventQueue {
   void insert(const Event& event) {
     const std::int64_t day = event.when >> shift_;
     if (day <= day_) {
-      insert_today(event);
+      late_.push_back(event);
+      std::ranges::push_heap(late_, Later());
     } else if (day - day_ < static_cast<std::int64_t>(kNumDays)) {
       put(event, static_cast<std::size_t>(day & kMask));
     } else {
       ++sent_far_;
       far_.push_back(event);
-      std::push_heap(far_.begin(), far_.end(), later);
+      std::ranges::push_heap(far_, Later());
     }
   }
 
@@ -159,13 +173,9 @@ class EventQueue {
   /// Moves a day's events to the end of `to`.
   void empty_day(Day& day, std::vector<Event>& to);
 
-  void insert_today(const Event& event) {
-    const auto at = std::upper_bound(
-        today_.begin() + static_cast<std::ptrdiff_t>(next_), today_.end(), event, before);
-    today_.insert(at, event);
+  [[nodiscard]] bool late_is_next() const {
+    return next_ == today_.size() || Before()(late_.front(), today_[next_]);
   }
-
-  static bool later(const Event& a, const Event& b) { return before(b, a); }
 
   bool advance();
   void open(std::int64_t day);
@@ -176,6 +186,7 @@ class EventQueue {
 
   std::vector<Event> today_;  ///< Sorted; those before `next_` have happened.
   std::size_t next_ = 0;
+  std::vector<Event> late_;  ///< Heap: for today, but too late to be sorted in.
   std::vector<Day> days_;
   std::vector<Block> blocks_;
   std::uint32_t free_ = kNoBlock;

@@ -30,6 +30,10 @@ class ReadyFlows {
   /// Lanes of the port in which a flow is ready.
   [[nodiscard]] std::uint16_t lanes(std::uint32_t link) const { return lanes_[link]; }
 
+  [[nodiscard]] std::uint32_t first(std::uint32_t link, std::uint8_t lane) const {
+    return rings_[link * num_lanes_ + lane].head;
+  }
+
   std::uint32_t take(std::uint32_t link, std::uint8_t lane) {
     Ring& ring = rings_[link * num_lanes_ + lane];
     const std::uint32_t flow = ring.head;
@@ -93,7 +97,7 @@ class Progress {
   void schedule(std::uint32_t flow, Time after);
 
   Network& net_;
-  std::vector<std::uint32_t> left_;         ///< Transfers that each still waits for.
+  std::vector<std::uint32_t> left_;  ///< Transfers that each still waits for.
   std::vector<std::uint32_t> follow_begin_;
   std::vector<std::uint32_t> followers_;
   std::size_t unfinished_ = 0;

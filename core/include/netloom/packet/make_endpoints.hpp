@@ -8,6 +8,8 @@
 
 #include "netloom/packet/cc/all.hpp"
 #include "netloom/packet/endpoints.hpp"
+#include "netloom/packet/endpoints_answer.hpp"
+#include "netloom/packet/endpoints_receive.hpp"
 #include "netloom/packet/make.hpp"
 
 namespace netloom::packet {
@@ -23,7 +25,7 @@ EndpointsPtr make_one(const std::string& scheme, Parameters& parameters, Network
 template <class Transport>
 EndpointsPtr make_endpoints(const std::string& scheme, Parameters parameters, Network& network) {
   using Make = EndpointsPtr (*)(const std::string&, Parameters&, Network&);
-  static const std::map<std::string, Make> kSchemes{
+  static const std::map<std::string, Make> schemes{
       {"none", &make_one<Transport, cc::None>},
       {"dcqcn", &make_one<Transport, cc::Dcqcn>},
       {"dcqcn-firmware", &make_one<Transport, cc::DcqcnFirmware>},
@@ -39,8 +41,8 @@ EndpointsPtr make_endpoints(const std::string& scheme, Parameters parameters, Ne
       {"nscc", &make_one<Transport, cc::Nscc>},
       {"rttcc", &make_one<Transport, cc::Rttcc>},
   };
-  const auto found = kSchemes.find(scheme);
-  if (found == kSchemes.end()) {
+  const auto found = schemes.find(scheme);
+  if (found == schemes.end()) {
     throw std::invalid_argument("no congestion control '" + scheme + "'");
   }
   return found->second(scheme, parameters, network);

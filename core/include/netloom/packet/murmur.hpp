@@ -1,4 +1,5 @@
-// MurmurHash3_x86_32 (Appleby, smhasher) of a RoCEv2 five-tuple, as the fabric's routing computes it.
+// MurmurHash3_x86_32 (Appleby, smhasher) of a RoCEv2 five-tuple, as the fabric's routing computes
+// it.
 #pragma once
 
 #include <bit>

@@ -14,29 +14,29 @@
 
 namespace netloom::packet {
 
-constexpr std::uint8_t kControl = 0;   ///< Lane of acknowledgements: first, never paused or marked.
-constexpr std::size_t kMaxHops = 8;    ///< Telemetry that a packet can carry.
+constexpr std::uint8_t kControl = 0;  ///< Lane of acknowledgements: first, never paused or marked.
+constexpr std::size_t kMaxHops = 8;   ///< Telemetry that a packet can carry.
 constexpr std::int64_t kBitPs = 8'000'000'000'000;  ///< Picoseconds a byte takes at 1 bit/s.
 
 /// The sending side of a link.
 struct alignas(64) Port {
   Time busy_until = 0;
-  Time flight_ps = 0;            ///< Propagation, and forwarding in the switch that it leads to.
+  Time flight_ps = 0;  ///< Propagation, and forwarding in the switch that it leads to.
   std::int64_t rate_bps = 0;
   std::uint32_t ps_per_byte = 0;  ///< 0 unless a whole number.
   std::uint32_t target = 0;
   std::uint64_t sent_bytes = 0;
   std::uint32_t waiting_bytes = 0;
-  std::uint16_t waiting = 0;      ///< Lanes that hold packets.
-  std::uint16_t paused = 0;       ///< Lanes that may not send.
+  std::uint16_t waiting = 0;  ///< Lanes that hold packets.
+  std::uint16_t paused = 0;   ///< Lanes that may not send.
   Time last_down = -1;
-  bool awake = false;             ///< A wake-up is scheduled.
+  bool awake = false;  ///< A wake-up is scheduled.
   bool up = true;
   bool to_switch = false;
   bool from_switch = false;
   bool uncontrolled = false;
-  bool impaired = false;          ///< Has been down, or loses packets.
-  std::uint8_t turn = 0;          ///< Lane that weighted scheduling serves.
+  bool impaired = false;  ///< Has been down, or loses packets.
+  std::uint8_t turn = 0;  ///< Lane that weighted scheduling serves.
 
   [[nodiscard]] Time time_of(std::int64_t bytes) const {
     return ps_per_byte != 0 ? bytes * ps_per_byte : (bytes * kBitPs + rate_bps - 1) / rate_bps;
@@ -85,13 +85,13 @@ struct Counters {
   std::uint64_t delivered_bytes = 0;    ///< Payload, first arrivals only.
   std::uint64_t marks = 0;
   std::uint64_t notifications = 0;
-  std::uint64_t drops = 0;       ///< No room in a buffer.
-  std::uint64_t lost = 0;        ///< On a link: corrupted or cut.
+  std::uint64_t drops = 0;  ///< No room in a buffer.
+  std::uint64_t lost = 0;   ///< On a link: corrupted or cut.
   std::uint64_t trims = 0;
   std::uint64_t retransmissions = 0;
-  std::uint64_t reordered = 0;   ///< Data that arrived before data sent earlier.
+  std::uint64_t reordered = 0;  ///< Data that arrived before data sent earlier.
   std::uint64_t timeouts = 0;
-  std::uint64_t pauses = 0;      ///< Lanes of links put to rest.
+  std::uint64_t pauses = 0;  ///< Lanes of links put to rest.
   std::uint64_t pause_frames = 0;
   std::uint64_t pause_ps = 0;
   std::uint64_t credit_updates = 0;
@@ -153,6 +153,14 @@ class Network {
     return far_ways(vertex, endpoint);
   }
 
+  /// Fetches what `ways` will read.
+  void expect_ways(std::uint32_t vertex, std::uint32_t endpoint) const {
+    const Topology& t = config.topology;
+    const auto goal = static_cast<std::uint32_t>(t.goal[endpoint]);
+    __builtin_prefetch(&t.choices[vertex * std::size_t{t.num_goals} + goal]);
+    __builtin_prefetch(&doors_[endpoint]);
+  }
+
   /// Puts a packet on the wire now; the port must be free.
   void launch(std::uint32_t link, Index index) {
     Port& out = ports[link];
@@ -183,7 +191,8 @@ class Network {
     return index;
   }
 
-  /// Sends a frame of the link layer as soon as the port is free; returns when its last bit is there.
+  /// Sends a frame of the link layer as soon as the port is free; returns when its last bit is
+  /// there.
   Time send_frame(std::uint32_t link, std::uint32_t size_bytes) {
     Port& out = ports[link];
     const Time begin = out.busy_until > now ? out.busy_until : now;
@@ -297,6 +306,7 @@ class Network {
   [[nodiscard]] std::span<const std::int32_t> other_ways(std::uint32_t vertex,
                                                          std::uint32_t endpoint) const;
   [[nodiscard]] Time one_way(std::uint32_t source, std::uint32_t target, std::uint32_t bytes) const;
+
   void fly(std::uint32_t link, Index index, Time at) {
     Flight& flight = flights[link];
     pool[index].next = kNone;
@@ -323,9 +333,9 @@ class Network {
   std::vector<std::int32_t> door_links_;
   std::vector<std::uint32_t> door_begin_;  ///< Of each endpoint, and the end.
   std::vector<Time> delay_ps_;
-  std::vector<Loss> losses_;                ///< Of each link, once any loses.
-  std::vector<Time> paused_since_;          ///< Of each link and lane; -1 when it is not.
-  std::vector<Index> open_pause_;           ///< Its record.
+  std::vector<Loss> losses_;        ///< Of each link, once any loses.
+  std::vector<Time> paused_since_;  ///< Of each link and lane; -1 when it is not.
+  std::vector<Index> open_pause_;   ///< Its record.
   std::uint32_t gap_bytes_;
   bool cut_through_;
   std::uint64_t max_trace_;
@@ -365,6 +375,7 @@ class Side {
   virtual void wake(std::uint32_t link) = 0;  ///< The port may be free: send what waits.
   virtual void handle(const Event& event) = 0;
   virtual void expect(std::uint32_t link, Index packet) = 0;  ///< It will arrive soon: prefetch.
+  virtual void expect_wake(std::uint32_t link) = 0;           ///< So for what will leave.
 };
 
 }  // namespace netloom::packet

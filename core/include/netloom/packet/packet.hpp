@@ -20,30 +20,31 @@ enum Flag : std::uint8_t {
   kTrimmed = 2,  ///< Lost its payload in a switch.
   kLast = 4,     ///< Ends its transfer.
   kAgain = 8,    ///< Sent before.
+  kAsks = 32,    ///< The sender can send no more before it is answered.
   kStored = 16,  ///< All of it has come in, not its head alone (cut-through).
 };
 
 /// One packet. An acknowledgement is made of the packet that it answers, in the same place.
 struct alignas(64) Packet {
-  Time sent;                ///< When the data left its sender; echoed.
-  std::uint64_t offset;     ///< Data: first payload byte. Answers: all bytes before it are here.
-  std::uint64_t bits;       ///< Selective acknowledgement from `number` & ~63; pulls: granted.
+  Time sent;             ///< When the data left its sender; echoed.
+  std::uint64_t offset;  ///< Data: first payload byte. Answers: all bytes before it are here.
+  std::uint64_t bits;    ///< Selective acknowledgement from `number` & ~63; pulls: granted.
   std::uint32_t flow;
-  std::uint32_t source;     ///< Vertex that sent it.
-  std::uint32_t target;     ///< Vertex that it goes to.
-  Index next;               ///< Behind it in a queue or on a link.
-  std::uint32_t came_by;    ///< Link that brought it to the switch; on the way there, a guess at the
-                            ///< link that it will leave by.
-  std::uint32_t number;     ///< Of the data packet in its flow; echoed.
+  std::uint32_t source;   ///< Vertex that sent it.
+  std::uint32_t target;   ///< Vertex that it goes to.
+  Index next;             ///< Behind it in a queue or on a link.
+  std::uint32_t came_by;  ///< Link that brought it to the switch; on the way there, a guess at the
+                          ///< link that it will leave by.
+  std::uint32_t number;   ///< Of the data packet in its flow; echoed.
   std::uint32_t gap_low;
   std::uint16_t gap_high;
   std::uint16_t size_bytes;  ///< With headers, as it occupies a buffer.
   std::uint16_t payload_bytes;
-  std::uint16_t entropy;    ///< Source port, or what it stands for.
-  std::uint8_t lane;        ///< Queue of each port that it takes.
+  std::uint16_t entropy;  ///< Source port, or what it stands for.
+  std::uint8_t lane;      ///< Queue of each port that it takes.
   Form form;
   std::uint8_t flags;
-  std::uint8_t num_hops;    ///< Telemetry written so far; with PINT, the one byte that it is.
+  std::uint8_t num_hops;  ///< Telemetry written so far; with PINT, the one byte that it is.
 
   /// Picoseconds by which the next packet on its link arrives after it; 48 bits, 281 s.
   [[nodiscard]] Time gap() const {

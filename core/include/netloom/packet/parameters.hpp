@@ -11,7 +11,8 @@ namespace netloom::packet {
 
 class Parameters {
  public:
-  explicit Parameters(std::map<std::string, double> values) : values_(std::move(values)) {}
+  explicit Parameters(std::map<std::string, double> values)
+      : values_(std::move(values)) {}
 
   /// Sets `field` if its name was given.
   template <class T>

@@ -8,7 +8,8 @@ namespace netloom::packet {
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
+  explicit Random(std::uint64_t seed)
+      : state_(seed) {}
 
   std::uint64_t operator()() {
     state_ += 0x9E3779B97F4A7C15U;

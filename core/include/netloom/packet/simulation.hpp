@@ -63,10 +63,12 @@ class Simulation {
   [[nodiscard]] Side& side_of(std::uint32_t link);
 
   void expect_far(const Event& event);
+  void expect_route(const Event& event);
   void expect_near(const Event& event);
 
-  // Events between a prefetch and its use: of the packet, and of what it will meet.
-  static constexpr std::size_t kFar = 12;
+  // Events between a prefetch and its use: of the packet, of its routes, of what it will meet.
+  static constexpr std::size_t kFar = 16;
+  static constexpr std::size_t kRoute = 10;
   static constexpr std::size_t kNear = 5;
 
   Config config_;

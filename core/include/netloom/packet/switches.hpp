@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <iterator>
@@ -63,7 +63,7 @@ class Switches final : public SwitchSide {
   }
 
   void wake(std::uint32_t link) override {
-    Port& out = net_.port(link);
+    const Port& out = net_.port(link);
     if (out.busy_until > net_.now) {
       net_.wake_later(link);
       return;
@@ -101,6 +101,13 @@ class Switches final : public SwitchSide {
     control_.prefetch(in, packet);
   }
 
+  void expect_wake(std::uint32_t link) override {
+    for (std::uint32_t lanes = net_.ports[link].waiting; lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
+      __builtin_prefetch(&net_.pool[net_.queue(link, lane).head], 1);
+    }
+  }
+
   void flush(std::uint32_t link, std::uint8_t lane) override {
     while (net_.queue(link, lane).head != kNone) {
       const Index index = net_.take_first(link, lane);
@@ -122,9 +129,8 @@ class Switches final : public SwitchSide {
     if (ways.empty()) [[unlikely]] {
       return kNone;
     }
-    const std::uint32_t link = ways.size() == 1
-                                   ? static_cast<std::uint32_t>(ways[0])
-                                   : balance_.choose(net_, vertex, packet, ways);
+    const std::uint32_t link = ways.size() == 1 ? static_cast<std::uint32_t>(ways[0])
+                                                : balance_.choose(net_, vertex, packet, ways);
     return net_.ports[link].up ? link : route_around(vertex, packet, ways);
   }
 
@@ -151,7 +157,7 @@ class Switches final : public SwitchSide {
   }
 
   void enqueue(std::uint32_t link, Index index) {
-    Port& out = net_.port(link);
+    const Port& out = net_.port(link);
     const Packet& packet = net_.pool[index];
     const bool free = out.busy_until <= net_.now && out.waiting == 0;
     if (free && ((out.paused >> packet.lane) & 1U) == 0) {
@@ -168,7 +174,6 @@ class Switches final : public SwitchSide {
     Packet& packet = net_.pool[index];
     const std::uint32_t came_by = packet.came_by;
     const Port& out = net_.port(link);
-    // In an answer the flag is the echo of its data packet's mark: it gets none of its own.
     if (packet.form == Form::kData && packet.lane != kControl && !out.uncontrolled &&
         marks(net_, link, packet.lane)) {
       packet.flags |= kMarked;
@@ -184,17 +189,6 @@ class Switches final : public SwitchSide {
     control_.depart(came_by, packet, out.busy_until);
   }
 
-  void stamp(std::uint32_t link, Index index) {
-    Packet& packet = net_.pool[index];
-    const Port& out = net_.port(link);
-    if (packet.num_hops < kMaxHops) {
-      net_.hops(index)[packet.num_hops++] = {.when = net_.now,
-                                             .sent_bytes = out.sent_bytes,
-                                             .queue_bytes = out.waiting_bytes,
-                                             .rate_bps = static_cast<double>(out.rate_bps)};
-    }
-  }
-
   /// One byte for the whole path: the utilization of its busiest port.
   void digest(std::uint32_t link, Packet& packet) {
     const Port& out = net_.port(link);
@@ -204,10 +198,23 @@ class Switches final : public SwitchSide {
                                                out.waiting_bytes,
                                                static_cast<double>(out.rate_bps),
                                                net_.config.hosts.base_rtt_ps);
-      packet.num_hops = std::max(packet.num_hops,
-                                 cc::PintCode::encode(utilization, net_.random.uniform()));
+      const auto code = cc::PintCode::encode(utilization, net_.random.uniform());
+      packet.num_hops = std::max(packet.num_hops, code);
     }
     port.sent(net_.now, packet.size_bytes);
+  }
+
+  void stamp(std::uint32_t link, Index index) {
+    Packet& packet = net_.pool[index];
+    const Port& out = net_.port(link);
+    if (packet.num_hops < kMaxHops) {
+      net_.hops(index)[packet.num_hops++] = {
+          .when = net_.now,
+          .sent_bytes = out.sent_bytes,
+          .queue_bytes = out.waiting_bytes,
+          .rate_bps = static_cast<double>(out.rate_bps),
+      };
+    }
   }
 
   /// Cuts the payload off this packet or, every other time, off the last one that waits.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from netloom.engines.delivery import Columns
+    from netloom.engines.packet.connections import Times
     from netloom.engines.packet.faults import Fault
     from netloom.engines.packet.settings import PacketSettings
     from netloom.fabric.wiring import Wiring
@@ -74,7 +75,8 @@ def run_packets(  # noqa: PLR0913
         message = f"parameters: {error}; leave it out"
         raise SpecError(message) from error
     status = _run(simulation, _FOREVER_PS if until_ps is None else until_ps, on_progress)
-    return _delivery(simulation, flows, transfers, done=status == _DONE)
+    times = gathered(cast("Times", simulation.transfers()), flows, transfers)
+    return _delivery(simulation, times, made.priorities, done=status == _DONE)
 
 
 def _run(
@@ -101,14 +103,15 @@ def _progress(simulation: PacketSimulation) -> Progress:
 
 
 def _delivery(
-    simulation: PacketSimulation, flows: Transfers, transfers: Transfers, *, done: bool
+    simulation: PacketSimulation, times: Times, priorities: tuple[int, ...], *, done: bool
 ) -> Delivery:
-    times = gathered(simulation.transfers(), flows, transfers)
+    pauses = cast("Columns", simulation.pauses())
+    pauses["priority"] = np.array((0, *priorities), dtype=np.uint8)[pauses["lane"]]
     tables: dict[str, Columns] = {
         "arrivals": {"arrive_ps": times["arrive_ps"]},
-        "pauses": simulation.pauses(),
-        "samples": simulation.samples(),
-        "trace": simulation.trace(),
+        "pauses": pauses,
+        "samples": cast("Columns", simulation.samples()),
+        "trace": cast("Columns", simulation.trace()),
         "deadlock": {"link": simulation.deadlock()},
     }
     return Delivery(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -31,8 +32,8 @@ _CREDIT_BYTES: Final = 8  # a flow-control packet of 6 bytes in its delimiters (
 _NEVER_BYTES: Final = 1 << 60
 _BUFFER_AT_100G: Final = 32_000_000  # HPCC-ns3 run.py: 16 MB x bw/50
 _PS_PER_S: Final = 1e12
-# Beyond this many tracked numbers times transfers, rings of bits would fill the memory.
-_GIB: Final = 1 << 30
+# Sizes of the core's records, rounded up: both ends of a flow, a port, and the accounts of a lane.
+_TRANSFER_BYTES, _LINK_BYTES, _LANE_BYTES = 600, 96, 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +57,17 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowered:
-    """What the core's constructor takes."""
+    """What the core's constructor takes.
 
-    arrays: Columns
+    Attributes:
+        priorities: Of lanes 1 and up; lane 0 is for control.
+    """
+
+    arrays: dict[str, object]
     numbers: dict[str, float]
     names: dict[str, str]
-    parameters: dict[str, float] = field(default_factory=dict)
+    parameters: dict[str, float]
+    priorities: tuple[int, ...]
 
 
 def lowered(
@@ -82,12 +88,13 @@ def lowered(
     check_transfers(transfers, wiring.num_endpoints)
     _check_ways(wiring, transfers)
     lanes, lane = _lanes(transfers)
+    _check_memory(wiring, transfers, num_lanes=1 + len(lanes))
     if wiring.num_links and max(watch.links, default=0) >= wiring.num_links:
         message = (
             f"watch: there is no link {max(watch.links)}; links are 0 to {wiring.num_links - 1}"
         )
         raise SpecError(message)
-    arrays = {
+    arrays: dict[str, object] = {
         **_wiring_arrays(wiring),
         **_transfer_arrays(transfers, lane),
         **_switch_arrays(wiring, settings, num_lanes=len(lanes)),
@@ -115,17 +122,16 @@ def lowered(
         "congestion_control": settings.congestion_control,
     }
     return Lowered(
-        arrays=arrays, numbers=numbers, names=names, parameters=dict(settings.parameters)
+        arrays=arrays,
+        numbers=numbers,
+        names=names,
+        parameters=dict(settings.parameters),
+        priorities=tuple(lanes),
     )
 
 
 def _check_ways(wiring: Wiring, transfers: Transfers) -> None:
     """Raise unless each transfer and its answers can set out."""
-    direct = set(
-        zip(wiring.link_source.tolist(), wiring.link_target.tolist(), strict=True)
-        if wiring.num_endpoints <= 2
-        else ()
-    )
     for source, target in (
         (transfers.source, transfers.target),
         (transfers.target, transfers.source),
@@ -134,12 +140,25 @@ def _check_ways(wiring: Wiring, transfers: Transfers) -> None:
         none = wiring.offsets[sets + 1] == wiring.offsets[sets]
         for at in np.flatnonzero(none).tolist():
             pair = int(source[at]), int(target[at])
-            if pair not in direct and not _joined(wiring, pair):
+            if not _joined(wiring, pair):
                 message = (
                     f"transfer {at}: there is no way from {wiring.name[pair[0]]} to "
                     f"{wiring.name[pair[1]]}; mend a link or drop the transfer"
                 )
                 raise InfeasibleError(message)
+
+
+def _check_memory(wiring: Wiring, transfers: Transfers, *, num_lanes: int) -> None:
+    """Raise when the books alone, without a packet in flight, exceed the machine's memory."""
+    need = len(transfers) * _TRANSFER_BYTES + wiring.choices.nbytes
+    need += wiring.num_links * (_LINK_BYTES + num_lanes * _LANE_BYTES)
+    have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if need > have:
+        message = (
+            f"transfers: {len(transfers)} of them on {wiring.num_links} links need {need >> 20} "
+            f"MiB before the first packet, and this machine has {have >> 20}; run fewer at a time"
+        )
+        raise InfeasibleError(message)
 
 
 def _joined(wiring: Wiring, pair: tuple[int, int]) -> bool:
@@ -220,8 +239,9 @@ def headroom_bytes(
     """Return what each link, as ingress, holds behind its threshold.
 
     The frame that crossed the threshold, and what still comes in after it: for as long as the
-    frame that the reverse link had begun, the pause frames of all priorities, both ways of the cable, the switch's own
-    pipeline and the peer's response take, and the frame that the peer had begun.
+    frame that the reverse link had begun, the pause frames of all priorities, both ways of the
+    cable, the switch's own pipeline and the peer's response take, and the frame that the peer had
+    begun.
     """
     pfc, transport = settings.pfc, settings.transport
     if pfc.headroom_bytes >= 0:
@@ -250,8 +270,8 @@ def _check_headroom(
     if len(short):
         worst = int(short[np.argmax(held[short])])
         message = (
-            f"switch.buffer_bytes: {wiring.name[worst]} has {buffer[worst]} bytes, and headroom and "
-            f"reserve of its ports take {held[worst]}; use a larger buffer, shorter cables or "
+            f"switch.buffer_bytes: {wiring.name[worst]} has {buffer[worst]} bytes, and headroom "
+            f"and reserve of its ports take {held[worst]}; use a larger buffer, shorter cables or "
             "fewer lossless priorities"
         )
         raise InfeasibleError(message)

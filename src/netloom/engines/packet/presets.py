@@ -99,7 +99,7 @@ _MARKED: Final = frozenset({"dcqcn", "dcqcn-firmware", "dctcp-rate", "nscc", "ib
 _STEP: Final = Ecn(kmin_bytes=30_000, kmax_bytes=30_000, pmax=1.0, at_rate_bps=10e9)
 
 
-def settings_for(  # noqa: PLR0913
+def settings_for(
     technology: Technology,
     *,
     congestion_control: str = "",

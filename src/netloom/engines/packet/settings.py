@@ -45,6 +45,7 @@ CONGESTION_CONTROLS: Final = (
 )
 _PULLED: Final = ("none", "nscc")
 _US: Final = 1_000_000
+_MOST_PACKET_BYTES: Final = 65_535  # a field of 16 bits, in IP as in the core
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,6 @@ class Switch:
             (HPCC-ns3 third.cc: 1/8, doubled with the rate).
         reserve_bytes: Each ingress link and priority has for itself (HPCC-ns3 switch-mmu: 4 KB).
         queue_bytes: Fixed bound of each egress queue instead of a share; 0 for none.
-        queue_bdp: The same as a multiple of the port's rate times ``queue_rtt_ps``.
         weights: Bytes a round that each priority may send (deficit round robin), by priority;
             empty for strict priority, the highest number first.
         cut_through: Whether a packet leaves while its tail still comes in.
@@ -144,7 +144,8 @@ class Transport:
         header_bytes: In buffers and on the wire.
         gap_bytes: On the wire only: preamble and inter-frame gap.
         least_bytes: A shorter packet is padded (IEEE 802.3: 64).
-        ack_every_bytes: Acknowledge once so much has arrived, and at the end; 0: every packet.
+        ack_every_bytes: Acknowledge once so much has arrived, what is marked, and what the sender
+            waits for; 0: every packet.
         ack_on_data_lane: Whether acknowledgements queue with the data; else they go first.
         telemetry: Whether switches write queue and counter into packets (HPCC).
         punish_disorder: Whether a NIC answers disorder with a notification as well, which cuts
@@ -242,7 +243,19 @@ class PacketSettings:
             if value < 1:
                 message = f"{name}: {value} must be at least 1"
                 raise SpecError(message)
-        if not 0 < self.switch.alpha:
+        most_paths = 256 if self.spray == "bitmap" else 32_768
+        if self.num_paths > most_paths:
+            message = (
+                f"num_paths: {self.num_paths} is too many for {self.spray}; {most_paths} at most"
+            )
+            raise SpecError(message)
+        packet_bytes = self.transport.payload_bytes + self.transport.header_bytes
+        if packet_bytes > _MOST_PACKET_BYTES:
+            message = (
+                f"payload_bytes: packets of {packet_bytes} bytes; use {_MOST_PACKET_BYTES} at most"
+            )
+            raise SpecError(message)
+        if self.switch.alpha <= 0:
             message = f"switch.alpha: {self.switch.alpha} must be more than 0"
             raise SpecError(message)
         if self.ecn and not 0 <= self.ecn.kmin_bytes <= self.ecn.kmax_bytes:
@@ -271,7 +284,7 @@ class PacketSettings:
                 "round trip; set transport.base_rtt_ps"
             )
             raise SpecError(message)
-        if self.spray != "fixed" and self.balance != "ecmp" and self.balance != "source":
+        if self.spray != "fixed" and self.balance not in {"ecmp", "source"}:
             message = (
                 f"spray: {self.spray} changes what switches hash, and {self.balance} does not "
                 "hash; use balance ecmp"

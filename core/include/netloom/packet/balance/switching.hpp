@@ -24,7 +24,7 @@ class Ecmp {
 
   explicit Ecmp(Network& /*network*/) {}
 
-  std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
+  static std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
     const std::size_t pick = hash_of(net, vertex, packet) % ways.size();
     return static_cast<std::uint32_t>(ways[pick]);
   }
@@ -40,7 +40,10 @@ class Adaptive {
 
   explicit Adaptive(Network& /*network*/) {}
 
-  std::uint32_t choose(Network& net, std::uint32_t /*vertex*/, const Packet& /*packet*/, Ways ways) {
+  static std::uint32_t choose(Network& net,
+                              std::uint32_t /*vertex*/,
+                              const Packet& /*packet*/,
+                              Ways ways) {
     Time best = kNever;
     std::uint32_t chosen = 0;
     const std::uint32_t begin = net.random.below(static_cast<std::uint32_t>(ways.size()));
@@ -76,7 +79,8 @@ class Flowlet {
  public:
   static constexpr bool kFixed = false;  ///< A packet's way does not depend on when it comes.
 
-  explicit Flowlet(Network& /*network*/) : entries_(kNumEntries) {}
+  explicit Flowlet(Network& /*network*/)
+      : entries_(kNumEntries) {}
 
   std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
     const std::uint32_t key = hash_of(net, vertex, packet);

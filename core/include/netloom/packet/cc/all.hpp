@@ -24,17 +24,16 @@ inline void read(Parameters& /*p*/, None::Settings& /*s*/) {}
 inline void read(Parameters& p, Dcqcn::Settings& s) {
   p("gain", s.gain)("alpha_period_ps", s.alpha_period)("increase_period_ps", s.increase_period)(
       "counter_bytes", s.counter_bytes)("recoveries", s.recoveries)(
-      "additive_of_line", s.additive_of_line)("hyper_of_line", s.hyper_of_line)(
-      "min_rate_bps", s.min_rate_bps);
+      "additive_of_line", s.additive_of_line)("hyper_of_line", s.hyper_of_line)("min_rate_bps",
+                                                                                s.min_rate_bps);
 }
 
 inline void read(Parameters& p, DcqcnFirmware::Settings& s) {
   p("gain", s.gain)("first_alpha", s.first_alpha)("alpha_period_ps", s.alpha_period)(
       "cut_period_ps", s.cut_period)("increase_period_ps", s.increase_period)(
-      "recoveries", s.recoveries)("clamp_target", s.clamp_target)(
-      "marks_in_acks", s.marks_in_acks)("window", s.window)("additive_bps", s.additive_bps)(
-      "hyper_bps", s.hyper_bps)("steps_for_bps", s.steps_for_bps)("min_rate_bps", s.min_rate_bps)(
-      "rtt_ps", s.rtt);
+      "recoveries", s.recoveries)("clamp_target", s.clamp_target)("marks_in_acks", s.marks_in_acks)(
+      "window", s.window)("additive_bps", s.additive_bps)("hyper_bps", s.hyper_bps)(
+      "steps_for_bps", s.steps_for_bps)("min_rate_bps", s.min_rate_bps)("rtt_ps", s.rtt);
 }
 
 inline void read(Parameters& p, HpccSettings& s) {

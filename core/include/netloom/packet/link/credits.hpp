@@ -9,7 +9,8 @@ namespace netloom::packet {
 /// Input buffers by link and lane; the accounts are the network's, for endpoints keep them too.
 class Credits {
  public:
-  explicit Credits(Network& network) : net_(network) {}
+  explicit Credits(Network& network)
+      : net_(network) {}
 
   [[nodiscard]] Verdict admit(std::uint32_t in, std::uint32_t /*out*/, const Packet& packet) {
     if (!net_.ports[in].uncontrolled) {

@@ -27,9 +27,8 @@ class Bounded {
       used_[vertex] += packet.size_bytes;
       return Verdict::kTake;
     }
-    return kTrims && packet.form == Form::kData && (packet.flags & kTrimmed) == 0
-               ? Verdict::kTrim
-               : Verdict::kDrop;
+    return kTrims && packet.form == Form::kData && (packet.flags & kTrimmed) == 0 ? Verdict::kTrim
+                                                                                  : Verdict::kDrop;
   }
 
   void depart(std::uint32_t in, const Packet& packet, Time /*leaves*/) {
@@ -55,7 +54,7 @@ class Bounded {
     const SwitchSettings& set = net_.config.switches;
     const std::int64_t waiting = net_.queue(out, packet.lane).bytes + packet.size_bytes;
     const std::int64_t free = set.buffer_bytes[vertex] - used_[vertex];
-    if (packet.size_bytes > free) {
+    if (std::int64_t{packet.size_bytes} > free) {
       return false;
     }
     if (set.queue_bytes != 0) {

@@ -13,10 +13,10 @@ enum class Verdict : std::uint8_t { kTake, kDrop, kTrim };
 
 /// The rules of HPCC-ns3's switch-mmu (alibaba-edu/High-Precision-Congestion-Control @9f4be2a).
 ///
-/// Each ingress link and lane first fills its reserve, then the shared buffer up to alpha times what
-/// is free of it, then its headroom. It pauses its peer when it reaches the threshold or uses
-/// headroom, and lets it go on when the headroom is empty and `resume_bytes` fit under the threshold.
-/// A packet leaves the account when its transmission begins.
+/// Each ingress link and lane first fills its reserve, then the shared buffer up to alpha times
+/// what is free of it, then its headroom. It pauses its peer when it reaches the threshold or uses
+/// headroom, and lets it go on when the headroom is empty and `resume_bytes` fit under the
+/// threshold. A packet leaves the account when its transmission begins.
 class Pfc {
  public:
   explicit Pfc(Network& network)
@@ -76,7 +76,7 @@ class Pfc {
 
   void handle(const Event& event) {
     const auto lane = static_cast<std::uint8_t>(event.extra);
-    Ingress& account = at(event.subject, lane);
+    const Ingress& account = at(event.subject, lane);
     if (account.paused && account.refresh_at == event.when) {
       pause(event.subject, lane);
     }

@@ -17,7 +17,8 @@ class GoBackN {
  public:
   static constexpr bool kPulls = false;
 
-  explicit GoBackN(const HostSettings& settings) : settings_(settings) {}
+  explicit GoBackN(const HostSettings& settings)
+      : settings_(settings) {}
 
   struct Sender {
     std::uint64_t acked = 0;
@@ -60,7 +61,8 @@ class GoBackN {
 
   Segment take(Sender& sender, const Extent& extent) {
     const std::uint64_t left = extent.size_bytes - sender.next;
-    const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, extent.payload_bytes));
+    const auto bytes =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(left, extent.payload_bytes));
     const Segment segment{.offset = sender.next,
                           .payload_bytes = bytes,
                           .number = static_cast<std::uint32_t>(sender.next / extent.payload_bytes),
@@ -100,9 +102,9 @@ class GoBackN {
     if (packet.offset < receiver.expected) {
       return {.reply = Reply::kAck, .new_bytes = 0, .disordered = false};
     }
-    const bool told = receiver.nacked_at >= 0 &&
-                      (settings_.nack_interval_ps == 0 ||
-                       now - receiver.nacked_at < settings_.nack_interval_ps);
+    const bool told =
+        receiver.nacked_at >= 0 &&
+        (settings_.nack_interval_ps == 0 || now - receiver.nacked_at < settings_.nack_interval_ps);
     if (!told) {
       receiver.nacked_at = now;
     }
@@ -117,7 +119,9 @@ class GoBackN {
   [[nodiscard]] static std::uint64_t end_of(const Extent& extent) { return extent.size_bytes; }
 
   /// Writes what has arrived into an answer.
-  static void report(const Receiver& receiver, Packet& answer) { answer.offset = receiver.expected; }
+  static void report(const Receiver& receiver, Packet& answer) {
+    answer.offset = receiver.expected;
+  }
 
   template <class Archive>
   void visit(Archive& /*archive*/) {}

@@ -14,7 +14,8 @@ namespace netloom::packet {
 /// Rings of bits by packet number, handed out to open connections and taken back.
 class BitRings {
  public:
-  explicit BitRings(std::uint32_t num_bits) : mask_(num_bits - 1), words_(num_bits / 64) {}
+  explicit BitRings(std::uint32_t num_bits)
+      : mask_(num_bits - 1), words_(num_bits / 64) {}
 
   std::uint32_t take() {
     if (free_.empty()) {
@@ -71,9 +72,9 @@ class BitRings {
 /// IRN (SIGCOMM 2018), UET's reliable unordered delivery, spray-capable NICs, and TCP with SACK.
 ///
 /// They differ in what tells a loss: `disorder_packets` later arrivals (IRN 1, TCP 3; 0: none, for
-/// sprayed packets overtake each other), a trimmed header, or time. A loss is inferred from disorder
-/// once a packet; when its repetition is lost as well, time tells. With `kPulled`, data beyond the
-/// first window is sent only as the receiver asks for it (NDP, UET's RCCC).
+/// sprayed packets overtake each other), a trimmed header, or time. A loss is inferred from
+/// disorder once a packet; when its repetition is lost as well, time tells. With `kPulled`, data
+/// beyond the first window is sent only as the receiver asks for it (NDP, UET's RCCC).
 template <bool kPulled>
 class SelectiveRepeat {
  public:
@@ -120,8 +121,8 @@ class SelectiveRepeat {
     if (kPulled && sender.sent_bytes >= sender.granted_bytes) {
       return false;
     }
-    return sender.num_lost != 0 || (sender.next < extent.num_packets() &&
-                                    sender.next - sender.acked < rings_.capacity());
+    return sender.num_lost != 0 ||
+           (sender.next < extent.num_packets() && sender.next - sender.acked < rings_.capacity());
   }
 
   [[nodiscard]] static std::uint64_t in_flight(const Sender& sender, const Extent& extent) {
@@ -150,10 +151,12 @@ class SelectiveRepeat {
     ++sender.in_flight;
     const std::uint32_t bytes = extent.bytes_of(number);
     sender.sent_bytes += bytes;
-    return {.offset = std::uint64_t{number} * extent.payload_bytes,
-            .payload_bytes = bytes,
-            .number = number,
-            .again = again};
+    return {
+        .offset = std::uint64_t{number} * extent.payload_bytes,
+        .payload_bytes = bytes,
+        .number = number,
+        .again = again,
+    };
   }
 
   News on_ack(Sender& sender, const Extent& extent, const Packet& ack) {
@@ -163,8 +166,8 @@ class SelectiveRepeat {
     }
     std::uint64_t bits = ack.bits;
     while (bits != 0) {
-      const auto number = static_cast<std::uint32_t>((ack.number & ~63U) +
-                                                     static_cast<std::uint32_t>(std::countr_zero(bits)));
+      const auto number = static_cast<std::uint32_t>(
+          (ack.number & ~63U) + static_cast<std::uint32_t>(std::countr_zero(bits)));
       bits &= bits - 1;
       news.acked_bytes += arrived(sender, extent, number);
     }
@@ -190,7 +193,8 @@ class SelectiveRepeat {
       lose(sender, extent, number);
     }
     if (kPulled) {  // what was granted for packets that vanished is void
-      sender.granted_bytes = std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
+      sender.granted_bytes =
+          std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
     }
   }
 
@@ -212,9 +216,11 @@ class SelectiveRepeat {
       rings_.clear(receiver.ring, receiver.expected++);
     }
     const bool tell = disordered && settings_.disorder_packets != 0;
-    return {.reply = tell ? Reply::kAck : Reply::kMaybe,
-            .new_bytes = packet.payload_bytes,
-            .disordered = disordered};
+    return {
+        .reply = tell ? Reply::kAck : Reply::kMaybe,
+        .new_bytes = packet.payload_bytes,
+        .disordered = disordered,
+    };
   }
 
   [[nodiscard]] static bool complete(const Receiver& receiver, const Extent& extent) {
@@ -236,7 +242,7 @@ class SelectiveRepeat {
   }
 
  private:
-  std::uint32_t first_lost(const Sender& sender) const {
+  [[nodiscard]] std::uint32_t first_lost(const Sender& sender) const {
     std::uint32_t number = sender.acked;
     while (true) {
       const std::uint64_t bits =

@@ -1,0 +1,134 @@
+// Endpoints as senders that are answered, or not in time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "netloom/packet/endpoints.hpp"
+
+namespace netloom::packet {
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::answer(Index index) {
+  const Packet& packet = net_.pool[index];
+  const std::uint32_t flow = packet.flow;
+  Outgoing& out = out_[flow];
+  if (out.state == State::kDone) {
+    return;
+  }
+  switch (packet.form) {
+    case Form::kCnp:
+      out.cc.on_notification(cc_settings_, out.line, net_.now);
+      break;
+    case Form::kPull:
+      if constexpr (Transport::kPulls) {
+        transport_.on_pull(out.sender, packet.bits);
+      }
+      break;
+    default:
+      acknowledge(flow, index);
+      if (out.state == State::kDone) {
+        return;
+      }
+  }
+  arm(flow);
+  offer(flow);
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
+  const Packet& packet = net_.pool[index];
+  Outgoing& out = out_[flow];
+  const bool nack = packet.form == Form::kNack;
+  const News news = nack ? transport_.on_nack(out.sender, extent(flow), packet)
+                         : transport_.on_ack(out.sender, extent(flow), packet);
+  const bool marked = (packet.flags & kMarked) != 0;
+  if (news.lost_bytes != 0) {
+    out.cc.on_loss(cc_settings_, out.line, net_.now, news.lost_bytes);
+    spray_.on_loss(flow, packet.entropy, net_.now);
+  }
+  if (!nack) {
+    const double old_bps = out.cc.rate_bps();
+    out.cc.on_ack(cc_settings_, out.line, ack_of(out, flow, index, news, marked));
+    if constexpr (Cc::kMovesDeparture) {
+      move_departure(out, old_bps);
+    }
+    spray_.on_ack(flow, packet.entropy, marked, net_.now);
+  }
+  if (news.acked_bytes != 0 || news.lost_bytes != 0) {
+    out.deadline = net_.now + patience(flow);
+  }
+  if (transport_.finished(out.sender, extent(flow))) {
+    out.state = State::kDone;  // it may still stand in line: send_ready drops it
+    transport_.close(out.sender);
+    progress_.finished(flow);
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::arm(std::uint32_t flow) {
+  Outgoing& out = out_[flow];
+  const Time due = out.cc.next_timer();
+  if (due < out.timer_at) {
+    out.timer_at = std::max(due, net_.now);
+    net_.events.push(out.timer_at, Kind::kTimer, flow);
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::tick(std::uint32_t flow, Time when) {
+  Outgoing& out = out_[flow];
+  if (when != out.timer_at || out.state == State::kDone) {
+    return;
+  }
+  out.timer_at = kNever;
+  if (out.cc.next_timer() <= net_.now) {
+    out.cc.on_timer(cc_settings_, out.line, net_.now);
+  }
+  arm(flow);
+  offer(flow);
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::expect_answer(std::uint32_t flow) {
+  if (set_.timeout_ps == 0) {
+    return;
+  }
+  Outgoing& out = out_[flow];
+  if (out.deadline == kNever) {
+    out.deadline = net_.now + patience(flow);
+  }
+  if (out.timeout_at == kNever) {
+    out.timeout_at = out.deadline;
+    net_.events.push(out.timeout_at, Kind::kTimeout, flow);
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
+  Outgoing& out = out_[flow];
+  out.timeout_at = kNever;
+  if (out.state == State::kDone) {
+    return;
+  }
+  if (out.deadline > net_.now) {
+    expect_answer(flow);
+    return;
+  }
+  out.deadline = kNever;
+  if (transport_.in_flight(out.sender, extent(flow)) == 0 && is_patient(out)) {
+    if (Transport::kPulls) {
+      expect_answer(flow);
+    }
+    return;  // nothing is out: the next departure sets the alarm
+  }
+  ++net_.counters.timeouts;
+  transport_.on_timeout(out.sender, extent(flow));
+  out.cc.on_timeout(cc_settings_, out.line, net_.now);
+  spray_.on_timeout(flow, out.last_entropy, net_.now);
+  expect_answer(flow);
+  arm(flow);
+  offer(flow);
+}
+
+}  // namespace netloom::packet

@@ -1,0 +1,170 @@
+// Endpoints as receivers: what arrives, what is answered, what is asked for.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "netloom/packet/endpoints.hpp"
+
+namespace netloom::packet {
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
+  const Packet& packet = net_.pool[index];
+  const std::uint32_t flow = packet.flow;
+  Incoming& in = in_[flow];
+  if (!in.open) {
+    open(flow, packet);
+  }
+  const bool whole = (packet.flags & kTrimmed) == 0;
+  net_.counters.delivered_packets += whole ? 1U : 0U;
+  const Receipt receipt = in.complete
+                              ? Receipt{.reply = whole ? Reply::kAck : Reply::kNothing}
+                              : transport_.on_data(in.receiver, extent(flow), packet, net_.now);
+  net_.counters.delivered_bytes += receipt.new_bytes;
+  net_.counters.reordered += receipt.disordered ? 1U : 0U;
+  const bool upset = receipt.disordered && set_.punish_disorder && receipt.reply == Reply::kNack;
+  if (set_.cnp_interval_ps != 0 && ((packet.flags & kMarked) != 0 || upset)) {
+    notify(flow, packet);
+  }
+  if (!in.complete && transport_.complete(in.receiver, extent(flow))) {
+    in.complete = true;
+    progress_.arrived(flow);
+  }
+  in.unanswered_bytes += receipt.new_bytes;
+  reply(link, index, receipt.reply);
+  if constexpr (Transport::kPulls) {
+    want_more(flow, link);
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::open(std::uint32_t flow, const Packet& packet) {
+  Incoming& in = in_[flow];
+  in.open = true;
+  in.link = door(packet.target, packet.source, packet.entropy);
+  transport_.open(in.receiver);
+  if constexpr (Transport::kPulls) {
+    in.receiver.wanted_bytes = extent(flow).size_bytes;
+    in.receiver.granted_bytes = out_[flow].sender.granted_bytes;
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::reply(std::uint32_t /*link*/, Index index, Reply kind) {
+  Packet& packet = net_.pool[index];
+  Incoming& in = in_[packet.flow];
+  const bool due = in.unanswered_bytes >= set_.ack_every_bytes || in.complete ||
+                   (packet.flags & (kMarked | kAsks)) != 0;
+  if (kind == Reply::kNothing || (kind == Reply::kMaybe && !due)) {
+    net_.pool.give_back(index);
+    return;
+  }
+  in.unanswered_bytes = 0;
+  std::swap(packet.source, packet.target);
+  packet.form = kind == Reply::kNack ? Form::kNack : Form::kAck;
+  packet.size_bytes = static_cast<std::uint16_t>(set_.ack_bytes);
+  packet.lane = set_.ack_on_data_lane ? net_.config.work.lane[packet.flow] : kControl;
+  packet.flags &= kMarked;
+  if (in.complete) {  // its books are closed: all of it has arrived
+    packet.offset = transport_.end_of(extent(packet.flow));
+    packet.bits = 0;
+  } else {
+    transport_.report(in.receiver, packet);
+  }
+  if (in.complete && !std::exchange(in.closed, true)) {
+    transport_.close(in.receiver);
+  }
+  dispatch(in.link, index);
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::notify(std::uint32_t flow, const Packet& cause) {
+  Incoming& in = in_[flow];
+  if (in.notified_at >= 0 && net_.now - in.notified_at < set_.cnp_interval_ps) {
+    return;
+  }
+  in.notified_at = net_.now;
+  ++net_.counters.notifications;
+  send_control(flow, cause, {.form = Form::kCnp, .size_bytes = set_.cnp_bytes, .bits = 0});
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::send_control(std::uint32_t flow,
+                                            const Packet& cause,
+                                            Control control) {
+  const Packet like = cause;
+  const Index index = net_.pool.take();
+  net_.pool[index] = like;
+  Packet& packet = net_.pool[index];
+  const Work& work = net_.config.work;
+  packet.source = static_cast<std::uint32_t>(work.target[flow]);
+  packet.target = static_cast<std::uint32_t>(work.source[flow]);
+  packet.form = control.form;
+  packet.size_bytes = static_cast<std::uint16_t>(control.size_bytes);
+  packet.bits = control.bits;
+  packet.flags = 0;
+  packet.num_hops = 0;
+  packet.lane = set_.ack_on_data_lane ? work.lane[flow] : kControl;
+  dispatch(in_[flow].link, index);
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::dispatch(std::uint32_t link, Index index) {
+  const Port& port = net_.port(link);
+  const std::uint8_t lane = net_.pool[index].lane;
+  const bool free = port.busy_until <= net_.now && port.waiting == 0 && port.up;
+  if (free && ((port.paused >> lane) & 1U) == 0) {
+    net_.launch(link, index);
+    if (pending(link) != 0) {
+      net_.wake_later(link);
+    }
+    return;
+  }
+  net_.append(link, index);
+  if (pending(link) != 0) {
+    net_.wake_later(link);
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::want_more(std::uint32_t flow, std::uint32_t link) {
+  if constexpr (Transport::kPulls) {
+    const auto& receiver = in_[flow].receiver;
+    if (!in_[flow].complete && receiver.granted_bytes < receiver.wanted_bytes) {
+      pulls_.ask(net_.port(link).target, flow);
+    }
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::pull(std::uint32_t endpoint) {
+  if constexpr (Transport::kPulls) {
+    const std::uint32_t flow = pulls_.take(endpoint);
+    if (flow == kNone || in_[flow].complete) {
+      pulls_.done(endpoint, net_.now);
+      return;
+    }
+    auto& receiver = in_[flow].receiver;
+    const std::uint64_t more =
+        std::min<std::uint64_t>(set_.pull_bytes, receiver.wanted_bytes - receiver.granted_bytes);
+    receiver.granted_bytes += more;
+    Packet cause{};
+    cause.flow = flow;
+    cause.entropy = net_.config.work.entropy[flow];
+    send_control(
+        flow,
+        cause,
+        {.form = Form::kPull, .size_bytes = set_.ack_bytes, .bits = receiver.granted_bytes});
+    const std::uint64_t packets = (more + set_.payload_bytes - 1) / set_.payload_bytes;
+    const std::uint64_t wire = more + packets * (set_.header_bytes + set_.gap_bytes);
+    pulls_.done(endpoint,
+                net_.now + net_.port(in_[flow].link ^ 1U).time_of(static_cast<std::int64_t>(wire)));
+    if (receiver.granted_bytes < receiver.wanted_bytes) {
+      pulls_.ask(endpoint, flow);
+    }
+  }
+}
+
+}  // namespace netloom::packet
