@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass, replace
 from importlib import resources
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -22,6 +23,8 @@ from netloom.workload.sizes import parse_distribution
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from numpy.typing import NDArray
+
     from netloom.engines.delivery import Delivery
     from netloom.engines.packet import Progress
     from netloom.fabric.wiring import Wiring
@@ -30,8 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["FctCase", "run_case", "shipped_cases"]
 
 Compare = Literal["near", "most", "least"]
-OnProgress = "Callable[[Progress], bool] | None"
 _US: Final = 1_000_000
+_DRAWS: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,7 @@ class FctCase:
         scheme: One of ``_SETTINGS``.
         compare: Whether the published number is to be met, or is the most or the least.
         tolerance_pct: How near is near.
+        bound_pct: What it is held to: more than the tolerance where a gap is known.
         seen: Whether the number was read in its source.
     """
 
@@ -57,6 +61,7 @@ class FctCase:
     unit: str
     compare: Compare
     tolerance_pct: float
+    bound_pct: float
     seen: str
     source: str
 
@@ -69,7 +74,7 @@ def shipped_cases() -> tuple[FctCase, ...]:
 
 def _case(row: dict[str, Any]) -> FctCase:
     whole = {name: int(row[name]) for name in ("num_flows", "size_bytes", "num_paths")}
-    real = {name: float(row[name]) for name in ("published", "tolerance_pct")}
+    real = {name: float(row[name]) for name in ("published", "tolerance_pct", "bound_pct")}
     return FctCase(**{**row, **whole, **real})
 
 
@@ -129,17 +134,20 @@ def _synthetic(case: FctCase, bench: _Bench, rng: np.random.Generator) -> float:
 def _victim(case: FctCase, bench: _Bench, rng: np.random.Generator) -> float:
     """Return the rate of a flow beside an incast of seven, in percent of its rate alone.
 
-    Senders of both share a leaf, and so do their receivers; nothing else is shared.
+    Senders of both share a leaf, and so do their receivers. What else they share is up to the hash:
+    the mean over several draws of source ports.
     """
     source = np.arange(8, 16)
     target = np.where(source == 15, 1, 0)
     settings = _SETTINGS[case.scheme](case.num_paths)
-    took_ps = []
-    for flows in (source == 15, source >= 0):
+
+    def victim_ps(flows: NDArray[np.bool_]) -> float:
         dag = Dag.of(source[flows], target[flows], case.size_bytes)
         transfers = to_transfers([dag], [Label(priority=0, job=0)], rng=rng)
-        took_ps.append(float(bench.run(transfers, settings).finish_ps[-1]))
-    return 100 * took_ps[0] / took_ps[1]
+        return float(bench.run(transfers, settings).finish_ps[-1])
+
+    alone_ps = victim_ps(source == 15)
+    return 100 * fmean(alone_ps / victim_ps(source >= 0) for _ in range(_DRAWS))
 
 
 # IRN's workload, recalled: half are single packets, most bytes in the 15 % of 200 KB to 3 MB.
@@ -303,12 +311,12 @@ def _go_back_n_pfc(_: int) -> PacketSettings:
 
 
 def _roce(_: int) -> PacketSettings:
-    """Return RoCEv2 with PFC and DCQCN of its paper, one QP."""
+    """Return RoCEv2 with PFC and DCQCN as NICs run it, one QP."""
     return PacketSettings(
         flow_control="pfc",
-        congestion_control="dcqcn",
+        congestion_control="dcqcn-firmware",
         ecn=Ecn(),
-        transport=Transport(cnp_interval_ps=50 * _US),
+        transport=Transport(cnp_interval_ps=4 * _US),
     )
 
 

@@ -37,11 +37,11 @@ _HOSTS, _TORS, _AGGS, _CORES = 320, 20, 20, 16
 _HOST_BPS: Final = 100e9
 _PAYLOAD_BYTES: Final = 1000
 _HEADER_BYTES: Final = 48  # Ethernet 14, IPv4 20, UDP 8, sequence 6: what the ideal counts
-# third.cc maxRtt: six links of 1 us both ways, and 1000 bytes once on two of 100 and four of 400 Gb/s.
+# third.cc maxRtt: six links of 1 us both ways, 1000 bytes once on two of 100 and four of 400 Gb/s.
 _LONGEST_RTT_PS: Final = 12_240_000
 _US: Final = 1_000_000
-_SETTLE_PS: Final = 500 * _US  # some 40 round trips, for what was under way at first to find its rate
-_SLOWEST: Final = 12.0  # a flow counts if it could be this many times slower and still be seen to end
+_SETTLE_PS: Final = 500 * _US  # some 40 round trips: what is under way at first finds its rate
+_SLOWEST: Final = 12.0  # a flow counts if one this much slower would be seen to end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
