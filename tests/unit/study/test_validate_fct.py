@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netloom.cli.validate import validate
 from netloom.errors import SpecError
 from netloom.fabric.wiring_paths import first_ways
 from netloom.study import validate_fct
@@ -218,3 +219,50 @@ def test_one_job_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(validate_fct, "run_tree", fails)
     with pytest.raises(SpecError, match="no"):
         validate_fct.validate_fct(shipped_points(), num_workers=2)
+
+
+def as_published(case: TreeCase, **_: object) -> Finished:
+    """A run in which 300 flows in each percent of sizes spread about the published median."""
+    curves = curves_of(shipped_points())
+    size = np.repeat(np.arange(100) + 0.5, 300)
+    # Half lie under the curve of the 50th percentile, 95 % under that of the 95th.
+    share = np.tile((np.arange(300) + 0.5) / 300, 100)
+    low, high = (
+        np.interp(size, np.array(sorted(curve)) - 0.5, [curve[x] for x in sorted(curve)])
+        for curve in (
+            curves[CurveKey(workload="wb", load_pct=50, fct_percentile=p, scheme=case.scheme)]
+            for p in (50, 95)
+        )
+    )
+    slowdown = np.where(share < 0.5, 1 + (low - 1) * share / 0.5, low)
+    slowdown = np.where(share >= 0.5, low + (high - low) * (share - 0.5) / 0.45, slowdown)
+    return finished(slowdown, size)
+
+
+def test_runs_like_the_published_ones_keep_every_bound(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(validate_fct, "run_tree", as_published)
+    file = tmp_path / "half.csv"
+    file.write_text(
+        HEADER
+        + "".join(
+            f"wb,50,{p.fct_percentile},{p.scheme},{p.size_percentile},{p.slowdown}\n"
+            for p in shipped_points()
+            if p.load_pct == 50 and p.fct_percentile != 99
+        ),
+        encoding="utf-8",
+    )
+    report = tmp_path / "page.html"
+    assert validate("fct", data=file, report=report) == 0
+    printed = capsys.readouterr().out
+    assert "100 of them judged, 100 within what is aimed at" in printed
+    assert "within its bounds" in printed
+    page = report.read_text(encoding="utf-8")
+    assert "WebSearch 50 %: slowdown, percentile 95" in page
+    assert "TIMELY+w, simulated" in page
+
+
+def test_the_command_names_the_suites_that_there_are() -> None:
+    with pytest.raises(SpecError, match="steps, fct"):
+        validate("fcts")

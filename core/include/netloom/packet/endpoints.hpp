@@ -154,6 +154,7 @@ class Endpoints final : public EndpointSide {
     Time notified_at = -1;
     std::uint32_t link = kNone;  ///< Answers leave by it.
     std::uint32_t unanswered_bytes = 0;
+    std::uint32_t asked_to = 0;  ///< Packets before it are owed an answer; 0: none.
     bool open = false;
     bool complete = false;
     bool closed = false;
@@ -328,6 +329,9 @@ class Endpoints final : public EndpointSide {
     net_.launch(out.link, index);
     out.cc.on_sent(cc_settings_, out.line, net_.now, segment.payload_bytes);
     pace(out, size_bytes + set_.gap_bytes);
+    if (transport_.in_flight(out.sender, extent(flow)) <= set_.payload_bytes) {
+      out.deadline = kNever;  // nothing else is out: its time begins now
+    }
     expect_answer(flow);
     arm(flow);
     const bool was_kicking = std::exchange(kicking_, true);  // the port is busy now
@@ -427,7 +431,8 @@ class Endpoints final : public EndpointSide {
   }
 
   /// With nothing out there is nothing to send again; but a pull may have been lost, so that after
-  /// many silences a sender that is pulled stirs. Others share its receiver: most silences are theirs.
+  /// many silences a sender that is pulled stirs. Others share its receiver: most silences are
+  /// theirs.
   static bool is_patient(Outgoing& out) {
     constexpr std::uint8_t kSilences = 64;
     return !Transport::kPulls || ++out.silences % kSilences != 0;

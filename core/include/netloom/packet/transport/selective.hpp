@@ -223,6 +223,11 @@ class SelectiveRepeat {
     };
   }
 
+  /// Whether every packet before `number` has arrived.
+  [[nodiscard]] static bool has_before(const Receiver& receiver, std::uint32_t number) {
+    return receiver.expected >= number;
+  }
+
   [[nodiscard]] static bool complete(const Receiver& receiver, const Extent& extent) {
     return receiver.expected >= extent.num_packets();
   }
