@@ -163,7 +163,8 @@ class Transport:
         host_rate_bps: What software can push through a port; 0: no limit.
         send_ps: From a transfer's start to its first bit on the wire.
         receive_ps: From its last bit to its arrival in memory.
-        base_rtt_ps: Told to congestion control instead of each path's own; 0: its own.
+        base_rtt_ps: Told to congestion control instead of each path's own; 0: its own, or with
+            ``hpcc-pint`` the longest of all transfers', which switches average over.
     """
 
     recovery: Literal["go-back-n", "selective", "pulled"] = "go-back-n"
@@ -277,12 +278,6 @@ class PacketSettings:
             raise SpecError(message)
         if self.congestion_control == "hpcc" and not self.transport.telemetry:
             message = "congestion_control: hpcc reads telemetry; set transport.telemetry"
-            raise SpecError(message)
-        if self.congestion_control == "hpcc-pint" and self.transport.base_rtt_ps < 1:
-            message = (
-                "congestion_control: with hpcc-pint switches average over the network's longest "
-                "round trip; set transport.base_rtt_ps"
-            )
             raise SpecError(message)
         if self.spray != "fixed" and self.balance not in {"ecmp", "source"}:
             message = (
