@@ -98,7 +98,7 @@ SwitchSettings switches(const nb::dict& arrays, const Numbers& numbers) {
   fill(s.weight, arrays, "weight");
   Reader{numbers}("pmax", s.pmax)("reserve_bytes", s.reserve_bytes)("resume_bytes", s.resume_bytes)(
       "queue_bytes", s.queue_bytes)("cut_through", s.cut_through)("telemetry", s.telemetry)(
-      "seeds_equal", s.seeds_equal)("flowlet_gap_ps", s.flowlet_gap_ps);
+      "pint", s.pint)("seeds_equal", s.seeds_equal)("flowlet_gap_ps", s.flowlet_gap_ps);
   return s;
 }
 

@@ -161,7 +161,8 @@ void a_pint_port_adds_its_queue_to_its_load() {
     PintPort port;
     double utilization = 0;
     for (int i = 1; i <= 2'000; ++i) {
-      utilization = port.on_departure(i * Time{81'920}, 1'024, queue_bytes, 100 * kGbps, kRtt);
+      utilization = port.estimate(i * Time{81'920}, queue_bytes, 100 * kGbps, kRtt);
+      port.sent(i * Time{81'920}, 1'024);
     }
     check(std::abs(utilization - (queue_bytes == 0 ? 1 : 1.5)) < 1e-6, "load and queue");
   }

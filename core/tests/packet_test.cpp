@@ -144,6 +144,7 @@ const std::vector<std::string> kSchemes{"none",
                                         "dcqcn",
                                         "dcqcn-firmware",
                                         "hpcc",
+                                        "hpcc-pint",
                                         "timely",
                                         "swift",
                                         "dctcp",
@@ -174,7 +175,9 @@ Config random_config(Random& random) {
   c.transport = any(kTransports, random);
   c.congestion_control = c.transport == "pulled" ? "none" : any(kSchemes, random);
   c.hosts.entropy = any(kSprays, random);
-  c.switches.telemetry = true;
+  c.switches.pint = c.congestion_control == "hpcc-pint";
+  c.switches.telemetry = !c.switches.pint;
+  c.hosts.base_rtt_ps = c.switches.pint ? 12'000'000 : 0;
   c.switches.cut_through = random.below(2) == 0;
   c.switches.queue_bytes = random.below(2) == 0 ? 40'000 : 0;
   c.credit.blocks = c.link_control == "credits" ? 200 + random.below(4'000) : 0;

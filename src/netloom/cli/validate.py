@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from netloom.study.validate import RowResult, SourceResult, SuiteResult
+    from netloom.study.validate_fct import FctSuite
     from netloom.study.validate_layers import LayerSuite, TimedSuite
     from netloom.study.validate_steps import StepSuite
 
-    AnySuite = SuiteResult | LayerSuite | StepSuite
+    AnySuite = SuiteResult | LayerSuite | StepSuite | FctSuite
 
 __all__ = ["validate"]
 
@@ -37,25 +39,23 @@ def validate(
     Returns 1 when a suite is over its bound or nothing of it counts, else 0.
 
     Args:
-        suite: What to check: ``collectives``, ``layers``, ``gpu-steps`` or ``steps``; all without.
+        suite: What to check: ``collectives``, ``layers``, ``gpu-steps`` or ``steps``, all of these
+            without; or ``fct``, which simulates for minutes.
         data: Your own measurements, a CSV file in the columns of the suite's shipped tables.
         calibration: What ``netloom calibrate gpu`` wrote on the GPU that *data* was measured on.
         json: Print JSON instead of tables: one object for a suite, one keyed by suite for all.
         rows: Print every row, not only the sums.
         report: Write a self-contained HTML page with predicted against measured to this file.
     """
-    if suite is not None and suite not in _SUITES:
-        message = f"suite: {suite!r} is unknown; choose {', '.join(_SUITES)}"
+    known = {**_SUITES, **_LONG_SUITES}
+    if suite is not None and suite not in known:
+        message = f"suite: {suite!r} is unknown; choose {', '.join(known)}"
         raise SpecError(message)
     if data is not None and suite is None:
-        message = f"--data: say which suite {data} belongs to: {', '.join(_SUITES)}"
+        message = f"--data: say which suite {data} belongs to: {', '.join(known)}"
         raise SpecError(message)
     names = list(_SUITES) if suite is None else [suite]
-    with progress("validating", len(names)) as advance:
-        results = []
-        for name in names:
-            results.append(_SUITES[name](data, calibration))
-            advance()
+    results = _results(names, data, calibration)
     if report is not None:
         _write_report(report, dict(zip(names, results, strict=True)))
     if json:
@@ -65,6 +65,17 @@ def validate(
         for result in results:
             _print_text(result, rows=rows)
     return 0 if all(result.bound_ok for result in results) else 1
+
+
+def _results(names: Sequence[str], data: Path | None, calibration: Path | None) -> list[AnySuite]:
+    if names[0] in _LONG_SUITES:
+        return [_LONG_SUITES[name](data) for name in names]
+    results = []
+    with progress("validating", len(names)) as advance:
+        for name in names:
+            results.append(_SUITES[name](data, calibration))
+            advance()
+    return results
 
 
 def _write_report(report: Path, results: Mapping[str, AnySuite]) -> None:
@@ -105,6 +116,21 @@ def _steps(data: Path | None, _: Path | None) -> AnySuite:
     return study.validate_steps(measured, load_catalog())
 
 
+def _fct(data: Path | None) -> AnySuite:
+    from netloom.study import validate_fct as study  # noqa: PLC0415  (numpy-free start-up)
+    from netloom.study.validate_fct_cases import shipped_cases  # noqa: PLC0415
+
+    points = study.shipped_points() if data is None else study.read_points(data)
+    cases = shipped_cases() if data is None else ()
+    with progress("simulating", 100 * study.num_jobs(points, cases)) as advance:
+        return study.validate_fct(
+            points, cases, num_workers=os.cpu_count() or 1, on_progress=advance
+        )
+
+
+# They say themselves how far they have come.
+_LONG_SUITES: Final[dict[str, Callable[[Path | None], AnySuite]]] = {"fct": _fct}
+
 _SUITES: Final[dict[str, Callable[[Path | None, Path | None], AnySuite]]] = {
     "collectives": _collectives,
     "layers": _layers,
@@ -116,6 +142,8 @@ _SUITES: Final[dict[str, Callable[[Path | None, Path | None], AnySuite]]] = {
 def _shown(result: AnySuite, *, rows: bool) -> dict[str, Any]:
     shown: dict[str, Any] = to_plain(result)
     each = shown.pop("per_row")
+    if not rows:
+        shown.pop("curves", None)
     if rows:
         # Collectives name their unit; the plain keys are those of every suite.
         shown["per_row"] = [
@@ -126,14 +154,18 @@ def _shown(result: AnySuite, *, rows: bool) -> dict[str, Any]:
 
 
 def _print_text(result: AnySuite, *, rows: bool) -> None:
+    from netloom.cli.validate_fct import print_fct  # noqa: PLC0415
     from netloom.cli.validate_steps import print_steps  # noqa: PLC0415
     from netloom.study.validate import SuiteResult  # noqa: PLC0415
+    from netloom.study.validate_fct import FctSuite  # noqa: PLC0415
     from netloom.study.validate_steps import StepSuite  # noqa: PLC0415
 
     if isinstance(result, SuiteResult):
         _print_collectives(result, rows=rows)
     elif isinstance(result, StepSuite):
         print_steps(result, rows=rows)
+    elif isinstance(result, FctSuite):
+        print_fct(result, rows=rows)
     else:
         _print_layers(result, rows=rows)
 

@@ -13,17 +13,57 @@ if TYPE_CHECKING:
 __all__ = ["validation_page"]
 
 BAND = 0.1
-UNITS = {"collectives": "GB/s of bus bandwidth"}
+UNITS = {"collectives": "GB/s of bus bandwidth", "fct": "slowdown, or each row's unit"}
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 
 
 def validation_page(suites: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the page for *suites*, each as ``netloom validate --json --rows`` prints it."""
+    plots = {name: _figure(name, suite["per_row"]) for name, suite in suites.items()}
+    titles = {name: name for name in suites}
+    for suite in suites.values():
+        for title, curves in _by_figure(suite.get("curves", ())).items():
+            key = f"curves-{len(plots)}"
+            plots[key], titles[key] = _curves(curves), title
     return render(
         "validate.html.j2",
-        plots={name: _figure(name, suite["per_row"]) for name, suite in suites.items()},
+        plots=plots,
         rows=[_row(name, suite) for name, suite in suites.items()],
-        figures=[(name, name) for name in suites],
+        figures=list(titles.items()),
     )
+
+
+def _by_figure(curves: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the curves of each workload, load and percentile, under a title."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for curve in curves:
+        workload = {"wb": "WebSearch", "fb": "FB_Hadoop"}.get(curve["workload"], "")
+        title = f"{workload} {curve['load_pct']} %: slowdown, percentile {curve['fct_percentile']}"
+        found.setdefault(title, []).append(curve)
+    return found
+
+
+def _curves(curves: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return published curves, dotted, and simulated ones, a colour a scheme."""
+    layout = new_layout("flows by size, percent", "slowdown")
+    layout["yaxis"] |= {"type": "log", "nticks": 8}
+    lines = [
+        _curve(curve, side, COLOURS[index % len(COLOURS)])
+        for index, curve in enumerate(curves)
+        for side in ("published", "simulated")
+    ]
+    return {"data": lines, "layout": layout}
+
+
+def _curve(curve: Mapping[str, Any], side: str, colour: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": f"{curve['scheme']}, {side}",
+        "x": list(range(1, 101)),
+        "y": curve[side],
+        "line": {"color": colour, "width": 2, "dash": "dot" if side == "published" else "solid"},
+    }
 
 
 def _row(name: str, suite: Mapping[str, Any]) -> list[str]:

@@ -56,6 +56,7 @@ struct SwitchSettings {
   std::vector<std::uint32_t> weight;  ///< Of each lane, in bytes a round; 0: strict priority.
   bool cut_through = false;
   bool telemetry = false;
+  bool pint = false;         ///< One byte of telemetry; needs hosts.base_rtt_ps.
   bool seeds_equal = false;  ///< All switches hash alike: polarisation.
   Time flowlet_gap_ps = 0;
 };

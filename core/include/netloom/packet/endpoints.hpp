@@ -88,10 +88,7 @@ class Endpoints final : public EndpointSide {
         start(event.subject);
         break;
       case Kind::kReady:
-        if (out_[event.subject].state == State::kPaced) {
-          out_[event.subject].state = State::kIdle;
-          offer(event.subject);
-        }
+        ring(event.subject, event.when);
         break;
       case Kind::kTimer:
         tick(event.subject, event.when);
@@ -139,13 +136,16 @@ class Endpoints final : public EndpointSide {
     Line line{};
     Transport::Sender sender;
     Time pace_at = 0;
+    Time alarm_at = 0;         ///< The alarm that counts, while paced.
     Time timer_at = kNever;    ///< The timer event that counts.
     Time deadline = kNever;    ///< Of the oldest packet in flight.
     Time timeout_at = kNever;  ///< The timeout event that counts.
     std::uint64_t window = 0;  ///< The transport's own bound.
     std::uint32_t link = kNone;
     std::uint16_t last_entropy = 0;
+    std::uint16_t paced_bytes = 0;  ///< On the wire, of the packet that `pace_at` follows.
     State state = State::kUnborn;
+    std::uint8_t silences = 0;  ///< Timeouts with nothing out.
   };
 
   /// The receiving end of a flow.
@@ -154,6 +154,7 @@ class Endpoints final : public EndpointSide {
     Time notified_at = -1;
     std::uint32_t link = kNone;  ///< Answers leave by it.
     std::uint32_t unanswered_bytes = 0;
+    std::uint32_t asked_to = 0;  ///< Packets before it are owed an answer; 0: none.
     bool open = false;
     bool complete = false;
     bool closed = false;
@@ -270,12 +271,21 @@ class Endpoints final : public EndpointSide {
     const Port& port = net_.port(out.link);
     if (out.pace_at > net_.now && out.pace_at > port.busy_until) {
       out.state = State::kPaced;
+      out.alarm_at = out.pace_at;
       net_.events.push(out.pace_at, Kind::kReady, flow);
       return;
     }
     out.state = State::kReady;
     ready_.append(out.link, net_.config.work.lane[flow], flow);
     kick(out.link);
+  }
+
+  /// A pace's alarm; one that a change of rate has put in another's place is not heard.
+  void ring(std::uint32_t flow, Time when) {
+    if (out_[flow].state == State::kPaced && out_[flow].alarm_at == when) {
+      out_[flow].state = State::kIdle;
+      offer(flow);
+    }
   }
 
   void kick(std::uint32_t link) {
@@ -319,6 +329,9 @@ class Endpoints final : public EndpointSide {
     net_.launch(out.link, index);
     out.cc.on_sent(cc_settings_, out.line, net_.now, segment.payload_bytes);
     pace(out, size_bytes + set_.gap_bytes);
+    if (transport_.in_flight(out.sender, extent(flow)) <= set_.payload_bytes) {
+      out.deadline = kNever;  // nothing else is out: its time begins now
+    }
     expect_answer(flow);
     arm(flow);
     const bool was_kicking = std::exchange(kicking_, true);  // the port is busy now
@@ -328,10 +341,26 @@ class Endpoints final : public EndpointSide {
 
   void pace(Outgoing& out, std::uint32_t wire_bytes) {
     const double rate_bps = out.cc.rate_bps();
-    if (rate_bps < static_cast<double>(net_.port(out.link).rate_bps)) {
-      const double wait = wire_bytes * static_cast<double>(kBitPs) / rate_bps;
-      out.pace_at = net_.now + static_cast<Time>(wait);
+    if (Cc::kMovesDeparture || rate_bps < static_cast<double>(net_.port(out.link).rate_bps)) {
+      out.pace_at = net_.now + spread_over(wire_bytes, rate_bps);
     }
+    out.paced_bytes = static_cast<std::uint16_t>(wire_bytes);
+  }
+
+  /// The departure that was set at `old_bps` is where the rate of now would have set it.
+  void move_departure(Outgoing& out, double old_bps) {
+    const double new_bps = out.cc.rate_bps();
+    if (new_bps == old_bps) {
+      return;
+    }
+    out.pace_at += spread_over(out.paced_bytes, new_bps) - spread_over(out.paced_bytes, old_bps);
+    if (out.state == State::kPaced && new_bps > old_bps) {
+      out.state = State::kIdle;  // its alarm would ring too late: the next offer sets another
+    }
+  }
+
+  static Time spread_over(std::uint32_t wire_bytes, double rate_bps) {
+    return static_cast<Time>(wire_bytes * static_cast<double>(kBitPs) / rate_bps);
   }
 
   Index make_data(std::uint32_t flow, const Segment& segment) {
@@ -376,6 +405,7 @@ class Endpoints final : public EndpointSide {
 
   Ack ack_of(const Outgoing& out, std::uint32_t flow, Index index, News news, bool marked) {
     const Packet& packet = net_.pool[index];
+    const bool full = net_.config.switches.telemetry && packet.num_hops != 0;
     return {
         .now = net_.now,
         .rtt = net_.now - packet.sent,
@@ -383,8 +413,9 @@ class Endpoints final : public EndpointSide {
         .acked_to = transport_.acked_to(out.sender, extent(flow)),
         .sent_to = transport_.sent_to(out.sender, extent(flow)),
         .marked = marked,
-        .hops = packet.num_hops != 0 ? net_.hops(index) : nullptr,
-        .num_hops = packet.num_hops,
+        .hops = full ? net_.hops(index) : nullptr,
+        .num_hops = full ? packet.num_hops : std::uint8_t{0},
+        .pint_code = net_.config.switches.pint ? packet.num_hops : std::uint8_t{0},
     };
   }
 
@@ -397,6 +428,14 @@ class Endpoints final : public EndpointSide {
     const bool low = set_.timeout_low_packets != 0 &&
                      transport_.in_flight(out_[flow].sender, extent(flow)) <= few;
     return low ? set_.timeout_low_ps : set_.timeout_ps;
+  }
+
+  /// With nothing out there is nothing to send again; but a pull may have been lost, so that after
+  /// many silences a sender that is pulled stirs. Others share its receiver: most silences are
+  /// theirs.
+  static bool is_patient(Outgoing& out) {
+    constexpr std::uint8_t kSilences = 64;
+    return !Transport::kPulls || ++out.silences % kSilences != 0;
   }
 
   void expect_answer(std::uint32_t flow);

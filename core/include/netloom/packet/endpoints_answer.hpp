@@ -48,7 +48,11 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
     spray_.on_loss(flow, packet.entropy, net_.now);
   }
   if (!nack) {
+    const double old_bps = out.cc.rate_bps();
     out.cc.on_ack(cc_settings_, out.line, ack_of(out, flow, index, news, marked));
+    if constexpr (Cc::kMovesDeparture) {
+      move_departure(out, old_bps);
+    }
     spray_.on_ack(flow, packet.entropy, marked, net_.now);
   }
   if (news.acked_bytes != 0 || news.lost_bytes != 0) {
@@ -112,7 +116,10 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
     return;
   }
   out.deadline = kNever;
-  if (!Transport::kPulls && transport_.in_flight(out.sender, extent(flow)) == 0) {
+  if (transport_.in_flight(out.sender, extent(flow)) == 0 && is_patient(out)) {
+    if (Transport::kPulls) {
+      expect_answer(flow);
+    }
     return;  // nothing is out: the next departure sets the alarm
   }
   ++net_.counters.timeouts;

@@ -55,8 +55,13 @@ template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::reply(std::uint32_t /*link*/, Index index, Reply kind) {
   Packet& packet = net_.pool[index];
   Incoming& in = in_[packet.flow];
-  const bool due = in.unanswered_bytes >= set_.ack_every_bytes || in.complete ||
-                   (packet.flags & (kMarked | kAsks)) != 0;
+  const bool asks = (packet.flags & kAsks) != 0;
+  in.asked_to = asks ? std::max(in.asked_to, packet.number + 1) : in.asked_to;
+  // What was asked about and came late is answered too, once nothing before it is missing.
+  const bool caught_up = in.asked_to != 0 && transport_.has_before(in.receiver, in.asked_to);
+  in.asked_to = caught_up ? 0 : in.asked_to;
+  const bool due = in.unanswered_bytes >= set_.ack_every_bytes || in.complete || asks ||
+                   caught_up || (packet.flags & kMarked) != 0;
   if (kind == Reply::kNothing || (kind == Reply::kMaybe && !due)) {
     net_.pool.give_back(index);
     return;

@@ -30,6 +30,7 @@ EndpointsPtr make_endpoints(const std::string& scheme, Parameters parameters, Ne
       {"dcqcn", &make_one<Transport, cc::Dcqcn>},
       {"dcqcn-firmware", &make_one<Transport, cc::DcqcnFirmware>},
       {"hpcc", &make_one<Transport, cc::Hpcc>},
+      {"hpcc-pint", &make_one<Transport, cc::HpccPint>},
       {"timely", &make_one<Transport, cc::Timely>},
       {"swift", &make_one<Transport, cc::Swift>},
       {"dctcp", &make_one<Transport, cc::Dctcp>},

@@ -16,12 +16,14 @@ template <class LinkControl, class Balance>
 void Switches<LinkControl, Balance>::save(Saver& saver) {
   control_.visit(saver);
   balance_.visit(saver);
+  saver(pint_);
 }
 
 template <class LinkControl, class Balance>
 void Switches<LinkControl, Balance>::load(Loader& loader) {
   control_.visit(loader);
   balance_.visit(loader);
+  loader(pint_);
 }
 
 template <class LinkControl>

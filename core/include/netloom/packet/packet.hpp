@@ -44,7 +44,7 @@ struct alignas(64) Packet {
   std::uint8_t lane;      ///< Queue of each port that it takes.
   Form form;
   std::uint8_t flags;
-  std::uint8_t num_hops;  ///< Telemetry written so far.
+  std::uint8_t num_hops;  ///< Telemetry written so far; with PINT, the one byte that it is.
 
   /// Picoseconds by which the next packet on its link arrives after it; 48 bits, 281 s.
   [[nodiscard]] Time gap() const {

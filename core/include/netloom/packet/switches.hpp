@@ -11,6 +11,7 @@
 
 #include "netloom/packet/archive.hpp"
 #include "netloom/packet/balance/switching.hpp"
+#include "netloom/packet/cc/pint.hpp"
 #include "netloom/packet/link/credits.hpp"
 #include "netloom/packet/link/pfc.hpp"
 #include "netloom/packet/network.hpp"
@@ -31,7 +32,10 @@ template <class LinkControl, class Balance>
 class Switches final : public SwitchSide {
  public:
   explicit Switches(Network& network)
-      : net_(network), control_(network), balance_(network) {}
+      : net_(network),
+        control_(network),
+        balance_(network),
+        pint_(network.config.switches.pint ? network.ports.size() : 0) {}
 
   void arrive(std::uint32_t in, Index index) override {
     Packet& packet = net_.pool[index];
@@ -178,8 +182,26 @@ class Switches final : public SwitchSide {
     if (net_.config.switches.telemetry && packet.form == Form::kData) {
       stamp(link, index);
     }
+    if (!pint_.empty()) {
+      digest(link, packet);
+    }
     net_.launch(link, index);
     control_.depart(came_by, packet, out.busy_until);
+  }
+
+  /// One byte for the whole path: the utilization of its busiest port.
+  void digest(std::uint32_t link, Packet& packet) {
+    const Port& out = net_.port(link);
+    cc::PintPort& port = pint_[link];
+    if (packet.form == Form::kData) {
+      const double utilization = port.estimate(net_.now,
+                                               out.waiting_bytes,
+                                               static_cast<double>(out.rate_bps),
+                                               net_.config.hosts.base_rtt_ps);
+      const auto code = cc::PintCode::encode(utilization, net_.random.uniform());
+      packet.num_hops = std::max(packet.num_hops, code);
+    }
+    port.sent(net_.now, packet.size_bytes);
   }
 
   void stamp(std::uint32_t link, Index index) {
@@ -243,6 +265,7 @@ class Switches final : public SwitchSide {
   Network& net_;
   LinkControl control_;
   Balance balance_;
+  std::vector<cc::PintPort> pint_;  ///< Of each link; empty where switches do not digest.
 };
 
 }  // namespace netloom::packet

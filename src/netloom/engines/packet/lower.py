@@ -10,6 +10,7 @@ import numpy as np
 
 from netloom.engines.packet.faults import fault_arrays
 from netloom.errors import InfeasibleError, SpecError
+from netloom.fabric.wiring_paths import first_ways
 from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def lowered(
         "sample_every_ps": watch.every_ps if watch.links else 0,
         "max_trace": watch.max_trace,
         "max_pauses": watch.max_pauses,
+        "base_rtt_ps": _base_rtt_ps(wiring, transfers, settings),
         "deadlock_every_ps": watch.deadlock_every_ps,
     }
     names = {
@@ -128,6 +130,19 @@ def lowered(
         parameters=dict(settings.parameters),
         priorities=tuple(lanes),
     )
+
+
+def _base_rtt_ps(wiring: Wiring, transfers: Transfers, settings: PacketSettings) -> int:
+    """Return what all flows are told: with PINT, where nothing is given, the longest round trip.
+
+    HPCC-ns3 third.cc: propagation both ways, and a full payload once on every link.
+    """
+    host = settings.transport
+    if host.base_rtt_ps or settings.congestion_control != "hpcc-pint" or not len(transfers):
+        return host.base_rtt_ps
+    source, target = (ends.astype(np.int64) for ends in (transfers.source, transfers.target))
+    ways = first_ways(wiring, source, target)
+    return round(float((2 * ways.delay_ps + host.payload_bytes * ways.ps_per_byte).max()))
 
 
 def _check_ways(wiring: Wiring, transfers: Transfers) -> None:
@@ -312,6 +327,7 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         **own,
         "num_paths": settings.num_paths,
         "telemetry": transport.telemetry,
+        "pint": settings.congestion_control == "hpcc-pint",
         "pmax": settings.ecn.pmax if settings.ecn else 0.0,
         "reserve_bytes": switch.reserve_bytes if settings.flow_control == "pfc" else 0,
         "resume_bytes": pfc.resume_bytes,

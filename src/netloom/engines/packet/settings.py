@@ -32,6 +32,7 @@ CONGESTION_CONTROLS: Final = (
     "dcqcn",
     "dcqcn-firmware",
     "hpcc",
+    "hpcc-pint",
     "timely",
     "swift",
     "dctcp",
@@ -162,7 +163,8 @@ class Transport:
         host_rate_bps: What software can push through a port; 0: no limit.
         send_ps: From a transfer's start to its first bit on the wire.
         receive_ps: From its last bit to its arrival in memory.
-        base_rtt_ps: Told to congestion control instead of each path's own; 0: its own.
+        base_rtt_ps: Told to congestion control instead of each path's own; 0: its own, or with
+            ``hpcc-pint`` the longest of all transfers', which switches average over.
     """
 
     recovery: Literal["go-back-n", "selective", "pulled"] = "go-back-n"

@@ -7,6 +7,7 @@
 #include "netloom/packet/cc/dctcp.hpp"
 #include "netloom/packet/cc/dctcp_rate.hpp"
 #include "netloom/packet/cc/hpcc.hpp"
+#include "netloom/packet/cc/hpcc_pint.hpp"
 #include "netloom/packet/cc/ib_cc.hpp"
 #include "netloom/packet/cc/none.hpp"
 #include "netloom/packet/cc/nscc.hpp"

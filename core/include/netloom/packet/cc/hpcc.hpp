@@ -45,6 +45,8 @@ struct HpccStep {
 /// With in-band telemetry (INT) of every hop. Supposes that a flow keeps its path.
 class Hpcc : public Deaf {
  public:
+  static constexpr bool kMovesDeparture = true;  // rdma-hw.cc ChangeRate
+
   using Settings = HpccSettings;
 
   static Hpcc make(const Settings& settings, const Line& line, Time /*now*/) {

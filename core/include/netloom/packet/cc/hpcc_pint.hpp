@@ -13,6 +13,8 @@ namespace netloom::packet::cc {
 
 class HpccPint : public Deaf {
  public:
+  static constexpr bool kMovesDeparture = true;  // rdma-hw.cc ChangeRate
+
   using Settings = HpccSettings;
 
   static HpccPint make(const Settings& settings, const Line& line, Time /*now*/) {

@@ -48,20 +48,24 @@ class PintCode {
 /// A switch port's estimate of its own utilization, from packet to packet.
 class PintPort {
  public:
-  /// The estimate as a packet of `bytes` leaves at `now` and `queue_bytes` stay.
+  /// The estimate as a data packet leaves at `now` and `queue_bytes` stay.
   ///
-  /// `rtt` is the network's longest. The authors' switch approximates the same sum by table
+  /// It averages over `rtt`, the network's longest, the rate since whatever left before (its bytes
+  /// over the time since) and the queue. The authors' switch approximates the same sum by table
   /// logarithms; here it is exact.
-  double on_departure(
-      Time now, std::uint32_t bytes, std::uint64_t queue_bytes, double rate_bps, Time rtt) {
+  double estimate(Time now, std::uint64_t queue_bytes, double rate_bps, Time rtt) {
     const Time gap = std::min(now - last_, rtt);
     const double weight = static_cast<double>(gap) / static_cast<double>(rtt);
     const double capacity_bytes = bdp_bytes(rate_bps, rtt);
     utilization_ = (1 - weight) * utilization_ + last_bytes_ / capacity_bytes +
                    weight * static_cast<double>(queue_bytes) / capacity_bytes;
+    return utilization_;
+  }
+
+  /// Any packet leaves, an acknowledgement as well: the next estimate counts from it.
+  void sent(Time now, std::uint32_t bytes) {
     last_ = now;
     last_bytes_ = bytes;
-    return utilization_;
   }
 
  private:

@@ -111,6 +111,11 @@ class GoBackN {
     return {.reply = told ? Reply::kNothing : Reply::kNack, .new_bytes = 0, .disordered = true};
   }
 
+  /// Nothing comes late: what is out of order is dropped.
+  [[nodiscard]] static bool has_before(const Receiver& /*receiver*/, std::uint32_t /*number*/) {
+    return true;
+  }
+
   [[nodiscard]] static bool complete(const Receiver& receiver, const Extent& extent) {
     return receiver.expected >= extent.size_bytes;
   }

@@ -92,7 +92,7 @@ class SelectiveRepeat {
     std::uint32_t judged = 0;     ///< Disorder has had its say on packets before it.
     std::uint32_t arrived_ring = kNone;
     std::uint32_t lost_ring = kNone;
-    std::uint64_t sent_bytes = 0;     ///< Repetitions included.
+    std::uint64_t sent_bytes = 0;     ///< Repetitions included, less what vanished unseen.
     std::uint64_t granted_bytes = 0;  ///< May be sent, repetitions included.
   };
 
@@ -189,10 +189,12 @@ class SelectiveRepeat {
   }
 
   void on_timeout(Sender& sender, const Extent& extent) {
+    std::uint64_t vanished_bytes = 0;
     for (std::uint32_t number = sender.acked; number < sender.next; ++number) {
-      lose(sender, extent, number);
+      vanished_bytes += lose(sender, extent, number);
     }
-    if (kPulled) {  // what was granted for packets that vanished is void
+    if (kPulled) {  // what was granted for packets that vanished, or a grant itself, is void
+      sender.sent_bytes -= vanished_bytes;
       sender.granted_bytes =
           std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
     }
@@ -221,6 +223,11 @@ class SelectiveRepeat {
         .new_bytes = packet.payload_bytes,
         .disordered = disordered,
     };
+  }
+
+  /// Whether every packet before `number` has arrived.
+  [[nodiscard]] static bool has_before(const Receiver& receiver, std::uint32_t number) {
+    return receiver.expected >= number;
   }
 
   [[nodiscard]] static bool complete(const Receiver& receiver, const Extent& extent) {
