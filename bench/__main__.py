@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench import contention, fabric, flow, locate, max_min, packet, plan
+from bench import contention, fabric, flow, locate, max_min, ns3, packet, plan
 
 BENCHMARKS = (
     max_min.random_permutation_of_256_hosts,
@@ -10,8 +10,12 @@ BENCHMARKS = (
     contention.thousand_flows_on_sixteen_links,
     plan.gpt_3_on_1024_gpus,
     plan.deepseek_v3_on_256_gpus,
-    packet.permutation_of_1024_hosts,
-    packet.permutation_of_8192_hosts,
+    packet.permutations_of_1024_and_8192_hosts,
+    packet.ring_of_32,
+    packet.ring_of_1024,
+    packet.eight_seeds_against_one,
+    ns3.permutation_of_16_hosts,
+    ns3.incast_of_15_hosts,
     flow.each_in_its_own_process,
     locate.a_thousand_faults,
 )

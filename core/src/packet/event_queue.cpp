@@ -29,24 +29,64 @@ void EventQueue::open(std::int64_t day) {
   day_ = day;
   draw_from_far();
   const auto slot = static_cast<std::size_t>(day & kMask);
-  empty_day(days_[slot], today_);
+  sort_day_into_today(days_[slot]);
+  clear(days_[slot]);
   marked_[slot >> 6U] &= ~(std::uint64_t{1} << (slot & 63U));
   in_days_ -= today_.size();
-  if (!std::ranges::is_sorted(today_, Before())) {  // often all at one time
-    std::ranges::sort(today_, Before());
-  }
   ++opened_days_;
   opened_events_ += today_.size();
 }
 
-void EventQueue::empty_day(Day& day, std::vector<Event>& to) {
-  for (std::uint32_t at = day.head; at != kNoBlock;) {
-    Block& block = blocks_[at];
-    to.insert(to.end(), block.events.begin(), block.events.begin() + block.count);
-    const std::uint32_t next = block.next;
-    block.next = free_;
-    free_ = at;
-    at = next;
+// By counting: about as many hours as events, so that few share one.
+void EventQueue::sort_day_into_today(const Day& day) {
+  std::size_t count = 0;
+  each_block(day, [&count](std::span<const Event> events) { count += events.size(); });
+  const int bits = std::min({shift_, static_cast<int>(std::bit_width(count)), kMaxHourBits});
+  const auto hour_of = [low = shift_ - bits, mask = (Time{1} << bits) - 1](const Event& event) {
+    return static_cast<std::size_t>((event.when >> low) & mask);
+  };
+  const std::size_t num_hours = std::size_t{1} << static_cast<unsigned>(bits);
+  hour_end_.assign(num_hours + 1, 0);
+  each_block(day, [this, &hour_of](std::span<const Event> events) {
+    for (const Event& event : events) {
+      ++hour_end_[hour_of(event) + 1];
+    }
+  });
+  for (std::size_t hour = 1; hour < num_hours; ++hour) {
+    hour_end_[hour] += hour_end_[hour - 1];
+  }
+  today_.resize(count);
+  each_block(day, [this, &hour_of](std::span<const Event> events) {
+    for (const Event& event : events) {
+      today_[hour_end_[hour_of(event)]++] = event;
+    }
+  });
+  sort_hours(num_hours);
+}
+
+void EventQueue::sort_hours(std::size_t num_hours) {
+  std::uint32_t begin = 0;
+  for (std::size_t hour = 0; hour < num_hours; ++hour) {
+    const std::uint32_t end = hour_end_[hour];
+    if (end - begin > 1) {
+      const auto events = std::span(today_).subspan(begin, end - begin);
+      if (!std::ranges::is_sorted(events, Before())) {  // often all at one time
+        std::ranges::sort(events, Before());
+      }
+    }
+    begin = end;
+  }
+}
+
+void EventQueue::append_day(const Day& day, std::vector<Event>& to) const {
+  each_block(day, [&to](std::span<const Event> events) {
+    to.insert(to.end(), events.begin(), events.end());
+  });
+}
+
+void EventQueue::clear(Day& day) {
+  if (day.head != kNoBlock) {
+    after_[day.tail] = std::exchange(free_, day.head);
   }
   day = {};
 }
@@ -77,7 +117,8 @@ void EventQueue::rebuild(int shift) {
   std::vector<Event> events;
   events.reserve(in_days_ + far_.size());
   for (auto& day : days_) {
-    empty_day(day, events);
+    append_day(day, events);
+    clear(day);
   }
   events.insert(events.end(), far_.begin(), far_.end());
   far_.clear();
@@ -94,10 +135,7 @@ void EventQueue::rebuild(int shift) {
 std::vector<Event> EventQueue::pending() const {
   std::vector<Event> events(today_.begin() + static_cast<std::ptrdiff_t>(next_), today_.end());
   for (const Day& day : days_) {
-    for (std::uint32_t at = day.head; at != kNoBlock; at = blocks_[at].next) {
-      const Block& block = blocks_[at];
-      events.insert(events.end(), block.events.begin(), block.events.begin() + block.count);
-    }
+    append_day(day, events);
   }
   events.insert(events.end(), far_.begin(), far_.end());
   events.insert(events.end(), late_.begin(), late_.end());

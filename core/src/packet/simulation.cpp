@@ -106,6 +106,7 @@ void Simulation::prefetch_ahead() {
   each(kFar, &Simulation::expect_far);
   each(kRoute, &Simulation::expect_route);
   each(kNear, &Simulation::expect_near);
+  each(kSoon, &Simulation::expect_soon);
 }
 
 void Simulation::expect_route(const Event& event) {
@@ -136,6 +137,18 @@ void Simulation::expect_near(const Event& event) {
     }
   } else if (event.kind() == Kind::kWake) {
     side_of(event.subject).expect_wake(event.subject);
+  }
+}
+
+void Simulation::expect_soon(const Event& event) {
+  if (event.kind() == Kind::kArrive) {
+    if (net_.port(event.subject).to_switch) {
+      switches_->expect_soon(event.subject, event.extra);
+    } else {
+      endpoints_->expect_soon(event.subject, event.extra);
+    }
+  } else if (event.kind() == Kind::kWake) {
+    side_of(event.subject).expect_wake_soon(event.subject);
   }
 }
 

@@ -12,7 +12,7 @@ from netloom.errors import SpecError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Transfers", "check_transfers"]
+__all__ = ["Transfers", "check_transfers", "spans"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,19 +118,26 @@ def _check_waits(transfers: Transfers) -> None:
 
 def _on_a_cycle(transfers: Transfers) -> NDArray[np.int64]:
     """Return the transfers that never start, ascending: those on a cycle and those behind one."""
-    count = len(transfers)
     left = np.diff(transfers.wait_offsets)
-    waiting = np.repeat(np.arange(count, dtype=np.int64), left)
+    waiting = np.repeat(np.arange(len(transfers), dtype=np.int64), left)
+    if (transfers.waits < waiting).all():  # each waits for earlier ones: collectives do
+        return np.empty(0, dtype=np.int64)
     order = np.argsort(transfers.waits, kind="stable")
     followers = waiting[order]
-    begin = np.searchsorted(transfers.waits[order], np.arange(count + 1))
-    left = left.copy()
+    begin = np.searchsorted(transfers.waits[order], np.arange(len(transfers) + 1))
     ready = np.flatnonzero(left == 0)
     while len(ready):
-        spans = [followers[begin[i] : begin[i + 1]] for i in ready.tolist()]
-        reached = np.concatenate(spans) if spans else np.empty(0, dtype=np.int64)
+        reached = followers[spans(begin[ready], begin[ready + 1])]
         left[ready] = -1
-        np.subtract.at(left, reached, 1)
-        candidates = np.unique(reached)
+        candidates, times = np.unique(reached, return_counts=True)
+        left[candidates] -= times
         ready = candidates[left[candidates] == 0]
     return np.flatnonzero(left > 0)
+
+
+def spans(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return begin[0], ..., end[0] - 1, begin[1], ...: the numbers of all spans in order."""
+    length = end - begin
+    before = np.cumsum(length) - length
+    shift: NDArray[np.int64] = np.repeat(begin - before, length)
+    return np.arange(len(shift), dtype=np.int64) + shift

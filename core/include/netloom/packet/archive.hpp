@@ -20,9 +20,9 @@ class Saver {
     append(&value, sizeof value);
   }
 
-  template <class T>
+  template <class T, class Allocator>
     requires std::is_trivially_copyable_v<T>
-  void operator()(const std::vector<T>& values) {
+  void operator()(const std::vector<T, Allocator>& values) {
     (*this)(static_cast<std::uint64_t>(values.size()));
     append(values.data(), values.size() * sizeof(T));
   }
@@ -53,9 +53,9 @@ class Loader {
     take(&value, sizeof value);
   }
 
-  template <class T>
+  template <class T, class Allocator>
     requires std::is_trivially_copyable_v<T>
-  void operator()(std::vector<T>& values) {
+  void operator()(std::vector<T, Allocator>& values) {
     std::uint64_t size = 0;
     (*this)(size);
     if (size > bytes_.size() / sizeof(T)) {

@@ -10,6 +10,7 @@
 
 #include "netloom/packet/archive.hpp"
 #include "netloom/packet/host_ports.hpp"
+#include "netloom/packet/huge_pages.hpp"
 #include "netloom/packet/murmur.hpp"
 #include "netloom/packet/network.hpp"
 #include "netloom/packet/pulls.hpp"
@@ -109,6 +110,19 @@ class Endpoints final : public EndpointSide {
       fetch(&out_[packet.flow], sizeof(Outgoing));
     }
   }
+
+  void expect_soon(std::uint32_t /*link*/, Index index) override {
+    const Packet& packet = net_.pool[index];
+    if (packet.form != Form::kData) {
+      return;
+    }
+    if (const std::uint32_t back = in_[packet.flow].link; back != kNone) {
+      __builtin_prefetch(&net_.ports[back], 1);
+      __builtin_prefetch(&net_.flights[back], 1);
+    }
+  }
+
+  void expect_wake_soon(std::uint32_t link) override { net_.expect_flight(link); }
 
   void expect_wake(std::uint32_t link) override {
     for (std::uint32_t lanes = ready_.lanes(link); lanes != 0; lanes &= lanes - 1) {
@@ -469,8 +483,8 @@ class Endpoints final : public EndpointSide {
   Spray spray_;
   ReadyFlows ready_;
   Pulls pulls_;
-  std::vector<Outgoing> out_;
-  std::vector<Incoming> in_;
+  Large<Outgoing> out_;
+  Large<Incoming> in_;
   bool kicking_ = false;
 };
 

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "netloom/packet/huge_pages.hpp"
 #include "netloom/packet/signals.hpp"
 
 namespace netloom::packet {
@@ -55,7 +57,8 @@ struct Later {
 /// A calendar queue (Brown, CACM 1988) whose days are sorted when they come up.
 ///
 /// Events of the next `kNumDays` days lie in their day, unsorted; later ones in a binary heap, from
-/// which they move as the calendar advances. The length of a day follows the density of events; it
+/// which they move as the calendar advances. A day is sorted by counting, in time linear in its
+/// events. The length of a day follows the density of events; it
 /// has no influence on their order.
 class EventQueue {
  public:
@@ -114,19 +117,20 @@ class EventQueue {
   static constexpr int kMaxShift = 40;  // a second
 
   static constexpr std::uint32_t kNoBlock = 0xFFFFFFFFU;
-  static constexpr std::uint32_t kBlockEvents = 7;
+  static constexpr std::uint32_t kBlockEvents = 8;
+  static constexpr int kMaxHourBits = 9;  // hours that a day is sorted into, at most
 
   /// A few events of one day; blocks that were freed last are used first, so that they stay in
-  /// cache.
-  struct Block {
+  /// cache. What an insertion must read lies elsewhere: it writes a block without waiting for it.
+  struct alignas(64) Block {
     std::array<Event, kBlockEvents> events;
-    std::uint32_t next = kNoBlock;
-    std::uint32_t count = 0;
   };
 
+  /// All blocks of a day but the last are full.
   struct Day {
     std::uint32_t head = kNoBlock;
     std::uint32_t tail = kNoBlock;
+    std::uint32_t in_tail = 0;
   };
 
   void insert(const Event& event) {
@@ -146,32 +150,43 @@ class EventQueue {
   void put(const Event& event, std::size_t number) {
     Day& day = days_[number];
     if (day.head == kNoBlock) {
-      day.head = day.tail = take_block();
+      day = {.head = take_block(), .tail = 0, .in_tail = 0};
+      day.tail = day.head;
       marked_[number >> 6U] |= std::uint64_t{1} << (number & 63U);
-    } else if (blocks_[day.tail].count == kBlockEvents) {
+    } else if (day.in_tail == kBlockEvents) {
       const std::uint32_t block = take_block();
-      blocks_[day.tail].next = block;
+      after_[day.tail] = block;
       day.tail = block;
+      day.in_tail = 0;
     }
-    Block& block = blocks_[day.tail];
-    block.events[block.count++] = event;
+    blocks_[day.tail].events[day.in_tail++] = event;
     ++in_days_;
   }
 
   std::uint32_t take_block() {
     if (free_ == kNoBlock) {
       blocks_.push_back({});
+      after_.push_back(kNoBlock);
       return static_cast<std::uint32_t>(blocks_.size() - 1);
     }
-    const std::uint32_t block = free_;
-    free_ = blocks_[block].next;
-    blocks_[block].next = kNoBlock;
-    blocks_[block].count = 0;
-    return block;
+    return std::exchange(free_, std::exchange(after_[free_], kNoBlock));
   }
 
-  /// Moves a day's events to the end of `to`.
-  void empty_day(Day& day, std::vector<Event>& to);
+  /// Calls `use` with each block's events, in the order of their insertion.
+  template <class Use>
+  void each_block(const Day& day, Use use) const {
+    for (std::uint32_t at = day.head; at != kNoBlock; at = after_[at]) {
+      const std::uint32_t count = at == day.tail ? day.in_tail : kBlockEvents;
+      use(std::span(blocks_[at].events).first(count));
+    }
+  }
+
+  void append_day(const Day& day, std::vector<Event>& to) const;
+  void sort_day_into_today(const Day& day);
+  void sort_hours(std::size_t num_hours);
+
+  /// Gives the blocks of a day back.
+  void clear(Day& day);
 
   [[nodiscard]] bool late_is_next() const {
     return next_ == today_.size() || Before()(late_.front(), today_[next_]);
@@ -188,10 +203,12 @@ class EventQueue {
   std::size_t next_ = 0;
   std::vector<Event> late_;  ///< Heap: for today, but too late to be sorted in.
   std::vector<Day> days_;
-  std::vector<Block> blocks_;
+  Large<Block> blocks_;
+  Large<std::uint32_t> after_;  ///< The next block of the same day, or of the free ones.
   std::uint32_t free_ = kNoBlock;
   std::vector<std::uint64_t> marked_;  ///< Days that hold something.
   std::vector<Event> far_;             ///< Heap.
+  std::vector<std::uint32_t> hour_end_;
   std::size_t in_days_ = 0;
   std::int64_t day_ = 0;
   int shift_ = 12;  ///< A day has 2^shift ps.

@@ -8,6 +8,7 @@
 
 #include "netloom/packet/config.hpp"
 #include "netloom/packet/event_queue.hpp"
+#include "netloom/packet/huge_pages.hpp"
 #include "netloom/packet/packet.hpp"
 #include "netloom/packet/random.hpp"
 #include "netloom/packet/signals.hpp"
@@ -161,6 +162,20 @@ class Network {
     __builtin_prefetch(&doors_[endpoint]);
   }
 
+  /// Fetches the packet that the next one sent over `link` will follow.
+  void expect_flight(std::uint32_t link) const { fetch(flights[link].tail); }
+
+  /// Fetches the packet that the next one waiting in this queue will follow.
+  void expect_queue(std::uint32_t link, std::uint8_t lane) const {
+    fetch(queues[link * num_lanes + lane].tail);
+  }
+
+  void fetch(Index index) const {
+    if (index != kNone) {
+      __builtin_prefetch(&pool[index], 1);
+    }
+  }
+
   /// Puts a packet on the wire now; the port must be free.
   void launch(std::uint32_t link, Index index) {
     Port& out = ports[link];
@@ -268,10 +283,10 @@ class Network {
   PacketPool pool;
   Random random;
   std::uint32_t num_lanes;
-  std::vector<Port> ports;
-  std::vector<Queue> queues;
-  std::vector<Flight> flights;
-  std::vector<Hop> telemetry;
+  Large<Port> ports;
+  Large<Queue> queues;
+  Large<Flight> flights;
+  Large<Hop> telemetry;
   std::vector<Credit> credits;  ///< Of each link and lane, where credits rule.
   Counters counters;
   std::vector<PauseRecord> pauses;
@@ -376,6 +391,8 @@ class Side {
   virtual void handle(const Event& event) = 0;
   virtual void expect(std::uint32_t link, Index packet) = 0;  ///< It will arrive soon: prefetch.
   virtual void expect_wake(std::uint32_t link) = 0;           ///< So for what will leave.
+  virtual void expect_soon(std::uint32_t link, Index packet) = 0;  ///< After `expect`: the rest.
+  virtual void expect_wake_soon(std::uint32_t link) = 0;           ///< After `expect_wake`.
 };
 
 }  // namespace netloom::packet

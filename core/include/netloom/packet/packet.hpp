@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "netloom/packet/huge_pages.hpp"
 #include "netloom/packet/signals.hpp"
 
 namespace netloom::packet {
@@ -95,7 +95,7 @@ class PacketPool {
   }
 
  private:
-  std::vector<Packet> packets_;
+  Large<Packet> packets_;
   Index free_ = kNone;
   std::size_t num_free_ = 0;
 };

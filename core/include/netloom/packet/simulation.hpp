@@ -65,11 +65,14 @@ class Simulation {
   void expect_far(const Event& event);
   void expect_route(const Event& event);
   void expect_near(const Event& event);
+  void expect_soon(const Event& event);
 
-  // Events between a prefetch and its use: of the packet, of its routes, of what it will meet.
-  static constexpr std::size_t kFar = 16;
-  static constexpr std::size_t kRoute = 10;
-  static constexpr std::size_t kNear = 5;
+  // Events between a prefetch and its use: of the packet, of its routes, of what it will meet, and
+  // of what that points to. Each is there when the next one needs it.
+  static constexpr std::size_t kFar = 24;
+  static constexpr std::size_t kRoute = 17;
+  static constexpr std::size_t kNear = 11;
+  static constexpr std::size_t kSoon = 5;
 
   Config config_;
   Network net_;

@@ -98,13 +98,32 @@ class Switches final : public SwitchSide {
     __builtin_prefetch(&net_.ports[out], 1);
     __builtin_prefetch(&net_.flights[out], 1);
     __builtin_prefetch(&net_.queue(out, packet.lane), 1);
+    __builtin_prefetch(&net_.config.switches.kmin_bytes[out]);
     control_.prefetch(in, packet);
+  }
+
+  void expect_soon(std::uint32_t /*in*/, Index index) override {
+    const Packet& packet = net_.pool[index];
+    if (packet.came_by != kNone) {
+      net_.expect_flight(packet.came_by);
+      net_.expect_queue(packet.came_by, packet.lane);
+    }
   }
 
   void expect_wake(std::uint32_t link) override {
     for (std::uint32_t lanes = net_.ports[link].waiting; lanes != 0; lanes &= lanes - 1) {
       const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
       __builtin_prefetch(&net_.pool[net_.queue(link, lane).head], 1);
+    }
+    net_.expect_flight(link);
+    __builtin_prefetch(&net_.config.switches.kmin_bytes[link]);
+  }
+
+  void expect_wake_soon(std::uint32_t link) override {
+    for (std::uint32_t lanes = net_.ports[link].waiting; lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
+      const Packet& packet = net_.pool[net_.queue(link, lane).head];
+      control_.prefetch(packet.came_by, packet);
     }
   }
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netloom.workload.transfers import Transfers
+from netloom.workload.transfers import Transfers, spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,12 +29,9 @@ def spread(transfers: Transfers, connections: int) -> Transfers:
     whole = np.repeat(np.arange(count), connections)
     share, rest = np.divmod(transfers.size_bytes[whole], connections)
     size = np.maximum(share + (part < rest), 1)
-    spans = np.diff(transfers.wait_offsets)
-    fanned = (transfers.waits[:, None].astype(np.int64) * connections) + np.arange(connections)
-    pieces = [
-        fanned[transfers.wait_offsets[i] : transfers.wait_offsets[i + 1]].reshape(-1)
-        for i in whole.tolist()
-    ]
+    num_waits = np.repeat(np.diff(transfers.wait_offsets) * connections, connections)
+    which = spans(transfers.wait_offsets[whole], transfers.wait_offsets[whole + 1])
+    waits = transfers.waits[which, None].astype(np.int64) * connections + np.arange(connections)
     return Transfers(
         source=transfers.source[whole],
         target=transfers.target[whole],
@@ -44,8 +41,8 @@ def spread(transfers: Transfers, connections: int) -> Transfers:
         source_port=(transfers.source_port[whole] + part).astype(np.uint16),
         priority=transfers.priority[whole],
         job=transfers.job[whole],
-        wait_offsets=np.concatenate([[0], np.cumsum(np.repeat(spans * connections, connections))]),
-        waits=np.concatenate(pieces).astype(np.int32) if pieces else transfers.waits,
+        wait_offsets=np.concatenate([[0], np.cumsum(num_waits)]),
+        waits=waits.reshape(-1).astype(np.int32),
     )
 
 

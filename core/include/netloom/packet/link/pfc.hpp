@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "netloom/packet/huge_pages.hpp"
 #include "netloom/packet/network.hpp"
 
 namespace netloom::packet {
@@ -84,6 +85,7 @@ class Pfc {
 
   void prefetch(std::uint32_t in, const Packet& packet) const {
     __builtin_prefetch(&ingress_[in * net_.num_lanes + packet.lane], 1);
+    __builtin_prefetch(&net_.config.switches.alpha[in]);
   }
 
   template <class Archive>
@@ -137,7 +139,7 @@ class Pfc {
   }
 
   Network& net_;
-  std::vector<Ingress> ingress_;
+  Large<Ingress> ingress_;
   std::vector<std::int64_t> shared_used_;
   std::vector<std::int64_t> shared_;  ///< Buffer less headroom and reserve.
 };
