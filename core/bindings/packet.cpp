@@ -83,6 +83,7 @@ Work work(const nb::dict& arrays) {
   fill(w.delay_ps, arrays, "delay_ps");
   fill(w.entropy, arrays, "source_port");
   fill(w.lane, arrays, "lane");
+  fill(w.local, arrays, "local");
   fill(w.wait_offsets, arrays, "wait_offsets");
   fill(w.waits, arrays, "waits");
   return w;
@@ -111,6 +112,7 @@ HostSettings hosts(const Numbers& numbers, const Names& names) {
       "punish_disorder", h.punish_disorder)("cnp_interval_ps", h.cnp_interval_ps)(
       "nack_interval_ps", h.nack_interval_ps)("timeout_ps", h.timeout_ps)(
       "timeout_low_ps", h.timeout_low_ps)("timeout_low_packets", h.timeout_low_packets)(
+      "max_doublings", h.max_doublings)("probe_rtts", h.probe_rtts)(
       "window_bytes", h.window_bytes)("window_bdp", h.window_bdp)(
       "disorder_packets", h.disorder_packets)("ring_packets", h.ring_packets)(
       "first_window_bytes", h.first_window_bytes)("pull_bytes", h.pull_bytes)(
@@ -260,6 +262,7 @@ Totals counters(const Simulation& sim) {
   table["retransmissions"] = c.retransmissions;
   table["reordered"] = c.reordered;
   table["timeouts"] = c.timeouts;
+  table["probes"] = c.probes;
   table["pauses"] = c.pauses;
   table["pause_frames"] = c.pause_frames;
   table["pause_ps"] = c.pause_ps;

@@ -145,7 +145,11 @@ void Simulation::dispatch(const Event& event) {
       arrive(event);
       break;
     case Kind::kStored:
-      switches_->arrive(event.subject, event.extra);
+      if (net_.port(event.subject).to_switch) {
+        switches_->arrive(event.subject, event.extra);
+      } else {
+        endpoints_->arrive(event.subject, event.extra);
+      }
       break;
     case Kind::kWake:
       net_.port(event.subject).awake = false;

@@ -37,7 +37,8 @@ struct Work {
   std::vector<Time> start_ps;
   std::vector<Time> delay_ps;
   std::vector<std::uint16_t> entropy;
-  std::vector<std::uint8_t> lane;  ///< 1 and up; 0 is for control.
+  std::vector<std::uint8_t> lane;   ///< 1 and up; 0 is for control.
+  std::vector<std::uint8_t> local;  ///< Stays on scale-up links: no NIC, no host software.
   std::vector<std::int64_t> wait_offsets;
   std::vector<std::int32_t> waits;
 };
@@ -94,13 +95,15 @@ struct HostSettings {
   Time timeout_ps = 0;           ///< 0: none.
   Time timeout_low_ps = 0;       ///< With at most `timeout_low_packets` in flight.
   std::uint32_t timeout_low_packets = 0;
+  std::uint32_t max_doublings = 0;  ///< Of the timeout, one each time it runs out again.
+  double probe_rtts = 0.0;  ///< Smoothed round trips of silence before the last packet is repeated.
   std::uint64_t window_bytes = 0;        ///< Most in flight; 0: no own limit.
   double window_bdp = 0.0;               ///< The same in line rate times base round trip; 0: none.
   std::uint32_t disorder_packets = 0;    ///< Later arrivals that mean a loss; 0: never.
   std::uint32_t ring_packets = 4096;     ///< Tracked between the oldest gap and the newest packet.
   std::uint32_t first_window_bytes = 0;  ///< Before the first pull; 0: 1.5 of the path's product.
   std::uint32_t pull_bytes = 0;
-  double host_rate_bps = 0.0;     ///< What software can push through a port; 0: no limit.
+  double host_rate_bps = 0.0;     ///< What software moves through a port each way; 0: no limit.
   Time send_ps = 0;               ///< From a transfer's start to its first bit.
   Time receive_ps = 0;            ///< From its last bit to its arrival.
   Time base_rtt_ps = 0;           ///< Told to congestion control; 0: each path's own.

@@ -15,7 +15,7 @@ namespace netloom::packet {
 
 enum class Kind : std::uint8_t {
   kArrive,    ///< A packet has crossed link `subject`; `extra` is its index.
-  kStored,    ///< Packet `extra`, which came by link `subject`, is in the switch to its tail.
+  kStored,    ///< Packet `extra`, which came by link `subject`, is in to its tail, or processed.
   kWake,      ///< Port `subject` is free and something waits for it.
   kReady,     ///< Flow `subject` may send again by its pace.
   kTimer,     ///< The congestion control of flow `subject` asked for it.

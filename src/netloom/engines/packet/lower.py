@@ -10,6 +10,7 @@ import numpy as np
 
 from netloom.engines.packet.faults import fault_arrays
 from netloom.errors import InfeasibleError, SpecError
+from netloom.fabric.wiring_paths import stay_inside
 from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def lowered(
         raise SpecError(message)
     arrays: dict[str, object] = {
         **_wiring_arrays(wiring),
-        **_transfer_arrays(transfers, lane),
+        **_transfer_arrays(transfers, settings, lane),
+        "local": _local(wiring, transfers),
         **_switch_arrays(wiring, settings, num_lanes=len(lanes)),
         **fault_arrays(faults, wiring.num_links),
         "weight": _weights(settings, lanes),
@@ -193,14 +195,26 @@ def _wiring_arrays(wiring: Wiring) -> Columns:
     }
 
 
-def _transfer_arrays(transfers: Transfers, lane: NDArray[np.uint8]) -> Columns:
+def _local(wiring: Wiring, transfers: Transfers) -> NDArray[np.uint8]:
+    """Return which transfers stay on scale-up links; nothing where there are none."""
+    if not wiring.link_scale_up.any():
+        return np.empty(0, dtype=np.uint8)
+    return stay_inside(wiring, transfers.source, transfers.target).astype(np.uint8)
+
+
+def _transfer_arrays(
+    transfers: Transfers, settings: PacketSettings, lane: NDArray[np.uint8]
+) -> Columns:
+    ports = transfers.source_port
+    if not settings.transport.source_ports:
+        ports = np.zeros_like(ports)
     return {
         "source": transfers.source,
         "target": transfers.target,
         "size_bytes": transfers.size_bytes,
         "start_ps": transfers.start_ps,
         "delay_ps": transfers.delay_ps,
-        "source_port": transfers.source_port,
+        "source_port": ports,
         "lane": lane,
         "wait_offsets": transfers.wait_offsets,
         "waits": transfers.waits,
@@ -306,7 +320,7 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
     own = {
         name: getattr(transport, name)
         for name in transport.__slots__
-        if name not in {"recovery", "telemetry"}
+        if name not in {"recovery", "telemetry", "source_ports"}
     }
     return {
         **own,

@@ -81,11 +81,15 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     },
     # Handley et al., NDP (SIGCOMM 2017): a pull a packet, 30 packets at first (recalled).
     "ndp": {"recovery": "pulled", "timeout_ps": 1_000 * _US},
-    # RFC 5681: three duplicates; Linux: 200 ms at least (recalled).
+    # RFC 5681: three duplicates; Linux: 200 ms at least (recalled), taken as the timeout itself.
     "tcp": {
         "recovery": "selective",
         "disorder_packets": 3,
         "timeout_ps": 200_000 * _US,
+        "max_doublings": 9,  # RFC 6298, section 5.5; Linux stops at 120 s (recalled)
+        "probe_rtts": 2.0,  # RFC 8985, section 7.2
+        # Linux tcp_rmem: 6 MB at most, half of it for the window (recalled).
+        "window_bytes": 3_145_728,
         "ack_on_data_lane": True,
     },
 }
@@ -160,6 +164,7 @@ def _transport(technology: Technology, name: str, scheme: str) -> Transport:
         least_bytes=0 if infiniband else 64,
         ack_bytes=_ack_bytes(technology, header_bytes),
         telemetry=scheme == "hpcc",
+        source_ports=technology.transport != "rocev1-rc",
         punish_disorder=own["recovery"] == "go-back-n",
         cnp_interval_ps=_CNP_INTERVAL_PS.get(scheme, 0),
         host_rate_bps=technology.host_rate_bps or 0.0,

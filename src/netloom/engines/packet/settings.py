@@ -145,6 +145,8 @@ class Transport:
         least_bytes: A shorter packet is padded (IEEE 802.3: 64).
         ack_every_bytes: Acknowledge once so much has arrived, what is marked, and what the sender
             waits for; 0: every packet.
+        source_ports: Whether connections differ in what switches hash; RoCEv1, which has no UDP
+            header, shows them addresses alone.
         ack_on_data_lane: Whether acknowledgements queue with the data; else they go first.
         telemetry: Whether switches write queue and counter into packets (HPCC).
         punish_disorder: Whether a NIC answers disorder with a notification as well, which cuts
@@ -152,6 +154,9 @@ class Transport:
         cnp_interval_ps: Least time between notifications of a flow; 0: none are sent.
         nack_interval_ps: Until the same gap is reported again (HPCC-ns3: 500 us); 0: once.
         timeout_ps: Silence after which a sender repeats; 0: never.
+        max_doublings: Of the timeout, one each time that it runs out again (RFC 6298).
+        probe_rtts: Smoothed round trips of silence after which the last packet is repeated, to
+            hear what is missing (RFC 8985: 2); 0: never.
         timeout_low_ps: The same with at most ``timeout_low_packets`` in flight (IRN).
         window_bytes: Most in flight, beside congestion control's own; 0: no limit.
         window_bdp: The same as a multiple of line rate times base round trip; 0: no limit.
@@ -159,9 +164,10 @@ class Transport:
         ring_packets: Numbers tracked between oldest gap and newest packet; a power of two.
         first_window_bytes: Sent before the first pull; 0: 1.5 times rate times round trip.
         pull_bytes: Asked for at a time (``pulled``).
-        host_rate_bps: What software can push through a port; 0: no limit.
-        send_ps: From a transfer's start to its first bit on the wire.
-        receive_ps: From its last bit to its arrival in memory.
+        host_rate_bps: What software can copy through a port, each way; 0: no limit. Transfers that
+            stay on scale-up links pass no software.
+        send_ps: From a transfer's start to its first bit on the wire; on scale-up links, nothing.
+        receive_ps: From its last bit to its arrival in memory; on scale-up links, nothing.
         base_rtt_ps: Told to congestion control instead of each path's own; 0: its own.
     """
 
@@ -174,6 +180,7 @@ class Transport:
     cnp_bytes: int = 78
     trimmed_bytes: int = 64
     ack_every_bytes: int = 0
+    source_ports: bool = True
     ack_on_data_lane: bool = False
     telemetry: bool = False
     punish_disorder: bool = False
@@ -182,6 +189,8 @@ class Transport:
     timeout_ps: int = 0
     timeout_low_ps: int = 0
     timeout_low_packets: int = 0
+    max_doublings: int = 0
+    probe_rtts: float = 0.0
     window_bytes: int = 0
     window_bdp: float = 0.0
     disorder_packets: int = 0

@@ -198,6 +198,13 @@ class SelectiveRepeat {
     }
   }
 
+  /// Believes the last packet sent to be lost, so that it is sent again.
+  void repeat_last(Sender& sender, const Extent& extent) {
+    if (sender.next > sender.acked) {
+      lose(sender, extent, sender.next - 1);
+    }
+  }
+
   void on_pull(Sender& sender, std::uint64_t granted_bytes) {
     sender.granted_bytes = std::max(sender.granted_bytes, granted_bytes);
   }
