@@ -20,6 +20,7 @@ SwitchesPtr switches_of(const Config& config, Network& network) {
       {"credits", &make_credit_switches},
       {"lossy", &make_lossy_switches},
       {"trimming", &make_trimming_switches},
+      {"scheduled", &make_scheduled_switches},
   };
   const auto found = controls.find(config.link_control);
   if (found == controls.end()) {
@@ -290,6 +291,7 @@ void Simulation::fail(const Fault& fault) {
       net_.port(fault.link).set_rate(static_cast<std::int64_t>(fault.value));
       break;
     case Fault::What::kLoss:
+    case Fault::What::kCorrupt:
       net_.set_loss(fault);
       break;
     case Fault::What::kPause:

@@ -43,6 +43,29 @@ struct Work {
   std::vector<std::int32_t> waits;
 };
 
+/// A turn of virtual lane arbitration.
+struct Turn {
+  std::uint8_t lane = 0;
+  std::uint32_t bytes = 0;  ///< That the lane may send in it.
+};
+
+/// InfiniBand's two tables of virtual lanes (vol. 1, section 7.6.9; recalled).
+struct Arbitration {
+  std::vector<Turn> high;
+  std::vector<Turn> low;
+  std::int64_t limit_bytes = 0;  ///< High priority in a row before low gets a packet; -1: none.
+};
+
+/// A scheduled fabric: virtual output queues, egress credits, cells.
+struct ScheduleSettings {
+  std::uint32_t credit_bytes = 4'096;
+  Time wait_ps = 0;                    ///< From a request to its credit, when nobody else asks.
+  std::uint32_t cell_bytes = 256;      ///< Of a cell at most.
+  std::uint32_t cell_header_bytes = 0;  ///< Of these.
+  std::int64_t queue_bytes = 0;         ///< That virtual output queues of a switch hold.
+  Time reassembly_ps = 0;               ///< After which a missing packet is given up.
+};
+
 /// What switches do.
 struct SwitchSettings {
   std::vector<std::int64_t> buffer_bytes;    ///< Of each vertex, all of it.
@@ -55,6 +78,7 @@ struct SwitchSettings {
   std::int64_t resume_bytes = 0;      ///< Under the threshold before a pause is lifted.
   std::int64_t queue_bytes = 0;       ///< Most that may wait at a port and lane; 0: no own limit.
   std::vector<std::uint32_t> weight;  ///< Of each lane, in bytes a round; 0: strict priority.
+  Arbitration arbitration;            ///< InfiniBand's, instead of the above.
   bool cut_through = false;
   bool telemetry = false;
   bool seeds_equal = false;  ///< All switches hash alike: polarisation.
@@ -76,6 +100,7 @@ struct CreditSettings {
   std::uint32_t most_blocks = 2048;  ///< That may be advertised.
   std::uint32_t update_blocks = 1;   ///< Freed blocks that are worth an update.
   std::uint32_t frame_bytes = 8;
+  std::uint32_t packet_bytes = 0;  ///< Of the largest packet, cells included; 0: a full packet.
 };
 
 /// What endpoints do.
@@ -113,12 +138,12 @@ struct HostSettings {
 
 /// One thing that goes wrong, on one link, at one time.
 struct Fault {
-  enum class What : std::uint8_t { kDown, kUp, kRate, kLoss, kPause };
+  enum class What : std::uint8_t { kDown, kUp, kRate, kLoss, kPause, kCorrupt };
 
   Time when = 0;
   What what = What::kDown;
   std::uint32_t link = 0;
-  double value = 0.0;             ///< Rate in bit/s, or probability of loss.
+  double value = 0.0;             ///< Rate in bit/s, or probability of loss, of a packet or a bit.
   double burst = 0.0;             ///< Mean packets lost in a row; up to 1: independent losses.
   std::uint32_t least_bytes = 0;  ///< Only packets of this size and more are lost.
 };
@@ -138,6 +163,7 @@ struct Config {
   SwitchSettings switches;
   PauseSettings pause;
   CreditSettings credit;
+  ScheduleSettings schedule;
   HostSettings hosts;
   std::vector<Fault> faults;
   Watch watch;

@@ -14,6 +14,7 @@
 #include "netloom/packet/murmur.hpp"
 #include "netloom/packet/network.hpp"
 #include "netloom/packet/pulls.hpp"
+#include "netloom/packet/queue/scheduler.hpp"
 #include "netloom/packet/signals.hpp"
 #include "netloom/packet/spray.hpp"
 #include "netloom/packet/transport/segment.hpp"
@@ -77,8 +78,7 @@ class Endpoints final : public EndpointSide {
       return;
     }
     if (const auto able = static_cast<std::uint16_t>(port.waiting & ~port.paused); able != 0) {
-      const auto lane = static_cast<std::uint8_t>(std::countr_zero(able));
-      net_.launch(link, net_.take_first(link, lane));
+      net_.launch(link, net_.take_first(link, lane_of(link, able)));
     } else {
       send_ready(link);
     }
@@ -199,6 +199,17 @@ class Endpoints final : public EndpointSide {
     return static_cast<std::uint16_t>((port.waiting | ready_.lanes(link)) & ~port.paused);
   }
 
+  /// The lane that sends next: the first, or whose turn it is where lanes are arbitrated.
+  [[nodiscard]] std::uint8_t lane_of(std::uint32_t link, std::uint16_t able) {
+    const auto lowest = static_cast<std::uint8_t>(std::countr_zero(able));
+    if (net_.arbiters.empty() || lowest == kControl || (able & (able - 1)) == 0) {
+      return lowest;
+    }
+    return arbitrate(net_, link, able, [this](std::uint8_t /*lane*/) {
+      return set_.payload_bytes + set_.header_bytes;
+    });
+  }
+
   /// The port by which a flow's packets leave; a hash decides among several.
   [[nodiscard]] std::uint32_t door(std::uint32_t from,
                                    std::uint32_t to,
@@ -302,8 +313,7 @@ class Endpoints final : public EndpointSide {
       if (able == 0) {
         return;
       }
-      const std::uint32_t flow =
-          ready_.take(link, static_cast<std::uint8_t>(std::countr_zero(able)));
+      const std::uint32_t flow = ready_.take(link, lane_of(link, able));
       if (out_[flow].state == State::kDone) {
         continue;
       }

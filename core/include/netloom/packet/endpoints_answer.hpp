@@ -61,6 +61,10 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   }
   if (news.acked_bytes != 0 || news.lost_bytes != 0) {
     out.deadline = net_.now + patience(flow);
+    if (set_.probe_rtts != 0 && out.deadline < out.timeout_at) {
+      out.timeout_at = kNever;  // the event that was set comes too late
+      expect_answer(flow);
+    }
   }
   if (transport_.finished(out.sender, extent(flow))) {
     out.state = State::kDone;  // it may still stand in line: send_ready drops it
@@ -111,10 +115,10 @@ void Endpoints<Transport, Cc>::expect_answer(std::uint32_t flow) {
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
   Outgoing& out = out_[flow];
-  out.timeout_at = kNever;
-  if (out.state == State::kDone) {
-    return;
+  if (out.timeout_at != net_.now || out.state == State::kDone) {
+    return;  // an earlier one took its place
   }
+  out.timeout_at = kNever;
   if (out.deadline > net_.now) {
     expect_answer(flow);
     return;

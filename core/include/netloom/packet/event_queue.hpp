@@ -23,7 +23,7 @@ enum class Kind : std::uint8_t {
   kStart,     ///< Flow `subject` begins.
   kPause,     ///< Link `subject` is paused or resumed; `extra` says how.
   kExpire,    ///< A pause of link `subject` may have run out.
-  kRefresh,   ///< The pause of link `subject` is to be repeated.
+  kRefresh,   ///< The pause of link `subject` is to be repeated; or a fabric's credits, see there.
   kWatchdog,  ///< Link `subject` may have been paused for too long.
   kCredit,    ///< Link `subject` gets credit.
   kPull,      ///< Endpoint `subject` may grant again.

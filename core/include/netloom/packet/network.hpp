@@ -76,6 +76,13 @@ struct Credit {
   std::int64_t advertised = 0;  ///< Receiver: the limit the sender was told.
 };
 
+/// Where virtual lane arbitration of a port stands.
+struct Arbiter {
+  std::int64_t limit_left = 0;  ///< High priority that may still pass low.
+  std::int32_t left[2] = {0, 0};  ///< Bytes of the turn, by table (high, low).
+  std::uint8_t turn[2] = {0, 0};
+};
+
 /// Totals of a run.
 struct Counters {
   std::uint64_t events = 0;
@@ -274,6 +281,7 @@ class Network {
   std::vector<Flight> flights;
   std::vector<Hop> telemetry;
   std::vector<Credit> credits;  ///< Of each link and lane, where credits rule.
+  std::vector<Arbiter> arbiters;  ///< Of each link, where lanes are arbitrated.
   Counters counters;
   std::vector<PauseRecord> pauses;
   std::vector<TraceRecord> trace;
@@ -293,6 +301,7 @@ class Network {
     double burst = 0.0;
     std::uint32_t least_bytes = 0;
     bool losing = false;
+    bool of_bits = false;  ///< The probability is that of a bit.
   };
 
   [[nodiscard]] std::span<const std::int32_t> far_ways(std::uint32_t vertex,
@@ -338,6 +347,7 @@ class Network {
   std::vector<Time> paused_since_;  ///< Of each link and lane; -1 when it is not.
   std::vector<Index> open_pause_;   ///< Its record.
   std::uint32_t gap_bytes_;
+  std::uint32_t full_blocks_;  ///< Credit that the largest packet needs.
   bool cut_through_;
   std::uint64_t max_trace_;
 };
@@ -352,6 +362,7 @@ void Network::visit(Archive& archive) {
   archive(flights);
   archive(telemetry);
   archive(credits);
+  archive(arbiters);
   archive(counters);
   archive(pauses);
   archive(trace);

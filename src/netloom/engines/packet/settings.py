@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
+from netloom.engines.packet.schedule import Schedule
 from netloom.errors import SpecError
 from netloom.spec.problems import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from netloom.engines.packet.lanes import VirtualLanes
 
 __all__ = [
     "BALANCES",
@@ -24,7 +27,7 @@ __all__ = [
     "Transport",
 ]
 
-FLOW_CONTROLS: Final = ("pfc", "credits", "lossy", "trimming")
+FLOW_CONTROLS: Final = ("pfc", "credits", "lossy", "trimming", "scheduled")
 BALANCES: Final = ("ecmp", "flowlet", "d-mod-k", "adaptive", "source")
 SPRAYS: Final = ("fixed", "oblivious", "bitmap", "reps")
 CONGESTION_CONTROLS: Final = (
@@ -215,6 +218,9 @@ class PacketSettings:
         congestion_control: One of ``CONGESTION_CONTROLS``.
         parameters: Of congestion control, by name; what is missing keeps its default.
         connections: QPs that a transfer is spread over, each with its own source port.
+        lanes: InfiniBand's service levels, lanes and their arbitration; none: strict priority, or
+            the switch's weights.
+        schedule: Of a ``scheduled`` fabric.
     """
 
     flow_control: str = "pfc"
@@ -224,6 +230,8 @@ class PacketSettings:
     congestion_control: str = "none"
     parameters: Mapping[str, float] = field(default_factory=dict)
     connections: int = 1
+    lanes: VirtualLanes | None = None
+    schedule: Schedule = field(default_factory=Schedule)
     switch: Switch = field(default_factory=Switch)
     pfc: Pfc = field(default_factory=Pfc)
     credits: Credits = field(default_factory=Credits)
@@ -286,6 +294,12 @@ class PacketSettings:
         if self.congestion_control == "hpcc" and not self.transport.telemetry:
             message = "congestion_control: hpcc reads telemetry; set transport.telemetry"
             raise SpecError(message)
+        if self.lanes is not None and self.flow_control != "credits":
+            message = (
+                f"lanes: {self.flow_control} has no virtual lanes; use flow control credits, or "
+                "leave them out"
+            )
+            raise SpecError(message)
         if self.spray != "fixed" and self.balance not in {"ecmp", "source"}:
             message = (
                 f"spray: {self.spray} changes what switches hash, and {self.balance} does not "
@@ -293,7 +307,9 @@ class PacketSettings:
             )
             raise SpecError(message)
         packet = self.transport.payload_bytes + self.transport.header_bytes
-        if self.flow_control == "credits" and self.credits.buffer_bytes < (
+        if self.flow_control == "scheduled":
+            packet = self.schedule.dressed_bytes(packet)
+        if self.flow_control in {"credits", "scheduled"} and self.credits.buffer_bytes < (
             packet + 64 + self.credits.update_bytes
         ):
             message = (
