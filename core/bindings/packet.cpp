@@ -83,9 +83,28 @@ Work work(const nb::dict& arrays) {
   fill(w.delay_ps, arrays, "delay_ps");
   fill(w.entropy, arrays, "source_port");
   fill(w.lane, arrays, "lane");
+  fill(w.local, arrays, "local");
   fill(w.wait_offsets, arrays, "wait_offsets");
   fill(w.waits, arrays, "waits");
   return w;
+}
+
+std::vector<Turn> turns(const nb::dict& arrays, const std::string& table) {
+  std::vector<std::uint8_t> lane;
+  std::vector<std::uint32_t> bytes;
+  fill(lane, arrays, (table + "_lane").c_str());
+  fill(bytes, arrays, (table + "_bytes").c_str());
+  std::vector<Turn> all;
+  for (std::size_t i = 0; i < lane.size(); ++i) {
+    all.push_back({.lane = lane[i], .bytes = bytes[i]});
+  }
+  return all;
+}
+
+Arbitration arbitration(const nb::dict& arrays, const Numbers& numbers) {
+  Arbitration a{.high = turns(arrays, "high"), .low = turns(arrays, "low"), .limit_bytes = 0};
+  Reader{numbers}("high_limit_bytes", a.limit_bytes);
+  return a;
 }
 
 SwitchSettings switches(const nb::dict& arrays, const Numbers& numbers) {
@@ -96,6 +115,7 @@ SwitchSettings switches(const nb::dict& arrays, const Numbers& numbers) {
   fill(s.kmin_bytes, arrays, "kmin_bytes");
   fill(s.kmax_bytes, arrays, "kmax_bytes");
   fill(s.weight, arrays, "weight");
+  s.arbitration = arbitration(arrays, numbers);
   Reader{numbers}("pmax", s.pmax)("reserve_bytes", s.reserve_bytes)("resume_bytes", s.resume_bytes)(
       "queue_bytes", s.queue_bytes)("cut_through", s.cut_through)("telemetry", s.telemetry)(
       "pint", s.pint)("seeds_equal", s.seeds_equal)("flowlet_gap_ps", s.flowlet_gap_ps);
@@ -111,6 +131,7 @@ HostSettings hosts(const Numbers& numbers, const Names& names) {
       "punish_disorder", h.punish_disorder)("cnp_interval_ps", h.cnp_interval_ps)(
       "nack_interval_ps", h.nack_interval_ps)("timeout_ps", h.timeout_ps)(
       "timeout_low_ps", h.timeout_low_ps)("timeout_low_packets", h.timeout_low_packets)(
+      "max_doublings", h.max_doublings)("probe_rtts", h.probe_rtts)(
       "window_bytes", h.window_bytes)("window_bdp", h.window_bdp)(
       "disorder_packets", h.disorder_packets)("ring_packets", h.ring_packets)(
       "first_window_bytes", h.first_window_bytes)("pull_bytes", h.pull_bytes)(
@@ -165,7 +186,10 @@ Config config(const nb::dict& arrays, const Numbers& numbers, const Names& names
       "response_ps", c.pause.response_ps)("watchdog_ps", c.pause.watchdog_ps)(
       "restore_ps", c.pause.restore_ps)("credit_blocks", c.credit.blocks)(
       "most_blocks", c.credit.most_blocks)("update_blocks", c.credit.update_blocks)(
-      "credit_bytes", c.credit.frame_bytes)("seed", c.seed)("num_lanes", c.num_lanes);
+      "credit_bytes", c.credit.frame_bytes)("credit_packet_bytes", c.credit.packet_bytes)("seed", c.seed)("num_lanes", c.num_lanes);
+  Reader{numbers}("grant_bytes", c.schedule.credit_bytes)("grant_wait_ps", c.schedule.wait_ps)(
+      "cell_bytes", c.schedule.cell_bytes)("cell_header_bytes", c.schedule.cell_header_bytes)(
+      "voq_bytes", c.schedule.queue_bytes)("reassembly_ps", c.schedule.reassembly_ps);
   c.link_control = names.at("flow_control");
   c.balance = names.at("balance");
   c.transport = names.at("transport");
@@ -260,6 +284,7 @@ Totals counters(const Simulation& sim) {
   table["retransmissions"] = c.retransmissions;
   table["reordered"] = c.reordered;
   table["timeouts"] = c.timeouts;
+  table["probes"] = c.probes;
   table["pauses"] = c.pauses;
   table["pause_frames"] = c.pause_frames;
   table["pause_ps"] = c.pause_ps;

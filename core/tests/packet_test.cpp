@@ -136,7 +136,7 @@ void events_come_in_order_of_time_and_then_of_sequence() {
   check(ordered, "events in order");
 }
 
-const std::vector<std::string> kControls{"pfc", "credits", "lossy", "trimming"};
+const std::vector<std::string> kControls{"pfc", "credits", "lossy", "trimming", "scheduled"};
 const std::vector<std::string> kBalances{"ecmp", "adaptive", "flowlet", "d-mod-k", "source"};
 const std::vector<std::string> kTransports{"go-back-n", "selective", "pulled"};
 const std::vector<std::string> kSprays{"fixed", "oblivious", "bitmap", "reps"};
@@ -180,7 +180,21 @@ Config random_config(Random& random) {
   c.hosts.base_rtt_ps = c.switches.pint ? 12'000'000 : 0;
   c.switches.cut_through = random.below(2) == 0;
   c.switches.queue_bytes = random.below(2) == 0 ? 40'000 : 0;
-  c.credit.blocks = c.link_control == "credits" ? 200 + random.below(4'000) : 0;
+  const bool by_credit = c.link_control == "credits" || c.link_control == "scheduled";
+  c.credit.blocks = by_credit ? 200 + random.below(4'000) : 0;
+  c.credit.packet_bytes = 4'400;
+  c.schedule.cell_header_bytes = 12;
+  c.schedule.wait_ps = random.below(5'000'000);
+  c.schedule.queue_bytes = random.below(2) == 0 ? 20'000 : 100'000'000;
+  c.schedule.reassembly_ps = 50'000'000;
+  c.hosts.host_rate_bps = random.below(3) == 0 ? 30e9 : 0;
+  c.hosts.max_doublings = random.below(4);
+  c.hosts.probe_rtts = random.below(2) == 0 ? 2 : 0;
+  if (random.below(2) == 0) {
+    c.switches.arbitration = {.high = {{.lane = 1, .bytes = 4'096}},
+                              .low = {{.lane = 2, .bytes = 640}},
+                              .limit_bytes = 4'096 * std::int64_t{random.below(3)}};
+  }
   c.hosts.disorder_packets = random.below(4);
   c.seed = random();
   if (random.below(3) == 0) {

@@ -26,7 +26,7 @@ Edges waits(Network& net, Time patience) {
         continue;
       }
       for (Index at = net.queue(link, lane).head; at != kNone; at = net.pool[at].next) {
-        if (held(net.pool[at].came_by)) {
+        if (net.pool[at].came_by != kNone && held(net.pool[at].came_by)) {
           edges[net.pool[at].came_by].insert(link);
         }
       }

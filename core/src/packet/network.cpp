@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "netloom/packet/cc/policy.hpp"
+
 namespace netloom::packet {
 
 namespace {
@@ -20,6 +22,8 @@ Network::Network(const Config& given)
       random(given.seed),
       num_lanes(given.num_lanes),
       gap_bytes_(given.hosts.gap_bytes),
+      full_blocks_(blocks(std::max(given.hosts.payload_bytes + given.hosts.header_bytes,
+                                   given.credit.packet_bytes))),
       cut_through_(given.switches.cut_through),
       max_trace_(given.watch.max_trace) {
   make_ports();
@@ -42,6 +46,9 @@ void Network::make_ports() {
     port.to_switch = port.target >= t.num_endpoints;
     port.from_switch = static_cast<std::uint32_t>(t.source[link]) >= t.num_endpoints;
     port.uncontrolled = t.uncontrolled[link] != 0;
+  }
+  if (!config.switches.arbitration.high.empty() || !config.switches.arbitration.low.empty()) {
+    arbiters.resize(ports.size());
   }
   if (config.credit.blocks != 0) {
     const std::int64_t first = std::min(config.credit.blocks, config.credit.most_blocks);
@@ -103,6 +110,10 @@ bool Network::loses(std::uint32_t link, const Packet& packet) {
   if (loss.probability <= 0.0 || packet.size_bytes < loss.least_bytes) {
     return false;
   }
+  if (loss.of_bits) {
+    const std::uint64_t bits = std::uint64_t{packet.size_bytes} * 8;
+    return random.uniform() < 1.0 - cc::power(1.0 - loss.probability, bits);
+  }
   if (loss.burst <= 1.0) {
     return random.uniform() < loss.probability;
   }
@@ -117,7 +128,8 @@ void Network::set_loss(const Fault& fault) {
   losses_[fault.link] = {.probability = fault.value,
                          .burst = fault.burst,
                          .least_bytes = fault.least_bytes,
-                         .losing = false};
+                         .losing = false,
+                         .of_bits = fault.what == Fault::What::kCorrupt};
   ports[fault.link].impaired = true;
 }
 
@@ -148,8 +160,7 @@ void Network::set_paused(std::uint32_t link, std::uint8_t lane, bool paused) {
 void Network::spend(std::uint32_t link, const Packet& packet) {
   Credit& credit = credits[link * num_lanes + packet.lane];
   credit.left -= blocks(packet.size_bytes);
-  const HostSettings& h = config.hosts;
-  if (credit.left < blocks(h.payload_bytes + h.header_bytes)) {
+  if (credit.left < full_blocks_) {
     ports[link].paused |= static_cast<std::uint16_t>(1U << packet.lane);
     ++counters.credit_stalls;
   }
@@ -188,8 +199,7 @@ void Network::advertise(std::uint32_t link, std::uint8_t lane, Time when) {
 void Network::grant_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t more) {
   Credit& credit = credits[link * num_lanes + lane];
   credit.left += more;
-  const HostSettings& h = config.hosts;
-  if (credit.left >= blocks(h.payload_bytes + h.header_bytes)) {
+  if (credit.left >= full_blocks_) {
     ports[link].paused &= static_cast<std::uint16_t>(~(1U << lane));
   }
 }

@@ -43,11 +43,11 @@ void Progress::begin() {
 void Progress::schedule(std::uint32_t flow, Time after) {
   const Work& work = net_.config.work;
   const Time begin = std::max(work.start_ps[flow], after + work.delay_ps[flow]);
-  net_.events.push(begin + net_.config.hosts.send_ps, Kind::kStart, flow);
+  net_.events.push(begin + send_ps(flow), Kind::kStart, flow);
 }
 
 void Progress::arrived(std::uint32_t flow) {
-  arrive_ps[flow] = net_.now + net_.config.hosts.receive_ps;
+  arrive_ps[flow] = net_.now + (local(flow) ? 0 : net_.config.hosts.receive_ps);
   for (std::uint32_t i = follow_begin_[flow]; i < follow_begin_[flow + 1]; ++i) {
     if (--left_[followers_[i]] == 0) {
       schedule(followers_[i], arrive_ps[flow]);

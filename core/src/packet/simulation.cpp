@@ -20,6 +20,7 @@ SwitchesPtr switches_of(const Config& config, Network& network) {
       {"credits", &make_credit_switches},
       {"lossy", &make_lossy_switches},
       {"trimming", &make_trimming_switches},
+      {"scheduled", &make_scheduled_switches},
   };
   const auto found = controls.find(config.link_control);
   if (found == controls.end()) {
@@ -158,7 +159,11 @@ void Simulation::dispatch(const Event& event) {
       arrive(event);
       break;
     case Kind::kStored:
-      switches_->arrive(event.subject, event.extra);
+      if (net_.port(event.subject).to_switch) {
+        switches_->arrive(event.subject, event.extra);
+      } else {
+        endpoints_->arrive(event.subject, event.extra);
+      }
       break;
     case Kind::kWake:
       net_.port(event.subject).awake = false;
@@ -299,6 +304,7 @@ void Simulation::fail(const Fault& fault) {
       net_.port(fault.link).set_rate(static_cast<std::int64_t>(fault.value));
       break;
     case Fault::What::kLoss:
+    case Fault::What::kCorrupt:
       net_.set_loss(fault);
       break;
     case Fault::What::kPause:

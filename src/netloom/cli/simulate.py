@@ -34,6 +34,7 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
     flow_control: str = "",
     ecn: str = "",
     qps: int = 0,
+    routes: Path | None = None,
     until: str = "",
     seed: int = 0,
     seeds: int = 1,
@@ -60,6 +61,7 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         flow_control: Instead of the technology's: pfc, credits, trimming or none.
         ecn: Marking as Kmin-Kmax-Pmax, such as 100KB-400KB-20%, or off.
         qps: Connections that each transfer is spread over.
+        routes: Forwarding tables to use, as OpenSM or dump_lfts dumps them (opensm-lfts.dump).
         until: Stop the simulated clock here, such as 2ms.
         seed: Draws traffic, paths and marks; equal seeds give equal results.
         seeds: Run this many seeds from SEED on, on all cores, with confidence intervals.
@@ -83,7 +85,14 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
     brought = _brought(scenario, topology, flows, config)
     if brought is None:
         found = _of_scenario(
-            scenario, technology, engine, choices, own=own, until=until, seeds=(seed, seeds)
+            scenario,
+            technology,
+            engine,
+            choices,
+            own=own,
+            routes=routes,
+            until=until,
+            seeds=(seed, seeds),
         )
     else:
         case = _brought_case(brought, technology, engine, choices, own=own)
@@ -114,9 +123,11 @@ def _of_scenario(  # noqa: PLR0913
     choices: Choices,
     *,
     own: Path | None,
+    routes: Path | None,
     until: str,
     seeds: tuple[int, int],
 ) -> Simulation:
+    from netloom.adapters.forwarding_files import read_routes  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
     from netloom.study.simulate import case_of  # noqa: PLC0415
@@ -126,7 +137,8 @@ def _of_scenario(  # noqa: PLR0913
             fabric = asked.cluster.fabric.model_copy(update={"technology": technology})
             cluster = asked.cluster.model_copy(update={"fabric": fabric})
             asked = asked.model_copy(update={"cluster": cluster})  # noqa: PLW2901
-        case = case_of(asked, catalog_of(asked, own), engine=engine, choices=choices)
+        tables = None if routes is None else read_routes(routes)
+        case = case_of(asked, catalog_of(asked, own), engine=engine, choices=choices, routes=tables)
         return _run(case, until=until, seeds=seeds)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from netloom.fabric.wiring import Wiring
 
-__all__ = ["Ways", "first_ways"]
+__all__ = ["Ways", "first_ways", "stay_inside"]
 
 MAX_HOPS: Final = 4096  # more than any shortest way has; beyond it routes go round in circles
 
@@ -60,6 +60,19 @@ def first_ways(wiring: Wiring, source: NDArray[np.int64], target: NDArray[np.int
         ps_per_byte=np.where(there, 8e12 / rate_bps, 0.0).sum(axis=1)[owner],
         slowest_bps=np.where(there, rate_bps, np.inf).min(axis=1, initial=np.inf)[owner],
     )
+
+
+def stay_inside(
+    wiring: Wiring, source: NDArray[np.int32], target: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """Return for each pair whether its way takes scale-up links alone.
+
+    Raises:
+        InfeasibleError: two endpoints cannot reach each other; the message names them.
+    """
+    ways = first_ways(wiring, source.astype(np.int64), target.astype(np.int64))
+    inside = (wiring.link_scale_up[ways.links] | (ways.links < 0)).all(axis=1)
+    return np.asarray(inside, dtype=np.bool_)
 
 
 def _walk(wiring: Wiring, begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:

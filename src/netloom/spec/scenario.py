@@ -16,6 +16,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from netloom.errors import SpecError
 from netloom.spec.faults import LinkFault
 from netloom.spec.inference import Serving
+from netloom.spec.packets import Packets
 from netloom.spec.quantity import LengthM, MoneyUsd, Share, TimeS
 from netloom.spec.strict import Strict
 from netloom.spec.topology import RailFatTree, Topology
@@ -318,6 +319,9 @@ class Scenario(Strict):
     )
     faults: Annotated[tuple[LinkFault, ...], Field(max_length=MAX_TRAFFIC)] = Field(
         default=(), description="What goes wrong meanwhile, for 'netloom simulate'"
+    )
+    packets: Packets | None = Field(
+        default=None, description="What only the packet engine sees, for 'netloom simulate'"
     )
     serving: Serving | None = Field(
         default=None, description="How the job's model is served, for 'netloom infer'"

@@ -28,8 +28,9 @@ class Frames:
         least_bytes: What the shortest packet takes, gaps included.
         ack_bytes: What an acknowledgement takes, gap included; 0 where none is awaited.
         host_rate_bps: What the sender's software can push; infinite where it is not in the way.
-        send_ps: At the sender, before the first bit.
-        receive_ps: At the receiver, after the last; meanwhile the acknowledgement is on its way.
+        send_ps: At the sender, before the first bit; nothing where only scale-up links are crossed.
+        receive_ps: At the receiver, after the last, likewise; meanwhile the acknowledgement is on
+            its way.
         connections: Over which a transfer is spread evenly.
         cut_through: Whether switches send a packet on while its tail still comes in.
     """
@@ -58,6 +59,7 @@ def alone_ps(wiring: Wiring, transfers: Transfers, frames: Frames) -> NDArray[np
     """
     source, target = (ends.astype(np.int64) for ends in (transfers.source, transfers.target))
     ways = first_ways(wiring, source, target)
+    inside = (wiring.link_scale_up[ways.links] | (ways.links < 0)).all(axis=1)
     full, last, total = _sizes(transfers.size_bytes, frames)
     left_ps = np.zeros(len(transfers))
     first_ps = np.zeros(len(transfers))
@@ -65,7 +67,9 @@ def alone_ps(wiring: Wiring, transfers: Transfers, frames: Frames) -> NDArray[np
     for hop in range(ways.links.shape[1]):
         there = ways.links[:, hop] >= 0
         rate_bps = wiring.link_rate_bps[ways.links[:, hop]]
-        rate_bps = np.minimum(rate_bps, frames.host_rate_bps) if hop == 0 else rate_bps
+        if hop == 0:
+            host_bps = np.where(inside, np.inf, frames.host_rate_bps)
+            rate_bps = np.minimum(rate_bps, host_bps)
         per_byte = np.where(there, 8e12 / rate_bps, 0.0)
         slowest = np.maximum(slowest, per_byte)
         if frames.cut_through and hop:
@@ -77,8 +81,9 @@ def alone_ps(wiring: Wiring, transfers: Transfers, frames: Frames) -> NDArray[np
         before_ps = np.where(between >= 0, first_ps + between * slowest, 0.0)
         left_ps = np.where(there, np.maximum(left_ps, before_ps) + last * per_byte, left_ps)
     back_ps = (frames.ack_bytes > 0) * ways.delay_ps + frames.ack_bytes * ways.ps_per_byte
-    end_ps = np.maximum(back_ps, frames.receive_ps)
-    return np.rint(frames.send_ps + left_ps + ways.delay_ps + end_ps).astype(np.int64)
+    end_ps = np.maximum(back_ps, np.where(inside, 0, frames.receive_ps))
+    begin_ps = np.where(inside, 0, frames.send_ps)
+    return np.rint(begin_ps + left_ps + ways.delay_ps + end_ps).astype(np.int64)
 
 
 def _sizes(

@@ -24,7 +24,7 @@ _PS: Final = 1e12
 
 
 def faults_of(asked: Sequence[LinkFault], wiring: Wiring) -> tuple[Fault, ...]:
-    """Return what the packet engine does about *asked*, both directions of every cable.
+    """Return what the packet engine does about *asked*.
 
     Routes stay as they are: packets for a link that is down are lost until it is mended, as
     before a routing protocol or a subnet manager has noticed.
@@ -41,32 +41,45 @@ def faults_of(asked: Sequence[LinkFault], wiring: Wiring) -> tuple[Fault, ...]:
 
 def _faults(asked: LinkFault, wiring: Wiring) -> list[Fault]:
     links = _links(asked, wiring).tolist()
-    found = [_begun(asked, link) for link in links]
-    if asked.until_s is not None:
-        found += [
-            _mended(asked, link, rate_bps=float(wiring.link_rate_bps[link])) for link in links
-        ]
+    found: list[Fault] = []
+    for turn in range(asked.times or 1):
+        late_s = turn * (asked.every_s or 0.0)
+        found += [_begun(asked, link, late_s) for link in links]
+        if asked.until_s is not None:
+            when_ps = round((asked.until_s + late_s) * _PS)
+            found += [_mended(asked, link, when_ps, wiring) for link in links]
     return found
 
 
-def _begun(asked: LinkFault, link: int) -> Fault:
-    when_ps = round(asked.at_s * _PS)
-    if asked.kind == "slow":
-        return Fault(when_ps=when_ps, kind="rate", link=link, rate_bps=asked.rate_bps or 0.0)
-    if asked.kind == "loss":
-        return Fault(when_ps=when_ps, kind="loss", link=link, loss=asked.loss or 0.0)
-    return Fault(when_ps=when_ps, kind=asked.kind, link=link)
+def _begun(asked: LinkFault, link: int, late_s: float) -> Fault:
+    when_ps = round((asked.at_s + late_s) * _PS)
+    match asked.kind:
+        case "slow":
+            return Fault(when_ps=when_ps, kind="rate", link=link, rate_bps=asked.rate_bps or 0.0)
+        case "loss":
+            return Fault(
+                when_ps=when_ps,
+                kind="loss",
+                link=link,
+                loss=asked.loss or 0.0,
+                burst_packets=asked.burst_packets or 1.0,
+                least_bytes=round(asked.least_bytes or 0),
+            )
+        case "corrupt":
+            return Fault(when_ps=when_ps, kind="corrupt", link=link, loss=asked.bit_errors or 0.0)
+        case _:
+            return Fault(when_ps=when_ps, kind=asked.kind, link=link)
 
 
-def _mended(asked: LinkFault, link: int, *, rate_bps: float) -> Fault:
-    when_ps = round((asked.until_s or 0.0) * _PS)
+def _mended(asked: LinkFault, link: int, when_ps: int, wiring: Wiring) -> Fault:
     if asked.kind == "slow":
+        rate_bps = float(wiring.link_rate_bps[link])
         return Fault(when_ps=when_ps, kind="rate", link=link, rate_bps=rate_bps)
-    return Fault(when_ps=when_ps, kind="loss" if asked.kind == "loss" else "up", link=link)
+    return Fault(when_ps=when_ps, kind="up" if asked.kind == "down" else "loss", link=link)
 
 
 def _links(asked: LinkFault, wiring: Wiring) -> NDArray[np.int64]:
-    """Return the links that are meant: into a part that pauses, else both ways."""
+    """Return the links that are meant: into a part that pauses, else as the direction says."""
     ends = asked.part.split("-") if asked.part not in wiring.name else [asked.part]
     vertices = [_vertex(end, wiring) for end in ends[:2]]
     source, target = wiring.link_source, wiring.link_target
@@ -75,7 +88,8 @@ def _links(asked: LinkFault, wiring: Wiring) -> NDArray[np.int64]:
     else:
         into = (source == vertices[1]) & (target == vertices[0])
         out = (source == vertices[0]) & (target == vertices[1])
-    links = np.flatnonzero(into if asked.kind == "pause" else into | out)
+    direction = "to" if asked.kind == "pause" else asked.direction
+    links = np.flatnonzero({"to": into, "from": out, "both": into | out}[direction])
     if not len(links):
         message = f"no cable joins {' and '.join(ends)}; name two neighbours"
         raise SpecError(message)

@@ -11,6 +11,7 @@ import numpy as np
 
 from netloom.errors import SpecError, at
 from netloom.fabric.build import build
+from netloom.fabric.explicit import routed_by
 from netloom.fabric.wiring import Wiring
 from netloom.fabric.wiring_of import wiring_of
 from netloom.spec.problems import did_you_mean
@@ -21,12 +22,13 @@ from netloom.study.simulation import Run, Simulation
 from netloom.study.traffic import Place, transfers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from netloom.catalog.load import Catalog
     from netloom.catalog.parts import Technology
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
+    from netloom.spec.packets import Packets
     from netloom.spec.scenario import Scenario
     from netloom.study.runner import OnProgress, Runner
     from netloom.workload.transfers import Transfers
@@ -93,8 +95,17 @@ def case_of(
     *,
     engine: EngineName = "packet",
     choices: Choices | None = None,
+    routes: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Case:
     """Return the traffic of *scenario* on its network, ready to run.
+
+    Args:
+        scenario: A cluster and its traffic.
+        catalog: The parts to build it from.
+        engine: ``packet`` or ``flow``.
+        choices: What to use instead of the technology's own.
+        routes: For each switch by name the port towards each NIC port by name, instead of every
+            shortest way; packets only.
 
     Raises:
         NetloomError: something is wrong with it; nothing has run yet.
@@ -117,7 +128,12 @@ def case_of(
         return transfers_of(traffic, place, rng=np.random.default_rng(seed))
 
     probe = drawn(0)
+    if routes is not None and engine == "flow":
+        message = "routes: flows are routed by the fabric; leave them out, or use --engine packet"
+        raise SpecError(message)
     ground = fabric if engine == "flow" else _wiring(scenario, network, fabric, probe)
+    if routes is not None and isinstance(ground, Wiring):
+        ground = routed_by(routes, ground, fabric)
     if scenario.faults:
         _check_faults(engine)
     with at("cluster.fabric.technology"):
@@ -126,6 +142,8 @@ def case_of(
         )
     if scenario.faults:
         runner = _with_faults(runner, scenario)
+    if scenario.packets is not None and engine == "packet":
+        runner = _with_packets(runner, scenario.packets)
     return Case(
         title=scenario.name or f"{place.num_endpoints:,} GPUs on {network.technology.name}",
         technology=network.technology.name,
@@ -147,6 +165,15 @@ def _with_faults(runner: Runner, scenario: Scenario) -> Runner:
 
     assert isinstance(runner, PacketRunner), runner
     return replace(runner, faults=faults_of(scenario.faults, runner.wiring))
+
+
+def _with_packets(runner: Runner, asked: Packets) -> Runner:
+    from netloom.study.packets import packet_settings_of  # noqa: PLC0415
+    from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
+
+    assert isinstance(runner, PacketRunner), runner
+    with at("packets"):
+        return replace(runner, settings=packet_settings_of(asked, runner.settings))
 
 
 def _place(network: Network) -> Place:

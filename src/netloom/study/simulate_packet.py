@@ -130,12 +130,18 @@ class PacketRunner:
             least_bytes=host.least_bytes + host.gap_bytes,
             ack_bytes=max(host.ack_bytes, host.least_bytes) + host.gap_bytes,
             host_rate_bps=host.host_rate_bps or np.inf,
-            send_ps=host.send_ps,
+            send_ps=host.send_ps + self._grant_ps,
             receive_ps=host.receive_ps,
             cut_through=self.settings.switch.cut_through,
             connections=self.settings.connections,
         )
         return alone_ps(self.wiring, transfers, frames)
+
+    @property
+    def _grant_ps(self) -> int:
+        """What a lone transfer waits for at the first switch."""
+        scheduled = self.settings.flow_control == "scheduled"
+        return self.settings.schedule.wait_ps if scheduled else 0
 
     def _watch(self, transfers: Transfers) -> Watch:
         """Sample the queues towards the endpoints that receive most."""

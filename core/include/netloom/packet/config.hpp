@@ -37,9 +37,33 @@ struct Work {
   std::vector<Time> start_ps;
   std::vector<Time> delay_ps;
   std::vector<std::uint16_t> entropy;
-  std::vector<std::uint8_t> lane;  ///< 1 and up; 0 is for control.
+  std::vector<std::uint8_t> lane;   ///< 1 and up; 0 is for control.
+  std::vector<std::uint8_t> local;  ///< Stays on scale-up links: no NIC, no host software.
   std::vector<std::int64_t> wait_offsets;
   std::vector<std::int32_t> waits;
+};
+
+/// A turn of virtual lane arbitration.
+struct Turn {
+  std::uint8_t lane = 0;
+  std::uint32_t bytes = 0;  ///< That the lane may send in it.
+};
+
+/// InfiniBand's two tables of virtual lanes (vol. 1, section 7.6.9; recalled).
+struct Arbitration {
+  std::vector<Turn> high;
+  std::vector<Turn> low;
+  std::int64_t limit_bytes = 0;  ///< High priority in a row before low gets a packet; -1: none.
+};
+
+/// A scheduled fabric: virtual output queues, egress credits, cells.
+struct ScheduleSettings {
+  std::uint32_t credit_bytes = 4'096;
+  Time wait_ps = 0;                    ///< From a request to its credit, when nobody else asks.
+  std::uint32_t cell_bytes = 256;      ///< Of a cell at most.
+  std::uint32_t cell_header_bytes = 0;  ///< Of these.
+  std::int64_t queue_bytes = 0;         ///< That virtual output queues of a switch hold.
+  Time reassembly_ps = 0;               ///< After which a missing packet is given up.
 };
 
 /// What switches do.
@@ -54,6 +78,7 @@ struct SwitchSettings {
   std::int64_t resume_bytes = 0;      ///< Under the threshold before a pause is lifted.
   std::int64_t queue_bytes = 0;       ///< Most that may wait at a port and lane; 0: no own limit.
   std::vector<std::uint32_t> weight;  ///< Of each lane, in bytes a round; 0: strict priority.
+  Arbitration arbitration;            ///< InfiniBand's, instead of the above.
   bool cut_through = false;
   bool telemetry = false;
   bool pint = false;         ///< One byte of telemetry; needs hosts.base_rtt_ps.
@@ -76,6 +101,7 @@ struct CreditSettings {
   std::uint32_t most_blocks = 2048;  ///< That may be advertised.
   std::uint32_t update_blocks = 1;   ///< Freed blocks that are worth an update.
   std::uint32_t frame_bytes = 8;
+  std::uint32_t packet_bytes = 0;  ///< Of the largest packet, cells included; 0: a full packet.
 };
 
 /// What endpoints do.
@@ -95,13 +121,15 @@ struct HostSettings {
   Time timeout_ps = 0;           ///< 0: none.
   Time timeout_low_ps = 0;       ///< With at most `timeout_low_packets` in flight.
   std::uint32_t timeout_low_packets = 0;
+  std::uint32_t max_doublings = 0;  ///< Of the timeout, one each time it runs out again.
+  double probe_rtts = 0.0;  ///< Smoothed round trips of silence before the last packet is repeated.
   std::uint64_t window_bytes = 0;        ///< Most in flight; 0: no own limit.
   double window_bdp = 0.0;               ///< The same in line rate times base round trip; 0: none.
   std::uint32_t disorder_packets = 0;    ///< Later arrivals that mean a loss; 0: never.
   std::uint32_t ring_packets = 4096;     ///< Tracked between the oldest gap and the newest packet.
   std::uint32_t first_window_bytes = 0;  ///< Before the first pull; 0: 1.5 of the path's product.
   std::uint32_t pull_bytes = 0;
-  double host_rate_bps = 0.0;     ///< What software can push through a port; 0: no limit.
+  double host_rate_bps = 0.0;     ///< What software moves through a port each way; 0: no limit.
   Time send_ps = 0;               ///< From a transfer's start to its first bit.
   Time receive_ps = 0;            ///< From its last bit to its arrival.
   Time base_rtt_ps = 0;           ///< Told to congestion control; 0: each path's own.
@@ -111,12 +139,12 @@ struct HostSettings {
 
 /// One thing that goes wrong, on one link, at one time.
 struct Fault {
-  enum class What : std::uint8_t { kDown, kUp, kRate, kLoss, kPause };
+  enum class What : std::uint8_t { kDown, kUp, kRate, kLoss, kPause, kCorrupt };
 
   Time when = 0;
   What what = What::kDown;
   std::uint32_t link = 0;
-  double value = 0.0;             ///< Rate in bit/s, or probability of loss.
+  double value = 0.0;             ///< Rate in bit/s, or probability of loss, of a packet or a bit.
   double burst = 0.0;             ///< Mean packets lost in a row; up to 1: independent losses.
   std::uint32_t least_bytes = 0;  ///< Only packets of this size and more are lost.
 };
@@ -136,6 +164,7 @@ struct Config {
   SwitchSettings switches;
   PauseSettings pause;
   CreditSettings credit;
+  ScheduleSettings schedule;
   HostSettings hosts;
   std::vector<Fault> faults;
   Watch watch;

@@ -10,10 +10,12 @@
 
 #include "netloom/packet/archive.hpp"
 #include "netloom/packet/host_ports.hpp"
+#include "netloom/packet/host_software.hpp"
 #include "netloom/packet/huge_pages.hpp"
 #include "netloom/packet/murmur.hpp"
 #include "netloom/packet/network.hpp"
 #include "netloom/packet/pulls.hpp"
+#include "netloom/packet/queue/scheduler.hpp"
 #include "netloom/packet/signals.hpp"
 #include "netloom/packet/spray.hpp"
 #include "netloom/packet/transport/segment.hpp"
@@ -42,12 +44,16 @@ class Endpoints final : public EndpointSide {
         spray_(set_.entropy, set_.num_paths, num_flows()),
         ready_(network.ports.size(), network.num_lanes, num_flows()),
         pulls_(network, num_flows()),
+        software_(network),
         out_(num_flows()),
         in_(num_flows()) {}
 
   void begin() override { progress_.begin(); }
 
   void arrive(std::uint32_t link, Index index) override {
+    if (software_.delays(link, index)) [[unlikely]] {
+      return;
+    }
     const Packet& packet = net_.pool[index];
     if (!net_.credits.empty() && !net_.ports[link].uncontrolled) {
       net_.enter_credit(link, packet);
@@ -73,8 +79,7 @@ class Endpoints final : public EndpointSide {
       return;
     }
     if (const auto able = static_cast<std::uint16_t>(port.waiting & ~port.paused); able != 0) {
-      const auto lane = static_cast<std::uint8_t>(std::countr_zero(able));
-      net_.launch(link, net_.take_first(link, lane));
+      net_.launch(link, net_.take_first(link, lane_of(link, able)));
     } else {
       send_ready(link);
     }
@@ -154,10 +159,13 @@ class Endpoints final : public EndpointSide {
     Time timer_at = kNever;    ///< The timer event that counts.
     Time deadline = kNever;    ///< Of the oldest packet in flight.
     Time timeout_at = kNever;  ///< The timeout event that counts.
+    Time smooth_rtt = 0;       ///< RFC 6298; 0 before the first answer.
     std::uint64_t window = 0;  ///< The transport's own bound.
     std::uint32_t link = kNone;
     std::uint16_t last_entropy = 0;
     std::uint16_t paced_bytes = 0;  ///< On the wire, of the packet that `pace_at` follows.
+    std::uint8_t doublings = 0;  ///< Of the timeout, since the last news.
+    bool probed = false;         ///< The last packet was repeated, and nothing was heard since.
     State state = State::kUnborn;
     std::uint8_t silences = 0;  ///< Timeouts with nothing out.
   };
@@ -181,6 +189,7 @@ class Endpoints final : public EndpointSide {
     spray_.visit(archive);
     ready_.visit(archive);
     pulls_.visit(archive);
+    software_.visit(archive);
     archive(out_);
     archive(in_);
   }
@@ -203,6 +212,17 @@ class Endpoints final : public EndpointSide {
   [[nodiscard]] std::uint16_t pending(std::uint32_t link) {
     const Port& port = net_.port(link);
     return static_cast<std::uint16_t>((port.waiting | ready_.lanes(link)) & ~port.paused);
+  }
+
+  /// The lane that sends next: the first, or whose turn it is where lanes are arbitrated.
+  [[nodiscard]] std::uint8_t lane_of(std::uint32_t link, std::uint16_t able) {
+    const auto lowest = static_cast<std::uint8_t>(std::countr_zero(able));
+    if (net_.arbiters.empty() || lowest == kControl || (able & (able - 1)) == 0) {
+      return lowest;
+    }
+    return arbitrate(net_, link, able, [this](std::uint8_t /*lane*/) {
+      return set_.payload_bytes + set_.header_bytes;
+    });
   }
 
   /// The port by which a flow's packets leave; a hash decides among several.
@@ -239,7 +259,7 @@ class Endpoints final : public EndpointSide {
 
   [[nodiscard]] Line line_of(std::uint32_t source, std::uint32_t target, std::uint32_t link) const {
     auto rate_bps = static_cast<double>(net_.ports[link].rate_bps);
-    if (set_.host_rate_bps > 0) {
+    if (set_.host_rate_bps > 0 && !net_.ports[link].uncontrolled) {
       rate_bps = std::min(rate_bps, set_.host_rate_bps);
     }
     return {
@@ -317,8 +337,7 @@ class Endpoints final : public EndpointSide {
       if (able == 0) {
         return;
       }
-      const std::uint32_t flow =
-          ready_.take(link, static_cast<std::uint8_t>(std::countr_zero(able)));
+      const std::uint32_t flow = ready_.take(link, lane_of(link, able));
       if (out_[flow].state == State::kDone) {
         continue;
       }
@@ -341,6 +360,7 @@ class Endpoints final : public EndpointSide {
       net_.pool[index].flags |= kAsks;
     }
     net_.launch(out.link, index);
+    software_.push(out.link, size_bytes);
     out.cc.on_sent(cc_settings_, out.line, net_.now, segment.payload_bytes);
     pace(out, size_bytes + set_.gap_bytes);
     if (transport_.in_flight(out.sender, extent(flow)) <= set_.payload_bytes) {
@@ -437,7 +457,18 @@ class Endpoints final : public EndpointSide {
 
   void tick(std::uint32_t flow, Time when);
 
+  /// Silence after which the sender acts: repeats the last packet first, where it probes.
   [[nodiscard]] Time patience(std::uint32_t flow) const {
+    const Outgoing& out = out_[flow];
+    const Time full = timeout(flow) << out.doublings;
+    if (set_.probe_rtts == 0 || out.probed || out.smooth_rtt == 0) {
+      return full;
+    }
+    return std::min(full,
+                    static_cast<Time>(set_.probe_rtts * static_cast<double>(out.smooth_rtt)));
+  }
+
+  [[nodiscard]] Time timeout(std::uint32_t flow) const {
     const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
     const bool low = set_.timeout_low_packets != 0 &&
                      transport_.in_flight(out_[flow].sender, extent(flow)) <= few;
@@ -455,6 +486,9 @@ class Endpoints final : public EndpointSide {
   void expect_answer(std::uint32_t flow);
 
   void expire(std::uint32_t flow);
+
+  /// Repeats the last packet, so that its answer tells what is missing (RFC 8985, section 7).
+  [[nodiscard]] bool probe(std::uint32_t flow);
 
   // ---- receiving, in endpoints_receive.hpp
 
@@ -483,6 +517,7 @@ class Endpoints final : public EndpointSide {
   Spray spray_;
   ReadyFlows ready_;
   Pulls pulls_;
+  HostSoftware software_;
   Large<Outgoing> out_;
   Large<Incoming> in_;
   bool kicking_ = false;

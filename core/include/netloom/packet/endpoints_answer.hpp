@@ -43,6 +43,14 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   const News news = nack ? transport_.on_nack(out.sender, extent(flow), packet)
                          : transport_.on_ack(out.sender, extent(flow), packet);
   const bool marked = (packet.flags & kMarked) != 0;
+  if (set_.probe_rtts != 0) {
+    const Time rtt = net_.now - packet.sent;
+    out.smooth_rtt = out.smooth_rtt == 0 ? rtt : (7 * out.smooth_rtt + rtt) / 8;  // RFC 6298
+  }
+  if (news.acked_bytes != 0) {
+    out.doublings = 0;
+    out.probed = false;
+  }
   if (news.lost_bytes != 0) {
     out.cc.on_loss(cc_settings_, out.line, net_.now, news.lost_bytes);
     spray_.on_loss(flow, packet.entropy, net_.now);
@@ -57,6 +65,10 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   }
   if (news.acked_bytes != 0 || news.lost_bytes != 0) {
     out.deadline = net_.now + patience(flow);
+    if (set_.probe_rtts != 0 && out.deadline < out.timeout_at) {
+      out.timeout_at = kNever;  // the event that was set comes too late
+      expect_answer(flow);
+    }
   }
   if (transport_.finished(out.sender, extent(flow))) {
     out.state = State::kDone;  // it may still stand in line: send_ready drops it
@@ -107,10 +119,10 @@ void Endpoints<Transport, Cc>::expect_answer(std::uint32_t flow) {
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
   Outgoing& out = out_[flow];
-  out.timeout_at = kNever;
-  if (out.state == State::kDone) {
-    return;
+  if (out.timeout_at != net_.now || out.state == State::kDone) {
+    return;  // an earlier one took its place
   }
+  out.timeout_at = kNever;
   if (out.deadline > net_.now) {
     expect_answer(flow);
     return;
@@ -122,13 +134,34 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
     }
     return;  // nothing is out: the next departure sets the alarm
   }
+  if (probe(flow)) {
+    return;
+  }
   ++net_.counters.timeouts;
+  out.doublings = static_cast<std::uint8_t>(std::min(out.doublings + 1U, set_.max_doublings));
   transport_.on_timeout(out.sender, extent(flow));
   out.cc.on_timeout(cc_settings_, out.line, net_.now);
   spray_.on_timeout(flow, out.last_entropy, net_.now);
   expect_answer(flow);
   arm(flow);
   offer(flow);
+}
+
+template <class Transport, class Cc>
+bool Endpoints<Transport, Cc>::probe(std::uint32_t flow) {
+  Outgoing& out = out_[flow];
+  if (set_.probe_rtts == 0 || out.probed) {
+    return false;
+  }
+  out.probed = true;
+  if constexpr (requires { transport_.repeat_last(out.sender, extent(flow)); }) {
+    transport_.repeat_last(out.sender, extent(flow));
+  }
+  ++net_.counters.probes;
+  out.deadline = net_.now + patience(flow);
+  expect_answer(flow);
+  offer(flow);
+  return true;
 }
 
 }  // namespace netloom::packet

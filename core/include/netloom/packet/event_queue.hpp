@@ -17,7 +17,7 @@ namespace netloom::packet {
 
 enum class Kind : std::uint8_t {
   kArrive,    ///< A packet has crossed link `subject`; `extra` is its index.
-  kStored,    ///< Packet `extra`, which came by link `subject`, is in the switch to its tail.
+  kStored,    ///< Packet `extra`, which came by link `subject`, is in to its tail, or processed.
   kWake,      ///< Port `subject` is free and something waits for it.
   kReady,     ///< Flow `subject` may send again by its pace.
   kTimer,     ///< The congestion control of flow `subject` asked for it.
@@ -25,7 +25,7 @@ enum class Kind : std::uint8_t {
   kStart,     ///< Flow `subject` begins.
   kPause,     ///< Link `subject` is paused or resumed; `extra` says how.
   kExpire,    ///< A pause of link `subject` may have run out.
-  kRefresh,   ///< The pause of link `subject` is to be repeated.
+  kRefresh,   ///< The pause of link `subject` is to be repeated; or a fabric's credits, see there.
   kWatchdog,  ///< Link `subject` may have been paused for too long.
   kCredit,    ///< Link `subject` gets credit.
   kPull,      ///< Endpoint `subject` may grant again.

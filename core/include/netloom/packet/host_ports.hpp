@@ -71,7 +71,13 @@ class Progress {
   /// Schedules the transfers that wait for nothing.
   void begin();
 
-  void started(std::uint32_t flow) { start_ps[flow] = net_.now - net_.config.hosts.send_ps; }
+  void started(std::uint32_t flow) { start_ps[flow] = net_.now - send_ps(flow); }
+
+  /// Whether the flow stays on scale-up links, and so passes no NIC and no stack.
+  [[nodiscard]] bool local(std::uint32_t flow) const {
+    const auto& all = net_.config.work.local;
+    return !all.empty() && all[flow] != 0;
+  }
 
   /// The last byte is here: those that wait for this one may go on.
   void arrived(std::uint32_t flow);
@@ -94,6 +100,10 @@ class Progress {
   std::vector<Time> finish_ps;
 
  private:
+  [[nodiscard]] Time send_ps(std::uint32_t flow) const {
+    return local(flow) ? 0 : net_.config.hosts.send_ps;
+  }
+
   void schedule(std::uint32_t flow, Time after);
 
   Network& net_;

@@ -16,6 +16,7 @@ using EndpointsPtr = std::unique_ptr<EndpointSide>;
 SwitchesPtr make_pfc_switches(const std::string& balance, Network& network);
 SwitchesPtr make_credit_switches(const std::string& balance, Network& network);
 SwitchesPtr make_lossy_switches(const std::string& balance, Network& network);
+SwitchesPtr make_scheduled_switches(const std::string& balance, Network& network);
 SwitchesPtr make_trimming_switches(const std::string& balance, Network& network);
 
 EndpointsPtr make_go_back_n(const std::string& scheme, Parameters parameters, Network& network);

@@ -77,6 +77,13 @@ struct Credit {
   std::int64_t advertised = 0;  ///< Receiver: the limit the sender was told.
 };
 
+/// Where virtual lane arbitration of a port stands.
+struct Arbiter {
+  std::int64_t limit_left = 0;  ///< High priority that may still pass low.
+  std::int32_t left[2] = {0, 0};  ///< Bytes of the turn, by table (high, low).
+  std::uint8_t turn[2] = {0, 0};
+};
+
 /// Totals of a run.
 struct Counters {
   std::uint64_t events = 0;
@@ -92,6 +99,7 @@ struct Counters {
   std::uint64_t retransmissions = 0;
   std::uint64_t reordered = 0;  ///< Data that arrived before data sent earlier.
   std::uint64_t timeouts = 0;
+  std::uint64_t probes = 0;  ///< Last packets repeated after a short silence.
   std::uint64_t pauses = 0;  ///< Lanes of links put to rest.
   std::uint64_t pause_frames = 0;
   std::uint64_t pause_ps = 0;
@@ -288,6 +296,7 @@ class Network {
   Large<Flight> flights;
   Large<Hop> telemetry;
   std::vector<Credit> credits;  ///< Of each link and lane, where credits rule.
+  std::vector<Arbiter> arbiters;  ///< Of each link, where lanes are arbitrated.
   Counters counters;
   std::vector<PauseRecord> pauses;
   std::vector<TraceRecord> trace;
@@ -307,6 +316,7 @@ class Network {
     double burst = 0.0;
     std::uint32_t least_bytes = 0;
     bool losing = false;
+    bool of_bits = false;  ///< The probability is that of a bit.
   };
 
   [[nodiscard]] std::span<const std::int32_t> far_ways(std::uint32_t vertex,
@@ -352,6 +362,7 @@ class Network {
   std::vector<Time> paused_since_;  ///< Of each link and lane; -1 when it is not.
   std::vector<Index> open_pause_;   ///< Its record.
   std::uint32_t gap_bytes_;
+  std::uint32_t full_blocks_;  ///< Credit that the largest packet needs.
   bool cut_through_;
   std::uint64_t max_trace_;
 };
@@ -366,6 +377,7 @@ void Network::visit(Archive& archive) {
   archive(flights);
   archive(telemetry);
   archive(credits);
+  archive(arbiters);
   archive(counters);
   archive(pauses);
   archive(trace);

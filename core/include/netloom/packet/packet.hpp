@@ -21,7 +21,7 @@ enum Flag : std::uint8_t {
   kLast = 4,     ///< Ends its transfer.
   kAgain = 8,    ///< Sent before.
   kAsks = 32,    ///< The sender can send no more before it is answered.
-  kStored = 16,  ///< All of it has come in, not its head alone (cut-through).
+  kStored = 16,  ///< All of it has come in, not its head alone (cut-through); software has seen it.
 };
 
 /// One packet. An acknowledgement is made of the packet that it answers, in the same place.

@@ -14,6 +14,7 @@
 #include "netloom/packet/cc/pint.hpp"
 #include "netloom/packet/link/credits.hpp"
 #include "netloom/packet/link/pfc.hpp"
+#include "netloom/packet/link/scheduled.hpp"
 #include "netloom/packet/network.hpp"
 #include "netloom/packet/queue/ecn.hpp"
 #include "netloom/packet/queue/scheduler.hpp"
@@ -50,15 +51,13 @@ class Switches final : public SwitchSide {
       return;
     }
     packet.flags &= static_cast<std::uint8_t>(~kStored);
-    const Verdict verdict = control_.admit(in, out, packet);
-    packet.came_by = in;
-    if (verdict == Verdict::kTake) [[likely]] {
-      enqueue(out, index);
-    } else if (verdict == Verdict::kTrim) {
-      trim(in, out, index);
+    if constexpr (requires { control_.keeps(in, out, index); }) {
+      if (!control_.keeps(in, out, index)) {
+        enqueue(out, index);
+      }
+      send_released();
     } else {
-      ++net_.counters.drops;
-      net_.pool.give_back(index);
+      admit(in, out, index);
     }
   }
 
@@ -83,7 +82,10 @@ class Switches final : public SwitchSide {
     }
   }
 
-  void handle(const Event& event) override { control_.handle(event); }
+  void handle(const Event& event) override {
+    control_.handle(event);
+    send_released();
+  }
 
   void expect(std::uint32_t in, Index index) override {
     Packet& packet = net_.pool[index];
@@ -140,6 +142,40 @@ class Switches final : public SwitchSide {
   void load(Loader& loader) override;
 
  private:
+  void admit(std::uint32_t in, std::uint32_t out, Index index) {
+    Packet& packet = net_.pool[index];
+    const Verdict verdict = control_.admit(in, out, packet);
+    packet.came_by = in;
+    if (verdict == Verdict::kTake) [[likely]] {
+      enqueue(out, index);
+    } else if (verdict == Verdict::kTrim) {
+      trim(in, out, index);
+    } else {
+      ++net_.counters.drops;
+      net_.pool.give_back(index);
+    }
+  }
+
+  /// Sends on what a scheduled fabric kept and now lets go.
+  void send_released() {
+    if constexpr (requires { control_.take_released(); }) {
+      for (auto freed = control_.take_released(); freed.index != kNone;
+           freed = control_.take_released()) {
+        Packet& packet = net_.pool[freed.index];
+        packet.came_by = kNone;
+        const std::uint32_t out = route(freed.vertex, packet);
+        if (out == kNone) [[unlikely]] {
+          ++net_.counters.unroutable;
+          net_.pool.give_back(freed.index);
+          continue;
+        }
+        control_.dress(out, packet);
+        packet.came_by = kNone;  // no buffer of a link holds it
+        enqueue(out, freed.index);
+      }
+    }
+  }
+
   std::uint32_t route(std::uint32_t vertex, const Packet& packet) {
     if (packet.came_by != kNone && net_.ports[packet.came_by].up) {
       return packet.came_by;  // expect() has chosen
@@ -273,7 +309,7 @@ class Switches final : public SwitchSide {
   }
 
   void discard(std::uint32_t in, Index index) {
-    if constexpr (std::same_as<LinkControl, Credits>) {
+    if constexpr (std::same_as<LinkControl, Credits> || std::same_as<LinkControl, Scheduled>) {
       const Packet& packet = net_.pool[index];
       net_.enter_credit(in, packet);
       net_.leave_credit(in, packet.lane, packet.size_bytes, net_.now);

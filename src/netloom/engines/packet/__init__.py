@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from netloom.engines.packet.engine import Progress, run_packets
 from netloom.engines.packet.faults import Fault, flap, reboot
+from netloom.engines.packet.lanes import VirtualLanes
 from netloom.engines.packet.lower import Watch
 from netloom.engines.packet.presets import settings_for
+from netloom.engines.packet.schedule import Schedule
 from netloom.engines.packet.settings import (
     Credits,
     Ecn,
@@ -22,8 +24,10 @@ __all__ = [
     "PacketSettings",
     "Pfc",
     "Progress",
+    "Schedule",
     "Switch",
     "Transport",
+    "VirtualLanes",
     "Watch",
     "flap",
     "reboot",

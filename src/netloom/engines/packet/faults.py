@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Fault", "fault_arrays", "flap", "reboot"]
 
-_CODES: Final = {"down": 0, "up": 1, "rate": 2, "loss": 3, "pause": 4}
+_CODES: Final = {"down": 0, "up": 1, "rate": 2, "loss": 3, "pause": 4, "corrupt": 5}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,17 +27,18 @@ class Fault:
     Attributes:
         when_ps: From the beginning of the run.
         kind: ``down`` and ``up`` cut a link and mend it; ``rate`` sets its rate (a slow receiver is
-            a slow last link); ``loss`` corrupts packets; ``pause`` holds every priority for ever,
-            as a NIC that does not stop asking for it.
+            a slow last link); ``loss`` loses packets, ``corrupt`` bits and with them packets by
+            their length; ``pause`` holds every priority for ever, as a NIC that does not stop
+            asking for it.
         link: The directed link; a cable is two.
         rate_bps: For ``rate``.
-        loss: Share of packets, for ``loss``; 0 ends it.
+        loss: Share of packets, or of bits for ``corrupt``; 0 ends either.
         burst_packets: Mean number lost in a row (Gilbert); up to 1: independently.
         least_bytes: Smaller packets are spared.
     """
 
     when_ps: int
-    kind: Literal["down", "up", "rate", "loss", "pause"]
+    kind: Literal["down", "up", "rate", "loss", "pause", "corrupt"]
     link: int
     rate_bps: float = 0.0
     loss: float = 0.0

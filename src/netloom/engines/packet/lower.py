@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.engines.packet.faults import fault_arrays
+from netloom.engines.packet.lanes import arbitration_arrays, lanes_of, limit_bytes
 from netloom.errors import InfeasibleError, SpecError
-from netloom.fabric.wiring_paths import first_ways
+from netloom.fabric.wiring_paths import first_ways, stay_inside
 from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Lowered:
     """What the core's constructor takes.
 
     Attributes:
-        priorities: Of lanes 1 and up; lane 0 is for control.
+        priorities: Of lanes 1 and up, or their virtual lanes; lane 0 is for control.
     """
 
     arrays: dict[str, object]
@@ -88,7 +89,7 @@ def lowered(
     """
     check_transfers(transfers, wiring.num_endpoints)
     _check_ways(wiring, transfers)
-    lanes, lane = _lanes(transfers)
+    lanes, lane = lanes_of(transfers.priority, settings.lanes)
     _check_memory(wiring, transfers, num_lanes=1 + len(lanes))
     if wiring.num_links and max(watch.links, default=0) >= wiring.num_links:
         message = (
@@ -97,10 +98,12 @@ def lowered(
         raise SpecError(message)
     arrays: dict[str, object] = {
         **_wiring_arrays(wiring),
-        **_transfer_arrays(transfers, lane),
+        **_transfer_arrays(transfers, settings, lane),
+        "local": _local(wiring, transfers),
         **_switch_arrays(wiring, settings, num_lanes=len(lanes)),
         **fault_arrays(faults, wiring.num_links),
         "weight": _weights(settings, lanes),
+        **arbitration_arrays(settings.lanes, lanes),
         "watched_links": np.array(watch.links, dtype=np.uint32),
     }
     numbers = {
@@ -184,15 +187,6 @@ def _joined(wiring: Wiring, pair: tuple[int, int]) -> bool:
     return bool(target in after or np.isin(after, before).any())
 
 
-def _lanes(transfers: Transfers) -> tuple[list[int], NDArray[np.uint8]]:
-    """Return the priorities in use, highest first, and each transfer's lane (0 is for control)."""
-    used = sorted(set(transfers.priority.tolist()), reverse=True) or [0]
-    lane_of = np.zeros(8, dtype=np.uint8)
-    for lane, priority in enumerate(used, start=1):
-        lane_of[priority] = lane
-    return used, lane_of[transfers.priority]
-
-
 def _wiring_arrays(wiring: Wiring) -> Columns:
     return {
         "link_source": wiring.link_source,
@@ -208,14 +202,26 @@ def _wiring_arrays(wiring: Wiring) -> Columns:
     }
 
 
-def _transfer_arrays(transfers: Transfers, lane: NDArray[np.uint8]) -> Columns:
+def _local(wiring: Wiring, transfers: Transfers) -> NDArray[np.uint8]:
+    """Return which transfers stay on scale-up links; nothing where there are none."""
+    if not wiring.link_scale_up.any():
+        return np.empty(0, dtype=np.uint8)
+    return stay_inside(wiring, transfers.source, transfers.target).astype(np.uint8)
+
+
+def _transfer_arrays(
+    transfers: Transfers, settings: PacketSettings, lane: NDArray[np.uint8]
+) -> Columns:
+    ports = transfers.source_port
+    if not settings.transport.source_ports:
+        ports = np.zeros_like(ports)
     return {
         "source": transfers.source,
         "target": transfers.target,
         "size_bytes": transfers.size_bytes,
         "start_ps": transfers.start_ps,
         "delay_ps": transfers.delay_ps,
-        "source_port": transfers.source_port,
+        "source_port": ports,
         "lane": lane,
         "wait_offsets": transfers.wait_offsets,
         "waits": transfers.waits,
@@ -317,11 +323,13 @@ def _weights(settings: PacketSettings, lanes: list[int]) -> NDArray[np.uint32]:
 
 def _numbers(settings: PacketSettings) -> dict[str, float]:
     switch, pfc, transport = settings.switch, settings.pfc, settings.transport
-    by_credit = settings.flow_control == "credits"
+    by_credit = settings.flow_control in {"credits", "scheduled"}
+    full_bytes = transport.payload_bytes + transport.header_bytes
+    schedule = settings.schedule
     own = {
         name: getattr(transport, name)
         for name in transport.__slots__
-        if name not in {"recovery", "telemetry"}
+        if name not in {"recovery", "telemetry", "source_ports"}
     }
     return {
         **own,
@@ -344,4 +352,14 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         "most_blocks": _MOST_BLOCKS,
         "update_blocks": max(1, settings.credits.update_bytes // _BLOCK_BYTES),
         "credit_bytes": _CREDIT_BYTES,
+        "credit_packet_bytes": schedule.dressed_bytes(full_bytes)
+        if settings.flow_control == "scheduled"
+        else full_bytes,
+        "high_limit_bytes": limit_bytes(settings.lanes),
+        "grant_bytes": schedule.grant_bytes,
+        "grant_wait_ps": schedule.wait_ps,
+        "cell_bytes": schedule.cell_bytes,
+        "cell_header_bytes": schedule.cell_header_bytes,
+        "voq_bytes": schedule.queue_bytes,
+        "reassembly_ps": schedule.reassembly_ps,
     }

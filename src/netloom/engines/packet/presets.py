@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from netloom.engines.packet.lanes import VirtualLanes
+from netloom.engines.packet.schedule import Schedule
 from netloom.engines.packet.settings import (
     CONGESTION_CONTROLS,
     Credits,
@@ -26,6 +28,8 @@ __all__ = ["LOAD_BALANCING", "RECOVERIES", "settings_for"]
 
 _T = TypeVar("_T")
 _US: Final = 1_000_000
+# In data and acknowledgement: HPCC-ns3 int-header.h, 5 hops of 8 bytes and 2; PINT 1 (its page).
+_TELEMETRY_BYTES: Final = {"hpcc": 42, "hpcc-pint": 1}
 _ETHERNET_GAP: Final = 20  # preamble and inter-frame gap: IEEE 802.3 (recalled)
 _ACK_HEADER: Final = 4  # AETH: InfiniBand vol. 1 (recalled)
 _UET_ACK: Final = 64  # assumed: Ethernet, IP, UDP and PDS fill the least frame
@@ -57,6 +61,7 @@ _FLOW_CONTROL: Final[Mapping[str, str]] = {
     "none": "lossy",
     "lossy": "lossy",
     "trimming": "trimming",
+    "scheduled": "scheduled",
 }
 # Transports by name: what differs from the technology's framing.
 RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
@@ -81,11 +86,15 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     },
     # Handley et al., NDP (SIGCOMM 2017): a pull a packet, 30 packets at first (recalled).
     "ndp": {"recovery": "pulled", "timeout_ps": 1_000 * _US},
-    # RFC 5681: three duplicates; Linux: 200 ms at least (recalled).
+    # RFC 5681: three duplicates; Linux: 200 ms at least (recalled), taken as the timeout itself.
     "tcp": {
         "recovery": "selective",
         "disorder_packets": 3,
         "timeout_ps": 200_000 * _US,
+        "max_doublings": 9,  # RFC 6298, section 5.5; Linux stops at 120 s (recalled)
+        "probe_rtts": 2.0,  # RFC 8985, section 7.2
+        # Linux tcp_rmem: 6 MB at most, half of it for the window (recalled).
+        "window_bytes": 3_145_728,
         "ack_on_data_lane": True,
     },
 }
@@ -124,8 +133,10 @@ def settings_for(
     control = _one_of("flow_control", flow_control or technology.flow_control, _FLOW_CONTROL)
     if technology.transport == "uet" and not flow_control:
         control = "trimming"  # UEC specification 1.0: packet trimming (secondary)
+    if (load_balancing or technology.load_balancing) == "cells" and not flow_control:
+        control = "scheduled"
     name = transport or _BY_TRANSPORT.get(technology.transport, _BY_RECOVERY[technology.recovery])
-    host = _transport(technology, name, scheme)
+    host = _transport(technology, name, scheme, scheduled=control == "scheduled")
     return PacketSettings(
         flow_control=control,
         balance=balance,
@@ -137,6 +148,8 @@ def settings_for(
         credits=Credits(),
         ecn=_ecn(scheme, technology, control),
         transport=host,
+        lanes=VirtualLanes() if control == "credits" else None,
+        schedule=Schedule(wait_ps=_ps(technology.latency.credit_s)),
     )
 
 
@@ -147,11 +160,12 @@ def _one_of(name: str, value: str, known: Mapping[str, _T]) -> _T:
     return known[value]
 
 
-def _transport(technology: Technology, name: str, scheme: str) -> Transport:
+def _transport(technology: Technology, name: str, scheme: str, *, scheduled: bool) -> Transport:
     own = _one_of("transport", name, RECOVERIES)
     infiniband = technology.protocol == "infiniband"
     gap_bytes = 0 if infiniband else _ETHERNET_GAP
-    header_bytes = int(technology.header_bytes) - gap_bytes
+    telemetry_bytes = _TELEMETRY_BYTES.get(scheme, 0)
+    header_bytes = int(technology.header_bytes) - gap_bytes + telemetry_bytes
     budget = technology.latency
     return Transport(
         payload_bytes=int(technology.payload_bytes),
@@ -160,6 +174,7 @@ def _transport(technology: Technology, name: str, scheme: str) -> Transport:
         least_bytes=0 if infiniband else 64,
         ack_bytes=_ack_bytes(technology, header_bytes),
         telemetry=scheme == "hpcc",
+        source_ports=technology.transport != "rocev1-rc",
         punish_disorder=own["recovery"] == "go-back-n",
         cnp_interval_ps=_CNP_INTERVAL_PS.get(scheme, 0),
         host_rate_bps=technology.host_rate_bps or 0.0,
@@ -168,7 +183,7 @@ def _transport(technology: Technology, name: str, scheme: str) -> Transport:
             + budget.send_stack_s
             + budget.doorbell_s
             + budget.nic_send_s
-            + budget.credit_s
+            + (0.0 if scheduled else budget.credit_s)  # else the first switch waits
         ),
         receive_ps=_ps(
             budget.nic_receive_s + budget.interrupt_s + budget.receive_stack_s + budget.wake_s

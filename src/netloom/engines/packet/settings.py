@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
+from netloom.engines.packet.schedule import Schedule
 from netloom.errors import SpecError
 from netloom.spec.problems import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from netloom.engines.packet.lanes import VirtualLanes
 
 __all__ = [
     "BALANCES",
@@ -24,7 +27,7 @@ __all__ = [
     "Transport",
 ]
 
-FLOW_CONTROLS: Final = ("pfc", "credits", "lossy", "trimming")
+FLOW_CONTROLS: Final = ("pfc", "credits", "lossy", "trimming", "scheduled")
 BALANCES: Final = ("ecmp", "flowlet", "d-mod-k", "adaptive", "source")
 SPRAYS: Final = ("fixed", "oblivious", "bitmap", "reps")
 CONGESTION_CONTROLS: Final = (
@@ -146,6 +149,8 @@ class Transport:
         least_bytes: A shorter packet is padded (IEEE 802.3: 64).
         ack_every_bytes: Acknowledge once so much has arrived, what is marked, and what the sender
             waits for; 0: every packet.
+        source_ports: Whether connections differ in what switches hash; RoCEv1, which has no UDP
+            header, shows them addresses alone.
         ack_on_data_lane: Whether acknowledgements queue with the data; else they go first.
         telemetry: Whether switches write queue and counter into packets (HPCC).
         punish_disorder: Whether a NIC answers disorder with a notification as well, which cuts
@@ -153,6 +158,9 @@ class Transport:
         cnp_interval_ps: Least time between notifications of a flow; 0: none are sent.
         nack_interval_ps: Until the same gap is reported again (HPCC-ns3: 500 us); 0: once.
         timeout_ps: Silence after which a sender repeats; 0: never.
+        max_doublings: Of the timeout, one each time that it runs out again (RFC 6298).
+        probe_rtts: Smoothed round trips of silence after which the last packet is repeated, to
+            hear what is missing (RFC 8985: 2); 0: never.
         timeout_low_ps: The same with at most ``timeout_low_packets`` in flight (IRN).
         window_bytes: Most in flight, beside congestion control's own; 0: no limit.
         window_bdp: The same as a multiple of line rate times base round trip; 0: no limit.
@@ -160,9 +168,10 @@ class Transport:
         ring_packets: Numbers tracked between oldest gap and newest packet; a power of two.
         first_window_bytes: Sent before the first pull; 0: 1.5 times rate times round trip.
         pull_bytes: Asked for at a time (``pulled``).
-        host_rate_bps: What software can push through a port; 0: no limit.
-        send_ps: From a transfer's start to its first bit on the wire.
-        receive_ps: From its last bit to its arrival in memory.
+        host_rate_bps: What software can copy through a port, each way; 0: no limit. Transfers that
+            stay on scale-up links pass no software.
+        send_ps: From a transfer's start to its first bit on the wire; on scale-up links, nothing.
+        receive_ps: From its last bit to its arrival in memory; on scale-up links, nothing.
         base_rtt_ps: Told to congestion control instead of each path's own; 0: its own, or with
             ``hpcc-pint`` the longest of all transfers', which switches average over.
     """
@@ -176,6 +185,7 @@ class Transport:
     cnp_bytes: int = 78
     trimmed_bytes: int = 64
     ack_every_bytes: int = 0
+    source_ports: bool = True
     ack_on_data_lane: bool = False
     telemetry: bool = False
     punish_disorder: bool = False
@@ -184,6 +194,8 @@ class Transport:
     timeout_ps: int = 0
     timeout_low_ps: int = 0
     timeout_low_packets: int = 0
+    max_doublings: int = 0
+    probe_rtts: float = 0.0
     window_bytes: int = 0
     window_bdp: float = 0.0
     disorder_packets: int = 0
@@ -208,6 +220,9 @@ class PacketSettings:
         congestion_control: One of ``CONGESTION_CONTROLS``.
         parameters: Of congestion control, by name; what is missing keeps its default.
         connections: QPs that a transfer is spread over, each with its own source port.
+        lanes: InfiniBand's service levels, lanes and their arbitration; none: strict priority, or
+            the switch's weights.
+        schedule: Of a ``scheduled`` fabric.
     """
 
     flow_control: str = "pfc"
@@ -217,6 +232,8 @@ class PacketSettings:
     congestion_control: str = "none"
     parameters: Mapping[str, float] = field(default_factory=dict)
     connections: int = 1
+    lanes: VirtualLanes | None = None
+    schedule: Schedule = field(default_factory=Schedule)
     switch: Switch = field(default_factory=Switch)
     pfc: Pfc = field(default_factory=Pfc)
     credits: Credits = field(default_factory=Credits)
@@ -279,6 +296,12 @@ class PacketSettings:
         if self.congestion_control == "hpcc" and not self.transport.telemetry:
             message = "congestion_control: hpcc reads telemetry; set transport.telemetry"
             raise SpecError(message)
+        if self.lanes is not None and self.flow_control != "credits":
+            message = (
+                f"lanes: {self.flow_control} has no virtual lanes; use flow control credits, or "
+                "leave them out"
+            )
+            raise SpecError(message)
         if self.spray != "fixed" and self.balance not in {"ecmp", "source"}:
             message = (
                 f"spray: {self.spray} changes what switches hash, and {self.balance} does not "
@@ -286,7 +309,9 @@ class PacketSettings:
             )
             raise SpecError(message)
         packet = self.transport.payload_bytes + self.transport.header_bytes
-        if self.flow_control == "credits" and self.credits.buffer_bytes < (
+        if self.flow_control == "scheduled":
+            packet = self.schedule.dressed_bytes(packet)
+        if self.flow_control in {"credits", "scheduled"} and self.credits.buffer_bytes < (
             packet + 64 + self.credits.update_bytes
         ):
             message = (

@@ -90,6 +90,7 @@ class SelectiveRepeat {
     std::uint32_t num_lost = 0;   ///< To be sent again.
     std::uint32_t highest = 0;    ///< One past the last packet known to have arrived.
     std::uint32_t judged = 0;     ///< Disorder has had its say on packets before it.
+    std::uint32_t probe = kNone;  ///< Repeated after a silence; its arrival condemns those before it.
     std::uint32_t arrived_ring = kNone;
     std::uint32_t lost_ring = kNone;
     std::uint64_t sent_bytes = 0;     ///< Repetitions included, less what vanished unseen.
@@ -176,7 +177,7 @@ class SelectiveRepeat {
       rings_.clear(sender.arrived_ring, sender.acked);
     }
     sender.highest = std::max(sender.highest, sender.acked);
-    news.lost_bytes = judge(sender, extent);
+    news.lost_bytes = judge(sender, extent) + conclude(sender, extent);
     return news;
   }
 
@@ -197,6 +198,16 @@ class SelectiveRepeat {
       sender.sent_bytes -= vanished_bytes;
       sender.granted_bytes =
           std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
+    }
+  }
+
+  /// Sends the last packet again of which nothing was heard.
+  void repeat_last(Sender& sender, const Extent& extent) {
+    for (std::uint32_t number = sender.next; number-- > sender.acked;) {
+      if (lose(sender, extent, number) != 0) {
+        sender.probe = number;
+        return;
+      }
     }
   }
 
@@ -297,6 +308,20 @@ class SelectiveRepeat {
     for (; sender.judged + settings_.disorder_packets < sender.highest; ++sender.judged) {
       bytes += lose(sender, extent, sender.judged);
     }
+    return bytes;
+  }
+
+  /// What was sent long before a probe that has arrived is lost (RFC 8985, section 6.2).
+  std::uint32_t conclude(Sender& sender, const Extent& extent) {
+    if (sender.probe == kNone ||
+        (sender.probe >= sender.acked && !rings_.test(sender.arrived_ring, sender.probe))) {
+      return 0;
+    }
+    std::uint32_t bytes = 0;
+    for (std::uint32_t number = sender.acked; number < sender.probe; ++number) {
+      bytes += lose(sender, extent, number);
+    }
+    sender.probe = kNone;
     return bytes;
   }
 

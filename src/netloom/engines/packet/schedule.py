@@ -1,0 +1,48 @@
+"""A scheduled fabric: virtual output queues, credits of the egress port, cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from netloom.errors import SpecError
+
+__all__ = ["Schedule"]
+
+_US: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """How a scheduled fabric lets packets in.
+
+    Attributes:
+        grant_bytes: Of a credit. Vendors say a few kilobytes; assumed.
+        wait_ps: From a packet's request at the first switch to its credit, when nobody else asks.
+        cell_bytes: Of a cell at most (Jericho and Ramon: 256, as remembered).
+        cell_header_bytes: Of these; 12 make the factor of 1.05 that is remembered. Assumed.
+        queue_bytes: What the virtual output queues of one switch hold in its deep buffer; beyond,
+            packets stay in the buffers of its ports. Assumed.
+        reassembly_ps: After which a packet that is missing inside the fabric is given up. Assumed.
+    """
+
+    grant_bytes: int = 4096
+    wait_ps: int = 0
+    cell_bytes: int = 256
+    cell_header_bytes: int = 12
+    queue_bytes: int = 1 << 30
+    reassembly_ps: int = 50 * _US
+
+    def __post_init__(self) -> None:
+        """Refuse a fabric in which nothing could move."""
+        if self.grant_bytes < 1 or not 0 <= self.cell_header_bytes < self.cell_bytes:
+            message = (
+                f"schedule: credits of {self.grant_bytes} bytes and cells of {self.cell_bytes} "
+                f"with headers of {self.cell_header_bytes} carry nothing; enlarge them"
+            )
+            raise SpecError(message)
+
+    def dressed_bytes(self, size_bytes: int) -> int:
+        """Return what a packet of *size_bytes* takes in cells."""
+        cells = -(-size_bytes // (self.cell_bytes - self.cell_header_bytes))
+        return size_bytes + cells * self.cell_header_bytes
