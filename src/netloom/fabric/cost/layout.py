@@ -80,12 +80,15 @@ class Layout:
         num_node_racks: Racks with nodes.
         num_network_racks: Racks with nothing but switches.
         routes: Cable lengths, stage by stage, in the order of the design.
+        racks: The rack of each node (``node``), and by tier the racks that its switches stand in,
+            in the order of the nodes they serve.
     """
 
     hall: Hall
     num_node_racks: int
     num_network_racks: int
     routes: tuple[Route, ...]
+    racks: dict[str, NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,6 +128,7 @@ def lay_out(design: Design, floor: Floor, *, per_rack: int) -> Layout:
         num_node_racks=num_node_racks,
         num_network_racks=num_racks - num_node_racks,
         routes=tuple(_route(stage, design, levels, racks, hall) for stage in design.stages),
+        racks=racks,
     )
 
 
