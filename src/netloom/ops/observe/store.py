@@ -1,0 +1,425 @@
+"""Everything that was seen, in one SQLite file that survives a crash at any moment.
+
+A reading goes in as one transaction, its cursor included, and is acknowledged when it is on disk
+(write-ahead log, synchronous): after kill -9 or a power cut the file holds exactly the readings
+that were acknowledged, and perhaps one more. A collector then goes on from the cursor that was
+stored with them, so nothing is missing and nothing is there twice.
+
+A value that did not change is not written again, but for one an hour; a number that its source
+gives no more is written as missing. So the value at a time is that of the last row before it, for
+as long as the polls of its source went well.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import math
+import os
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from netloom.errors import OutputError
+from netloom.ops.observe.observation import Event, Observation
+from netloom.ops.observe.windows import Summary, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from netloom.ops.observe.observation import Reading
+
+__all__ = ["MICRO", "WINDOW_COLUMNS", "Poll", "Store"]
+
+VERSION: Final = 1
+MICRO: Final = 1_000_000  # times are whole microseconds since 1970
+KEYFRAME_US: Final = 3600 * MICRO
+MOST_SERIES: Final = 4_000_000  # 65,536 NIC ports with their switch ports have some 3 million
+MOST_TEXT: Final = 400
+BUSY_MS: Final = 10_000
+WINDOW_COLUMNS: Final = ("count", "first", "last", "least", "most", "total", "increase")
+
+_SCHEMA: Final = """
+CREATE TABLE source (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+                     cursor TEXT NOT NULL DEFAULT '') STRICT;
+CREATE TABLE series (id INTEGER PRIMARY KEY, source INTEGER NOT NULL, part TEXT NOT NULL,
+                     metric TEXT NOT NULL, UNIQUE (metric, part, source)) STRICT;
+CREATE TABLE sample (series INTEGER NOT NULL, time_us INTEGER NOT NULL, value REAL,
+                     PRIMARY KEY (series, time_us)) STRICT, WITHOUT ROWID;
+CREATE TABLE coarse (series INTEGER NOT NULL, time_us INTEGER NOT NULL, count INTEGER NOT NULL,
+                     first REAL NOT NULL, last REAL NOT NULL, least REAL NOT NULL,
+                     most REAL NOT NULL, total REAL NOT NULL, increase REAL NOT NULL,
+                     PRIMARY KEY (series, time_us)) STRICT, WITHOUT ROWID;
+CREATE TABLE event (id INTEGER PRIMARY KEY, source INTEGER NOT NULL, key TEXT NOT NULL,
+                    time_us INTEGER NOT NULL, part TEXT NOT NULL, kind TEXT NOT NULL,
+                    text TEXT NOT NULL, UNIQUE (source, key)) STRICT;
+CREATE INDEX event_time ON event (time_us);
+CREATE TABLE poll (time_us INTEGER NOT NULL, source INTEGER NOT NULL, took_us INTEGER NOT NULL,
+                   num_observations INTEGER NOT NULL, error TEXT NOT NULL,
+                   PRIMARY KEY (time_us, source)) STRICT, WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Poll:
+    """One look at a source, as it was recorded."""
+
+    source: str
+    time_s: float
+    took_s: float
+    num_observations: int
+    error: str
+
+
+@dataclass(slots=True)
+class _Series:
+    """What is known of a series without asking the file."""
+
+    id: int
+    value: float | None
+    written_us: int
+
+
+class Store:
+    """One store, open for writing; at most one process has it so."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the store at *path*, made anew where there is none.
+
+        Raises:
+            OutputError: it is no store, another netloom writes to it, or the disk is full.
+        """
+        self.path = path
+        self._lock = _locked(path)
+        try:
+            with _told(path):
+                self._file = _opened(path)
+                self._sources = dict(self._rows("SELECT name, id FROM source"))
+                self._series, self._live = self._known()
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def close(self) -> None:
+        """Write the log back into the file and let go of it."""
+        with _told(self.path):
+            self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._file.close()
+        os.close(self._lock)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def add(self, reading: Reading) -> int:
+        """Write a reading, all of it or nothing, and return how many rows of values it took.
+
+        When this returns, it is on disk.
+
+        Raises:
+            OutputError: the disk is full or fails, or there are too many series; nothing was
+                written.
+        """
+        time_us = _micro(reading.time_s)
+        with _told(self.path), self._transaction():
+            source = self._source(reading.source)
+            changed = self._write(source, reading, time_us)
+            self._file.executemany(
+                "INSERT OR IGNORE INTO event (source, key, time_us, part, kind, text) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                [_event_row(source, event) for event in reading.events],
+            )
+            took_us = _micro(reading.took_s)
+            row = (time_us, source, took_us, len(reading.observations), reading.error[:MOST_TEXT])
+            self._file.execute("INSERT OR REPLACE INTO poll VALUES (?, ?, ?, ?, ?)", row)
+            self._file.execute(
+                "UPDATE source SET cursor = ? WHERE id = ?", (reading.cursor, source)
+            )
+        for series, value, written_us in changed:  # remembered only once it is on disk
+            series.value, series.written_us = value, written_us
+        return len(changed)
+
+    def cursor(self, source: str) -> str:
+        """Return the cursor that was stored last for a source; empty without one."""
+        with _told(self.path):
+            rows = self._rows("SELECT cursor FROM source WHERE name = ?", source)
+        return str(rows[0][0]) if rows else ""
+
+    def latest(self) -> Iterator[tuple[str, str, str, float]]:
+        """Give source, part, metric and value of every series that has one now."""
+        names = {number: name for name, number in self._sources.items()}
+        for (source, part, metric), series in self._series.items():
+            if series.value is not None:
+                yield names[source], part, metric, series.value
+
+    def values(self, part: str, metric: str, start_s: float, end_s: float) -> list[Observation]:
+        """Return the values written from *start_s* to before *end_s*, oldest first.
+
+        Of a time whose single values are no longer kept there is the mean of each window.
+        """
+        query = (
+            "SELECT time_us, total / count FROM coarse JOIN series ON series.id = coarse.series "
+            "WHERE part = ?1 AND metric = ?2 AND time_us >= ?3 AND time_us < ?4 UNION ALL "
+            "SELECT time_us, value FROM sample JOIN series ON series.id = sample.series "
+            "WHERE part = ?1 AND metric = ?2 AND time_us >= ?3 AND time_us < ?4 "
+            "AND value IS NOT NULL ORDER BY 1"
+        )
+        with _told(self.path):
+            rows = self._rows(query, part, metric, _micro(start_s), _micro(end_s))
+        return [Observation(time_us / MICRO, part, metric, value) for time_us, value in rows]
+
+    def window(self, metric: str, start_s: float, end_s: float) -> dict[str, Summary]:
+        """Return, for each part, the values of *metric* that held from *start_s* to *end_s*.
+
+        The value that held at the start is the first, whenever it was written; a part without
+        any value is left out. Where single values are no longer kept, times are as exact as the
+        windows they were summed up in.
+        """
+        found: dict[str, Summary] = {}
+        with _told(self.path):
+            ids = self._rows("SELECT id, part FROM series WHERE metric = ?", metric)
+            for series, part in ids:
+                summary = self._summary(series, _micro(start_s), _micro(end_s))
+                if summary is not None:
+                    found[part] = found[part] + summary if part in found else summary
+        return found
+
+    def events(self, start_s: float, end_s: float) -> list[Event]:
+        """Return the events from *start_s* to before *end_s*, oldest first."""
+        query = (
+            "SELECT time_us, part, kind, text, key FROM event "
+            "WHERE time_us >= ? AND time_us < ? ORDER BY time_us, id"
+        )
+        with _told(self.path):
+            rows = self._rows(query, _micro(start_s), _micro(end_s))
+        return [
+            Event(time_s=time_us / MICRO, part=part, kind=kind, text=text, key=key)
+            for time_us, part, kind, text, key in rows
+        ]
+
+    def last_polls(self) -> tuple[Poll, ...]:
+        """Return the last look at each source, whether it went well or not, by name."""
+        return self._polls("MAX(time_us)", "")
+
+    def last_good_polls(self) -> tuple[Poll, ...]:
+        """Return the last look at each source that went well, by name."""
+        return self._polls("MAX(time_us)", "WHERE error = ''")
+
+    def num_rows(self) -> dict[str, int]:
+        """Return how many rows each table has."""
+        tables = ("series", "sample", "coarse", "event", "poll")
+        with _told(self.path):
+            return {name: self._rows(f"SELECT COUNT(*) FROM {name}")[0][0] for name in tables}  # noqa: S608
+
+    @property
+    def used_bytes(self) -> int:
+        """What the file takes, free pages inside it not counted."""
+        pages, free, size = (
+            self._rows(f"PRAGMA {name}")[0][0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The open file, for :mod:`netloom.ops.observe.retention` alone."""
+        return self._file
+
+    @contextmanager
+    def changing(self) -> Iterator[sqlite3.Connection]:
+        """Give the open file in a transaction that is written when the block ends well."""
+        with _told(self.path), self._transaction():
+            yield self._file
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        return self._file.execute(query, values).fetchall()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        sources = dict(self._sources)
+        self._file.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._file.execute("COMMIT")
+        except BaseException:
+            if self._file.in_transaction:
+                self._file.execute("ROLLBACK")
+            self._sources = sources
+            self._series, self._live = self._known()
+            raise
+
+    def _known(self) -> tuple[dict[tuple[int, str, str], _Series], dict[int, set[int]]]:
+        """Return every series with its last value, and those of each source that have one."""
+        query = (
+            "SELECT id, source, part, metric, time_us, value FROM series LEFT JOIN sample ON "
+            "series = id AND time_us = (SELECT MAX(time_us) FROM sample WHERE series = id)"
+        )
+        series: dict[tuple[int, str, str], _Series] = {}
+        live: dict[int, set[int]] = {}
+        for number, source, part, metric, time_us, value in self._file.execute(query):
+            written_us = -KEYFRAME_US if time_us is None else time_us
+            series[source, part, metric] = _Series(number, value, written_us)
+            if value is not None:
+                live.setdefault(source, set()).add(number)
+        return series, live
+
+    def _source(self, name: str) -> int:
+        if name not in self._sources:
+            made = self._file.execute("INSERT INTO source (name) VALUES (?)", (name,))
+            assert made.lastrowid is not None
+            self._sources[name] = made.lastrowid
+        return self._sources[name]
+
+    def _write(
+        self, source: int, reading: Reading, time_us: int
+    ) -> list[tuple[_Series, float | None, int]]:
+        changed: list[tuple[_Series, float | None, int]] = []
+        seen: set[int] = set()
+        for one in reading.observations:
+            assert math.isfinite(one.value), one
+            series = self._series_of(source, one.part, one.metric)
+            seen.add(series.id)
+            at_us = _micro(one.time_s)
+            if one.value != series.value or at_us - series.written_us >= KEYFRAME_US:
+                changed.append((series, one.value, at_us))
+        if reading.is_whole and not reading.error:
+            gone = self._live.get(source, set()) - seen
+            changed += self._gone(source, gone, time_us)
+            self._live[source] = seen
+        self._file.executemany(
+            "INSERT OR REPLACE INTO sample VALUES (?, ?, ?)",
+            [(series.id, at_us, value) for series, value, at_us in changed],
+        )
+        return changed
+
+    def _gone(
+        self, source: int, numbers: set[int], time_us: int
+    ) -> list[tuple[_Series, float | None, int]]:
+        if not numbers:
+            return []
+        return [
+            (series, None, time_us)
+            for key, series in self._series.items()
+            if key[0] == source and series.id in numbers and series.value is not None
+        ]
+
+    def _series_of(self, source: int, part: str, metric: str) -> _Series:
+        key = (source, part, metric)
+        if key not in self._series:
+            if len(self._series) >= MOST_SERIES:
+                message = f"more than {MOST_SERIES:,} series; watch fewer parts"
+                raise OutputError(message)
+            made = self._file.execute(
+                "INSERT INTO series (source, part, metric) VALUES (?, ?, ?)", key
+            )
+            assert made.lastrowid is not None
+            self._series[key] = _Series(made.lastrowid, None, -KEYFRAME_US)
+        return self._series[key]
+
+    def _summary(self, series: int, start_us: int, end_us: int) -> Summary | None:
+        held = self._rows(
+            "SELECT value FROM sample WHERE series = ?1 AND time_us < ?2 "
+            "AND NOT EXISTS (SELECT 1 FROM sample WHERE series = ?1 AND time_us = ?2) "
+            "ORDER BY time_us DESC LIMIT 1",
+            *(series, start_us),
+        ) or self._rows(
+            "SELECT last FROM coarse WHERE series = ?1 AND time_us < ?2 "
+            "AND NOT EXISTS (SELECT 1 FROM sample WHERE series = ?1 AND time_us = ?2) "
+            "ORDER BY time_us DESC LIMIT 1",
+            *(series, start_us),
+        )
+        windows = self._rows(
+            f"SELECT {', '.join(WINDOW_COLUMNS)} FROM coarse "  # noqa: S608  (our own columns)
+            "WHERE series = ? AND time_us >= ? AND time_us < ? ORDER BY time_us",
+            *(series, start_us, end_us),
+        )
+        raw = self._rows(
+            "SELECT value FROM sample WHERE series = ? AND time_us >= ? AND time_us < ? "
+            "ORDER BY time_us",
+            *(series, start_us, end_us),
+        )
+        parts = [
+            summarise(value for (value,) in held),
+            *(Summary(**dict(zip(WINDOW_COLUMNS, row, strict=True))) for row in windows),
+            summarise(value for (value,) in raw),
+        ]
+        some = [part for part in parts if part is not None]
+        return sum(some[1:], start=some[0]) if some else None
+
+    def _polls(self, which: str, condition: str) -> tuple[Poll, ...]:
+        query = (
+            f"SELECT name, {which}, took_us, num_observations, error FROM poll "  # noqa: S608
+            f"JOIN source ON source.id = poll.source {condition} GROUP BY name ORDER BY name"
+        )
+        with _told(self.path):
+            rows = self._rows(query)
+        return tuple(
+            Poll(
+                source=name,
+                time_s=time_us / MICRO,
+                took_s=took_us / MICRO,
+                num_observations=count,
+                error=error,
+            )
+            for name, time_us, took_us, count, error in rows
+        )
+
+
+def _micro(time_s: float) -> int:
+    return round(time_s * MICRO)
+
+
+def _event_row(source: int, event: Event) -> tuple[object, ...]:
+    text = event.text[:MOST_TEXT]
+    return (source, event.key[:MOST_TEXT], _micro(event.time_s), event.part, event.kind, text)
+
+
+def _locked(path: Path) -> int:
+    """Return the descriptor that holds the store, so that no other netloom writes to it."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        message = f"{path}: cannot be used ({error.strerror}); name another with --store"
+        raise OutputError(message) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        message = f"{path}: another netloom writes to it; stop that one or name another store"
+        raise OutputError(message) from error
+    return descriptor
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    # Autocommit: transactions begin and end where this module says so.
+    file = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)
+    file.execute("PRAGMA auto_vacuum = INCREMENTAL")  # heeded only before the first table
+    file.execute("PRAGMA journal_mode = WAL")
+    file.execute("PRAGMA synchronous = FULL")  # on disk before it is acknowledged
+    file.execute(f"PRAGMA journal_size_limit = {64 * 2**20}")
+    (version,) = file.execute("PRAGMA user_version").fetchone()
+    if version == 0:
+        file.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+    elif version != VERSION:
+        message = f"{path}: another version of netloom wrote it; name another with --store"
+        raise OutputError(message)
+    return file
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Let what SQLite complains about be told as netloom tells it."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        remedy = "free some space" if "full" in str(error) else "move it away and start anew"
+        message = f"{path}: the store cannot be used ({error}); {remedy}"
+        raise OutputError(message) from error
+    except OSError as error:
+        message = f"{path}: the store cannot be used ({error.strerror}); name another with --store"
+        raise OutputError(message) from error
