@@ -94,10 +94,10 @@ def lab_in(folder: Path, name: str, technology: str, nodes: int, *options: str) 
 
 
 @contextmanager
-def infiniband_lab(folder: Path) -> Iterator[LabUnderTest]:
-    """Give a lab of 16 hosts, 4 leaves, 2 spines, 2 subnet managers; skip where it cannot be."""
+def infiniband_lab(folder: Path, *options: str) -> Iterator[LabUnderTest]:
+    """Give a lab of 16 hosts, 4 leaves and 2 spines; skip where it cannot be."""
     need("infiniband")
-    lab = lab_in(folder, "ib", "infiniband-ndr", 2, "--managers", "2")
+    lab = lab_in(folder, "ib", "infiniband-ndr", 2, *options)
     try:
         yield lab
     finally:

@@ -29,7 +29,9 @@ def killed_in_the_middle(scenario: Path, place: LabFolder, *, is_time: Callable[
     """Start ``netloom lab up`` and kill it with SIGKILL as soon as *is_time*."""
     command = [sys.executable, "-m", "netloom.cli.main", "lab", "up", str(scenario)]
     options = ["--name", place.name, "--dir", str(place.path.parent)]
-    with subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL) as starting:
+    with subprocess.Popen(  # noqa: S603  (our own arguments)
+        [*command, *options], stdout=subprocess.DEVNULL
+    ) as starting:
         assert wait_until(lambda: is_time() or starting.poll() is not None)
         assert starting.poll() is None, "it was over before it could be killed"
         os.kill(starting.pid, signal.SIGKILL)

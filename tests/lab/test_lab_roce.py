@@ -81,7 +81,9 @@ def received(lab: LabUnderTest, *, count: int = 200, size_bytes: int = 100) -> i
     """Return how many datagrams of nic:0 reach nic:7, on the last leaf."""
     address = str(underlay_of(lab.place.read_plant()).host_links[7].host_address.ip)
     into = netns.exec_argv(_space(lab, "nic:7"), [sys.executable, "-c", RECEIVER])
-    with subprocess.Popen(into, stdout=subprocess.PIPE, text=True) as receiver:
+    with subprocess.Popen(  # noqa: S603  (our own arguments)
+        into, stdout=subprocess.PIPE, text=True
+    ) as receiver:
         assert receiver.stdout is not None
         assert receiver.stdout.readline() == "ready\n"
         numbers = [address, str(count), str(size_bytes)]
@@ -156,12 +158,12 @@ def test_an_unlinked_cable_and_a_dead_switch_overlap(
 ) -> None:
     lab.fault("unlink", "link:leaf:0-spine:1")
     lab.fault("dead-switch", "spine:1")
-    assert lab.status(capsys)["cables"]["up"] == CABLES - 4
+    assert wait_until(lambda: lab.status(capsys)["cables"]["up"] == CABLES - 4)
     number = lab.place.read().faults[-1].number
     lab.fault("clear", str(number))
-    assert lab.status(capsys)["cables"]["up"] == CABLES - 1
+    assert wait_until(lambda: lab.status(capsys)["cables"]["up"] == CABLES - 1)
     lab.fault("relink", "link:leaf:0-spine:1")
-    assert lab.status(capsys)["cables"]["up"] == CABLES
+    assert wait_until(lambda: lab.status(capsys)["cables"]["up"] == CABLES)
 
 
 def test_swapped_host_cables_leave_both_hosts_without_their_network(lab: LabUnderTest) -> None:

@@ -139,7 +139,8 @@ def render_configuration(
         "routing_engine": f"{engine},no_fallback",
         "connect_roots": "TRUE",  # else switches at the top cannot be asked for counters
         "sweep_interval": 10,
-        "max_wire_smps": 64,  # with OpenSM's 4, 4,000 hosts take far longer
+        # OpenSM's own default; fewer than the 10 datagrams that may wait for a client of ibsim.
+        "max_wire_smps": 4,
         # A standby takes over after 2 polls of 0.5 s instead of 4 of 10 s.
         "sminfo_polling_timeout": 500,
         "polling_retry_number": 2,

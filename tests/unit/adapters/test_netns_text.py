@@ -8,6 +8,7 @@ from netloom.adapters.netns import (
     End,
     Loss,
     cable_commands,
+    check_root,
     parse_interfaces,
     render_filter,
     shape_argv,
@@ -61,3 +62,9 @@ def test_interfaces_have_state_and_counters_and_the_loopback_is_left_out() -> No
 def test_what_ip_never_prints_is_refused(text: str) -> None:
     with pytest.raises(LabError, match="not understood"):
         parse_interfaces(text)
+
+
+def test_without_root_the_message_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(LabError, match="needs root"):
+        check_root()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,9 @@ __all__ = ["add_to_counter", "apply", "check", "client_of", "flap_once", "master
 # ibportstate(8), espeed: the sum of the speeds that are allowed.
 EXTENDED_SPEEDS: Final = {1: 56e9, 2: 100e9, 4: 200e9}
 ALL_SPEEDS: Final = 7
+# Every change makes two traps, and ibsim stalls when more than 10 datagrams wait for a client
+# (net.unix.max_dgram_qlen). A precaution: that it helps was not shown.
+PACE_S: Final = 0.1
 LINK_DOWNED: Final = "PortCounters.LinkDownedCounter"
 SYMBOL_ERRORS: Final = "PortCounters.SymbolErrorCounter"
 
@@ -73,9 +77,11 @@ def apply(place: LabFolder, lab: Lab, plant: Plant, old: Condition, new: Conditi
         if old.cable(cable.number).is_linked:
             ibsim.unlink(*site.at(cable.lower))
             lab = _count_down(site, lab, cable)
+            time.sleep(PACE_S)
     for cable in moved:
         if new.cable(cable.number).is_linked:
             _link(site, cable, new.cable(cable.number).upper or cable.upper)
+            time.sleep(PACE_S)
     for cable in changed:
         _set_losses(site, old.cable(cable.number), new.cable(cable.number))
     return _set_managers(place, lab, site, old, new)
