@@ -12,6 +12,7 @@ from netloom.errors import LabError
 __all__ = ["Session", "parse_sessions", "sessions"]
 
 MOST_ROWS: Final = 100_000
+_ODD: Final = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ def parse_sessions(text: str) -> tuple[Session, ...]:
     """
     try:
         rows = [_session(row) for row in json.loads(text or "[]")[:MOST_ROWS]]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError) as error:
+    except _ODD as error:
         message = f"show bfd peers json: what it printed is not understood ({text[:80]!r})"
         raise LabError(message) from error
     return tuple(sorted(rows, key=lambda one: (one.interface, one.peer)))

@@ -164,9 +164,7 @@ def _shaper(row: dict[str, Any]) -> tuple[str, float | None]:
     return str(row["dev"])[:32], None if rate is None else 8.0 * float(rate)
 
 
-def _read(
-    command: str, text: str, parse: Callable[[dict[str, Any]], _Row]
-) -> tuple[_Row, ...]:
+def _read(command: str, text: str, parse: Callable[[dict[str, Any]], _Row]) -> tuple[_Row, ...]:
     try:
         return tuple(parse(row) for row in json.loads(text or "[]")[:MOST_ROWS])
     except _ODD as error:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-__all__ = ["NcclLog", "Rank", "NcclWarning", "parse_log"]
+__all__ = ["NcclLog", "NcclWarning", "Rank", "parse_log"]
 
 MOST_LINES: Final = 4_000_000
 MOST_WARNINGS: Final = 10_000
+MOST_LINE: Final = 4000  # characters
 
 _LINE: Final = re.compile(
     r"(?:\[(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\]]{0,20}\] )?"
@@ -109,7 +110,7 @@ def parse_log(text: str) -> NcclLog:
     warnings: list[NcclWarning] = []
     phases = {"START": 0, "COMPLETE": 0}
     for number, line in enumerate(text.splitlines()[:MOST_LINES]):
-        match = _LINE.search(line)
+        match = _LINE.search(line[:MOST_LINE])
         if match is None:
             continue
         said = match["text"]

@@ -29,7 +29,8 @@ _LINE: Final = re.compile(
     r"(?P<value>[^ \t]{1,40})(?:[ \t]+(?P<time>-?\d{1,18}))?[ \t]*"
 )
 _LABEL: Final = re.compile(
-    r"[ \t]*(?P<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*\"(?P<value>(?:[^\"\\]|\\.)*)\"[ \t]*(?:,|$)"
+    r"[ \t]*(?P<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*"
+    r"\"(?P<value>(?:[^\"\\]|\\.)*)\"[ \t]*(?:,|$)"
 )
 _ESCAPES: Final = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)

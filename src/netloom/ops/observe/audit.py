@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from netloom.units import format_rate
+from netloom.units import RATE, format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -256,7 +256,7 @@ class _Comparison:
                     kind="extra",
                     cables=(),
                     parts=tuple(f"{jack.device}[{jack.port}]" for jack in pair),
-                    text=f"a cable that is not in the design: {' to '.join(map(self._place, pair))}",
+                    text=f"not in the design: a cable {' to '.join(map(self._place, pair))}",
                 )
 
     def _speed(self, cable: Cable, wanted_bps: float) -> Difference | None:
@@ -267,6 +267,6 @@ class _Comparison:
             kind="wrong-speed",
             cables=(cable.number,),
             parts=tuple(self.plant.port_name(port) for port in cable.ends),
-            text=f"{self._ends(cable)} runs at {format_rate(found_bps)} instead of "
-            f"{format_rate(wanted_bps)}",
+            text=f"{self._ends(cable)} runs at {format_quantity(found_bps, RATE)} instead of "
+            f"{format_quantity(wanted_bps, RATE)}",
         )

@@ -217,7 +217,14 @@ METRICS: Final = (
         kind="gauge",
         about="Routes to hosts whose next hops differ between daemon and kernel.",
     ),
-    Metric(name="sm_master", kind="gauge", about="1 while a subnet manager is master, else 0."),
+    Metric(
+        name="unusable_next_hops",
+        kind="gauge",
+        about="Next-hop objects of the kernel that are dead or without carrier.",
+    ),
+    Metric(
+        name="sm_master", kind="gauge", about="1 while a subnet manager answers as master, else 0."
+    ),
     Metric(name="step_s", kind="gauge", about="Duration of the last training step."),
     Metric(name="bus_bandwidth_bps", kind="gauge", about="Bus bandwidth as nccl-tests counts it."),
     Metric(name="collective_s", kind="gauge", about="Duration of a collective."),

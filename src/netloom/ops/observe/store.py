@@ -18,7 +18,7 @@ import os
 import sqlite3
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from netloom.errors import OutputError
 from netloom.ops.observe.observation import Event, Observation
@@ -108,7 +108,7 @@ class Store:
             self._file.close()
         os.close(self._lock)
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -271,7 +271,7 @@ class Store:
             made = self._file.execute("INSERT INTO source (name) VALUES (?)", (name,))
             assert made.lastrowid is not None
             self._sources[name] = made.lastrowid
-        return self._sources[name]
+        return int(self._sources[name])
 
     def _write(
         self, source: int, reading: Reading, time_us: int
