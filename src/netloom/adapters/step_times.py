@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["StepTime", "parse_line", "parse_step_times"]
+__all__ = ["StepTime", "StepTimes", "parse_line", "parse_step_times"]
 
 MOST_CELLS: Final = 200
 
@@ -27,12 +27,27 @@ class StepTime:
     time_s: float | None
 
 
-def parse_step_times(text: str, *, heading: str = "") -> tuple[tuple[StepTime, ...], int]:
-    """Return the steps in *text*, and how many of its lines are none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTimes:
+    """What a text holds.
+
+    Attributes:
+        rows: The steps, in order.
+        num_odd: Lines that are none.
+        heading: The CSV heading that the last of them stand under; empty without one.
+    """
+
+    rows: tuple[StepTime, ...]
+    num_odd: int
+    heading: str
+
+
+def parse_step_times(text: str, *, heading: str = "") -> StepTimes:
+    """Return the steps in *text*.
 
     Args:
         text: Whole lines.
-        heading: The first line of a CSV file, when *text* begins after it.
+        heading: The CSV heading that stands before *text*.
     """
     rows: list[StepTime] = []
     num_odd = 0
@@ -40,15 +55,15 @@ def parse_step_times(text: str, *, heading: str = "") -> tuple[tuple[StepTime, .
     for line in text.splitlines():
         if not line.strip():
             continue
-        if not names and not line.lstrip().startswith("{"):
-            names = _cells(line)
+        if {"step", "step_s"} <= set(_cells(line)):
+            heading, names = line, _cells(line)
             continue
         row = parse_line(line, names)
         if row is None:
             num_odd += 1
         else:
             rows.append(row)
-    return tuple(rows), num_odd
+    return StepTimes(rows=tuple(rows), num_odd=num_odd, heading=heading)
 
 
 def parse_line(line: str, names: list[str]) -> StepTime | None:

@@ -15,7 +15,7 @@ from netloom.ops.observe.audit import Built, BuiltCable, Jack
 from netloom.units import RATE, parse_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["built_from", "parse_cable_list", "parse_names", "port_number", "rate_of_name"]
@@ -141,28 +141,33 @@ def parse_cable_list(text: str, names: Mapping[str, str]) -> Built:
     Raises:
         SpecError: a column is missing, or a port or rate is none; the message has the line.
     """
-    rows = csv.DictReader(io.StringIO(text))
-    missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
-    if missing:
-        message = f"columns are missing: {', '.join(missing)}"
-        raise SpecError(message)
     cables = []
-    try:
-        for row in rows:
-            with at(f"line {rows.line_num}"):
-                cables.append(_listed(row, names))
-    except csv.Error as error:
-        message = f"line {rows.line_num}: no CSV ({error}); write one cable a line"
-        raise SpecError(message) from error
+    for number, row in _rows(text, COLUMNS):
+        with at(f"line {number}"):
+            cables.append(_listed(row, names))
     return Built(cables=tuple(cables))
 
 
-def _listed(row: Mapping[str, str | None], names: Mapping[str, str]) -> BuiltCable:
-    a_device, b_device = str(row["a_device"]).strip(), str(row["b_device"]).strip()
-    rate = (row.get("rate") or "").strip()
+def _rows(text: str, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Give the number of the line and the cells of each row; a cell that is missing is empty."""
+    rows = csv.DictReader(io.StringIO(text, newline=""), restval="")
+    try:
+        missing = [name for name in columns if name not in (rows.fieldnames or ())]
+        if missing:
+            message = f"columns are missing: {', '.join(missing)}; write {','.join(columns)} first"
+            raise SpecError(message)
+        for row in rows:
+            yield rows.line_num, {key: cell.strip() for key, cell in row.items() if key}
+    except csv.Error as error:
+        message = f"line {rows.line_num}: no CSV ({error}); write comma-separated values"
+        raise SpecError(message) from error
+
+
+def _listed(row: Mapping[str, str], names: Mapping[str, str]) -> BuiltCable:
+    a_device, b_device, rate = row["a_device"], row["b_device"], row.get("rate", "")
     return BuiltCable(
-        one=Jack(names.get(a_device, a_device), port_number(str(row["a_port"]))),
-        other=Jack(names.get(b_device, b_device), port_number(str(row["b_port"]))),
+        one=Jack(names.get(a_device, a_device), port_number(row["a_port"])),
+        other=Jack(names.get(b_device, b_device), port_number(row["b_port"])),
         rate_bps=parse_quantity(rate, RATE, where="rate") if rate else None,
     )
 
@@ -186,15 +191,12 @@ def parse_names(text: str) -> dict[str, str]:
     Raises:
         SpecError: it has no such columns, or a name twice.
     """
-    rows = csv.DictReader(io.StringIO(text))
-    if not {"name", "device"} <= set(rows.fieldnames or ()):
-        message = "--names: the columns name and device are missing; write 'name,device' first"
-        raise SpecError(message)
     names: dict[str, str] = {}
-    for row in rows:
-        name, device = str(row["name"]).strip(), str(row["device"]).strip()
-        if names.get(name, device) != device:
-            message = f"--names: line {rows.line_num}: {name[:60]!r} has two devices; keep one"
-            raise SpecError(message)
-        names[name] = device
+    with at("--names"):
+        for number, row in _rows(text, ("name", "device")):
+            name, device = row["name"], row["device"]
+            if names.get(name, device) != device:
+                message = f"line {number}: {name[:60]!r} has two devices; keep one"
+                raise SpecError(message)
+            names[name] = device
     return names

@@ -46,10 +46,7 @@ class StepTimes:
     def read(self, time_s: float, cursor: str) -> Reading:
         """Read the steps written since."""
         grown = follow(self.path, Position.from_text(cursor))
-        heading = grown.position.state
-        rows, num_odd = step_times.parse_step_times(grown.text, heading=heading)
-        if not heading and not grown.text.lstrip().startswith("{"):
-            heading = grown.text.splitlines()[0] if grown.text else ""
+        found = step_times.parse_step_times(grown.text, heading=grown.position.state)
         job = job_of(self.path)
         seen = [
             Observation(
@@ -58,14 +55,14 @@ class StepTimes:
                 "step_s",
                 row.step_s,
             )
-            for row in rows
+            for row in found.rows
         ]
         return Reading(
             source=self.source,
             time_s=time_s,
             observations=seen,
-            cursor=replace(grown.position, state=heading[:1000]).to_text(),
-            error=f"{num_odd} lines are no step times" if num_odd else "",
+            cursor=replace(grown.position, state=found.heading[:1000]).to_text(),
+            error=f"{found.num_odd} lines are no step times" if found.num_odd else "",
         )
 
 
