@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import socketserver
 import threading
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -289,6 +291,19 @@ def parse_address(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+def _listener(host: str) -> type[HTTPServer]:
+    """Return a server of one client at a time: a scrape takes no time, and memory is bounded."""
+
+    class Listener(HTTPServer):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+        def server_bind(self) -> None:
+            """Bind without asking DNS who we are, as HTTPServer would."""
+            socketserver.TCPServer.server_bind(self)
+
+    return Listener
+
+
 class Server:
     """Serves the last exposition and the last health on one address, in a thread of its own."""
 
@@ -319,8 +334,7 @@ class Server:
                 """Say nothing: what a client sends is no business of the log."""
 
         try:
-            # One client at a time: a scrape takes no time, and memory stays bounded.
-            self._server = HTTPServer((host, port), Handler)
+            self._server = _listener(host)((host, port), Handler)
         except OSError as error:
             message = f"--listen: {host}:{port} cannot be used ({error.strerror}); name another"
             raise OutputError(message) from error

@@ -66,7 +66,9 @@ def parse_port_counters(text: str) -> tuple[PortCounters, ...]:
             found.append(PortCounters(guid=guid, name=node["name"], port=port, counters=counted))
     if not is_known:
         start = text.strip()[:80]
-        message = f"ibqueryerrors: what it printed is not understood ({start!r}); is the fabric up?"
+        message = (
+            f"ibqueryerrors: what it printed is not understood ({start!r}); is a subnet manager up?"
+        )
         raise LabError(message)
     return tuple(found)
 

@@ -8,7 +8,7 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from netloom.ops.observe.retention import Limits
 
 __all__ = ["watch"]
+
+STALE_S: Final = 30.0  # a look at a large fabric takes seconds; twice that is still now
 
 Files = Annotated[tuple[Path, ...], Parameter(negative=())]
 
@@ -140,7 +142,7 @@ def _run(
         rate_bps=lab_rates(designed) if how.lab else lambda cable: cable.rate_bps,
         collectors=collectors,
         server=server,
-        stale_s=3 * how.every_s,
+        stale_s=max(STALE_S, 3 * how.every_s),
     )
     Watch(
         store=kept,

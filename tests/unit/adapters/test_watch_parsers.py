@@ -55,7 +55,7 @@ def test_an_exposition_has_escapes_times_and_special_values() -> None:
     first, second, third = said.samples
     assert first.labels == {"x": 'q"\\\n{}', "y": "z"}
     assert (first.value, first.time_s) == (1000.0, 1395066363.0)
-    assert second.value != second.value  # noqa: PLR0124  (only NaN differs from itself)
+    assert second.value != second.value
     assert third.value == float("-inf")
     assert said.num_odd == 3
 
@@ -113,13 +113,19 @@ def test_a_warning_of_nccl_has_its_time_and_host() -> None:
     "line",
     [
         # Three generations of the same message: NCCL 2.14, 2.2x and 2.28.
-        "n2:5776:5902 [0] transport/net_ib.cc:1296 NCCL WARN NET/IB : Got completion from peer "
-        "10.2.0.5<33092> with error 12, opcode 0, len 0, vendor err 129 (Recv) hca mlx5_1",
-        "n2:1:2 [1] transport/net_ib.cc:2453 NCCL WARN NET/IB: Got completion from peer "
-        "10.2.0.5<5> with status=12 opcode=3 len=3 vendor err 81 (Send) hca mlx5_1",
-        "[2026-09-09 10:46:33] n2:3:4 [1] transport/net_ib/p2p.cc:648 NCCL WARN NET/IB: Got "
-        "completion from peer 10.2.0.5<40554> with status=IBV_WC_RETRY_EXC_ERR(12) "
-        "opcode=IBV_WC_RECV_RDMA_WITH_IMM(129) vendor_err=129 localGid ::1 hca mlx5_1",
+        (
+            "n2:5776:5902 [0] transport/net_ib.cc:1296 NCCL WARN NET/IB : Got completion from peer "
+            "10.2.0.5<33092> with error 12, opcode 0, len 0, vendor err 129 (Recv) hca mlx5_1"
+        ),
+        (
+            "n2:1:2 [1] transport/net_ib.cc:2453 NCCL WARN NET/IB: Got completion from peer "
+            "10.2.0.5<5> with status=12 opcode=3 len=3 vendor err 81 (Send) hca mlx5_1"
+        ),
+        (
+            "[2026-09-09 10:46:33] n2:3:4 [1] transport/net_ib/p2p.cc:648 NCCL WARN NET/IB: Got "
+            "completion from peer 10.2.0.5<40554> with status=IBV_WC_RETRY_EXC_ERR(12) "
+            "opcode=IBV_WC_RECV_RDMA_WITH_IMM(129) vendor_err=129 localGid ::1 hca mlx5_1"
+        ),
     ],
 )
 def test_a_completion_error_names_peer_and_adapter(line: str) -> None:

@@ -49,9 +49,7 @@ def jack(port: Port) -> Jack:
 
 
 def whole() -> list[BuiltCable]:
-    return [
-        BuiltCable(one=jack(c.lower), other=jack(c.upper), rate_bps=RATE) for c in PLANT.cables
-    ]
+    return [BuiltCable(one=jack(c.lower), other=jack(c.upper), rate_bps=RATE) for c in PLANT.cables]
 
 
 def compared(cables: list[BuiltCable], devices: frozenset[str] | None = None) -> Audit:

@@ -5,7 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +13,9 @@ from netloom.errors import OutputError
 from netloom.ops.observe.observation import Event, Observation, Reading, failed
 from netloom.ops.observe.retention import Limits, retain
 from netloom.ops.observe.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 START_S = 1_800_000_000.0
 
@@ -99,7 +102,7 @@ def test_old_values_become_windows_and_old_windows_go(path: Path) -> None:
         retain(store, end_s + 2 * 86400, limits)
         # The value that holds stays, however old it is.
         assert store.num_rows() == {"series": 1, "sample": 1, "coarse": 0, "event": 0, "poll": 0}
-        assert list(store.latest())[0][3] == 99.0
+        assert next(iter(store.latest()))[3] == 99.0
 
 
 def test_a_value_that_stayed_joins_the_window_it_belongs_to(path: Path) -> None:

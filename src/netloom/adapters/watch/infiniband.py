@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from netloom.adapters.ibcounters import PortCounters
     from netloom.adapters.ibdiags_text import LinkRow
 
-__all__ = ["ManagerLog", "SubnetPorts", "built_of_links"]
+__all__ = ["ManagerLog", "SubnetCounters", "SubnetLinks", "built_of_links"]
 
 MOST_EVENTS: Final = 2000  # of one look
 
@@ -48,8 +48,10 @@ def built_of_links(rows: Iterable[LinkRow], names: Mapping[str, str]) -> Built:
 
 
 @dataclass(slots=True, kw_only=True)
-class SubnetPorts:
-    """The ports of one subnet: state, rate and counters.
+class SubnetLinks:
+    """The ports of one subnet: state and rate; and whether a subnet manager answers.
+
+    It goes by directed routes, so it sees also what no manager has configured.
 
     Attributes:
         source: Its name.
@@ -68,17 +70,12 @@ class SubnetPorts:
     def read(self, time_s: float, cursor: str) -> Reading:
         """Look at every port once."""
         rows = ibdiags.links(self.client)
-        counted = port_counters(self.client.run, self.client.folder)
-        seen = [
-            *self._states(rows, time_s),
-            *(one for port in counted for one in self._counters(port, time_s)),
-            Observation(time_s, self.source, "sm_master", float(self._has_master())),
-        ]
+        master = Observation(time_s, self.source, "sm_master", float(self._has_master()))
         self.view = View.of_links(rows, self.names, built_of_links(rows, self.names))
         return Reading(
             source=self.source,
             time_s=time_s,
-            observations=seen,
+            observations=[*self._states(rows, time_s), master],
             cursor=cursor,
             is_whole=True,
         )
@@ -99,6 +96,29 @@ class SubnetPorts:
             rate_bps = nominal_bps(row.width, row.lane_gbps)
             if is_up and rate_bps is not None:
                 yield Observation(time_s, part, "rate_bps", rate_bps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubnetCounters:
+    """What the ports of one subnet counted.
+
+    It asks the subnet manager for each path, so without a manager it fails; links are still seen.
+    """
+
+    source: str
+    client: ibdiags.Client
+    names: Mapping[str, str]
+
+    def read(self, time_s: float, cursor: str) -> Reading:
+        """Ask every port once."""
+        counted = port_counters(self.client.run, self.client.folder)
+        return Reading(
+            source=self.source,
+            time_s=time_s,
+            observations=[one for port in counted for one in self._counters(port, time_s)],
+            cursor=cursor,
+            is_whole=True,
+        )
 
     def _counters(self, port: PortCounters, time_s: float) -> Iterable[Observation]:
         part = f"{self.names.get(port.name, port.name)}[{port.port}]"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netloom.adapters.exposition import Device, Neighbour, Now, render
-from netloom.adapters.watch.infiniband import SubnetPorts
+from netloom.adapters.watch.infiniband import SubnetLinks
 from netloom.ops.observe.audit import Built, audit
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Publisher:
             return
         health = health_of(self.store, now_s, stale_s=self.stale_s)
         fresh = {one["source"] for one in health["sources"] if one["fresh"]}
-        views = [c.view for c in self.collectors if isinstance(c, SubnetPorts) and c.view]
+        views = [c.view for c in self.collectors if isinstance(c, SubnetLinks) and c.view]
         now = Now(
             values=self._values(fresh),
             devices=self._devices(),
@@ -71,7 +71,7 @@ class Publisher:
     def _devices(self) -> dict[str, Device]:
         found = {d.name: Device(is_host=d.role == "host") for d in self.designed.plant.devices}
         for collector in self.collectors:
-            if isinstance(collector, SubnetPorts) and collector.view:
+            if isinstance(collector, SubnetLinks) and collector.view:
                 for name, node in collector.view.nodes.items():
                     is_host = found[name].is_host if name in found else False
                     guid = f"0x{node.guid:016x}"

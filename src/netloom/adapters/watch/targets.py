@@ -14,7 +14,12 @@ from netloom.adapters.watch.ethernet import (
     RouterState,
     built_of_namespaces,
 )
-from netloom.adapters.watch.infiniband import ManagerLog, SubnetPorts, built_of_links
+from netloom.adapters.watch.infiniband import (
+    ManagerLog,
+    SubnetCounters,
+    SubnetLinks,
+    built_of_links,
+)
 from netloom.errors import SpecError
 from netloom.ops.lab import namespace_of
 from netloom.ops.observe.audit import Built
@@ -45,14 +50,10 @@ def collectors_in_lab(place: LabFolder, designed: Designed) -> list[Collector]:
     for network in subnets_of(place, lab, plant):
         # The last host: the first ones run subnet managers, and ibsim serves each apart.
         client = client_of(place, network, host=network.hosts[-1])
-        found.append(
-            SubnetPorts(
-                source=f"subnet {network.number}",
-                client=client,
-                names={},
-                ports=_ports(plant),
-            )
-        )
+        links = f"subnet {network.number}"
+        found.append(SubnetLinks(source=links, client=client, names={}, ports=_ports(plant)))
+        counters = f"counters {network.number}"
+        found.append(SubnetCounters(source=counters, client=client, names={}))
         found += [
             ManagerLog(
                 source=f"log {network.manager_name(index)}",
@@ -114,7 +115,10 @@ def collectors_here(
     """
     client = ibdiags.Client(env={}, folder=folder)
     ports = _ports(designed.plant)
-    found: list[Collector] = [SubnetPorts(source="subnet", client=client, names=names, ports=ports)]
+    found: list[Collector] = [
+        SubnetLinks(source="subnet", client=client, names=names, ports=ports),
+        SubnetCounters(source="counters", client=client, names=names),
+    ]
     if sm_log is not None:
         found.append(ManagerLog(source="log opensm", path=sm_log, part="opensm"))
     return found
