@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import signal
 import sys
 import tempfile
@@ -47,6 +48,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     store: Path | None = None,
     listen: str = "",
     scrape: tuple[str, ...] = (),
+    adapters: bool = False,
     steps: Files = (),
     nccl_log: Files = (),
     nccl_tests: Files = (),
@@ -74,6 +76,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
         store: The file to keep it in; $XDG_STATE_HOME/netloom/watch/NAME.db without.
         listen: Serve /metrics and /health there, such as 127.0.0.1:9787.
         scrape: Prometheus targets to look at too, such as http://node1:9100/metrics.
+        adapters: Look at this machine's RDMA adapters too.
         steps: Files of step times that jobs write, JSON lines or CSV: step, step_s, rank, time_s.
         nccl_log: Files that NCCL logs to.
         nccl_tests: What nccl-tests printed, or wrote with -J.
@@ -100,7 +103,8 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     every_s = _seconds(every, "--every")
     with ExitStack() as stack:
         collectors = [
-            *_network(designed, where, stack, optional=bool(scrape)),
+            *_network(designed, where, stack, optional=bool(scrape) or adapters),
+            *(_adapters(where) if adapters else ()),
             *_jobs(steps, nccl_log, nccl_tests, flight_recorder),
             *_targets(scrape, where),
         ]
@@ -174,7 +178,10 @@ def _network(
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="netloom-")))
         return targets.collectors_here(designed, names_at(where.names), scratch, where.sm_log)
     if not optional:
-        message = "an Ethernet network cannot be seen from one machine; give --lab or --scrape"
+        message = (
+            "an Ethernet network cannot be seen from one machine; "
+            "give --lab, --scrape or --adapters"
+        )
         raise SpecError(message)
     return []
 
@@ -188,6 +195,12 @@ def _jobs(steps: Files, nccl_log: Files, nccl_tests: Files, flights: Files) -> l
         *(jobs.NcclTestsFile(path=path) for path in nccl_tests),
         *(jobs.FlightRecorders(folder=path) for path in flights),
     ]
+
+
+def _adapters(where: _Where) -> list[Collector]:
+    from netloom.adapters.watch.hosts import Adapters  # noqa: PLC0415
+
+    return [Adapters(root=Path("/sys"), host=platform.node(), names=names_at(where.names))]
 
 
 def _targets(urls: tuple[str, ...], where: _Where) -> list[Collector]:

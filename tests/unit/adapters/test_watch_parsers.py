@@ -23,6 +23,7 @@ from netloom.adapters import (
     prometheus,
     step_times,
 )
+from netloom.adapters.watch.hosts import Adapters
 from netloom.errors import LabError, SpecError
 
 RECORDED = Path(__file__).parents[2] / "data" / "watch"
@@ -239,3 +240,13 @@ def test_adapters_are_read_from_sysfs(tmp_path: Path) -> None:
     assert (found.device, found.port, found.is_active) == ("mlx5_0", 1, True)
     assert found.rate_bps == 400e9
     assert found.counters == {"symbol_error": 7, "out_of_sequence": 3}
+    reading = Adapters(root=tmp_path, host="n1", names={"n1/mlx5_0[1]": "nic:0[1]"}).read(5.0, "")
+    assert {o.metric: o.value for o in reading.observations} == {
+        "link_up": 1.0,
+        "rate_bps": 400e9,
+        "symbol_errors": 7.0,
+        "hw_out_of_sequence": 3.0,
+    }
+    assert {o.part for o in reading.observations} == {"nic:0[1]"}
+    with pytest.raises(LabError, match="no RDMA adapter"):
+        Adapters(root=tmp_path / "absent", host="n1", names={}).read(5.0, "")

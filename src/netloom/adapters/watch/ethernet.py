@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from netloom.adapters.kernel import Link
 
-__all__ = ["DeviceInterfaces", "Machine", "RouterState", "built_of_namespaces"]
+__all__ = ["Cables", "DeviceInterfaces", "Machine", "RouterState", "built_of_namespaces"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +113,36 @@ class RouterState:
         yield Observation(time_s, name, "rib_ways", float(sum(map(len, believed.values()))))
         yield Observation(time_s, name, "fib_ways", float(sum(map(len, real.values()))))
         yield Observation(time_s, name, "divergent_routes", float(differ))
+
+
+@dataclass(slots=True, kw_only=True)
+class Cables:
+    """The virtual cables between devices, and what each may carry.
+
+    Attributes:
+        machines: The devices.
+        built: What the last look saw.
+    """
+
+    machines: tuple[Machine, ...]
+    built: Built | None = None
+
+    @property
+    def source(self) -> str:
+        """Its name."""
+        return "cables"
+
+    def read(self, time_s: float, cursor: str) -> Reading:
+        """Look at every cable once."""
+        self.built = built_of_namespaces(self.machines)
+        seen = [
+            Observation(time_s, f"{one.one.device}[{one.one.port}]", "rate_bps", one.rate_bps)
+            for one in self.built.cables
+            if one.rate_bps is not None
+        ]
+        return Reading(
+            source=self.source, time_s=time_s, observations=seen, cursor=cursor, is_whole=True
+        )
 
 
 def built_of_namespaces(machines: Iterable[Machine]) -> Built:

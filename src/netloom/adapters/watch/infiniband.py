@@ -67,6 +67,11 @@ class SubnetLinks:
     ports: frozenset[str]
     view: View | None = None
 
+    @property
+    def built(self) -> Built | None:
+        """The cables that the last look saw."""
+        return None if self.view is None else self.view.built
+
     def read(self, time_s: float, cursor: str) -> Reading:
         """Look at every port once."""
         rows = ibdiags.links(self.client)

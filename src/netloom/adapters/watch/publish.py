@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netloom.adapters.exposition import Device, Neighbour, Now, render
+from netloom.adapters.watch.ethernet import Cables
 from netloom.adapters.watch.infiniband import SubnetLinks
 from netloom.ops.observe.audit import Built, audit
 
@@ -58,7 +59,7 @@ class Publisher:
             ],
             polls=self.store.last_polls(),
             good_polls=self.store.last_good_polls(),
-            differences=self._differences([view.built for view in views]),
+            differences=self._differences(),
             store_bytes=self.store.used_bytes,
         )
         self.server.put(render(now), health)
@@ -78,7 +79,12 @@ class Publisher:
                     found[name] = Device(is_host=is_host, guid=guid, lid=str(node.lid))
         return found
 
-    def _differences(self, parts: list[Built]) -> dict[str, int] | None:
+    def _differences(self) -> dict[str, int] | None:
+        parts = [
+            collector.built
+            for collector in self.collectors
+            if isinstance(collector, (SubnetLinks, Cables)) and collector.built is not None
+        ]
         if not parts:
             return None
         built = Built(

@@ -9,6 +9,7 @@ from netloom.adapters.lab.infiniband import subnets_of
 from netloom.adapters.lab.infiniband_faults import client_of
 from netloom.adapters.lab.roce import lab_rate_bps
 from netloom.adapters.watch.ethernet import (
+    Cables,
     DeviceInterfaces,
     Machine,
     RouterState,
@@ -99,7 +100,8 @@ def _ethernet(place: LabFolder, plant: Plant) -> list[Collector]:
         RouterState(machine=machines[one.device], prefixes=frozenset(ways[one.device]))
         for one in underlay.routers
     ]
-    return [*(DeviceInterfaces(machine=machine) for machine in machines), *routers]
+    cables = Cables(machines=tuple(machines))
+    return [*(DeviceInterfaces(machine=machine) for machine in machines), *routers, cables]
 
 
 def collectors_here(
