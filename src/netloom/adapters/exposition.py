@@ -13,16 +13,15 @@ import re
 import socket
 import socketserver
 import threading
-from collections import defaultdict
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any, Final
 
-from netloom.errors import LabError, OutputError, SpecError
+from netloom.errors import OutputError, SpecError
 from netloom.ops.observe.metrics import BY_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from netloom.ops.observe.metrics import Metric
     from netloom.ops.observe.store import Poll
@@ -78,95 +77,112 @@ class Now:
     store_bytes: int = 0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class _Families:
-    """Samples by family, in the order that families first occur."""
+    """Lines by family, in the order that families first occur."""
 
-    kinds: dict[str, tuple[str, str, tuple[str, ...]]] = field(default_factory=dict)
-    samples: dict[str, list[tuple[list[str], float]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    heads: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, list[str]] = field(default_factory=dict)
 
-    def add(
-        self, name: str, value: float, labels: Mapping[str, str], *, kind: str, about: str
-    ) -> None:
-        known = self.kinds.setdefault(name, (kind, about, tuple(labels)))
-        assert known[2] == tuple(labels), name
-        self.samples[name].append((list(labels.values()), value))
+    def add(self, name: str, value: float, labels: str, *, kind: str, about: str) -> None:
+        """Put a sample into its family; *labels* are as :func:`_labels` writes them."""
+        if name not in self.heads:
+            self.heads[name] = f"# HELP {name} {about}\n# TYPE {name} {kind}\n"
+            self.lines[name] = []
+        self.lines[name].append(f"{name}{labels} {value!r}\n")
 
-    def collect(self) -> Iterator[Any]:
-        """Give them as prometheus-client wants them."""
-        from prometheus_client.core import (  # noqa: PLC0415  (an extra)
-            CounterMetricFamily,
-            GaugeMetricFamily,
-        )
+    def text(self) -> str:
+        """Return all of them."""
+        return "".join(head + "".join(self.lines[name]) for name, head in self.heads.items())
 
-        for name, (kind, about, labels) in self.kinds.items():
-            make = CounterMetricFamily if kind == "counter" else GaugeMetricFamily
-            family = make(name.removesuffix("_total"), about, labels=labels)
-            for values, value in self.samples[name]:
-                family.add_metric(values, value)
-            yield family
+
+def _labels(**labels: str) -> str:
+    written = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+    return f"{{{written}}}" if written else ""
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def render(now: Now) -> bytes:
-    """Return the exposition of *now*.
-
-    Raises:
-        LabError: prometheus-client is not installed.
-    """
-    try:
-        from prometheus_client import CollectorRegistry, generate_latest  # noqa: PLC0415
-    except ImportError as error:
-        message = "prometheus-client is not installed; pip install 'netloom[watch]'"
-        raise LabError(message) from error
+    """Return the exposition of *now*, in the text format 0.0.4."""
     families = _Families()
+    places: dict[str, _Place] = {}
     rates_bps: dict[str, float] = {}
-    for part, metric, value in now.values:
-        _value(families, now.devices, part, metric, value)
-        if metric == "rate_bps":
-            device = part.rpartition("[")[0]
-            rates_bps[device] = max(value, rates_bps.get(device, 0.0))
+    for part, name, value in now.values:
+        metric = BY_NAME.get(name)
+        if metric is None:
+            continue
+        if part not in places:
+            places[part] = _Place.of(part, now.devices)
+        place = places[part]
+        _value(families, place, metric, value)
+        if name == "rate_bps":
+            rates_bps[place.name] = max(value, rates_bps.get(place.name, 0.0))
     _rates(families, now.devices, rates_bps)
     _inventory(families, now)
     _own(families, now)
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(families)
-    return bytes(generate_latest(registry))
+    return families.text().encode()
 
 
-def _value(
-    families: _Families, devices: Mapping[str, Device], part: str, name: str, value: float
-) -> None:
-    """Tell one number under every name it has."""
-    metric = BY_NAME.get(name)
-    if metric is None:
-        return
-    match = _PORT.fullmatch(part)
-    device = devices.get(match["device"]) if match else None
-    if match is None or device is None:
-        _plain(families, metric, {"part": part}, value)
-        return
-    where, port = match["device"], match["port"]
-    if device.guid and metric.fabric:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """A part, with the labels it has in each naming; each is written once and used often.
+
+    Attributes:
+        name: Of the device, or of the part where it is no port of a known device.
+        device: What is known of the device; None for anything else.
+        fabric: Labels as infiniband_exporter has them.
+        port: Labels of node_exporter's infiniband collector, and of our own families by port.
+        network: Labels of node_exporter's netdev collector.
+        part: Labels of our own families of other parts.
+    """
+
+    name: str
+    device: Device | None = None
+    fabric: str = ""
+    port: str = ""
+    network: str = ""
+    part: str = ""
+
+    @classmethod
+    def of(cls, part: str, devices: Mapping[str, Device]) -> _Place:
+        match = _PORT.fullmatch(part)
+        device = devices.get(match["device"]) if match else None
+        if match is None or device is None:
+            return cls(name=part, part=_labels(part=part))
+        name, port = match["device"], match["port"]
         side = "hca" if device.is_host else "switch"
-        labels = {"guid": device.guid, "port": port, side: where}
-        _named(families, f"infiniband_{side}_{metric.fabric}", metric, labels, value)
+        return cls(
+            name=name,
+            device=device,
+            fabric=_labels(guid=device.guid, port=port, **{side: name}),
+            port=_labels(device=name, port=port),
+            network=_labels(device=part),
+        )
+
+
+def _value(families: _Families, place: _Place, metric: Metric, value: float) -> None:
+    """Tell one number under every name it has."""
+    device = place.device
+    about = {"kind": metric.kind, "about": metric.about}
+    if device is None:
+        _plain(families, metric, place.part, value, per_port=False)
+    elif device.guid and metric.fabric:
+        side = "hca" if device.is_host else "switch"
+        families.add(f"infiniband_{side}_{metric.fabric}", value, place.fabric, **about)
         if device.is_host and metric.node:
-            labels = {"device": where, "port": port}
-            _named(families, f"node_infiniband_{metric.node}", metric, labels, value)
+            families.add(f"node_infiniband_{metric.node}", value, place.port, **about)
     elif not device.guid and metric.network:
-        labels = {"device": f"{where}[{port}]"}
-        _named(families, f"node_network_{metric.network}", metric, labels, value)
+        families.add(f"node_network_{metric.network}", value, place.network, **about)
     else:
-        _plain(families, metric, {"device": where, "port": port}, value)
+        _plain(families, metric, place.port, value, per_port=True)
         if device.guid and device.is_host:
-            _host_state(families, metric, {"device": where, "port": port}, value)
+            _host_state(families, metric, place.port, value)
 
 
-def _host_state(
-    families: _Families, metric: Metric, labels: Mapping[str, str], value: float
-) -> None:
+def _host_state(families: _Families, metric: Metric, labels: str, value: float) -> None:
     """Tell state and rate of an adapter's port as node_exporter does."""
     if metric.name == "link_up":
         about = "State of the InfiniBand port (1: down, 4: active)."
@@ -188,16 +204,10 @@ def _rates(
             families.add(
                 f"infiniband_{side}_rate_bytes_per_second",
                 rate_bps / 8,
-                {"guid": device.guid},
+                _labels(guid=device.guid),
                 kind="gauge",
                 about="Rate of the fastest port.",
             )
-
-
-def _named(
-    families: _Families, name: str, metric: Metric, labels: Mapping[str, str], value: float
-) -> None:
-    families.add(name, value, labels, kind=metric.kind, about=metric.about)
 
 
 # What netloom_ families of numbers are called; a rate and a time have Prometheus' own units.
@@ -221,36 +231,36 @@ _OWN: Final = {
 _PER_PORT: Final = frozenset({"link_up", "rate_bps", "bgp_up", "bfd_up", "bgp_prefixes"})
 
 
-def _plain(families: _Families, metric: Metric, labels: Mapping[str, str], value: float) -> None:
-    if metric.name not in _OWN:
-        return
-    if (metric.name in _PER_PORT) != ("port" in labels):
-        return  # an interface that is no port of the design
-    name, scale = _OWN[metric.name]
-    families.add(name, scale * value, labels, kind="gauge", about=metric.about)
+def _plain(
+    families: _Families, metric: Metric, labels: str, value: float, *, per_port: bool
+) -> None:
+    # A session or link of an interface that is no port of the design is left out.
+    if metric.name in _OWN and (metric.name in _PER_PORT) == per_port:
+        name, scale = _OWN[metric.name]
+        families.add(name, scale * value, labels, kind="gauge", about=metric.about)
 
 
 def _inventory(families: _Families, now: Now) -> None:
     for name, device in now.devices.items():
         if device.guid:
             side = "hca" if device.is_host else "switch"
-            labels = {"guid": device.guid, side: name, "lid": device.lid}
+            labels = _labels(guid=device.guid, lid=device.lid, **{side: name})
             about = f"InfiniBand {side} information."
             families.add(f"infiniband_{side}_info", 1.0, labels, kind="gauge", about=about)
     for one in now.neighbours:
         here, there = now.devices.get(one.device), now.devices.get(one.peer)
         if here is None or there is None or here.is_host:
             continue
-        labels = {
-            "guid": here.guid,
-            "port": str(one.port),
-            "switch": one.device,
-            "uplink": one.peer,
-            "uplink_guid": there.guid,
-            "uplink_type": "CA" if there.is_host else "SW",
-            "uplink_port": str(one.peer_port),
-            "uplink_lid": there.lid,
-        }
+        labels = _labels(
+            guid=here.guid,
+            port=str(one.port),
+            switch=one.device,
+            uplink=one.peer,
+            uplink_guid=there.guid,
+            uplink_type="CA" if there.is_host else "SW",
+            uplink_port=str(one.peer_port),
+            uplink_lid=there.lid,
+        )
         about = "InfiniBand switch uplink information."
         families.add("infiniband_switch_uplink_info", 1.0, labels, kind="gauge", about=about)
 
@@ -258,7 +268,7 @@ def _inventory(families: _Families, now: Now) -> None:
 def _own(families: _Families, now: Now) -> None:
     """Tell how the watch itself is."""
     for poll in now.polls:
-        source = {"source": poll.source}
+        source = _labels(source=poll.source)
         about = "1 when the last look at a source went well."
         ok = float(not poll.error)
         families.add("netloom_source_up", ok, source, kind="gauge", about=about)
@@ -268,13 +278,14 @@ def _own(families: _Families, now: Now) -> None:
     for poll in now.good_polls:
         about = "When a source was last seen well."
         name = "netloom_last_success_timestamp_seconds"
-        families.add(name, poll.time_s, {"source": poll.source}, kind="gauge", about=about)
+        labels = _labels(source=poll.source)
+        families.add(name, poll.time_s, labels, kind="gauge", about=about)
     for kind, count in (now.differences or {}).items():
         about = "Differences between the cables as built and as designed."
         name = "netloom_cabling_differences"
-        families.add(name, float(count), {"kind": kind}, kind="gauge", about=about)
+        families.add(name, float(count), _labels(kind=kind), kind="gauge", about=about)
     about = "Size of the store, free pages not counted."
-    families.add("netloom_store_bytes", float(now.store_bytes), {}, kind="gauge", about=about)
+    families.add("netloom_store_bytes", float(now.store_bytes), "", kind="gauge", about=about)
 
 
 def parse_address(text: str) -> tuple[str, int]:

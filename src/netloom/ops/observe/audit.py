@@ -136,12 +136,9 @@ class _Comparison:
             self.rates[pair] = min(known, default=None)
             self.partner |= {one.one: one.other, one.other: one.one}
         alive = {jack.device for jack in self.partner} | built.devices
-        self.silent = {d.name for d in plant.devices if self._has_cable(d.name)} - alive
+        self.silent = {jack.device for jack in self.ports} - alive
         self.absent = [c for pair, c in self.designed.items() if pair not in self.rates]
         self.strange = [pair for pair in self.rates if pair not in self.designed]
-
-    def _has_cable(self, name: str) -> bool:
-        return any(jack.device == name for jack in self.ports) if self.plant.cables else False
 
     def result(self, rate_bps: Callable[[Cable], float]) -> Audit:
         right = [c for pair, c in self.designed.items() if pair in self.rates]
