@@ -102,6 +102,20 @@ def test_a_dead_switch_and_what_hangs_on_it_are_silent(
     assert (one["kind"], one["parts"], len(one["cables"])) == ("silent", ["spine:1"], 8)
 
 
+def test_a_dead_leaf_is_seen_from_a_host_on_another(
+    lab: LabUnderTest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # nic:15, from where one would look first, hangs on leaf:3.
+    lab.fault("dead-switch", "leaf:3")
+    silent = {one["parts"][0] for one in audited(lab, capsys)["differences"]}
+    assert silent == {"leaf:3", "nic:12", "nic:13", "nic:14", "nic:15"}
+    designed = designed_at(Path(where(lab)[0]), None)
+    links = collectors_in_lab(lab.place, designed)[0]
+    reading = links.read(0.0, "")
+    assert reading.error == ""
+    assert sum(o.value for o in reading.observations if o.metric == "link_up") == 2 * (CABLES - 8)
+
+
 def test_a_look_sees_every_port_and_errors_as_they_rise(lab: LabUnderTest, tmp_path: Path) -> None:
     cable = lab.place.read_plant().find("leaf:1")[-1]
     store = ["--store", str(tmp_path / "store.db"), "--once"]

@@ -22,6 +22,10 @@ def audit_text(audit: Audit) -> str:
         if audit.num_unknown_speed
         else ""
     )
+    num_silent = audit.counts["silent"]
+    if 2 * num_silent >= audit.num_devices:
+        doubt = f"only {audit.num_devices - num_silent:,} of {audit.num_devices:,} devices answer"
+        shown.insert(0, f"{doubt}; what this was looked at from may be cut off itself")
     right = f"{audit.num_right:,} of {audit.num_cables:,} cables are where they should be{unknown}"
     return "\n".join([*shown, right])
 

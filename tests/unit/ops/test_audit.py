@@ -18,6 +18,7 @@ from netloom.adapters.watch.view import nominal_bps
 from netloom.errors import SpecError
 from netloom.ops.observe.audit import Audit, Built, BuiltCable, Jack, audit
 from netloom.ops.plant import Cable, Device, Plant, Port
+from netloom.report.audit import audit_text
 
 RATE = 400e9
 
@@ -50,6 +51,13 @@ def jack(port: Port) -> Jack:
 
 def whole() -> list[BuiltCable]:
     return [BuiltCable(one=jack(c.lower), other=jack(c.upper), rate_bps=RATE) for c in PLANT.cables]
+
+
+def test_an_audit_from_a_place_that_is_cut_off_says_so() -> None:
+    alone = compared([], frozenset({"nic:0"}))
+    assert alone.counts["silent"] == 7
+    assert audit_text(alone).startswith("only 1 of 8 devices answer; ")
+    assert "cut off" not in audit_text(compared(whole()[1:], frozenset(RACKS) - {"nic:0"}))
 
 
 def compared(cables: list[BuiltCable], devices: frozenset[str] | None = None) -> Audit:

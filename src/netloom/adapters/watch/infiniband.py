@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from netloom.adapters.ibcounters import PortCounters
     from netloom.adapters.ibdiags_text import LinkRow
 
-__all__ = ["ManagerLog", "SubnetCounters", "SubnetLinks", "built_of_links"]
+__all__ = ["ManagerLog", "SubnetCounters", "SubnetLinks", "Vantage", "built_of_links"]
 
 MOST_EVENTS: Final = 2000  # of one look
+CUT_OFF: Final = "sees half of the devices or fewer; the place it looks from may be cut off"
 
 _LINE: Final = re.compile(r"0x(?P<level>[0-9A-Fa-f]{1,8}) -> (?P<text>.*)", re.ASCII)
 _STATE: Final = re.compile(r"Entering (DISCOVERING|MASTER|STANDBY|NOT-ACTIVE) state")
@@ -48,6 +49,53 @@ def built_of_links(rows: Iterable[LinkRow], names: Mapping[str, str]) -> Built:
 
 
 @dataclass(slots=True, kw_only=True)
+class Vantage:
+    """Where to look from: the first place from which most of the subnet is seen.
+
+    A host whose own cable or leaf is down sees nothing but itself, and would call all else dead.
+
+    Attributes:
+        clients: Places, the best first; it moves on from one that is cut off.
+        num_devices: Of the subnet, as designed.
+    """
+
+    clients: tuple[ibdiags.Client, ...]
+    num_devices: int
+    _best: int = 0
+
+    @property
+    def client(self) -> ibdiags.Client:
+        """The place that saw most when last looked from."""
+        return self.clients[self._best]
+
+    def sees_most(self, rows: Iterable[LinkRow]) -> bool:
+        """Return whether *rows* are of more than half of the devices."""
+        return 2 * len({row.guid for row in rows}) > self.num_devices
+
+    def links(self) -> tuple[LinkRow, ...]:
+        """Return what is seen from the first place that sees most, else the most there is.
+
+        Raises:
+            LabError: nothing is seen from anywhere.
+        """
+        found: dict[int, tuple[LinkRow, ...]] = {}
+        trouble: LabError | None = None
+        for index in sorted(range(len(self.clients)), key=lambda one: one != self._best):
+            try:
+                found[index] = ibdiags.links(self.clients[index])
+            except LabError as error:
+                trouble = error
+                continue
+            if self.sees_most(found[index]):
+                break
+        if not found:
+            assert trouble is not None
+            raise trouble
+        self._best = max(found, key=lambda one: len(found[one]))
+        return found[self._best]
+
+
+@dataclass(slots=True, kw_only=True)
 class SubnetLinks:
     """The ports of one subnet: state and rate; and whether a subnet manager answers.
 
@@ -55,14 +103,14 @@ class SubnetLinks:
 
     Attributes:
         source: Its name.
-        client: From where the programs are run.
+        vantage: From where it looks.
         names: Our name of a device by the one it gives itself, where they differ.
         ports: Parts that should be there: their state is told also while they are down.
         view: What the last look saw, for audits and exporters.
     """
 
     source: str
-    client: ibdiags.Client
+    vantage: Vantage
     names: Mapping[str, str]
     ports: frozenset[str]
     view: View | None = None
@@ -74,7 +122,7 @@ class SubnetLinks:
 
     def read(self, time_s: float, cursor: str) -> Reading:
         """Look at every port once."""
-        rows = ibdiags.links(self.client)
+        rows = self.vantage.links()
         master = Observation(time_s, self.source, "sm_master", float(self._has_master()))
         self.view = View.of_links(rows, self.names, built_of_links(rows, self.names))
         return Reading(
@@ -83,12 +131,13 @@ class SubnetLinks:
             observations=[*self._states(rows, time_s), master],
             cursor=cursor,
             is_whole=True,
+            error="" if self.vantage.sees_most(rows) else CUT_OFF,
         )
 
     def _has_master(self) -> bool:
         """Return whether a subnet manager answers as master; its log would not say it died."""
         try:
-            return ibdiags.manager(self.client).state == "master"
+            return ibdiags.manager(self.vantage.client).state == "master"
         except LabError:
             return False
 
@@ -111,12 +160,13 @@ class SubnetCounters:
     """
 
     source: str
-    client: ibdiags.Client
+    vantage: Vantage
     names: Mapping[str, str]
 
     def read(self, time_s: float, cursor: str) -> Reading:
         """Ask every port once."""
-        counted = port_counters(self.client.run, self.client.folder)
+        client = self.vantage.client
+        counted = port_counters(client.run, client.folder)
         return Reading(
             source=self.source,
             time_s=time_s,

@@ -19,6 +19,7 @@ from netloom.adapters.watch.infiniband import (
     ManagerLog,
     SubnetCounters,
     SubnetLinks,
+    Vantage,
     built_of_links,
 )
 from netloom.errors import SpecError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from netloom.adapters.lab.infiniband import Subnet
     from netloom.adapters.lab.store import LabFolder
     from netloom.ops.observe.designed import Designed
     from netloom.ops.observe.observation import Collector
@@ -49,12 +51,11 @@ def collectors_in_lab(place: LabFolder, designed: Designed) -> list[Collector]:
         return _ethernet(place, plant)
     found: list[Collector] = []
     for network in subnets_of(place, lab, plant):
-        # The last host: the first ones run subnet managers, and ibsim serves each apart.
-        client = client_of(place, network, host=network.hosts[-1])
+        vantage = _vantage(place, network)
         links = f"subnet {network.number}"
-        found.append(SubnetLinks(source=links, client=client, names={}, ports=_ports(plant)))
+        found.append(SubnetLinks(source=links, vantage=vantage, names={}, ports=_ports(plant)))
         counters = f"counters {network.number}"
-        found.append(SubnetCounters(source=counters, client=client, names={}))
+        found.append(SubnetCounters(source=counters, vantage=vantage, names={}))
         found += [
             ManagerLog(
                 source=f"log {network.manager_name(index)}",
@@ -65,6 +66,14 @@ def collectors_in_lab(place: LabFolder, designed: Designed) -> list[Collector]:
             for index, manager in enumerate(network.managers)
         ]
     return found
+
+
+def _vantage(place: LabFolder, network: Subnet) -> Vantage:
+    """Return where to look from: hosts far apart, those that run subnet managers last."""
+    hosts = network.hosts
+    chosen = dict.fromkeys((hosts[-1], hosts[len(hosts) // 2], hosts[0]))
+    clients = tuple(client_of(place, network, host=host) for host in chosen)
+    return Vantage(clients=clients, num_devices=len(network.devices))
 
 
 def _lab_plant(place: LabFolder, designed: Designed) -> Plant:
@@ -115,11 +124,12 @@ def collectors_here(
         folder: For files of the programs.
         sm_log: The log of the subnet manager, where it runs here.
     """
+    plant = designed.plant
     client = ibdiags.Client(env={}, folder=folder)
-    ports = _ports(designed.plant)
+    vantage = Vantage(clients=(client,), num_devices=len(plant.devices))
     found: list[Collector] = [
-        SubnetLinks(source="subnet", client=client, names=names, ports=ports),
-        SubnetCounters(source="counters", client=client, names=names),
+        SubnetLinks(source="subnet", vantage=vantage, names=names, ports=_ports(plant)),
+        SubnetCounters(source="counters", vantage=vantage, names=names),
     ]
     if sm_log is not None:
         found.append(ManagerLog(source="log opensm", path=sm_log, part="opensm"))
@@ -145,10 +155,8 @@ def built_in_lab(place: LabFolder, designed: Designed) -> Built:
     lab, plant = place.read(), _lab_plant(place, designed)
     if lab.kind != "infiniband":
         return built_of_namespaces(_machines(place, plant))
-    parts = []
-    for network in subnets_of(place, lab, plant):
-        client = client_of(place, network, host=network.hosts[-1])
-        parts.append(built_of_links(ibdiags.links(client), {}))
+    networks = subnets_of(place, lab, plant)
+    parts = [built_of_links(_vantage(place, network).links(), {}) for network in networks]
     return Built(
         cables=tuple(cable for part in parts for cable in part.cables),
         devices=frozenset(name for part in parts for name in part.devices),

@@ -79,12 +79,14 @@ class Audit:
 
     Attributes:
         differences: By kind, then by cable.
+        num_devices: As designed, those with cables.
         num_cables: As designed.
         num_right: Of these, where they should be, at whatever speed.
         num_unknown_speed: Of these, how many did not tell their speed.
     """
 
     differences: tuple[Difference, ...]
+    num_devices: int
     num_cables: int
     num_right: int
     num_unknown_speed: int
@@ -148,6 +150,7 @@ class _Comparison:
         found.sort(key=lambda d: (KINDS.index(d.kind), d.cables, d.parts))
         return Audit(
             differences=tuple(found),
+            num_devices=len({jack.device for jack in self.ports}),
             num_cables=len(self.plant.cables),
             num_right=len(right),
             num_unknown_speed=len(unknown),
