@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from netloom.adapters.exposition import Server
 from netloom.adapters.watch.follow import MOST_BYTES, Position, follow
 from netloom.adapters.watch.jobs import FlightRecorders, NcclLogFile, NcclTestsFile, StepTimes
 from netloom.adapters.watch.loop import Watch
-from netloom.adapters.watch.publish import health_of
+from netloom.adapters.watch.publish import Publisher, health_of
 from netloom.adapters.watch.scraped import observed
+from netloom.cli.designed import designed_at
 from netloom.errors import LabError
 from netloom.ops.observe.observation import Collector, Event, Observation, Reading
 from netloom.ops.observe.retention import Limits
@@ -139,6 +141,43 @@ def test_a_source_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) ->
         assert store.cursor("bad") == "4"
     names = [name for name, _ in told.lines]
     assert (names.count("source-failed"), names.count("round")) == (1, 4)
+
+
+def test_a_number_of_two_sources_is_served_once(tmp_path: Path) -> None:
+    """And one of a source that was not seen for long is not served at all."""
+    server = Server("127.0.0.1", 0)
+    steps = [
+        Reading(
+            source=source,
+            time_s=time_s,
+            observations=[Observation(time_s, part, "step_s", 2.0)],
+        )
+        for source, time_s, part in (
+            ("one", START_S, "job:a"),
+            ("two", START_S, "job:a"),
+            ("old", START_S - 100, "job:b"),
+        )
+    ]
+    with Store(tmp_path / "a.db") as store:
+        for reading in steps:
+            store.add(reading)
+        designed = designed_at(None)
+        publisher = Publisher(
+            store=store,
+            designed=designed,
+            rate_bps=lambda cable: cable.rate_bps,
+            collectors=(),
+            server=server,
+            stale_s=30.0,
+        )
+        publisher(START_S + 1)
+    said = server.answer("/metrics")[2].decode()
+    status = server.answer("/health")[0]
+    server.close()
+    assert [line for line in said.splitlines() if line.startswith("netloom_step_seconds")] == [
+        'netloom_step_seconds{part="job:a"} 2.0'
+    ]
+    assert status == 503
 
 
 def test_a_clock_that_is_set_back_overwrites_nothing(tmp_path: Path) -> None:

@@ -48,6 +48,23 @@ def test_a_value_that_did_not_change_is_written_once_an_hour(path: Path) -> None
     assert [n for n, count in enumerate(rows) if count] == [0, 6, 12]
 
 
+def test_steps_of_a_job_are_kept_one_by_one_although_they_take_the_same(path: Path) -> None:
+    steps = [Observation(START_S + n, "job:a/rank:0", "step_s", 2.5) for n in range(3)]
+    with Store(path) as store:
+        store.add(Reading(source="steps", time_s=START_S + 9, observations=steps))
+        assert store.values("job:a/rank:0", "step_s", START_S, START_S + 9) == steps
+        assert store.window("step_s", START_S, START_S + 9)["job:a/rank:0"].count == 3
+
+
+def test_two_sources_of_one_number_are_not_added_up(path: Path) -> None:
+    with Store(path) as store:
+        for n in range(3):
+            store.add(reading(START_S + n, a=float(100 * n)))
+        other = Observation(START_S, "a", "symbol_errors", 7.0)
+        store.add(Reading(source="scrape", time_s=START_S, observations=[other]))
+        assert store.window("symbol_errors", START_S, START_S + 9)["a"].increase == 200.0
+
+
 def test_a_number_that_its_source_gives_no_more_is_gone_until_it_comes_back(path: Path) -> None:
     with Store(path) as store:
         store.add(reading(START_S, a=1.0, b=2.0))

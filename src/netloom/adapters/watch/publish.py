@@ -65,8 +65,11 @@ class Publisher:
         self.server.put(render(now), health)
 
     def _values(self, fresh: set[str]) -> Iterator[tuple[str, str, float]]:
+        """Give each number once: Prometheus refuses all of a scrape that has one twice."""
+        told: set[tuple[str, str]] = set()
         for source, part, metric, value in self.store.latest():
-            if source in fresh:
+            if source in fresh and (part, metric) not in told:
+                told.add((part, metric))
                 yield part, metric, value
 
     def _devices(self) -> dict[str, Device]:

@@ -5,9 +5,10 @@ A reading goes in as one transaction, its cursor included, and is acknowledged w
 that were acknowledged, and perhaps one more. A collector then goes on from the cursor that was
 stored with them, so nothing is missing and nothing is there twice.
 
-A value that did not change is not written again, but for one an hour; a number that its source
-gives no more is written as missing. So the value at a time is that of the last row before it, for
-as long as the polls of its source went well.
+Of a source that tells all it knows with every look, a value that did not change is not written
+again, but for one an hour, and a number that it gives no more is written as missing. So the value
+at a time is that of the last row before it, for as long as the polls of its source went well.
+What other sources tell, such as the steps of a job, is written one by one.
 """
 
 from __future__ import annotations
@@ -175,16 +176,18 @@ class Store:
         """Return, for each part, the values of *metric* that held from *start_s* to *end_s*.
 
         The value that held at the start is the first, whenever it was written; a part without
-        any value is left out. Where single values are no longer kept, times are as exact as the
-        windows they were summed up in.
+        any value is left out. Where several sources tell the same number, the one with the most
+        values counts. Where single values are no longer kept, times are as exact as the windows
+        they were summed up in.
         """
         found: dict[str, Summary] = {}
         with _told(self.path):
-            ids = self._rows("SELECT id, part FROM series WHERE metric = ?", metric)
+            ids = self._rows("SELECT id, part FROM series WHERE metric = ? ORDER BY id", metric)
             for series, part in ids:
                 summary = self._summary(series, _micro(start_s), _micro(end_s))
-                if summary is not None:
-                    found[part] = found[part] + summary if part in found else summary
+                known = found.get(part)
+                if summary is not None and (known is None or summary.count > known.count):
+                    found[part] = summary
         return found
 
     def events(self, start_s: float, end_s: float) -> list[Event]:
@@ -283,7 +286,8 @@ class Store:
             series = self._series_of(source, one.part, one.metric)
             seen.add(series.id)
             at_us = _micro(one.time_s)
-            if one.value != series.value or at_us - series.written_us >= KEYFRAME_US:
+            same = one.value == series.value and at_us - series.written_us < KEYFRAME_US
+            if not (reading.is_whole and same):
                 changed.append((series, one.value, at_us))
         if reading.is_whole and not reading.error:
             gone = self._live.get(source, set()) - seen
