@@ -152,8 +152,16 @@ def scrape(url: str, *, timeout_s: float = TIMEOUT_S) -> Exposition:
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """Return an opener without proxies of the environment: targets are our own machines."""
-    return urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    """Return an opener for HTTP alone: no proxy, no redirect, no file, no FTP."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        urllib.request.HTTPDefaultErrorHandler(),
+    ):
+        opener.add_handler(handler)
+    return opener
 
 
 def _shown(url: str) -> str:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["designed_at", "lab_at", "names_at"]
 
 
-def designed_at(scenario: Path | None, own: Path | None = None) -> Designed:
-    """Return the network of a scenario file, or of the built-in example, as designed."""
+def designed_at(scenario: Path, own: Path | None = None) -> Designed:
+    """Return the network of a scenario file as designed."""
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.ops.observe.designed import designed_of  # noqa: PLC0415
     from netloom.study.networks import network_of  # noqa: PLC0415

@@ -21,6 +21,13 @@ from netloom.ops.observe.store import Store
 
 RECORDED = Path(__file__).parents[2] / "data" / "watch"
 START_S = 1_800_000_000.0
+SCENARIO = """
+cluster:
+  nodes: 2
+  node: dgx-h100
+  fabric: {technology: infiniband-ndr, topology: {kind: fat-tree, tiers: 2}}
+job: {model: llama-3.1-8b, training: {sequence: 8192, global_batch: 64}}
+"""
 
 
 @dataclass
@@ -161,7 +168,9 @@ def test_a_number_of_two_sources_is_served_once(tmp_path: Path) -> None:
     with Store(tmp_path / "a.db") as store:
         for reading in steps:
             store.add(reading)
-        designed = designed_at(None)
+        scenario = tmp_path / "small.yaml"
+        scenario.write_text(SCENARIO, encoding="utf-8")
+        designed = designed_at(scenario)
         publisher = Publisher(
             store=store,
             designed=designed,
@@ -247,6 +256,9 @@ def test_a_file_is_followed_in_whole_lines_through_rotation(tmp_path: Path) -> N
     path.write_text("another and longer than before\n", encoding="utf-8")
     fourth = follow(path, third.position)
     assert (fourth.text, fourth.is_new) == ("another and longer than before\n", True)
+    path.write_text("same file, other words, and longer than that\n", encoding="utf-8")
+    fifth = follow(path, fourth.position)  # emptied, and grown beyond where it was
+    assert (fifth.is_new, fifth.start) == (True, 0)
     with pytest.raises(LabError, match="cannot be read"):
         follow(tmp_path / "absent", Position())
 

@@ -126,7 +126,7 @@ def test_a_watch_that_is_killed_reads_every_step_once(
     command = [sys.executable, "-m", "netloom.cli.main", "watch", str(ethernet), "--scrape", target]
     command += ["--steps", str(steps), "--store", str(store), "--every", "0.1s"]
     written = 0
-    for number in (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM):
+    for number in (signal.SIGKILL, signal.SIGTERM):
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
             assert process.stderr is not None
             for _ in range(4):  # the start and three rounds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Grown", "Position", "follow"]
 
+HEAD_BYTES: Final = 512
 MOST_BYTES: Final = 8 * 2**20  # of one look; what is beyond comes with the next
 
 
@@ -24,11 +26,14 @@ class Position:
     Attributes:
         inode: Tells the file from one that took its name.
         offset: Bytes read, always at the end of a line.
+        head: Checksum of its first bytes, which tells it from one that took its inode, or that
+            was emptied and has grown since.
         state: Whatever the reader must remember of what came before.
     """
 
     inode: int = 0
     offset: int = 0
+    head: int = 0
     state: str = ""
 
     def to_text(self) -> str:
@@ -64,7 +69,8 @@ class Grown:
 def follow(path: Path, position: Position) -> Grown:
     """Return the whole lines that *path* has beyond *position*.
 
-    A file that is shorter than it was, or another one, is read from its beginning. A line longer
+    A file that is shorter than it was, or begins otherwise, or another one, is read from its
+    beginning. A line longer
     than :data:`MOST_BYTES` is given in pieces.
 
     Raises:
@@ -73,7 +79,12 @@ def follow(path: Path, position: Position) -> Grown:
     try:
         with path.open("rb") as file:
             stat = os.fstat(file.fileno())
-            same = stat.st_ino == position.inode and stat.st_size >= position.offset
+            first = file.read(HEAD_BYTES)
+            same = (
+                stat.st_ino == position.inode
+                and stat.st_size >= position.offset
+                and _checksum(first, position.offset) == position.head
+            )
             start = position.offset if same else 0
             file.seek(start)
             data = file.read(MOST_BYTES)
@@ -87,6 +98,16 @@ def follow(path: Path, position: Position) -> Grown:
     return Grown(
         start=start,
         text=data[:end].decode("utf-8", errors="replace"),
-        position=Position(inode=stat.st_ino, offset=start + end, state=state),
+        position=Position(
+            inode=stat.st_ino,
+            offset=start + end,
+            head=_checksum(first, start + end),
+            state=state,
+        ),
         is_new=not same,
     )
+
+
+def _checksum(first: bytes, offset: int) -> int:
+    """Return the checksum of what was read of a file's first bytes."""
+    return zlib.crc32(first[:offset])

@@ -12,7 +12,8 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, Final
 
 from netloom.errors import OutputError
-from netloom.ops.observe.store import MICRO, WINDOW_COLUMNS
+from netloom.ops.observe.store import KEYFRAME_US, MICRO
+from netloom.ops.observe.store_file import WINDOW_COLUMNS
 from netloom.ops.observe.windows import Summary, summarise
 
 if TYPE_CHECKING:
@@ -82,16 +83,37 @@ def _age_us(store: Store, table: str, now_us: int) -> int:
 def _cut(store: Store, now_us: int, *, single_us: int, window_us: int) -> None:
     before_us = (now_us - single_us) // WINDOW_US * WINDOW_US
     rows = store.connection.execute("SELECT id FROM series").fetchall()
+    # A series that is still told has a value younger than this, changed or not.
+    dead_us = now_us - max(window_us, 2 * KEYFRAME_US)
     for some in _batches([number for (number,) in rows]):
         with store.changing() as file:
             for series in some:
                 _sum_up(file, series, before_us)
                 old = (series, now_us - window_us)
                 file.execute("DELETE FROM coarse WHERE series = ? AND time_us < ?", old)
+            gone = {series for series in some if _remove_dead(file, series, dead_us)}
+        if gone:
+            store.forget(gone)
     with store.changing() as file:
         for table in ("event", "poll"):
             query = f"DELETE FROM {table} WHERE time_us < ?"  # noqa: S608  (our own two tables)
             file.execute(query, (now_us - window_us,))
+
+
+def _remove_dead(file: sqlite3.Connection, series: int, before_us: int) -> bool:
+    """Remove a series that nobody has told of since, and return whether it was one."""
+    (newest_us,) = file.execute(
+        "SELECT MAX(time_us) FROM sample WHERE series = ?", (series,)
+    ).fetchone()
+    if newest_us is not None and newest_us >= before_us:
+        return False
+    for query in (
+        "DELETE FROM sample WHERE series = ?",
+        "DELETE FROM coarse WHERE series = ?",
+        "DELETE FROM series WHERE id = ?",
+    ):
+        file.execute(query, (series,))
+    return True
 
 
 def _batches(numbers: Iterable[int]) -> Iterator[list[int]]:

@@ -13,53 +13,30 @@ What other sources tell, such as the steps of a job, is written one by one.
 
 from __future__ import annotations
 
-import fcntl
 import math
 import os
-import sqlite3
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from netloom.errors import OutputError
 from netloom.ops.observe.observation import Event, Observation
+from netloom.ops.observe.store_file import WINDOW_COLUMNS, locked, opened, told
 from netloom.ops.observe.windows import Summary, summarise
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator
     from pathlib import Path
 
     from netloom.ops.observe.observation import Reading
 
-__all__ = ["MICRO", "WINDOW_COLUMNS", "Poll", "Store"]
+__all__ = ["KEYFRAME_US", "MICRO", "Poll", "Store"]
 
-VERSION: Final = 1
 MICRO: Final = 1_000_000  # times are whole microseconds since 1970
 KEYFRAME_US: Final = 3600 * MICRO
 MOST_SERIES: Final = 4_000_000  # 65,536 NIC ports with their switch ports have some 3 million
 MOST_TEXT: Final = 400
-BUSY_MS: Final = 10_000
-WINDOW_COLUMNS: Final = ("count", "first", "last", "least", "most", "total", "increase")
-
-_SCHEMA: Final = """
-CREATE TABLE source (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
-                     cursor TEXT NOT NULL DEFAULT '') STRICT;
-CREATE TABLE series (id INTEGER PRIMARY KEY, source INTEGER NOT NULL, part TEXT NOT NULL,
-                     metric TEXT NOT NULL, UNIQUE (metric, part, source)) STRICT;
-CREATE TABLE sample (series INTEGER NOT NULL, time_us INTEGER NOT NULL, value REAL,
-                     PRIMARY KEY (series, time_us)) STRICT, WITHOUT ROWID;
-CREATE TABLE coarse (series INTEGER NOT NULL, time_us INTEGER NOT NULL, count INTEGER NOT NULL,
-                     first REAL NOT NULL, last REAL NOT NULL, least REAL NOT NULL,
-                     most REAL NOT NULL, total REAL NOT NULL, increase REAL NOT NULL,
-                     PRIMARY KEY (series, time_us)) STRICT, WITHOUT ROWID;
-CREATE TABLE event (id INTEGER PRIMARY KEY, source INTEGER NOT NULL, key TEXT NOT NULL,
-                    time_us INTEGER NOT NULL, part TEXT NOT NULL, kind TEXT NOT NULL,
-                    text TEXT NOT NULL, UNIQUE (source, key)) STRICT;
-CREATE INDEX event_time ON event (time_us);
-CREATE TABLE poll (time_us INTEGER NOT NULL, source INTEGER NOT NULL, took_us INTEGER NOT NULL,
-                   num_observations INTEGER NOT NULL, error TEXT NOT NULL,
-                   PRIMARY KEY (time_us, source)) STRICT, WITHOUT ROWID;
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +69,10 @@ class Store:
             OutputError: it is no store, another netloom writes to it, or the disk is full.
         """
         self.path = path
-        self._lock = _locked(path)
+        self._lock = locked(path)
         try:
-            with _told(path):
-                self._file = _opened(path)
+            with told(path):
+                self._file = opened(path)
                 self._sources = dict(self._rows("SELECT name, id FROM source"))
                 self._series, self._live = self._known()
         except BaseException:
@@ -104,7 +81,7 @@ class Store:
 
     def close(self) -> None:
         """Write the log back into the file and let go of it."""
-        with _told(self.path):
+        with told(self.path):
             self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._file.close()
         os.close(self._lock)
@@ -125,7 +102,7 @@ class Store:
                 written.
         """
         time_us = _micro(reading.time_s)
-        with _told(self.path), self._transaction():
+        with told(self.path), self._transaction():
             source = self._source(reading.source)
             changed = self._write(source, reading, time_us)
             self._file.executemany(
@@ -145,7 +122,7 @@ class Store:
 
     def cursor(self, source: str) -> str:
         """Return the cursor that was stored last for a source; empty without one."""
-        with _told(self.path):
+        with told(self.path):
             rows = self._rows("SELECT cursor FROM source WHERE name = ?", source)
         return str(rows[0][0]) if rows else ""
 
@@ -168,7 +145,7 @@ class Store:
             "WHERE part = ?1 AND metric = ?2 AND time_us >= ?3 AND time_us < ?4 "
             "AND value IS NOT NULL ORDER BY 1"
         )
-        with _told(self.path):
+        with told(self.path):
             rows = self._rows(query, part, metric, _micro(start_s), _micro(end_s))
         return [Observation(time_us / MICRO, part, metric, value) for time_us, value in rows]
 
@@ -181,7 +158,7 @@ class Store:
         they were summed up in.
         """
         found: dict[str, Summary] = {}
-        with _told(self.path):
+        with told(self.path):
             ids = self._rows("SELECT id, part FROM series WHERE metric = ? ORDER BY id", metric)
             for series, part in ids:
                 summary = self._summary(series, _micro(start_s), _micro(end_s))
@@ -196,7 +173,7 @@ class Store:
             "SELECT time_us, part, kind, text, key FROM event "
             "WHERE time_us >= ? AND time_us < ? ORDER BY time_us, id"
         )
-        with _told(self.path):
+        with told(self.path):
             rows = self._rows(query, _micro(start_s), _micro(end_s))
         return [
             Event(time_s=time_us / MICRO, part=part, kind=kind, text=text, key=key)
@@ -214,7 +191,7 @@ class Store:
     def num_rows(self) -> dict[str, int]:
         """Return how many rows each table has."""
         tables = ("series", "sample", "coarse", "event", "poll")
-        with _told(self.path):
+        with told(self.path):
             return {name: self._rows(f"SELECT COUNT(*) FROM {name}")[0][0] for name in tables}  # noqa: S608
 
     @property
@@ -234,8 +211,13 @@ class Store:
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
         """Give the open file in a transaction that is written when the block ends well."""
-        with _told(self.path), self._transaction():
+        with told(self.path), self._transaction():
             yield self._file
+
+    def forget(self, numbers: set[int]) -> None:
+        """Remember no more the series of these numbers, which are in the file no more."""
+        self._series = {key: one for key, one in self._series.items() if one.id not in numbers}
+        self._live = {source: some - numbers for source, some in self._live.items()}
 
     def _rows(self, query: str, *values: object) -> list[Any]:
         return self._file.execute(query, values).fetchall()
@@ -358,7 +340,7 @@ class Store:
             f"SELECT name, {which}, took_us, num_observations, error FROM poll "  # noqa: S608
             f"JOIN source ON source.id = poll.source {condition} GROUP BY name ORDER BY name"
         )
-        with _told(self.path):
+        with told(self.path):
             rows = self._rows(query)
         return tuple(
             Poll(
@@ -379,51 +361,3 @@ def _micro(time_s: float) -> int:
 def _event_row(source: int, event: Event) -> tuple[object, ...]:
     text = event.text[:MOST_TEXT]
     return (source, event.key[:MOST_TEXT], _micro(event.time_s), event.part, event.kind, text)
-
-
-def _locked(path: Path) -> int:
-    """Return the descriptor that holds the store, so that no other netloom writes to it."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        message = f"{path}: cannot be used ({error.strerror}); name another with --store"
-        raise OutputError(message) from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        message = f"{path}: another netloom writes to it; stop that one or name another store"
-        raise OutputError(message) from error
-    return descriptor
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    # Autocommit: transactions begin and end where this module says so.
-    file = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)
-    file.execute("PRAGMA auto_vacuum = INCREMENTAL")  # heeded only before the first table
-    file.execute("PRAGMA journal_mode = WAL")
-    file.execute("PRAGMA synchronous = FULL")  # on disk before it is acknowledged
-    file.execute(f"PRAGMA journal_size_limit = {64 * 2**20}")
-    (version,) = file.execute("PRAGMA user_version").fetchone()
-    if version == 0:
-        file.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
-    elif version != VERSION:
-        message = f"{path}: another version of netloom wrote it; name another with --store"
-        raise OutputError(message)
-    return file
-
-
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Let what SQLite complains about be told as netloom tells it."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        remedy = "free some space" if "full" in str(error) else "move it away and start anew"
-        message = f"{path}: the store cannot be used ({error}); {remedy}"
-        raise OutputError(message) from error
-    except OSError as error:
-        message = f"{path}: the store cannot be used ({error.strerror}); name another with --store"
-        raise OutputError(message) from error
