@@ -60,12 +60,13 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     most: str = "8GiB",
     files: Path | None = None,
     own: Path | None = None,
-) -> None:
+) -> int:
     """Look at a network every few seconds and keep what is seen, until told to stop.
 
     Looks at a lab, or at the InfiniBand network of this machine, and at all else it is told of.
     Each look is on disk before the next begins; after a crash it goes on where it was. It logs a
-    JSON object a line to standard error.
+    JSON object a line to standard error. With --once the exit status is 1 when a source could not
+    be seen whole.
 
     Args:
         scenario: A scenario file: what the network should be.
@@ -91,7 +92,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     """
     if files is not None:
         _write_files(files)
-        return
+        return 0
     if scenario is None:
         from netloom.errors import SpecError  # noqa: PLC0415
 
@@ -109,7 +110,8 @@ def watch(  # noqa: PLR0913  (one option of the command each)
             *_targets(scrape, where),
         ]
         path = store or _default_store(lab or scenario.stem)
-        _run(designed, collectors, path, stack, _How(lab, every_s, listen, limits, once=once))
+        how = _How(lab, every_s, listen, limits, once=once)
+        return _run(designed, collectors, path, stack, how)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ class _How:
 
 def _run(
     designed: Designed, collectors: list[Collector], path: Path, stack: ExitStack, how: _How
-) -> None:
+) -> int:
     from netloom.adapters.exposition import Server, parse_address  # noqa: PLC0415
     from netloom.adapters.watch.clock import WallClock  # noqa: PLC0415
     from netloom.adapters.watch.log import json_log  # noqa: PLC0415
@@ -148,7 +150,7 @@ def _run(
         server=server,
         stale_s=max(STALE_S, 3 * how.every_s),
     )
-    Watch(
+    watch = Watch(
         store=kept,
         collectors=collectors,
         clock=clock,
@@ -156,7 +158,9 @@ def _run(
         publish=publisher,
         every_s=how.every_s,
         limits=how.limits,
-    ).run(rounds=1 if how.once else None)
+    )
+    watch.run(rounds=1 if how.once else None)
+    return int(how.once and bool(watch.failing))
 
 
 def _stop_on_signals(clock: WallClock, stack: ExitStack) -> None:

@@ -112,6 +112,8 @@ def test_a_watch_keeps_what_targets_and_jobs_say(
     assert main(["watch", str(ethernet), *arguments]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [line["event"] for line in lines] == ["start", "round", "stop"]
+    assert main(["watch", str(ethernet), *arguments, "--nccl-log", str(tmp_path / "no.log")]) == 1
+    assert "no.log: cannot be read" in capsys.readouterr().err
     with Store(store) as kept:
         found = {(part, metric): value for _, part, metric, value in kept.latest()}
     assert found["job:llama/rank:0", "step_s"] == 2.5

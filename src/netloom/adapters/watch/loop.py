@@ -77,6 +77,11 @@ class Watch:
         self.log("stop", rounds=done)
         return done
 
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The sources whose last look failed, by name."""
+        return tuple(sorted(self._failing))
+
     def round(self) -> None:
         """Look at every source once."""
         begun_s = self.clock.ticks_s()
@@ -90,8 +95,8 @@ class Watch:
         self._retain(now_s)
         self.publish(now_s)
         took_s = round(self.clock.ticks_s() - begun_s, 3)
-        failing = sorted(self._failing)
-        self.log("round", observations=num_seen, rows=num_rows, took_s=took_s, failing=failing)
+        told = {"observations": num_seen, "rows": num_rows, "took_s": took_s}
+        self.log("round", **told, failing=self.failing)
 
     def _tell(self, reading: Reading) -> None:
         """Log what happened; of a source that fails, when it begins and ends."""
