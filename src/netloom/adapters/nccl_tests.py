@@ -20,6 +20,7 @@ MOST_LINES: Final = 1_000_000
 GIGA: Final = 1e9
 
 _HEADING: Final = re.compile(r"#\s+size\s+count\s.*")
+_STARTING: Final = "# Collective test starting: "
 _TEST: Final = re.compile(r"^(?:.*/)?(?P<name>[a-z_]{3,32})_perf(?:_mpi)?$", re.ASCII)
 
 
@@ -57,20 +58,21 @@ def parse(text: str) -> tuple[Row, ...]:
     return parse_json(text) if text.lstrip().startswith("{") else parse_text(text)
 
 
-def parse_text(text: str, *, collective: str = "") -> tuple[Row, ...]:
-    """Return the measurements in a printed table.
+def parse_text(text: str) -> tuple[Row, ...]:
+    """Return the measurements in what was printed, by one program or several in a row.
 
-    Args:
-        text: All that the program printed, other lines between included.
-        collective: What was measured; the table does not say.
+    Which collective it was is printed since version 2.17.
 
     Raises:
         LabError: there is no heading that nccl-tests prints.
     """
     names: list[str] = []
     rows: list[Row] = []
+    collective = ""
     for line in text.splitlines()[:MOST_LINES]:
-        if _HEADING.fullmatch(line):
+        if line.startswith(_STARTING):
+            collective = _collective([line.removeprefix(_STARTING).strip()])
+        elif _HEADING.fullmatch(line):
             names = line.lstrip("#").split()
         elif names and not line.startswith("#"):
             rows += _rows(names, line.split(), collective)

@@ -7,6 +7,7 @@ The nccl-tests outputs are written after its printer (nccl-tests, src/util.cu).
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from netloom.adapters import (
     flight_recorder,
     frr,
     ibcounters,
+    ibdiags,
     kernel,
     lldp,
     nccl_log,
@@ -24,6 +26,7 @@ from netloom.adapters import (
     step_times,
 )
 from netloom.adapters.watch.hosts import Adapters
+from netloom.adapters.watch.infiniband import ManagerLog, Vantage
 from netloom.errors import LabError, SpecError
 
 RECORDED = Path(__file__).parents[2] / "data" / "watch"
@@ -90,7 +93,9 @@ def test_more_columns_of_newer_nccl_tests_do_not_mislead() -> None:
     head = "#  size count type redop root time i_min i_max algbw busbw #wrong "
     head += "time i_min i_max algbw busbw #wrong"
     row = "1024 256 float sum -1 10.0 9.0 11.0 0.1 0.2 0 20.0 19.0 21.0 0.3 0.4 N/A"
-    out, inside = nccl_tests.parse_text(f"{head}\n{row}\n")
+    start = "# nccl-tests version 2.20.0\n# Collective test starting: alltoall_perf\n"
+    out, inside = nccl_tests.parse_text(f"{start}{head}\n{row}\n")
+    assert out.collective == "alltoall"
     assert (out.bus_bps, out.num_wrong) == (1.6e9, 0)
     assert (inside.bus_bps, inside.num_wrong) == (3.2e9, None)
     assert [out.time_s, inside.time_s] == pytest.approx([10e-6, 20e-6])
@@ -164,6 +169,22 @@ def test_a_pickle_that_names_anything_is_not_run() -> None:
         flight_recorder.parse_dump(pickle.dumps({"version": "2.5", "entries": [Evil()]}))
 
 
+def test_the_log_of_a_manager_tells_states_errors_and_fall_backs(tmp_path: Path) -> None:
+    recorded = (RECORDED.parent / "lab" / "opensm.log.txt").read_text(encoding="utf-8")
+    path = tmp_path / "opensm.log"
+    path.write_text(recorded, encoding="utf-8")
+    log = ManagerLog(source="log", path=path, part="opensm-0.0", engine="updn")
+    first = log.read(5.0, "")
+    states = [event.text.rpartition("Entering ")[2] for event in first.events]
+    assert states == ["DISCOVERING state", "MASTER state"]
+    with path.open("a", encoding="utf-8") as file:
+        file.write("Nov 15 07:00:00 1 [A] 0x02 -> x: minhop tables configured on all switches\n")
+        file.write("Nov 15 07:00:00 1 [A] 0x01 -> perf: ERR 5431: SymbolErrorCounter : 1234\n")
+    second = log.read(6.0, first.cursor)
+    assert [event.kind for event in second.events] == ["sm-fallback", "sm-error"]
+    assert len({event.key for event in (*first.events, *second.events)}) == 4
+
+
 @pytest.mark.parametrize(
     ("name", "rank"), [("nccl_trace_rank_12", 12), ("dump_3.json", 3), ("readme.txt", None)]
 )
@@ -220,6 +241,33 @@ def test_every_port_counts_and_errors_are_zero_unless_named(tmp_path: Path) -> N
     assert ports["leaf:0", 7]["SymbolErrorCounter"] == 77
     assert ports["leaf:0", 6]["SymbolErrorCounter"] == 0
     assert ports["nic:15", 1]["PortXmitData"] > 0
+
+
+def test_a_place_that_is_cut_off_is_left_for_one_that_sees_more(tmp_path: Path) -> None:
+    whole = (RECORDED.parent / "lab" / "iblinkinfo_l.txt").read_text(encoding="utf-8")
+    own = next(line for line in whole.splitlines() if '"                         nic:1"' in line)
+
+    @dataclass(frozen=True)
+    class Fake(ibdiags.Client):
+        text: str
+
+        def run(self, *argv: str) -> str:
+            if not self.text:
+                message = "no answer"
+                raise LabError(message)
+            return self.text
+
+    def vantage(*texts: str) -> Vantage:
+        clients = tuple(Fake(env={}, folder=tmp_path, text=text) for text in texts)
+        return Vantage(clients=clients, num_devices=21)
+
+    looked = vantage("", own, whole)
+    assert len(looked.links()) == 336
+    assert looked.client is looked.clients[2]
+    alone = vantage("", own)
+    assert not alone.sees_most(alone.links())
+    with pytest.raises(LabError, match="no answer"):
+        vantage("").links()
 
 
 def test_lldp_calls_a_port_by_its_name() -> None:
