@@ -288,6 +288,14 @@ def test_step_times_of_a_csv_file_go_on_under_its_heading(tmp_path: Path) -> Non
     assert second.error == ""
 
 
+def test_steps_without_a_time_that_are_read_together_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "llama.jsonl"
+    path.write_text('{"step": 1, "step_s": 2}\n{"step": 2, "step_s": 2}\n', encoding="utf-8")
+    with Store(tmp_path / "a.db") as store:
+        store.add(StepTimes(path=path).read(START_S, ""))
+        assert len(store.values("job:llama/rank:0", "step_s", START_S, START_S + 1)) == 2
+
+
 def test_warnings_of_nccl_become_events_once(tmp_path: Path) -> None:
     path = tmp_path / "job7.log"
     path.write_bytes((RECORDED / "nccl_warn.log.txt").read_bytes())

@@ -50,12 +50,13 @@ class StepTimes:
         job = job_of(self.path)
         seen = [
             Observation(
-                row.time_s if row.time_s is not None else time_s,
+                # A microsecond apart, so that steps read together stay apart.
+                row.time_s if row.time_s is not None else time_s + index * 1e-6,
                 f"{job}/rank:{row.rank}",
                 "step_s",
                 row.step_s,
             )
-            for row in found.rows
+            for index, row in enumerate(found.rows)
         ]
         return Reading(
             source=self.source,
