@@ -43,6 +43,8 @@ COMMANDS: Final = (
     ("calibrate", "netloom.cli.calibrate:calibrate", "Measure the operators of this GPU."),
     ("trace", "netloom.cli.trace:trace", "Write a step as Chakra traces, or read such traces."),
     ("lab", "netloom.cli.lab:lab", "Run a scenario's network live here, and break it."),
+    ("watch", "netloom.cli.watch:watch", "Watch a network and keep what is seen."),
+    ("audit", "netloom.cli.audit:audit", "Name the cables that are not as designed."),
     ("check", "netloom.cli.check:check", "Read a scenario and say what is wrong with it."),
     ("example", "netloom.cli.example:example", "Print a scenario to start from."),
     (

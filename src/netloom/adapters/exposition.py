@@ -1,0 +1,377 @@
+"""``/metrics`` and ``/health``: what is seen now, under the names that operators' boards ask for.
+
+InfiniBand ports of switches and hosts have the names of infiniband_exporter, those of hosts also
+the names of node_exporter's infiniband collector, Ethernet ports the names of its netdev
+collector; what only netloom knows begins with ``netloom_``. The text is made after each round
+and served as it stands, so a scrape costs nothing and never waits for the network.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import socketserver
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING, Any, Final
+
+from netloom.errors import OutputError, SpecError
+from netloom.ops.observe.metrics import BY_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from netloom.ops.observe.metrics import Metric
+    from netloom.ops.observe.store import Poll
+
+__all__ = ["Device", "Neighbour", "Now", "Server", "parse_address", "render"]
+
+MEDIA: Final = "text/plain; version=0.0.4; charset=utf-8"
+CLIENT_S: Final = 5.0  # a client that is slower than this is dropped
+
+_PORT: Final = re.compile(r"(?P<device>.{1,120})\[(?P<port>\d{1,4})\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """What identifies a device of InfiniBand; empty for Ethernet."""
+
+    is_host: bool
+    guid: str = ""
+    lid: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """A switch's port and what is at the other end of its cable."""
+
+    device: str
+    port: int
+    peer: str
+    peer_port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Now:
+    """What is to be told.
+
+    Attributes:
+        values: Part, metric and value of all that is fresh.
+        devices: By name, those known by a GUID or as part of the design.
+        neighbours: Ports with their peers.
+        polls: The last look at each source.
+        good_polls: The last that went well.
+        differences: As built against as designed, how many of each kind; None before the first
+            comparison.
+        store_bytes: What the store takes.
+    """
+
+    values: Iterable[tuple[str, str, float]]
+    devices: Mapping[str, Device]
+    neighbours: Iterable[Neighbour] = ()
+    polls: tuple[Poll, ...] = ()
+    good_polls: tuple[Poll, ...] = ()
+    differences: Mapping[str, int] | None = None
+    store_bytes: int = 0
+
+
+@dataclass(slots=True)
+class _Families:
+    """Lines by family, in the order that families first occur."""
+
+    heads: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, name: str, value: float, labels: str, *, kind: str, about: str) -> None:
+        """Put a sample into its family; *labels* are as :func:`_labels` writes them."""
+        if name not in self.heads:
+            self.heads[name] = f"# HELP {name} {about}\n# TYPE {name} {kind}\n"
+            self.lines[name] = []
+        self.lines[name].append(f"{name}{labels} {value!r}\n")
+
+    def text(self) -> str:
+        """Return all of them."""
+        return "".join(head + "".join(self.lines[name]) for name, head in self.heads.items())
+
+
+def _labels(**labels: str) -> str:
+    written = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+    return f"{{{written}}}" if written else ""
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def render(now: Now) -> bytes:
+    """Return the exposition of *now*, in the text format 0.0.4."""
+    families = _Families()
+    places: dict[str, _Place] = {}
+    rates_bps: dict[str, float] = {}
+    for part, name, value in now.values:
+        metric = BY_NAME.get(name)
+        if metric is None:
+            continue
+        if part not in places:
+            places[part] = _Place.of(part, now.devices)
+        place = places[part]
+        _value(families, place, metric, value)
+        if name == "rate_bps":
+            rates_bps[place.name] = max(value, rates_bps.get(place.name, 0.0))
+    _rates(families, now.devices, rates_bps)
+    _inventory(families, now)
+    _own(families, now)
+    return families.text().encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """A part, with the labels it has in each naming; each is written once and used often.
+
+    Attributes:
+        name: Of the device, or of the part where it is no port of a known device.
+        device: What is known of the device; None for anything else.
+        fabric: Labels as infiniband_exporter has them.
+        port: Labels of node_exporter's infiniband collector, and of our own families by port.
+        network: Labels of node_exporter's netdev collector.
+        part: Labels of our own families of other parts.
+    """
+
+    name: str
+    device: Device | None = None
+    fabric: str = ""
+    port: str = ""
+    network: str = ""
+    part: str = ""
+
+    @classmethod
+    def of(cls, part: str, devices: Mapping[str, Device]) -> _Place:
+        match = _PORT.fullmatch(part)
+        device = devices.get(match["device"]) if match else None
+        if match is None or device is None:
+            return cls(name=part, part=_labels(part=part))
+        name, port = match["device"], match["port"]
+        side = "hca" if device.is_host else "switch"
+        return cls(
+            name=name,
+            device=device,
+            fabric=_labels(guid=device.guid, port=port, **{side: name}),
+            port=_labels(device=name, port=port),
+            network=_labels(device=part),
+        )
+
+
+def _value(families: _Families, place: _Place, metric: Metric, value: float) -> None:
+    """Tell one number under every name it has."""
+    device = place.device
+    about = {"kind": metric.kind, "about": metric.about}
+    if device is None:
+        _plain(families, metric, place.part, value, per_port=False)
+    elif device.guid and metric.fabric:
+        side = "hca" if device.is_host else "switch"
+        families.add(f"infiniband_{side}_{metric.fabric}", value, place.fabric, **about)
+        if device.is_host and metric.node:
+            families.add(f"node_infiniband_{metric.node}", value, place.port, **about)
+    elif not device.guid and metric.network:
+        families.add(f"node_network_{metric.network}", value, place.network, **about)
+    else:
+        _plain(families, metric, place.port, value, per_port=True)
+        if device.guid and device.is_host:
+            _host_state(families, metric, place.port, value)
+
+
+def _host_state(families: _Families, metric: Metric, labels: str, value: float) -> None:
+    """Tell state and rate of an adapter's port as node_exporter does."""
+    if metric.name == "link_up":
+        about = "State of the InfiniBand port (1: down, 4: active)."
+        state = 4.0 if value else 1.0
+        families.add("node_infiniband_state_id", state, labels, kind="gauge", about=about)
+    elif metric.name == "rate_bps":
+        name = "node_infiniband_rate_bytes_per_second"
+        families.add(name, value / 8, labels, kind="gauge", about=metric.about)
+
+
+def _rates(
+    families: _Families, devices: Mapping[str, Device], rates_bps: Mapping[str, float]
+) -> None:
+    """Tell the rate of each device's fastest port, as infiniband_exporter does."""
+    for name, rate_bps in rates_bps.items():
+        device = devices.get(name)
+        if device is not None and device.guid:
+            side = "hca" if device.is_host else "switch"
+            families.add(
+                f"infiniband_{side}_rate_bytes_per_second",
+                rate_bps / 8,
+                _labels(guid=device.guid),
+                kind="gauge",
+                about="Rate of the fastest port.",
+            )
+
+
+# What netloom_ families of numbers are called; a rate and a time have Prometheus' own units.
+_OWN: Final = {
+    "link_up": ("netloom_link_up", 1.0),
+    "rate_bps": ("netloom_link_rate_bytes_per_second", 0.125),
+    "bgp_up": ("netloom_bgp_session_up", 1.0),
+    "bfd_up": ("netloom_bfd_session_up", 1.0),
+    "bgp_prefixes": ("netloom_bgp_prefixes", 1.0),
+    "rib_ways": ("netloom_rib_next_hops", 1.0),
+    "fib_ways": ("netloom_fib_next_hops", 1.0),
+    "divergent_routes": ("netloom_divergent_routes", 1.0),
+    "unusable_next_hops": ("netloom_unusable_next_hops", 1.0),
+    "sm_master": ("netloom_subnet_manager_master", 1.0),
+    "step_s": ("netloom_step_seconds", 1.0),
+    "collective_s": ("netloom_collective_seconds", 1.0),
+    "bus_bandwidth_bps": ("netloom_bus_bandwidth_bytes_per_second", 0.125),
+    "wrong_values": ("netloom_wrong_values", 1.0),
+    "last_collective": ("netloom_last_collective", 1.0),
+}
+_PER_PORT: Final = frozenset({"link_up", "rate_bps", "bgp_up", "bfd_up", "bgp_prefixes"})
+
+
+def _plain(
+    families: _Families, metric: Metric, labels: str, value: float, *, per_port: bool
+) -> None:
+    # A session or link of an interface that is no port of the design is left out.
+    if metric.name in _OWN and (metric.name in _PER_PORT) == per_port:
+        name, scale = _OWN[metric.name]
+        families.add(name, scale * value, labels, kind="gauge", about=metric.about)
+
+
+def _inventory(families: _Families, now: Now) -> None:
+    for name, device in now.devices.items():
+        if device.guid:
+            side = "hca" if device.is_host else "switch"
+            labels = _labels(guid=device.guid, lid=device.lid, **{side: name})
+            about = f"InfiniBand {side} information."
+            families.add(f"infiniband_{side}_info", 1.0, labels, kind="gauge", about=about)
+    for one in now.neighbours:
+        here, there = now.devices.get(one.device), now.devices.get(one.peer)
+        if here is None or there is None or here.is_host:
+            continue
+        labels = _labels(
+            guid=here.guid,
+            port=str(one.port),
+            switch=one.device,
+            uplink=one.peer,
+            uplink_guid=there.guid,
+            uplink_type="CA" if there.is_host else "SW",
+            uplink_port=str(one.peer_port),
+            uplink_lid=there.lid,
+        )
+        about = "InfiniBand switch uplink information."
+        families.add("infiniband_switch_uplink_info", 1.0, labels, kind="gauge", about=about)
+
+
+def _own(families: _Families, now: Now) -> None:
+    """Tell how the watch itself is."""
+    for poll in now.polls:
+        source = _labels(source=poll.source)
+        about = "1 when the last look at a source went well."
+        ok = float(not poll.error)
+        families.add("netloom_source_up", ok, source, kind="gauge", about=about)
+        about = "How long the last look at a source took."
+        name = "netloom_poll_duration_seconds"
+        families.add(name, poll.took_s, source, kind="gauge", about=about)
+    for poll in now.good_polls:
+        about = "When a source was last seen well."
+        name = "netloom_last_success_timestamp_seconds"
+        labels = _labels(source=poll.source)
+        families.add(name, poll.time_s, labels, kind="gauge", about=about)
+    for kind, count in (now.differences or {}).items():
+        about = "Differences between the cables as built and as designed."
+        name = "netloom_cabling_differences"
+        families.add(name, float(count), _labels(kind=kind), kind="gauge", about=about)
+    about = "Size of the store, free pages not counted."
+    families.add("netloom_store_bytes", float(now.store_bytes), "", kind="gauge", about=about)
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Return host and port of ``127.0.0.1:9787`` or ``[::1]:9787``.
+
+    Raises:
+        SpecError: it is none; the message says how to write one.
+    """
+    host, _, port = text.rpartition(":")
+    fine = host and port.isascii() and port.isdigit() and len(port) < 6 and int(port) < 65536
+    if not fine:
+        message = f"--listen: {text[:60]!r} will not do; write such as '127.0.0.1:9787'"
+        raise SpecError(message)
+    return host.strip("[]"), int(port)
+
+
+def _listener(host: str) -> type[HTTPServer]:
+    """Return a server of one client at a time: a scrape takes no time, and memory is bounded."""
+
+    class Listener(HTTPServer):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+        def server_bind(self) -> None:
+            """Bind without asking DNS who we are, as HTTPServer would."""
+            socketserver.TCPServer.server_bind(self)
+
+    return Listener
+
+
+class Server:
+    """Serves the last exposition and the last health on one address, in a thread of its own."""
+
+    def __init__(self, host: str, port: int) -> None:
+        """Listen.
+
+        Raises:
+            OutputError: the address is taken, or not ours.
+        """
+        self._body = b""
+        self._health: dict[str, Any] = {"status": "starting", "sources": []}
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            timeout = CLIENT_S
+            server_version = "netloom"
+            sys_version = ""
+
+            def do_GET(self) -> None:
+                status, media, body = server.answer(self.path.partition("?")[0])
+                self.send_response(status)
+                self.send_header("Content-Type", media)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing: what a client sends is no business of the log."""
+
+        try:
+            self._server = _listener(host)((host, port), Handler)
+        except OSError as error:
+            message = f"--listen: {host}:{port} cannot be used ({error.strerror}); name another"
+            raise OutputError(message) from error
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        """The port, also when 0 was asked for and the system chose."""
+        return int(self._server.server_address[1])
+
+    def put(self, body: bytes, health: dict[str, Any]) -> None:
+        """Serve these from now on."""
+        self._body, self._health = body, health
+
+    def answer(self, path: str) -> tuple[int, str, bytes]:
+        """Return status, media type and body for a path."""
+        if path == "/metrics":
+            return 200, MEDIA, self._body
+        if path in {"/health", "/healthz"}:
+            status = 200 if self._health["status"] == "ok" else 503
+            return status, "application/json", json.dumps(self._health).encode()
+        return 404, "text/plain", b"netloom: /metrics and /health\n"
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(CLIENT_S)

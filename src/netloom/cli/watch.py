@@ -1,0 +1,254 @@
+"""``netloom watch``: look at a network again and again, and keep what was seen."""
+
+from __future__ import annotations
+
+import platform
+import signal
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+from cyclopts import Parameter
+
+from netloom.cli.designed import designed_at, lab_at, names_at
+
+if TYPE_CHECKING:
+    from netloom.adapters.watch.clock import WallClock
+    from netloom.ops.observe.designed import Designed
+    from netloom.ops.observe.observation import Collector
+    from netloom.ops.observe.retention import Limits
+
+__all__ = ["watch"]
+
+STALE_S: Final = 30.0  # a look at a large fabric takes seconds; twice that is still now
+
+Files = Annotated[tuple[Path, ...], Parameter(negative=())]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Where:
+    """Where to look."""
+
+    lab: str
+    folder: Path | None
+    names: Path | None
+    sm_log: Path | None
+
+
+def watch(  # noqa: PLR0913  (one option of the command each)
+    scenario: Path | None = None,
+    *,
+    lab: str = "",
+    folder: Annotated[Path | None, Parameter(name="--dir")] = None,
+    every: str = "10s",
+    once: bool = False,
+    store: Path | None = None,
+    listen: str = "",
+    scrape: tuple[str, ...] = (),
+    adapters: bool = False,
+    steps: Files = (),
+    nccl_log: Files = (),
+    nccl_tests: Files = (),
+    flight_recorder: Files = (),
+    sm_log: Path | None = None,
+    names: Path | None = None,
+    keep: str = "2d",
+    keep_windows: str = "60d",
+    most: str = "8GiB",
+    files: Path | None = None,
+    own: Path | None = None,
+) -> int:
+    """Look at a network every few seconds and keep what is seen, until told to stop.
+
+    Looks at a lab, or at the InfiniBand network of this machine, and at all else it is told of.
+    Each look is on disk before the next begins; after a crash it goes on where it was. It logs a
+    JSON object a line to standard error. With --once the exit status is 1 when a source could not
+    be seen whole.
+
+    Args:
+        scenario: A scenario file: what the network should be.
+        lab: Of the lab to look at.
+        folder: Where labs are kept; $XDG_STATE_HOME/netloom/labs without.
+        every: From the start of one look to that of the next.
+        once: Look once and stop.
+        store: The file to keep it in; $XDG_STATE_HOME/netloom/watch/NAME.db without.
+        listen: Serve /metrics and /health there, such as 127.0.0.1:9787.
+        scrape: Prometheus targets to look at too, such as http://node1:9100/metrics.
+        adapters: Look at this machine's RDMA adapters too.
+        steps: Files of step times that jobs write, JSON lines or CSV: step, step_s, rank, time_s.
+        nccl_log: Files that NCCL logs to.
+        nccl_tests: What nccl-tests printed, or wrote with -J.
+        flight_recorder: Folders with the dumps of PyTorch's flight recorders, one file a rank.
+        sm_log: The log of OpenSM, where it runs on this machine.
+        names: A CSV file with the columns name and device: what real devices are called here.
+        keep: How long single values are kept.
+        keep_windows: How long windows of five minutes, events and polls are kept.
+        most: How large the store may become.
+        files: Write alert rules, a Grafana board and a systemd unit into this folder, and stop.
+        own: A TOML file with parts of your own.
+    """
+    if files is not None:
+        _write_files(files)
+        return 0
+    if scenario is None:
+        from netloom.errors import SpecError  # noqa: PLC0415
+
+        message = "no scenario; name the file that says what the network should be"
+        raise SpecError(message)
+    designed = designed_at(scenario, own)
+    where = _Where(lab=lab, folder=folder, names=names, sm_log=sm_log)
+    limits = _limits(keep, keep_windows, most)
+    every_s = _seconds(every, "--every")
+    with ExitStack() as stack:
+        collectors = [
+            *_network(designed, where, stack, optional=bool(scrape) or adapters),
+            *(_adapters(where) if adapters else ()),
+            *_jobs(steps, nccl_log, nccl_tests, flight_recorder),
+            *_targets(scrape, where),
+        ]
+        path = store or _default_store(lab or scenario.stem)
+        how = _How(lab, every_s, listen, limits, once=once)
+        return _run(designed, collectors, path, stack, how)
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How to look."""
+
+    lab: str
+    every_s: float
+    listen: str
+    limits: Limits
+    once: bool
+
+
+def _run(
+    designed: Designed, collectors: list[Collector], path: Path, stack: ExitStack, how: _How
+) -> int:
+    from netloom.adapters.exposition import Server, parse_address  # noqa: PLC0415
+    from netloom.adapters.watch.clock import WallClock  # noqa: PLC0415
+    from netloom.adapters.watch.log import json_log  # noqa: PLC0415
+    from netloom.adapters.watch.loop import Watch  # noqa: PLC0415
+    from netloom.adapters.watch.publish import Publisher  # noqa: PLC0415
+    from netloom.adapters.watch.targets import lab_rates  # noqa: PLC0415
+    from netloom.ops.observe.store import Store  # noqa: PLC0415
+
+    kept = stack.enter_context(Store(path))
+    server = Server(*parse_address(how.listen)) if how.listen else None
+    if server is not None:
+        stack.callback(server.close)
+    clock = WallClock()
+    _stop_on_signals(clock, stack)
+    publisher = Publisher(
+        store=kept,
+        designed=designed,
+        rate_bps=lab_rates(designed) if how.lab else lambda cable: cable.rate_bps,
+        collectors=collectors,
+        server=server,
+        stale_s=max(STALE_S, 3 * how.every_s),
+    )
+    watch = Watch(
+        store=kept,
+        collectors=collectors,
+        clock=clock,
+        log=json_log(sys.stderr, clock.now_s),
+        publish=publisher,
+        every_s=how.every_s,
+        limits=how.limits,
+    )
+    watch.run(rounds=1 if how.once else None)
+    return int(how.once and bool(watch.failing))
+
+
+def _stop_on_signals(clock: WallClock, stack: ExitStack) -> None:
+    """Let SIGTERM and SIGINT end the watch after the look that is under way."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        before = signal.signal(number, lambda *_: clock.stop())
+        stack.callback(signal.signal, number, before)
+
+
+def _network(
+    designed: Designed, where: _Where, stack: ExitStack, *, optional: bool
+) -> list[Collector]:
+    from netloom.adapters.watch import targets  # noqa: PLC0415
+    from netloom.errors import SpecError  # noqa: PLC0415
+
+    if where.lab:
+        return targets.collectors_in_lab(lab_at(where.lab, where.folder), designed)
+    if designed.is_infiniband:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="netloom-")))
+        return targets.collectors_here(designed, names_at(where.names), scratch, where.sm_log)
+    if not optional:
+        message = (
+            "an Ethernet network cannot be seen from one machine; "
+            "give --lab, --scrape or --adapters"
+        )
+        raise SpecError(message)
+    return []
+
+
+def _jobs(steps: Files, nccl_log: Files, nccl_tests: Files, flights: Files) -> list[Collector]:
+    from netloom.adapters.watch import jobs  # noqa: PLC0415
+
+    return [
+        *(jobs.StepTimes(path=path) for path in steps),
+        *(jobs.NcclLogFile(path=path) for path in nccl_log),
+        *(jobs.NcclTestsFile(path=path) for path in nccl_tests),
+        *(jobs.FlightRecorders(folder=path) for path in flights),
+    ]
+
+
+def _adapters(where: _Where) -> list[Collector]:
+    from netloom.adapters.watch.hosts import Adapters  # noqa: PLC0415
+
+    return [Adapters(root=Path("/sys"), host=platform.node(), names=names_at(where.names))]
+
+
+def _targets(urls: tuple[str, ...], where: _Where) -> list[Collector]:
+    from netloom.adapters.prometheus import check_url  # noqa: PLC0415
+    from netloom.adapters.watch.scraped import Scraped  # noqa: PLC0415
+
+    names = names_at(where.names)
+    return [Scraped(url=check_url(url), names=names) for url in urls]
+
+
+def _limits(keep: str, keep_windows: str, most: str) -> Limits:
+    from netloom.ops.observe.retention import Limits  # noqa: PLC0415
+    from netloom.units import SIZE, parse_quantity  # noqa: PLC0415
+
+    return Limits(
+        single_s=_seconds(keep, "--keep"),
+        window_s=_seconds(keep_windows, "--keep-windows"),
+        most_bytes=int(parse_quantity(most, SIZE, where="--most")),
+    )
+
+
+def _seconds(text: str, where: str) -> float:
+    from netloom.errors import SpecError  # noqa: PLC0415
+    from netloom.units import TIME, parse_quantity  # noqa: PLC0415
+
+    found_s = parse_quantity(text, TIME, where=where)
+    if not 0.1 <= found_s <= 1e9:
+        message = f"{where}: {text!r} is not between 0.1 s and 30 years; write such as '10s'"
+        raise SpecError(message)
+    return found_s
+
+
+def _default_store(name: str) -> Path:
+    from netloom.adapters.lab.store import default_folder  # noqa: PLC0415
+
+    return default_folder().parent / "watch" / f"{name}.db"
+
+
+def _write_files(folder: Path) -> None:
+    from importlib.resources import files  # noqa: PLC0415
+
+    from netloom.cli.output import write_atomically  # noqa: PLC0415
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in sorted(files("netloom.adapters.watch").joinpath("files").iterdir(), key=str):
+        write_atomically(folder / one.name, one.read_bytes())
+        print(folder / one.name)

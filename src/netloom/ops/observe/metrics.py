@@ -1,0 +1,240 @@
+"""The numbers that netloom knows by name, and what other monitoring calls them.
+
+Names for InfiniBand are those of treydock/infiniband_exporter (``infiniband_switch_`` or
+``infiniband_hca_`` before them) and of the infiniband collector of Prometheus' node_exporter
+(``node_infiniband_``); for Ethernet those of node_exporter's netdev collector
+(``node_network_``). All were read from those programs' own sources or output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = ["BY_NAME", "DIAGS", "METRICS", "SYSFS", "Metric"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One number.
+
+    Attributes:
+        name: What the store calls it.
+        kind: A counter only rises, but for resets.
+        about: What it counts.
+        diags: What infiniband-diags calls it; empty where it has none.
+        scale: What one of the diags' (or sysfs') units is in ours.
+        sysfs: The file in ``/sys/class/infiniband/*/ports/*/counters``.
+        fabric: What infiniband_exporter calls it, after switch or hca.
+        node: What node_exporter's infiniband collector calls it.
+        network: What node_exporter's netdev collector calls it.
+    """
+
+    name: str
+    kind: Literal["counter", "gauge"] = "counter"
+    about: str = ""
+    diags: str = ""
+    scale: int = 1
+    sysfs: str = ""
+    fabric: str = ""
+    node: str = ""
+    network: str = ""
+
+
+# InfiniBand counts data in words of 4 bytes: IBTA volume 1, PortCounters (PortXmitData).
+METRICS: Final = (
+    Metric(
+        name="sent_bytes",
+        about="Bytes sent.",
+        diags="PortXmitData",
+        scale=4,
+        sysfs="port_xmit_data",
+        fabric="port_transmit_data_bytes_total",
+        node="port_data_transmitted_bytes_total",
+        network="transmit_bytes_total",
+    ),
+    Metric(
+        name="received_bytes",
+        about="Bytes received.",
+        diags="PortRcvData",
+        scale=4,
+        sysfs="port_rcv_data",
+        fabric="port_receive_data_bytes_total",
+        node="port_data_received_bytes_total",
+        network="receive_bytes_total",
+    ),
+    Metric(
+        name="sent_packets",
+        about="Packets sent.",
+        diags="PortXmitPkts",
+        sysfs="port_xmit_packets",
+        fabric="port_transmit_packets_total",
+        node="port_packets_transmitted_total",
+        network="transmit_packets_total",
+    ),
+    Metric(
+        name="received_packets",
+        about="Packets received.",
+        diags="PortRcvPkts",
+        sysfs="port_rcv_packets",
+        fabric="port_receive_packets_total",
+        node="port_packets_received_total",
+        network="receive_packets_total",
+    ),
+    Metric(
+        name="symbol_errors",
+        about="Minor errors on a lane.",
+        diags="SymbolErrorCounter",
+        sysfs="symbol_error",
+        fabric="port_symbol_error_total",
+        node="symbol_error_total",
+    ),
+    Metric(
+        name="link_recoveries",
+        about="Times the link recovered by training again.",
+        diags="LinkErrorRecoveryCounter",
+        sysfs="link_error_recovery",
+        fabric="port_link_error_recovery_total",
+        node="link_error_recovery_total",
+    ),
+    Metric(
+        name="link_downs",
+        about="Times the link could not recover and went down.",
+        diags="LinkDownedCounter",
+        sysfs="link_downed",
+        fabric="port_link_downed_total",
+        node="link_downed_total",
+    ),
+    Metric(
+        name="receive_errors",
+        about="Packets received with an error.",
+        diags="PortRcvErrors",
+        sysfs="port_rcv_errors",
+        fabric="port_receive_errors_total",
+        node="port_errors_received_total",
+        network="receive_errs_total",
+    ),
+    Metric(
+        name="remote_physical_errors",
+        about="Packets that a port before marked as bad.",
+        diags="PortRcvRemotePhysicalErrors",
+        sysfs="port_rcv_remote_physical_errors",
+        fabric="port_receive_remote_physical_errors_total",
+        node="port_receive_remote_physical_errors_total",
+    ),
+    Metric(
+        name="relay_errors",
+        about="Packets that the switch could not forward.",
+        diags="PortRcvSwitchRelayErrors",
+        sysfs="port_rcv_switch_relay_errors",
+        fabric="port_receive_switch_relay_errors_total",
+        node="port_receive_switch_relay_errors_total",
+    ),
+    Metric(
+        name="send_discards",
+        about="Packets thrown away instead of sent.",
+        diags="PortXmitDiscards",
+        sysfs="port_xmit_discards",
+        fabric="port_transmit_discards_total",
+        node="port_discards_transmitted_total",
+        network="transmit_drop_total",
+    ),
+    Metric(
+        name="send_constraint_errors",
+        about="Packets not sent for a partition's or a raw filter's sake.",
+        diags="PortXmitConstraintErrors",
+        sysfs="port_xmit_constraint_errors",
+        fabric="port_transmit_constraint_errors_total",
+        node="port_constraint_errors_transmitted_total",
+    ),
+    Metric(
+        name="receive_constraint_errors",
+        about="Packets refused for a partition's or a raw filter's sake.",
+        diags="PortRcvConstraintErrors",
+        sysfs="port_rcv_constraint_errors",
+        fabric="port_receive_constraint_errors_total",
+        node="port_constraint_errors_received_total",
+    ),
+    Metric(
+        name="integrity_errors",
+        about="Times the share of local errors went over its threshold.",
+        diags="LocalLinkIntegrityErrors",
+        sysfs="local_link_integrity_errors",
+        fabric="port_local_link_integrity_errors_total",
+        node="local_link_integrity_errors_total",
+    ),
+    Metric(
+        name="buffer_overruns",
+        about="Times buffers overran.",
+        diags="ExcessiveBufferOverrunErrors",
+        sysfs="excessive_buffer_overrun_errors",
+        fabric="port_excessive_buffer_overrun_errors_total",
+        node="excessive_buffer_overrun_errors_total",
+    ),
+    Metric(
+        name="management_drops",
+        about="Management packets dropped (VL15).",
+        diags="VL15Dropped",
+        sysfs="VL15_dropped",
+        fabric="port_vl15_dropped_total",
+        node="vl15_dropped_total",
+    ),
+    Metric(
+        name="send_wait_ticks",
+        about="Ticks with data to send but no credit.",
+        diags="PortXmitWait",
+        sysfs="port_xmit_wait",
+        fabric="port_transmit_wait_total",
+        node="port_transmit_wait_total",
+    ),
+    Metric(
+        name="send_errors",
+        about="Packets that could not be sent.",
+        network="transmit_errs_total",
+    ),
+    Metric(
+        name="receive_discards",
+        about="Packets received and thrown away.",
+        network="receive_drop_total",
+    ),
+    Metric(name="link_up", kind="gauge", about="1 while the link carries, else 0."),
+    Metric(name="rate_bps", kind="gauge", about="What the link runs at, one direction."),
+    Metric(name="bgp_up", kind="gauge", about="1 while the BGP session is established, else 0."),
+    Metric(name="bfd_up", kind="gauge", about="1 while the BFD session is up, else 0."),
+    Metric(name="bgp_prefixes", kind="gauge", about="Prefixes received in the BGP session."),
+    Metric(
+        name="rib_ways",
+        kind="gauge",
+        about="Next hops that the routing daemon believes in, over all routes to hosts.",
+    ),
+    Metric(
+        name="fib_ways",
+        kind="gauge",
+        about="Next hops that the kernel forwards by, over the same routes.",
+    ),
+    Metric(
+        name="divergent_routes",
+        kind="gauge",
+        about="Routes to hosts whose next hops differ between daemon and kernel.",
+    ),
+    Metric(
+        name="unusable_next_hops",
+        kind="gauge",
+        about="Next-hop objects of the kernel that are dead or without carrier.",
+    ),
+    Metric(
+        name="sm_master", kind="gauge", about="1 while a subnet manager answers as master, else 0."
+    ),
+    Metric(name="step_s", kind="gauge", about="Duration of the last training step."),
+    Metric(name="bus_bandwidth_bps", kind="gauge", about="Bus bandwidth as nccl-tests counts it."),
+    Metric(name="collective_s", kind="gauge", about="Duration of a collective."),
+    Metric(name="wrong_values", kind="gauge", about="Wrong values that nccl-tests found."),
+    Metric(
+        name="last_collective",
+        kind="counter",
+        about="Sequence number of the last collective that a rank completed.",
+    ),
+)
+BY_NAME: Final = {metric.name: metric for metric in METRICS}
+DIAGS: Final = {metric.diags: metric for metric in METRICS if metric.diags}
+SYSFS: Final = {metric.sysfs: metric for metric in METRICS if metric.sysfs}

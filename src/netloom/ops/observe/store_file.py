@@ -1,0 +1,98 @@
+"""The file of a store: its tables, who may write to it, and what to say when it fails."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from netloom.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["WINDOW_COLUMNS", "locked", "opened", "told"]
+
+VERSION: Final = 1
+BUSY_MS: Final = 10_000
+WINDOW_COLUMNS: Final = ("count", "first", "last", "least", "most", "total", "increase")
+
+SCHEMA: Final = """
+CREATE TABLE source (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+                     cursor TEXT NOT NULL DEFAULT '') STRICT;
+CREATE TABLE series (id INTEGER PRIMARY KEY, source INTEGER NOT NULL, part TEXT NOT NULL,
+                     metric TEXT NOT NULL, UNIQUE (metric, part, source)) STRICT;
+CREATE TABLE sample (series INTEGER NOT NULL, time_us INTEGER NOT NULL, value REAL,
+                     PRIMARY KEY (series, time_us)) STRICT, WITHOUT ROWID;
+CREATE TABLE coarse (series INTEGER NOT NULL, time_us INTEGER NOT NULL, count INTEGER NOT NULL,
+                     first REAL NOT NULL, last REAL NOT NULL, least REAL NOT NULL,
+                     most REAL NOT NULL, total REAL NOT NULL, increase REAL NOT NULL,
+                     PRIMARY KEY (series, time_us)) STRICT, WITHOUT ROWID;
+CREATE TABLE event (id INTEGER PRIMARY KEY, source INTEGER NOT NULL, key TEXT NOT NULL,
+                    time_us INTEGER NOT NULL, part TEXT NOT NULL, kind TEXT NOT NULL,
+                    text TEXT NOT NULL, UNIQUE (source, key)) STRICT;
+CREATE INDEX event_time ON event (time_us);
+CREATE TABLE poll (time_us INTEGER NOT NULL, source INTEGER NOT NULL, took_us INTEGER NOT NULL,
+                   num_observations INTEGER NOT NULL, error TEXT NOT NULL,
+                   PRIMARY KEY (time_us, source)) STRICT, WITHOUT ROWID;
+"""
+
+
+def locked(path: Path) -> int:
+    """Return the descriptor that holds the store, so that no other netloom writes to it.
+
+    Raises:
+        OutputError: another one does, or the folder cannot be used.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        message = f"{path}: cannot be used ({error.strerror}); name another with --store"
+        raise OutputError(message) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        message = f"{path}: another netloom writes to it; stop that one or name another store"
+        raise OutputError(message) from error
+    return descriptor
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """Return the file, open, with its tables made where it had none.
+
+    Raises:
+        OutputError: another version of netloom wrote it.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    # Autocommit: transactions begin and end where this module says so.
+    file = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)
+    file.execute("PRAGMA auto_vacuum = INCREMENTAL")  # heeded only before the first table
+    file.execute("PRAGMA journal_mode = WAL")
+    file.execute("PRAGMA synchronous = FULL")  # on disk before it is acknowledged
+    file.execute(f"PRAGMA journal_size_limit = {64 * 2**20}")
+    (version,) = file.execute("PRAGMA user_version").fetchone()
+    if version == 0:
+        file.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+    elif version != VERSION:
+        message = f"{path}: another version of netloom wrote it; name another with --store"
+        raise OutputError(message)
+    return file
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Let what SQLite complains about be told as netloom tells it."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        remedy = "free some space" if "full" in str(error) else "move it away and start anew"
+        message = f"{path}: the store cannot be used ({error}); {remedy}"
+        raise OutputError(message) from error
+    except OSError as error:
+        message = f"{path}: the store cannot be used ({error.strerror}); name another with --store"
+        raise OutputError(message) from error

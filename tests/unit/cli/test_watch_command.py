@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from netloom.adapters.exposition import Server
+from netloom.cli.main import main
+from netloom.ops.observe.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RECORDED = Path(__file__).parents[2] / "data"
+# 16 hosts on 4 leaves of 4, joined by one spine: what tests/data/lab was printed on.
+INFINIBAND = """
+cluster:
+  nodes: 2
+  node: dgx-h100
+  fabric: {technology: infiniband-ndr, topology: {kind: fat-tree, tiers: 2}}
+job: {model: llama-3.1-8b, training: {sequence: 8192, global_batch: 64}}
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "ib.yaml"
+    path.write_text(INFINIBAND, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def ethernet(tmp_path: Path) -> Path:
+    path = tmp_path / "eth.yaml"
+    path.write_text(INFINIBAND.replace("infiniband-ndr", "rocev2-400g"), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def target() -> Iterator[str]:
+    server = Server("127.0.0.1", 0)
+    server.put((RECORDED / "watch" / "node_exporter.prom").read_bytes(), {"status": "ok"})
+    yield f"http://127.0.0.1:{server.port}/metrics"
+    server.close()
+
+
+def cable_list(tmp_path: Path, scenario: Path) -> Path:
+    """Return a file with every cable of the design."""
+    from netloom.cli.designed import designed_at  # noqa: PLC0415
+
+    plant = designed_at(scenario, None).plant
+    rows = ["a_device,a_port,b_device,b_port,rate"]
+    for cable in plant.cables:
+        ends = [(plant.devices[p.device].name, p.number) for p in cable.ends]
+        (one, port), (other, peer) = ends
+        rows.append(f"{one},{port},{other},{peer},{cable.rate_bps / 1e9:g}Gbps")
+    path = tmp_path / "cables.csv"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    return path
+
+
+def test_an_audit_of_the_design_itself_finds_nothing(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cable_list(tmp_path, scenario)
+    assert main(["audit", str(scenario), "--from", str(path)]) == 0
+    num_cables = len(path.read_text("utf-8").splitlines()) - 1
+    said = capsys.readouterr().out
+    assert said == f"{num_cables} of {num_cables} cables are where they should be\n"
+
+
+def test_an_audit_names_what_differs_and_says_so_with_its_status(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cable_list(tmp_path, scenario)
+    lines = path.read_text("utf-8").splitlines()
+    path.write_text("\n".join([*lines[:1], *lines[2:]]), encoding="utf-8")
+    assert main(["audit", str(scenario), "--from", str(path), "--json"]) == 1
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    # nic:0 has one port: without its cable it cannot be seen at all.
+    (one,) = found["differences"]
+    assert (one["kind"], one["parts"]) == ("silent", ["nic:0"])
+    assert one["text"] == "R000 nic:0 does not answer; with it 1 cable cannot be seen"
+
+
+def test_names_of_real_devices_lead_to_ours(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cable_list(tmp_path, scenario)
+    path.write_text(path.read_text("utf-8").replace("leaf:0,", "rack1-ib1,"), encoding="utf-8")
+    names = tmp_path / "names.csv"
+    names.write_text("name,device\nrack1-ib1,leaf:0\n", encoding="utf-8")
+    assert main(["audit", str(scenario), "--from", str(path)]) == 1
+    assert main(["audit", str(scenario), "--from", str(path), "--names", str(names)]) == 0
+    capsys.readouterr()
+
+
+def test_a_watch_keeps_what_targets_and_jobs_say(
+    ethernet: Path, tmp_path: Path, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = tmp_path / "llama.jsonl"
+    steps.write_text('{"step": 1, "step_s": 2.5, "time_s": 1800000000}\n', encoding="utf-8")
+    store = tmp_path / "store.db"
+    arguments = ["--scrape", target, "--steps", str(steps), "--store", str(store), "--once"]
+    assert main(["watch", str(ethernet), *arguments]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["event"] for line in lines] == ["start", "round", "stop"]
+    assert main(["watch", str(ethernet), *arguments, "--nccl-log", str(tmp_path / "no.log")]) == 1
+    assert "no.log: cannot be read" in capsys.readouterr().err
+    with Store(store) as kept:
+        found = {(part, metric): value for _, part, metric, value in kept.latest()}
+    assert found["job:llama/rank:0", "step_s"] == 2.5
+    assert found["127.0.0.1/mlx5_0[1]", "sent_bytes"] == 28.0
+
+
+def test_a_watch_that_is_killed_reads_every_step_once(
+    ethernet: Path, tmp_path: Path, target: str
+) -> None:
+    steps, store = tmp_path / "llama.jsonl", tmp_path / "store.db"
+    steps.touch()
+    command = [sys.executable, "-m", "netloom.cli.main", "watch", str(ethernet), "--scrape", target]
+    command += ["--steps", str(steps), "--store", str(store), "--every", "0.1s"]
+    written = 0
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
+            assert process.stderr is not None
+            for _ in range(4):  # the start and three rounds
+                process.stderr.readline()
+                with steps.open("a", encoding="utf-8") as file:
+                    line = {"step": written, "step_s": written, "time_s": 1.8e9 + written}
+                    file.write(json.dumps(line) + "\n")
+                written += 1
+            time.sleep(0.15)
+            os.kill(process.pid, number)
+            assert process.wait(20) == (0 if number == signal.SIGTERM else -number)
+    assert main(["watch", str(ethernet), *command[5:9], "--store", str(store), "--once"]) == 0
+    with Store(store) as kept:
+        values = [o.value for o in kept.values("job:llama/rank:0", "step_s", 0, 1e10)]
+    assert values == [float(n) for n in range(written)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "give --lab, --scrape or --adapters"),
+        (["--lab", "nowhere"], "there is no lab 'nowhere'"),
+        (["--scrape", "file:///etc/passwd"], "--scrape"),
+        (["--adapters", "--every", "0s"], "--every"),
+        (["--adapters", "--most", "many"], "--most"),
+        (["--adapters", "--once", "--listen", "9787"], "--listen"),
+    ],
+)
+def test_a_watch_that_cannot_be_is_refused(
+    ethernet: Path,
+    tmp_path: Path,
+    arguments: list[str],
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    more = ["--store", str(tmp_path / "s.db"), "--dir", str(tmp_path)]
+    assert main(["watch", str(ethernet), *arguments, *more]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_rules_board_and_unit_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["watch", "--files", str(tmp_path / "out")]) == 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"netloom-alerts.yml", "netloom-dashboard.json", "netloom-watch.service"}
+    assert main(["watch"]) == 2
+    capsys.readouterr()
