@@ -1,0 +1,78 @@
+"""NetBox: devices and cables in the columns of its bulk import."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from netloom.ops.plant import Port
+    from netloom.ops.site import Site
+
+__all__ = ["cables_csv", "devices_csv"]
+
+COPPER_M: Final = 3.0  # what a passive copper cable of 100 Gb/s a lane reaches
+
+_DEVICES: Final = (
+    *("name", "role", "manufacturer", "device_type", "site"),
+    *("rack", "position", "face", "status"),
+)
+_CABLES: Final = (
+    *("side_a_device", "side_a_type", "side_a_name"),
+    *("side_b_device", "side_b_type", "side_b_name"),
+    *("type", "status", "label", "length", "length_unit"),
+)
+
+
+def devices_csv(site: Site) -> str:
+    """Return every node and switch, as planned."""
+    return _csv(_DEVICES, _devices(site))
+
+
+def _devices(site: Site) -> Iterator[tuple[str, ...]]:
+    seen = set()
+    for number, name in enumerate(site.hostnames):
+        if name in seen:
+            continue
+        seen.add(name)
+        is_node = number < len(site.nics)
+        part = site.network.node if is_node else site.network.design.switch
+        kind = "gpu-node" if is_node else site.plant.devices[number].name.partition(":")[0]
+        seat = site.seat(number)
+        yield (
+            *(name, kind, _vendor(site, is_node=is_node), part.name, "site-1"),
+            *(seat.rack, str(seat.unit), "front", "planned"),
+        )
+
+
+def _vendor(site: Site, *, is_node: bool) -> str:
+    return site.network.gpu.vendor if is_node else site.network.design.switch.vendor
+
+
+def cables_csv(site: Site) -> str:
+    """Return every cable, as planned; its devices and interfaces must exist first."""
+    return _csv(_CABLES, _cables(site))
+
+
+def _cables(site: Site) -> Iterator[tuple[str, ...]]:
+    for cable in site.plant.cables:
+        length_m = site.length_m(cable)
+        kind = "dac-passive" if length_m <= COPPER_M else "smf"
+        sides = tuple(cell for port in cable.ends for cell in _side(site, port))
+        yield (*sides, kind, "planned", f"cable:{cable.number}", f"{length_m:.0f}", "m")
+
+
+def _side(site: Site, port: Port) -> tuple[str, str, str]:
+    name = site.interface(port.device) if site.is_host(port) else f"1/{port.number}"
+    return site.hostnames[port.device], "dcim.interface", name
+
+
+def _csv(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(headings)
+    writer.writerows(rows)
+    return out.getvalue()
