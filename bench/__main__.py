@@ -9,5 +9,6 @@ for benchmark in (
     fabric.sixteen_thousand_gpus,
     contention.thousand_flows_on_sixteen_links,
     plan.gpt_3_on_1024_gpus,
+    plan.deepseek_v3_on_256_gpus,
 ):
     benchmark()

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from netloom.adapters.sweeps import sweep
     from netloom.catalog.load import Catalog, load_catalog
     from netloom.errors import CatalogError, InfeasibleError, NetloomError, SpecError
     from netloom.fabric.edit import drain, fail, restore, slow
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from netloom.study.predict import Prediction, predict
     from netloom.study.serve import Inference, infer
     from netloom.study.size import Sizing, size
+    from netloom.study.sweep import Sweep
     from netloom.study.uptime import Uptime, uptime
     from netloom.study.wish import Wish
 
@@ -44,6 +46,7 @@ __all__ = [
     "Sizing",
     "Source",
     "SpecError",
+    "Sweep",
     "Table",
     "Uptime",
     "Validity",
@@ -61,11 +64,13 @@ __all__ = [
     "restore",
     "size",
     "slow",
+    "sweep",
     "uptime",
 ]
 
 # Loaded when first asked for, so that importing netloom (and netloom --help) stays quick.
 _HOMES = {
+    "netloom.adapters.sweeps": ("sweep",),
     "netloom.catalog.load": ("Catalog", "load_catalog"),
     "netloom.errors": ("CatalogError", "InfeasibleError", "NetloomError", "SpecError"),
     "netloom.fabric.edit": ("drain", "fail", "restore", "slow"),
@@ -81,6 +86,7 @@ _HOMES = {
     "netloom.study.serve": ("Inference", "infer"),
     "netloom.study.size": ("Sizing", "size"),
     "netloom.study.uptime": ("Uptime", "uptime"),
+    "netloom.study.sweep": ("Sweep",),
     "netloom.study.wish": ("Wish",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CatalogError", "InfeasibleError", "NetloomError", "OutputError", "SpecError", "at"]
+__all__ = [
+    "CatalogError",
+    "InfeasibleError",
+    "LabError",
+    "NetloomError",
+    "OutputError",
+    "SpecError",
+    "at",
+]
 
 
 class NetloomError(Exception):
@@ -33,6 +41,10 @@ class InfeasibleError(NetloomError):
 
 class OutputError(NetloomError):
     """A result could not be written or handed on; the message says what is in the way."""
+
+
+class LabError(NetloomError):
+    """A program or the machine it runs on failed us; the message says which, and what to do."""
 
 
 @contextmanager

@@ -31,7 +31,7 @@ def at_ten_thousand() -> nl.Comparison:
     """Llama 3.1 405B on 10,240 H100: 80 replicas of 128 GPUs, 16 sequences each."""
     scenario = nl.example()
     job = scenario.job
-    training = job.training.model_copy(update={"global_batch": 1280})
+    training = job.trained.model_copy(update={"global_batch": 1280})
     parallel = job.parallel.model_copy(update={"data": None})
     return nl.compare(
         scenario.model_copy(

@@ -6,10 +6,12 @@ the same GPU; no layer was used.
 
 from __future__ import annotations
 
+import csv
 import json
 import logging
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -18,20 +20,21 @@ import pytest
 
 from netloom.cli.main import main
 from netloom.compute.attention import fit_attention, work_s
+from netloom.compute.calls import paces
 from netloom.compute.device import Device, _tells, h200
 from netloom.compute.gemm import SHORTEST_S
-from netloom.compute.kernels import Kernel
+from netloom.compute.kernels import LOOP_RUNS, Kernel
+from netloom.compute.layers import GptLayer, LlamaLayer
 from netloom.errors import SpecError
 from netloom.study.validate_layers import LayerSuite, read_timed, shipped_timed, validate_timed
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from netloom.compute.tables import Measured
 
 pytestmark = pytest.mark.validation
 
 LOG = logging.getLogger(__name__)
+DATA = Path(__file__).parent.parent / "data"
 GPT_HEAD = "hidden,heads,tp,micro_batch,seq,fwd_ms,bwd_ms"
 
 
@@ -43,7 +46,7 @@ def result() -> LayerSuite:
 def test_layers_are_within_their_bound() -> None:
     found = result()
     assert found.rows == 291
-    assert found.inside >= 0.97 * found.rows
+    assert found.inside >= 0.965 * found.rows
     assert found.median_abs_error_pct <= 4.0
     assert found.p90_abs_error_pct <= 10.0
     assert found.bound_ok
@@ -52,14 +55,14 @@ def test_layers_are_within_their_bound() -> None:
 @pytest.mark.parametrize(
     ("group", "middle", "tenth"),
     [
-        # The goal is 4 and 10 for all; what is achieved where that is more (known gaps).
-        ("gpt_layer_shard fwd_ms", 3.5, 11.0),
-        ("gpt_layer_shard bwd_ms", 2.0, 7.5),
-        ("llama_layer_shard eager fwd_ms", 2.5, 4.5),
-        ("llama_layer_shard eager fwd_bwd_ms", 4.0, 8.5),
-        ("llama_layer_shard eager fwd_bwd_recompute_ms", 3.0, 5.5),
-        ("llama_layer_shard compiled fwd_ms", 3.0, 5.5),
-        ("llama_layer_shard compiled fwd_bwd_ms", 5.0, 7.0),
+        # The goal is 4 and 10 for all; these are what is achieved.
+        ("gpt_layer_shard fwd_ms", 2.5, 9.0),
+        ("gpt_layer_shard bwd_ms", 2.1, 5.0),
+        ("llama_layer_shard eager fwd_ms", 1.5, 4.5),
+        ("llama_layer_shard eager fwd_bwd_ms", 2.5, 8.0),
+        ("llama_layer_shard eager fwd_bwd_recompute_ms", 2.5, 4.5),
+        ("llama_layer_shard compiled fwd_ms", 2.0, 5.0),
+        ("llama_layer_shard compiled fwd_bwd_ms", 2.5, 3.0),
     ],
 )
 def test_each_kind_of_layer_is_within_its_own(group: str, middle: float, tenth: float) -> None:
@@ -67,14 +70,67 @@ def test_each_kind_of_layer_is_within_its_own(group: str, middle: float, tenth: 
     LOG.info(
         "%s: median %.2f, p90 %.2f", group, found.median_abs_error_pct, found.p90_abs_error_pct
     )
+    assert found.bound_ok
     assert found.median_abs_error_pct <= middle
     assert found.p90_abs_error_pct <= tenth
+
+
+def test_layers_on_a_gpu_at_rest_take_what_their_kernels_take() -> None:
+    # Another H200, 1.5 s of rest before each: the median of the first five calls, which are over
+    # before the power limit is reached (30 ms of load).
+    device = h200()
+    errors = []
+    with (DATA / "layers_rested_h200.csv").open(encoding="ascii") as file:
+        for row in csv.DictReader(file):
+            boost = paces(kernels_of(row), device, launched=False).boost
+            errors.append(100 * (1e3 * boost.duration_s / float(row["ms"]) - 1))
+            LOG.info("%s %+.1f %%", row, errors[-1])
+    assert len(errors) == 24
+    assert median(map(abs, errors)) <= 1.0
+    assert max(map(abs, errors)) <= 4.5
+
+
+def kernels_of(row: dict[str, str]) -> list[Kernel]:
+    hidden, heads, tensor, batch = (int(row[n]) for n in ("hidden", "heads", "tp", "micro_batch"))
+    sequence = int(row["seq"])
+    if row["mode"] == "gpt":
+        layer = GptLayer(
+            hidden=hidden, num_heads=heads, tensor=tensor, micro_batch=batch, sequence=sequence
+        )
+        return list(layer.forward() if row["timed"] == "fwd" else layer.backward())
+    llama = LlamaLayer(
+        hidden=hidden,
+        num_heads=heads,
+        num_kv_heads=8,
+        ffn_hidden=int(row["ffn"]),
+        tensor=tensor,
+        micro_batch=batch,
+        sequence=sequence,
+        mode="compiled" if row["mode"] == "compiled" else "eager",
+    )
+    both = [] if row["timed"] == "fwd" else list(llama.backward())
+    return [*llama.forward(), *both]
+
+
+def test_rows_that_tell_how_a_table_was_repeated_are_not_judged() -> None:
+    found = result()
+    fitted = [row for row in found.per_row if row.fitted]
+    assert {row.row_id.split(".")[0] for row in fitted} >= {
+        "gpt_layer_shard-3",
+        "llama_layer_shard-3",
+    }
+    assert sum(group.rows for group in found.groups) == sum(
+        row.inside and not row.fitted for row in found.per_row
+    )
+    few = validate_timed([r for r in shipped_timed("layers") if r.number <= 10], "layers")
+    assert not any(row.fitted for row in few.per_row)
+    assert set(few.loop_runs.values()) == {LOOP_RUNS}
 
 
 def test_a_model_of_a_chip_that_is_a_seventh_slower_fails() -> None:
     slow = h200()
     chip = replace(slow.chip, peak_flops=0.85 * slow.chip.peak_flops)
-    slower = Device(rows=slow.rows, chip=chip)
+    slower = replace(slow, chip=chip)
     object.__setattr__(slower, "burst", slow.burst)  # the same efficiency of a slower chip
     assert not validate_timed(shipped_timed("layers"), "layers", slower).bound_ok
 

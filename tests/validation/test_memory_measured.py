@@ -19,7 +19,7 @@ import pytest
 from netloom.catalog.load import load_catalog
 from netloom.engines.analytic import AnalyticEngine
 from netloom.spec.scenario import Parallel, Placement, Training
-from netloom.step.memory import memory
+from netloom.step.memory import RESERVED_BYTES, memory
 from netloom.study.validate_steps import predict_case, shipped_step_rows
 from netloom.workload.placement import layout
 from netloom.workload.transformer import transformer
@@ -48,6 +48,26 @@ def test_memory_is_within_a_tenth_of_what_simumax_measured() -> None:
     assert len(errors) == 27
     assert statistics.mean(map(abs, errors)) <= 5.0
     assert max(map(abs, errors)) <= 10.0
+
+
+def test_llama_3_405b_fits_with_its_gradients_divided_as_meta_ran_it() -> None:
+    # The Llama 3 Herd of Models (arXiv:2407.21783) section 3.3.2: tensor 8, pipeline 16, data 128,
+    # nothing computed again; optimizer states and gradients are divided, weights are not. With
+    # gradients whole, 12.8 GB of fp32, it would not fit.
+    catalog = load_catalog()
+    shape, gpu = transformer(catalog.model("llama-3.1-405b")), catalog.gpu("H100-SXM-80GB")
+    training = Training(sequence=8192, global_batch=2048, micro_batch=1, recompute="none")
+    shares = {}
+    for zero in (1, 2):
+        parallel = Parallel(tensor=8, pipeline=16, virtual_pipeline=8, zero=zero)
+        plan = layout(
+            parallel, node=catalog.node("dgx-h100"), num_gpus=16384, placement=Placement()
+        )
+        held = memory(shape, plan, training, gpu=gpu)
+        shares[zero] = (held.total_bytes + RESERVED_BYTES) / held.capacity_bytes
+    LOG.info("of the GPU's memory: %s", shares)
+    assert shares[2] == pytest.approx(0.896, abs=0.005)
+    assert shares[1] == pytest.approx(1.043, abs=0.005)
 
 
 def held_on_one_h200(row: dict[str, str]) -> Memory:

@@ -12,7 +12,8 @@ def check(file: Path, /) -> None:
 
     Everything that predict would refuse: keys, types, units and ranges, parts that do not exist,
     parallelism that does not multiply out, a network that cannot be built, a model that does
-    not fit; with a 'serving' section, also what infer would refuse.
+    not fit; with a 'serving' section, also what infer would refuse, and without 'job.training'
+    beside it only that.
 
     Args:
         file: A scenario, YAML or JSON.
@@ -23,7 +24,8 @@ def check(file: Path, /) -> None:
     from netloom.study.serve import infer  # noqa: PLC0415
 
     with scenario_at(file) as scenario:
-        predict(scenario)
+        if scenario.serving is None or scenario.job.training is not None:
+            predict(scenario)
         if scenario.serving is not None:
             infer(scenario)
     print(f"{file}: ok")

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from netloom.study.plan import Question
+    from netloom.study.plan import Each, Question
     from netloom.study.plan_machines import Limits, Wanted
     from netloom.study.plan_resume import Key
     from netloom.study.plan_search import Piece
     from netloom.units import Dimension
 
 __all__ = ["plan"]
+
+Number = TypeVar("Number", int, float)
+
+# Fewer configurations are searched in less time than processes take to start.
+WORTH_SPREADING: Final = 50_000
+MAX_WORKERS: Final = 1024
+# A search on disk is not written more often than this.
+WRITE_EVERY_S: Final = 2.0
 
 
 def plan(  # noqa: PLR0913  (one option of the command each)
@@ -32,8 +40,10 @@ def plan(  # noqa: PLR0913  (one option of the command each)
     power: str | None = None,
     exhaustive: bool = False,
     resume: Path | None = None,
+    workers: int | None = None,
     own: Path | None = None,
     json: bool = False,
+    report: Path | None = None,
 ) -> None:
     """Find the best parallelism for a job, and on request the best cluster.
 
@@ -42,7 +52,8 @@ def plan(  # noqa: PLR0913  (one option of the command each)
     Args:
         scenario: A scenario file; without, the built-in example: Llama 3.1 405B on 16,384 H100.
         objective: What to make small: the step time, or cost or energy of a trillion tokens.
-        gpus: Cluster sizes to try, separated by commas, instead of the scenario's own.
+        gpus: Cluster sizes to try, separated by commas, instead of the scenario's own; 256-1024
+            stands for all between whose nodes have no prime factor over 3.
         technologies: Technologies to try, likewise.
         topologies: Kinds of topology to try, likewise.
         oversubscriptions: At the leaves, to try with each topology that has leaves.
@@ -51,13 +62,16 @@ def plan(  # noqa: PLR0913  (one option of the command each)
         power: Of nodes and network together, such as 1.5MW.
         exhaustive: Predict every combination by itself: slow, to check the search.
         resume: Keep the search in this file, and go on where it stopped.
+        workers: Processes to search with; as many as there are cores without. The answer is the
+            same.
         own: A TOML file with parts and prices of your own.
         json: Print JSON; keys are documented in docs/json.md.
+        report: Write a self-contained HTML page to this file.
     """
     # Imported here: the help of the command needs none of it.
     from time import perf_counter  # noqa: PLC0415
 
-    from netloom.cli.output import emit_json  # noqa: PLC0415
+    from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.plan import plan as search  # noqa: PLC0415
     from netloom.study.plan import question  # noqa: PLC0415
@@ -74,9 +88,13 @@ def plan(  # noqa: PLR0913  (one option of the command each)
             exhaustive=exhaustive,
         )
         known = {} if resume is None else _known(resume, asked)
-        with _watch(asked, resume) as after:
-            found = search(asked, known=known, after=after)
+        with _spread(asked, workers) as each, _watch(asked, resume) as after:
+            found = search(asked, known=known, after=after, each=each)
     wall_s = perf_counter() - started_s
+    if report is not None:
+        from netloom.report.plan_page import plan_page  # noqa: PLC0415
+
+        write_atomically(report, plan_page(found))
     if json:
         emit_json(found.to_json() | {"wall_s": wall_s})
         return
@@ -85,7 +103,27 @@ def plan(  # noqa: PLR0913  (one option of the command each)
     from netloom.report.plan import plan_text  # noqa: PLC0415
 
     earlier = sum(piece.configurations for piece in known.values())
-    Console().print(plan_text(found, wall_s=wall_s, known=earlier))
+    console = Console()
+    console.print(plan_text(found, wall_s=wall_s, known=earlier))
+    if report is not None:
+        console.print(f"\nReport: {report}", highlight=False, markup=False)
+
+
+def _spread(asked: Question, workers: int | None) -> AbstractContextManager[Each]:
+    """Give what runs the tasks of *asked*: processes, where there is enough for them to do."""
+    from functools import partial  # noqa: PLC0415
+
+    from netloom.adapters.cores import num_cores, on_processes  # noqa: PLC0415
+    from netloom.errors import SpecError  # noqa: PLC0415
+    from netloom.study.plan import searcher  # noqa: PLC0415
+
+    if workers is not None and not 1 <= workers <= MAX_WORKERS:
+        message = f"workers: {workers} is not a number of processes; give 1 to {MAX_WORKERS}"
+        raise SpecError(message)
+    enough = asked.exhaustive or asked.size >= WORTH_SPREADING
+    num_workers = workers or (num_cores() if enough else 1)
+    num_workers = min(num_workers, len(asked.keys))
+    return on_processes(partial(searcher, asked), num_workers=num_workers)
 
 
 def _wanted(
@@ -105,7 +143,8 @@ def _wanted(
             message = f"topologies: {kind!r} is not one; use {', '.join(get_args(Kind))}"
             raise SpecError(message)
     return Wanted(
-        gpus=tuple(int(_number("gpus", word, int)) for word in _words(gpus)),
+        gpus=tuple(_number("gpus", word, int) for word in _words(gpus) if "-" not in word),
+        gpu_ranges=tuple(_range(word) for word in _words(gpus) if "-" in word),
         technologies=_words(technologies),
         topologies=_words(topologies),  # type: ignore[arg-type]
         oversubscriptions=tuple(
@@ -114,7 +153,12 @@ def _wanted(
     )
 
 
-def _number(option: str, word: str, kind: Callable[[str], float]) -> float:
+def _range(word: str) -> tuple[int, int]:
+    low, _, high = word.partition("-")
+    return _number("gpus", low, int), _number("gpus", high, int)
+
+
+def _number(option: str, word: str, kind: Callable[[str], Number]) -> Number:
     from netloom.errors import SpecError  # noqa: PLC0415
 
     try:
@@ -161,16 +205,30 @@ def _watch(
     asked: Question, resume: Path | None
 ) -> Iterator[Callable[[dict[Key, Piece], int], None]]:
     """Give what is to be called after each piece: it moves the bar and writes the file."""
+    from time import perf_counter  # noqa: PLC0415
+
     from netloom.cli.output import write_atomically  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.study.plan_resume import to_text  # noqa: PLC0415
 
-    fingerprint = asked.fingerprint
+    done: dict[Key, Piece] = {}
+    written_s = perf_counter()
+
+    def write() -> None:
+        if resume is not None and done:
+            write_atomically(resume, to_text(done, asked=asked.fingerprint))
+
     with progress("searching configurations", asked.size) as advance:
 
         def after(pieces: dict[Key, Piece], num_configurations: int) -> None:
+            nonlocal written_s
             advance(num_configurations)
-            if resume is not None:
-                write_atomically(resume, to_text(pieces, asked=fingerprint))
+            done.update(pieces)
+            if perf_counter() - written_s > WRITE_EVERY_S:
+                write()
+                written_s = perf_counter()
 
-        yield after
+        try:
+            yield after
+        finally:
+            write()

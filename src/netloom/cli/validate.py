@@ -144,16 +144,19 @@ def _print_layers(result: LayerSuite, *, rows: bool) -> None:
         for row in result.per_row:
             print(
                 f"{1e3 * row.measured:>9.4g} ms {1e3 * row.predicted:>9.4g} ms "
-                f"{row.error_pct:>+7.1f}%  {row.row_id} ({row.group}); {row.reason}"
+                f"{row.error_pct:>+7.1f}%  {row.row_id} ({row.group}); "
+                f"{row.reason or ('not judged' if row.fitted else '')}"
             )
         print()
-    print(f"{'rows':>6} {'median':>8} {'p90':>8} {'bias':>8}  group")
+    print(f"{'rows':>6} {'median':>8} {'p90':>8} {'most':>8} {'bias':>8}  group")
     for group in result.groups:
         print(
             f"{group.rows:>6} {group.median_abs_error_pct:>6.1f} % "
-            f"{group.p90_abs_error_pct:>6.1f} % "
-            f"{group.bias_pct:>+6.1f} %  {group.name}"
+            f"{group.p90_abs_error_pct:>6.1f} % {group.most_abs_error_pct:>6.1f} % "
+            f"{group.bias_pct:>+6.1f} %  {group.name}{'' if group.bound_ok else '  OVER ITS BOUND'}"
         )
+    for kind, runs in result.loop_runs.items():
+        print(f"{kind}: timed as after {runs:g} calls of a GPU at rest")
     print(
         f"{result.suite}: {result.rows} times, {result.inside} of them inside the range claimed\n"
         f"  absolute error: median {result.median_abs_error_pct:.1f} %, "

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netloom.compute.kernels import BURST_S, SUSTAINED_S
+import numpy as np
+
+from netloom.compute.kernels import LIMITED, LOAD_S, LOOP_RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from netloom.compute.device import Device
     from netloom.compute.kernels import Kernel
 
-__all__ = ["Call", "call"]
+__all__ = ["Call", "Paces", "call", "paces"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +32,38 @@ class Call:
     host_s: float
 
 
-def call(kernels: Iterable[Kernel], device: Device, *, launched: bool) -> Call:
-    """Return how long a call takes: the GPU runs kernels in order, as the host launches them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paces:
+    """A call at the boost clock, and at the clock that the power limit allows."""
 
-    A short call runs at the boost clock, a long one at the clock that the power limit allows.
+    boost: Call
+    limited: Call
+
+    def after(self, num_runs: float) -> Call:
+        """Return the call when a GPU at rest has run it *num_runs* times before.
+
+        The longer a GPU is under load, the nearer it is to its power limit.
+        """
+        load_s = num_runs * self.boost.duration_s
+        weight = float(np.interp(np.log(load_s), np.log(LOAD_S), LIMITED))
+
+        def between(fast: float, slow: float) -> float:
+            return (1 - weight) * fast + weight * slow
+
+        return Call(
+            duration_s=between(self.boost.duration_s, self.limited.duration_s),
+            busy_s=between(self.boost.busy_s, self.limited.busy_s),
+            host_s=self.boost.host_s,
+        )
+
+
+def call(kernels: Iterable[Kernel], device: Device, *, launched: bool) -> Call:
+    """Return how long a call takes, repeated a few times from rest; see :func:`paces`."""
+    return paces(kernels, device, launched=launched).after(LOOP_RUNS)
+
+
+def paces(kernels: Iterable[Kernel], device: Device, *, launched: bool) -> Paces:
+    """Return how long a call takes: the GPU runs kernels in order, as the host launches them.
 
     Args:
         kernels: In the order in which they run.
@@ -41,13 +71,9 @@ def call(kernels: Iterable[Kernel], device: Device, *, launched: bool) -> Call:
         launched: Whether the host launches them one by one (eager), or has done so in time.
     """
     queue = list(kernels)
-    short = _run(queue, device, 1.0, launched=launched)
-    long = _run(queue, device, device.slowdown(queue), launched=launched)
-    weight = min(1.0, max(0.0, (short.duration_s - BURST_S) / (SUSTAINED_S - BURST_S)))
-    return Call(
-        duration_s=(1 - weight) * short.duration_s + weight * long.duration_s,
-        busy_s=(1 - weight) * short.busy_s + weight * long.busy_s,
-        host_s=short.host_s,
+    return Paces(
+        boost=_run(queue, device, 1.0, launched=launched),
+        limited=_run(queue, device, device.slowdown(queue), launched=launched),
     )
 
 

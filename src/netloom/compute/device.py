@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.compute.attention import fit_attention, work_s
-from netloom.compute.gemm import KERNEL_START_S, SHORTEST_S, Chip, ideal_s, measured_excess
+from netloom.compute.gemm import (
+    KERNEL_GAP_S,
+    KERNEL_START_S,
+    SHORTEST_S,
+    Chip,
+    ideal_s,
+    measured_excess,
+)
 from netloom.compute.kernels import BURST_S, SUSTAINED_S
 from netloom.compute.tables import read_table, shipped_table
 
@@ -34,8 +41,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Device", "calibrated", "h200"]
 
-# Of the products in a table that are shorter than a burst, one in twenty at least ran at the
-# boost clock; the others met a GPU that was held to its power limit by those before.
+# Products up to this long are timed by ``netloom calibrate gpu`` before a GPU at rest reaches its
+# power limit: 200 runs of them take 60 ms, and the boost clock holds for 30 to 60 ms of products
+# (nine loops of three shapes on one H200, PyTorch 2.11). From 1 ms on its loops are at the limit.
+RESTED_S: Final = 300e-6
+LIMITED_S: Final = 1e-3
+# Where no such products are known: of those shorter than a burst one in twenty at least ran at
+# the boost clock; the others met a GPU that was held to its power limit by those before.
 BURST_QUANTILE: Final = 0.05
 # Time of attention at the power limit over that at the boost clock: median of five of 15 ms and
 # more (compute.kernels).
@@ -44,7 +56,8 @@ ATTENTION_LIMIT: Final = 1.17
 MEMORY_POWER: Final = 0.5
 # Gradients of the input (NN) and of the weight (NT, 16-bit output) over the forward product (TN)
 # of the same sizes: medians of 144 and 82 pairs on the B200 (MooreThreads/SimuMax
-# configs/system/b200_bf16_ceperm.json). Used where a table has no products of that layout.
+# configs/system/b200_bf16_ceperm.json); 1.01 and 1.03 on one H200 (``netloom calibrate gpu``).
+# Used where a table has no products of that layout.
 LAYOUT_EXCESS: Final = {"gemm_tn": 1.0, "gemm_nn": 1.01, "gemm_nt": 1.02}
 # Attention kernels pad heads to the next size; beyond the largest measured, PyTorch is taken to
 # fall back to FlashAttention-2, which reaches 35 % of the peak on Hopper (arXiv:2407.08608,
@@ -77,7 +90,19 @@ ELEMENT_BYTES: Final = {
     "cross_entropy": 2,
     "adamw_fused": 28,  # fp32
     "adamw_fused_bf16": 14,
+    # Over heads that were transposed: five kernels that move ten values a value.
+    "rotary": 20,
+    "rotary_backward": 20,
+    # As torch.compile writes them: a norm; a sum and the norm after it; a sum; both norms of a
+    # layer backward, with the sums of the gradients that meet there.
+    "compiled_norm": 4,
+    "compiled_add_norm": 8,
+    "compiled_add": 6,
+    "compiled_norm_backward": 30,
 }
+# What a kernel needs however little it moves: a sum over rows ends in a second pass over parts.
+# Median over five pairs of row counts (``netloom calibrate gpu``, one H200): 10 to 33 us.
+FIXED_S: Final = {"bias_gradient": 16e-6}
 # Whose rate a kernel has where nobody measured its own.
 ALIKE: Final = {
     "layernorm_backward": "layernorm",
@@ -85,6 +110,8 @@ ALIKE: Final = {
     "gelu_backward": "gelu",
     "bias_gradient": "layernorm",
     "adamw_fused_bf16": "adamw_fused",
+    "rotary": "residual_add",
+    "rotary_backward": "residual_add",
 }
 
 
@@ -95,10 +122,14 @@ class Device:
     Attributes:
         rows: The operators measured on it.
         chip: What bounds a product in bf16.
+        profiled: Kernels bound by memory that *rows* lack, timed without the host.
+        rested: Products timed on a GPU of the kind that was at rest before.
     """
 
     rows: tuple[Measured, ...]
     chip: Chip
+    profiled: tuple[Measured, ...] = ()
+    rested: tuple[Measured, ...] = ()
 
     def time_s(self, kernel: Kernel, slowdown: float = 1.0) -> float:
         """Return how long the GPU is busy with *kernel*.
@@ -113,7 +144,8 @@ class Device:
         if kernel.is_attention:
             return slowdown * self._attention_s(kernel)
         columns = kernel.shape[0] if kernel.shape else 0.0
-        return kernel.size_bytes / self._memory_rate(kernel.operator, columns) + KERNEL_START_S
+        fixed_s = KERNEL_GAP_S + FIXED_S.get(kernel.operator, 0.0)
+        return kernel.size_bytes / self._memory_rate(kernel.operator, columns) + fixed_s
 
     def dispatch_s(self, kernel: Kernel) -> float:
         """Return what the host needs to launch *kernel* in eager mode.
@@ -146,12 +178,14 @@ class Device:
     @cached_property
     def burst(self) -> float:
         """Log of measured over ideal time of a product at the boost clock."""
+        if self.rested:
+            return median(measured_excess(row, self.chip) for row in self.rested)
         return float(np.quantile(self._excess(SHORTEST_S, BURST_S), BURST_QUANTILE))
 
     @cached_property
     def limit(self) -> float:
         """Time of a product at the power limit over that at the boost clock."""
-        long = self._excess(SUSTAINED_S, math.inf)
+        long = self._excess(SUSTAINED_S, math.inf) or self._excess(LIMITED_S, math.inf)
         return max(1.0, math.exp(median(long) - self.burst)) if long else 1.0
 
     def memory_rate(self, operator: str) -> float:
@@ -194,12 +228,12 @@ class Device:
     def _power(self, kernel: Kernel) -> float:
         """Return what a clocked kernel draws at the boost clock, over the limit.
 
-        A product draws in proportion to the share of its time that it multiplies.
+        A product draws in proportion to the share of its time that its tiles are at work.
         """
         if kernel.is_attention:
             return ATTENTION_LIMIT**2
         rows, columns, inner = _three(kernel.shape)
-        useful_s = 2 * rows * columns * inner / self.chip.peak_flops
+        useful_s = 2 * rows * columns * (inner + self.chip.ramp_inner) / self.chip.peak_flops
         return self.limit**2 * useful_s / ideal_s((rows, columns, inner), self.chip)
 
     def _attention_s(self, kernel: Kernel) -> float:
@@ -242,11 +276,18 @@ class Device:
     def _memory(self) -> dict[str, Curve]:
         """Return the rates of memory-bound operators, by columns."""
         found: dict[str, list[tuple[float, float]]] = {}
+        own = {row.operator for row in self.rows}
         for row in self.rows:
             each = ELEMENT_BYTES.get(row.operator)
             if each is not None and row.shape[0] * row.shape[1] >= LARGE_VALUES:
                 size_bytes = each * row.shape[0] * row.shape[1]
                 point = (math.log2(row.shape[1]), size_bytes / (row.time_s - KERNEL_START_S))
+                found.setdefault(row.operator, []).append(point)
+        for row in self.profiled:
+            if row.operator not in own:
+                size_bytes = ELEMENT_BYTES[row.operator] * row.shape[0] * row.shape[1]
+                moving_s = row.time_s - FIXED_S.get(row.operator, 0.0)
+                point = (math.log2(row.shape[1]), size_bytes / moving_s)
                 found.setdefault(row.operator, []).append(point)
         return {name: _curve(points) for name, points in found.items()}
 
@@ -257,7 +298,19 @@ def h200() -> Device:
     Peak and memory rate are the vendor's; 132 multiprocessors as in the H100 white paper.
     """
     chip = Chip(num_multiprocessors=132, peak_flops=989e12, memory_bytes_per_s=4.8e12)
-    return Device(rows=shipped_table("h200"), chip=chip)
+    rows = shipped_table("h200")
+    known = {row.operator for row in rows}
+    backward = [
+        row
+        for row in shipped_table("h200_calibrated")
+        if row.operator in ELEMENT_BYTES and row.operator not in known and _tells(row)
+    ]
+    return Device(
+        rows=rows,
+        chip=chip,
+        profiled=(*shipped_table("h200_profiled"), *backward),
+        rested=_rested(shipped_table("h200_calibrated")),
+    )
 
 
 def calibrated(path: Path, chip: Chip | None = None) -> Device:
@@ -273,7 +326,24 @@ def calibrated(path: Path, chip: Chip | None = None) -> Device:
     enough = {kind for kind, count in counts.items() if count >= _least(kind[0])}
     kept = [row for row in own if (row.operator, row.precision) in enough]
     rest = [row for row in shipped_table("h200") if (row.operator, row.precision) not in enough]
-    return Device(rows=(*kept, *rest), chip=chip or h200().chip)
+    shipped = h200()
+    return Device(
+        rows=(*kept, *rest),
+        chip=chip or shipped.chip,
+        profiled=shipped.profiled,
+        rested=_rested(own) if ("gemm_tn", "bf16") in enough else shipped.rested,
+    )
+
+
+def _rested(rows: Iterable[Measured]) -> tuple[Measured, ...]:
+    """Return the products of a calibration that ran before the GPU reached its power limit."""
+    return tuple(
+        row
+        for row in rows
+        if row.operator == "gemm_tn"
+        and row.precision == "bf16"
+        and SHORTEST_S <= row.time_s <= RESTED_S
+    )
 
 
 def _least(operator: str) -> int:

@@ -23,11 +23,15 @@ TILES: Final = ((128, 256), (256, 128), (128, 192), (192, 128), (128, 128))
 # at 0.5 for large ones and grows beyond it for all (docs/models/compute.md).
 WAVE_SHARE: Final = 0.35
 # Filling the pipelines and writing out a tile of 128 by 256: what leaves no slope against 1/k
-# in the 333 of those products with 4096 rows and more, at the clock of compute.kernels.
-RAMP_S: Final = 3.0e-6
+# in 24 products of 60 to 280 us on an H200 at rest, at its boost clock (``netloom calibrate gpu``).
+RAMP_S: Final = 1.5e-6
 RAMP_TILE_FLOPS: Final = 2.0 * 128 * 256
 # Start of a kernel that has been queued in time; recalled, 2 to 5 us on current GPUs.
 KERNEL_START_S: Final = 4e-6
+# From the end of a queued kernel to the start of the next: median over 16 layers, PyTorch 2.11
+# profiler, one H200. Most products are preceded by clearing their workspace, 0.8 us and a second
+# gap, which makes the 4 us above.
+KERNEL_GAP_S: Final = 1.6e-6
 # Shorter ones measure how fast the host launches (21 to 45 us), not the product.
 SHORTEST_S: Final = 60e-6
 

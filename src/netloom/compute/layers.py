@@ -20,8 +20,6 @@ __all__ = ["GptLayer", "GptStep", "LlamaLayer", "Mode"]
 Mode = Literal["eager", "compiled"]
 
 BYTES: Final = 2  # of a bf16 value
-# Compiled kernels read and write once, row by row, and are taken to run as fast as a plain sum.
-STREAM: Final = "residual_add"
 
 
 def product(rows: float, columns: float, inner: float) -> Kernel:
@@ -149,8 +147,8 @@ class LlamaLayer:
         """Yield the kernels of the forward pass."""
         tokens, hidden = self.tokens, self.hidden
         compiled = self.mode == "compiled"
-        norm = passes(STREAM if compiled else "rmsnorm", tokens * hidden, 2, hidden)
-        add = passes("residual_add", tokens * hidden, 3, hidden)
+        norm = passes("compiled_norm" if compiled else "rmsnorm", tokens * hidden, 2, hidden)
+        add = passes("compiled_add" if compiled else "residual_add", tokens * hidden, 3, hidden)
         yield norm
         for width in (self.query_width, self.kv_width, self.kv_width):
             yield product(tokens, width, hidden)
@@ -159,7 +157,7 @@ class LlamaLayer:
         yield Kernel(operator="attention_forward", shape=self.attention_shape)
         yield product(tokens, hidden, self.query_width)
         if compiled:  # the sum and the norm that follows it are one kernel
-            yield passes(STREAM, tokens * hidden, 4, hidden)
+            yield passes("compiled_add_norm", tokens * hidden, 4, hidden)
         else:
             yield add
             yield norm
@@ -186,12 +184,20 @@ class LlamaLayer:
         yield from product_gradients(tokens, self.ffn_width, hidden)
         yield from self._norm_backward(num_paths=2)
         yield from product_gradients(tokens, hidden, self.query_width)
-        yield Kernel(operator="attention_backward", shape=self.attention_shape)
+        yield from self._attention_backward()
         for width in (self.query_width, self.kv_width):
             yield from self._rotary_backward(width)
         for width in (self.query_width, self.kv_width, self.kv_width):
             yield from product_gradients(tokens, width, hidden)
         yield from self._norm_backward(num_paths=3)
+
+    def _attention_backward(self) -> Iterator[Kernel]:
+        """Yield attention's gradients; those of shared keys and values are summed over heads."""
+        yield Kernel(operator="attention_backward", shape=self.attention_shape)
+        if self.query_width > self.kv_width:
+            for _ in ("keys", "values"):
+                elements = self.tokens * (self.query_width + self.kv_width)
+                yield passes("residual_add", elements, 1, self.query_width)
 
     def _norm_backward(self, *, num_paths: int) -> Iterator[Kernel]:
         """Yield the sum of the gradients of *num_paths* users, and the norm's gradients."""
@@ -202,8 +208,8 @@ class LlamaLayer:
             yield from _norm_backward("rmsnorm", self.tokens, self.hidden)
             return
         # One kernel: reads all gradients and the input, writes one; one for the scale.
-        yield passes(STREAM, elements, num_paths + 3, self.hidden)
-        yield passes(STREAM, elements, 2, self.hidden)
+        for count in (num_paths + 3, 2):
+            yield passes("compiled_norm_backward", elements, count, self.hidden)
 
     def _rotary(self, width: float) -> Iterator[Kernel]:
         elements = self.tokens * width
@@ -211,17 +217,17 @@ class LlamaLayer:
             yield passes("residual_add", elements, 2, width)
             return
         # x cos + cat(-x2, x1) sin: negate half, join, two products, a sum.
-        for count in (1, 2, 2, 2, 3):
-            yield passes("residual_add", elements, count, width)
+        for count in (2, 1, 2, 2, 3):
+            yield passes("rotary", elements, count, width)
 
     def _rotary_backward(self, width: float) -> Iterator[Kernel]:
         elements = self.tokens * width
         if self.mode == "compiled":
             yield passes("residual_add", elements, 2, width)
             return
-        # Two products, two halves padded with zeros and their sum, the negation, the last sum.
-        for count in (2, 2, 1.5, 1.5, 3, 1, 3):
-            yield passes("residual_add", elements, count, width)
+        # Two products, the negation, the halves joined, a sum.
+        for count in (2, 1, 2, 2, 3):
+            yield passes("rotary_backward", elements, count, width)
 
     def _swiglu(self) -> Iterator[Kernel]:
         elements, width = self.tokens * self.ffn_width, self.ffn_width

@@ -47,7 +47,11 @@ class Measured:
 
 @cache
 def shipped_table(name: str) -> tuple[Measured, ...]:
-    """Return a table that netloom ships: ``a100``, ``b200``, ``h200`` or ``h200_calibrated``."""
+    """Return a table that netloom ships.
+
+    ``a100``, ``b200``, ``h200``; ``h200_calibrated``, what ``netloom calibrate gpu`` wrote on one;
+    ``h200_profiled``, kernels of whole layers without the host.
+    """
     text = resources.files("netloom.compute").joinpath("data", f"{name}.csv").read_text("utf-8")
     return parse_table(text.splitlines(), where=f"{name}.csv")
 

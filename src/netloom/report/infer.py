@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netloom.step.serving_pass import PassDuration
     from netloom.study.serve import Inference
 
-__all__ = ["inference_text"]
+__all__ = ["headline", "inference_text", "memory_line", "pools_line"]
 
 
 def inference_text(found: Inference) -> RenderableType:
@@ -33,13 +33,13 @@ def inference_text(found: Inference) -> RenderableType:
     parts: list[RenderableType] = [
         Text(f"{found.model.name} on {service.num_gpus:,} GPUs, {found.own.name}", style="bold"),
         Text(asked, style="dim"),
-        Text(_headline(service), style="green"),
-        Text(_pools(service)),
+        Text(headline(service), style="green"),
+        Text(pools_line(service)),
         "",
         _passes(service),
         "",
-        Text(_memory("prefill", service.prefill_memory)),
-        Text(_memory("decode", service.decode_memory)),
+        Text(memory_line("prefill", service.prefill_memory)),
+        Text(memory_line("decode", service.decode_memory)),
         Text(f"an instance has room for a batch of {service.decode_memory.max_requests:,}"),
         "",
         _technologies(found),
@@ -50,7 +50,8 @@ def inference_text(found: Inference) -> RenderableType:
     return Group(*parts)
 
 
-def _headline(service: Service) -> str:
+def headline(service: Service) -> str:
+    """Return the times and the throughput in one line."""
     return (
         f"first token {_time(service.time_to_first_token_s)}, then "
         f"{_time(service.time_per_token_s)} a token, {service.tokens_per_s_per_gpu:,.1f} tokens/s "
@@ -58,7 +59,8 @@ def _headline(service: Service) -> str:
     )
 
 
-def _pools(service: Service) -> str:
+def pools_line(service: Service) -> str:
+    """Return which instances there are, and which of them limit the rest."""
     pools = service.pools
     idle = f", {pools.idle_gpus:,} GPUs idle" if pools.idle_gpus else ""
     if not pools.prefill:
@@ -103,7 +105,8 @@ def _technologies(found: Inference) -> Table:
     return table
 
 
-def _memory(phase: str, memory: ServingMemory) -> str:
+def memory_line(phase: str, memory: ServingMemory) -> str:
+    """Return what one GPU holds in *phase*."""
     parts = (
         ("weights", memory.weights_bytes),
         ("keys and values", memory.cache_bytes),

@@ -23,6 +23,7 @@ __all__ = [
     "Cluster",
     "ContextExchange",
     "Economics",
+    "ExpertDispatch",
     "Fabric",
     "FailureRecord",
     "Floor",
@@ -58,8 +59,9 @@ Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLA
 Precision = Literal["bf16", "fp16", "fp8"]
 ContextExchange = Literal["ring", "all-gather"]
 FailureRecord = Literal["llama-3", "meta-rsc-1", "meta-rsc-2", "alibaba-hpn"]
+ExpertDispatch = Literal["all-to-all", "once-per-node"]
 PipelineOrder = Literal["1f1b", "gpipe", "zero-bubble"]
-Recompute = Literal["none", "selective", "full"]
+Recompute = Literal["none", "light", "selective", "full"]
 
 DEFAULT_COMPARISON = (
     "infiniband-ndr",
@@ -158,7 +160,9 @@ class Training(Strict):
     )
     precision: Precision = Field(default="bf16", description="Number format of matrix products")
     recompute: Recompute = Field(
-        default="selective", description="Activations computed again in the backward pass"
+        default="selective",
+        description="Activations computed again in the backward pass: light, norms, activation "
+        "functions and latent up-projections; selective, the attention; full, whole layers",
     )
 
 
@@ -178,6 +182,16 @@ class Parallel(Strict):
     )
     expert: Count = Field(
         default=1, description="GPUs that the experts of a mixture-of-experts layer are spread over"
+    )
+    expert_dispatch: ExpertDispatch = Field(
+        default="all-to-all",
+        description="How tokens reach their experts: a copy for each expert, or one for each node "
+        "(DeepEP, HybridEP), which hands it on",
+    )
+    expert_overlap: bool = Field(
+        default=False,
+        description="Whether another micro-batch's computation hides the way to the experts and "
+        "back (Megatron-Core overlap_moe_expert_parallel_comm, DualPipe)",
     )
     virtual_pipeline: Count = Field(
         default=1, description="Chunks of layers in each stage (interleaved schedule)"
@@ -257,12 +271,30 @@ class Job(Strict):
     model: Name = Field(
         description="Catalogue name, or the path of a Hugging Face config.json, relative to here"
     )
-    training: Training = Field(description="How the model is trained")
+    training: Training | None = Field(
+        default=None,
+        description="How the model is trained; only 'netloom infer' does without",
+    )
     parallel: Parallel = Field(default=Parallel(), description="How the work is divided")
     placement: Placement = Field(default=Placement(), description="Where the ranks sit")
     reliability: Reliability = Field(
         default=Reliability(), description="What a failure costs the job"
     )
+
+    @property
+    def trained(self) -> Training:
+        """How the model is trained, for whatever needs to know.
+
+        Raises:
+            SpecError: the scenario does not say: its model is only served.
+        """
+        if self.training is None:
+            message = (
+                "job.training: missing; add it, such as 'training: {global_batch: 1024}' (only "
+                "'netloom infer' does without)"
+            )
+            raise SpecError(message)
+        return self.training
 
 
 class Scenario(Strict):

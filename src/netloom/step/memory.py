@@ -118,23 +118,35 @@ def layer_activation_bytes(
     model = shape.model
     if training.recompute == "full":
         return ACTIVATION_BYTES * shard.split_tokens * model.hidden
+    light = training.recompute == "light"
     # Inputs of both norms and of both blocks (the blocks' are kept split with sequence
     # parallelism), and for models with dropout two masks of a byte: 4h + 4h + 2h.
-    whole = shard.split_tokens * model.hidden * (4 * ACTIVATION_BYTES + (2 if model.biases else 0))
-    own = (shape.query_width + shape.output_width) / shard.tensor
-    heads = own + shape.kv_width_of_rank(shard.tensor)
-    kept = whole + ACTIVATION_BYTES * shard.tokens * heads
-    kept += _block_activation_bytes(shape, shard, moe=moe)
-    if training.recompute == "none" and attention == "unfused":
+    inputs = ACTIVATION_BYTES * (2 if light else 4) + (2 if model.biases else 0)
+    kept = shard.split_tokens * model.hidden * inputs
+    kept += _attention_activation_bytes(shape, shard, light=light)
+    kept += _block_activation_bytes(shape, shard, moe=moe, light=light)
+    if training.recompute in {"none", "light"} and attention == "unfused":
         # Softmax output, dropout output and mask: 5 bytes a score with dropout, else 2.
         per_score = 5 if model.biases else ACTIVATION_BYTES
         kept += per_score * shard.tokens * shard.sequence * model.num_heads / shard.tensor
     return kept
 
 
-def _block_activation_bytes(shape: Transformer, shard: Shard, *, moe: bool) -> float:
+def _attention_activation_bytes(shape: Transformer, shard: Shard, *, light: bool) -> float:
+    """Return queries, keys, values and output; of latent attention, light, what they come from."""
     model = shape.model
-    widths = shape.num_ffn_matrices  # what enters the activation, and what leaves it
+    output = shard.tokens * shape.output_width / shard.tensor
+    if light and shape.is_mla:
+        latent = model.kv_rank + model.rope_head_dim + model.query_rank
+        return ACTIVATION_BYTES * (output + shard.split_tokens * latent)
+    width = shape.query_width / shard.tensor + shape.kv_width_of_rank(shard.tensor)
+    return ACTIVATION_BYTES * (output + shard.tokens * width)
+
+
+def _block_activation_bytes(shape: Transformer, shard: Shard, *, moe: bool, light: bool) -> float:
+    model = shape.model
+    # What enters the activation, and what leaves it unless that is computed again.
+    widths = shape.num_ffn_matrices - (1 if light else 0)
     if not moe:
         rows = shard.tokens * model.ffn_hidden / shard.tensor
         return ACTIVATION_BYTES * widths * rows
@@ -142,7 +154,8 @@ def _block_activation_bytes(shape: Transformer, shard: Shard, *, moe: bool) -> f
     shared = shard.tokens * model.num_shared_experts / shard.tensor
     rows = shard.tokens * model.experts_per_token / shard.tensor if shard.expert == 1 else sent
     inner = ACTIVATION_BYTES * widths * (rows + shared) * model.expert_hidden
-    return inner + 2 * ACTIVATION_BYTES * sent * model.hidden  # tokens at and from the experts
+    # Tokens at the experts; and from them, unless weighted before the last product.
+    return inner + (1 if light else 2) * ACTIVATION_BYTES * sent * model.hidden
 
 
 def _stage(
@@ -219,7 +232,7 @@ def in_flight(plan: Layout, *, num_micro_batches: int, virtual: int, stage: int)
 
 def _remedies(plan: Layout, training: Training) -> Iterator[tuple[str, Layout, Training]]:
     """Yield single changes that keep the number of GPUs."""
-    for recompute in ("selective", "full"):
+    for recompute in ("light", "selective", "full"):
         if training.recompute in ("none", "selective") and recompute != training.recompute:
             yield (
                 f"recompute: {recompute}",

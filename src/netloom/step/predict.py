@@ -16,7 +16,13 @@ from netloom.step.stages import clock_of, stages_of
 from netloom.workload.demand import demand
 from netloom.workload.flops import step_flops
 from netloom.workload.parameters import parameters
-from netloom.workload.placement import check_model, layout, num_micro_batches, stage_layers
+from netloom.workload.placement import (
+    check_model,
+    has_even_chunks,
+    layout,
+    num_micro_batches,
+    stage_layers,
+)
 from netloom.workload.sharding import stage_parameters
 from netloom.workload.transformer import transformer
 
@@ -77,11 +83,11 @@ def predict(
     num_gpus = network.design.num_gpus
     plan = layout(job.parallel, node=network.node, num_gpus=num_gpus, placement=job.placement)
     check_model(model, plan)
-    batches = num_micro_batches(job.training, plan)
-    machine = roofline(network.gpu, job.training.precision)
+    batches = num_micro_batches(job.trained, plan)
+    machine = roofline(network.gpu, job.trained.precision)
     left = residual_of(network.gpu) if residual is None else residual
-    held = check_memory(shape, plan, job.training, gpu=network.gpu, attention=practice.attention)
-    asked = demand(shape, plan, job.training, num_micro_batches=batches)
+    held = check_memory(shape, plan, job.trained, gpu=network.gpu, attention=practice.attention)
+    asked = demand(shape, plan, job.trained, num_micro_batches=batches)
     outcomes = _ask(asked, network, engine)
     traffic = Traffic(
         communications=asked.communications,
@@ -89,8 +95,8 @@ def predict(
         practice=practice,
     )
     slowdown = slowest_of(num_gpus)
-    clock = clock_of(network.gpu, job.training, residual=left, practice=practice)
-    stages = stages_of(shape, plan, job.training, clock, traffic)
+    clock = clock_of(network.gpu, job.trained, residual=left, practice=practice)
+    stages = stages_of(shape, plan, job.trained, clock, traffic)
     times = schedule(
         stages,
         traffic,
@@ -100,7 +106,7 @@ def predict(
         order=plan.schedule,
     )
     optimizer_s = machine.optimizer_s(optimizer_bytes(shape, plan))
-    needed, executed = step_flops(shape, job.training)
+    needed, executed = step_flops(shape, job.trained)
     ingredients = Ingredients(
         times=times,
         optimizer_s=optimizer_s,
@@ -109,7 +115,7 @@ def predict(
         outcomes=outcomes,
         practice=practice,
         residual=left,
-        precision=job.training.precision,
+        precision=job.trained.precision,
         slowdown=slowdown,
         optimizer_source=OPTIMIZER_SOURCE,
         stages=stages,
@@ -128,7 +134,7 @@ def predict(
         model_flops=needed / num_gpus,
         hardware_flops=executed / num_gpus,
         peak_flops=machine.peak_flops,
-        tokens=job.training.global_batch * job.training.sequence,
+        tokens=job.trained.global_batch * job.trained.sequence,
         memory=held,
         pipeline=pipeline_of(
             stages,
@@ -172,11 +178,20 @@ def job_validity(
             "published runs of 4,480 to 12,288 come out 15 % too fast to 9 % too slow."
         )
     if shape.num_moe_layers:
-        doubts.append("No mixture-of-experts step was checked.")
+        doubts.append(
+            "Mixtures of experts were compared and not met: 79 published steps come out 66 % too "
+            "fast to 63 % too slow, 12 % off in the median."
+        )
     if plan.zero > 1 and practice.name != FSDP_2023.name:
         doubts.append(f"ZeRO {plan.zero} was checked with {FSDP_2023.name} only.")
     if plan.schedule != "1f1b" and plan.pipeline > 1:
         doubts.append(f"No step with schedule: {plan.schedule} was checked.")
+    if not has_even_chunks(shape.model.num_layers, plan.pipeline, plan.virtual_pipeline):
+        doubts.append(
+            f"{shape.model.num_layers} layers do not make {plan.pipeline} x "
+            f"{plan.virtual_pipeline} equal chunks, with or without embedding and logits; steps "
+            "were checked with equal ones, and most software takes no others."
+        )
     if plan.context > 1 and plan.context_exchange != "ring":
         doubts.append("No step whose context ranks gather keys and values was checked.")
     if plan.tensor > network.node.num_gpus:

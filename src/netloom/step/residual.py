@@ -6,7 +6,7 @@ they were taken from are named in docs/models/step.md and are not judged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from netloom.provenance import Source, Validity
@@ -58,11 +58,14 @@ class Residual:
 RESIDUAL_SOURCE: Final = Source(
     citation="named rows of published training steps (docs/models/step.md)", confidence="derived"
 )
+GRACE: Final = Residual(compute=0.907, compute_fp8=0.952)
 RESIDUALS: Final = {
     "ampere": Residual(compute=0.976, flash_1=1.79),
-    "hopper": Residual(compute=1.009, compute_fp8=1.014, flash_1=3.075, flash_2=1.85, unfused=1.27),
-    "blackwell": Residual(compute=1.102, compute_fp8=1.102, flash_3=1.32),
-    "gb200": Residual(compute=0.907, compute_fp8=0.901),
+    "hopper": Residual(compute=1.027, compute_fp8=1.0595, flash_1=3.0, flash_2=1.85, unfused=1.33),
+    "blackwell": Residual(compute=1.09, compute_fp8=1.09, flash_3=1.32),
+    "gb200": GRACE,
+    # The same machine with the next GPU; no dense step on it was looked at.
+    "gb300": replace(GRACE, validity=Validity(("No training step on GB300 was looked at.",))),
 }
 
 

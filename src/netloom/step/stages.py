@@ -85,7 +85,7 @@ def layer_times(one: Costs, traffic: Traffic, clock: Clock, *, moe: bool) -> Sta
         costs=one,
         exposed_s=exposed_s,
         exposed_forward_s=sum(forward.values()),
-        host_s=clock.host_s(one, sum(exposed_s.values())),
+        host_s=clock.host_s(one, sum(exposed_s.values()), moe=moe),
     )
 
 
@@ -156,14 +156,14 @@ class Clock:
         """Return the clock of operators that stay in 16 bits in fp8 training."""
         return replace(self, machine=self.machine_16, training=_in_bf16(self.training))
 
-    def host_s(self, layer: Costs, exposed_s: float) -> float:
+    def host_s(self, layer: Costs, exposed_s: float, *, moe: bool = False) -> float:
         """Return how long the GPU waits for the host in one layer, all its passes.
 
         The GPU waits where a pass is shorter than its launch. Passes of a layer differ, so
         around the crossing the two add in part: the fourth-power mean.
         """
         num_passes = 2 + np.greater(layer.recompute_s, layer.forward_s / 2)
-        launch_s = num_passes * self.practice.host_s
+        launch_s = num_passes * (self.practice.host_experts_s if moe else self.practice.host_s)
         gpu_s = layer.total_s + exposed_s
         waits_s: float = (gpu_s**4 + launch_s**4) ** 0.25 - gpu_s
         return waits_s

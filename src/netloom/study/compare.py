@@ -65,7 +65,7 @@ class Comparison:
     @property
     def subtitle(self) -> str:
         """One line: how the job is divided and wired."""
-        training, parallel = self.scenario.job.training, self.scenario.job.parallel
+        training, parallel = self.scenario.job.trained, self.scenario.job.parallel
         return (
             f"{self.scenario.cluster.fabric.topology.kind}; sequence {training.sequence:,}, "
             f"global batch {training.global_batch:,}, {training.precision}; "

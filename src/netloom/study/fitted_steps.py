@@ -13,8 +13,9 @@ __all__ = ["FITTED", "contradicted"]
 # models, pre-training) and of each model and tensor degree of the multi-node vTrain table; one in
 # ten of llm-foundry and one in seventy of the one-node vTrain table, in table order; the first of
 # each model and sequence of SimuMax's Llama rows (B200), of each precision of Llama 3.1 405B on
-# GB200; one each of Korthikanti et al. 2022 and the Megatron-LM README of 2020; and the two pairs
-# that the spread of ranks (step.schedule) and the age of Megatron-LM 2021 (step.practice) are from.
+# GB200; one each of Korthikanti et al. 2022 and the Megatron-LM README of 2020; the two pairs
+# that the spread of ranks (step.schedule) and the age of Megatron-LM 2021 (step.practice) are from,
+# and the row that the launch of a layer with experts (step.practice) is from.
 FITTED: Final = frozenset(
     {
         "korthikanti2022-0005",
@@ -33,6 +34,7 @@ FITTED: Final = frozenset(
         "llmfoundry_mpt-0188",
         "llmfoundry_mpt-0208",
         "megatron-0009",
+        "megatron_bridge-0027",
         "megatron-0044",
         "nvidia_dgxc-0073",
         "nvidia_dgxc-0075",

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Case", "Measurement", "case_of", "read_measurement"]
 
+# A rack that is one scale-up domain has more GPUs than any machine; in an NVL72 rack 18 compute
+# trays of four GPUs each, which run a host of their own (NVIDIA GB200 NVL72; recalled).
+_LARGEST_TRAY = 16
+_TRAY_GPUS = 4
 _ASSUMED_SIZE_BYTES = 2.0**34
 _MOST_NICS = 1024
 # No message, time or rate that was ever measured lies outside, in bytes, us or GB/s.
@@ -197,6 +201,9 @@ def case_of(row: Measurement, catalog: Catalog) -> Case:
     if num_nodes is None:
         num_nodes = max(2 if row.scale_out else 1, -(-row.num_ranks // node.num_gpus))
         assumed = (*assumed, f"Nodes are not stated; {num_nodes} assumed.")
+    elif node.num_gpus > _LARGEST_TRAY:
+        num_nodes, about = _racks(row, num_nodes, node)
+        assumed = (*assumed, *about)
     _check_ranks(row, num_nodes, node)
     node, technology, more = _scale_out(row, node, num_nodes, catalog)
     size = row.size_bytes
@@ -209,6 +216,26 @@ def case_of(row: Measurement, catalog: Catalog) -> Case:
         network=_network(node, technology, num_nodes, catalog),
         assumed=(*assumed, *more),
     )
+
+
+def _racks(row: Measurement, stated: int, node: Node) -> tuple[int, tuple[str, ...]]:
+    """Return how many racks the *stated* nodes are, each of them a rack or a tray of one.
+
+    Raises:
+        SpecError: the ranks could be on either.
+    """
+    each = row.num_ranks / stated
+    if stated == 1 or each > _TRAY_GPUS:
+        return stated, ()
+    if each < _TRAY_GPUS:
+        message = (
+            f"{row.num_ranks} ranks on {stated} nodes of {node.name} can be on racks or on trays; "
+            f"give {_TRAY_GPUS} ranks for each tray, or more for each rack, or leave nodes empty"
+        )
+        raise SpecError(message)
+    racks = -(-row.num_ranks // node.num_gpus)
+    about = f"{stated} nodes of {_TRAY_GPUS} ranks are trays; {racks} x {node.name} assumed."
+    return racks, (about,)
 
 
 def _check_ranks(row: Measurement, num_nodes: int, node: Node) -> None:

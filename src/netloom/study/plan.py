@@ -2,116 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import CatalogError, InfeasibleError
 from netloom.step.predict import predict
+from netloom.study.efficiency import efficiency_validity
 from netloom.study.plan_exhaustive import search_piece_singly
 from netloom.study.plan_machines import Limits, Machine, Wanted, machines
-from netloom.study.plan_resume import fingerprint
-from netloom.study.plan_search import NUM_BEST, best_of, search_piece
+from netloom.study.plan_result import Choice, Plan, front
+from netloom.study.plan_resume import Key, fingerprint
+from netloom.study.plan_search import NUM_BEST, Piece, search_piece
 from netloom.study.plan_space import Space
 from netloom.study.plan_tables import Tables
-from netloom.study.predict import catalog_of, model_of, validity_json
+from netloom.study.predict import catalog_of, model_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
     from netloom.catalog.load import Catalog
     from netloom.spec.scenario import Scenario
-    from netloom.step.model import Step
-    from netloom.study.plan_resume import Key
-    from netloom.study.plan_search import Candidate, Piece
-    from netloom.study.plan_space import Configuration
+    from netloom.study.plan_result import Objective
+    from netloom.study.plan_search import Candidate
+    from netloom.study.plan_space import Standing
 
-__all__ = ["Choice", "Objective", "Plan", "Question", "plan", "question"]
+__all__ = ["Each", "Question", "Task", "plan", "question", "searcher"]
 
-Objective: TypeAlias = Literal["time", "cost", "energy"]
+# What is searched at a stretch.
+Task: TypeAlias = tuple[Key, ...]
+Each: TypeAlias = Callable[[Sequence[Task]], Iterator[tuple[Task, list[Piece]]]]
+# With more machines than this, each is searched at a stretch, so that its collectives are asked
+# for once; with fewer, pieces are, so that all workers have some.
+FEW_MACHINES: Final = 8
 # How far the search and the single prediction may differ; both run the same lines.
 AGREEMENT = 1e-9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """One configuration, predicted in full."""
-
-    configuration: Configuration
-    machine: Machine
-    step: Step
-
-    @property
-    def usd_per_trillion_tokens(self) -> float | None:
-        """Money for a trillion tokens; None where the node has no price."""
-        return self.machine.usd_per_trillion_tokens(self.step.tokens_per_s)
-
-    @property
-    def kwh_per_trillion_tokens(self) -> float:
-        """Energy of a trillion tokens."""
-        return self.machine.kwh_per_trillion_tokens(self.step.tokens_per_s)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/json.md documents."""
-        design, own = self.machine.network.design, asdict(self.configuration)
-        own.pop("machine")
-        return {
-            "gpus": design.num_gpus,
-            "technology": self.machine.network.technology.name,
-            "topology": design.topology.kind,
-            "oversubscription": getattr(design.topology, "oversubscription", None),
-            **own,
-            "step_time_s": self.step.duration_s,
-            "mfu": self.step.mfu,
-            "tokens_per_s": self.step.tokens_per_s,
-            "memory_bytes": self.step.memory.total_bytes,
-            "usd_per_trillion_tokens": self.usd_per_trillion_tokens,
-            "kwh_per_trillion_tokens": self.kwh_per_trillion_tokens,
-            "capex_usd": self.machine.capex_usd,
-            "power_w": self.machine.power_w,
-            "breakdown_s": self.step.breakdown_s(),
-            "validity": validity_json(self.step.validity),
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What a search found.
-
-    Attributes:
-        configurations: Looked at.
-        feasible: Of these, fit in memory.
-        complete: Whether all were looked at; the search may have been interrupted.
-        best: The ten best inside the range that steps were checked in; where there is none, the
-            ten best of all.
-        outside: The best outside that range, where it would beat the best inside.
-        pareto: Machines at their best, no other being both faster and cheaper; fastest first.
-        left_out: Machines that cannot be built or exceed a limit, and why.
-    """
-
-    scenario: Scenario
-    objective: Objective
-    configurations: int
-    feasible: int
-    complete: bool
-    best: tuple[Choice, ...]
-    outside: Choice | None
-    pareto: tuple[Choice, ...]
-    left_out: dict[str, str]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/json.md documents."""
-        return {
-            "objective": self.objective,
-            "configurations": self.configurations,
-            "feasible": self.feasible,
-            "complete": self.complete,
-            "best": [choice.to_json() for choice in self.best],
-            "outside": None if self.outside is None else self.outside.to_json(),
-            "pareto": [choice.to_json() for choice in self.pareto],
-            "left_out": self.left_out,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,11 +116,30 @@ def question(
     )
 
 
+def searcher(asked: Question) -> Callable[[Task], list[Piece]]:
+    """Return what searches a task of *asked*; it remembers what tasks share."""
+    search = search_piece_singly if asked.exhaustive else search_piece
+    first = Tables.of(asked.spaces[0], AnalyticEngine())
+    latest: dict[int, Tables] = {}
+
+    def on(machine: int) -> Tables:
+        if machine not in latest:
+            latest.clear()
+            latest[machine] = first.on(asked.spaces[machine])
+        return latest[machine]
+
+    def work(task: Task) -> list[Piece]:
+        return [search(on(machine), pipeline, machine=machine) for machine, pipeline in task]
+
+    return work
+
+
 def plan(
     asked: Question,
     *,
     known: dict[Key, Piece] | None = None,
     after: Callable[[dict[Key, Piece], int], None] | None = None,
+    each: Each | None = None,
 ) -> Plan:
     """Return the best configurations of *asked*.
 
@@ -202,7 +148,9 @@ def plan(
     Args:
         asked: What to search.
         known: Pieces of an earlier search of the same question, which are not searched again.
-        after: Called after each piece with all that are done and the configurations it held.
+        after: Called after each task with all pieces that are done and the configurations it held.
+        each: Yields tasks with what :func:`searcher` finds, in any order: on several processes,
+            say. One after another without.
 
     Raises:
         InfeasibleError: nothing fits.
@@ -210,43 +158,65 @@ def plan(
     pieces = dict(known or {})
     complete = True
     try:
-        _search(asked, pieces, after)
+        _search(asked, pieces, after, each or _in_turn(asked))
     except KeyboardInterrupt:
         complete = False
         if not any(piece.candidates for piece in pieces.values()):
             raise
-    return _plan(asked, pieces, complete=complete)
+    in_order = {key: pieces[key] for key in asked.keys if key in pieces}
+    return _plan(asked, in_order, complete=complete)
+
+
+def _in_turn(asked: Question) -> Each:
+    work = searcher(asked)
+    return lambda tasks: ((task, work(task)) for task in tasks)
 
 
 def _search(
     asked: Question,
     pieces: dict[Key, Piece],
     after: Callable[[dict[Key, Piece], int], None] | None,
+    each: Each,
 ) -> None:
-    search = search_piece_singly if asked.exhaustive else search_piece
-    first = Tables.of(asked.spaces[0], AnalyticEngine())
+    def tell(keys: Iterable[Key]) -> None:
+        if after is not None:
+            after(pieces, sum(asked.spaces[machine].size_of(p) for machine, p in keys))
+
+    if pieces:
+        tell(pieces)
+    for task, found in each(_tasks(asked, pieces)):
+        pieces.update(zip(task, found, strict=True))
+        tell(task)
+
+
+def _tasks(asked: Question, known: dict[Key, Piece]) -> list[Task]:
+    """Return what is left to do, machine by machine, the largest pieces of each first."""
+    tasks: list[Task] = []
     for index, space in enumerate(asked.spaces):
-        tables = first.on(space)
-        for pipeline in space.pipelines():
-            if (index, pipeline) not in pieces:
-                pieces[index, pipeline] = search(tables, pipeline, machine=index)
-            if after is not None:
-                after(pieces, space.size_of(pipeline))
+        left = [(index, p) for p in space.pipelines() if (index, p) not in known]
+        left.sort(key=lambda key: -asked.spaces[key[0]].size_of(key[1]))
+        if len(asked.spaces) > FEW_MACHINES:
+            tasks += [tuple(left)] if left else []
+        else:
+            tasks += [(key,) for key in left]
+    return tasks
 
 
 def _plan(asked: Question, pieces: dict[Key, Piece], *, complete: bool) -> Plan:
-    candidates = [one for piece in pieces.values() for one in piece.candidates]
+    candidates = [_judged(asked, one) for piece in pieces.values() for one in piece.candidates]
     if not candidates:
         message = (
             f"job: {asked.scenario.job.model} fits in no configuration of "
             f"{', '.join(one.name for one in asked.machines)}; use more GPUs or GPUs of more memory"
         )
         raise InfeasibleError(message)
-    inside = _ranked(asked, [one for one in candidates if one.inside])
-    outside = _ranked(asked, [one for one in candidates if not one.inside])
-    best = inside[:NUM_BEST] or outside[:NUM_BEST]
-    runner = outside[:1] if inside else []
-    beats = [one for one in runner if _value(asked, one) < _value(asked, best[0])]
+    likely = _ranked(asked, candidates, "inside", "above")
+    outside = _ranked(asked, candidates, "outside")
+    best = (likely or outside)[:NUM_BEST]
+    here = [one for one in likely if one.configuration.machine == best[0].configuration.machine]
+    within = [one for one in here if one.standing == "inside"]
+    at_best = [_choice(asked, one) for one in _best_of_each(likely, outside)]
+    of_likely = [one for one in at_best if one.standing != "outside"]
     return Plan(
         scenario=asked.scenario,
         objective=asked.objective,
@@ -254,19 +224,34 @@ def _plan(asked: Question, pieces: dict[Key, Piece], *, complete: bool) -> Plan:
         feasible=sum(piece.feasible for piece in pieces.values()),
         complete=complete,
         best=tuple(_choice(asked, one) for one in best),
-        outside=_choice(asked, beats[0]) if beats else None,
-        pareto=_front([_choice(asked, one) for one in _best_of_each(inside or outside)]),
+        within=_choice(asked, within[0]) if within and best[0].standing == "above" else None,
+        outside=next((_choice(asked, one) for one in _beating(asked, outside, best[0])), None),
+        pareto=front(of_likely or at_best),
+        machines=tuple(at_best),
         left_out=asked.left_out,
     )
 
 
-def _ranked(asked: Question, candidates: Iterable[Candidate]) -> list[Candidate]:
-    return sorted(candidates, key=lambda one: (_value(asked, one), *one.order))
+def _judged(asked: Question, one: Candidate) -> Candidate:
+    """Return *one* outside the checked range where its machine is."""
+    inside = asked.machines[one.configuration.machine].validity.inside
+    return one if inside else replace(one, standing="outside")
+
+
+def _ranked(
+    asked: Question, candidates: Iterable[Candidate], *standings: Standing
+) -> list[Candidate]:
+    chosen = [one for one in candidates if one.standing in standings]
+    return sorted(chosen, key=lambda one: (_value(asked, one), *one.order))
+
+
+def _beating(asked: Question, ranked: Sequence[Candidate], best: Candidate) -> list[Candidate]:
+    return [one for one in ranked[:1] if _value(asked, one) < _value(asked, best)]
 
 
 def _value(asked: Question, one: Candidate) -> float:
     """Return what is to be made small."""
-    machine, training = asked.machines[one.configuration.machine], asked.scenario.job.training
+    machine, training = asked.machines[one.configuration.machine], asked.scenario.job.trained
     tokens_per_s = training.global_batch * training.sequence / one.duration_s
     match asked.objective:
         case "time":
@@ -281,32 +266,29 @@ def _value(asked: Question, one: Candidate) -> float:
 
 def _choice(asked: Question, one: Candidate) -> Choice:
     space = asked.spaces[one.configuration.machine]
-    step = predict(
-        one.configuration.job(space.job),
-        model=space.model,
-        network=space.network,
-        engine=AnalyticEngine(),
-    )
+    work = one.configuration.job(space.job)
+    step = predict(work, model=space.model, network=space.network, engine=AnalyticEngine())
     assert abs(step.duration_s / one.duration_s - 1) < AGREEMENT, one
     machine = asked.machines[one.configuration.machine]
-    return Choice(configuration=one.configuration, machine=machine, step=step)
+    peak = efficiency_validity(space.network.gpu, work.trained.precision, mfu=step.mfu)
+    known = step.validity & machine.validity
+    assert known.inside == (one.standing != "outside"), one
+    return Choice(
+        configuration=one.configuration,
+        machine=machine,
+        step=step,
+        standing=one.standing,
+        validity=known & peak,
+    )
 
 
-def _best_of_each(ranked: Sequence[Candidate]) -> list[Candidate]:
-    """Return each machine's best: on one machine cost and time are proportional."""
-    found: dict[int, list[Candidate]] = {}
-    for one in ranked:
-        found.setdefault(one.configuration.machine, []).append(one)
-    return [best_of(group)[0] for group in found.values()]
+def _best_of_each(*ranked: Sequence[Candidate]) -> list[Candidate]:
+    """Return each machine's best, of the first list that has one.
 
-
-def _front(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """Return those that no other beats in both time and cost, fastest first."""
-    front: list[Choice] = []
-    priced = [one for one in choices if one.usd_per_trillion_tokens is not None]
-    for one in sorted(priced, key=lambda c: (c.step.duration_s, c.usd_per_trillion_tokens)):
-        cheapest = front[-1].usd_per_trillion_tokens if front else None
-        usd = one.usd_per_trillion_tokens
-        if cheapest is None or (usd is not None and usd < cheapest):
-            front.append(one)
-    return tuple(front)
+    On one machine cost and time are proportional, so that its other configurations are beaten in
+    both.
+    """
+    found: dict[int, Candidate] = {}
+    for one in (one for group in ranked for one in group):
+        found.setdefault(one.configuration.machine, one)
+    return [found[index] for index in sorted(found)]

@@ -17,7 +17,8 @@ from netloom.study.plan_space import RECOMPUTES, ZEROS, Configuration, divisors
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netloom.study.plan_space import Space
+    from netloom.step.model import Step
+    from netloom.study.plan_space import Space, Standing
     from netloom.study.plan_tables import Tables
 
 __all__ = ["search_piece_singly"]
@@ -46,15 +47,25 @@ def search_piece_singly(tables: Tables, pipeline: int, *, machine: int) -> Piece
         found.append(
             Candidate(
                 duration_s=float(step.duration_s),
-                inside=step.validity.inside,
+                standing=_standing(step, above=step.mfu > tables.most_mfu),
                 configuration=configuration,
             )
         )
     return Piece(configurations=looked_at, feasible=len(found), candidates=tuple(best_of(found)))
 
 
+def _standing(step: Step, *, above: bool) -> Standing:
+    if not step.validity.inside:
+        return "outside"
+    return "above" if above else "inside"
+
+
 def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]:
-    """Yield all combinations that use every GPU, each once, whether they divide or not."""
+    """Yield all combinations that use every GPU, each once, whether they divide or not.
+
+    Virtual stages go to one more than there can be: more chunks than layers, embedding and
+    logits, and two where a pipeline of one stage has no use for them.
+    """
     stage_gpus = space.num_gpus // pipeline
     for tensor, context in product(divisors(stage_gpus), repeat=2):
         if stage_gpus % (tensor * context):
@@ -62,12 +73,15 @@ def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]
         data = stage_gpus // tensor // context
         for expert, micro_batch, virtual, recompute, zero, sequence_parallel in product(
             divisors(space.model.num_experts or 1),
-            divisors(space.job.training.global_batch),
-            space.virtuals(pipeline),
+            divisors(space.job.trained.global_batch),
+            range(1, (space.model.num_layers + 2) // pipeline + 2 if pipeline > 1 else 3),
             RECOMPUTES,
-            ZEROS if data * context > 1 else (0,),
+            ZEROS,
             (True, False) if tensor > 1 else (False,),
         ):
+            copies = max(data * context, stage_gpus // expert if expert > 1 else 1)
+            if zero and copies == 1:
+                continue  # nothing to divide: the same as without
             yield Configuration(
                 machine=machine,
                 tensor=tensor,

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 from netloom.errors import CatalogError, InfeasibleError, SpecError
 from netloom.fabric.cost.estimate import estimate
+from netloom.spec.scenario import MAX_GPUS
 from netloom.study.cluster import ClusterTotals
 from netloom.study.economics import TokenCost
 from netloom.study.goodput import goodput
-from netloom.study.networks import network_of, num_nodes_of
+from netloom.study.lossless import lossless
+from netloom.study.networks import addressing, network_of, num_nodes_of
 from netloom.study.wish import topology_of
 
 if TYPE_CHECKING:
     from netloom.catalog.load import Catalog
     from netloom.fabric.network import Network
+    from netloom.provenance import Validity
     from netloom.spec.scenario import Cluster, Economics, Scenario
     from netloom.spec.topology import Topology
     from netloom.study.wish import Kind
@@ -27,9 +30,15 @@ _KWH_J = 3.6e6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which machines to try besides the scenario's own; an empty list keeps its choice."""
+    """Which machines to try instead of the scenario's own; an empty list keeps its choice.
+
+    Attributes:
+        gpu_ranges: Smallest and largest; tried are the sizes between whose number of nodes has no
+            prime factor over 3, as the degrees of most jobs have none.
+    """
 
     gpus: tuple[int, ...] = ()
+    gpu_ranges: tuple[tuple[int, int], ...] = ()
     technologies: tuple[str, ...] = ()
     topologies: tuple[Kind, ...] = ()
     oversubscriptions: tuple[float, ...] = ()
@@ -58,6 +67,7 @@ class Machine:
         capex_usd: Nodes and network; None where the node has no price.
         power_w: Nodes and network, without cooling.
         goodput: What failures and checkpoints leave of the time.
+        validity: Of the machine, whatever runs on it: as ``netloom compare`` doubts it.
     """
 
     network: Network
@@ -65,14 +75,13 @@ class Machine:
     power_w: float
     goodput: float
     economics: Economics
+    validity: Validity
 
     @property
     def name(self) -> str:
         """What tells it from other machines."""
         design = self.network.design
-        kind = design.topology.kind
-        over = getattr(design.topology, "oversubscription", 1)
-        return f"{design.num_gpus:,} GPUs, {self.network.technology.name}, {kind} {over:g}:1"
+        return _name(design.num_gpus, self.network.technology.name, design.topology)
 
     def usd_per_trillion_tokens(self, tokens_per_s: float) -> float | None:
         """Return the money for a trillion tokens, failures included."""
@@ -126,7 +135,7 @@ def _clusters(
 ) -> list[tuple[str, Cluster, int]]:
     own = scenario.cluster
     node = catalog.node(own.node)
-    sizes = [_num_nodes(size, node.num_gpus) for size in wanted.gpus]
+    sizes = _sizes(wanted, node.num_gpus)
     found = []
     for num_nodes in sizes or [num_nodes_of(own, node)]:
         for technology in wanted.technologies or (own.fabric.technology,):
@@ -135,9 +144,15 @@ def _clusters(
                 if technology != own.fabric.technology:
                     changed["switch"] = None
                 fabric = own.fabric.model_copy(update=changed)
-                name = f"{num_nodes * node.num_gpus:,} GPUs, {technology}, {topology.kind}"
+                name = _name(num_nodes * node.num_gpus, technology, topology)
                 found.append((name, own.model_copy(update={"fabric": fabric}), num_nodes))
     return found
+
+
+def _name(num_gpus: int, technology: str, topology: Topology) -> str:
+    over = getattr(topology, "oversubscription", None)
+    taper = "" if over is None else f" {over:g}:1"
+    return f"{num_gpus:,} GPUs, {technology}, {topology.kind}{taper}"
 
 
 def _topologies(own: Cluster, wanted: Wanted) -> list[Topology]:
@@ -154,6 +169,31 @@ def _topologies(own: Cluster, wanted: Wanted) -> list[Topology]:
     return found
 
 
+def _sizes(wanted: Wanted, per_node: int) -> list[int]:
+    """Return the numbers of nodes to try, smallest first."""
+    found = {_num_nodes(size, per_node) for size in wanted.gpus}
+    for low, high in wanted.gpu_ranges:
+        if not 1 <= low <= high <= MAX_GPUS:
+            message = f"gpus: {low}-{high} is no range; write the smaller first, up to {MAX_GPUS:,}"
+            raise SpecError(message)
+        between = [n for n in _smooth(high // per_node) if low <= n * per_node]
+        if not between:
+            message = (
+                f"gpus: {low}-{high} has no number of nodes of {per_node} GPUs without prime "
+                "factors over 3; widen the range or list sizes"
+            )
+            raise SpecError(message)
+        found.update(between)
+    return sorted(found)
+
+
+def _smooth(most: int) -> list[int]:
+    """Return the numbers up to *most* whose only prime factors are 2 and 3."""
+    twos = [2**k for k in range(most.bit_length())]
+    threes = [3**k for k in range(most.bit_length())]
+    return [two * three for two in twos for three in threes if two * three <= most]
+
+
 def _num_nodes(num_gpus: int, per_node: int) -> int:
     if num_gpus < 1 or num_gpus % per_node:
         message = (
@@ -168,23 +208,24 @@ def _machine(
     scenario: Scenario, catalog: Catalog, cluster: Cluster, num_nodes: int, limits: Limits
 ) -> Machine:
     network = network_of(cluster, catalog, num_nodes=num_nodes)
-    bill = estimate(
+    costs = estimate(
         network.design,
         node=network.node,
         nic=network.nic,
         floor=cluster.fabric.floor,
         cables=catalog.cables.values(),
         transceivers=catalog.transceivers.values(),
-    ).bill
-    totals = ClusterTotals(network=network, bill=bill, own_nic=catalog.nic(network.node.nic))
+    )
+    totals = ClusterTotals(network=network, bill=costs.bill, own_nic=catalog.nic(network.node.nic))
+    kept = goodput(network.design, scenario.job.reliability, num_hosts=network.node.num_hosts)
+    reach = lossless(network, longest_m=costs.longest_m)
     return Machine(
         network=_with_memory(network, limits.memory_bytes),
         capex_usd=totals.capex_usd,
         power_w=totals.power_w,
-        goodput=goodput(
-            network.design, scenario.job.reliability, num_hosts=network.node.num_hosts
-        ).share,
+        goodput=kept.share,
         economics=scenario.economics,
+        validity=addressing(network) & kept.validity & reach.validity,
     )
 
 

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import SpecError
 from netloom.study.plan_search import Candidate, Piece
-from netloom.study.plan_space import Configuration
+from netloom.study.plan_space import STANDINGS, Configuration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from netloom.study.plan_space import Standing
+
 __all__ = ["Key", "fingerprint", "from_text", "to_text"]
 
 Key = tuple[int, int]  # machine, pipeline
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 
 
 def fingerprint(*asked: object) -> str:
@@ -56,6 +58,13 @@ def from_text(text: str, *, asked: str, where: str) -> dict[Key, Piece]:
     return pieces
 
 
+def _standing(word: object) -> Standing:
+    for standing in STANDINGS:
+        if word == standing:
+            return standing
+    raise ValueError(word)
+
+
 def _piece(row: Mapping[str, Any]) -> Piece:
     return Piece(
         configurations=row["configurations"],
@@ -63,7 +72,7 @@ def _piece(row: Mapping[str, Any]) -> Piece:
         candidates=tuple(
             Candidate(
                 duration_s=one["duration_s"],
-                inside=one["inside"],
+                standing=_standing(one["standing"]),
                 configuration=Configuration(**one["configuration"]),
             )
             for one in row["candidates"]

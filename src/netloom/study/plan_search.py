@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from netloom.study.plan_evaluate import batches
-from netloom.study.plan_space import Configuration
+from netloom.study.plan_space import STANDINGS, Configuration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from netloom.study.plan_evaluate import Batch
+    from netloom.study.plan_space import Standing
     from netloom.study.plan_tables import Tables
 
-__all__ = ["NUM_BEST", "Candidate", "Piece", "search_piece"]
+__all__ = ["NUM_BEST", "Candidate", "Piece", "best_of", "search_piece"]
 
 NUM_BEST: Final = 10
 _DEGREES: Final = attrgetter(*(field.name for field in fields(Configuration)))
@@ -28,11 +29,11 @@ class Candidate:
     """A configuration and how long its step takes.
 
     Attributes:
-        inside: Whether it lies in the range that steps were checked in.
+        standing: Where it lies to the range that steps were checked in.
     """
 
     duration_s: float
-    inside: bool
+    standing: Standing
     configuration: Configuration
 
     @property
@@ -48,7 +49,7 @@ class Piece:
     Attributes:
         configurations: Looked at.
         feasible: Of these, fit in memory.
-        candidates: The best inside the checked range, and the best outside.
+        candidates: The best of each standing.
     """
 
     configurations: int
@@ -65,9 +66,8 @@ def search_piece(tables: Tables, pipeline: int, *, machine: int) -> Piece:
     found: list[Candidate] = []
     for batch in batches(tables, pipeline):
         feasible += int(batch.fit.sum())
-        for inside in (True, False):
-            found += _best(batch, machine, found, inside=inside)
-        found = best_of(found)
+        new = [one for s in STANDINGS for one in _best(batch, machine, found, standing=s)]
+        found = best_of([*found, *new])
     return Piece(
         configurations=tables.space.size_of(pipeline),
         feasible=feasible,
@@ -76,21 +76,21 @@ def search_piece(tables: Tables, pipeline: int, *, machine: int) -> Piece:
 
 
 def best_of(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the best of one machine inside the checked range, and the best outside."""
+    """Return the best of one machine, standing by standing."""
     ordered = sorted(candidates, key=lambda one: one.order)
-    return [*_first(ordered, inside=True), *_first(ordered, inside=False)]
+    return [one for standing in STANDINGS for one in _first(ordered, standing)]
 
 
-def _first(ordered: Sequence[Candidate], *, inside: bool) -> list[Candidate]:
-    return [one for one in ordered if one.inside is inside][:NUM_BEST]
+def _first(ordered: Sequence[Candidate], standing: Standing) -> list[Candidate]:
+    return [one for one in ordered if one.standing == standing][:NUM_BEST]
 
 
 def _best(
-    batch: Batch, machine: int, found: Sequence[Candidate], *, inside: bool
+    batch: Batch, machine: int, found: Sequence[Candidate], *, standing: Standing
 ) -> list[Candidate]:
     """Return what of *batch* can be among the best, *found* being the best so far."""
-    mask = batch.fit & (batch.inside == inside)
-    so_far = [one.duration_s for one in found if one.inside is inside]
+    mask = batch.fit & batch.standing(standing)
+    so_far = [one.duration_s for one in found if one.standing == standing]
     if len(so_far) == NUM_BEST:
         mask &= batch.duration_s <= so_far[-1]
     times_s = batch.duration_s[mask]
@@ -103,7 +103,7 @@ def _best(
     return [
         Candidate(
             duration_s=float(batch.duration_s[row, column]),
-            inside=inside,
+            standing=standing,
             configuration=batch.configuration(int(row), int(column), machine=machine),
         )
         for row, column in places

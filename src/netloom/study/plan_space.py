@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from netloom.spec.scenario import Job, Parallel, Training
 from netloom.workload.placement import Layout
@@ -15,10 +15,23 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.spec.scenario import Recompute
 
-__all__ = ["RECOMPUTES", "Configuration", "Divided", "Space", "divisors"]
+__all__ = [
+    "RECOMPUTES",
+    "STANDINGS",
+    "Configuration",
+    "Divided",
+    "Space",
+    "Standing",
+    "divisors",
+]
 
+# Light recomputation is left to those who ask for it: it stands for one library's list of modules.
 RECOMPUTES: Final[tuple[Recompute, ...]] = ("none", "selective", "full")
 ZEROS: Final = (0, 1, 2, 3)
+# Whether a configuration lies ``inside`` the range that steps were checked in; ``above`` it only
+# in that nobody was seen to reach its MFU; or ``outside`` in another way.
+Standing: TypeAlias = Literal["inside", "above", "outside"]
+STANDINGS: Final[tuple[Standing, ...]] = get_args(Standing)
 
 
 class Divided(NamedTuple):
@@ -57,8 +70,8 @@ class Configuration:
         parallel = {name: own[name] for name in Parallel.model_fields if name in own}
         return job.model_copy(
             update={
-                "training": Training.model_validate(job.training.model_dump() | training),
-                "parallel": Parallel.model_validate(parallel | {"schedule": job.parallel.schedule}),
+                "training": Training.model_validate(job.trained.model_dump() | training),
+                "parallel": Parallel.model_validate(job.parallel.model_dump() | parallel),
             }
         )
 
@@ -85,21 +98,10 @@ class Space:
         return [p for p in divisors(self.num_gpus) if p <= self.model.num_layers + 2]
 
     def virtuals(self, pipeline: int) -> list[int]:
-        """Return the numbers of chunks to a stage.
-
-        Chunks are equal, but that the first and the last may have the embedding and the logits
-        in place of a layer (Megatron-LM validates num_layers, counted with
-        account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split; recalled).
-        """
-        layers = self.model.num_layers
+        """Return the numbers of chunks to a stage; each needs a layer, the embedding or logits."""
         if pipeline == 1 or self.job.parallel.schedule == "zero-bubble":
             return [1]
-        return [
-            virtual
-            for virtual in range(1, (layers + 2) // pipeline + 1)
-            if virtual == 1
-            or any((layers + ends) % (pipeline * virtual) == 0 for ends in (0, 1, 2))
-        ]
+        return list(range(1, max(1, (self.model.num_layers + 2) // pipeline) + 1))
 
     def divided(self, pipeline: int) -> Iterator[Divided]:
         """Yield the other degrees beside *pipeline*."""
@@ -108,10 +110,10 @@ class Space:
             if self.model.num_heads % tensor or self.model.ffn_hidden % tensor:
                 continue
             for context in divisors(stage_gpus // tensor):
-                if self.job.training.sequence % (2 * context if context > 1 else 1):
+                if self.job.trained.sequence % (2 * context if context > 1 else 1):
                     continue
                 data = stage_gpus // tensor // context
-                if self.job.training.global_batch % data == 0:
+                if self.job.trained.global_batch % data == 0:
                     for expert in self._experts(stage_gpus):
                         yield Divided(tensor, context, data, expert)
 
@@ -122,7 +124,7 @@ class Space:
 
     def micro_batches(self, data: int) -> list[int]:
         """Return the sizes of a micro-batch."""
-        return divisors(self.job.training.global_batch // data)
+        return divisors(self.job.trained.global_batch // data)
 
     def sequence_parallels(self, degrees: Divided) -> list[bool]:
         """Return whether tensor ranks may divide the tokens; with experts they must."""
@@ -130,11 +132,20 @@ class Space:
             return [False]
         return [True] if degrees.expert > 1 else [True, False]
 
+    def trainings(self) -> dict[tuple[int, Recompute], Training]:
+        """Return the job's training with every micro-batch and recomputation."""
+        own = self.job.trained
+        return {
+            (size, recompute): own.model_copy(update={"micro_batch": size, "recompute": recompute})
+            for size in divisors(own.global_batch)
+            for recompute in RECOMPUTES
+        }
+
     def zeros(self, degrees: Divided) -> tuple[int, ...]:
-        """Return the ZeRO stages that differ."""
-        if degrees.data * degrees.context > 1:
-            return ZEROS
-        return (0,)
+        """Return the ZeRO stages that differ: all, where something has copies."""
+        replicas = degrees.data * degrees.context
+        same_experts = degrees.tensor * replicas // degrees.expert if degrees.expert > 1 else 1
+        return ZEROS if max(replicas, same_experts) > 1 else (0,)
 
     def layout(
         self, degrees: Divided, *, pipeline: int, zero: int = 1, sequence_parallel: bool
@@ -153,6 +164,7 @@ class Space:
             gpus_per_node=self.network.node.num_gpus,
             displaced=1.0 if placement.kind == "scattered" else placement.displaced,
             schedule=self.job.parallel.schedule,
+            context_exchange=self.job.parallel.context_exchange,
         )
 
     def size(self) -> int:
@@ -166,7 +178,7 @@ class Space:
         for degrees in self.divided(pipeline):
             variants = len(self.sequence_parallels(degrees)) * len(self.zeros(degrees))
             for micro_batch in self.micro_batches(degrees.data):
-                count = self.job.training.global_batch // degrees.data // micro_batch
+                count = self.job.trained.global_batch // degrees.data // micro_batch
                 total += variants * (virtuals if count >= pipeline else 1)
         return len(RECOMPUTES) * total
 

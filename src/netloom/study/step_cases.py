@@ -82,7 +82,10 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
     model, about_model = _model(row, catalog)
     network, about_network = network_of_row(row, catalog)
     practice = practice_of(
-        row.text("framework"), overlap=row.text("overlap"), params_b=row.params_b
+        row.text("framework"),
+        overlap=row.text("overlap"),
+        params_b=row.params_b,
+        graphs=_is_grace(row),
     )
     parallel, about_parallel = _parallel(row)
     choices, about_recompute = _recompute(row)
@@ -198,11 +201,33 @@ def _parallel(row: MeasuredStep) -> tuple[dict[str, Any], tuple[str, ...]]:
         "pipeline": pipeline,
         "context": degrees.get("cp", 1),
         "expert": degrees.get("ep", 1) if row.shape.get("experts") or _has_experts(row) else 1,
+        **_dispatch(row),
         "virtual_pipeline": degrees.get("vpp", 1) if pipeline > 1 else 1,
         "zero": zero,
         "sequence_parallel": sequence_parallel,
     }
     return parallel, (*about, *about_zero)
+
+
+def _dispatch(row: MeasuredStep) -> dict[str, Any]:
+    """Return how the row's software brings tokens to experts.
+
+    Assumed, and chosen with these rows in view: Megatron-Bridge sends a token once to a node
+    (DeepEP, HybridEP), and overlaps that where the experts of a layer are on several nodes, on
+    GB200 and GB300 from release 26.06 on.
+    """
+    framework = row.text("framework")
+    if not (_has_experts(row) and "bridge" in framework):
+        return {}
+    if _is_grace(row):
+        overlaps = not any(f"bridge {release}" in framework for release in ("25", "26.02", "26.04"))
+    else:
+        overlaps = row.degrees.get("ep", 1) > row.gpus_per_node
+    return {"expert_dispatch": "once-per-node", "expert_overlap": overlaps}
+
+
+def _is_grace(row: MeasuredStep) -> bool:
+    return row.gpu.upper().startswith("GB")
 
 
 def _zero(row: MeasuredStep) -> tuple[int, tuple[str, ...]]:
@@ -234,7 +259,9 @@ def _recompute(row: MeasuredStep) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if text.startswith(how):
             return (how,), ()
     about = "Recomputation is not stated; the least that fits in memory assumed."
-    return ("none", "selective", "full"), (about,)
+    # Assumed: Megatron-Bridge recomputes mixtures module by module.
+    light = _has_experts(row) and "bridge" in row.text("framework")
+    return ("none", "light" if light else "selective", "full"), (about,)
 
 
 def _training(row: MeasuredStep, recompute: str) -> dict[str, Any]:

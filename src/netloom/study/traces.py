@@ -128,7 +128,7 @@ def _check_nodes(traces: StepTraces) -> None:
 
 
 def _work(prediction: Prediction, shape: Transformer, plan: Layout, *, stage: int) -> StageWork:
-    training = prediction.scenario.job.training
+    training = prediction.scenario.job.trained
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     if counts[stage] == 0 and plan.zero > 1:
         message = (

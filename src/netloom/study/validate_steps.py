@@ -65,6 +65,7 @@ class StepResult:
         error_pct: Predicted over measured, less 1, in percent.
         inside: Whether the model claims to be valid there.
         fitted: Whether a parameter was taken from it; such rows are not judged.
+        experts: Whether the model is a mixture of experts.
         group: Which bound it counts towards.
         assumed: What the row leaves open and we chose.
         reason: What is in doubt; empty inside.
@@ -83,6 +84,7 @@ class StepResult:
     error_pct: float | None
     inside: bool
     fitted: bool
+    experts: bool
     group: str
     reason: str
     assumed: str
@@ -108,7 +110,9 @@ class StepSuite:
     """What the suite found.
 
     The errors are of the ``large`` group (tier A, 7B parameters and more, 64 GPUs and more);
-    of all rows where a file has none of those. ``groups`` has every group with its own verdict;
+    of all rows where a file has none of those. ``groups`` has every group with its own verdict,
+    and once more all mixtures of experts, whose errors are over all rows that could be predicted;
+    nothing is claimed for those, so their verdict is not the suite's;
     ``by_model_size`` and ``by_num_gpus`` leave out rows with missing inputs.
     """
 
@@ -134,6 +138,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     "large": Bound(mean_pct=3.65, median_pct=2.5),
     "derived": Bound(mean_pct=6.0),
     "one-node small": Bound(median_pct=10.0),
+    "experts": Bound(mean_pct=16.5, median_pct=12.0),
 }
 MOST_SLOPE: Final = 1.0
 
@@ -179,6 +184,8 @@ def validate_steps(rows: Sequence[MeasuredStep], catalog: Catalog) -> StepSuite:
     results = tuple(_score(row, catalog, engine) for row in rows)
     complete = [row for row in results if row.group != "incomplete"]
     groups = _split(results, lambda row: row.group)
+    mixtures = [row for row in results if row.experts]
+    experts = [_group("experts", mixtures, judged=_predicted(mixtures))] if mixtures else []
     large = next((group for group in groups if group.name == "large"), None)
     shown = large or _group("all", results)
     slope = _slope([row for row in _judged(results) if not large or row.group == "large"])
@@ -192,7 +199,7 @@ def validate_steps(rows: Sequence[MeasuredStep], catalog: Catalog) -> StepSuite:
         bias_pct=shown.bias_pct,
         slope_points_per_doubling=slope,
         bound_ok=all(group.bound_ok for group in groups) and abs(slope) <= MOST_SLOPE,
-        groups=groups,
+        groups=(*groups, *experts),
         by_source=_split(results, lambda row: f"{row.source}, tier {row.tier}"),
         by_model_size=_split(complete, lambda row: _decade(row.parameters / 1e9, "B")),
         by_num_gpus=_split(complete, lambda row: _decade(row.num_gpus, " GPUs")),
@@ -236,26 +243,15 @@ def _score(row: MeasuredStep, catalog: Catalog, engine: Engine) -> StepResult:
     about_memory = memory_validity(step.memory).doubts
     about_step = (doubt for doubt in step.validity.doubts if doubt not in about_memory)
     doubts = (*case.doubts, *about_step, *contradicted(row))
-    return _result(
-        row,
-        count=parameters(case.model),
-        predicted_s=step.duration_s,
-        reason=" ".join(f"{doubt}." for doubt in doubts),
-        assumed=" ".join(case.assumed),
-        memory_gib=step.memory.total_bytes / 2**30,
-    )
+    return _result(row, reason=" ".join(f"{doubt}." for doubt in doubts), found=(case, step))
 
 
 def _result(
-    row: MeasuredStep,
-    *,
-    reason: str,
-    count: float = 0.0,
-    predicted_s: float | None = None,
-    assumed: str = "",
-    memory_gib: float | None = None,
+    row: MeasuredStep, *, reason: str, found: tuple[StepCase, Step] | None = None
 ) -> StepResult:
-    error = None if predicted_s is None else 100 * (predicted_s / row.measured_s - 1)
+    case, step = found or (None, None)
+    count = parameters(case.model) if case else 0.0
+    error = 100 * (step.duration_s / row.measured_s - 1) if step else None
     size = count if row.params_b is None else row.params_b * 1e9
     return StepResult(
         row_id=row.row_id,
@@ -266,14 +262,15 @@ def _result(
         parameters=size,
         tier=row.tier,
         measured=row.measured_s,
-        predicted=predicted_s,
+        predicted=step.duration_s if step else None,
         error_pct=error,
-        inside=predicted_s is not None and not reason,
+        inside=step is not None and not reason,
         fitted=row.row_id in FITTED,
+        experts=case is not None and case.model.num_experts > 0,
         group=_group_of(row, size),
         reason=reason,
-        assumed=assumed,
-        memory_gib=memory_gib,
+        assumed=" ".join(case.assumed) if case else "",
+        memory_gib=step.memory.total_bytes / 2**30 if step else None,
     )
 
 
@@ -292,6 +289,10 @@ def _judged(rows: Iterable[StepResult]) -> list[StepResult]:
     return [row for row in rows if row.inside and not row.fitted]
 
 
+def _predicted(rows: Iterable[StepResult]) -> list[StepResult]:
+    return [row for row in rows if row.predicted is not None and not row.fitted]
+
+
 def _split(
     rows: Sequence[StepResult], key_of: Callable[[StepResult], str]
 ) -> tuple[GroupResult, ...]:
@@ -299,8 +300,11 @@ def _split(
     return tuple(_group(name, list(some)) for name, some in groupby(ordered, key=key_of))
 
 
-def _group(name: str, rows: Sequence[StepResult]) -> GroupResult:
-    signed = [row.error_pct for row in _judged(rows) if row.error_pct is not None]
+def _group(
+    name: str, rows: Sequence[StepResult], judged: Sequence[StepResult] | None = None
+) -> GroupResult:
+    counted = _judged(rows) if judged is None else judged
+    signed = [row.error_pct for row in counted if row.error_pct is not None]
     errors = sorted(map(abs, signed)) or [0.0]
     bound = BOUNDS.get(name, Bound())
     return GroupResult(

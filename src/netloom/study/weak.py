@@ -96,7 +96,7 @@ def _resized(
     stage holds the layers it held, divided by *shrink*.
     """
     job = scenario.job
-    parallel, training = job.parallel, job.training
+    parallel, training = job.parallel, job.trained
     replica = parallel.tensor * parallel.context * parallel.pipeline
     data = max(1, num_gpus // replica)
     stages = min(parallel.pipeline, num_gpus * parallel.pipeline // replica)

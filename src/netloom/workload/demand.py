@@ -7,7 +7,7 @@ The counts are those of one GPU on the fullest pipeline stage. Sizes follow
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
@@ -20,7 +20,24 @@ if TYPE_CHECKING:
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
-__all__ = ["Demand", "demand", "micro_batch_communications", "shard_of"]
+__all__ = [
+    "MICRO_BATCH_AXES",
+    "Demand",
+    "MicroBatchAxis",
+    "axis_communications",
+    "demand",
+    "micro_batch_communications",
+    "shard_of",
+]
+
+# The axes on which every micro-batch communicates; copies of the weights do so once a step.
+MicroBatchAxis: TypeAlias = Literal[Axis.TENSOR, Axis.CONTEXT, Axis.EXPERT, Axis.PIPELINE]
+MICRO_BATCH_AXES: Final[tuple[MicroBatchAxis, ...]] = (
+    Axis.TENSOR,
+    Axis.CONTEXT,
+    Axis.EXPERT,
+    Axis.PIPELINE,
+)
 
 _BETWEEN_STAGES: tuple[tuple[Phase, str, str], ...] = (
     ("forward", "activations", "next"),
@@ -99,13 +116,27 @@ def micro_batch_communications(
     shape: Transformer, plan: Layout, training: Training
 ) -> tuple[Communication, ...]:
     """Return what each micro-batch asks for; none of it depends on ZeRO or virtual stages."""
-    shard = shard_of(plan, training)
-    return (
-        *_tensor(shape, plan, shard, training),
-        *_context(shape, plan, shard, recompute=training.recompute),
-        *_expert(shape, plan, shard, recompute=training.recompute),
-        *_pipeline(shape, plan, shard),
+    return tuple(
+        item
+        for axis in MICRO_BATCH_AXES
+        for item in axis_communications(axis, shape, plan, training)
     )
+
+
+def axis_communications(
+    axis: MicroBatchAxis, shape: Transformer, plan: Layout, training: Training
+) -> list[Communication]:
+    """Return what each micro-batch asks for on one axis."""
+    shard = shard_of(plan, training)
+    match axis:
+        case Axis.TENSOR:
+            return _tensor(shape, plan, shard, training)
+        case Axis.CONTEXT:
+            return _context(shape, plan, shard, recompute=training.recompute)
+        case Axis.EXPERT:
+            return _expert(shape, plan, shard, recompute=training.recompute)
+        case Axis.PIPELINE:
+            return _pipeline(shape, plan, shard)
 
 
 def shard_of(plan: Layout, training: Training) -> Shard:
@@ -178,7 +209,7 @@ def _context(
     """
     if plan.context == 1:
         return []
-    phases = _phases(again=recompute != "none")
+    phases = _phases(again=recompute in {"selective", "full"})
     if plan.context_exchange == "all-gather":
         return _gathered_context(shape, plan, shard, phases)
     block = Collective(
@@ -231,11 +262,15 @@ def _expert(
     """Return dispatch and combine of a MoE layer, each way."""
     if not shape.num_moe_layers or plan.expert == 1:
         return []
+    group = axis_group(plan, Axis.EXPERT)
     sent = shard.split_tokens * shape.model.experts_per_token
+    copies = sent
+    if plan.expert_dispatch == "once-per-node":
+        copies *= once_per_node(shape.model.experts_per_token, group.num_nodes)
     exchange = Collective(
         kind=CollectiveKind.ALL_TO_ALL,
-        size_bytes=ACTIVATION_BYTES * sent * shape.model.hidden,
-        group=axis_group(plan, Axis.EXPERT),
+        size_bytes=ACTIVATION_BYTES * copies * shape.model.hidden,
+        group=group,
         skew=expert_load(sent * plan.expert, plan.expert),
     )
     return [
@@ -246,10 +281,24 @@ def _expert(
             collective=exchange,
             each=2,
             per="moe-layer",
-            window=Window.NONE,
+            window=Window.LAYER if plan.expert_overlap else Window.NONE,
         )
         for phase in _phases(again=recompute == "full")
     ]
+
+
+def once_per_node(num_chosen: int, num_nodes: int) -> float:
+    """Return the copies of a token that leave its node over those of one for each expert.
+
+    A token's experts are on n (1 - (1 - 1/n)^k) different nodes when each of its k is equally
+    likely on every of n. DeepEP sends it once to each (deepseek-ai/DeepEP README, kernels with
+    NVLink and RDMA forwarding; arXiv:2412.19437, section 3.2.2). What the node then hands on over
+    its scale-up network, several times faster, is not counted. In one node nothing changes.
+    """
+    if num_nodes == 1:
+        return 1.0
+    reached = num_nodes * (1 - (1 - 1 / num_nodes) ** num_chosen)
+    return reached / num_chosen
 
 
 def _pipeline(shape: Transformer, plan: Layout, shard: Shard) -> list[Communication]:

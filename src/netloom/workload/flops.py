@@ -8,7 +8,7 @@ is executed, with the bytes it moves, for the roofline.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from netloom.workload.parameters import expert_parameters, layer_parameters
@@ -85,11 +85,15 @@ class Operator:
         backward_flops: The same of the backward pass.
         backward_bytes: The same of the backward pass.
         core_attention: Whether selective recomputation runs it again.
+        cheap: Whether light recomputation does: norms, activation functions and the up-projections
+            of latent attention (arXiv:2412.19437, section 3.2.3; Megatron-Core recompute_modules
+            layernorm, moe_act, mla_up_proj).
         cast_bytes: What an fp8 product moves besides, to cast its input; 0 for others.
         backward_cast_bytes: And backward, to cast the gradient of its output.
         sequence: For attention, the tokens a query can look at.
         head_dim: For attention, the width of a head.
-        shape: For a single matrix product, its rows, columns and inner terms.
+        shape: For a matrix product, its rows, columns and inner terms.
+        num: Matrices that share the rows of a grouped product.
     """
 
     name: str
@@ -99,11 +103,13 @@ class Operator:
     backward_flops: float
     backward_bytes: float
     core_attention: bool = False
+    cheap: bool = False
     cast_bytes: float = 0.0
     backward_cast_bytes: float = 0.0
     sequence: int = 0
     head_dim: int = 0
     shape: tuple[float, float, float] | None = None
+    num: float = 1
 
 
 def layer_operators(shape: Transformer, shard: Shard, *, moe: bool) -> tuple[Operator, ...]:
@@ -150,16 +156,27 @@ def forward_flops_per_token(shape: Transformer, sequence: int) -> float:
 
 
 def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Recompute) -> float:
-    """Return what recomputation adds for one token: nothing, the attention, or all layers."""
+    """Return what recomputation adds for one token."""
     core = shape.model.num_layers * _core_flops(shape, sequence)
     match recompute:
         case "none":
             return 0.0
+        case "light":
+            return shape.model.num_layers * _latent_up_flops(shape)
         case "selective":
             return core
         case "full":
             head = 2.0 * shape.model.hidden * shape.model.vocabulary
             return forward_flops_per_token(shape, sequence) - head
+
+
+def _latent_up_flops(shape: Transformer) -> float:
+    model = shape.model
+    if not shape.is_mla:
+        return 0.0
+    keys_values = model.num_heads * (model.head_dim + shape.value_head_dim)
+    queries = (model.query_rank or model.hidden) * shape.query_width
+    return 2.0 * (queries + model.kv_rank * keys_values)
 
 
 def step_flops(shape: Transformer, training: Training) -> tuple[float, float]:
@@ -229,9 +246,9 @@ def _latent_projections(shape: Transformer, shard: Shard) -> tuple[Operator, ...
     return (
         _matmul("latent down", shard.split_tokens, latent, model.hidden),
         _norm("latent norm", shard.split_tokens * (model.kv_rank + model.query_rank)),
-        _matmul("query up", tokens, shape.query_width / shard.tensor, query_in),
-        _matmul("key-value up", tokens, kv_out, model.kv_rank),
-        _pointwise("rotary", tokens * rotated, passes=2),
+        _cheap(_matmul("query up", tokens, shape.query_width / shard.tensor, query_in)),
+        _cheap(_matmul("key-value up", tokens, kv_out, model.kv_rank)),
+        _cheap(_pointwise("rotary", tokens * rotated, passes=2)),
     )
 
 
@@ -286,7 +303,11 @@ def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     else:
         rows, width = sent * expert_load(sent * shard.expert, shard.expert), model.expert_hidden
     experts = _ffn("experts", shape, rows=rows, width=width, num=model.num_experts / shard.expert)
-    move = _pointwise("permute", sent * model.hidden, passes=2)
+    # Sorted by expert before they leave and, where ranks hold several experts, again when they
+    # arrive; the same on the way back (Megatron-Core, MoEAlltoAllTokenDispatcher). Backward moves
+    # as much.
+    again = shard.expert > 1 and model.num_experts > shard.expert
+    move = _moved("permute", sent * model.hidden, passes=4 if again else 2)
     router = _matmul("router", shard.split_tokens, model.num_experts, model.hidden)
     shared = model.num_shared_experts * model.expert_hidden / shard.tensor
     always = _ffn("shared experts", shape, rows=shard.tokens, width=shared) if shared else ()
@@ -300,7 +321,7 @@ def _ffn(
     ways_in = shape.num_ffn_matrices - 1
     return (
         _matmul(f"{name} in", rows, ways_in * width, hidden, num=num),
-        _pointwise(f"{name} activation", rows * width, passes=ways_in + 1),
+        _cheap(_pointwise(f"{name} activation", rows * width, passes=ways_in + 1)),
         _matmul(f"{name} out", rows, hidden, width, num=num),
     )
 
@@ -318,7 +339,8 @@ def _matmul(name: str, rows: float, columns: float, inner: float, *, num: float 
         backward_bytes=2 * size_bytes,
         cast_bytes=CAST_BYTES * rows * inner,
         backward_cast_bytes=CAST_BYTES * rows * columns,
-        shape=(rows, columns, inner) if num == 1 else None,
+        shape=(rows, columns, inner),
+        num=num,
     )
 
 
@@ -335,6 +357,16 @@ def _pointwise(name: str, elements: float, *, passes: float) -> Operator:
     )
 
 
+def _cheap(operator: Operator) -> Operator:
+    return replace(operator, cheap=True)
+
+
+def _moved(name: str, elements: float, *, passes: float) -> Operator:
+    """Return a copy to other places, which backward is another such copy."""
+    forward = _pointwise(name, elements, passes=passes)
+    return replace(forward, backward_bytes=forward.size_bytes)
+
+
 def _norm(name: str, elements: float) -> Operator:
     size_bytes = 2.0 * ACTIVATION_BYTES * elements
     return Operator(
@@ -344,6 +376,7 @@ def _norm(name: str, elements: float) -> Operator:
         size_bytes=size_bytes,
         backward_flops=0,
         backward_bytes=1.5 * size_bytes,
+        cheap=True,
     )
 
 

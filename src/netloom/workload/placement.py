@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.catalog.parts import Model, Node
-    from netloom.spec.scenario import ContextExchange, Parallel, PipelineOrder, Placement, Training
+    from netloom.spec.scenario import (
+        ContextExchange,
+        ExpertDispatch,
+        Parallel,
+        PipelineOrder,
+        Placement,
+        Training,
+    )
 
 __all__ = ["Layout", "groups", "layout", "num_micro_batches", "pair"]
 
@@ -45,6 +52,8 @@ class Layout:
     displaced: float
     schedule: PipelineOrder = "1f1b"
     context_exchange: ContextExchange = "ring"
+    expert_dispatch: ExpertDispatch = "all-to-all"
+    expert_overlap: bool = False
 
     @property
     def num_gpus(self) -> int:
@@ -116,6 +125,8 @@ def layout(
         displaced=1.0 if placement.kind == "scattered" else placement.displaced,
         schedule=parallel.schedule,
         context_exchange=parallel.context_exchange,
+        expert_dispatch=parallel.expert_dispatch,
+        expert_overlap=parallel.expert_overlap,
     )
     _check_degrees(plan, parallel)
     return plan
@@ -240,6 +251,19 @@ def stage_layers(num_layers: int, num_stages: int) -> tuple[int, ...]:
     inner_first = [*range(1, num_stages - 1), 0, num_stages - 1]
     fuller = set(inner_first[:extra])
     return tuple(base + (stage in fuller) for stage in range(num_stages))
+
+
+def has_even_chunks(num_layers: int, num_stages: int, num_chunks: int) -> bool:
+    """Return whether the chunks of all stages can hold equally much.
+
+    The first and the last may have the embedding and the logits in place of a layer (Megatron-LM
+    divides the layers, counted with account_for_embedding_in_pipeline_split and
+    account_for_loss_in_pipeline_split; recalled). One chunk to a stage is never uneven: what does
+    not divide is then laid out as :func:`stage_layers` says.
+    """
+    if num_chunks == 1:
+        return True
+    return any((num_layers + ends) % (num_stages * num_chunks) == 0 for ends in (0, 1, 2))
 
 
 def _data(parallel: Parallel, num_gpus: int) -> int:

@@ -164,7 +164,7 @@ def _expert_product(operator: Operator, shape: Transformer, plan: Layout, work: 
     moved = operator.size_bytes - ACTIVATION_BYTES * local * weights
     read = experts_read(shape, tokens=shard.split_tokens, num_ranks=plan.expert)
     size_bytes = moved + work.weight_bytes * read * weights
-    return _streamed(replace(operator, size_bytes=size_bytes), work)
+    return replace(operator, size_bytes=size_bytes, shape=None, num=1)
 
 
 def experts_read(shape: Transformer, *, tokens: float, num_ranks: int) -> float:

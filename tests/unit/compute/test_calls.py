@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from netloom.compute.calls import call
-from netloom.compute.device import MEMORY_POWER, Device, calibrated, h200
+from netloom.compute.device import MEMORY_POWER, calibrated, h200
 from netloom.compute.gemm import ideal_s
 from netloom.compute.kernels import Kernel
 from netloom.compute.tables import COLUMNS, Measured
@@ -30,7 +30,8 @@ def test_kernels_bound_by_memory_never_slow_down() -> None:
 def test_a_product_alone_slows_by_the_root_of_the_power_it_draws() -> None:
     # With nothing else running, energy a / s = b s, so s = sqrt(a / b) = sqrt(power).
     device = h200()
-    useful = 2 * 8192**3 / device.chip.peak_flops / ideal_s((8192, 8192, 8192), device.chip)
+    work = 2 * 8192**2 * (8192 + device.chip.ramp_inner)
+    useful = work / device.chip.peak_flops / ideal_s((8192, 8192, 8192), device.chip)
     assert device.slowdown([LARGE]) == pytest.approx(device.limit * math.sqrt(useful))
 
 
@@ -82,7 +83,7 @@ def test_measured_layouts_replace_the_assumed_ones() -> None:
         source="made up",
     )
     backward = replace(LARGE, operator="gemm_nt")
-    changed = Device(rows=(*device.rows, slow), chip=device.chip)
+    changed = replace(device, rows=(*device.rows, slow))
     # 4 us of each are the kernel's start, which is not slower.
     assert changed.time_s(backward) - 4e-6 == pytest.approx(1.3 * (device.time_s(LARGE) - 4e-6))
 

@@ -17,7 +17,7 @@ def test_the_built_in_example_is_llama_405b_on_16384_gpus() -> None:
     assert scenario.cluster.nodes == 2048
     assert (parallel.tensor, parallel.pipeline, parallel.data) == (8, 16, 128)
     # 2,048 sequences of 8,192 tokens: the 16M tokens of the Llama 3 report.
-    assert scenario.job.training.global_batch * scenario.job.training.sequence == 2**24
+    assert scenario.job.trained.global_batch * scenario.job.trained.sequence == 2**24
     assert scenario.compare == DEFAULT_COMPARISON
 
 
@@ -28,7 +28,7 @@ def test_the_degrees_of_every_example_multiply_out_to_its_gpus(name: str) -> Non
     assert parallel.data is not None
     product = parallel.tensor * parallel.pipeline * parallel.context * parallel.data
     assert product == (cluster.gpus or (cluster.nodes or 0) * GPUS_PER_NODE)
-    assert scenario.job.training.global_batch % parallel.data == 0
+    assert scenario.job.trained.global_batch % parallel.data == 0
     assert scenario.name
 
 

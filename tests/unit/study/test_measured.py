@@ -51,6 +51,33 @@ def test_the_gpu_column_names_a_node(gpu: str, node: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("nodes", "ranks", "racks"),
+    [
+        ("1", "72", 1),
+        ("2", "144", 2),  # racks of 72 GPUs
+        ("2", "8", 1),  # trays of 4 GPUs in one rack
+        ("18", "72", 1),
+        ("36", "144", 2),
+        ("2", "16", 2),  # more than a tray has: racks
+        ("", "144", 2),
+    ],
+)
+def test_nodes_of_a_rack_are_racks_or_trays_by_their_ranks(
+    nodes: str, ranks: str, racks: int
+) -> None:
+    found = case(gpu="GB200", nodes=nodes, ranks=ranks, scaleout="4x400 IB")
+    assert found.network.design.num_nodes == racks
+    assert any("are trays" in text for text in found.assumed) == (
+        nodes in {"18", "36"} or ranks == "8"
+    )
+
+
+def test_ranks_that_could_be_on_racks_or_on_trays_are_refused() -> None:
+    with pytest.raises(SpecError, match="can be on racks or on trays; give 4 ranks for each tray"):
+        case(gpu="GB200", nodes="4", ranks="8", scaleout="4x400 IB")
+
+
+@pytest.mark.parametrize(
     ("gpu", "scale_up"),
     [("A100-PCIE", "pcie4"), ("NVIDIA A100 80GB PCIe", "pcie4"), ("V100-PCIE-32GB", "pcie3")],
 )

@@ -54,11 +54,35 @@ def test_a_search_on_disk_gives_the_same_answer(
     assert answers[0] == answers[1]
 
 
+def test_workers_change_nothing_but_the_time(
+    written: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = []
+    for workers in ("1", "2"):
+        assert main(["plan", str(written), "--workers", workers, "--json"]) == 0
+        answers.append(json.loads(capsys.readouterr().out) | {"wall_s": 0})
+    assert answers[0] == answers[1]
+
+
+def test_a_report_is_written_beside_the_text(
+    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    assert main(["plan", str(written), "--gpus", "8-32", "--report", str(page)]) == 0
+    text = capsys.readouterr().out
+    assert "4 machines at their best" in " ".join(text.split())  # 1, 2, 3 and 4 nodes
+    assert f"Report: {page}" in "".join(text.splitlines())
+    assert "The ten best" in page.read_text()
+
+
 @pytest.mark.parametrize(
     ("option", "value", "what"),
     [
         ("--gpus", "12", "do not fill nodes"),
         ("--gpus", "many", "is not a number"),
+        ("--gpus", "64-16", "is no range"),
+        ("--gpus", "8-many", "is not a number"),
+        ("--workers", "0", "is not a number of processes"),
         ("--topologies", "ring", "is not one"),
         ("--memory", "70", "memory"),
         ("--budget", "1000USD", "no machine is within the limits"),

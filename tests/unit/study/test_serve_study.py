@@ -69,3 +69,37 @@ def test_a_wrong_degree_is_told_with_its_line(
         told = capsys.readouterr().err
         assert f"wrong.yaml:{line}:" in told
         assert "serving.prefill.tensor: 3 does not divide the 64 heads" in told
+
+
+SERVED = """
+cluster: {nodes: 8}
+job: {model: llama-3.1-70b}
+serving: {prompt: 4096, output: 512, batch: 64, decode: {tensor: 8}}
+"""
+
+
+def test_a_model_that_is_not_trained_is_served_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "serve.yaml"
+    path.write_text(SERVED)
+    page = tmp_path / "page.html"
+    assert main(["infer", str(path), "--report", str(page)]) == 0
+    assert "tokens/s per GPU" in capsys.readouterr().out
+    text = page.read_text()
+    for heading in ("Time to first token", "Time per token", "Tokens per second and GPU"):
+        assert heading in text
+    for technology in ("infiniband-ndr", "tcp-400g"):
+        assert f"<td>{technology}</td>" in text
+    assert main(["check", str(path)]) == 0
+
+
+@pytest.mark.parametrize("command", ["predict", "compare", "plan"])
+def test_commands_that_train_ask_for_the_training_where_it_belongs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    path = tmp_path / "serve.yaml"
+    path.write_text(SERVED)
+    assert main([command, str(path)]) == 2
+    error = capsys.readouterr().err
+    assert "serve.yaml:3:1: job.training: missing; add it, such as" in error

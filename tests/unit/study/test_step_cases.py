@@ -56,8 +56,8 @@ def test_a_row_becomes_the_job_it_describes() -> None:
     (case,) = cases_of(row(), CATALOG)
     assert case.model.num_kv_heads == 48
     assert case.model.head_dim == 128
-    assert case.job.training.precision == "fp16"
-    assert case.job.training.recompute == "full"
+    assert case.job.trained.precision == "fp16"
+    assert case.job.trained.recompute == "full"
     assert case.job.parallel.zero == 0
     assert not case.job.parallel.sequence_parallel
     assert case.practice.attention == "unfused"
@@ -92,7 +92,7 @@ def test_what_is_not_said_is_assumed_aloud() -> None:
 
 
 def test_without_a_stated_recomputation_every_kind_is_a_case() -> None:
-    kinds = [case.job.training.recompute for case in cases_of(row(recompute=""), CATALOG)]
+    kinds = [case.job.trained.recompute for case in cases_of(row(recompute=""), CATALOG)]
     assert kinds == ["none", "selective", "full"]
 
 

@@ -1,0 +1,193 @@
+"""The physical condition of a lab's cables, as a function of the faults in force.
+
+Faults may overlap: a cable can be unlinked by itself and by the death of its switch. So no fault
+is undone on its own; the condition with and without it is compared, and the difference applied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from netloom.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from netloom.ops.lab import Fault
+    from netloom.ops.plant import Plant, Port
+
+__all__ = ["HEALTHY", "CableCondition", "Condition", "Loss", "check_fault", "condition_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Loss:
+    """Packets lost on one link, as they reach its end.
+
+    Attributes:
+        port: The receiving port.
+        share: Of the packets, 0 to 1.
+        larger_than_bytes: Only of those that are larger; 0 for all.
+    """
+
+    port: Port
+    share: float
+    larger_than_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CableCondition:
+    """How a cable is.
+
+    Attributes:
+        is_linked: Whether it is plugged in and both ends live.
+        upper: The port its upper end is plugged into, where it is not its own.
+        slowdown: 1, or more on a cable that was slowed.
+        losses: On its links.
+    """
+
+    is_linked: bool = True
+    upper: Port | None = None
+    slowdown: float = 1.0
+    losses: tuple[Loss, ...] = ()
+
+
+HEALTHY: Final = CableCondition()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """How a lab is.
+
+    Attributes:
+        cables: Those that are not healthy, by number.
+        dead_managers: Names of the subnet managers that must not run.
+    """
+
+    cables: dict[int, CableCondition] = field(default_factory=dict)
+    dead_managers: frozenset[str] = frozenset()
+
+    def cable(self, number: int) -> CableCondition:
+        """Return how one cable is."""
+        return self.cables.get(number, HEALTHY)
+
+
+def condition_of(faults: Iterable[Fault], plant: Plant) -> Condition:
+    """Return the condition that *faults*, oldest first, amount to.
+
+    Raises:
+        SpecError: one of them names a part that is not there, or cannot be combined with those
+            before it.
+    """
+    cables: dict[int, CableCondition] = {}
+    dead: set[str] = set()
+    for fault in faults:
+        if fault.kind == "dead-sm":
+            dead.update(fault.parts)
+            continue
+        cables.update(_changes(fault, plant, cables))
+    kept = {number: one for number, one in sorted(cables.items()) if one != HEALTHY}
+    return Condition(cables=kept, dead_managers=frozenset(dead))
+
+
+def _changes(
+    fault: Fault, plant: Plant, cables: dict[int, CableCondition]
+) -> dict[int, CableCondition]:
+    """Return the cables that *fault* leaves otherwise than it found them."""
+    found = {
+        cable.number: cables.get(cable.number, HEALTHY)
+        for part in fault.parts
+        for cable, _ in plant.links(part)
+    }
+    match fault.kind:
+        case "unlink" | "dead-switch":
+            return {number: replace(one, is_linked=False) for number, one in found.items()}
+        case "slow-link":
+            factor = fault.settings["factor"]
+            return {number: replace(one, slowdown=factor) for number, one in found.items()}
+        case "error-rate" | "silent-drop":
+            return _lossy(fault, plant, found)
+        case "miswire":
+            return _crossed(fault, plant, found)
+        case _:  # over as soon as it is done: flap, relink, symbol-errors
+            return {}
+
+
+def _lossy(
+    fault: Fault, plant: Plant, found: dict[int, CableCondition]
+) -> dict[int, CableCondition]:
+    larger_than_bytes = int(fault.settings.get("larger_than_bytes", 0))
+    changed = dict(found)
+    for part in fault.parts:
+        for cable, sender in plant.links(part):
+            (receiver,) = (port for port in cable.ends if port != sender)
+            loss = Loss(
+                port=receiver,
+                share=fault.settings["share"],
+                larger_than_bytes=larger_than_bytes,
+            )
+            one = changed[cable.number]
+            others = tuple(other for other in one.losses if other.port != receiver)
+            changed[cable.number] = replace(one, losses=tuple(sorted((*others, loss))))
+    return changed
+
+
+def _crossed(
+    fault: Fault, plant: Plant, found: dict[int, CableCondition]
+) -> dict[int, CableCondition]:
+    one, other = (cable for part in fault.parts for cable in plant.find(part))
+    if any(found[cable.number].upper is not None for cable in (one, other)):
+        message = f"{' and '.join(fault.parts)}: one is miswired already; clear that fault first"
+        raise SpecError(message)
+    return {
+        one.number: replace(found[one.number], upper=other.upper),
+        other.number: replace(found[other.number], upper=one.upper),
+    }
+
+
+def check_fault(fault: Fault, plant: Plant) -> None:
+    """Raise SpecError unless *fault* says all that its kind needs, and nothing it cannot have."""
+    num_parts = {"miswire": 2, "dead-sm": len(fault.parts)}.get(fault.kind, 1)
+    if len(fault.parts) != num_parts:
+        message = (
+            f"{fault.kind} takes {num_parts} part{'s' * (num_parts > 1)}, such as "
+            f"{' '.join(['cable:40', 'cable:41'][:num_parts])}; {len(fault.parts)} given"
+        )
+        raise SpecError(message)
+    if fault.kind == "dead-sm":
+        return
+    if fault.kind == "dead-switch":
+        device = plant.devices[plant.number(fault.parts[0])]
+        if device.role != "switch":
+            message = f"{device.name} is no switch; unlink it instead"
+            raise SpecError(message)
+    if fault.kind == "miswire":
+        _check_crossing(fault, plant)
+    if fault.kind in ("unlink", "relink", "flap", "slow-link"):
+        plant.find(fault.parts[0])
+    else:
+        for part in fault.parts:
+            plant.links(part)
+    _check_settings(fault)
+
+
+def _check_crossing(fault: Fault, plant: Plant) -> None:
+    found = [plant.find(part) for part in fault.parts]
+    if any(len(cables) != 1 for cables in found) or found[0] == found[1]:
+        message = f"{' '.join(fault.parts)}: name two different cables, such as cable:40 cable:41"
+        raise SpecError(message)
+    tiers = {plant.devices[cables[0].upper.device].tier for cables in found}
+    if len(tiers) > 1:
+        message = f"{' '.join(fault.parts)}: their upper ends are in different tiers; choose others"
+        raise SpecError(message)
+
+
+_RANGES: Final = {"share": (0.0, 1.0), "factor": (1.0, 1e6), "count": (1.0, 1e9)}
+
+
+def _check_settings(fault: Fault) -> None:
+    for name, value in fault.settings.items():
+        low, high = _RANGES.get(name, (0.0, 1e9))
+        if not low <= value <= high:
+            message = f"--{name.replace('_', '-')}: {value:g} is not between {low:g} and {high:g}"
+            raise SpecError(message)

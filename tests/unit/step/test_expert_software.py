@@ -1,0 +1,158 @@
+"""How software runs a mixture of experts: dispatch, overlap, launch and light recomputation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from netloom.compute.roofline import costs, roofline
+from netloom.spec.scenario import Parallel, Placement, Training
+from netloom.step.memory import memory
+from netloom.step.practice import MEGATRON_CORE, MEGATRON_LAUNCHED, practice_of
+from netloom.step.residual import Residual
+from netloom.step.stages import clock_of, layer_costs
+from netloom.workload.collective import Axis
+from netloom.workload.communication import Window
+from netloom.workload.demand import demand, once_per_node
+from netloom.workload.flops import (
+    Operator,
+    Shard,
+    forward_flops_per_token,
+    layer_operators,
+    recomputed_flops_per_token,
+)
+from netloom.workload.placement import layout
+from netloom.workload.transformer import transformer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from netloom.catalog.parts import Gpu, Model
+    from netloom.fabric.network import Network
+    from netloom.workload.demand import Demand
+
+JOB = {"sequence": 4096, "global_batch": 64, "micro_batch": 1}
+
+
+def asked(network: Network, model: Model, **parallel: Any) -> Demand:
+    plan = layout(
+        Parallel(expert=32, **parallel), node=network.node, num_gpus=32, placement=Placement()
+    )
+    return demand(transformer(model), plan, Training.model_validate(JOB), num_micro_batches=2)
+
+
+def test_a_token_that_is_sent_once_to_a_node_takes_less_of_the_network(
+    model_of: Callable[..., Model], network_of: Callable[..., Network]
+) -> None:
+    network, model = network_of("H100", 32), model_of("deepseek-v3")
+    plain = asked(network, model).on(Axis.EXPERT)
+    once = asked(network, model, expert_dispatch="once-per-node").on(Axis.EXPERT)
+    # Eight experts on four nodes are on 4 (1 - 0.75^8) = 3.6 of them: 0.45 of eight copies.
+    assert once_per_node(8, 4) == pytest.approx(0.44994, abs=1e-5)
+    for one, other in zip(once, plain, strict=True):
+        assert one.size_bytes / other.size_bytes == pytest.approx(once_per_node(8, 4))
+    assert once_per_node(8, 1) == 1.0
+
+
+def test_dispatch_hides_behind_a_layer_only_when_asked(
+    model_of: Callable[..., Model], network_of: Callable[..., Network]
+) -> None:
+    network, model = network_of("H100", 32), model_of("deepseek-v3")
+    assert {item.window for item in asked(network, model).on(Axis.EXPERT)} == {Window.NONE}
+    found = asked(network, model, expert_overlap=True).on(Axis.EXPERT)
+    assert {item.window for item in found} == {Window.LAYER}
+
+
+def grouped(num: float) -> Operator:
+    rows, columns, inner = 16384.0, 4096.0, 7168.0
+    flops = 2 * rows * columns * inner
+    return Operator(
+        name="experts in",
+        kind="matmul",
+        flops=flops,
+        size_bytes=1.0,
+        backward_flops=2 * flops,
+        backward_bytes=1.0,
+        shape=(rows, columns, inner),
+        num=num,
+    )
+
+
+def test_a_grouped_product_is_slower_the_fewer_tokens_an_expert_has(
+    gpu_of: Callable[[str], Gpu],
+) -> None:
+    machine = roofline(gpu_of("H100"), "bf16")
+    forward = [machine.forward_s(grouped(num)) for num in (1, 8, 32, 128)]
+    backward = [machine.backward_s(grouped(num)) for num in (1, 8, 32, 128)]
+    assert forward == sorted(forward)
+    assert backward == sorted(backward)
+    # 128 experts: 64 rows of padding to 128 tokens each, half as much again; their weight
+    # gradients have 128 inner terms to a ramp of 171.
+    assert forward[3] / forward[0] == pytest.approx(1.5, rel=0.03)
+    assert backward[3] / backward[0] == pytest.approx((1.5 + 1 + 171 / 128) / 2, rel=0.05)
+
+
+def test_light_recomputation_repeats_norms_activations_and_up_projections(
+    model_of: Callable[..., Model], gpu_of: Callable[[str], Gpu]
+) -> None:
+    shape = transformer(model_of("deepseek-v3"))
+    shard = Shard(micro_batch=1, sequence=4096, expert=8)
+    operators = layer_operators(shape, shard, moe=True)
+    again = {one.name for one in operators if one.cheap}
+    assert again == {
+        "norm",
+        "latent norm",
+        "query up",
+        "key-value up",
+        "rotary",
+        "experts activation",
+        "shared experts activation",
+    }
+    machine = roofline(gpu_of("H100"), "bf16")
+    light = costs(operators, machine, recompute="light")
+    cheap = sum(machine.forward_s(one) for one in operators if one.cheap)
+    assert light.recompute_s == pytest.approx(cheap)
+    assert light.recompute_s < 0.35 * costs(operators, machine, recompute="full").recompute_s
+    # Up-projections of DeepSeek-V3: 1536 x 24576 for queries, 512 x 32768 for keys and values.
+    flops = 61 * 2 * (1536 * 24576 + 512 * 32768)
+    assert recomputed_flops_per_token(shape, 4096, "light") == pytest.approx(flops)
+    assert flops < 0.1 * forward_flops_per_token(shape, 4096)
+
+
+def test_light_recomputation_keeps_less_than_none_and_more_than_full(
+    model_of: Callable[..., Model], gpu_of: Callable[[str], Gpu], network_of: Callable[..., Network]
+) -> None:
+    node = network_of("H100", 64).node
+    plan = layout(Parallel(pipeline=8, expert=8), node=node, num_gpus=64, placement=Placement())
+    kept = {
+        how: memory(
+            transformer(model_of("deepseek-v3")),
+            plan,
+            Training.model_validate({**JOB, "recompute": how}),
+            gpu=gpu_of("H100"),
+        ).activations_bytes
+        for how in ("none", "light", "full")
+    }
+    assert kept["full"] < kept["light"] < kept["none"]
+
+
+def test_a_short_layer_with_experts_waits_for_its_launch(
+    model_of: Callable[..., Model], gpu_of: Callable[[str], Gpu]
+) -> None:
+    shape = transformer(model_of("qwen3-30b-a3b"))
+    shard = Shard(micro_batch=1, sequence=4096, expert=8)
+    training = Training.model_validate(JOB)
+    times = {}
+    for practice in (MEGATRON_CORE, MEGATRON_LAUNCHED):
+        clock = clock_of(gpu_of("H100"), training, residual=Residual(), practice=practice)
+        layer = layer_costs(shape, shard, clock, moe=True, recompute="none")
+        times[practice.name] = layer.total_s + clock.host_s(layer, 0.0, moe=True)
+    # Two passes of 4.4 ms each, unless the GPU needs longer.
+    assert times[MEGATRON_CORE.name] < 8.8e-3 < times[MEGATRON_LAUNCHED.name] < 11e-3
+
+
+def test_megatron_bridge_launches_kernel_by_kernel_where_it_has_no_graphs() -> None:
+    release = "megatron-bridge 26.02 nemo container"
+    assert practice_of(release, graphs=False) is MEGATRON_LAUNCHED
+    assert practice_of(release) is MEGATRON_CORE
