@@ -17,22 +17,17 @@ if TYPE_CHECKING:
     from netloom.ops.plant import Cable, Port
     from netloom.ops.site import Site
 
-__all__ = ["HEADINGS", "cable_rows", "point_to_point_csv", "point_to_point_xlsx", "port_label"]
+__all__ = ["HEADINGS", "cable_rows", "point_to_point_csv", "point_to_point_xlsx"]
 
 HEADINGS: Final = (
     "cable_id",
     *("a_rack", "a_u", "a_device", "a_port"),
     *("b_rack", "b_u", "b_device", "b_port"),
-    *("length_m", "speed", "label"),
+    *("media", "length_m", "speed", "a_transceiver", "b_transceiver", "label"),
 )
 _EPOCH: Final = datetime(1980, 1, 1, tzinfo=UTC)  # equal sites give equal files
 
 Row = tuple[str | int, ...]
-
-
-def port_label(site: Site, port: Port) -> str:
-    """Return what is printed at a port: the device on a node, the number on a switch."""
-    return site.interface(port.device) if site.is_host(port) else f"1/{port.number}"
 
 
 def cable_rows(site: Site) -> Iterator[Row]:
@@ -40,23 +35,29 @@ def cable_rows(site: Site) -> Iterator[Row]:
     digits = max(5, len(str(len(site.plant.cables))))
     for index, cable in enumerate(site.plant.cables, start=1):
         ends = tuple(cell for port in cable.ends for cell in _end(site, port))
-        speed = format_quantity(cable.rate_bps, RATE)
-        yield (
-            f"C{index:0{digits}}",
-            *ends,
-            round(site.length_m(cable)),
-            speed,
-            _label(site, cable),
-        )
+        yield (f"C{index:0{digits}}", *ends, *_goods(site, cable), _label(site, cable))
+
+
+def _goods(site: Site, cable: Cable) -> Row:
+    """Return what is bought: medium, length, speed, transceivers; empty where cables have ends."""
+    run = site.run(cable)
+    lower, upper = (run.lower, run.upper) if run else (None, None)
+    return (
+        run.cable.medium if run else "",
+        round(site.length_m(cable)),
+        format_quantity(cable.rate_bps, RATE),
+        lower.name if lower else "",
+        upper.name if upper else "",
+    )
 
 
 def _end(site: Site, port: Port) -> Row:
     seat = site.seat(port.device)
-    return seat.rack, seat.unit, site.hostnames[port.device], port_label(site, port)
+    return seat.rack, seat.unit, site.hostnames[port.device], site.label(port)
 
 
 def _label(site: Site, cable: Cable) -> str:
-    ends = (f"{site.hostnames[p.device]} {port_label(site, p)}" for p in cable.ends)
+    ends = (f"{site.hostnames[p.device]} {site.label(p)}" for p in cable.ends)
     return " - ".join(ends)
 
 
@@ -98,10 +99,6 @@ def point_to_point_xlsx(site: Site) -> bytes:
 def _sheets(site: Site) -> dict[str, list[Row]]:
     sheets: dict[str, list[Row]] = {}
     for cable, row in zip(site.plant.cables, cable_rows(site), strict=True):
-        levels = (_level(site, port) for port in cable.ends)
+        levels = (site.level(port.device) for port in cable.ends)
         sheets.setdefault(" - ".join(levels), []).append(row)
     return sheets
-
-
-def _level(site: Site, port: Port) -> str:
-    return "node" if site.is_host(port) else site.plant.devices[port.device].name.partition(":")[0]

@@ -23,13 +23,14 @@ def _lines(site: Site) -> Iterator[str]:
     for number, name in enumerate(site.hostnames):
         if name not in seen:
             seen.add(name)
-            level = site.plant.devices[number].name.partition(":")[0]
-            yield f'  "{name}" [function="{"host" if number < len(site.nics) else level}"];'
+            level = site.level(number)
+            yield f'  "{name}" [function="{"host" if level == "node" else level}"];'
     for cable in site.plant.cables:
         lower, upper = (_end(site, port) for port in cable.ends)
         yield f"  {lower} -- {upper};"
 
 
 def _end(site: Site, port: Port) -> str:
-    name = site.interface(port.device) if site.is_host(port) else f"swp{port.number}"
+    is_host = site.is_host(port)
+    name = site.interface(port.device) if is_host else site.linux_name(port)
     return f'"{site.hostnames[port.device]}":"{name}"'

@@ -125,7 +125,12 @@ def render_roots(guids: Iterable[int]) -> str:
 
 
 def render_configuration(
-    manager: SubnetManager, *, engine: str, has_roots: bool, priority: int = 0
+    manager: SubnetManager,
+    *,
+    engine: str,
+    has_roots: bool,
+    priority: int = 0,
+    more: Mapping[str, object] | None = None,
 ) -> str:
     """Return opensm.conf; what it leaves out is OpenSM's own default.
 
@@ -134,8 +139,9 @@ def render_configuration(
         engine: The routing engine, and no other in its stead.
         has_roots: Whether the file of roots is to be used.
         priority: 0 to 15; the manager of the highest becomes master.
+        more: Further options; they go before those of the same name here.
     """
-    options = {
+    options: dict[str, object] = {
         "routing_engine": f"{engine},no_fallback",
         "connect_roots": "TRUE",  # else switches at the top cannot be asked for counters
         "sweep_interval": 10,
@@ -163,7 +169,7 @@ def render_configuration(
         options["root_guid_file"] = manager.roots
     if engine == "torus-2QoS":
         options["qos"] = "TRUE"
-    return "".join(f"{key} {value}\n" for key, value in options.items())
+    return "".join(f"{key} {value}\n" for key, value in {**options, **(more or {})}.items())
 
 
 def start_manager(manager: SubnetManager, *, env: Mapping[str, str]) -> Running:

@@ -1,89 +1,62 @@
-"""OpenSM's files: options, roots, partitions, quality of service."""
+"""OpenSM's files besides its options: partitions and quality of service, rendered and read."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
-from netloom.spec.topology import DragonflyPlus, Torus
+from netloom.errors import SpecError
+from netloom.ops.deploy.partitions import NUM_LANES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from netloom.ops.deploy.partitions import Partition
-    from netloom.ops.site import Site
 
     Guid = Callable[[int], int]
 
-__all__ = ["opensm_conf", "partitions_conf", "qos_policy", "root_guids", "routing_engine"]
+__all__ = ["partitions_conf", "qos_options", "qos_policy", "read_keys"]
 
-NUM_LANES: Final = 4  # ConnectX's default
 DEFAULT_KEY: Final = 0x7FFF
 ARBITRATION_WEIGHT: Final = 64  # x 64 bytes: one 4 KiB packet a turn
-# Two polls of half a second: a dead master is replaced in about 2 s instead of 40.
-POLL_MS: Final = 500
-POLLS: Final = 2
+NUM_LEVELS: Final = 16
+_KEY: Final = re.compile(r"^\s*[\w-]{1,64}\s*=\s*(0x[0-9a-fA-F]{1,4})\b", re.ASCII | re.MULTILINE)
 
 
-def routing_engine(site: Site) -> str:
-    """Return the engine for the scenario's topology.
-
-    Up/down with its roots given keeps 99.8 % of the forwarding entries when a cable is lost; the
-    fat-tree engine changes almost half of them. A torus and a dragonfly+ need lanes against
-    deadlock, which nue assigns within the number there is.
-    """
-    topology = site.scenario.cluster.fabric.topology
-    return "nue" if isinstance(topology, (Torus, DragonflyPlus)) else "updn"
-
-
-def opensm_conf(site: Site, *, folder: str) -> str:
-    """Return the options file; the other files lie in *folder* on the manager's host."""
-    options = {
-        "routing_engine": routing_engine(site),
-        "no_fallback": "TRUE",
-        "root_guid_file": f"{folder}/root-guids",
-        "connect_roots": "TRUE",
-        "nue_max_num_vls": str(NUM_LANES),
-        "partition_config_file": f"{folder}/partitions.conf",
+def qos_options() -> dict[str, object]:
+    """Return the options of quality of service: level n goes over lane n, lanes take turns."""
+    return {
         "part_enforce": "both",
         "qos": "TRUE",
-        "qos_policy_file": f"{folder}/qos-policy.conf",
-        "qos_max_vls": str(NUM_LANES),
-        "qos_high_limit": "0",
+        "qos_max_vls": NUM_LANES,
+        "qos_high_limit": 0,
         "qos_vlarb_high": "0:0",
         "qos_vlarb_low": ",".join(f"{lane}:{ARBITRATION_WEIGHT}" for lane in range(NUM_LANES)),
-        "qos_sl2vl": ",".join(str(level % NUM_LANES) for level in range(16)),
-        "sminfo_polling_timeout": str(POLL_MS),
-        "polling_retry_number": str(POLLS),
+        "qos_sl2vl": ",".join(str(level % NUM_LANES) for level in range(NUM_LEVELS)),
     }
-    if routing_engine(site) == "nue":
-        del options["root_guid_file"], options["connect_roots"]
-    else:
-        del options["nue_max_num_vls"]
-    return "".join(f"{name} {value}\n" for name, value in options.items())
 
 
-def root_guids(site: Site, guid: Guid) -> str:
-    """Return the switches of the highest tier, one a line."""
-    top = max(device.tier for device in site.plant.devices)
-    roots = [n for n, device in enumerate(site.plant.devices) if device.tier == top]
-    return "".join(f"{guid(number):#018x}\n" for number in roots)
-
-
-def partitions_conf(partitions: Sequence[Partition], guid: Guid) -> str:
+def partitions_conf(partitions: Sequence[Partition], guid: Guid, *, has_levels: bool) -> str:
     """Return the partitions.
 
     With tenants, everybody is a limited member of the default partition: all reach the manager
     and nobody reaches another through it. Without, all are full members, as OpenSM does by itself.
+
+    Args:
+        partitions: Tenants, with hosts of this subnet.
+        guid: The port GUID of a host, by its place in the plant.
+        has_levels: Whether tenants have levels of their own: only where the routing engine does
+            not need levels against deadlock.
     """
     member = "limited" if partitions else "full"
     default = f"Default={DEFAULT_KEY:#06x}, ipoib : ALL={member}, SELF=full, ALL_SWITCHES=full ;\n"
-    return default + "".join(_partition(one, guid) for one in partitions)
+    return default + "".join(_partition(one, guid, has_levels=has_levels) for one in partitions)
 
 
-def _partition(one: Partition, guid: Guid) -> str:
-    """Return one partition; a NIC port's GUID is its NIC's plus 1."""
-    members = ", ".join(f"{guid(host) + 1:#018x}" for host in one.hosts)
-    return f"{one.name}={one.key:#06x}, ipoib, sl={one.level}, defmember=full : {members} ;\n"
+def _partition(one: Partition, guid: Guid, *, has_levels: bool) -> str:
+    members = ", ".join(f"{guid(host):#018x}" for host in one.hosts)
+    level = f", sl={one.level}" if has_levels else ""
+    return f"{one.name}={one.key:#06x}, ipoib{level}, defmember=full : {members} ;\n"
 
 
 def qos_policy(partitions: Sequence[Partition]) -> str:
@@ -106,3 +79,16 @@ def _policy_lines(partitions: Sequence[Partition]) -> Iterator[str]:
         yield f"    qos-level-name: {one.name}"
         yield "  end-qos-match-rule"
     yield "end-qos-match-rules"
+
+
+def read_keys(text: str, where: str) -> tuple[int, ...]:
+    """Return the key of every partition in a partitions.conf, in its order.
+
+    Raises:
+        SpecError: it has none; then OpenSM would make up its own.
+    """
+    keys = tuple(int(key, 16) & DEFAULT_KEY for key in _KEY.findall(text))
+    if not keys:
+        message = f"{where}: no partition is in it; render it anew"
+        raise SpecError(message)
+    return keys

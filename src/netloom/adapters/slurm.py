@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netloom.ops.site import Site
 
-__all__ = ["topology_conf", "topology_yaml"]
+__all__ = ["blocks_conf", "topology_conf", "topology_yaml"]
 
 
 def topology_conf(site: Site) -> str:
@@ -32,13 +32,26 @@ def topology_yaml(site: Site) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def blocks_conf(site: Site) -> str:
+    """Return the block plugin's file: one block for each rack that is a scale-up domain."""
+    per_node = site.network.node.num_hosts
+    names = site.computer_names
+    lines = [
+        f"BlockName=rack{start // per_node} Nodes={_span(names[start : start + per_node])}"
+        for start in range(0, len(names), per_node)
+    ]
+    return "".join(f"{line}\n" for line in (*lines, f"BlockSizes={per_node}"))
+
+
 def _units(site: Site) -> list[tuple[str, str]]:
-    """Return names of the units of nearest nodes, and their nodes as Slurm writes them."""
-    reach = site.network.design.reaches[0].num_nodes if site.network.design.reaches else 1
-    names = site.node_names
-    starts = range(0, len(names), max(1, reach))
+    """Return names of the units of nearest nodes, and their computers as Slurm writes them."""
+    reaches = site.network.design.reaches
+    num_nodes = max(1, reaches[0].num_nodes if reaches else 1)
+    size = num_nodes * site.network.node.num_hosts
+    names = site.computer_names
     return [
-        (f"unit{index}", _span(names[start : start + reach])) for index, start in enumerate(starts)
+        (f"unit{index}", _span(names[start : start + size]))
+        for index, start in enumerate(range(0, len(names), size))
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from netloom.ops.deploy.partitions import partitions_of
 from netloom.ops.deploy.quality import quality_of
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Scenario
 
 __all__ = ["Intent", "intent_of"]
+
+LEAST_WAYS: Final = 64  # what routers are allowed even where there are fewer
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,6 +47,12 @@ class Intent:
     def _routers(self) -> dict[int, Router]:
         assert self.underlay is not None
         return {router.device: router for router in self.underlay.routers}
+
+    @cached_property
+    def num_ways(self) -> int:
+        """The most equal ways that a switch has to choose from."""
+        assert self.underlay is not None
+        return max(LEAST_WAYS, *(len(router.peers) for router in self.underlay.routers))
 
     def host_link(self, host: int) -> HostLink:
         """Return the addresses between a NIC port and its leaf."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from netloom.errors import SpecError
 from netloom.spec.tenants import DEFAULT_KEY
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from netloom.ops.site import Site
     from netloom.spec.tenants import Tenant
 
-__all__ = ["Partition", "partitions_of"]
+__all__ = ["NUM_LANES", "Partition", "partitions_of"]
 
-NUM_LEVELS = 4  # service levels that tenants are spread over: ConnectX has 4 lanes by default
+NUM_LANES: Final = 4  # virtual lanes for data that ConnectX has by default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Partition:
 
     Attributes:
         key: 1 to 0x7FFE.
-        level: InfiniBand service level.
+        level: InfiniBand service level; tenants start at 1, level 0 is everybody else's.
         hosts: Its NIC ports, by their place in the plant.
     """
 
@@ -51,7 +51,7 @@ def partitions_of(site: Site) -> tuple[Partition, ...]:
             hosts[owner[nic.node]].append(host)
     return tuple(
         Partition(
-            name=tenant.name, key=key, level=index % NUM_LEVELS, hosts=tuple(hosts[tenant.name])
+            name=tenant.name, key=key, level=1 + index % (NUM_LANES - 1), hosts=tuple(hosts[tenant.name])
         )
         for index, (tenant, key) in enumerate(zip(site.scenario.tenants, keys, strict=True))
     )

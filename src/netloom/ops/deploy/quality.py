@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from netloom.errors import CatalogError
+from netloom.errors import CatalogError, InfeasibleError
 from netloom.fabric.wire import headroom
 
 if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.ops.site import Site
 
-__all__ = ["Ecn", "LosslessProfile", "Quality", "Watchdog", "quality_of"]
+__all__ = ["Ecn", "LosslessProfile", "Quality", "Watchdog", "Weights", "quality_of"]
 
 # DSCP 26 for RoCE on priority 3, DSCP 48 for congestion notifications on priority 6: the settings
 # of NVIDIA's RoCE guides and of ConnectX firmware (CNP_DSCP 48, CNP_802P_PRIO 6).
@@ -49,6 +49,14 @@ class Watchdog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """Shares of a link, in percent, once congestion notifications are served first (assumed)."""
+
+    roce: int = 80
+    rest: int = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LosslessProfile:
     """The headroom of ports with cables of up to a length.
 
@@ -75,7 +83,7 @@ class Quality:
 
     Attributes:
         profiles: By length of cable in whole metres.
-        pool_bytes: Buffer that traffic shares; None where the switch's buffer is not known.
+        pool_bytes: Buffer that traffic shares.
         headroom_bytes: Buffer behind pauses, over all ports of the fullest switch.
         xoff_at_bytes: Level of an ingress queue that pauses its peer with every port congested.
     """
@@ -87,6 +95,7 @@ class Quality:
     mtu_bytes: int
     ecn: Ecn
     watchdog: Watchdog
+    weights_pct: Weights
     profiles: dict[int, LosslessProfile]
     pool_bytes: int
     headroom_bytes: int
@@ -102,6 +111,7 @@ def quality_of(site: Site) -> Quality:
 
     Raises:
         CatalogError: the buffer of the switch is not known.
+        InfeasibleError: headroom leaves nothing of it.
     """
     network = site.network
     lengths = {round(site.length_m(cable)) for cable in site.plant.cables}
@@ -110,6 +120,12 @@ def quality_of(site: Site) -> Quality:
     buffer = _buffer(network)
     room = _fullest_headroom(site, profiles)
     pool = int((buffer - room) * (1 - RESERVE_SHARE))
+    if pool <= 0:
+        message = (
+            f"switch {network.design.switch.name}: its ports need {room:,} bytes of headroom, and "
+            f"its buffer has {buffer:,.0f}; shorten the longest cables or choose another switch"
+        )
+        raise InfeasibleError(message)
     num_ports = network.design.radix
     pause = headroom.thresholds(shared_bytes=pool, alpha=ALPHA, num_congested=num_ports)
     return Quality(
@@ -120,6 +136,7 @@ def quality_of(site: Site) -> Quality:
         mtu_bytes=MTU_BYTES,
         ecn=_ecn(pause.xoff_at_bytes),
         watchdog=Watchdog(),
+        weights_pct=Weights(),
         profiles=profiles,
         pool_bytes=pool,
         headroom_bytes=room,
