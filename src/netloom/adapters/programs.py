@@ -57,6 +57,9 @@ PACKAGES: Final = {
     "zebra": "frr",
     "bgpd": "frr",
     "bfdd": "frr",
+    "frr-reload.py": "frr-pythontools",
+    "smpquery": "infiniband-diags",
+    "yanglint": "libyang2-tools",
 }
 # Debian's PATH for users leaves sbin out, and FRR's daemons are in no PATH.
 FOLDERS: Final = ("/usr/sbin", "/sbin", "/usr/lib/frr", "/usr/local/sbin")

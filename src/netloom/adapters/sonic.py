@@ -1,30 +1,36 @@
 """SONiC: the config_db.json of a switch.
 
-Values are strings, as config_db has them. Routing is left to the FRR file of the same switch
-(``docker_routing_config_mode`` is ``split``).
+Values are strings, as config_db has them. Routing is left to the one FRR file of the same switch
+(``docker_routing_config_mode`` is ``split-unified``). What only the device knows (platform, SKU,
+MAC address) is left out, so that the file is loaded on top of what is there.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import SpecError
 from netloom.ops.deploy.quality import MTU_BYTES
-from netloom.ops.deploy.rules import SwitchQos
+from netloom.ops.deploy.rules import LosslessPort, SwitchQos
 from netloom.ops.site import peer_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from netloom.ops.deploy.intent import Intent
     from netloom.ops.deploy.quality import LosslessProfile, Quality
-    from netloom.ops.plant import Cable
+    from netloom.ops.plant import Cable, Port
     from netloom.ops.site import Site
+    from netloom.ops.underlay import Router
 
-    Ports = dict[str, tuple[int, Cable]]
+    Ports = dict[str, tuple[Port, Cable]]
 
-__all__ = ["config_db", "config_db_text", "port_name", "read_qos"]
+__all__ = ["config_db", "config_db_text", "frr_router", "port_name", "read_qos"]
 
-LANE_BPS: Final = 100e9  # of one electrical lane of a 51.2 Tb/s chip
+CAGE_LANES: Final = 8  # electrical lanes behind a cage at its fastest: OSFP, QSFP-DD
+ROLES: Final = ("ToRRouter", "LeafRouter", "SpineRouter")  # SONiC's words for tiers 1, 2 and 3
 PRIORITIES: Final = range(8)
 DSCPS: Final = range(64)
 MAP: Final = "ROCE"  # what the maps and the WRED profile are called
@@ -73,15 +79,27 @@ def port_name(site: Site, number: int) -> str:
     return f"Ethernet{(number - 1) * _lanes(site)}"
 
 
+def frr_router(intent: Intent, number: int) -> Router:
+    """Return switch *number* of the plant with its peers called as SONiC calls their ports."""
+    names = (
+        port_name(intent.site, own.number)
+        for own, peer in (peer_of(cable, number) for cable in intent.site.cables_of[number])
+        if not intent.site.is_host(peer)
+    )
+    return replace(intent.router(number), peers=tuple(names))
+
+
 def _lanes(site: Site) -> int:
-    return max(1, round(site.network.design.port_rate_bps / LANE_BPS))
+    """Return the lanes of one port."""
+    fastest_bps = site.network.design.switch.modes[0].rate_bps
+    return max(1, round(CAGE_LANES * site.network.design.port_rate_bps / fastest_bps))
 
 
 def _ports(site: Site, number: int) -> Ports:
     found = {}
     for cable in site.cables_of[number]:
         own, _ = peer_of(cable, number)
-        found[port_name(site, own.number)] = (own.number, cable)
+        found[port_name(site, own.number)] = (own, cable)
     return found
 
 
@@ -90,19 +108,20 @@ def _metadata(intent: Intent, number: int) -> dict[str, str]:
     tier = site.plant.devices[number].tier
     return {
         "hostname": site.hostnames[number],
-        "hwsku": site.network.design.switch.name,
-        "type": "LeafRouter" if tier == 1 else "SpineRouter",
+        "type": ROLES[min(tier, len(ROLES)) - 1],
         "bgp_asn": str(intent.router(number).asn),
-        "docker_routing_config_mode": "split",
+        "docker_routing_config_mode": "split-unified",
     }
 
 
-def _port(site: Site, number: int, cable: Cable) -> dict[str, str]:
-    lanes = _lanes(site)
-    first = (number - 1) * lanes + 1
+def _port(site: Site, port: Port, cable: Cable) -> dict[str, str]:
+    """Return a port; lanes in the order of the chip, which a platform may have wired otherwise."""
+    lanes, cage = _lanes(site), site.cage(port)
+    first = (port.number - 1) * lanes + 1
+    letter = "abcdefgh"[cage.slot] if cage.num_slots > 1 else ""
     return {
-        "alias": f"etp{number}",
-        "index": str(number),
+        "alias": f"etp{cage.number}{letter}",
+        "index": str(cage.number),
         "lanes": ",".join(str(lane) for lane in range(first, first + lanes)),
         "speed": f"{cable.rate_bps / 1e6:.0f}",
         "mtu": str(MTU_BYTES),
@@ -201,8 +220,8 @@ def _queues(names: list[str], quality: Quality) -> dict[str, Table]:
             }
         },
         "SCHEDULER": {
-            "scheduler.roce": {"type": "DWRR", "weight": "80"},
-            "scheduler.rest": {"type": "DWRR", "weight": "20"},
+            "scheduler.roce": {"type": "DWRR", "weight": str(quality.weights_pct.roce)},
+            "scheduler.rest": {"type": "DWRR", "weight": str(quality.weights_pct.rest)},
             "scheduler.cnp": {"type": "STRICT"},
         },
         "QUEUE": {
@@ -250,8 +269,7 @@ def _qos(tables: dict[str, Table], where: str) -> SwitchQos:
     }
     marks = next(iter(tables.get("WRED_PROFILE", {}).values()), None)
     pool = tables.get("BUFFER_POOL", {}).get(_POOL, {})
-    profiles = tables.get("BUFFER_PROFILE", {})
-    groups = tables.get("BUFFER_PG", {}).values()
+    interfaces = [*tables.get("INTERFACE", {}), *tables.get("LOOPBACK_INTERFACE", {})]
     return SwitchQos(
         where=where,
         priority_of={int(dscp): int(priority) for dscp, priority in priorities.items()},
@@ -259,7 +277,23 @@ def _qos(tables: dict[str, Table], where: str) -> SwitchQos:
         least_bytes=None if marks is None else int(marks["green_min_threshold"]),
         most_bytes=None if marks is None else int(marks["green_max_threshold"]),
         pool_bytes=int(pool.get("size", 0)),
-        headroom_bytes=sum(int(profiles[g["profile"]].get("xoff", 0)) for g in groups),
         room_bytes=int(pool.get("xoff", 0)),
-        addresses=tuple(key.split("|")[1] for key in tables.get("INTERFACE", {}) if "|" in key),
+        ports=tuple(_lossless_ports(tables, frozenset(pausing))),
+        addresses=tuple(key.split("|")[1] for key in interfaces if "|" in key),
     )
+
+
+def _lossless_ports(tables: dict[str, Table], pausing: frozenset[int]) -> Iterator[LosslessPort]:
+    """Yield every port and priority group that is paused, with its headroom."""
+    lengths: Table = next(iter(tables.get("CABLE_LENGTH", {}).values()), {})
+    for key, group in tables.get("BUFFER_PG", {}).items():
+        port, _, number = key.partition("|")
+        profile = tables["BUFFER_PROFILE"][group["profile"]]
+        if int(number.partition("-")[0]) in pausing:
+            yield LosslessPort(
+                name=port,
+                rate_bps=1e6 * float(tables["PORT"][port]["speed"]),
+                length_m=float(str(lengths[port]).removesuffix("m")),
+                xoff_bytes=int(profile.get("xoff", 0)),
+                alpha=2.0 ** float(profile.get("dynamic_th", 0)),
+            )

@@ -42,7 +42,8 @@ class Tenant(Strict):
         description="Numbers of its nodes, such as '0-15' or '0-7,12'"
     )
     partition_key: Annotated[int, Field(ge=1, lt=DEFAULT_KEY)] | None = Field(
-        default=None, description="InfiniBand P_Key without its membership bit; the next free one left out"
+        default=None,
+        description="InfiniBand P_Key without its membership bit; the next free one left out",
     )
 
     def node_numbers(self) -> tuple[int, ...]:

@@ -51,7 +51,10 @@ def partitions_of(site: Site) -> tuple[Partition, ...]:
             hosts[owner[nic.node]].append(host)
     return tuple(
         Partition(
-            name=tenant.name, key=key, level=1 + index % (NUM_LANES - 1), hosts=tuple(hosts[tenant.name])
+            name=tenant.name,
+            key=key,
+            level=1 + index % (NUM_LANES - 1),
+            hosts=tuple(hosts[tenant.name]),
         )
         for index, (tenant, key) in enumerate(zip(site.scenario.tenants, keys, strict=True))
     )
