@@ -48,7 +48,6 @@ SOCKETS: Final = Path("/var/run/frr")
 BFD_MS: Final = 300  # below some 150 ms a busy machine misses its own deadlines
 MOST_ROWS: Final = 1_000_000
 LEAST_WAYS: Final = 64  # equal ways that are allowed even where there are fewer
-MOST_WAYS: Final = 256  # what Debian builds FRR for: --enable-multipath=256 in debian/rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ __all__ = [
     "PACKAGES",
     "Running",
     "find_program",
+    "hang_up",
     "is_running",
     "kill",
     "marked",
@@ -271,6 +272,11 @@ def stop(processes: Sequence[Running], *, patience_s: float = 2.0) -> None:
 def kill(process: Running) -> None:
     """End a process at once, as a crash would."""
     _signal([process], signal.SIGKILL)
+
+
+def hang_up(process: Running) -> None:
+    """Send a process SIGHUP, by which daemons read their files anew."""
+    _signal([process], signal.SIGHUP)
 
 
 def _signal(processes: Sequence[Running], number: signal.Signals) -> None:

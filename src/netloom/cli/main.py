@@ -41,6 +41,7 @@ COMMANDS: Final = (
     ("validate", "netloom.cli.validate:validate", "Score the model on published measurements."),
     ("calibrate", "netloom.cli.calibrate:calibrate", "Measure the operators of this GPU."),
     ("trace", "netloom.cli.trace:trace", "Write a step as Chakra traces, or read such traces."),
+    ("deploy", "netloom.cli.deploy:deploy", "Write a network's configuration, check and apply it."),
     ("lab", "netloom.cli.lab:lab", "Run a scenario's network live here, and break it."),
     ("check", "netloom.cli.check:check", "Read a scenario and say what is wrong with it."),
     ("example", "netloom.cli.example:example", "Print a scenario to start from."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from netloom.errors import NetloomError
 
@@ -75,7 +75,7 @@ class Applied:
         return self.state in {"unchanged", "applied"}
 
 
-def plan_all(targets: Iterable[Target[_State]]) -> tuple[Change, ...]:
+def plan_all(targets: Iterable[Target[Any]]) -> tuple[Change, ...]:
     """Return what would change on each device; one that does not answer hides no other."""
     return tuple(_plan(target) for target in targets)
 
@@ -87,7 +87,7 @@ def _plan(target: Target[_State]) -> Change:
         return Change(device=target.name, error=str(error))
 
 
-def apply_all(targets: Iterable[Target[_State]]) -> Iterator[Applied]:
+def apply_all(targets: Iterable[Target[Any]]) -> Iterator[Applied]:
     """Change devices one after the other and yield what became of each."""
     for target in targets:
         yield _apply(target)
