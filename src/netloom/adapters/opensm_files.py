@@ -20,7 +20,10 @@ __all__ = ["partitions_conf", "qos_options", "qos_policy", "read_keys"]
 DEFAULT_KEY: Final = 0x7FFF
 ARBITRATION_WEIGHT: Final = 64  # x 64 bytes: one 4 KiB packet a turn
 NUM_LEVELS: Final = 16
-_KEY: Final = re.compile(r"^\s*[\w-]{1,64}\s*=\s*(0x[0-9a-fA-F]{1,4})\b", re.ASCII | re.MULTILINE)
+# Members of a partition on one line, others on further lines of the same partition: OpenSM 3.3.23
+# was seen to cut a line of 256 members (5 kB) and to refuse the file.
+PER_LINE: Final = 64
+_KEY: Final = re.compile(r"^\s*([\w-]{1,64})\s*=\s*(0x[0-9a-fA-F]{1,4})\b", re.ASCII | re.MULTILINE)
 
 
 def qos_options() -> dict[str, object]:
@@ -54,9 +57,12 @@ def partitions_conf(partitions: Sequence[Partition], guid: Guid, *, has_levels: 
 
 
 def _partition(one: Partition, guid: Guid, *, has_levels: bool) -> str:
-    members = ", ".join(f"{guid(host):#018x}" for host in one.hosts)
     level = f", sl={one.level}" if has_levels else ""
-    return f"{one.name}={one.key:#06x}, ipoib{level}, defmember=full : {members} ;\n"
+    head = f"{one.name}={one.key:#06x}, ipoib{level}, defmember=full"
+    guids = [f"{guid(host):#018x}" for host in one.hosts]
+    starts = range(0, max(1, len(guids)), PER_LINE)
+    lines = (", ".join(guids[start : start + PER_LINE]) for start in starts)
+    return "".join(f"{head} : {members} ;\n" for members in lines)
 
 
 def qos_policy(partitions: Sequence[Partition]) -> str:
@@ -82,13 +88,13 @@ def _policy_lines(partitions: Sequence[Partition]) -> Iterator[str]:
 
 
 def read_keys(text: str, where: str) -> tuple[int, ...]:
-    """Return the key of every partition in a partitions.conf, in its order.
+    """Return the key of every partition in a partitions.conf; one on several lines counts once.
 
     Raises:
         SpecError: it has none; then OpenSM would make up its own.
     """
-    keys = tuple(int(key, 16) & DEFAULT_KEY for key in _KEY.findall(text))
-    if not keys:
+    found = dict.fromkeys((name, int(key, 16) & DEFAULT_KEY) for name, key in _KEY.findall(text))
+    if not found:
         message = f"{where}: no partition is in it; render it anew"
         raise SpecError(message)
-    return keys
+    return tuple(key for _, key in found)

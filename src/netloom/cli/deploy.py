@@ -149,7 +149,7 @@ def plan(  # noqa: PLR0913  (one option of the command each)
     from netloom.adapters.deploy.lab_targets import targets_of  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
-    from netloom.ops.deploy.changes import file_changes, plan_all  # noqa: PLC0415
+    from netloom.ops.deploy.changes import file_changes, of_kinds, plan_all  # noqa: PLC0415
     from netloom.report.deploy import planned_text  # noqa: PLC0415
 
     if bool(lab) == (running is not None):
@@ -157,8 +157,8 @@ def plan(  # noqa: PLR0913  (one option of the command each)
         raise SpecError(message)
     with _order(scenario, own, guids) as order:
         if running is not None:
-            there, wanted = read_folder(running), _texts(order)
-            changes = file_changes(there, {p: t for p, t in wanted.items() if p in there})
+            there = read_folder(running)
+            changes = file_changes(there, of_kinds(there, _texts(order)))
         else:
             place = _place(lab, folder)
             with place.locked():

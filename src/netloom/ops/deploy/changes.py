@@ -11,7 +11,7 @@ from netloom.errors import NetloomError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["Applied", "Change", "Target", "apply_all", "file_changes", "plan_all"]
+__all__ = ["Applied", "Change", "Target", "apply_all", "file_changes", "of_kinds", "plan_all"]
 
 _State = TypeVar("_State")
 
@@ -120,6 +120,20 @@ def _undo(target: Target[_State], before: _State, lines: tuple[str, ...], cause:
         message = f"{cause}; and undoing it failed too: {error}"
         return Applied(device=target.name, state="failed", lines=lines, error=message)
     return Applied(device=target.name, state="rolled back", lines=lines, error=cause)
+
+
+def of_kinds(running: Iterable[str], wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return the wanted files of those kinds that run somewhere: of the same name and folder.
+
+    A folder that has the frr.conf of one switch lacks those of all others.
+    """
+    kinds = {_kind(path) for path in running}
+    return {path: text for path, text in wanted.items() if _kind(path) in kinds}
+
+
+def _kind(path: str) -> tuple[str, str, int]:
+    parts = path.split("/")
+    return parts[0], parts[-1], len(parts)
 
 
 def file_changes(running: Mapping[str, str], wanted: Mapping[str, str]) -> tuple[Change, ...]:

@@ -112,6 +112,8 @@ def check_intent(intent: Intent) -> Iterator[Broken]:
             what="tenants are kept apart by InfiniBand partitions; on Ethernet nothing does it",
             remedy="leave tenants out, and keep them apart by other means, or use InfiniBand",
         )
+    if intent.partitions and is_infiniband:
+        yield from _check_left_out(intent)
     # On InfiniBand the subnet manager's engine answers for this, and its log is read.
     if network.technology.flow_control == "pfc" and prove_by_tiers(intent.site.fabric) is None:
         verdict = check_adaptive(tables(intent.site.fabric))
@@ -122,6 +124,18 @@ def check_intent(intent: Intent) -> Iterator[Broken]:
                 what=f"pauses can wait for one another in a circle: {' '.join(verdict.cycle[:8])}",
                 remedy="use a tree; shortest paths over one priority cannot be made safe here",
             )
+
+
+def _check_left_out(intent: Intent) -> Iterator[Broken]:
+    num_in = sum(len(tenant.hosts) for tenant in intent.partitions)
+    num_out = len(intent.site.nics) - num_in
+    if num_out:
+        yield Broken(
+            severity="warning",
+            where="tenants",
+            what=f"{num_out:,} NIC ports are no tenant's: they reach the subnet manager only",
+            remedy="give their nodes to a tenant if they are to work",
+        )
 
 
 def check_switch(switch: SwitchQos, *, num_ports: int) -> Iterator[Broken]:

@@ -1,0 +1,69 @@
+"""Small deployments that tests share; each is built once."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pytest
+
+from netloom.adapters.deploy.files import deployment_files
+from netloom.ops.deploy.intent import intent_of
+from netloom.spec.load import load
+from netloom.study.predict import catalog_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from netloom.ops.deploy.intent import Intent
+
+SCENARIO = """
+cluster:
+  nodes: {nodes}
+  node: {node}
+  fabric: {{technology: {technology}, topology: {topology}}}
+job: {{model: llama-3.1-8b, training: {{sequence: 8192, global_batch: 64}}}}
+tenants: {tenants}
+"""
+
+
+@cache
+def _built(technology: str, nodes: int, node: str, topology: str, tenants: str) -> Intent:
+    text = SCENARIO.format(
+        nodes=nodes, node=node, technology=technology, topology=topology, tenants=tenants
+    )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "scenario.yaml"
+        path.write_text(text, encoding="utf-8")
+        scenario = load(path)
+    return intent_of(scenario, catalog_of(scenario, None))
+
+
+@pytest.fixture
+def build() -> Callable[..., Intent]:
+    """Return the intent of a scenario: 64 nodes in a rail-optimised tree unless told."""
+
+    def make(
+        technology: str,
+        *,
+        nodes: int = 64,
+        node: str = "dgx-h100",
+        topology: str = "{kind: rail-fat-tree}",
+        tenants: str = "[]",
+    ) -> Intent:
+        return _built(technology, nodes, node, topology, tenants)
+
+    return make
+
+
+@cache
+def _rendered(intent: Intent) -> dict[str, str]:
+    return {p: t for p, t in deployment_files(intent).items() if isinstance(t, str)}
+
+
+@pytest.fixture
+def render() -> Callable[[Intent], dict[str, str]]:
+    """Return the texts that a deployment consists of, for tests to change."""
+    return lambda intent: dict(_rendered(intent))
