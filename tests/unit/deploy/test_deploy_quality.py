@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
+from deployments import build
 
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.wire import headroom
 from netloom.ops.deploy import quality
 from netloom.ops.deploy.partitions import partitions_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from netloom.ops.deploy.intent import Intent
-
-    Build = Callable[..., Intent]
-
-
-def test_headroom_covers_every_cable_as_ordered(build: Build) -> None:
+def test_headroom_covers_every_cable_as_ordered() -> None:
     intent = build("rocev2-400g")
     assert intent.quality is not None
     for cable in intent.site.plant.cables:
@@ -35,7 +27,7 @@ def test_the_profile_of_ten_metres_at_400g_is_the_textbooks() -> None:
     assert headroom.textbook_bytes(rate_bps=400e9, length_m=10) == pytest.approx(expected)
 
 
-def test_marks_come_before_pauses_and_headroom_fits(build: Build) -> None:
+def test_marks_come_before_pauses_and_headroom_fits() -> None:
     for technology in ("rocev2-100g", "rocev2-200g", "rocev2-400g", "spectrum-x-400g"):
         intent = build(technology, nodes=16)
         settings = intent.quality
@@ -47,22 +39,22 @@ def test_marks_come_before_pauses_and_headroom_fits(build: Build) -> None:
 
 
 @pytest.mark.parametrize("technology", ["infiniband-ndr", "tcp-400g", "uet-400g"])
-def test_a_network_without_pauses_has_no_lossless_settings(build: Build, technology: str) -> None:
+def test_a_network_without_pauses_has_no_lossless_settings(technology: str) -> None:
     assert build(technology).quality is None
 
 
-def test_a_node_that_is_not_there_is_refused(build: Build) -> None:
+def test_a_node_that_is_not_there_is_refused() -> None:
     with pytest.raises(SpecError, match=r"'a' has node 64, but nodes are 0 to 63"):
         build("infiniband-ndr", tenants="[{name: a, nodes: 60-64}]")
 
 
-def test_a_node_of_two_tenants_is_refused(build: Build) -> None:
+def test_a_node_of_two_tenants_is_refused() -> None:
     tenants = "[{name: a, nodes: 0-7}, {name: b, nodes: 7-9}]"
     with pytest.raises(SpecError, match=r"node 7 belongs to 'a' and to 'b'"):
         build("infiniband-ndr", tenants=tenants)
 
 
-def test_keys_that_are_given_stay_and_others_are_the_lowest_free(build: Build) -> None:
+def test_keys_that_are_given_stay_and_others_are_the_lowest_free() -> None:
     tenants = (
         "[{name: a, nodes: '0'}, {name: b, nodes: '1', partition_key: 1}, {name: c, nodes: '2'}]"
     )
@@ -71,9 +63,7 @@ def test_keys_that_are_given_stay_and_others_are_the_lowest_free(build: Build) -
     assert [one.hosts for one in intent.partitions][1] == tuple(range(8, 16))
 
 
-def test_a_buffer_smaller_than_the_headroom_is_infeasible(
-    build: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_buffer_smaller_than_the_headroom_is_infeasible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quality, "_buffer", lambda _: 1e6)
     with pytest.raises(InfeasibleError, match="bytes of headroom, and its buffer has 1,000,000"):
         quality.quality_of(build("rocev2-400g").site)

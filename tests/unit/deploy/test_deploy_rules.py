@@ -6,16 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from deployments import build, render
 
 from netloom.adapters.deploy.check import Checks, check_deployment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.ops.deploy.intent import Intent
-
-    Build = Callable[..., Intent]
-    Render = Callable[[Intent], dict[str, str]]
 
 PURE = Checks(has_programs=False)
 LEAF = "switches/leaf000/sonic/config_db.json"
@@ -30,7 +27,7 @@ def with_table(files: dict[str, str], change: Callable[[dict[str, Any]], object]
 @pytest.mark.parametrize(
     "technology", ["infiniband-ndr", "rocev2-400g", "spectrum-x-400g", "tcp-400g"]
 )
-def test_what_is_rendered_breaks_no_rule(build: Build, render: Render, technology: str) -> None:
+def test_what_is_rendered_breaks_no_rule(technology: str) -> None:
     intent = build(technology)
     assert check_deployment(intent, render(intent), PURE) == ()
 
@@ -78,16 +75,14 @@ def break_alpha(config: dict[str, Any]) -> None:
         (break_address, "the address 10.0.0.2/32 is given 2 times"),
     ],
 )
-def test_a_planted_error_is_found(
-    build: Build, render: Render, change: Callable[[dict[str, Any]], None], says: str
-) -> None:
+def test_a_planted_error_is_found(change: Callable[[dict[str, Any]], None], says: str) -> None:
     # Headroom of 300 m at 400 Gb/s: 18432 + 64 + 57920 + 2 x 300 x 5 x 50 = 226,416 bytes.
     intent = build("rocev2-400g")
     found = check_deployment(intent, with_table(render(intent), change), PURE)
     assert any(says in one.what and one.severity == "error" for one in found), found
 
 
-def test_a_host_that_pauses_another_priority_is_named(build: Build, render: Render) -> None:
+def test_a_host_that_pauses_another_priority_is_named() -> None:
     intent = build("rocev2-400g")
     files = render(intent)
     path = "hosts/n0007/nics.sh"
@@ -97,7 +92,7 @@ def test_a_host_that_pauses_another_priority_is_named(build: Build, render: Rend
     assert "pauses priorities [2]" in found.what
 
 
-def test_neighbours_in_one_autonomous_system_are_found(build: Build, render: Render) -> None:
+def test_neighbours_in_one_autonomous_system_are_found() -> None:
     intent = build("rocev2-400g")
     files = render(intent)
     asn = intent.router(len(intent.site.nics)).asn  # of leaf000
@@ -108,7 +103,7 @@ def test_neighbours_in_one_autonomous_system_are_found(build: Build, render: Ren
     assert "as is its neighbour spine000" in found.what
 
 
-def test_a_missing_file_of_a_switch_is_an_error(build: Build, render: Render) -> None:
+def test_a_missing_file_of_a_switch_is_an_error() -> None:
     intent = build("rocev2-400g")
     files = render(intent)
     del files["switches/leaf003/frr.conf"]
@@ -116,14 +111,14 @@ def test_a_missing_file_of_a_switch_is_an_error(build: Build, render: Render) ->
     assert found.where == "switches/leaf003/frr.conf"
 
 
-def test_a_config_db_that_is_none_is_an_error_not_a_crash(build: Build, render: Render) -> None:
+def test_a_config_db_that_is_none_is_an_error_not_a_crash() -> None:
     intent = build("rocev2-400g")
     for text in ("", "[]", '{"PORT_QOS_MAP": 3}', "[" * 100_000):
         found = check_deployment(intent, {**render(intent), LEAF: text}, PURE)
         assert [one.where for one in found if one.severity == "error"] == [LEAF]
 
 
-def test_tenants_that_share_a_key_are_found(build: Build, render: Render) -> None:
+def test_tenants_that_share_a_key_are_found() -> None:
     intent = build("infiniband-ndr", tenants="[{name: a, nodes: 0-31}, {name: b, nodes: 32-63}]")
     files = render(intent)
     path = "opensm/0/partitions.conf"
@@ -133,21 +128,21 @@ def test_tenants_that_share_a_key_are_found(build: Build, render: Render) -> Non
     assert "0x0001 is given 2 times" in found.what
 
 
-def test_tenants_on_ethernet_are_an_error(build: Build, render: Render) -> None:
+def test_tenants_on_ethernet_are_an_error() -> None:
     intent = build("rocev2-400g", tenants="[{name: a, nodes: 0-63}]")
     (found,) = check_deployment(intent, render(intent), PURE)
     assert found.severity == "error"
     assert "on Ethernet nothing does it" in found.what
 
 
-def test_nodes_of_no_tenant_are_warned_of(build: Build, render: Render) -> None:
+def test_nodes_of_no_tenant_are_warned_of() -> None:
     intent = build("infiniband-ndr", tenants="[{name: a, nodes: 0-61}]")
     (found,) = check_deployment(intent, render(intent), PURE)
     assert found.severity == "warning"
     assert found.what.startswith("16 NIC ports")  # two nodes of 8
 
 
-def test_pauses_on_a_torus_are_refused_as_a_circle(build: Build, render: Render) -> None:
+def test_pauses_on_a_torus_are_refused_as_a_circle() -> None:
     intent = build("rocev2-400g", topology="{kind: torus, dimensions: [4, 4, 1]}")
     found = check_deployment(intent, render(intent), PURE)
     assert ["circle" in one.what for one in found] == [True]

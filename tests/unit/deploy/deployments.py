@@ -7,16 +7,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import pytest
-
 from netloom.adapters.deploy.files import deployment_files
 from netloom.ops.deploy.intent import intent_of
 from netloom.spec.load import load
 from netloom.study.predict import catalog_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from netloom.ops.deploy.intent import Intent
 
 SCENARIO = """
@@ -30,7 +26,15 @@ tenants: {tenants}
 
 
 @cache
-def _built(technology: str, nodes: int, node: str, topology: str, tenants: str) -> Intent:
+def build(
+    technology: str,
+    *,
+    nodes: int = 64,
+    node: str = "dgx-h100",
+    topology: str = "{kind: rail-fat-tree}",
+    tenants: str = "[]",
+) -> Intent:
+    """Return the intent of a scenario."""
     text = SCENARIO.format(
         nodes=nodes, node=node, technology=technology, topology=topology, tenants=tenants
     )
@@ -41,29 +45,11 @@ def _built(technology: str, nodes: int, node: str, topology: str, tenants: str) 
     return intent_of(scenario, catalog_of(scenario, None))
 
 
-@pytest.fixture
-def build() -> Callable[..., Intent]:
-    """Return the intent of a scenario: 64 nodes in a rail-optimised tree unless told."""
-
-    def make(
-        technology: str,
-        *,
-        nodes: int = 64,
-        node: str = "dgx-h100",
-        topology: str = "{kind: rail-fat-tree}",
-        tenants: str = "[]",
-    ) -> Intent:
-        return _built(technology, nodes, node, topology, tenants)
-
-    return make
-
-
 @cache
 def _rendered(intent: Intent) -> dict[str, str]:
     return {p: t for p, t in deployment_files(intent).items() if isinstance(t, str)}
 
 
-@pytest.fixture
-def render() -> Callable[[Intent], dict[str, str]]:
-    """Return the texts that a deployment consists of, for tests to change."""
-    return lambda intent: dict(_rendered(intent))
+def render(intent: Intent) -> dict[str, str]:
+    """Return the texts that a deployment consists of, for a test to change."""
+    return dict(_rendered(intent))
