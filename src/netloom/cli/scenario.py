@@ -15,7 +15,9 @@ from netloom.spec.scenario import Scenario
 
 __all__ = ["scenario_at"]
 
-_FIELD: Final = re.compile(r"(?:cluster|job|serving|compare|economics|catalog)(?:\.\w+)*(?=: )")
+_FIELD: Final = re.compile(
+    r"(?:cluster|job|serving|tenants|compare|economics|catalog)(?:\.\w+)*(?=: )"
+)
 
 
 @contextmanager

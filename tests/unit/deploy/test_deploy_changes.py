@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from netloom.adapters.frr_reload import parse_difference
 from netloom.errors import LabError
@@ -141,6 +143,11 @@ def test_what_always_differs_is_left_out_of_a_difference() -> None:
         "+ router bgp 4200000000 / timers bgp 2 6",
         "+ bfd / profile fabric / receive-interval 450",
     )
+
+
+@given(st.text(alphabet="LinesToAddDelete =-:\n 2026hostname", max_size=200))
+def test_whatever_frr_reload_prints_gives_lines_with_a_sign(text: str) -> None:
+    assert all(line[:2] in {"- ", "+ "} for line in parse_difference(text))
 
 
 def test_no_difference_is_an_empty_one() -> None:

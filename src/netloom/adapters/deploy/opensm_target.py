@@ -61,11 +61,13 @@ class OpensmTarget:
         return found
 
     def change(self) -> None:
-        """Write the files and let it read them."""
-        self._put(self.files)
+        """Write the files and let it read them; raise unless it took them and routes by them."""
+        log = self._put(self.files)
+        if log is not None:  # a manager that stands by does not route
+            self._judge(log)
 
     def verify(self, before: dict[str, str]) -> None:
-        """Raise unless it took every file, routes as asked for, and ports hold their keys."""
+        """Raise unless ports hold their keys."""
         del before  # a subnet manager is judged by what its files ask for
         for guid, wanted in self.keys.items():
             held = frozenset(ibdiags_keys.partition_keys(self.client.run, guid))
@@ -80,19 +82,21 @@ class OpensmTarget:
         """Put the old files back, remove new ones, and let it read them."""
         for name in set(self.files) - set(before):
             (self.manager.folder / name).unlink(missing_ok=True)
-        self._put(before)
+        log = self._put(before)
+        if log is not None and log.refused:
+            message = f"{self.name}: OpenSM passes over its old files: {log.refused[0]}"
+            raise LabError(message)
 
-    def _put(self, files: Mapping[str, str]) -> None:
+    def _put(self, files: Mapping[str, str]) -> opensm.SmLog | None:
         for name, text in files.items():
             draft = self.manager.folder / f".{name}.tmp"
             draft.write_text(text, encoding="utf-8")
             draft.replace(self.manager.folder / name)
         is_master = opensm.read_log(self.manager).state == "master"
         offset = opensm.reread(self.manager, self.running)
-        if is_master:  # one that stands by reads its files and says nothing
-            self._judge(
-                opensm.wait_up(self.manager, self.running, timeout_s=SETTLE_S, offset=offset)
-            )
+        if not is_master:  # one that stands by reads its files and says nothing
+            return None
+        return opensm.wait_up(self.manager, self.running, timeout_s=SETTLE_S, offset=offset)
 
     def _judge(self, log: opensm.SmLog) -> None:
         if log.refused:
