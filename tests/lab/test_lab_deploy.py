@@ -181,6 +181,21 @@ def test_tenants_are_kept_apart_and_let_together_again(
     assert keys_of(infiniband, 1, 9) == [{0xFFFF}, {0xFFFF}]
 
 
+def test_levels_go_over_lanes_of_their_own_and_no_lane_goes_first(
+    infiniband: LabUnderTest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command("apply", infiniband_scenario(infiniband, tenants=TENANTS), infiniband, capsys)
+    ask, plant = client(infiniband).run, infiniband.place.read_plant()
+    for device in (1, len(plant.hosts)):  # a NIC port, and the first leaf
+        where = f"0x{ibsim.port_guid_of(plant, device):x}"
+        lanes = ask("smpquery", "-G", "sl2vl", where, "1")
+        assert "| 0| 1| 2| 3| 0| 1| 2| 3| 0| 1| 2| 3| 0| 1| 2| 3|" in lanes
+        turns = ask("smpquery", "-G", "vlarb", where, "1")
+        low, high = (line.split() for line in turns.splitlines() if line.startswith("WEIGHT"))
+        assert low[1:] == ["|0x40|0x40|0x40|0x40|0x0", "|0x0", "|0x0", "|0x0", "|"]
+        assert high[1:] == ["|0x0"] * 8 + ["|"]
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "says"),
     [

@@ -33,7 +33,8 @@ def qos_options() -> dict[str, object]:
         "qos": "TRUE",
         "qos_max_vls": NUM_LANES,
         "qos_high_limit": 0,
-        "qos_vlarb_high": "0:0",
+        # Every lane is named: OpenSM 3.3.23 takes "0:0" for nothing said and prefers lane 0.
+        "qos_vlarb_high": ",".join(f"{lane}:0" for lane in range(NUM_LANES)),
         "qos_vlarb_low": ",".join(f"{lane}:{ARBITRATION_WEIGHT}" for lane in range(NUM_LANES)),
         "qos_sl2vl": ",".join(str(level % NUM_LANES) for level in range(NUM_LEVELS)),
     }

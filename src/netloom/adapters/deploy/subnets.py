@@ -21,10 +21,11 @@ __all__ = ["HOME", "SubnetFiles", "engine_of", "has_levels", "subnet_files"]
 
 # Where files go on the manager's own host; opensm(8) of Debian reads /etc/opensm/opensm.conf.
 HOME: Final = opensm.SubnetManager(folder=Path("/etc/opensm"))
-LOGS: Final = {
+AT_HOME: Final = {
     "log_file": "/var/log/opensm.log",
     "dump_files_dir": "/var/log",
     "accum_log_file": "TRUE",
+    "perfmgr_max_outstanding_queries": 500,  # OpenSM's own default; fewer are for ibsim
 }
 
 
@@ -84,7 +85,7 @@ def _files(
         engine=engine_of(intent),
         has_roots=levels and max(tiers) > 1,
         priority=priority,
-        more={**opensm_files.qos_options(), **(LOGS if manager is HOME else {})},
+        more={**opensm_files.qos_options(), **(AT_HOME if manager is HOME else {})},
     )
     files = {
         manager.configuration.name: options,
