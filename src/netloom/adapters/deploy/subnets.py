@@ -44,9 +44,10 @@ def engine_of(intent: Intent) -> str:
 
 
 def has_levels(intent: Intent) -> bool:
-    """Return whether service levels are free for tenants.
+    """Return whether tenants get service levels of their own.
 
-    Engines for graphs that are no trees choose the level of each path against deadlock.
+    Only with up/down routing: engines for other graphs may choose the level of each path against
+    deadlock (opensm(8), nue and dfsssp), and what overrides it undoes that.
     """
     return engine_of(intent) == "updn"
 
