@@ -42,9 +42,10 @@ def _lines(intent: Intent, number: int) -> Iterator[str]:
 
 def _breakouts(site: Site, number: int) -> Iterator[str]:
     """Yield how cages are split, each once."""
-    cages = [site.cage(peer_of(cable, number)[0]) for cable in site.cables_of[number]]
-    for cage in dict.fromkeys(cage.number for cage in cages if cage.num_slots > 1):
-        yield f"nv set interface swp{cage} link breakout {cages[0].num_slots}x"
+    cages = (site.cage(peer_of(cable, number)[0]) for cable in site.cables_of[number])
+    for cage, num_slots in dict.fromkeys((cage.number, cage.num_slots) for cage in cages):
+        if num_slots > 1:
+            yield f"nv set interface swp{cage} link breakout {num_slots}x"
 
 
 def _interface(intent: Intent, number: int, cable: Cable) -> Iterator[str]:

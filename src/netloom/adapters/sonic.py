@@ -74,32 +74,34 @@ def _lossless(site: Site, ports: Ports, quality: Quality) -> dict[str, Table]:
     }
 
 
-def port_name(site: Site, number: int) -> str:
-    """Return what SONiC calls port *number* (from 1): by the first of its lanes."""
-    return f"Ethernet{(number - 1) * _lanes(site)}"
+def port_name(site: Site, port: Port) -> str:
+    """Return what SONiC calls a port: by the first of its lanes, counted from 0."""
+    return f"Ethernet{_lanes(site, port)[0] - 1}"
 
 
 def frr_router(intent: Intent, number: int) -> Router:
     """Return switch *number* of the plant with its peers called as SONiC calls their ports."""
     names = (
-        port_name(intent.site, own.number)
+        port_name(intent.site, own)
         for own, peer in (peer_of(cable, number) for cable in intent.site.cables_of[number])
         if not intent.site.is_host(peer)
     )
     return replace(intent.router(number), peers=tuple(names))
 
 
-def _lanes(site: Site) -> int:
-    """Return the lanes of one port."""
-    fastest_bps = site.network.design.switch.modes[0].rate_bps
-    return max(1, round(CAGE_LANES * site.network.design.port_rate_bps / fastest_bps))
+def _lanes(site: Site, port: Port) -> range:
+    """Return the lanes of a port, counted from 1: its share of those of its cage."""
+    cage = site.cage(port)
+    count = max(1, CAGE_LANES // cage.num_slots)
+    first = (cage.number - 1) * CAGE_LANES + cage.slot * count + 1
+    return range(first, first + count)
 
 
 def _ports(site: Site, number: int) -> Ports:
     found = {}
     for cable in site.cables_of[number]:
         own, _ = peer_of(cable, number)
-        found[port_name(site, own.number)] = (own, cable)
+        found[port_name(site, own)] = (own, cable)
     return found
 
 
@@ -116,13 +118,12 @@ def _metadata(intent: Intent, number: int) -> dict[str, str]:
 
 def _port(site: Site, port: Port, cable: Cable) -> dict[str, str]:
     """Return a port; lanes in the order of the chip, which a platform may have wired otherwise."""
-    lanes, cage = _lanes(site), site.cage(port)
-    first = (port.number - 1) * lanes + 1
+    cage = site.cage(port)
     letter = "abcdefgh"[cage.slot] if cage.num_slots > 1 else ""
     return {
         "alias": f"etp{cage.number}{letter}",
         "index": str(cage.number),
-        "lanes": ",".join(str(lane) for lane in range(first, first + lanes)),
+        "lanes": ",".join(str(lane) for lane in _lanes(site, port)),
         "speed": f"{cable.rate_bps / 1e6:.0f}",
         "mtu": str(MTU_BYTES),
         "fec": "rs",
@@ -134,7 +135,7 @@ def _interfaces(intent: Intent, number: int) -> Table:
     table: Table = {}
     for cable in intent.site.cables_of[number]:
         own, peer = peer_of(cable, number)
-        name = port_name(intent.site, own.number)
+        name = port_name(intent.site, own)
         if intent.site.is_host(peer):
             table[name] = {}
             table[f"{name}|{intent.host_link(peer.device).switch_address}"] = {}
@@ -168,7 +169,10 @@ def _port_qos(quality: Quality) -> dict[str, str]:
 
 
 def _buffers(site: Site, ports: Ports, quality: Quality) -> dict[str, Table]:
-    used = {name: quality.profile(site.length_m(cable)) for name, (_, cable) in ports.items()}
+    used = {
+        name: quality.profile(cable.rate_bps, site.length_m(cable))
+        for name, (_, cable) in ports.items()
+    }
     pool, room = quality.pool_bytes, quality.headroom_bytes
     lossless = {profile.name: _headroom(profile) for profile in used.values()}
     return {

@@ -133,12 +133,20 @@ class Site:
 
     def cage(self, port: Port) -> Cage:
         """Return where a switch port is: ports slower than the fastest split its cages."""
+        return self._cages[port]
+
+    @cached_property
+    def _cages(self) -> dict[Port, Cage]:
+        """The cage of every cabled switch port; ports of another speed begin a cage of theirs."""
         switch = self.network.design.switch
-        fastest = switch.modes[0]
-        split = max(1, self.network.design.radix // fastest.count)
-        num_slots = split * switch.ports_per_cage
-        number, slot = divmod(port.number - 1, num_slots)
-        return Cage(number=number + 1, slot=slot, num_slots=num_slots)
+        found = {}
+        for number in range(len(self.nics), len(self.plant.devices)):
+            cage = Cage(number=0, slot=0, num_slots=1)
+            for cable in self.cables_of[number]:
+                split = max(1, round(switch.modes[0].rate_bps / cable.rate_bps))
+                cage = _next_cage(cage, split * switch.ports_per_cage)
+                found[peer_of(cable, number)[0]] = cage
+        return found
 
     def linux_name(self, port: Port) -> str:
         """Return what Cumulus Linux calls a switch port: ``swp7``, ``swp7s1`` in a split cage."""
@@ -267,6 +275,13 @@ def _nics(fabric: Fabric, network: Network) -> tuple[NicPort, ...]:
         NicPort(node=node, computer=number // per_computer, index=number % per_computer)
         for number, node in enumerate(nodes)
     )
+
+
+def _next_cage(last: Cage, num_slots: int) -> Cage:
+    """Return where the next port of a switch goes."""
+    if last.number and last.num_slots == num_slots and last.slot + 1 < num_slots:
+        return Cage(number=last.number, slot=last.slot + 1, num_slots=num_slots)
+    return Cage(number=last.number + 1, slot=0, num_slots=num_slots)
 
 
 def peer_of(cable: Cable, device: int) -> tuple[Port, Port]:

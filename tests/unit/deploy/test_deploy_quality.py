@@ -17,7 +17,7 @@ def test_headroom_covers_every_cable_as_ordered() -> None:
     for cable in intent.site.plant.cables:
         length_m = intent.site.length_m(cable)
         needed = headroom.textbook_bytes(rate_bps=400e9, length_m=length_m)
-        profile = intent.quality.profile(length_m)
+        profile = intent.quality.profile(400e9, length_m)
         assert needed <= profile.xoff_bytes < needed + 256
 
 

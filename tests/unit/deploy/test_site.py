@@ -7,6 +7,7 @@ from deployments import build
 
 from netloom.fabric.cost.cabling import LENGTHS_M
 from netloom.ops.plant import Port
+from netloom.ops.site import peer_of
 
 
 def test_every_port_of_a_nic_is_a_device_of_its_own() -> None:
@@ -60,3 +61,17 @@ def test_no_two_things_stand_in_one_place() -> None:
     site = build("infiniband-ndr").site
     seats = {name: site.seat(number) for number, name in enumerate(site.hostnames)}
     assert len(set(seats.values())) == len(seats)
+
+
+def test_uplinks_of_another_speed_have_cages_of_their_own() -> None:
+    topology = "{kind: rail-fat-tree, uplink_rate: 800Gbps}"
+    intent = build("rocev2-400g", topology=topology)
+    site, leaf = intent.site, len(intent.site.nics)
+    rates = {peer_of(c, leaf)[0]: c.rate_bps for c in site.cables_of[leaf]}
+    assert set(rates.values()) == {400e9, 800e9}
+    for port, rate_bps in rates.items():
+        assert site.cage(port).num_slots == 800e9 / rate_bps
+    places = {(site.cage(port).number, site.cage(port).slot) for port in rates}
+    assert len(places) == len(rates)
+    assert intent.quality is not None
+    assert {rate_bps for rate_bps, _ in intent.quality.profiles} == {400e9, 800e9}

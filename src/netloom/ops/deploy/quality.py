@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Ecn", "LosslessProfile", "Quality", "Watchdog", "Weights", "quality_of"]
 
 # DSCP 26 for RoCE on priority 3, DSCP 48 for congestion notifications on priority 6: the settings
-# of NVIDIA's RoCE guides and of ConnectX firmware (CNP_DSCP 48, CNP_802P_PRIO 6).
+# of NVIDIA's RoCE guides and of ConnectX firmware, CNP_DSCP 48 and CNP_802P_PRIO 6 (recalled).
 ROCE_PRIORITY: Final = 3
 ROCE_DSCP: Final = 26
 CNP_PRIORITY: Final = 6
@@ -41,7 +41,11 @@ class Ecn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watchdog:
-    """What ends a pause that lasts: the defaults of SONiC's pfcwd."""
+    """What ends a pause that lasts.
+
+    Detection and polling are the defaults of SONiC's pfcwd (recalled); traffic is let through
+    again after twice as long (assumed).
+    """
 
     detection_ms: int = 200
     restoration_ms: int = 400
@@ -77,12 +81,15 @@ class LosslessProfile:
         return f"pg_lossless_{self.rate_bps / 1e6:.0f}_{self.length_m}m_profile"
 
 
+Profiles = dict[tuple[float, int], LosslessProfile]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
     """Priorities, marks, pauses and buffers.
 
     Attributes:
-        profiles: By length of cable in whole metres.
+        profiles: By speed, and length of cable in whole metres.
         pool_bytes: Buffer that traffic shares.
         headroom_bytes: Buffer behind pauses, over all ports of the fullest switch.
         xoff_at_bytes: Level of an ingress queue that pauses its peer with every port congested.
@@ -96,14 +103,14 @@ class Quality:
     ecn: Ecn
     watchdog: Watchdog
     weights_pct: Weights
-    profiles: dict[int, LosslessProfile]
+    profiles: Profiles
     pool_bytes: int
     headroom_bytes: int
     xoff_at_bytes: int
 
-    def profile(self, length_m: float) -> LosslessProfile:
-        """Return the profile of a port whose cable is *length_m* long."""
-        return self.profiles[round(length_m)]
+    def profile(self, rate_bps: float, length_m: float) -> LosslessProfile:
+        """Return the profile of a port of this speed whose cable is *length_m* long."""
+        return self.profiles[rate_bps, round(length_m)]
 
 
 def quality_of(site: Site) -> Quality:
@@ -114,9 +121,10 @@ def quality_of(site: Site) -> Quality:
         InfeasibleError: headroom leaves nothing of it.
     """
     network = site.network
-    lengths = {round(site.length_m(cable)) for cable in site.plant.cables}
-    rate_bps = network.design.port_rate_bps
-    profiles = {length: _profile(rate_bps, length) for length in sorted(lengths)}
+    kinds = {(cable.rate_bps, round(site.length_m(cable))) for cable in site.plant.cables}
+    profiles = {
+        (rate_bps, length): _profile(rate_bps, length) for rate_bps, length in sorted(kinds)
+    }
     buffer = _buffer(network)
     room = _fullest_headroom(site, profiles)
     pool = int((buffer - room) * (1 - RESERVE_SHARE))
@@ -162,11 +170,14 @@ def _profile(rate_bps: float, length_m: int) -> LosslessProfile:
     )
 
 
-def _fullest_headroom(site: Site, profiles: dict[int, LosslessProfile]) -> int:
+def _fullest_headroom(site: Site, profiles: Profiles) -> int:
     """Return the headroom of all ports of the switch that needs most."""
     switches = range(len(site.nics), len(site.plant.devices))
     return max(
-        sum(profiles[round(site.length_m(cable))].xoff_bytes for cable in site.cables_of[number])
+        sum(
+            profiles[cable.rate_bps, round(site.length_m(cable))].xoff_bytes
+            for cable in site.cables_of[number]
+        )
         for number in switches
     )
 
