@@ -47,6 +47,7 @@ CONFIGURATION: Final = Path("/etc/frr")
 SOCKETS: Final = Path("/var/run/frr")
 BFD_MS: Final = 300  # below some 150 ms a busy machine misses its own deadlines
 MOST_ROWS: Final = 1_000_000
+LEAST_WAYS: Final = 64  # equal ways that are allowed even where there are fewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,21 +85,27 @@ class Peer:
         return self.state == "Established"
 
 
-def render_configuration(router: Router) -> str:
-    """Return frr.conf of a switch: eBGP over unnumbered links, ECMP over all of them, BFD."""
-    return "\n".join([*_zebra(router), *_bgp(router), *_bfd(), ""])
+def render_configuration(router: Router, *, hostname: str = "", has_loopback: bool = True) -> str:
+    """Return frr.conf of a switch: eBGP over unnumbered links, ECMP over all of them, BFD.
+
+    Args:
+        router: The switch.
+        hostname: Its name; what the fabric calls it without.
+        has_loopback: Whether FRR gives ``lo`` the address; SONiC does that by itself.
+    """
+    name = hostname or router.name.replace(":", "-")
+    loopback = ["interface lo", f" ip address {router.loopback}/32", "exit"] if has_loopback else []
+    return "\n".join([*_zebra(router, name, loopback), *_bgp(router), *_bfd(), ""])
 
 
-def _zebra(router: Router) -> list[str]:
+def _zebra(router: Router, name: str, loopback: list[str]) -> list[str]:
     lines = [
-        f"hostname {router.name.replace(':', '-')}",
+        f"hostname {name}",
         "frr defaults datacenter",
         # With nexthop objects FRR 8.4 loses paths from the kernel after a link flap while its own
         # table still has them.
         "no zebra nexthop kernel enable",
-        "interface lo",
-        f" ip address {router.loopback}/32",
-        "exit",
+        *loopback,
     ]
     for peer in router.peers:
         # Unnumbered neighbours find one another by router advertisements; the default interval
@@ -123,7 +130,7 @@ def _bgp(router: Router) -> list[str]:
         " address-family ipv4 unicast",
         f"  network {router.loopback}/32",
         *(f"  network {network}" for network in router.networks),
-        "  maximum-paths 64",
+        f"  maximum-paths {max(LEAST_WAYS, len(router.peers))}",
         " exit-address-family",
         "exit",
     ]

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from netloom.adapters.programs import is_running, read_tail, start, wait_for
+from netloom.adapters.programs import hang_up, is_running, read_tail, start, wait_for
 from netloom.errors import LabError, SpecError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "read_log",
     "render_configuration",
     "render_roots",
+    "reread",
     "start_manager",
     "wait_up",
 ]
@@ -53,6 +54,10 @@ State = Literal["starting", "discovering", "master", "standby", "stopped"]
 _LINE: Final = re.compile(r"0x[0-9A-Fa-f]{1,8} -> (?P<text>.*)")
 _STATE: Final = re.compile(r"Entering (DISCOVERING|MASTER|STANDBY|NOT-ACTIVE) state")
 _TABLES: Final = re.compile(r"([A-Za-z0-9-]{1,20}) tables configured on all switches")
+# Files that OpenSM could not use: it goes on without them, partitions and all.
+_REFUSED: Final = re.compile(
+    r"PARSE ERROR|configuration in error|ERR AC\d\d|Failed to setup routing engine '(?!no_fallback)"
+)
 _NO_ENGINE: Final = "No routing engine able to successfully configure"
 _STATES: Final[dict[str, State]] = {
     "DISCOVERING": "discovering",
@@ -94,6 +99,7 @@ class SmLog:
         num_sweeps: How often it said SUBNET UP, in the part of the log that was read.
         has_failed: Its last attempt found no engine that can route this fabric.
         errors: The last lines marked ERR, oldest first.
+        refused: The last lines that say that a file or an option was passed over, oldest first.
     """
 
     state: State = "starting"
@@ -101,6 +107,7 @@ class SmLog:
     num_sweeps: int = 0
     has_failed: bool = False
     errors: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
     def fell_back(self, wanted: str) -> bool:
         """Return whether tables are those of another engine than *wanted*."""
@@ -125,7 +132,12 @@ def render_roots(guids: Iterable[int]) -> str:
 
 
 def render_configuration(
-    manager: SubnetManager, *, engine: str, has_roots: bool, priority: int = 0
+    manager: SubnetManager,
+    *,
+    engine: str,
+    has_roots: bool,
+    priority: int = 0,
+    more: Mapping[str, object] | None = None,
 ) -> str:
     """Return opensm.conf; what it leaves out is OpenSM's own default.
 
@@ -134,8 +146,9 @@ def render_configuration(
         engine: The routing engine, and no other in its stead.
         has_roots: Whether the file of roots is to be used.
         priority: 0 to 15; the manager of the highest becomes master.
+        more: Further options; they go before those of the same name here.
     """
-    options = {
+    options: dict[str, object] = {
         "routing_engine": f"{engine},no_fallback",
         "connect_roots": "TRUE",  # else switches at the top cannot be asked for counters
         "sweep_interval": 10,
@@ -163,7 +176,14 @@ def render_configuration(
         options["root_guid_file"] = manager.roots
     if engine == "torus-2QoS":
         options["qos"] = "TRUE"
-    return "".join(f"{key} {value}\n" for key, value in options.items())
+    return "".join(f"{key} {value}\n" for key, value in {**options, **(more or {})}.items())
+
+
+def reread(manager: SubnetManager, running: Running) -> int:
+    """Let a manager read its files anew, and return how long its log was before."""
+    offset = manager.log.stat().st_size if manager.log.exists() else 0
+    hang_up(running)
+    return offset
 
 
 def start_manager(manager: SubnetManager, *, env: Mapping[str, str]) -> Running:
@@ -191,9 +211,12 @@ def parse_log(text: str) -> SmLog:
     state: State = "starting"
     engine, num_sweeps, has_failed = "", 0, False
     errors: list[str] = []
+    refused: list[str] = []
     for line in text.splitlines():
         match = _LINE.search(line)
         said = match["text"] if match else line
+        if _REFUSED.search(said):
+            refused = [*refused[1 - MOST_ERRORS :], said[:200]]
         if entered := _STATE.search(said):
             state = _STATES[entered[1]]
         elif tables := _TABLES.search(said):
@@ -212,6 +235,7 @@ def parse_log(text: str) -> SmLog:
         num_sweeps=num_sweeps,
         has_failed=has_failed,
         errors=tuple(errors),
+        refused=tuple(refused),
     )
 
 

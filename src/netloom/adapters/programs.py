@@ -26,6 +26,7 @@ __all__ = [
     "PACKAGES",
     "Running",
     "find_program",
+    "hang_up",
     "is_running",
     "kill",
     "marked",
@@ -57,6 +58,9 @@ PACKAGES: Final = {
     "zebra": "frr",
     "bgpd": "frr",
     "bfdd": "frr",
+    "frr-reload.py": "frr-pythontools",
+    "smpquery": "infiniband-diags",
+    "yanglint": "libyang2-tools",
 }
 # Debian's PATH for users leaves sbin out, and FRR's daemons are in no PATH.
 FOLDERS: Final = ("/usr/sbin", "/sbin", "/usr/lib/frr", "/usr/local/sbin")
@@ -268,6 +272,11 @@ def stop(processes: Sequence[Running], *, patience_s: float = 2.0) -> None:
 def kill(process: Running) -> None:
     """End a process at once, as a crash would."""
     _signal([process], signal.SIGKILL)
+
+
+def hang_up(process: Running) -> None:
+    """Send a process SIGHUP, by which daemons read their files anew."""
+    _signal([process], signal.SIGHUP)
 
 
 def _signal(processes: Sequence[Running], number: signal.Signals) -> None:

@@ -42,6 +42,7 @@ COMMANDS: Final = (
     ("validate", "netloom.cli.validate:validate", "Score the model on published measurements."),
     ("calibrate", "netloom.cli.calibrate:calibrate", "Measure the operators of this GPU."),
     ("trace", "netloom.cli.trace:trace", "Write a step as Chakra traces, or read such traces."),
+    ("deploy", "netloom.cli.deploy:deploy", "Write a network's configuration, check and apply it."),
     ("lab", "netloom.cli.lab:lab", "Run a scenario's network live here, and break it."),
     ("watch", "netloom.cli.watch:watch", "Watch a network and keep what is seen."),
     ("audit", "netloom.cli.audit:audit", "Name the cables that are not as designed."),

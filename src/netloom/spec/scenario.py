@@ -19,6 +19,7 @@ from netloom.spec.inference import Serving
 from netloom.spec.packets import Packets
 from netloom.spec.quantity import LengthM, MoneyUsd, Share, TimeS
 from netloom.spec.strict import Strict
+from netloom.spec.tenants import Tenants
 from netloom.spec.topology import RailFatTree, Topology
 from netloom.spec.traffic import Traffic
 
@@ -325,6 +326,9 @@ class Scenario(Strict):
     )
     serving: Serving | None = Field(
         default=None, description="How the job's model is served, for 'netloom infer'"
+    )
+    tenants: Tenants = Field(
+        default=(), description="Who shares the cluster, kept apart by partitions"
     )
     compare: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MAX_COMPARED)] = Field(
         default=DEFAULT_COMPARISON, description="Technologies to compare, by catalogue name"

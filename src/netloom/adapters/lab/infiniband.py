@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from netloom.ops.lab import Lab
     from netloom.ops.plant import Plant
 
-__all__ = ["PROGRAMS", "Subnet", "bring_up", "default_engine", "start_manager", "subnets_of"]
+__all__ = [
+    "PROGRAMS",
+    "Subnet",
+    "bring_up",
+    "default_engine",
+    "start_manager",
+    "start_simulator",
+    "subnets_of",
+]
 
 PROGRAMS: Final = ("ibsim", "opensm", "ibnetdiscover")
 MAX_SUBNETS: Final = 64
@@ -112,7 +120,7 @@ def bring_up(place: LabFolder, lab: Lab, plant: Plant) -> Lab:
     networks = subnets_of(place, lab, plant)
     check_size(plant, networks)
     for network in networks:
-        lab = _start_simulator(place, lab, plant, network)
+        lab = start_simulator(place, lab, plant, network)
     for network in networks:
         ibsim.wait_ready(network.simulator, _process(lab, network.simulator_name()))
     # One after the other: managers that discover a subnet together can wait for ever.
@@ -124,7 +132,8 @@ def bring_up(place: LabFolder, lab: Lab, plant: Plant) -> Lab:
     return place.write(replace(lab, phase="up"))
 
 
-def _start_simulator(place: LabFolder, lab: Lab, plant: Plant, network: Subnet) -> Lab:
+def start_simulator(place: LabFolder, lab: Lab, plant: Plant, network: Subnet) -> Lab:
+    """Start the ibsim of a network and return the record; it is ready some time later."""
     topology = ibsim.render_topology(plant, network.devices)
     network.simulator.topology.write_text(topology, encoding="ascii")
     devices = [plant.devices[device] for device in network.devices]

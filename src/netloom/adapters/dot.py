@@ -1,0 +1,36 @@
+"""Graphviz with ports: what NVIDIA Air, Cumulus PTM and UFM's cable validation read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from netloom.ops.plant import Port
+    from netloom.ops.site import Site
+
+__all__ = ["dot_text"]
+
+
+def dot_text(site: Site) -> str:
+    """Return the graph, one edge a cable."""
+    return "".join(f"{line}\n" for line in ("graph netloom {", *_lines(site), "}"))
+
+
+def _lines(site: Site) -> Iterator[str]:
+    seen = set()
+    for number, name in enumerate(site.hostnames):
+        if name not in seen:
+            seen.add(name)
+            level = site.level(number)
+            yield f'  "{name}" [function="{"host" if level == "node" else level}"];'
+    for cable in site.plant.cables:
+        lower, upper = (_end(site, port) for port in cable.ends)
+        yield f"  {lower} -- {upper};"
+
+
+def _end(site: Site, port: Port) -> str:
+    is_host = site.is_host(port)
+    name = site.interface(port.device) if is_host else site.linux_name(port)
+    return f'"{site.hostnames[port.device]}":"{name}"'

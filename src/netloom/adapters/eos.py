@@ -1,0 +1,126 @@
+"""Arista EOS: the running-config text of a switch.
+
+Forms of commands are those that Arista's own configuration generator (AVD, eos_cli_config_gen)
+prints. Nothing here has run on a switch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from netloom.ops.deploy.quality import MTU_BYTES
+from netloom.ops.site import peer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from netloom.ops.deploy.intent import Intent
+    from netloom.ops.deploy.quality import Quality
+    from netloom.ops.plant import Cable, Port
+    from netloom.ops.site import Site
+
+__all__ = ["eos_text"]
+
+CAGE_LANES: Final = 8  # OSFP: a cage split in two has the interfaces /1 and /5
+
+
+def eos_text(intent: Intent, number: int) -> str:
+    """Return the configuration of switch *number* of the plant."""
+    return "".join(f"{line}\n" for line in _lines(intent, number))
+
+
+def _lines(intent: Intent, number: int) -> Iterator[str]:
+    yield "service routing protocols model multi-agent"
+    yield "!"
+    yield f"hostname {intent.site.hostnames[number]}"
+    yield "!"
+    if intent.quality is not None:
+        yield from _global_quality(intent.quality)
+    yield "interface Loopback0"
+    yield f"   ip address {intent.router(number).loopback}/32"
+    yield "!"
+    for cable in intent.site.cables_of[number]:
+        yield from _interface(intent, number, cable)
+    yield from _routing(intent, number)
+
+
+def _global_quality(quality: Quality) -> Iterator[str]:
+    watchdog = quality.watchdog
+    pause = "priority-flow-control pause watchdog"
+    yield f"qos map dscp {quality.dscp} to traffic-class {quality.priority}"
+    yield f"qos map dscp {quality.cnp_dscp} to traffic-class {quality.cnp_priority}"
+    yield f"{pause} action drop"
+    yield f"{pause} default timeout {watchdog.detection_ms / 1e3:g}"
+    yield f"{pause} default recovery-time {watchdog.restoration_ms / 1e3:g}"
+    yield f"{pause} default polling-interval {watchdog.detection_ms / 2e3:g}"  # half at most
+    yield "!"
+
+
+def _name(site: Site, port: Port) -> str:
+    """Return what EOS calls a port: the cage and the first of its lanes."""
+    cage = site.cage(port)
+    return f"Ethernet{cage.number}/{1 + cage.slot * CAGE_LANES // cage.num_slots}"
+
+
+def _interface(intent: Intent, number: int, cable: Cable) -> Iterator[str]:
+    own, peer = peer_of(cable, number)
+    yield f"interface {_name(intent.site, own)}"
+    yield f"   description {intent.site.hostnames[peer.device]} {intent.site.label(peer)}"
+    yield f"   mtu {MTU_BYTES}"
+    yield "   no switchport"
+    if intent.site.is_host(peer):
+        yield f"   ip address {intent.host_link(peer.device).switch_address}"
+    else:
+        yield "   ipv6 enable"
+    if intent.quality is not None:
+        yield from _quality(intent.quality)
+    yield "!"
+
+
+def _quality(quality: Quality) -> Iterator[str]:
+    ecn, weights = quality.ecn, quality.weights_pct
+    yield "   qos trust dscp"
+    yield "   priority-flow-control on"
+    yield f"   priority-flow-control priority {quality.priority} no-drop"
+    yield "   uc-tx-queue 0"
+    yield "      no priority"
+    yield f"      bandwidth percent {weights.rest}"
+    yield f"   uc-tx-queue {quality.priority}"
+    yield "      no priority"
+    yield f"      bandwidth percent {weights.roce}"
+    yield (
+        f"      random-detect ecn minimum-threshold {ecn.least_bytes} bytes maximum-threshold "
+        f"{ecn.most_bytes} bytes max-mark-probability {ecn.mark_pct} weight 0"
+    )
+    yield f"   uc-tx-queue {quality.cnp_priority}"
+    yield "      priority strict"
+
+
+def _routing(intent: Intent, number: int) -> Iterator[str]:
+    router = intent.router(number)
+    yield "ip routing ipv6 interfaces"
+    yield "ipv6 unicast-routing"
+    yield "!"
+    yield f"router bgp {router.asn}"
+    yield f"   router-id {router.loopback}"
+    yield f"   maximum-paths {intent.num_ways} ecmp {intent.num_ways}"
+    yield "   bgp bestpath as-path multipath-relax"
+    yield "   neighbor FABRIC peer group"
+    yield from _neighbours(intent, number)
+    yield "   !"
+    yield "   address-family ipv4"
+    yield "      neighbor FABRIC activate"
+    yield "      neighbor FABRIC next-hop address-family ipv6 originate"
+    for network in (f"{router.loopback}/32", *router.networks):
+        yield f"      network {network}"
+    yield "!"
+
+
+def _neighbours(intent: Intent, number: int) -> Iterator[str]:
+    """Yield a session for each link; EOS wants the number of the other system there."""
+    for cable in intent.site.cables_of[number]:
+        own, peer = peer_of(cable, number)
+        if not intent.site.is_host(peer):
+            asn = intent.router(peer.device).asn
+            name = _name(intent.site, own)
+            yield f"   neighbor interface {name} peer-group FABRIC remote-as {asn}"

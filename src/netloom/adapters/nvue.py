@@ -1,0 +1,98 @@
+"""NVUE (Cumulus Linux 5): the commands of a switch, one a line, as a script.
+
+Commands are those of NVIDIA's NVUE reference and of the pages *Quality of Service* and *BGP* of
+the Cumulus Linux user guide. Nothing here has run on a switch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netloom.ops.deploy.quality import MTU_BYTES
+from netloom.ops.site import peer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from netloom.ops.deploy.intent import Intent
+    from netloom.ops.deploy.quality import Quality
+    from netloom.ops.plant import Cable
+    from netloom.ops.site import Site
+
+__all__ = ["nvue_text"]
+
+
+def nvue_text(intent: Intent, number: int) -> str:
+    """Return the script for switch *number* of the plant; its last line applies the rest."""
+    lines = ("#!/bin/sh", "set -eu", *_lines(intent, number), "nv config apply -y")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(intent: Intent, number: int) -> Iterator[str]:
+    site = intent.site
+    yield f"nv set system hostname {site.hostnames[number]}"
+    yield f"nv set interface lo ip address {intent.router(number).loopback}/32"
+    yield from _breakouts(site, number)
+    for cable in site.cables_of[number]:
+        yield from _interface(intent, number, cable)
+    if intent.quality is not None:
+        yield from _quality(intent.quality)
+    yield from _routing(intent, number)
+
+
+def _breakouts(site: Site, number: int) -> Iterator[str]:
+    """Yield how cages are split, each once."""
+    cages = (site.cage(peer_of(cable, number)[0]) for cable in site.cables_of[number])
+    for cage, num_slots in dict.fromkeys((cage.number, cage.num_slots) for cage in cages):
+        if num_slots > 1:
+            yield f"nv set interface swp{cage} link breakout {num_slots}x"
+
+
+def _interface(intent: Intent, number: int, cable: Cable) -> Iterator[str]:
+    own, peer = peer_of(cable, number)
+    name = intent.site.linux_name(own)
+    yield f"nv set interface {name} link mtu {MTU_BYTES}"
+    if intent.site.is_host(peer):
+        address = intent.host_link(peer.device).switch_address
+        yield f"nv set interface {name} ip address {address}"
+    if intent.quality is not None:
+        yield f"nv set interface {name} qos pfc-watchdog"
+
+
+def _quality(quality: Quality) -> Iterator[str]:
+    """Yield the lossless settings.
+
+    The RoCE profile maps priority 3 and 6 to classes of their number, pauses 3, serves 6 first,
+    and sets the headroom from the cable itself; only marks and the watchdog differ from it.
+    """
+    yield "nv set qos roce mode lossless"
+    marks = f"nv set qos congestion-control default-global traffic-class {quality.priority}"
+    yield f"{marks} ecn enable"
+    yield f"{marks} min-threshold {quality.ecn.least_bytes}"
+    yield f"{marks} max-threshold {quality.ecn.most_bytes}"
+    yield f"{marks} probability {quality.ecn.mark_pct}"
+    watchdog = quality.watchdog
+    polls = max(1, watchdog.detection_ms // watchdog.poll_ms)
+    yield f"nv set qos pfc-watchdog polling-interval {watchdog.poll_ms}"
+    yield f"nv set qos pfc-watchdog robustness {polls}"
+
+
+def _routing(intent: Intent, number: int) -> Iterator[str]:
+    router = intent.router(number)
+    yield f"nv set router bgp autonomous-system {router.asn}"
+    yield f"nv set router bgp router-id {router.loopback}"
+    bgp = "nv set vrf default router bgp"
+    yield f"{bgp} path-selection multipath aspath-ignore on"
+    yield f"{bgp} address-family ipv4-unicast multipaths ebgp {intent.num_ways}"
+    for network in (f"{router.loopback}/32", *router.networks):
+        yield f"{bgp} address-family ipv4-unicast network {network}"
+    for name in _peers(intent.site, number):
+        yield f"{bgp} neighbor {name} type unnumbered"
+        yield f"{bgp} neighbor {name} remote-as external"
+
+
+def _peers(site: Site, number: int) -> Iterator[str]:
+    for cable in site.cables_of[number]:
+        own, peer = peer_of(cable, number)
+        if not site.is_host(peer):
+            yield site.linux_name(own)

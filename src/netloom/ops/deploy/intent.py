@@ -1,0 +1,81 @@
+"""All that a deployment decides, before it is written in any device's language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from netloom.ops.deploy.partitions import partitions_of
+from netloom.ops.deploy.quality import quality_of
+from netloom.ops.site import site_of
+from netloom.ops.underlay import underlay_of
+
+if TYPE_CHECKING:
+    from netloom.catalog.load import Catalog
+    from netloom.ops.deploy.partitions import Partition
+    from netloom.ops.deploy.quality import Quality
+    from netloom.ops.site import Site
+    from netloom.ops.underlay import HostLink, Router, Underlay
+    from netloom.spec.scenario import Scenario
+
+__all__ = ["Intent", "intent_of"]
+
+LEAST_WAYS: Final = 64  # what routers are allowed even where there are fewer
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Intent:
+    """A site and how it is set up.
+
+    Attributes:
+        underlay: Addresses and routing; None on InfiniBand, whose subnet manager decides those.
+        quality: What keeps Ethernet lossless; None on InfiniBand and on networks that may lose.
+        partitions: One for each tenant.
+    """
+
+    site: Site
+    underlay: Underlay | None
+    quality: Quality | None
+    partitions: tuple[Partition, ...]
+
+    def router(self, number: int) -> Router:
+        """Return switch *number* of the plant as routing sees it."""
+        return self._routers[number]
+
+    @cached_property
+    def _routers(self) -> dict[int, Router]:
+        assert self.underlay is not None
+        return {router.device: router for router in self.underlay.routers}
+
+    @cached_property
+    def num_ways(self) -> int:
+        """The most equal ways that a switch has to choose from."""
+        assert self.underlay is not None
+        return max(LEAST_WAYS, *(len(router.peers) for router in self.underlay.routers))
+
+    def host_link(self, host: int) -> HostLink:
+        """Return the addresses between a NIC port and its leaf."""
+        return self._host_links[host]
+
+    @cached_property
+    def _host_links(self) -> dict[int, HostLink]:
+        assert self.underlay is not None
+        return {link.host: link for link in self.underlay.host_links}
+
+
+def intent_of(scenario: Scenario, catalog: Catalog) -> Intent:
+    """Return what the devices of *scenario*'s network are to be told.
+
+    Raises:
+        NetloomError: the network cannot be built, addressed or kept lossless as asked.
+    """
+    site = site_of(scenario, catalog)
+    technology = site.network.technology
+    is_ethernet = technology.protocol != "infiniband"
+    return Intent(
+        site=site,
+        underlay=underlay_of(site.plant) if is_ethernet else None,
+        quality=quality_of(site) if technology.flow_control == "pfc" else None,
+        partitions=partitions_of(site),
+    )

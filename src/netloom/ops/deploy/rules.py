@@ -1,0 +1,265 @@
+"""What must hold of a deployment whatever the devices: one finding for each rule that does not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from netloom.fabric.deadlock import check_adaptive, prove_by_tiers
+from netloom.fabric.routing.candidates import tables
+from netloom.fabric.wire import headroom
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from netloom.ops.deploy.intent import Intent
+
+__all__ = [
+    "Broken",
+    "HostQos",
+    "LosslessPort",
+    "Severity",
+    "SwitchQos",
+    "check_agreement",
+    "check_intent",
+    "check_keys",
+    "check_routers",
+    "check_switch",
+]
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """A rule that does not hold.
+
+    Attributes:
+        severity: An ``error`` must be mended before anything runs; a ``warning`` should be known.
+        where: File, device or field.
+        what: What is wrong there.
+        remedy: What to do.
+    """
+
+    severity: Severity
+    where: str
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LosslessPort:
+    """A port and priority that may pause its peer.
+
+    Attributes:
+        length_m: Of its cable.
+        xoff_bytes: Its headroom.
+        alpha: Share of the free pool that it may take before it pauses.
+    """
+
+    name: str
+    rate_bps: float
+    length_m: float
+    xoff_bytes: int
+    alpha: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchQos:
+    """The settings of a switch that others must agree with, as its file has them.
+
+    Attributes:
+        priority_of: Priority by DSCP.
+        pausing: Priorities that are paused.
+        least_bytes: Where marking begins; None where nothing is marked.
+        most_bytes: Where every packet is marked.
+        pool_bytes: Shared buffer.
+        room_bytes: What the pool sets aside for headroom.
+        ports: Those that may pause their peers.
+        addresses: With their prefix lengths.
+    """
+
+    where: str
+    priority_of: Mapping[int, int]
+    pausing: frozenset[int]
+    least_bytes: int | None
+    most_bytes: int | None
+    pool_bytes: int
+    room_bytes: int
+    ports: tuple[LosslessPort, ...]
+    addresses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostQos:
+    """The settings of a computer's NICs, as its file has them."""
+
+    where: str
+    priority_of: Mapping[int, int]
+    pausing: frozenset[int]
+    addresses: tuple[str, ...]
+
+
+def check_intent(intent: Intent) -> Iterator[Broken]:
+    """Yield what is wrong before any file is looked at."""
+    network = intent.site.network
+    is_infiniband = network.technology.protocol == "infiniband"
+    if intent.partitions and not is_infiniband:
+        yield Broken(
+            severity="error",
+            where="tenants",
+            what="tenants are kept apart by InfiniBand partitions; on Ethernet nothing does it",
+            remedy="leave tenants out, and keep them apart by other means, or use InfiniBand",
+        )
+    if intent.partitions and is_infiniband:
+        yield from _check_left_out(intent)
+    # On InfiniBand the subnet manager's engine answers for this, and its log is read.
+    if network.technology.flow_control == "pfc" and prove_by_tiers(intent.site.fabric) is None:
+        verdict = check_adaptive(tables(intent.site.fabric))
+        if not verdict.free:
+            yield Broken(
+                severity="error",
+                where="cluster.fabric.topology",
+                what=f"pauses can wait for one another in a circle: {' '.join(verdict.cycle[:8])}",
+                remedy="use a tree; shortest paths over one priority cannot be made safe here",
+            )
+
+
+def _check_left_out(intent: Intent) -> Iterator[Broken]:
+    num_in = sum(len(tenant.hosts) for tenant in intent.partitions)
+    num_out = len(intent.site.nics) - num_in
+    if num_out:
+        yield Broken(
+            severity="warning",
+            where="tenants",
+            what=f"{num_out:,} NIC ports are no tenant's: they reach the subnet manager only",
+            remedy="give their nodes to a tenant if they are to work",
+        )
+
+
+def check_switch(switch: SwitchQos, *, num_ports: int) -> Iterator[Broken]:
+    """Yield what is wrong inside one switch.
+
+    Args:
+        switch: Its settings.
+        num_ports: Ports that may be congested at once.
+    """
+    if not switch.pausing:
+        return
+    yield from _check_marks(switch, num_ports)
+    needed = sum(port.xoff_bytes for port in switch.ports)
+    if needed > switch.room_bytes:
+        yield Broken(
+            severity="error",
+            where=switch.where,
+            what=f"the ports' headroom is {needed:,} bytes, and the pool sets aside "
+            f"{switch.room_bytes:,}: packets may be lost in a pause",
+            remedy="raise the pool's xoff, or shorten cables",
+        )
+    yield from filter(None, (_thin(switch.where, port) for port in switch.ports))
+
+
+def _check_marks(switch: SwitchQos, num_ports: int) -> Iterator[Broken]:
+    if switch.most_bytes is None:
+        yield Broken(
+            severity="warning",
+            where=switch.where,
+            what="nothing is marked: only pauses slow senders down",
+            remedy="add a WRED profile with ECN to the lossless queue",
+        )
+        return
+    alpha = min((port.alpha for port in switch.ports), default=1.0)
+    pause = headroom.thresholds(
+        shared_bytes=switch.pool_bytes, alpha=alpha, num_congested=num_ports
+    )
+    if switch.most_bytes >= pause.xoff_at_bytes:
+        yield Broken(
+            severity="error",
+            where=switch.where,
+            what=f"ECN marks everything from {switch.most_bytes:,} bytes, but pauses may begin at "
+            f"{pause.xoff_at_bytes:,.0f}: senders are stopped before they are told to slow down",
+            remedy=f"lower the maximum threshold below {pause.xoff_at_bytes:,.0f}",
+        )
+
+
+def _thin(where: str, port: LosslessPort) -> Broken | None:
+    needed = headroom.textbook_bytes(rate_bps=port.rate_bps, length_m=port.length_m)
+    if port.xoff_bytes >= needed:
+        return None
+    return Broken(
+        severity="error",
+        where=f"{where}: {port.name}",
+        what=f"headroom of {port.xoff_bytes:,} bytes; its cable of {port.length_m:g} m needs "
+        f"{needed:,.0f}",
+        remedy="give it the profile of its cable's length",
+    )
+
+
+def check_agreement(switches: Sequence[SwitchQos], hosts: Sequence[HostQos]) -> Iterator[Broken]:
+    """Yield where hosts and switches disagree, and addresses that two of them have."""
+    devices: list[SwitchQos | HostQos] = [*switches, *hosts]
+    counts = Counter(address for device in devices for address in device.addresses)
+    for device in devices:
+        for address in device.addresses:
+            if counts[address] > 1:
+                yield Broken(
+                    severity="error",
+                    where=device.where,
+                    what=f"the address {address} is given {counts[address]} times",
+                    remedy="give every port its own",
+                )
+    if switches:
+        for device in devices:
+            yield from _differences(switches[0], device)
+
+
+def _differences(rule: SwitchQos, device: SwitchQos | HostQos) -> Iterator[Broken]:
+    if device.pausing != rule.pausing:
+        yield Broken(
+            severity="error",
+            where=device.where,
+            what=f"pauses priorities {sorted(device.pausing)}, {rule.where} {sorted(rule.pausing)}",
+            remedy="pause the same priorities on every host and switch",
+        )
+    for dscp, priority in device.priority_of.items():
+        if rule.priority_of.get(dscp, 0) != priority:
+            yield Broken(
+                severity="error",
+                where=device.where,
+                what=f"DSCP {dscp} has priority {priority}, but {rule.priority_of.get(dscp, 0)} "
+                f"in {rule.where}",
+                remedy="map each DSCP to the same priority everywhere",
+            )
+
+
+def check_keys(keys: Iterable[int], *, where: str) -> Iterator[Broken]:
+    """Yield the partition keys that are given more than once."""
+    for key, count in sorted(Counter(keys).items()):
+        if count > 1:
+            yield Broken(
+                severity="error",
+                where=where,
+                what=f"the partition key {key:#06x} is given {count} times: tenants share it",
+                remedy="give every tenant its own",
+            )
+
+
+def check_routers(
+    asns: Mapping[int, int], links: Iterable[tuple[int, int]], *, names: Sequence[str]
+) -> Iterator[Broken]:
+    """Yield the links whose two ends are in one autonomous system: eBGP does not come up there.
+
+    Args:
+        asns: By device.
+        links: Pairs of devices.
+        names: Of the devices.
+    """
+    for one, other in dict.fromkeys(links):
+        if one in asns and asns[one] == asns.get(other):
+            yield Broken(
+                severity="error",
+                where=f"switches/{names[one]}/frr.conf",
+                what=f"is in autonomous system {asns[one]}, as is its neighbour {names[other]}",
+                remedy="number systems by tier: RFC 7938, section 5.2",
+            )

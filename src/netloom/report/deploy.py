@@ -1,0 +1,63 @@
+"""Deployments as text: what was written, found, planned and done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from netloom.ops.deploy.changes import Applied, Change
+    from netloom.ops.deploy.rules import Broken
+
+__all__ = ["applied_text", "checked_text", "planned_text", "rendered_text"]
+
+MOST_LINES: Final = 12  # of one device's changes; --json has all
+
+
+def rendered_text(
+    folder: str, *, num_files: int, skipped: Mapping[str, str], removed: Sequence[str]
+) -> str:
+    """Return what was written."""
+    lines = [f"{num_files} files written to {folder}"]
+    lines += [f"left out: {path}: {why}" for path, why in skipped.items()]
+    if removed:
+        lines.append(f"removed {len(removed)} files of an earlier deployment")
+    return "\n".join(lines)
+
+
+def checked_text(findings: Sequence[Broken]) -> str:
+    """Return what is wrong, one finding a paragraph."""
+    if not findings:
+        return "nothing is wrong"
+    lines = []
+    for one in findings:
+        lines += [f"{one.severity}: {one.where}", f"  {one.what}", f"  -> {one.remedy}"]
+    num_errors = sum(one.severity == "error" for one in findings)
+    lines.append(f"{num_errors} errors, {len(findings) - num_errors} warnings")
+    return "\n".join(lines)
+
+
+def planned_text(changes: Sequence[Change]) -> str:
+    """Return what would change, device by device."""
+    touched = [one for one in changes if one.lines or one.error]
+    lines = [line for one in touched for line in _change(one.device, one.lines, one.error)]
+    lines.append(f"{len(touched)} of {len(changes)} would change" if touched else "nothing differs")
+    return "\n".join(lines)
+
+
+def applied_text(done: Sequence[Applied]) -> str:
+    """Return what became of every device, the good ones counted, the others in full."""
+    lines = []
+    for one in done:
+        lines += [f"{one.device}: {one.state}"] + ([f"  {one.error}"] if one.error else [])
+    num_good = sum(one.is_good for one in done)
+    lines.append(f"{num_good} of {len(done)} devices run what is wanted")
+    return "\n".join(lines)
+
+
+def _change(device: str, changed: Sequence[str], error: str) -> list[str]:
+    lines = [device, *(f"  {line}" for line in changed[:MOST_LINES])]
+    if len(changed) > MOST_LINES:
+        lines.append(f"  ... and {len(changed) - MOST_LINES} more")
+    return [*lines, f"  cannot be told: {error}"] if error else lines
