@@ -16,11 +16,7 @@ from netloom.spec.scenario import Scenario
 __all__ = ["scenario_at"]
 
 _FIELD: Final = re.compile(
-<<<<<<< HEAD
-    r"(?:cluster|job|traffic|faults|serving|compare|economics|catalog)(?:\.\w+)*(?=: )"
-=======
-    r"(?:cluster|job|serving|tenants|compare|economics|catalog)(?:\.\w+)*(?=: )"
->>>>>>> deploy
+    r"(?:cluster|job|traffic|faults|serving|tenants|compare|economics|catalog)(?:\.\w+)*(?=: )"
 )
 
 
