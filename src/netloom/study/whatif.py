@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from netloom.step.model import Step
     from netloom.study.whatif_parts import Change
 
-__all__ = ["Bench", "Run", "WhatIf", "bench_of", "default_seeds", "whatif"]
+__all__ = ["After", "Bench", "Run", "WhatIf", "bench_of", "changed", "default_seeds", "whatif"]
 
 # Draws of the hash when none are asked for; assumed: enough to see how much they differ.
 HASHED_SEEDS = 5
@@ -264,10 +264,18 @@ def whatif(
     Raises:
         NetloomError: nothing happens, a part is unknown, or the scenario is impossible.
     """
+    return changed(bench_of(scenario, catalog or catalog_of(scenario), seeds=seeds), changes)
+
+
+def changed(bench: Bench, changes: Sequence[Change]) -> WhatIf:
+    """Return *bench* before and after *changes*.
+
+    Raises:
+        SpecError: nothing happens, or a part is unknown.
+    """
     if not changes:
         message = "whatif: nothing happens; name a part, such as --fail leaf:3, or --rank leaf"
         raise SpecError(message)
-    bench = bench_of(scenario, catalog or catalog_of(scenario), seeds=seeds)
     after = bench.after(changes)
     return WhatIf(bench=bench, changes=tuple(changes), before=bench.healthy(), after=after)
 
