@@ -24,9 +24,8 @@ def draws(
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.study.luck import luck  # noqa: PLC0415
 
-    names = [None] if technologies is None else list(technologies)
+    names = [""] if technologies is None else list(technologies)
     with progress("drawing hashes", len(names) * len(seeds)) as advance:
         return tuple(
-            luck(scenario, catalog, seeds=seeds, technology=name, advance=advance)
-            for name in names
+            luck(scenario, catalog, seeds=seeds, technology=name, advance=advance) for name in names
         )

@@ -37,6 +37,8 @@ COMMANDS: Final = (
     ("goodput", "netloom.cli.goodput:goodput", "Say how much of the time a job progresses."),
     ("locate", "netloom.cli.locate:locate", "Say which part of a fabric is broken."),
     ("whatif", "netloom.cli.whatif:whatif", "Say what a failed or slow part does to a step."),
+    ("share", "netloom.cli.share:share", "Say how much jobs on one fabric slow one another."),
+    ("place", "netloom.cli.place:place", "Find the free nodes on which a job runs fastest."),
     ("size", "netloom.cli.size:size", "Size a network: switches, cables, cost and power."),
     ("sweep", "netloom.cli.sweep:sweep", "Put one question to many scenarios, and keep answers."),
     ("catalog", "netloom.cli.catalog:catalog", "Show known parts, every number with its source."),

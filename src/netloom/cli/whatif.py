@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from netloom.study.whatif import Bench, WhatIf
     from netloom.study.whatif_parts import Change
     from netloom.study.whatif_rank import Effect, Ranking
@@ -59,6 +61,7 @@ def whatif(  # noqa: PLR0913  (one option of the command each)
     from netloom.study.predict import catalog_of  # noqa: PLC0415
     from netloom.study.whatif import bench_of  # noqa: PLC0415
     from netloom.study.whatif_parts import changes_of  # noqa: PLC0415
+    from netloom.study.whatif_rank import Ranking  # noqa: PLC0415
 
     changes = changes_of(fail=fail or (), drain=drain or (), slow=slow or ())
     _check(changes, rank, factor=factor, seeds=seeds, why=why)
@@ -69,7 +72,7 @@ def whatif(  # noqa: PLR0913  (one option of the command each)
     if report is not None:
         _write_page(report, found)
     if json:
-        emit_json(found.why() if why and rank is None else found.to_json())  # type: ignore[union-attr]
+        emit_json(found.to_json() if isinstance(found, Ranking) or not why else found.why())
         return
     _print(found, why=why)
     if report is not None:
@@ -108,8 +111,6 @@ def _one(bench: Bench, changes: tuple[Change, ...]) -> WhatIf:
 
 
 def _rank(bench: Bench, which: str, factor: float | None, workers: int | None) -> Ranking:
-    from collections.abc import Iterator, Sequence  # noqa: PLC0415
-
     from netloom.adapters.cores import num_cores, on_processes  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.study.whatif_parts import parts_called  # noqa: PLC0415
@@ -120,18 +121,18 @@ def _rank(bench: Bench, which: str, factor: float | None, workers: int | None) -
         raise SpecError(message)
     parts_called(bench.fabric, which)
 
-    def make() -> object:
+    def make() -> Callable[[Change], Effect]:
         return lambda change: effect_of(bench, change)
 
     with (
-        on_processes(make, num_workers=workers or num_cores()) as each,  # type: ignore[arg-type]
+        on_processes(make, num_workers=workers or num_cores()) as each,
         progress("trying failures", None) as advance,
     ):
 
         def watched(tasks: Sequence[Change]) -> Iterator[tuple[Change, Effect]]:
             for done in each(tasks):
                 advance()
-                yield done  # type: ignore[misc]
+                yield done
 
         return rank(bench, which, factor=factor, each=watched)
 

@@ -97,9 +97,7 @@ def _digits(value: NDArray[np.float64]) -> NDArray[np.uint64]:
     return (value + 0.0).astype(np.float32).view(np.uint32).astype(np.uint64)
 
 
-def _mixed(
-    one: NDArray[np.uint64], other: NDArray[np.uint64] | np.uint64
-) -> NDArray[np.uint64]:
+def _mixed(one: NDArray[np.uint64], other: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
     key = one * _ONE + (other ^ _THREE) * _TWO
     key = (key ^ (key >> np.uint64(30))) * _TWO
     key = (key ^ (key >> np.uint64(27))) * _THREE

@@ -122,8 +122,10 @@ def blast(found: Ranking) -> Figure:
         "orientation": "h",
         "y": labels,
         "x": [100 * row.lost_share for row in rows],
-        "text": ["the job stops" if stop else f"{100 * row.lost_share:.2f} %"
-                 for row, stop in zip(rows, stops, strict=True)],
+        "text": [
+            "the job stops" if stop else f"{100 * row.lost_share:.2f} %"
+            for row, stop in zip(rows, stops, strict=True)
+        ],
         "textposition": "auto",
         "marker": {"color": [COLOURS[1] if stop else COLOURS[0] for stop in stops]},
         "hovertemplate": "%{y}: %{x:.2f} %<extra></extra>",

@@ -84,7 +84,7 @@ def luck(
     catalog: Catalog,
     *,
     seeds: Sequence[int],
-    technology: str | None = None,
+    technology: str = "",
     advance: Callable[[], object] = lambda: None,
 ) -> Luck:
     """Return the step of *scenario* by the flow engine, once for each of *seeds*.

@@ -170,7 +170,7 @@ class WhatIf:
 
     @property
     def lost_share(self) -> float:
-        """What the job loses of its speed: 1 when it stops; below 0 where a hash turned out well."""
+        """What the job loses of its speed: 1 when it stops; below 0 where a hash was lucky."""
         return 1.0 if self.after_s is None else 1 - self.before_s / self.after_s
 
     @property
@@ -222,9 +222,7 @@ class WhatIf:
         return {
             "technology": self.bench.network.technology.name,
             "gpus": self.bench.network.design.num_gpus,
-            "changes": [
-                {"act": c.act, "part": c.part, "factor": c.factor} for c in self.changes
-            ],
+            "changes": [{"act": c.act, "part": c.part, "factor": c.factor} for c in self.changes],
             "seeds": list(self.bench.seeds),
             "before": _over_seeds(before),
             "after": _over_seeds(after) if after else None,
@@ -280,9 +278,7 @@ def changed(bench: Bench, changes: Sequence[Change]) -> WhatIf:
     return WhatIf(bench=bench, changes=tuple(changes), before=bench.healthy(), after=after)
 
 
-def bench_of(
-    scenario: Scenario, catalog: Catalog, *, seeds: Sequence[int] | None = None
-) -> Bench:
+def bench_of(scenario: Scenario, catalog: Catalog, *, seeds: Sequence[int] | None = None) -> Bench:
     """Return the job of *scenario* on its network, whole.
 
     Raises:
@@ -313,7 +309,7 @@ def nodes_of(gpus: Sequence[int], network: Network) -> tuple[int, ...]:
 def _lost_words(gpus: Sequence[int], network: Network) -> str:
     nodes = nodes_of(gpus, network)
     listed = ", ".join(f"node:{node}" for node in nodes[:8])
-    more = f" and {len(nodes) - 8:,} more" if len(nodes) > 8 else ""  # noqa: PLR2004
+    more = f" and {len(nodes) - 8:,} more" if len(nodes) > 8 else ""
     return (
         f"{len(gpus):,} GPUs in {len(nodes):,} nodes have no way to the others left "
         f"({listed}{more}); restore the part, or take these nodes out of the job"

@@ -189,9 +189,7 @@ def _effects(
     return [found[index] for index in range(len(changes))]
 
 
-def _worked_out(
-    work: Each, changes: Sequence[Change], which: Sequence[int]
-) -> dict[int, Effect]:
+def _worked_out(work: Each, changes: Sequence[Change], which: Sequence[int]) -> dict[int, Effect]:
     number = {changes[index]: index for index in which}
     return {number[change]: effect for change, effect in work([changes[i] for i in which])}
 
@@ -202,9 +200,7 @@ def _same(one: Effect, other: Effect) -> bool:
     return abs(one.step_s - other.step_s) <= SAME * one.step_s
 
 
-def _families(
-    bench: Bench, changes: Sequence[Change], before: Sequence[Run]
-) -> list[list[int]]:
+def _families(bench: Bench, changes: Sequence[Change], before: Sequence[Run]) -> list[list[int]]:
     """Return numbers of changes whose parts look alike, in the order of the first of each.
 
     What stops the job does so whatever is sent, so only the network has to look alike there.
