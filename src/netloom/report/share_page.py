@@ -29,14 +29,18 @@ def sharing_page(found: Sharing) -> str:
             (
                 "time",
                 "Timeline",
-                "Step time over that alone, while the same jobs run; the last time is drawn a "
-                "tenth longer where a job never ends.",
+                (
+                    "Step time over that alone, while the same jobs run; the last time is drawn a "
+                    "tenth longer where a job never ends."
+                ),
             ),
             (
                 "slow",
                 "Slowdown",
-                "In the mean over the phases of the others, and when they always send what hurts "
-                "most.",
+                (
+                    "In the mean over the phases of the others, and when they always send what "
+                    "hurts most."
+                ),
             ),
         ],
         table_title="Jobs",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -23,38 +23,69 @@ if TYPE_CHECKING:
 __all__ = ["blast", "link_map", "where_it_goes"]
 
 MAX_LINKS: Final = 4000
+ROWS: Final = 8  # of squares in a block
 MAX_BARS: Final = 40
 
 
 def link_map(fabric: Fabric, runs: Sequence[tuple[str, Run]]) -> Figure:
-    """Return every link between switches as a square, a row for each pair of tiers and run.
+    """Return every link between switches as a square, a block for each pair of tiers and run.
 
-    The colour is what the link carries over what it can, in the collective that fills it most.
+    The colour is what the link carries over what it can, in the collective that fills it most;
+    links that carry nothing in any are open. Of very many links evenly spaced ones are drawn.
     """
-    names = np.array(vertex_names(fabric))
-    kind = np.array([name.partition(":")[0] for name in names])
+    names = vertex_names(fabric)
+    blocks = _blocks(fabric, names, num_runs=len(runs))
+    shown = [
+        (f"{kind}, {label}" if label else kind, links, run)
+        for kind, links in blocks.items()
+        for label, run in runs
+    ]
+    squares: list[_Square] = []
+    for number, (_, links, run) in enumerate(shown):
+        share = peak_use(run.presses, fabric.num_links)
+        columns = -(-len(links) // ROWS)
+        for turn, link in enumerate(links.tolist()):
+            x = (turn // ROWS + 0.5) / columns * 100
+            y = number * (ROWS + 2) + turn % ROWS
+            text = f"{names[fabric.link_source[link]]} to {names[fabric.link_target[link]]}"
+            squares.append(_Square(x, y, round(100 * float(share[link]), 2), text))
+    layout = new_layout("links of the tier in their order, %", "")
+    layout["yaxis"] |= {
+        "automargin": True,
+        "autorange": "reversed",
+        "tickvals": [number * (ROWS + 2) + (ROWS - 1) / 2 for number in range(len(shown))],
+        "ticktext": [label for label, _, _ in shown],
+        "showgrid": False,
+        "zeroline": False,
+    }
+    layout["showlegend"] = False
+    idle = [one for one in squares if one.percent == 0]
+    used = [one for one in squares if one.percent > 0]
+    return {"data": [_grey(idle), _squares(used)], "layout": layout}
+
+
+class _Square(NamedTuple):
+    x: float
+    y: float
+    percent: float
+    text: str
+
+
+def _blocks(fabric: Fabric, names: Sequence[str], *, num_runs: int) -> dict[str, NDArray[np.int64]]:
+    """Return the links between each pair of tiers, or as many of them as can be drawn."""
     switch = fabric.vertex_kind == VertexKind.SWITCH
     between = np.flatnonzero(switch[fabric.link_source] & switch[fabric.link_target])
-    ends = np.stack([fabric.link_source[between], fabric.link_target[between]])
-    rows = np.char.add(np.char.add(kind[ends[0]], " to "), kind[ends[1]])
-    tiers = list(dict.fromkeys(rows.tolist()))
-    most = MAX_LINKS // max(1, len(tiers) * len(runs))
-    x: list[float] = []
-    y: list[str] = []
-    colour: list[float] = []
-    text: list[str] = []
-    for tier in tiers:
-        mine = np.flatnonzero(rows == tier)
-        keep = mine[np.unique(np.linspace(0, len(mine) - 1, most).astype(np.int64))]
-        for label, run in runs:
-            used = peak_use(run.presses, fabric.num_links)[between[keep]]
-            x += (np.arange(len(keep)) / max(len(keep) - 1, 1) * 100).tolist()
-            y += [f"{tier}, {label}" if label else tier] * len(keep)
-            colour += (100 * used).round(2).tolist()
-            text += [f"{names[a]} to {names[b]}" for a, b in ends[:, keep].T.tolist()]
-    layout = new_layout("links of the tier in their order, %", "")
-    layout["yaxis"] |= {"automargin": True, "autorange": "reversed"}
-    return {"data": [_squares(x, y, colour, text)], "layout": layout}
+    kind = [name.partition(":")[0] for name in names]
+    ends = zip(fabric.link_source[between], fabric.link_target[between], strict=True)
+    found: dict[str, list[int]] = {}
+    for link, (one, other) in zip(between.tolist(), ends, strict=True):
+        found.setdefault(f"{kind[one]} to {kind[other]}", []).append(link)
+    most = MAX_LINKS // max(1, len(found) * num_runs)
+    keep = {name: np.linspace(0, len(links) - 1, most) for name, links in found.items()}
+    return {
+        name: np.array(links)[np.unique(keep[name].astype(np.int64))]
+        for name, links in found.items()
+    }
 
 
 def peak_use(presses: Sequence[Press], num_links: int) -> NDArray[np.float64]:
@@ -65,24 +96,34 @@ def peak_use(presses: Sequence[Press], num_links: int) -> NDArray[np.float64]:
     return used
 
 
-def _squares(x: list[float], y: list[str], colour: list[float], text: list[str]) -> Figure:
+def _squares(squares: Sequence[_Square]) -> Figure:
+    marker = {
+        "symbol": "square",
+        "size": 8,
+        "color": [one.percent for one in squares],
+        "cmin": 0,
+        "cmax": 100,
+        "colorscale": "YlOrRd",
+        "reversescale": True,
+        "colorbar": {"title": {"text": "%"}, "thickness": 12},
+    }
+    return _marked(squares, marker, "%{text}: %{marker.color:.1f} %")
+
+
+def _grey(squares: Sequence[_Square]) -> Figure:
+    marker = {"symbol": "square-open", "size": 8, "color": "#9ca3af"}
+    return _marked(squares, marker, "%{text}: nothing")
+
+
+def _marked(squares: Sequence[_Square], marker: Figure, hover: str) -> Figure:
     return {
         "type": "scatter",
         "mode": "markers",
-        "x": x,
-        "y": y,
-        "text": text,
-        "marker": {
-            "symbol": "square",
-            "size": 11,
-            "color": colour,
-            "cmin": 0,
-            "cmax": 100,
-            "colorscale": "YlOrRd",
-            "reversescale": True,
-            "colorbar": {"title": {"text": "%"}, "thickness": 12},
-        },
-        "hovertemplate": "%{text}: %{marker.color:.1f} %<extra></extra>",
+        "x": [one.x for one in squares],
+        "y": [one.y for one in squares],
+        "text": [one.text for one in squares],
+        "marker": marker,
+        "hovertemplate": hover + "<extra></extra>",
     }
 
 
@@ -126,11 +167,13 @@ def blast(found: Ranking) -> Figure:
             "the job stops" if stop else f"{100 * row.lost_share:.2f} %"
             for row, stop in zip(rows, stops, strict=True)
         ],
-        "textposition": "auto",
+        "textposition": "outside",
+        "cliponaxis": False,
         "marker": {"color": [COLOURS[1] if stop else COLOURS[0] for stop in stops]},
         "hovertemplate": "%{y}: %{x:.2f} %<extra></extra>",
     }
     layout = new_layout("speed lost, %", "")
+    layout["xaxis"] |= {"range": [min(0.0, *(100 * row.lost_share for row in rows)), 125]}
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
     layout["showlegend"] = False
     return {"data": [trace], "layout": layout}

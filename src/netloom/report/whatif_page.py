@@ -17,7 +17,10 @@ __all__ = ["ranking_page", "whatif_page"]
 MAP: Final = (
     "map",
     "Utilisation of every link between switches",
-    "What each link carries over what it can, in the collective that fills it most; first seed.",
+    (
+        "What each link carries over what it can, in the collective that fills it most; first "
+        "seed. Open squares carry nothing."
+    ),
 )
 
 

@@ -12,7 +12,6 @@ from netloom.engines.flow.contention import RoutedContention
 from netloom.engines.flow.engine import FlowEngine
 from netloom.errors import InfeasibleError
 from netloom.provenance import Why
-from netloom.spec.scenario import Placement
 from netloom.step.predict import predict
 from netloom.workload.demand import demand
 from netloom.workload.placement import layout, num_micro_batches
@@ -128,7 +127,8 @@ def seat_of(
     Its latency is then that of the farthest nodes.
     """
     in_a_row = bool((np.diff(nodes) == 1).all())
-    placement = Placement(kind="packed", displaced=0.0) if in_a_row else Placement(kind="scattered")
+    displaced = {"displaced": 0.0, "kind": "packed" if in_a_row else "scattered"}
+    placement = job.placement.model_copy(update=displaced)
     design = replace(network.design, num_gpus=len(nodes) * network.node.num_gpus)
     return Seat(
         job=job.model_copy(update={"placement": placement}),
