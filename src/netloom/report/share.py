@@ -36,7 +36,8 @@ def sharing_text(found: Sharing) -> RenderableType:
         table.add_column(heading, justify="left" if number == 0 else "right")
     for lot in found.lots:
         table.add_row(*sharing_cells(lot))
-    return Group(Text(sharing_headline(found), style="bold"), "", table)
+    doubts = (Text(f"- {doubt}", style="dim") for doubt in found.validity.doubts)
+    return Group(Text(sharing_headline(found), style="bold"), "", table, *doubts)
 
 
 def sharing_headline(found: Sharing) -> str:

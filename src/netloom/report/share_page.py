@@ -46,7 +46,7 @@ def sharing_page(found: Sharing) -> str:
         table_title="Jobs",
         headings=HEADINGS,
         rows=[sharing_cells(lot) for lot in found.lots],
-        doubts=(),
+        doubts=found.validity.doubts,
     )
 
 

@@ -104,6 +104,7 @@ def ranking_text(found: Ranking) -> RenderableType:
     parts += ["", table]
     if len(found.rows) > MAX_ROWS:
         parts.append(Text(f"... and {len(found.rows) - MAX_ROWS:,} more; --json has all"))
+    parts += [Text(f"- {doubt}", style="dim") for doubt in found.validity.doubts]
     return Group(*parts)
 
 

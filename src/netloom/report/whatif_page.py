@@ -79,5 +79,5 @@ def ranking_page(found: Ranking) -> str:
         table_title="Every single failure",
         headings=HEADINGS,
         rows=[ranking_cells(row) for row in found.rows],
-        doubts=found.before[0].step.validity.doubts,
+        doubts=found.validity.doubts,
     )

@@ -52,7 +52,7 @@ class Search:
     """The best placement that was found, and what it was compared with.
 
     Attributes:
-        candidates: The simple ones and the searched one, the best first.
+        candidates: The simple ones, and the searched one where it is better; the best first.
         bound_s: No placement has a shorter step: one in which no hop is slowed by another, and
             all nodes are as near as nodes can be.
         num_tried: Steps predicted.
@@ -176,7 +176,8 @@ def place(
     found, num_tried = _searched(
         start, free, evaluate, bound_s=bound_s, tries=tries, rng=np.random.default_rng(seed)
     )
-    ordered = sorted([found, *simple], key=lambda one: one.step_s)
+    better = [found] if found.step_s < start.step_s else []
+    ordered = sorted([*better, *simple], key=lambda one: one.step_s)
     return Search(
         network=network,
         num_free=len(free),

@@ -18,9 +18,10 @@ import numpy as np
 
 from netloom.errors import InfeasibleError, SpecError, at
 from netloom.fabric.build import build
+from netloom.provenance import Validity
 from netloom.results.table import Table
 from netloom.study.networks import network_of
-from netloom.study.predict import catalog_of, model_of
+from netloom.study.predict import catalog_of, model_of, validity_json
 from netloom.study.tenancy import chosen_nodes, seat_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ MAX_STATES: Final = 512  # of the other jobs together; of more, as many are draw
 MAX_ROUNDS: Final = 100
 ROUNDING: Final = 1e-9  # of a step
 SETTLED: Final = 1e-9  # relative change of a step at which repeating ends
+UNMEASURED: Final = Validity(
+    ("How jobs on one network slow one another was not compared with a measurement.",)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +110,7 @@ class Sharing:
     fabric: Fabric
     lots: tuple[Lot, ...]
     spans: tuple[Span, ...]
+    validity: Validity
 
     def table(self) -> Table:
         """Return one row a job."""
@@ -125,6 +130,7 @@ class Sharing:
                 }
                 for span in self.spans
             ],
+            "validity": validity_json(self.validity),
         }
 
 
@@ -158,7 +164,17 @@ def share(scenario: Scenario, catalog: Catalog | None = None) -> Sharing:
         )
         for number, tenant in enumerate(scenario.jobs)
     )
-    return Sharing(scenario=scenario, network=network, fabric=fabric, lots=lots, spans=tuple(spans))
+    validity = UNMEASURED
+    for one in seated:
+        validity &= one.step.validity
+    return Sharing(
+        scenario=scenario,
+        network=network,
+        fabric=fabric,
+        lots=lots,
+        spans=tuple(spans),
+        validity=validity,
+    )
 
 
 def _seated(
@@ -168,13 +184,10 @@ def _seated(
     where: tuple[Network, Fabric],
 ) -> list[Seated]:
     network, fabric = where
-    free = np.arange(network.design.num_nodes)
-    leaf_nodes = max(1, network.design.reaches[0].num_nodes)
+    places = _places(tenants, network)
     found = []
-    for number, tenant in enumerate(tenants):
+    for number, (tenant, nodes) in enumerate(zip(tenants, places, strict=True)):
         with at(f"jobs.{number}"):
-            nodes = chosen_nodes(free, tenant.nodes, tenant.placement, leaf_nodes=leaf_nodes)
-            free = np.setdiff1d(free, nodes)
             model = model_of(scenario.model_copy(update={"job": tenant.job}), catalog)
             seat = seat_of(
                 tenant.job,
@@ -185,6 +198,18 @@ def _seated(
                 seed=tenant.placement.seed,
             )
             found.append(seat.alone())
+    return found
+
+
+def _places(tenants: Sequence[Tenant], network: Network) -> list[NDArray[np.int64]]:
+    """Return the nodes of each job, those of jobs before it being taken."""
+    free = np.arange(network.design.num_nodes)
+    leaf_nodes = max(1, network.design.reaches[0].num_nodes)
+    found = []
+    for number, tenant in enumerate(tenants):
+        with at(f"jobs.{number}"):
+            found.append(chosen_nodes(free, tenant.nodes, tenant.placement, leaf_nodes=leaf_nodes))
+        free = np.setdiff1d(free, found[-1])
     return found
 
 

@@ -15,7 +15,7 @@ from netloom.engines.flow.engine import FlowEngine
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.build import build
 from netloom.fabric.cut_off import cut_off
-from netloom.provenance import Why
+from netloom.provenance import Validity, Why
 from netloom.results.interval import mean_interval
 from netloom.study.networks import network_of
 from netloom.study.predict import catalog_of, model_of, step_on, validity_json
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from netloom.engines.flow.contention import Press
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
-    from netloom.provenance import Validity
     from netloom.spec.scenario import Scenario
     from netloom.step.model import Step
     from netloom.study.whatif_parts import Change
@@ -38,6 +37,11 @@ __all__ = ["After", "Bench", "Run", "WhatIf", "bench_of", "changed", "default_se
 
 # Draws of the hash when none are asked for; assumed: enough to see how much they differ.
 HASHED_SEEDS = 5
+
+
+UNMEASURED = Validity(
+    ("What a broken or slow part does to a step was not compared with a measured step.",)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -182,7 +186,7 @@ class WhatIf:
     def validity(self) -> Validity:
         """Of the step before, and of the step after where there is one."""
         runs = (*self.before[:1], *self.after.runs[:1])
-        validity = runs[0].step.validity
+        validity = runs[0].step.validity & UNMEASURED
         for run in runs[1:]:
             validity &= run.step.validity
         return validity

@@ -13,13 +13,15 @@ from netloom.fabric.alike import cable_colours, node_colours, vertex_colours
 from netloom.fabric.cut_off import cut_off
 from netloom.fabric.names import find_vertex, vertex_name
 from netloom.results.table import Table
-from netloom.study.whatif import nodes_of
+from netloom.study.predict import validity_json
+from netloom.study.whatif import UNMEASURED, nodes_of
 from netloom.study.whatif_parts import Change, applied, parts_called
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.graph import Fabric
+    from netloom.provenance import Validity
     from netloom.study.whatif import Bench, Run
 
 __all__ = ["Effect", "Ranking", "rank"]
@@ -99,6 +101,11 @@ class Ranking:
     before_s: float
     rows: tuple[Row, ...]
 
+    @property
+    def validity(self) -> Validity:
+        """Of the step on the whole network, and of what failures do to it."""
+        return self.before[0].step.validity & UNMEASURED
+
     def table(self) -> Table:
         """Return one row for parts that do the same."""
         keys = ("parts",)
@@ -116,6 +123,7 @@ class Ranking:
             "seeds": list(self.bench.seeds),
             "before_s": self.before_s,
             "rows": [row.to_json() for row in self.rows],
+            "validity": validity_json(self.validity),
         }
 
 
