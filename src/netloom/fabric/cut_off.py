@@ -13,16 +13,28 @@ if TYPE_CHECKING:
 
     from netloom.fabric.graph import Fabric
 
-__all__ = ["cut_off"]
+__all__ = ["cut_off", "without_port"]
+
+
+def without_port(fabric: Fabric, whole: Fabric) -> NDArray[np.int64]:
+    """Return the GPUs that had a NIC port plugged into a switch in *whole* and have none now.
+
+    GPUs talk through their own NICs alone, so these are lost whatever their neighbours in the
+    node have.
+
+    Returns:
+        GPU numbers, ascending.
+    """
+    before, after = (_has_port(one, _pieces(one) >= 0) for one in (whole, fabric))
+    return np.flatnonzero(before & ~after)
 
 
 def cut_off(fabric: Fabric, whole: Fabric) -> NDArray[np.int64]:
     """Return the GPUs of *fabric* that reach nobody, or only a lesser part of whom they reached.
 
     Where a network falls into pieces, the piece with the most NIC ports is what is left of it,
-    the first of equally large ones; whoever has no port in such a piece is cut off. GPUs talk
-    through their own NICs alone, so one without a live port is cut off whatever its neighbours
-    in the node have.
+    the first of equally large ones; whoever has no port in such a piece is cut off. Whether a
+    job notices depends on who talks to whom: rails that fall apart may not need one another.
 
     Args:
         fabric: The network as it stands.
@@ -42,16 +54,15 @@ def cut_off(fabric: Fabric, whole: Fabric) -> NDArray[np.int64]:
         keeps[pair[1][mine[np.argmax(count[mine])]]] = True
     in_reach = np.zeros(fabric.num_vertices, dtype=np.bool_)
     in_reach[live] = keeps[after[live]]
-    return np.flatnonzero(_has_port(whole, ports_live=None) & ~_has_port(fabric, in_reach))
+    return np.flatnonzero(_has_port(whole, before >= 0) & ~_has_port(fabric, in_reach))
 
 
-def _has_port(fabric: Fabric, ports_live: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Return of each GPU whether a host link in use leads to a port, of *ports_live* if given."""
+def _has_port(fabric: Fabric, ports_live: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return of each GPU whether a host link in use leads to a port of *ports_live*."""
     kind = fabric.vertex_kind
     doors = (fabric.link_state == LinkState.UP) & (kind[fabric.link_source] == VertexKind.GPU)
     doors &= kind[fabric.link_target] == VertexKind.NIC
-    if ports_live is not None:
-        doors &= ports_live[fabric.link_target]
+    doors &= ports_live[fabric.link_target]
     has = np.zeros(fabric.num_vertices, dtype=np.bool_)
     has[fabric.link_source[doors]] = True
     return has

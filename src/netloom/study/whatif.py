@@ -14,7 +14,7 @@ from netloom.engines.flow.contention import RoutedContention
 from netloom.engines.flow.engine import FlowEngine
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.build import build
-from netloom.fabric.cut_off import cut_off
+from netloom.fabric.cut_off import cut_off, without_port
 from netloom.provenance import Validity, Why
 from netloom.results.interval import mean_interval
 from netloom.study.networks import network_of
@@ -104,14 +104,16 @@ class Bench:
             SpecError: there is no such part.
         """
         fabric = applied(self.fabric, changes)
-        lost = tuple(cut_off(fabric, self.fabric).tolist())
+        lost = tuple(without_port(fabric, self.fabric).tolist())
         if lost:
             return After(runs=(), cut_off=lost, stopped=_lost_words(lost, self.network))
         slowest = straggling(changes)
         try:
             runs = tuple(self.run(fabric, seed=s, slowest_gpu=slowest) for s in self.seeds)
         except InfeasibleError as error:
-            return After(runs=(), cut_off=(), stopped=str(error))
+            apart = tuple(cut_off(fabric, self.fabric).tolist())
+            words = _lost_words(apart, self.network) if apart else str(error)
+            return After(runs=(), cut_off=apart, stopped=words)
         return After(runs=runs, cut_off=(), stopped="")
 
 

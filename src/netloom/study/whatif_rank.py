@@ -10,7 +10,7 @@ import numpy as np
 
 from netloom.engines.flow.hops import gpu_hops, placed_nodes
 from netloom.fabric.alike import cable_colours, node_colours, vertex_colours
-from netloom.fabric.cut_off import cut_off
+from netloom.fabric.cut_off import without_port
 from netloom.fabric.names import find_vertex, vertex_name
 from netloom.results.table import Table
 from netloom.study.predict import validity_json
@@ -236,9 +236,9 @@ def _spreads(bench: Bench) -> bool:
 
 
 def _cuts(fabric: Fabric, changes: Sequence[Change]) -> bool:
-    """Return whether the first and the last of *changes* both cut somebody off."""
+    """Return whether the first and the last of *changes* both leave somebody without a port."""
     ends = (changes[0], changes[-1])
-    return all(len(cut_off(applied(fabric, [change]), fabric)) > 0 for change in ends)
+    return all(len(without_port(applied(fabric, [change]), fabric)) > 0 for change in ends)
 
 
 def _pairs(

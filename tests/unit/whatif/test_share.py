@@ -21,7 +21,7 @@ CLUSTER = (
 )
 
 
-def jobs(*tenants: str, technology: str = "spectrum-x-400g") -> Scenario:
+def jobs(*tenants: str, technology: str = "infiniband-ndr") -> Scenario:
     listed = "".join(f"\n  - {{{tenant}, job: {JOB}}}" for tenant in tenants)
     text = f"{CLUSTER}\njobs:{listed}\n".replace("TECHNOLOGY", technology)
     return parse(text, name="x.yaml")
@@ -42,7 +42,7 @@ def test_a_job_alone_is_not_slowed() -> None:
 
 
 def test_jobs_under_one_leaf_do_not_meet() -> None:
-    # Leaves hold 51 nodes of each rail: nodes 0 to 47 never leave theirs.
+    # Leaves hold 51 nodes of a rail: nodes 0 to 47 never leave theirs.
     found = share(jobs("nodes: 32", "nodes: 16"))
     assert [lot.slowdown for lot in found.lots] == [1, 1]
     assert [lot.worst_s / lot.alone_s for lot in found.lots] == [1, 1]

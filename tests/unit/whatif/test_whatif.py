@@ -69,6 +69,25 @@ def test_on_one_plane_a_lost_leaf_stops_the_job_and_names_who_is_cut_off() -> No
     assert "node:0" in after.stopped
 
 
+def test_rails_that_fall_apart_go_on_without_one_another() -> None:
+    """All nodes of a rail share a leaf, so the rings need no spine."""
+    found = bench(topology="{kind: rail-fat-tree, hosts_per_leaf: 16}", nodes=16)
+    names = [f"spine:{n}" for n in range(found.network.design.tiers[-1].num_switches)]
+    after = found.after(changes_of(fail=names))
+    assert len(names) >= 1
+    assert after.step_s == found.healthy()[0].duration_s
+
+
+def test_pods_that_fall_apart_stop_the_job() -> None:
+    """Of 24 nodes, 8 under each leaf of a rail, no ring closes without spines."""
+    found = bench(topology="{kind: rail-fat-tree, hosts_per_leaf: 8}", nodes=24)
+    names = [f"spine:{n}" for n in range(found.network.design.tiers[-1].num_switches)]
+    after = found.after(changes_of(fail=names))
+    assert after.step_s is None
+    assert after.cut_off
+    assert "have no way to the others" in after.stopped
+
+
 def test_on_two_planes_a_lost_leaf_leaves_its_nics_half_their_rate() -> None:
     found = bench(topology=PLANES, nodes=32)
     after = found.after([Change(act="fail", part="leaf:0")])
