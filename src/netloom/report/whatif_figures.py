@@ -24,6 +24,7 @@ __all__ = ["blast", "link_map", "where_it_goes"]
 
 MAX_LINKS: Final = 4000
 ROWS: Final = 8  # of squares in a block
+HEIGHT_PX: Final = 320  # of a plot without its margins: base.html.j2
 MAX_BARS: Final = 40
 
 
@@ -61,7 +62,8 @@ def link_map(fabric: Fabric, runs: Sequence[tuple[str, Run]]) -> Figure:
     layout["showlegend"] = False
     idle = [one for one in squares if one.percent == 0]
     used = [one for one in squares if one.percent > 0]
-    return {"data": [_grey(idle), _squares(used)], "layout": layout}
+    size = min(10, HEIGHT_PX // max(1, len(shown) * (ROWS + 2) - 2))
+    return {"data": [_grey(idle, size), _squares(used, size)], "layout": layout}
 
 
 class _Square(NamedTuple):
@@ -96,10 +98,10 @@ def peak_use(presses: Sequence[Press], num_links: int) -> NDArray[np.float64]:
     return used
 
 
-def _squares(squares: Sequence[_Square]) -> Figure:
+def _squares(squares: Sequence[_Square], size: int) -> Figure:
     marker = {
         "symbol": "square",
-        "size": 8,
+        "size": size,
         "color": [one.percent for one in squares],
         "cmin": 0,
         "cmax": 100,
@@ -110,8 +112,8 @@ def _squares(squares: Sequence[_Square]) -> Figure:
     return _marked(squares, marker, "%{text}: %{marker.color:.1f} %")
 
 
-def _grey(squares: Sequence[_Square]) -> Figure:
-    marker = {"symbol": "square-open", "size": 8, "color": "#9ca3af"}
+def _grey(squares: Sequence[_Square], size: int) -> Figure:
+    marker = {"symbol": "square-open", "size": size, "color": "#9ca3af"}
     return _marked(squares, marker, "%{text}: nothing")
 
 
@@ -164,7 +166,7 @@ def blast(found: Ranking) -> Figure:
         "y": labels,
         "x": [100 * row.lost_share for row in rows],
         "text": [
-            "the job stops" if stop else f"{100 * row.lost_share:.2f} %"
+            "stops" if stop else f"{100 * row.lost_share:.2f} %"
             for row, stop in zip(rows, stops, strict=True)
         ],
         "textposition": "outside",
@@ -173,7 +175,7 @@ def blast(found: Ranking) -> Figure:
         "hovertemplate": "%{y}: %{x:.2f} %<extra></extra>",
     }
     layout = new_layout("speed lost, %", "")
-    layout["xaxis"] |= {"range": [min(0.0, *(100 * row.lost_share for row in rows)), 125]}
+    layout["xaxis"] |= {"range": [min(0.0, *(100 * row.lost_share for row in rows)), 120]}
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
     layout["showlegend"] = False
     return {"data": [trace], "layout": layout}

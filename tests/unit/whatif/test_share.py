@@ -5,14 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from netloom.engines.flow.contention import RoutedContention
+from netloom.engines.flow.hops import gpu_hops
+from netloom.engines.flow.phases import at_once
+from netloom.engines.flow.run import run_flows
+from netloom.engines.flow.settings import FlowSettings
 from netloom.errors import InfeasibleError, SpecError
+from netloom.fabric.build import build
+from netloom.fabric.wire.framing import efficiency
 from netloom.spec.load import parse
 from netloom.spec.scenario import NodePlacement, Scenario
 from netloom.study.luck import Luck, check_draws, luck
+from netloom.study.networks import network_of
 from netloom.study.place import free_nodes, place
 from netloom.study.predict import catalog_of
 from netloom.study.share import _mean, share
 from netloom.study.tenancy import chosen_nodes
+from netloom.workload.collective import Group
 
 JOB = "{model: llama-2-70b, training: {global_batch: 256}, parallel: {tensor: 8, zero: 3}}"
 CLUSTER = (
@@ -183,3 +192,31 @@ def test_draws_need_an_engine_that_draws() -> None:
         check_draws(3, "analytic")
     with pytest.raises(SpecError, match="--seeds: 0 is not a number of draws"):
         check_draws(0, "flow")
+
+
+def test_rings_that_want_one_link_end_when_the_events_say() -> None:
+    """Two jobs that always send against the simulation of one step of both, sprayed."""
+    scenario = one_job("infiniband-ndr")
+    network = network_of(scenario.cluster, catalog_of(scenario))
+    fabric = build(network.design, network.node, network.scale_up)
+    nodes = np.random.default_rng(4).permutation(128)
+    group, pace, size_bytes = Group(size=512, per_node=8), 0.9, 10**7
+    wanted, hops = np.zeros(fabric.num_links), []
+    for mine in (nodes[:64], nodes[64:]):
+        routed = RoutedContention(0, fabric, mine)
+        routed.slowdown(network, group, "ring", pace=pace)
+        wanted += routed.presses()[0].share
+        hops += [hop[:2] for hop in gpu_hops(network, group, "ring", nodes=mine)]
+    ends = [np.concatenate(column) for column in zip(*hops, strict=True)]
+    technology = network.technology
+    wire = efficiency(technology.payload_bytes, technology.header_bytes)
+    settings = FlowSettings(
+        balance="spray",
+        wire_share=wire,
+        path_share=technology.path_efficiency,
+        nic_share=pace / wire,
+    )
+    found = run_flows(fabric, at_once(*ends, size_bytes=size_bytes), settings)
+    nic_s = size_bytes * 8 / (network.nic_rate_bps * pace)
+    assert wanted.max() > 1.5
+    assert found.simulated_ps * 1e-12 == pytest.approx(wanted.max() * nic_s, rel=1e-6)
