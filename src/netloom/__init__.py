@@ -29,16 +29,20 @@ if TYPE_CHECKING:
     from netloom.study.fabrics import build
     from netloom.study.predict import Prediction, predict
     from netloom.study.serve import Inference, infer
+    from netloom.study.share import Sharing, share
     from netloom.study.simulate import simulate
     from netloom.study.simulation import Simulation
     from netloom.study.size import Sizing, size
     from netloom.study.sweep import Sweep
     from netloom.study.uptime import Uptime, uptime
+    from netloom.study.whatif import WhatIf, whatif
+    from netloom.study.whatif_parts import Change
     from netloom.study.wish import Wish
 
 __all__ = [
     "Catalog",
     "CatalogError",
+    "Change",
     "Choices",
     "Comparison",
     "Fabric",
@@ -47,6 +51,7 @@ __all__ = [
     "NetloomError",
     "Prediction",
     "Scenario",
+    "Sharing",
     "Simulation",
     "Sizing",
     "Source",
@@ -55,6 +60,7 @@ __all__ = [
     "Table",
     "Uptime",
     "Validity",
+    "WhatIf",
     "Why",
     "Wish",
     "build",
@@ -67,11 +73,13 @@ __all__ = [
     "load_catalog",
     "predict",
     "restore",
+    "share",
     "simulate",
     "size",
     "slow",
     "sweep",
     "uptime",
+    "whatif",
 ]
 
 # Loaded when first asked for, so that importing netloom (and netloom --help) stays quick.
@@ -91,11 +99,14 @@ _HOMES = {
     "netloom.study.fabrics": ("build",),
     "netloom.study.predict": ("Prediction", "predict"),
     "netloom.study.serve": ("Inference", "infer"),
+    "netloom.study.share": ("Sharing", "share"),
     "netloom.study.simulate": ("simulate",),
     "netloom.study.simulation": ("Simulation",),
     "netloom.study.size": ("Sizing", "size"),
     "netloom.study.uptime": ("Uptime", "uptime"),
     "netloom.study.sweep": ("Sweep",),
+    "netloom.study.whatif": ("WhatIf", "whatif"),
+    "netloom.study.whatif_parts": ("Change",),
     "netloom.study.wish": ("Wish",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

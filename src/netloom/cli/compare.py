@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Literal
 
+from netloom.cli.draws import draws
+
 __all__ = ["compare"]
 
 
@@ -16,6 +18,7 @@ def compare(  # noqa: PLR0913  (one option of the command each)
     own: Path | None = None,
     engine: Literal["analytic", "flow"] = "analytic",
     seed: int = 0,
+    seeds: int | None = None,
     json: bool = False,
     report: Path | None = None,
     why: str | None = None,
@@ -28,6 +31,7 @@ def compare(  # noqa: PLR0913  (one option of the command each)
         own: A TOML file with parts and prices of your own.
         engine: analytic (a closed form) or flow (every hop routed over the network as built).
         seed: With --engine flow, which draw of the hash.
+        seeds: With --engine flow, also each step's distribution over this many draws, from --seed.
         json: Print JSON; keys are documented in docs/json.md.
         report: Write a self-contained HTML page to this file.
         why: Explain one number: FIELD or FIELD:TECHNOLOGY, such as step_time_s:rocev2-400g.
@@ -38,8 +42,10 @@ def compare(  # noqa: PLR0913  (one option of the command each)
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.compare import compare as compare_technologies  # noqa: PLC0415
     from netloom.study.engines import engine_named  # noqa: PLC0415
+    from netloom.study.luck import check_draws  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
 
+    check_draws(seeds, engine)
     with scenario_at(scenario) as given:
         names = given.compare if technologies is None else _names(technologies)
         asked = given.comparing(names)
@@ -48,20 +54,26 @@ def compare(  # noqa: PLR0913  (one option of the command each)
             found = compare_technologies(
                 asked, catalog, engine=engine_named(engine, seed=seed), advance=advance
             )
+        compared = [contender.name for contender in found.contenders]
+        drawn = () if seeds is None else draws(asked, catalog, range(seed, seed + seeds), compared)
     if report is not None:
         from netloom.report.page import comparison_page  # noqa: PLC0415
 
         write_atomically(report, comparison_page(found))
     if json:
-        emit_json(found.why(why) if why else found.to_json())
+        more = {"luck": [one.to_json() for one in drawn]} if drawn else {}
+        emit_json(found.why(why) if why else found.to_json() | more)
         return
     from rich.console import Console  # noqa: PLC0415
 
     from netloom.report.compare import comparison_text  # noqa: PLC0415
+    from netloom.report.luck import luck_table  # noqa: PLC0415
     from netloom.report.why import why_tree  # noqa: PLC0415
 
     console = Console()
     console.print(why_tree(found.why(why)) if why else comparison_text(found))
+    if drawn:
+        console.print("", luck_table(drawn))
     if report is not None:
         console.print(f"\nReport: {report}", highlight=False, markup=False)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from netloom.cli.draws import draws
+
 __all__ = ["predict"]
 
 
@@ -14,6 +16,7 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     own: Path | None = None,
     engine: Literal["analytic", "flow"] = "analytic",
     seed: int = 0,
+    seeds: int | None = None,
     json: bool = False,
     why: bool = False,
     trace: Path | None = None,
@@ -25,6 +28,7 @@ def predict(  # noqa: PLR0913  (one option of the command each)
         own: A TOML file with parts and prices of your own.
         engine: analytic (a closed form) or flow (every hop routed over the network as built).
         seed: With --engine flow, which draw of the hash.
+        seeds: With --engine flow, also the step's distribution over this many draws, from --seed.
         json: Print JSON; keys are documented in docs/json.md.
         why: Explain the step time down to constants and sources.
         trace: Write the step's schedule to this file, for ui.perfetto.dev.
@@ -33,11 +37,15 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.engines import engine_named  # noqa: PLC0415
+    from netloom.study.luck import check_draws  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
     from netloom.study.predict import predict as predict_step  # noqa: PLC0415
 
+    check_draws(seeds, engine)
     with scenario_at(scenario) as asked:
-        found = predict_step(asked, catalog_of(asked, own), engine=engine_named(engine, seed=seed))
+        catalog = catalog_of(asked, own)
+        found = predict_step(asked, catalog, engine=engine_named(engine, seed=seed))
+        drawn = () if seeds is None else draws(asked, catalog, range(seed, seed + seeds))
     if trace is not None:
         from netloom.cli.output import write_atomically  # noqa: PLC0415
         from netloom.report.trace import step_trace  # noqa: PLC0415
@@ -45,11 +53,16 @@ def predict(  # noqa: PLR0913  (one option of the command each)
         title = f"{found.scenario.job.model} on {found.network.technology.name}"
         write_atomically(trace, step_trace(found.step, title=title))
     if json:
-        emit_json(found.step.why if why else found.to_json())
+        more = {"luck": drawn[0].to_json()} if drawn else {}
+        emit_json(found.step.why if why else found.to_json() | more)
         return
     from rich.console import Console  # noqa: PLC0415
 
+    from netloom.report.luck import luck_table  # noqa: PLC0415
     from netloom.report.predict import prediction_text  # noqa: PLC0415
     from netloom.report.why import why_tree  # noqa: PLC0415
 
-    Console().print(why_tree(found.step.why) if why else prediction_text(found))
+    console = Console()
+    console.print(why_tree(found.step.why) if why else prediction_text(found))
+    if drawn:
+        console.print("", luck_table(drawn))

@@ -16,7 +16,8 @@ from netloom.spec.scenario import Scenario
 __all__ = ["scenario_at"]
 
 _FIELD: Final = re.compile(
-    r"(?:cluster|job|traffic|faults|serving|tenants|compare|economics|catalog)(?:\.\w+)*(?=: )"
+    r"(?:cluster|jobs|job|traffic|faults|serving|tenants|compare|economics|catalog)"
+    r"(?:\.\w+)*(?=: )"
 )
 
 

@@ -17,8 +17,9 @@ from netloom.errors import SpecError
 from netloom.spec.faults import LinkFault
 from netloom.spec.inference import Serving
 from netloom.spec.packets import Packets
-from netloom.spec.quantity import LengthM, MoneyUsd, Share, TimeS
+from netloom.spec.quantity import Share, TimeS
 from netloom.spec.strict import Strict
+from netloom.spec.surroundings import Economics, Floor
 from netloom.spec.tenants import Tenants
 from netloom.spec.topology import RailFatTree, Topology
 from netloom.spec.traffic import Traffic
@@ -32,18 +33,21 @@ __all__ = [
     "FailureRecord",
     "Floor",
     "Job",
+    "NodePlacement",
     "Parallel",
     "Placement",
     "Precision",
     "Recompute",
     "Reliability",
     "Scenario",
+    "Tenant",
     "Training",
 ]
 
 MAX_GPUS = 4_194_304
 MAX_COMPARED = 64
 MAX_TRAFFIC = 1024
+MAX_TENANTS = 64
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # C0, DEL and C1: a terminal acts on them
 
@@ -77,31 +81,6 @@ DEFAULT_COMPARISON = (
     "iwarp-100g",
     "tcp-400g",
 )
-
-
-class Floor(Strict):
-    """The machine room, from which cable lengths follow.
-
-    Attributes:
-        row_pitch_m: From one row of racks to the next, and between rows that stand end to end.
-        slack_m: Rise from a port to the tray and spare length, at each end of a cable.
-    """
-
-    nodes_per_rack: Annotated[int, Field(ge=1, le=64)] = Field(
-        default=4, description="Nodes that stand in one rack"
-    )
-    racks_per_row: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=16, description="Racks side by side in one row"
-    )
-    rack_width_m: Annotated[LengthM, Field(gt=0, le=10)] = Field(
-        default=0.6, description="From the middle of a rack to the middle of the next"
-    )
-    row_pitch_m: Annotated[LengthM, Field(gt=0, le=50)] = Field(
-        default=3.0, description="From a row to the next, aisle included"
-    )
-    slack_m: Annotated[LengthM, Field(ge=0, le=50)] = Field(
-        default=2.0, description="Added to each cable for the way up, down and around"
-    )
 
 
 class Fabric(Strict):
@@ -256,20 +235,6 @@ class Reliability(Strict):
     )
 
 
-class Economics(Strict):
-    """How money is counted."""
-
-    lifetime_s: Annotated[TimeS, Field(gt=0, le=100 * 31_557_600.0)] = Field(
-        default=4 * 31_557_600.0, description="Over which the purchase is written off"
-    )
-    electricity_usd_per_kwh: Annotated[MoneyUsd, Field(ge=0, le=10)] = Field(
-        default=0.08, alias="electricity_per_kwh", description="Price of a kilowatt-hour"
-    )
-    pue: Annotated[float, Field(ge=1, le=5)] = Field(
-        default=1.25, description="Power of the whole site over power of the machines"
-    )
-
-
 class Job(Strict):
     """What runs on the machines."""
 
@@ -302,11 +267,43 @@ class Job(Strict):
         return self.training
 
 
+class NodePlacement(Strict):
+    """Which nodes a job gets."""
+
+    kind: Literal["packed", "scattered", "rail-aware", "random"] = Field(
+        default="packed",
+        description="The first free nodes; free nodes at even distances; whole leaves, those with "
+        "most free nodes first; or any, drawn by the seed and in drawn order",
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = Field(
+        default=0, description="Which draw, of random nodes and of the hash"
+    )
+
+
+class Tenant(Strict):
+    """One of several jobs that share a cluster, for 'netloom share'."""
+
+    name: Line = Field(default="", description="What reports call it")
+    nodes: Annotated[int, Field(ge=1, le=MAX_GPUS)] = Field(description="How many nodes it gets")
+    arrival_s: Annotated[TimeS, Field(ge=0, le=3.2e9)] = Field(
+        default=0.0, description="When it starts"
+    )
+    steps: Annotated[int, Field(ge=1, le=10**12)] | None = Field(
+        default=None, description="Steps until it is done; it never is when left out"
+    )
+    placement: NodePlacement = Field(
+        default=NodePlacement(), description="Which nodes; those of jobs before it are taken"
+    )
+    job: Job = Field(description="What it trains; where its ranks sit is said by 'placement' here")
+
+
 class Scenario(Strict):
     """A cluster, what runs on it (a job, or plain traffic), and the technologies to compare."""
 
     model_config = ConfigDict(
-        json_schema_extra={"anyOf": [{"required": ["job"]}, {"required": ["traffic"]}]},
+        json_schema_extra={
+            "anyOf": [{"required": [key]} for key in ("job", "traffic", "jobs")],
+        },
         serialize_by_alias=True,  # 'job', whatever holds it here
     )
 
@@ -317,6 +314,9 @@ class Scenario(Strict):
     )
     traffic: Annotated[tuple[Traffic, ...], Field(min_length=1, max_length=MAX_TRAFFIC)] | None = (
         Field(default=None, description="What is sent, for 'netloom simulate'")
+    )
+    jobs: Annotated[tuple[Tenant, ...], Field(min_length=1, max_length=MAX_TENANTS)] | None = Field(
+        default=None, description="Several jobs on the cluster, for 'netloom share'"
     )
     faults: Annotated[tuple[LinkFault, ...], Field(max_length=MAX_TRAFFIC)] = Field(
         default=(), description="What goes wrong meanwhile, for 'netloom simulate'"
@@ -340,8 +340,10 @@ class Scenario(Strict):
 
     @model_validator(mode="after")
     def _something_runs(self) -> Self:
-        if self.job_given is None and self.traffic is None:
-            message = "give 'job', or 'traffic' for 'netloom simulate'"
+        if self.job_given is None and self.traffic is None and self.jobs is None:
+            message = (
+                "give 'job', or 'traffic' for 'netloom simulate', or 'jobs' for 'netloom share'"
+            )
             raise ValueError(message)
         return self
 
@@ -353,8 +355,10 @@ class Scenario(Strict):
             SpecError: the scenario has traffic alone.
         """
         if self.job_given is None:
+            other = ("traffic", "simulate") if self.jobs is None else ("jobs", "share")
             message = (
-                "job: this scenario has none, only 'traffic'; add a job, or use 'netloom simulate'"
+                f"job: this scenario has none, only {other[0]!r}; add a job, or use "
+                f"'netloom {other[1]}'"
             )
             raise SpecError(message)
         return self.job_given

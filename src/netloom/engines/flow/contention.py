@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.engines.flow.hops import gpu_hops, num_senders, placed_nodes
+from netloom.engines.flow.hops import check_span, gpu_hops, num_senders, placed_nodes
 from netloom.engines.flow.routes import Ground, ground, ways_of
 from netloom.engines.flow.settings import FlowSettings
 from netloom.fabric.build import build
-from netloom.fabric.graph import VertexKind
+from netloom.fabric.graph import LinkState, VertexKind
 from netloom.fabric.names import link_name
 from netloom.fabric.routing.candidates import Tables
 from netloom.fabric.routing.flows import Flows
@@ -31,12 +31,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.base import Pattern
+    from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
     from netloom.workload.collective import Group
 
-__all__ = ["RoutedContention"]
+__all__ = ["Press", "RoutedContention"]
 
 _PIECE: Final = 1 << 20  # flows routed at a time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Press:
+    """What the hops of one collective ask of every link.
+
+    Attributes:
+        group: Whose hops they are.
+        pattern: Which member sends to which.
+        share: Of each link, what it is asked for over what it carries, while every NIC sends at
+            its full pace; more than 1 slows the hops. 0 on links that are not counted.
+        slowdown: Of the slowest hop.
+    """
+
+    group: Group
+    pattern: Pattern
+    share: NDArray[np.float64]
+    slowdown: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,38 +66,59 @@ class RoutedContention:
 
     Attributes:
         seed: Decides source ports and which nodes are displaced: one draw of the hash.
+        fabric: The network as it stands, with what is down, drained or slow; as planned and
+            whole without.
+        nodes: Which node stands at each place of the job, the first places first; all nodes in
+            order, but for those displaced, without.
     """
 
     seed: int = 0
+    fabric: Fabric | None = None
+    nodes: NDArray[np.int64] | None = None
     _grounds: dict[int, tuple[Network, Ground]] = field(default_factory=dict, repr=False)
-    _known: dict[tuple[int, Group, str, float], Why] = field(default_factory=dict, repr=False)
+    _known: dict[tuple[int, Group, str, float], tuple[Why, Press]] = field(
+        default_factory=dict, repr=False
+    )
 
     def slowdown(self, network: Network, group: Group, pattern: Pattern, *, pace: float) -> Why:
         """Return how many times longer the slowest hop takes than its NIC would; 1 or more.
 
         Args:
-            network: Is built as planned, every link up.
+            network: Is built as planned, every link up, unless a fabric was given.
             group: One group; its siblings communicate at the same time.
             pattern: What a step looks like between nodes.
             pace: What a NIC offers of payload, as a share of its nominal rate.
 
         Raises:
-            InfeasibleError: The group spans more nodes than there are.
+            InfeasibleError: The group spans more nodes than there are, or two of its members
+                have no path left.
         """
         key = (id(network), group, pattern, pace)
         if key not in self._known:
             self._known[key] = self._routed(network, group, pattern, pace=pace)
-        return self._known[key]
+        return self._known[key][0]
+
+    def presses(self) -> tuple[Press, ...]:
+        """Return what was asked of the links so far, in the order it was asked."""
+        return tuple(press for _, press in self._known.values())
 
     def _ground(self, network: Network) -> Ground:
         if id(network) not in self._grounds:
-            fabric = build(network.design, network.node, network.scale_up)
+            fabric = self.fabric or build(network.design, network.node, network.scale_up)
             self._grounds[id(network)] = (network, ground(fabric))
         return self._grounds[id(network)][1]
 
-    def _routed(self, network: Network, group: Group, pattern: Pattern, *, pace: float) -> Why:
+    def _places(self, network: Network, group: Group) -> NDArray[np.int64]:
+        if self.nodes is None:
+            return placed_nodes(network, group, seed=self.seed)
+        check_span(group, len(self.nodes), gpus_per_node=network.node.num_gpus)
+        return self.nodes
+
+    def _routed(
+        self, network: Network, group: Group, pattern: Pattern, *, pace: float
+    ) -> tuple[Why, Press]:
         on, settings = self._ground(network), _settings(network, pattern)
-        nodes = placed_nodes(network, group, seed=self.seed)
+        nodes = self._places(network, group)
         load = np.zeros(len(on.link_rate_bps))
         num_flows = 0
         rng = np.random.default_rng(self.seed)
@@ -87,7 +127,10 @@ class RoutedContention:
                 load += times / _parts(settings) * _load(on, flows, settings)
                 num_flows += len(flows)
         offered_bps = num_senders(network, group) * network.nic_rate_bps * pace
-        return _why(on, load, settings, offered_bps=offered_bps, num_flows=num_flows)
+        share = _share(on, load, settings, offered_bps=offered_bps, pace=pace)
+        slowdown = max(1.0, float(share.max(initial=0.0)))
+        press = Press(group=group, pattern=pattern, share=share, slowdown=slowdown)
+        return _why(on, load, settings, press, (offered_bps, num_flows)), press
 
 
 def _settings(network: Network, pattern: Pattern) -> FlowSettings:
@@ -133,34 +176,68 @@ def _load(on: Ground, flows: Flows, settings: FlowSettings) -> NDArray[np.float6
     return ways_of(on, flows, settings).load(one, num_links=len(on.link_rate_bps))
 
 
-def _why(
+def _share(
     on: Ground,
     load: NDArray[np.float64],
     settings: FlowSettings,
     *,
     offered_bps: float,
-    num_flows: int,
-) -> Why:
-    """Return the time of the fullest link between switches over that of the busiest node's NICs."""
+    pace: float,
+) -> NDArray[np.float64]:
+    """Return what each link is asked for over what it carries.
+
+    A NIC whose ports and cables are whole divides its pace over them as it likes, so they are not
+    counted; those of a NIC that lost a port or has a slow one carry what their rate allows, at
+    the same pace.
+    """
     assert isinstance(on.routes, Tables), on
     fabric = on.routes.fabric
-    between = ~(on.is_edge | on.is_host | on.is_scale_up)
-    time = np.where(between, load / on.capacity_bps(settings), 0.0)
     sends = on.is_edge & (fabric.vertex_kind[fabric.link_source] == VertexKind.NIC)
     sent = np.bincount(fabric.vertex_node[fabric.link_source[sends]], load[sends])
-    ends_time = float(sent.max()) / offered_bps
-    worst = int(np.argmax(time))
-    crosses = time[worst] > 0
-    value = max(1.0, float(time[worst]) / ends_time) if crosses else 1.0
+    wanted_bps = load * (offered_bps / max(float(sent.max(initial=0.0)), 1e-300))
+    capacity_bps = on.capacity_bps(settings)
+    capacity_bps[on.is_edge] = on.link_rate_bps[on.is_edge] * pace
+    between = ~(on.is_edge | on.is_host | on.is_scale_up)
+    counted = between | ((on.is_edge | on.is_host) & _at_hurt_gpu(on, fabric))
+    return np.where(counted, wanted_bps / capacity_bps, 0.0)
+
+
+def _at_hurt_gpu(on: Ground, fabric: Fabric) -> NDArray[np.bool_]:
+    """Return of each link whether it belongs to a GPU one of whose ports is not as it was built."""
+    edited = (fabric.link_state != LinkState.UP) | (fabric.link_slowdown != 1)
+    hurt = np.zeros(fabric.num_vertices, dtype=np.bool_)
+    ends = (fabric.link_source, fabric.link_target)
+    for links in (on.is_edge, on.is_host, on.is_host):  # to the port, its GPU, its other ports
+        near = links & (edited | hurt[ends[0]] | hurt[ends[1]])
+        for end in ends:
+            hurt[end[near]] = True
+        hurt &= fabric.vertex_node >= 0
+    return np.asarray(hurt[ends[0]] | hurt[ends[1]])
+
+
+def _why(
+    on: Ground,
+    load: NDArray[np.float64],
+    settings: FlowSettings,
+    press: Press,
+    counts: tuple[float, int],
+) -> Why:
+    """Say how the slowdown came about."""
+    assert isinstance(on.routes, Tables), on
+    offered_bps, num_flows = counts
+    between = ~(on.is_edge | on.is_host | on.is_scale_up)
+    worst = int(np.argmax(press.share))
+    crosses = press.share[worst] > 0
+    where = "fullest link" if crosses and not between[worst] else "fullest link between switches"
     return Why(
         name="slowdown of the slowest hop",
-        value=value,
+        value=press.slowdown,
         how=f"{settings.balance}: every hop routed; the fullest link over the busiest node's NICs",
         parts=(
             Why(name="flows routed", value=num_flows),
             Why(
-                name="fullest link between switches",
-                value=link_name(fabric, worst) if crosses else "none",
+                name=where,
+                value=link_name(on.routes.fabric, worst) if crosses else "none",
             ),
             Why(name="its load, in transfers", value=float(load[worst])),
             Why(

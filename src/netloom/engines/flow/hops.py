@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Hops = tuple[NDArray[np.int64], NDArray[np.int64], float]
 
-__all__ = ["gpu_hops", "placed_nodes"]
+__all__ = ["check_span", "gpu_hops", "num_senders", "placed_nodes"]
 
 # Flows of an all-to-all that are routed; of more, evenly spaced shifts stand for all.
 MAX_FLOWS: Final = 4_000_000
@@ -65,17 +65,22 @@ def placed_nodes(network: Network, group: Group, *, seed: int) -> NDArray[np.int
         InfeasibleError: The group spans more nodes than there are.
     """
     num_nodes = network.design.num_nodes
-    if group.span_nodes > num_nodes:
-        message = (
-            f"group of {group.size:,}: it spans {group.span_nodes:,} nodes, but the network has "
-            f"{num_nodes:,} ({network.design.num_gpus:,} GPUs); use fewer ranks or more nodes"
-        )
-        raise InfeasibleError(message)
+    check_span(group, num_nodes, gpus_per_node=network.design.num_gpus // num_nodes)
     rng = np.random.default_rng(seed)
     nodes = np.arange(num_nodes)
     moved = np.sort(rng.choice(num_nodes, size=round(group.displaced * num_nodes), replace=False))
     nodes[moved] = nodes[rng.permutation(moved)]
     return nodes
+
+
+def check_span(group: Group, num_nodes: int, *, gpus_per_node: int) -> None:
+    """Raise an InfeasibleError when *group* spans more than *num_nodes* nodes."""
+    if group.span_nodes > num_nodes:
+        message = (
+            f"group of {group.size:,}: it spans {group.span_nodes:,} nodes, but the network has "
+            f"{num_nodes:,} ({num_nodes * gpus_per_node:,} GPUs); use fewer ranks or more nodes"
+        )
+        raise InfeasibleError(message)
 
 
 def _node_hops(group: Group, pattern: Pattern, num_nodes: int, num_senders: int) -> Iterator[Hops]:
