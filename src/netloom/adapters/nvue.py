@@ -36,7 +36,8 @@ def _lines(intent: Intent, number: int) -> Iterator[str]:
     for cable in site.cables_of[number]:
         yield from _interface(intent, number, cable)
     if intent.quality is not None:
-        yield from _quality(intent.quality)
+        longest_m = max(site.length_m(cable) for cable in site.cables_of[number])
+        yield from _quality(intent.quality, longest_m)
     yield from _routing(intent, number)
 
 
@@ -59,13 +60,20 @@ def _interface(intent: Intent, number: int, cable: Cable) -> Iterator[str]:
         yield f"nv set interface {name} qos pfc-watchdog"
 
 
-def _quality(quality: Quality) -> Iterator[str]:
+def _quality(quality: Quality, longest_m: float) -> Iterator[str]:
     """Yield the lossless settings.
 
-    The RoCE profile maps priority 3 and 6 to classes of their number, pauses 3, serves 6 first,
-    and sets the headroom from the cable itself; only marks and the watchdog differ from it.
+    The RoCE profile maps priority 3 and 6 to classes of their number, pauses 3 and serves 6
+    first; cable length (from 5.4 on under pfc; 100 m unless told), shares of the link, marks and
+    the watchdog differ from it.
     """
     yield "nv set qos roce mode lossless"
+    yield f"nv set qos pfc default-global cable-length {longest_m:.0f}"
+    shares = {quality.priority: quality.weights_pct.roce, 0: quality.weights_pct.rest}
+    for traffic_class, share in shares.items():
+        scheduler = f"nv set qos egress-scheduler default-global traffic-class {traffic_class}"
+        yield f"{scheduler} mode dwrr"
+        yield f"{scheduler} bw-percent {share}"
     marks = f"nv set qos congestion-control default-global traffic-class {quality.priority}"
     yield f"{marks} ecn enable"
     yield f"{marks} min-threshold {quality.ecn.least_bytes}"

@@ -115,6 +115,14 @@ def test_nvue_splits_cages_before_it_uses_them() -> None:
     assert lines[-1] == "nv config apply -y"
 
 
+def test_nvue_is_told_the_longest_cable_of_the_switch() -> None:
+    intent = build("rocev2-400g")
+    leaf = len(intent.site.nics)
+    longest_m = max(intent.site.length_m(cable) for cable in intent.site.cables_of[leaf])
+    line = f"nv set qos pfc default-global cable-length {longest_m:.0f}\n"
+    assert line in render(intent)["switches/leaf000/nvue.sh"]
+
+
 def test_a_network_that_may_lose_has_no_pauses() -> None:
     files = render(build("tcp-400g"))
     folder = "switches/leaf000"
