@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench import contention, fabric, flow, locate, max_min, ns3, packet, plan
+from bench import against_ns3, contention, fabric, flow, locate, max_min, packet, plan
 
 BENCHMARKS = (
     max_min.random_permutation_of_256_hosts,
@@ -14,8 +14,8 @@ BENCHMARKS = (
     packet.ring_of_32,
     packet.ring_of_1024,
     packet.eight_seeds_against_one,
-    ns3.permutation_of_16_hosts,
-    ns3.incast_of_15_hosts,
+    against_ns3.permutation_of_16_hosts,
+    against_ns3.incast_of_15_hosts,
     flow.each_in_its_own_process,
     locate.a_thousand_faults,
 )

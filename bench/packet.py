@@ -126,7 +126,7 @@ def eight_seeds_against_one() -> None:
     def run(seed: int) -> None:
         run_packets(wiring, work, rocev2_400g(), seed=seed)
 
-    one = _timed(lambda: run(0))
+    one = min((_timed(lambda: run(0)) for _ in range(3)), key=lambda took: took.cpu_s)
     with ThreadPoolExecutor(2) as pool:
         eight = _timed(lambda: list(pool.map(run, range(8))))
     print(
