@@ -12,7 +12,7 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     scenario: Path | None = None,
     *,
     own: Path | None = None,
-    engine: Literal["analytic", "flow"] = "analytic",
+    engine: Literal["analytic", "flow", "packet"] = "analytic",
     seed: int = 0,
     json: bool = False,
     why: bool = False,
@@ -23,21 +23,23 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     Args:
         scenario: A scenario file; without, the built-in example: Llama 3.1 405B on 16,384 H100.
         own: A TOML file with parts and prices of your own.
-        engine: analytic (a closed form) or flow (every hop routed over the network as built).
-        seed: With --engine flow, which draw of the hash.
+        engine: analytic (a closed form), flow (every hop routed over the network as built) or
+            packet (a step of every collective's hops run packet by packet; small clusters).
+        seed: With --engine flow or packet, which draw of the hash.
         json: Print JSON; keys are documented in docs/json.md.
         why: Explain the step time down to constants and sources.
         trace: Write the step's schedule to this file, for ui.perfetto.dev.
     """
     # Imported here: the help of the command needs none of it.
-    from netloom.cli.output import emit_json  # noqa: PLC0415
+    from netloom.cli.output import announce, emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.engines import engine_named  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
     from netloom.study.predict import predict as predict_step  # noqa: PLC0415
 
     with scenario_at(scenario) as asked:
-        found = predict_step(asked, catalog_of(asked, own), engine=engine_named(engine, seed=seed))
+        chosen = engine_named(engine, seed=seed, announce=announce)
+        found = predict_step(asked, catalog_of(asked, own), engine=chosen)
     if trace is not None:
         from netloom.cli.output import write_atomically  # noqa: PLC0415
         from netloom.report.trace import step_trace  # noqa: PLC0415

@@ -138,9 +138,7 @@ def _of_scenario(  # noqa: PLR0913
             cluster = asked.cluster.model_copy(update={"fabric": fabric})
             asked = asked.model_copy(update={"cluster": cluster})  # noqa: PLW2901
         tables = None if routes is None else read_routes(routes)
-        case = case_of(
-            asked, catalog_of(asked, own), engine=engine, choices=choices, routes=tables
-        )
+        case = case_of(asked, catalog_of(asked, own), engine=engine, choices=choices, routes=tables)
         return _run(case, until=until, seeds=seeds)
 
 

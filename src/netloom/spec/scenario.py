@@ -15,8 +15,8 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from netloom.errors import SpecError
 from netloom.spec.faults import LinkFault
-from netloom.spec.packets import Packets
 from netloom.spec.inference import Serving
+from netloom.spec.packets import Packets
 from netloom.spec.quantity import LengthM, MoneyUsd, Share, TimeS
 from netloom.spec.strict import Strict
 from netloom.spec.topology import RailFatTree, Topology
