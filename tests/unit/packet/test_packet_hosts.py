@@ -55,7 +55,7 @@ def test_a_probe_finds_a_lost_tail_in_round_trips_not_timeouts() -> None:
     # 98 packets leave in 33 us and more; what leaves from 30 us on is lost: the flow's tail.
     lose = [
         Fault(when_ps=when, kind="loss", link=0, loss=share)
-        for when, share in ((30 * US, 0.999999), (45 * US, 0.0))
+        for when, share in ((30 * US, 0.999999), (36 * US, 0.0))
     ]
     slow = replace(TCP, transport=replace(TCP.transport, timeout_ps=200 * MS))
     probing = replace(slow, transport=replace(slow.transport, probe_rtts=2.0))

@@ -60,9 +60,10 @@ def test_what_will_run_is_announced_with_its_cost() -> None:
     assert "link traversals, about" in said[0]
 
 
-def test_a_step_of_too_many_packets_is_refused_with_its_cost() -> None:
-    big = nl.load(SMALL | {"cluster": SMALL["cluster"] | {"gpus": 131072}})
-    network = network_of(big.cluster, CATALOG)
-    group = Group(size=131072, per_node=8)
+def test_a_step_of_too_many_packets_is_refused_with_its_cost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("netloom.study.packet_contention.MAX_TRAVERSALS", 1000)
+    network = network_of(nl.load(SMALL).cluster, CATALOG)
     with pytest.raises(InfeasibleError, match="minutes; use --engine flow"):
-        PacketContention(0).slowdown(network, group, "ring", pace=0.9)
+        PacketContention(0).slowdown(network, Group(size=32, per_node=8), "ring", pace=0.9)
