@@ -63,3 +63,20 @@ def test_the_last_flow_ends_when_its_last_packet_does(pattern: object) -> None:
     flows = replace(settings_for(technology), flows_per_transfer=1, latency_ps=(0,))
     by_flows = run_flows(wiring, asked, flows).finish_ps.max()
     assert by_flows == pytest.approx(by_packets, rel=WITHIN)
+
+
+@pytest.mark.parametrize("pattern", [shift, permutation, all_to_all], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("name", ["infiniband-ndr", "spectrum-x-400g"])
+def test_adaptive_routing_ends_within_its_path_efficiency(name: str, pattern: object) -> None:
+    assert callable(pattern)
+    asked = pattern()
+    wiring = leaf_spine(8, 8, 8)
+    technology = load_catalog().technology(name)
+    packets = import_module("netloom.engines.packet.engine")
+    presets = import_module("netloom.engines.packet.presets")
+    chosen = presets.settings_for(technology, connections=1, congestion_control="none")
+    quiet = replace(chosen, transport=replace(chosen.transport, send_ps=0, receive_ps=0))
+    by_packets = packets.run_packets(wiring, asked, quiet).finish_ps.max()
+    flows = replace(settings_for(technology), flows_per_transfer=1, latency_ps=(0,))
+    by_flows = run_flows(wiring, asked, flows).finish_ps.max()
+    assert by_flows == pytest.approx(by_packets, rel=WITHIN)

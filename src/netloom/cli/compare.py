@@ -16,7 +16,7 @@ def compare(  # noqa: PLR0913  (one option of the command each)
     *,
     technologies: str | None = None,
     own: Path | None = None,
-    engine: Literal["analytic", "flow"] = "analytic",
+    engine: Literal["analytic", "flow", "packet"] = "analytic",
     seed: int = 0,
     seeds: int | None = None,
     json: bool = False,
@@ -29,15 +29,16 @@ def compare(  # noqa: PLR0913  (one option of the command each)
         scenario: A scenario file; without, the built-in example: Llama 3.1 405B on 16,384 H100.
         technologies: Compare these, separated by commas, instead of the scenario's own list.
         own: A TOML file with parts and prices of your own.
-        engine: analytic (a closed form) or flow (every hop routed over the network as built).
-        seed: With --engine flow, which draw of the hash.
+        engine: analytic (a closed form), flow (every hop routed over the network as built) or
+            packet (a step of every collective's hops run packet by packet; small clusters).
+        seed: With --engine flow or packet, which draw of the hash.
         seeds: With --engine flow, also each step's distribution over this many draws, from --seed.
         json: Print JSON; keys are documented in docs/json.md.
         report: Write a self-contained HTML page to this file.
         why: Explain one number: FIELD or FIELD:TECHNOLOGY, such as step_time_s:rocev2-400g.
     """
     # Imported here: the help of the command needs none of it.
-    from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
+    from netloom.cli.output import announce, emit_json, write_atomically  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.compare import compare as compare_technologies  # noqa: PLC0415
@@ -52,7 +53,10 @@ def compare(  # noqa: PLR0913  (one option of the command each)
         catalog = catalog_of(asked, own)
         with progress("comparing technologies", len(asked.compare)) as advance:
             found = compare_technologies(
-                asked, catalog, engine=engine_named(engine, seed=seed), advance=advance
+                asked,
+                catalog,
+                engine=engine_named(engine, seed=seed, announce=announce),
+                advance=advance,
             )
         compared = [contender.name for contender in found.contenders]
         drawn = () if seeds is None else draws(asked, catalog, range(seed, seed + seeds), compared)

@@ -8,6 +8,7 @@ import math
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -15,7 +16,12 @@ from typing import Any
 
 from netloom.errors import OutputError
 
-__all__ = ["emit_json", "to_plain", "write_atomically"]
+__all__ = ["announce", "emit_json", "to_plain", "write_atomically"]
+
+
+def announce(line: str) -> None:
+    """Say on standard error what is about to happen."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def emit_json(value: object) -> None:

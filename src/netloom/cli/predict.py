@@ -14,7 +14,7 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     scenario: Path | None = None,
     *,
     own: Path | None = None,
-    engine: Literal["analytic", "flow"] = "analytic",
+    engine: Literal["analytic", "flow", "packet"] = "analytic",
     seed: int = 0,
     seeds: int | None = None,
     json: bool = False,
@@ -26,15 +26,16 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     Args:
         scenario: A scenario file; without, the built-in example: Llama 3.1 405B on 16,384 H100.
         own: A TOML file with parts and prices of your own.
-        engine: analytic (a closed form) or flow (every hop routed over the network as built).
-        seed: With --engine flow, which draw of the hash.
+        engine: analytic (a closed form), flow (every hop routed over the network as built) or
+            packet (a step of every collective's hops run packet by packet; small clusters).
+        seed: With --engine flow or packet, which draw of the hash.
         seeds: With --engine flow, also the step's distribution over this many draws, from --seed.
         json: Print JSON; keys are documented in docs/json.md.
         why: Explain the step time down to constants and sources.
         trace: Write the step's schedule to this file, for ui.perfetto.dev.
     """
     # Imported here: the help of the command needs none of it.
-    from netloom.cli.output import emit_json  # noqa: PLC0415
+    from netloom.cli.output import announce, emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.engines import engine_named  # noqa: PLC0415
     from netloom.study.luck import check_draws  # noqa: PLC0415
@@ -44,7 +45,8 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     check_draws(seeds, engine)
     with scenario_at(scenario) as asked:
         catalog = catalog_of(asked, own)
-        found = predict_step(asked, catalog, engine=engine_named(engine, seed=seed))
+        chosen = engine_named(engine, seed=seed, announce=announce)
+        found = predict_step(asked, catalog, engine=chosen)
         drawn = () if seeds is None else draws(asked, catalog, range(seed, seed + seeds))
     if trace is not None:
         from netloom.cli.output import write_atomically  # noqa: PLC0415

@@ -17,8 +17,9 @@ from netloom.fabric.wiring_of import wiring_of
 from netloom.spec.problems import did_you_mean
 from netloom.study.choices import Choices
 from netloom.study.networks import network_of
-from netloom.study.predict import catalog_of
+from netloom.study.predict import catalog_of, model_of
 from netloom.study.simulation import Run, Simulation
+from netloom.study.step_traffic import step_traffic
 from netloom.study.traffic import Place, transfers_of
 
 if TYPE_CHECKING:
@@ -111,22 +112,10 @@ def case_of(
         NetloomError: something is wrong with it; nothing has run yet.
     """
     check_engine(engine)
-    if scenario.traffic is None:
-        message = (
-            "traffic: this scenario has none; add what is sent, such as "
-            "'traffic: [{kind: permutation, size: 2MB}]' ('netloom example incast' prints one)"
-        )
-        raise SpecError(message)
-    traffic = scenario.traffic
     network = network_of(scenario.cluster, catalog)
+    drawn, jobs, notes = _asked(scenario, catalog, network)
     fabric = build(network.design, network.node, network.scale_up)
-    place = _place(network)
     chosen = choices or Choices()
-
-    @lru_cache(maxsize=1)  # asked for before the run and for it
-    def drawn(seed: int) -> Transfers:
-        return transfers_of(traffic, place, rng=np.random.default_rng(seed))
-
     probe = drawn(0)
     if routes is not None and engine == "flow":
         message = "routes: flows are routed by the fabric; leave them out, or use --engine packet"
@@ -145,12 +134,39 @@ def case_of(
     if scenario.packets is not None and engine == "packet":
         runner = _with_packets(runner, scenario.packets)
     return Case(
-        title=scenario.name or f"{place.num_endpoints:,} GPUs on {network.technology.name}",
+        title=scenario.name or f"{network.design.num_gpus:,} GPUs on {network.technology.name}",
         technology=network.technology.name,
         runner=runner,
         traffic=drawn,
-        jobs=tuple(piece.name or f"{n + 1} {piece.kind}" for n, piece in enumerate(traffic)),
+        jobs=jobs,
+        notes=notes,
     )
+
+
+def _asked(
+    scenario: Scenario, catalog: Catalog, network: Network
+) -> tuple[Callable[[int], Transfers], tuple[str, ...], tuple[str, ...]]:
+    """Return the transfers by seed, their jobs' names and notes: the traffic, or a job's step."""
+    if scenario.traffic is None:
+        step = step_traffic(scenario.job, model=model_of(scenario, catalog), network=network)
+        note = (
+            "each distinct collective of a step once, one after another, without computation; "
+            "names say how often a step runs it"
+        )
+
+        @lru_cache(maxsize=1)
+        def of_step(seed: int) -> Transfers:
+            return step.transfers(np.random.default_rng(seed))
+
+        return of_step, step.jobs, (note,)
+    traffic, place = scenario.traffic, _place(network)
+
+    @lru_cache(maxsize=1)  # asked for before the run and for it
+    def drawn(seed: int) -> Transfers:
+        return transfers_of(traffic, place, rng=np.random.default_rng(seed))
+
+    names = tuple(piece.name or f"{n + 1} {piece.kind}" for n, piece in enumerate(traffic))
+    return drawn, names, ()
 
 
 def _check_faults(engine: EngineName) -> None:

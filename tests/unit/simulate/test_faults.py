@@ -9,8 +9,14 @@ import pytest
 import netloom as nl
 from netloom.catalog.load import load_catalog
 from netloom.errors import SpecError
+from netloom.fabric.wiring_of import wiring_of
+from netloom.spec.packets import Packets
+from netloom.study.fabrics import build
+from netloom.study.faults import faults_of
+from netloom.study.networks import network_of
 
 if TYPE_CHECKING:
+    from netloom.fabric.wiring import Wiring
     from netloom.spec.scenario import Scenario
 
 CATALOG = load_catalog()
@@ -22,6 +28,12 @@ def _scenario(*faults: dict[str, object]) -> Scenario:
     return nl.load(
         {"cluster": {"gpus": 16, "fabric": fabric}, "traffic": [flow], "faults": list(faults)}
     )
+
+
+def _wiring() -> Wiring:
+    asked = _scenario()
+    network = network_of(asked.cluster, CATALOG)
+    return wiring_of(build(asked, CATALOG), network, asked.cluster.fabric.floor, scale_up=False)
 
 
 def test_a_slow_link_makes_the_flow_as_slow() -> None:
@@ -45,6 +57,63 @@ def test_a_nic_that_pauses_for_ever_stops_the_flow() -> None:
     assert found.partial
 
 
+def test_a_watchdog_ends_a_storm_of_pauses() -> None:
+    storm = _scenario({"kind": "pause", "part": "gpu:15", "at": "20us"})
+    saved = storm.model_copy(
+        update={"packets": Packets.model_validate({"watchdog": "200us", "restore": "1s"})}
+    )
+    found = nl.simulate(saved, CATALOG, until_s=20e-3)
+    assert found.first.delivery.counters["watchdogs"] >= 1
+    assert len(found.first.done) == 1
+
+
+def test_a_flapping_link_is_cut_as_often_as_asked() -> None:
+    flaps: dict[str, object] = {
+        "kind": "down",
+        "part": "gpu:0-leaf:0",
+        "at": "20us",
+        "until": "21us",
+    }
+    once = nl.simulate(_scenario(flaps), CATALOG).first
+    often = nl.simulate(_scenario(flaps | {"every": "5ms", "times": 3}), CATALOG).first
+    assert often.delivery.counters["lost"] >= once.delivery.counters["lost"] > 0
+    faults = faults_of(_scenario(flaps | {"every": "5ms", "times": 3}).faults, _wiring())
+    assert [fault.kind for fault in faults].count("down") == 3 * 2
+
+
+def test_a_rebooted_switch_is_cut_off_on_every_cable() -> None:
+    reboot = _scenario({"kind": "down", "part": "leaf:0", "at": "20us", "until": "300us"})
+    found = nl.simulate(reboot, CATALOG).first
+    assert len(found.done) == 1
+    assert found.fct_s[0] > 280e-6
+
+
+@pytest.mark.parametrize(
+    ("fault", "loses"),
+    [
+        ({"kind": "loss", "loss": "5%"}, "some"),
+        ({"kind": "loss", "loss": "5%", "burst_packets": 4.0}, "some"),
+        ({"kind": "loss", "loss": "50%", "least": "5KB"}, "none"),  # packets are of 4,158 bytes
+        ({"kind": "loss", "loss": "50%", "least": "2KB", "direction": "to"}, "none"),
+        ({"kind": "corrupt", "bit_errors": 1e-6}, "some"),  # 3 % of packets of 33,264 bits
+        ({"kind": "corrupt", "bit_errors": 1e-12}, "none"),
+    ],
+)
+def test_packets_are_lost_by_share_size_direction_and_bits(
+    fault: dict[str, object], loses: str
+) -> None:
+    found = nl.simulate(_scenario(fault | {"part": "gpu:0"}), CATALOG).first
+    assert (found.delivery.counters["lost"] > 0) == (loses == "some")
+    assert len(found.done) == 1
+
+
+def test_a_slow_receiver_is_slow_one_way() -> None:
+    slow = _scenario({"kind": "slow", "part": "gpu:15", "rate": "100Gbps", "direction": "to"})
+    other = _scenario({"kind": "slow", "part": "gpu:15", "rate": "100Gbps", "direction": "from"})
+    taken, spared = (nl.simulate(s, CATALOG).first.fct_s[0] for s in (slow, other))
+    assert taken > 3 * spared
+
+
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -54,6 +123,12 @@ def test_a_nic_that_pauses_for_ever_stops_the_flow() -> None:
         ({"kind": "slow", "part": "gpu:0"}, "'rate' belongs to kind slow"),
         ({"kind": "down", "part": "gpu:0", "loss": "1%"}, "'loss' belongs to kind loss"),
         ({"kind": "down", "part": "gpu:0", "at": "2us", "until": "1us"}, "'until' comes after"),
+        ({"kind": "down", "part": "gpu:0", "every": "2us"}, "'every' and 'times' go together"),
+        ({"kind": "down", "part": "gpu:0", "every": "2us", "times": 2}, "what repeats is mended"),
+        (
+            {"kind": "slow", "part": "gpu:0", "rate": "1Gbps", "least": "1KB"},
+            "belongs to kind loss",
+        ),
     ],
 )
 def test_impossible_faults_are_refused(fault: dict[str, object], message: str) -> None:

@@ -185,8 +185,8 @@ def test_rails_that_do_not_meet_are_named_before_the_run() -> None:
         nl.simulate(scenario, CATALOG)
 
 
-def test_a_scenario_without_traffic_says_what_to_add() -> None:
-    with pytest.raises(SpecError, match=r"traffic: this scenario has none; add"):
+def test_a_step_that_is_too_large_for_packets_says_so() -> None:
+    with pytest.raises(InfeasibleError, match=r"job: a step of 16,384 GPUs is up to .* messages"):
         nl.simulate(example(), CATALOG)
 
 

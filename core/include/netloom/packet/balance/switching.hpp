@@ -33,42 +33,58 @@ class Ecmp {
   void visit(Archive& /*archive*/) {}
 };
 
-/// The link whose waiting bytes would be sent first; equal ones by a draw, packet by packet.
+/// The link whose waiting bytes would be sent first, in grades of a full packet's time; among
+/// equals in turn for each destination's leaf, packet by packet, from a turn that is drawn.
+///
+/// Vendors publish neither grades nor ties; a draw for every packet would leave links between
+/// switches uneven by the root of their packets.
 class Adaptive {
  public:
   static constexpr bool kFixed = false;  ///< A packet's way does not depend on when it comes.
 
-  explicit Adaptive(Network& /*network*/) {}
+  explicit Adaptive(Network& network)
+      : num_goals_(network.config.topology.num_goals),
+        turn_(network.config.topology.num_vertices * std::size_t{num_goals_}) {
+    for (std::uint16_t& turn : turn_) {
+      turn = static_cast<std::uint16_t>(network.random());
+    }
+  }
 
-  static std::uint32_t choose(Network& net,
-                              std::uint32_t /*vertex*/,
-                              const Packet& /*packet*/,
-                              Ways ways) {
+  std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
+    const auto goal = static_cast<std::uint32_t>(net.config.topology.goal[packet.target]);
+    std::uint16_t& turn = turn_[vertex * std::size_t{num_goals_} + goal];
+    const std::size_t begin = turn % ways.size();
     Time best = kNever;
-    std::uint32_t chosen = 0;
-    const std::uint32_t begin = net.random.below(static_cast<std::uint32_t>(ways.size()));
+    std::size_t chosen = begin;
     for (std::size_t i = 0; i < ways.size(); ++i) {
       const std::size_t at = begin + i < ways.size() ? begin + i : begin + i - ways.size();
-      const auto link = static_cast<std::uint32_t>(ways[at]);
-      const Time load = wait_of(net, link);
+      const Time load = grade_of(net, static_cast<std::uint32_t>(ways[at]));
       if (load < best) {
         best = load;
-        chosen = link;
+        chosen = at;
       }
     }
-    return chosen;
+    turn = static_cast<std::uint16_t>(chosen + 1);
+    return static_cast<std::uint32_t>(ways[chosen]);
   }
 
   template <class Archive>
-  void visit(Archive& /*archive*/) {}
+  void visit(Archive& archive) {
+    archive(turn_);
+  }
 
  private:
-  static Time wait_of(Network& net, std::uint32_t link) {
+  static Time grade_of(Network& net, std::uint32_t link) {
     const Port& port = net.port(link);
+    const HostSettings& h = net.config.hosts;
     const Time busy = port.busy_until > net.now ? port.busy_until - net.now : 0;
     const Time stuck = (port.paused & ~1U) != 0 ? kNever / 4 : 0;
-    return busy + port.time_of(port.waiting_bytes) + stuck;
+    const Time grade = port.time_of(h.payload_bytes + h.header_bytes + h.gap_bytes);
+    return (busy + port.time_of(port.waiting_bytes) + stuck) / grade;
   }
+
+  std::uint32_t num_goals_;
+  std::vector<std::uint16_t> turn_;  ///< Of each vertex and goal: where to look first.
 };
 
 /// As ECMP, but a flow that was silent for `flowlet_gap_ps` may take another link, drawn anew.

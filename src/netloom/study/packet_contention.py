@@ -1,0 +1,167 @@
+"""How much the network slows a collective, with one step of it run packet by packet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.engines.flow.hops import gpu_hops, num_senders, placed_nodes
+from netloom.engines.flow.phases import at_once
+from netloom.engines.packet.engine import run_packets
+from netloom.engines.packet.presets import settings_for
+from netloom.errors import InfeasibleError
+from netloom.fabric.build import build
+from netloom.fabric.wiring_of import wiring_of
+from netloom.fabric.wiring_paths import first_ways
+from netloom.provenance import Why
+from netloom.spec.scenario import Floor
+from netloom.study.simulate_cost import PACKET_RATE_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from netloom.engines.base import Engine, Outcome, Pattern
+    from netloom.engines.packet.settings import PacketSettings
+    from netloom.fabric.network import Network
+    from netloom.fabric.wiring import Wiring
+    from netloom.workload.collective import Collective, Group
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["PacketContention", "PacketEngine"]
+
+# What a hop carries in the step that is run: long enough that its latency (taken off) and the
+# first round trips hardly count, 256 packets of 4 KiB.
+HOP_BYTES: Final = 1 << 20
+# More than this is for the flow engine: about four minutes.
+MAX_TRAVERSALS: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PacketEngine:
+    """Predicts a collective with a step of its hops between nodes run packet by packet.
+
+    What the communication library does at the ends, which algorithm it chooses and what its
+    steps cost, is the closed form's; what the network does to the hops is not.
+
+    Attributes:
+        library: Prices collectives by :class:`PacketContention`.
+    """
+
+    library: Engine
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return "packet"
+
+    def run(self, collective: Collective, network: Network) -> Outcome:
+        """Return how long *collective* takes on *network*.
+
+        Raises:
+            InfeasibleError: its packets are too many.
+        """
+        return replace(self.library.run(collective, network), engine=self.name)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PacketContention:
+    """Says how much the slowest hop of a collective is slowed, with its packets moved.
+
+    What was asked before is remembered for as long as this object lives.
+
+    Attributes:
+        seed: Decides source ports, marks and which nodes are displaced.
+        announce: Told in words what is about to run and how long that takes.
+    """
+
+    seed: int = 0
+    announce: Callable[[str], None] = field(default=lambda _line: None)
+    _grounds: dict[int, tuple[Network, Wiring]] = field(default_factory=dict, repr=False)
+    _known: dict[tuple[int, Group, str], float] = field(default_factory=dict, repr=False)
+
+    def slowdown(self, network: Network, group: Group, pattern: Pattern, *, pace: float) -> Why:
+        """Return how many times longer the slowest hop takes than its NIC would; 1 or more.
+
+        Args:
+            network: Is built as planned, every link up.
+            group: One group; its siblings communicate at the same time.
+            pattern: What a step looks like between nodes.
+            pace: What a NIC offers of payload, as a share of its nominal rate.
+
+        Raises:
+            InfeasibleError: the group spans more nodes than there are, or the packets of a step
+                would take too long.
+        """
+        key = (id(network), group, pattern)
+        if key not in self._known:
+            self._known[key] = self._span_s(network, group, pattern)
+        span_s = self._known[key]
+        sent = self._sent_bytes(network, group, pattern)
+        offered_bps = num_senders(network, group) * network.nic_rate_bps * pace
+        alone_s = sent * 8 / offered_bps
+        return Why(
+            name="slowdown of the slowest hop",
+            value=max(1.0, span_s / alone_s),
+            how="packets of one step: the last arrival less the empty network's latency, over the "
+            "busiest node's bytes at the rate of its NICs",
+            parts=(
+                Why(name="last arrival", value=span_s, unit="s"),
+                Why(name="payload that the busiest node sends", value=sent, unit="B"),
+                Why(name="what the NICs of a node offer", value=offered_bps, unit="bit/s"),
+            ),
+        )
+
+    def _wiring(self, network: Network) -> Wiring:
+        if id(network) not in self._grounds:
+            fabric = build(network.design, network.node, network.scale_up)
+            wiring = wiring_of(fabric, network, Floor(), scale_up=False)
+            self._grounds[id(network)] = (network, wiring)
+        return self._grounds[id(network)][1]
+
+    def _hops(self, network: Network, group: Group, pattern: Pattern) -> Transfers:
+        nodes = placed_nodes(network, group, seed=self.seed)
+        hops = list(gpu_hops(network, group, pattern, nodes=nodes))
+        source = np.concatenate([hop[0] for hop in hops])
+        target = np.concatenate([hop[1] for hop in hops])
+        rng = np.random.default_rng(self.seed)
+        ports = rng.integers(0xC000, 0xF000, len(source)).astype(np.uint16)
+        size_bytes = HOP_BYTES // len(hops) if pattern == "all-to-all" else HOP_BYTES
+        return at_once(source, target, size_bytes=max(size_bytes, 4096), source_port=ports)
+
+    def _sent_bytes(self, network: Network, group: Group, pattern: Pattern) -> float:
+        transfers = self._hops(network, group, pattern)
+        node = transfers.source // network.node.num_gpus
+        return float(np.bincount(node, transfers.size_bytes).max())
+
+    def _span_s(self, network: Network, group: Group, pattern: Pattern) -> float:
+        """Return how long the step takes, latency taken off."""
+        wiring = self._wiring(network)
+        transfers = self._hops(network, group, pattern)
+        settings = settings_for(network.technology)
+        ways = first_ways(
+            wiring, transfers.source.astype(np.int64), transfers.target.astype(np.int64)
+        )
+        self._check_size(network, transfers, settings, hops=int(ways.num_hops.sum()))
+        delivery = run_packets(wiring, transfers, settings, seed=self.seed)
+        host = settings.transport
+        fixed_ps = host.send_ps + host.receive_ps + int(ways.delay_ps.max())
+        if settings.flow_control == "scheduled":
+            fixed_ps += settings.schedule.wait_ps
+        return float(delivery.tables["arrivals"]["arrive_ps"].max() - fixed_ps) * 1e-12
+
+    def _check_size(
+        self, network: Network, transfers: Transfers, settings: PacketSettings, *, hops: int
+    ) -> None:
+        packets = -(-int(transfers.size_bytes[0]) // settings.transport.payload_bytes)
+        count = 2 * packets * hops
+        wall_s = count / PACKET_RATE_PER_S
+        what = f"{len(transfers):,} hops on {network.technology.name}: {count:,} link traversals"
+        if count > MAX_TRAVERSALS:
+            message = (
+                f"engine: {what} would take about {wall_s / 60:.0f} minutes; use --engine flow, or "
+                "a smaller cluster"
+            )
+            raise InfeasibleError(message)
+        self.announce(f"{what}, about {wall_s:.1f} s")

@@ -1,0 +1,151 @@
+"""What one step of a job sends, as transfers: each distinct collective of it once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.errors import InfeasibleError
+from netloom.workload import exchange
+from netloom.workload.collective import Axis, CollectiveKind
+from netloom.workload.dag import Dag, Label, beside, then, to_transfers
+from netloom.workload.demand import demand
+from netloom.workload.placement import check_model, layout, num_micro_batches
+from netloom.workload.transformer import transformer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from netloom.catalog.parts import Model
+    from netloom.fabric.network import Network
+    from netloom.spec.scenario import Job
+    from netloom.workload.communication import Communication
+    from netloom.workload.placement import Layout
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["StepTraffic", "step_traffic"]
+
+MAX_TRANSFERS: Final = 5_000_000  # 3 GB of the core's books
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StepTraffic:
+    """The collectives of a step, one after another, all groups of each at once.
+
+    Attributes:
+        jobs: What each is called, and how often a step runs it.
+        dags: Its messages.
+    """
+
+    jobs: tuple[str, ...]
+    dags: tuple[Dag, ...]
+
+    def transfers(self, rng: np.random.Generator) -> Transfers:
+        """Return all of them; each collective begins on a GPU when the one before it has ended."""
+        whole = reduce(then, self.dags)
+        label = np.repeat(np.arange(len(self.dags)), [len(dag) for dag in self.dags])
+        found = to_transfers([whole], [Label(priority=3)], rng=rng)
+        return replace(found, job=label.astype(np.int32))
+
+
+def step_traffic(job: Job, *, model: Model, network: Network) -> StepTraffic:
+    """Return what a step of *job* sends on all GPUs of *network*.
+
+    Rings run on as many channels as a group has members in a node, so that each NIC carries its
+    share.
+
+    Raises:
+        SpecError: the parallelism does not multiply out, or the job sends nothing.
+        InfeasibleError: the messages are too many for packets.
+    """
+    num_gpus = network.design.num_gpus
+    plan = layout(job.parallel, node=network.node, num_gpus=num_gpus, placement=job.placement)
+    check_model(model, plan)
+    batches = num_micro_batches(job.trained, plan)
+    asked = demand(transformer(model), plan, job.trained, num_micro_batches=batches)
+    distinct = _distinct(asked.communications)
+    if not distinct:
+        message = "job: it runs on one GPU and sends nothing; there is nothing to simulate"
+        raise InfeasibleError(message)
+    _check_size(distinct, num_gpus)
+    return StepTraffic(
+        jobs=tuple(_name(item) for item in distinct),
+        dags=tuple(_dag(item, plan) for item in distinct),
+    )
+
+
+def _distinct(items: Sequence[Communication]) -> list[Communication]:
+    """Return one of those that look alike on the wire, with their counts added up."""
+    found: dict[tuple[Axis, object], Communication] = {}
+    for item in items:
+        key = (item.axis, item.collective)
+        before = found.get(key)
+        found[key] = item if before is None else replace(before, count=before.count + item.count)
+    return list(found.values())
+
+
+def _name(item: Communication) -> str:
+    kind = item.collective.kind.value.replace("_", "-")
+    return f"{item.axis.value} {kind} x {item.count:,}"
+
+
+def _check_size(items: Sequence[Communication], num_gpus: int) -> None:
+    count = sum(
+        2 * num_gpus * item.collective.group.size * item.collective.group.per_node for item in items
+    )
+    if count > MAX_TRANSFERS:
+        message = (
+            f"job: a step of {num_gpus:,} GPUs is up to {count:,} messages, and packets are for "
+            f"{MAX_TRANSFERS:,} at most; use 'netloom predict', or a smaller cluster"
+        )
+        raise InfeasibleError(message)
+
+
+def _dag(item: Communication, plan: Layout) -> Dag:
+    size_bytes = max(1, round(item.collective.size_bytes))
+    ranks = np.arange(plan.num_gpus, dtype=np.int64)
+    if item.axis is Axis.PIPELINE:
+        return exchange.send_recv(ranks[: -plan.stage_gpus], ranks[plan.stage_gpus :], size_bytes)
+    size = item.collective.group.size
+    grid = ranks.reshape(-1, size, _stride(item, plan))
+    groups = [grid[row, :, column] for row in range(len(grid)) for column in range(grid.shape[2])]
+    return beside([_one(item.collective.kind, group, size_bytes, plan) for group in groups])
+
+
+def _stride(item: Communication, plan: Layout) -> int:
+    """Return the ranks from one member to the next, as :mod:`netloom.workload.placement` has it."""
+    if item.axis is Axis.CONTEXT:
+        return plan.tensor
+    if item.axis is Axis.DATA:
+        return plan.tensor if item.collective.group.size == plan.replicas else plan.expert
+    return 1
+
+
+def _one(kind: CollectiveKind, group: NDArray[np.int64], size_bytes: int, plan: Layout) -> Dag:
+    size_bytes = max(size_bytes, len(group) ** 2)
+    match kind:
+        case CollectiveKind.ALL_TO_ALL:
+            return exchange.all_to_all(group, size_bytes)
+        case CollectiveKind.BROADCAST:
+            return exchange.broadcast(group, size_bytes)
+        case CollectiveKind.SEND_RECV:
+            return exchange.send_recv(group, np.roll(group, -1), size_bytes)
+        case CollectiveKind.ALL_REDUCE:
+            return exchange.ring("all-reduce", _orders(group, plan), size_bytes)
+        case CollectiveKind.ALL_GATHER:
+            return exchange.ring("all-gather", _orders(group, plan), size_bytes)
+        case CollectiveKind.REDUCE_SCATTER:
+            return exchange.ring("reduce-scatter", _orders(group, plan), size_bytes)
+
+
+def _orders(group: NDArray[np.int64], plan: Layout) -> list[NDArray[np.int64]]:
+    first = np.flatnonzero(np.diff(group // plan.gpus_per_node, prepend=-1))
+    nodes = np.split(group, first[1:])
+    if len({len(members) for members in nodes}) > 1:
+        return [group]
+    return exchange.rail_rings(nodes, len(nodes[0]))

@@ -1,0 +1,87 @@
+"""A scheduled fabric: virtual output queues, credits of the egress port, cells, order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from wires import leaf_spine, star, transfers
+
+from netloom.engines.packet import Fault, PacketSettings, Schedule, Transport, run_packets
+from netloom.errors import SpecError
+
+US = 1_000_000
+WAIT = 6 * US
+SCHEDULED = PacketSettings(
+    flow_control="scheduled",
+    balance="adaptive",
+    schedule=Schedule(wait_ps=WAIT),
+    transport=Transport(timeout_ps=1_000 * US),
+)
+PACKET = 334_240  # 4178 bytes on the wire at 100 Gb/s
+
+
+def test_one_packet_waits_for_its_credit_once() -> None:
+    # A credit of 4096 bytes and a second for the other 82, 0.33 us later; then as ever.
+    delivery = run_packets(star(2), transfers([(0, 1)], 4096), SCHEDULED)
+    credit = 4096 * 80
+    arrive = delivery.tables["arrivals"]["arrive_ps"][0]
+    assert arrive == 2 * PACKET + 2 * US + WAIT + credit
+
+
+def test_a_packet_carries_the_headers_of_its_cells_inside_the_fabric_alone() -> None:
+    # 4158 bytes are 18 cells of up to 244 with 12 more each: 4374, and no gap. Host links 4178.
+    tree = leaf_spine(2, 1, 1)
+    delivery = run_packets(tree, transfers([(0, 1)], 4096), SCHEDULED)
+    assert delivery.link_bytes[0] == 4178
+    assert delivery.link_bytes[4] == 4374
+
+
+@pytest.mark.parametrize("senders", [2, 7])
+def test_an_incast_ends_when_its_port_has_carried_it_and_nothing_is_sent_twice(
+    senders: int,
+) -> None:
+    tree = leaf_spine(2, 8, 8)
+    work = transfers([(8 + i, 0) for i in range(senders)], 409_600)
+    delivery = run_packets(tree, work, SCHEDULED)
+    assert delivery.counters["retransmissions"] == 0
+    assert delivery.counters["reordered"] == 0
+    last = delivery.tables["arrivals"]["arrive_ps"].max()
+    # All packets at the port's rate, one packet's way there, the wait, one credit.
+    ideal = senders * 100 * PACKET + 4 * PACKET + 4 * US + WAIT
+    assert last == pytest.approx(ideal, rel=0.02)
+
+
+def test_a_queue_for_a_busy_port_does_not_hold_up_another() -> None:
+    # Endpoint 8 sends to the busy port 0 and to the free port 1: the second flow has half the
+    # link of 8 at first, and is done long before the incast is.
+    tree = leaf_spine(2, 8, 8)
+    incast = [(8 + i, 0) for i in range(7)]
+    work = transfers([*incast, (8, 1)], 409_600)
+    delivery = run_packets(tree, work, SCHEDULED)
+    arrive = delivery.tables["arrivals"]["arrive_ps"]
+    assert arrive[-1] < 2.3 * 100 * PACKET + WAIT + 10 * US
+    assert arrive[0] > 5 * 100 * PACKET
+
+
+def test_a_full_deep_buffer_holds_the_sender_and_loses_nothing() -> None:
+    small = replace(SCHEDULED, schedule=Schedule(wait_ps=WAIT, queue_bytes=20_000))
+    delivery = run_packets(star(5), transfers([(i, 4) for i in range(4)], 1_000_000), small)
+    assert delivery.counters["drops"] == 0
+    assert delivery.counters["retransmissions"] == 0
+    assert delivery.counters["credit_stalls"] > 0
+
+
+def test_a_packet_lost_inside_is_given_up_and_sent_again() -> None:
+    tree = leaf_spine(2, 1, 2)
+    faults = [Fault(when_ps=0, kind="loss", link=link, loss=0.02) for link in (4, 6)]
+    settings = replace(SCHEDULED, transport=Transport(timeout_ps=200 * US))
+    work = transfers([(0, 1)], 1_000_000)
+    delivery = run_packets(tree, work, settings, faults=faults, until_ps=100_000 * US)
+    assert delivery.counters["lost"] > 0
+    assert not delivery.partial
+
+
+def test_cells_that_carry_nothing_are_refused() -> None:
+    with pytest.raises(SpecError, match="cells of 256 with headers of 256 carry nothing"):
+        Schedule(cell_header_bytes=256)
