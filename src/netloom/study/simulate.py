@@ -78,7 +78,7 @@ def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
         catalog: The parts to build it from; the shipped ones and the scenario's own without.
         engine: ``packet``, or ``flow``.
         choices: What to use instead of the technology's own.
-        seeds: One run for each, on all cores.
+        seeds: One run for each.
         until_s: Stop here, with the results so far.
         on_progress: Called now and then; true stops the run.
 

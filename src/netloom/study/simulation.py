@@ -98,16 +98,20 @@ class Run:
 
     @property
     def span_s(self) -> float:
-        """From the first start to the last end."""
-        if not len(self.done):
+        """From the first start to the last end, or to where the run was stopped."""
+        started = self.delivery.start_ps[self.delivery.start_ps >= 0]
+        if not len(started):
             return 0.0
-        first = self.delivery.start_ps[self.delivery.start_ps >= 0].min()
-        return float(self.delivery.finish_ps[self.done].max() - first) * _S
+        partial = self.delivery.partial or not len(self.done)
+        end = self.delivery.simulated_ps if partial else self.delivery.finish_ps[self.done].max()
+        return max(float(end - started.min()), 0.0) * _S
 
     @property
     def goodput_bps(self) -> float:
-        """Payload that arrived over that time."""
-        return float(self.transfers.size_bytes[self.done].sum()) * 8 / (self.span_s or np.inf)
+        """Payload that arrived over that time; of a stopped run, as far as the engine counts it."""
+        ended = int(self.transfers.size_bytes[self.done].sum())
+        counted = self.delivery.counters.get("delivered_bytes", 0) if self.delivery.partial else 0
+        return float(max(ended, counted)) * 8 / (self.span_s or np.inf)
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers of this run as plain values."""
@@ -300,13 +304,17 @@ def _deciles() -> NDArray[np.float64]:
     return np.arange(1, NUM_SIZES + 1) / NUM_SIZES
 
 
-def _interval(values: Sequence[float]) -> dict[str, float | None]:
-    found = mean_interval(values)
+def _interval(values: Sequence[float | None]) -> dict[str, float | None]:
+    """Return the interval of *values*; of nothing where a seed has none."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return {"low": None, "mean": None, "high": None}
+    found = mean_interval(known)
     return {"low": found.low, "mean": found.mean, "high": found.high}
 
 
-def _at(values: NDArray[np.float64], name: str) -> float:
-    return summary(values).get(name, 0.0)
+def _at(values: NDArray[np.float64], name: str) -> float | None:
+    return summary(values).get(name)
 
 
 def summary(values: NDArray[np.float64] | Sequence[float]) -> dict[str, float]:

@@ -17,6 +17,7 @@ from netloom.study.simulate import case_of, run_case
 
 if TYPE_CHECKING:
     from netloom.spec.scenario import Scenario
+    from netloom.study.simulate import EngineName
 
 CATALOG = load_catalog()
 TWO_TIERS = {"kind": "fat-tree", "tiers": 2, "hosts_per_leaf": 16}
@@ -208,3 +209,18 @@ def test_an_innocent_flow_waits_behind_pauses_but_not_behind_another_lane() -> N
     assert beside["slowdown"]["max"] > 3
     assert alone["slowdown"]["max"] < 1.05
     assert lane["slowdown"]["max"] < 1.05
+
+
+@pytest.mark.parametrize("engine", ["packet", "flow"])
+def test_a_stopped_run_uses_no_link_more_than_it_could_carry(engine: EngineName) -> None:
+    # Eight senders fill the last link from the start; at 100 us none of 4 MB has ended
+    # (8 x 4 MB at 400 Gb/s take 640 us), and that link has carried all the while.
+    incast = {"kind": "incast", "target": 0, "first": 16, "fan_in": 8, "size": "4MB"}
+    found = nl.simulate(_scenario(incast), CATALOG, engine=engine, seeds=(0, 1), until_s=100e-6)
+    numbers = found.to_json()
+    assert numbers["flows_finished"] == 0
+    assert numbers["span_s"] == pytest.approx(100e-6)
+    assert 0.9 < numbers["busiest_links"][0]["utilisation"] <= 1
+    assert found.over_seeds()["fct_s_mean"] == {"low": None, "mean": None, "high": None}
+    if engine == "packet":
+        assert 0.85 * 400e9 < numbers["goodput_bps"] < 400e9

@@ -159,7 +159,7 @@ def deliver(
         start_ps=found["start_ps"],
         finish_ps=found["finish_ps"],
         simulated_ps=found["simulated_ps"],
-        link_bytes=_link_bytes(laid, found["finish_ps"]),
+        link_bytes=_link_bytes(laid, found, bins),
         counters={
             "flows": len(laid.ways),
             "classes": found["num_classes"],
@@ -220,9 +220,15 @@ def _utilisation(
     }
 
 
-def _link_bytes(laid: Laid, finish_ps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what each link carried of the transfers that arrived, headers included."""
-    arrived = np.where(finish_ps >= 0, laid.transfers.size_bytes / laid.parts, 0.0)
-    load = laid.ways.load(np.repeat(arrived, laid.parts), num_links=len(laid.on.link_rate_bps))
+def _link_bytes(laid: Laid, found: dict[str, Any], num_bins: int) -> NDArray[np.int64]:
+    """Return what each link carried, headers included.
+
+    Of transfers that a stopped run left unfinished only the bins tell; without, they are left out.
+    """
+    if found["stopped"] and num_bins:
+        load = found["used_bits"].reshape(-1, num_bins).sum(axis=1) / 8
+    else:
+        arrived = np.where(found["finish_ps"] >= 0, laid.transfers.size_bytes / laid.parts, 0.0)
+        load = laid.ways.load(np.repeat(arrived, laid.parts), num_links=len(laid.on.link_rate_bps))
     framed = ~(laid.on.is_scale_up | laid.on.is_host)
     return np.rint(load / np.where(framed, laid.settings.wire_share, 1.0)).astype(np.int64)
