@@ -14,6 +14,7 @@ from netloom.fabric.graph import Fabric, VertexKind
 from netloom.fabric.routing import dmodk, ecmp
 from netloom.fabric.routing.candidates import Tables, tables
 from netloom.fabric.routing.flows import Flows
+from netloom.fabric.routing.source_ports import mixed_ports
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
     from netloom.engines.flow.settings import FlowSettings
     from netloom.fabric.wiring import Wiring
 
-__all__ = ["Ground", "ground", "mixed_ports", "num_switches", "way_delay_ps", "ways_of"]
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: Knuth, TAOCP 3, 6.4
-_MIX = np.uint64(0xBF58476D1CE4E5B9)  # of splitmix64: Steele, Lea and Flood (2014)
+__all__ = ["Ground", "ground", "num_switches", "way_delay_ps", "ways_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -144,20 +142,6 @@ def _flowlets(on: Ground, flows: Flows, settings: FlowSettings) -> Ways:
     ways = ways_of(on, bursts, replace(settings, balance="ecmp"))
     shares = np.full(len(ways.links), 1 / count, dtype=np.float32)
     return Ways(offsets=ways.offsets[::count], links=ways.links, shares=shares)
-
-
-def mixed_ports(
-    port: NDArray[np.uint16], number: NDArray[np.int64], *, seed: int
-) -> NDArray[np.uint16]:
-    """Return the source port of connection *number* beside the first, which has *port*.
-
-    Ports are those of RoCEv2, 0xC000 and above. Number 0 under seed 0 keeps its port.
-    """
-    key = port.astype(np.uint64) + (number.astype(np.uint64) + np.uint64(seed << 16)) * _GOLDEN
-    key = (key ^ (key >> np.uint64(30))) * _MIX
-    mixed = ((key ^ (key >> np.uint64(31))) & np.uint64(0x3FFF)) | np.uint64(0xC000)
-    kept = (number == 0) & (seed == 0)
-    return np.where(kept, port, mixed).astype(np.uint16)
 
 
 def way_delay_ps(on: Ground, ways: Ways) -> NDArray[np.int64]:

@@ -12,7 +12,6 @@ from netloom.engines.delivery import Delivery
 from netloom.engines.flow.routes import (
     Ground,
     ground,
-    mixed_ports,
     num_switches,
     way_delay_ps,
     ways_of,
@@ -20,6 +19,7 @@ from netloom.engines.flow.routes import (
 from netloom.engines.flow.settings import FlowSettings
 from netloom.errors import InfeasibleError
 from netloom.fabric.routing.flows import Flows
+from netloom.fabric.routing.source_ports import mixed_ports
 from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from netloom.fabric.routing.source_ports import mixed_ports
 from netloom.workload.transfers import Transfers, spans
 
 if TYPE_CHECKING:
@@ -16,14 +18,17 @@ __all__ = ["gathered", "spread"]
 Times = dict[str, "NDArray[np.int64]"]
 
 
-def spread(transfers: Transfers, connections: int) -> Transfers:
+def spread(transfers: Transfers, connections: int, *, seed: int = 0) -> Transfers:
     """Return *transfers* with each one cut into as many equal parts, on their own source ports.
+
+    Another seed is another draw of the ports, the same as flows get; seed 0 keeps those given.
 
     A part waits for all parts of what its transfer waits for. A transfer of fewer bytes than
     *connections* keeps at least one byte a part, and fewer parts are not made: they are 1 byte.
     """
     if connections == 1:
-        return transfers
+        first = np.zeros(len(transfers), dtype=np.int64)
+        return replace(transfers, source_port=mixed_ports(transfers.source_port, first, seed=seed))
     count = len(transfers)
     part = np.tile(np.arange(connections), count)
     whole = np.repeat(np.arange(count), connections)
@@ -38,7 +43,7 @@ def spread(transfers: Transfers, connections: int) -> Transfers:
         size_bytes=size,
         start_ps=transfers.start_ps[whole],
         delay_ps=transfers.delay_ps[whole],
-        source_port=(transfers.source_port[whole] + part).astype(np.uint16),
+        source_port=mixed_ports(transfers.source_port[whole], part, seed=seed),
         priority=transfers.priority[whole],
         job=transfers.job[whole],
         wait_offsets=np.concatenate([[0], np.cumsum(num_waits)]),
@@ -48,7 +53,7 @@ def spread(transfers: Transfers, connections: int) -> Transfers:
 
 def gathered(times: Times, flows: Transfers, transfers: Transfers) -> Times:
     """Return the times of *transfers* from those of their parts: first start, last arrival."""
-    if flows is transfers:
+    if len(flows) == len(transfers):
         return times
     grouped = {name: column.reshape(len(transfers), -1) for name, column in times.items()}
     never = {name: (column < 0).any(axis=1) for name, column in grouped.items()}

@@ -57,7 +57,8 @@ def run_packets(  # noqa: PLR0913
         wiring: The network.
         transfers: What to move, and after what.
         settings: How everything behaves.
-        seed: Of marking, spraying and losses; equal seeds give equal results.
+        seed: Of source ports (0 keeps those given), marking, spraying and losses; equal seeds give
+            equal results.
         until_ps: End the run then, whatever is unfinished; by default it runs to its end.
         faults: What goes wrong, and when.
         watch: What to write down beside the totals.
@@ -67,7 +68,7 @@ def run_packets(  # noqa: PLR0913
         SpecError: a transfer, fault, parameter or watched link is wrong.
         InfeasibleError: a pair has no way, or a buffer cannot hold its headroom.
     """
-    flows = spread(transfers, settings.connections)
+    flows = spread(transfers, settings.connections, seed=seed)
     made = lowered(wiring, flows, settings, seed=seed, faults=faults, watch=watch or Watch())
     try:
         simulation = PacketSimulation(made.arrays, made.numbers, made.names, made.parameters)
