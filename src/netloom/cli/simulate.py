@@ -160,19 +160,27 @@ def _brought_case(
         from netloom.adapters.ns3_settings import HEADER_BYTES, packet_settings  # noqa: PLC0415
         from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415
 
-        if choices != Choices():
-            message = "--config says how everything behaves; drop --cc and its like, or the file"
+        if choices != Choices() or technology:
+            message = (
+                "--config says how everything behaves; drop --technology, --cc and their like, "
+                "or the file"
+            )
             raise SpecError(message)
         settings = packet_settings(brought.config, brought.wiring)
         runner: Runner = PacketRunner(
             wiring=brought.wiring, settings=settings, hpcc_header_bytes=HEADER_BYTES
         )
+        name = "as configured"
     else:
+        if brought.config is not None:
+            message = "--config sets up packets; flows know none of it: drop it, or --engine flow"
+            raise SpecError(message)
         runner = runner_on(brought.wiring, part, engine=engine, choices=choices)
+        name = part.name
     transfers = brought.transfers
     return Case(
         title=f"{brought.simulator} case on {brought.wiring.num_endpoints:,} hosts",
-        technology="as configured" if brought.config is not None else part.name,
+        technology=name,
         runner=runner,
         traffic=lambda _seed: transfers,
         notes=brought.notes,

@@ -28,8 +28,11 @@ def engine_named(
         announce: Told what the packet engine is about to run, and how long that takes.
 
     Raises:
-        SpecError: There is no such engine.
+        SpecError: There is no such engine, or no such seed.
     """
+    if seed < 0:
+        message = f"seed: {seed} is negative; use 0 or more"
+        raise SpecError(message)
     if name == "analytic":
         return AnalyticEngine()
     if name == "flow":

@@ -72,12 +72,12 @@ def check_transfers(transfers: Transfers, num_endpoints: int) -> None:
     _check(
         (transfers.source < 0) | (transfers.source >= num_endpoints),
         transfers.source,
-        f"there is no such source; endpoints are 0 to {num_endpoints - 1}",
+        f"is no source; endpoints are 0 to {num_endpoints - 1}",
     )
     _check(
         (transfers.target < 0) | (transfers.target >= num_endpoints),
         transfers.target,
-        f"there is no such target; endpoints are 0 to {num_endpoints - 1}",
+        f"is no target; endpoints are 0 to {num_endpoints - 1}",
     )
     _check(
         transfers.source == transfers.target,

@@ -50,3 +50,8 @@ def test_compare_takes_an_engine(scenario: str, capsys: pytest.CaptureFixture[st
     main(["compare", scenario, "--engine", "flow", "--json"])
     found = json.loads(capsys.readouterr().out)
     assert [row["technology"] for row in found["technologies"]] == ["rocev2-400g", "infiniband-ndr"]
+
+
+def test_a_negative_seed_is_refused(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", scenario, "--engine", "flow", "--seed", "-1"]) == 2
+    assert "seed: -1 is negative; use 0 or more" in capsys.readouterr().err

@@ -77,6 +77,9 @@ def test_text_says_what_matters(files: Path, capsys: pytest.CaptureFixture[str])
     assert "leaf:0->gpu:0" in text
 
 
+HPCC_CASE = "--topology topology.txt --flows flow.txt --config config.txt"
+
+
 def test_a_case_of_hpcc_runs_as_it_is(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     brought = ["--topology", str(files / "topology.txt"), "--flows", str(files / "flow.txt")]
     configured = [*brought, "--config", str(files / "config.txt"), "--json"]
@@ -114,6 +117,11 @@ def test_a_case_of_hpcc_runs_as_it_is(files: Path, capsys: pytest.CaptureFixture
             ],
             "--config says how everything behaves",
         ),
+        (
+            f"{HPCC_CASE} --technology infiniband-ndr".split(),
+            "--config says how everything behaves",
+        ),
+        (f"{HPCC_CASE} --engine flow".split(), "--config sets up packets"),
     ],
 )
 def test_mistakes_are_told_before_anything_runs(

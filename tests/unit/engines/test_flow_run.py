@@ -259,7 +259,7 @@ def test_a_phase_is_worked_out_once_and_multiplied() -> None:
     ("asked", "match"),
     [
         (transfers([(0, 1, 1), (0, 1, 0)]), "transfer 1: 0 bytes"),
-        (transfers([(0, 9, 1)]), "transfer 0: 9 there is no such target"),
+        (transfers([(0, 9, 1)]), "transfer 0: 9 is no target"),
         (transfers([(0, 1, 1), (1, 2, 1)], {0: [1], 1: [0]}), "transfer 0: waits for itself"),
     ],
 )

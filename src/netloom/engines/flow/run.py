@@ -225,6 +225,7 @@ def _link_bytes(laid: Laid, found: dict[str, Any], num_bins: int) -> NDArray[np.
 
     Of transfers that a stopped run left unfinished only the bins tell; without, they are left out.
     """
+    load: NDArray[np.float64]
     if found["stopped"] and num_bins:
         load = found["used_bits"].reshape(-1, num_bins).sum(axis=1) / 8
     else:
