@@ -166,10 +166,11 @@ class _Checker:
         known = self._base_problems.get((problem.field, problem.text))
         path = _nearest(nodes, problem.field)
         if known is not None or path is None:
-            field = problem.field
-            if self._spec.base.name == self._spec.name and not field.startswith(OPTIONS):
+            field, optional = problem.field, problem.field.startswith(OPTIONS)
+            if self._spec.base.name == self._spec.name and not optional:
                 field = f"base.{field}".removesuffix(".")
-            self._add(self._spec.base.name, replace(problem, field=field))
+            name = self._spec.name if optional else self._spec.base.name
+            self._add(name, replace(problem, field=field))
         elif _is_inside(problem.field, path):
             self._add(self._spec.name, problem)
         else:

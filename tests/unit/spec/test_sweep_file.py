@@ -263,3 +263,11 @@ def test_a_dict_is_refused_by_field_alone() -> None:
 def test_the_example_has_the_twelve_points_it_promises(tmp_path: Path) -> None:
     path = written(tmp_path, sweep_example_text())
     assert len(expand(load_sweep(path), options=None)) == 12
+
+
+def test_a_wrong_option_is_blamed_on_the_sweep_file_and_not_on_its_base(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("cluster: {nodes: 1}\n")
+    text = "base: base.yaml\nquestion: predict\noptions: {paths: 0}\ngrid: {cluster.nodes: [1]}\n"
+    path = written(tmp_path, text)
+    with pytest.raises(SpecError, match=rf"{path.name}:3:18: options\.paths: 0 is too small"):
+        expand(load_sweep(path), options=Options)
