@@ -20,6 +20,7 @@ from netloom.spec.traffic import FlowFile, OpenLoop
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from netloom.spec.scenario import Job
     from netloom.spec.traffic import Traffic
 
 __all__ = ["load", "locate", "parse"]
@@ -32,7 +33,8 @@ def load(source: str | os.PathLike[str] | Mapping[str, object]) -> Scenario:
     """Return the scenario in a YAML or JSON file, or in a dict of plain values.
 
     Paths inside a file are relative to its folder; those of the scenario returned are absolute:
-    ``catalog``, ``job.model`` where it names a ``.json`` file, and those in ``traffic``. Paths in
+    ``catalog``, ``job.model`` where it names a ``.json`` file (in ``jobs`` too), and those in
+    ``traffic``. Paths in
     a dict stay as given.
 
     Raises:
@@ -111,10 +113,21 @@ def _anchored(scenario: Scenario, folder: Path) -> Scenario:
     if scenario.traffic is not None:
         traffic = tuple(_anchored_piece(piece, folder) for piece in scenario.traffic)
         scenario = scenario.model_copy(update={"traffic": traffic})
-    if scenario.job_given is not None and scenario.job.model.endswith(".json"):
-        job = scenario.job.model_copy(update={"model": str(folder / scenario.job.model)})
-        scenario = scenario.model_copy(update={"job": job})
+    if scenario.job_given is not None:
+        scenario = scenario.model_copy(update={"job": _anchored_job(scenario.job, folder)})
+    if scenario.jobs is not None:
+        jobs = tuple(
+            tenant.model_copy(update={"job": _anchored_job(tenant.job, folder)})
+            for tenant in scenario.jobs
+        )
+        scenario = scenario.model_copy(update={"jobs": jobs})
     return scenario
+
+
+def _anchored_job(job: Job, folder: Path) -> Job:
+    if not job.model.endswith(".json"):
+        return job
+    return job.model_copy(update={"model": str(folder / job.model)})
 
 
 def _anchored_piece(piece: Traffic, folder: Path) -> Traffic:
