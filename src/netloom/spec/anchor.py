@@ -10,7 +10,7 @@ from netloom.spec.traffic import FlowFile, OpenLoop
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from netloom.spec.scenario import Scenario
+    from netloom.spec.scenario import Job, Scenario
     from netloom.spec.traffic import Traffic
 
 __all__ = ["anchored", "files_of"]
@@ -29,11 +29,22 @@ def anchored(scenario: Scenario, absolute: Callable[[str, str], str]) -> Scenari
     if scenario.traffic is not None:
         traffic = tuple(_anchored_piece(piece, absolute) for piece in scenario.traffic)
         scenario = scenario.model_copy(update={"traffic": traffic})
-    if scenario.job_given is not None and scenario.job.model.endswith(".json"):
-        model = absolute("job.model", scenario.job.model)
-        job = scenario.job.model_copy(update={"model": model})
+    if scenario.job_given is not None:
+        job = _anchored_job(scenario.job, "job.model", absolute)
         scenario = scenario.model_copy(update={"job": job})
+    if scenario.jobs is not None:
+        jobs = tuple(
+            tenant.model_copy(update={"job": _anchored_job(tenant.job, "jobs", absolute)})
+            for tenant in scenario.jobs
+        )
+        scenario = scenario.model_copy(update={"jobs": jobs})
     return scenario
+
+
+def _anchored_job(job: Job, field: str, absolute: Callable[[str, str], str]) -> Job:
+    if not job.model.endswith(".json"):
+        return job
+    return job.model_copy(update={"model": absolute(field, job.model)})
 
 
 def _anchored_piece(piece: Traffic, absolute: Callable[[str, str], str]) -> Traffic:
@@ -51,8 +62,10 @@ def _is_file(piece: OpenLoop) -> bool:
 
 def files_of(scenario: Scenario) -> Iterator[str]:
     """Yield the paths of the model and of traffic that *scenario* names; not the catalogue."""
-    if scenario.job_given is not None and scenario.job.model.endswith(".json"):
-        yield scenario.job.model
+    alone = () if scenario.job_given is None else (scenario.job,)
+    for job in (*alone, *(tenant.job for tenant in scenario.jobs or ())):
+        if job.model.endswith(".json"):
+            yield job.model
     for piece in scenario.traffic or ():
         if isinstance(piece, FlowFile):
             yield piece.file

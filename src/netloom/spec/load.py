@@ -31,7 +31,8 @@ def load(source: str | os.PathLike[str] | Mapping[str, object]) -> Scenario:
     """Return the scenario in a YAML or JSON file, or in a dict of plain values.
 
     Paths inside a file are relative to its folder; those of the scenario returned are absolute:
-    ``catalog``, ``job.model`` where it names a ``.json`` file, and those in ``traffic``. Paths in
+    ``catalog``, ``job.model`` where it names a ``.json`` file (in ``jobs`` too), and those in
+    ``traffic``. Paths in
     a dict stay as given.
 
     Raises:

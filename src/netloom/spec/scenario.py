@@ -296,6 +296,13 @@ class Tenant(Strict):
     )
     job: Job = Field(description="What it trains; where its ranks sit is said by 'placement' here")
 
+    @model_validator(mode="after")
+    def _placed_once(self) -> Self:
+        if "placement" in self.job.model_fields_set:
+            message = "'job.placement' has no say here; give 'placement' beside 'nodes' instead"
+            raise ValueError(message)
+        return self
+
 
 class Scenario(Strict):
     """A cluster, what runs on it (a job, or plain traffic), and the technologies to compare."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from netloom.engines.flow.settings import FlowSettings
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.build import build
 from netloom.fabric.wire.framing import efficiency
-from netloom.spec.load import parse
+from netloom.spec.load import load, parse
 from netloom.spec.scenario import NodePlacement, Scenario
 from netloom.study.luck import Luck, check_draws, luck
 from netloom.study.networks import network_of
@@ -22,6 +24,9 @@ from netloom.study.predict import catalog_of
 from netloom.study.share import _mean, share
 from netloom.study.tenancy import chosen_nodes
 from netloom.workload.collective import Group
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 JOB = "{model: llama-2-70b, training: {global_batch: 256}, parallel: {tensor: 8, zero: 3}}"
 CLUSTER = (
@@ -41,6 +46,7 @@ def one_job(technology: str = "rocev2-400g") -> Scenario:
     return parse(text, name="x.yaml")
 
 
+SCATTERED = f"{CLUSTER}\njobs: [{{nodes: 8, job: {JOB[:-1]}, placement: {{kind: scattered}}}}}}]\n"
 RANDOM = "nodes: 64, placement: {kind: random, seed: %d}"
 
 
@@ -97,6 +103,21 @@ def test_many_jobs_are_drawn_about_as_they_would_be_counted() -> None:
 def test_more_nodes_than_there_are_names_the_job() -> None:
     with pytest.raises(InfeasibleError, match=r"jobs.1: 100 nodes are asked for, but 0 are free"):
         share(jobs("nodes: 128", "nodes: 100"))
+
+
+def test_a_job_is_placed_once() -> None:
+    text = SCATTERED.replace("TECHNOLOGY", "infiniband-ndr")
+    with pytest.raises(SpecError, match=r"'job\.placement' has no say here"):
+        parse(text, name="x.yaml")
+
+
+def test_models_of_jobs_are_found_beside_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    job = JOB.replace("llama-2-70b", "mine.json")
+    file.write_text(f"{CLUSTER}\njobs: [{{nodes: 2, job: {job}}}]\n".replace("TECHNOLOGY", "x"))
+    tenants = load(file).jobs
+    assert tenants is not None
+    assert tenants[0].job.model == str(tmp_path / "mine.json")
 
 
 def test_a_scenario_without_jobs_is_told_how() -> None:
