@@ -1,9 +1,9 @@
 // Processor time of an event in three queues: the calendar, a binary heap and a radix heap.
 //
 // The hold model (Jones, CACM 1986): of a steady number of pending events the first is taken, and
-// another put in its place, here as far ahead as in a network at 400 Gb/s: a packet of 4 KiB crosses
-// a link of 1 us, an acknowledgement does, or a port wakes after a packet; each with up to 64 ns of
-// disorder. Every queue must give the same events in the same order.
+// another put in its place, here as far ahead as in a network at 400 Gb/s: a packet of 4 KiB
+// crosses a link of 1 us, an acknowledgement does, or a port wakes after a packet; each with up to
+// 64 ns of disorder. Every queue must give the same events in the same order.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -122,7 +122,8 @@ std::uint64_t hold(const char* name, std::uint32_t num_pending, std::uint32_t nu
     queue.push(event.when + ahead(random), Kind::kArrive, event.subject);
   }
   const double cpu_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  std::printf("%9u pending  %-12s %6.1f ns an event\n", num_pending, name, cpu_s / num_events * 1e9);
+  std::printf(
+      "%9u pending  %-12s %6.1f ns an event\n", num_pending, name, cpu_s / num_events * 1e9);
   return seen;
 }
 

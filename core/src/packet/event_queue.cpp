@@ -2,6 +2,18 @@
 
 namespace netloom::packet {
 
+namespace {
+
+constexpr int kMaxIdleShift = 16;  // 66 ns: events that are pushed into the current day cost a heap
+
+void sort(std::span<Event> events) {
+  if (!std::ranges::is_sorted(events, Before())) {  // often all at one time
+    std::ranges::sort(events, Before());
+  }
+}
+
+}  // namespace
+
 bool EventQueue::advance() {
   today_.clear();
   next_ = 0;
@@ -39,6 +51,11 @@ void EventQueue::open(std::int64_t day) {
 
 // By counting: about as many hours as events, so that few share one.
 void EventQueue::sort_day_into_today(const Day& day) {
+  if (day.head == day.tail) {  // a few at most
+    append_day(day, today_);
+    sort(today_);
+    return;
+  }
   std::size_t count = 0;
   each_block(day, [&count](std::span<const Event> events) { count += events.size(); });
   const int bits = std::min({shift_, static_cast<int>(std::bit_width(count)), kMaxHourBits});
@@ -69,10 +86,7 @@ void EventQueue::sort_hours(std::size_t num_hours) {
   for (std::size_t hour = 0; hour < num_hours; ++hour) {
     const std::uint32_t end = hour_end_[hour];
     if (end - begin > 1) {
-      const auto events = std::span(today_).subspan(begin, end - begin);
-      if (!std::ranges::is_sorted(events, Before())) {  // often all at one time
-        std::ranges::sort(events, Before());
-      }
+      sort(std::span(today_).subspan(begin, end - begin));
     }
     begin = end;
   }
@@ -109,6 +123,8 @@ void EventQueue::review() {
     rebuild(shift_ + 1);
   } else if (opened_events_ > kCrowded * opened_days_ && shift_ > least_shift_) {
     rebuild(shift_ - 1);
+  } else if (opened_events_ < 2 * opened_days_ && shift_ < kMaxIdleShift) {
+    rebuild(shift_ + 1);  // opening days costs more than sorting them
   }
   opened_days_ = opened_events_ = sent_far_ = 0;
 }

@@ -96,7 +96,7 @@ Status Simulation::run(Time until, std::uint64_t max_events) {
 
 void Simulation::prefetch_ahead() {
   const auto today = net_.events.today();
-  if (today.empty()) {
+  if (today.size() <= kSoon) {  // all fetched, or a day too short for it to help
     return;
   }
   const auto each = [this, &today](std::size_t ahead, void (Simulation::*expect)(const Event&)) {
