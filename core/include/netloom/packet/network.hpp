@@ -78,7 +78,7 @@ struct Credit {
 
 /// Where virtual lane arbitration of a port stands.
 struct Arbiter {
-  std::int64_t limit_left = 0;  ///< High priority that may still pass low.
+  std::int64_t limit_left = 0;    ///< High priority that may still pass low.
   std::int32_t left[2] = {0, 0};  ///< Bytes of the turn, by table (high, low).
   std::uint8_t turn[2] = {0, 0};
 };
@@ -280,7 +280,7 @@ class Network {
   std::vector<Queue> queues;
   std::vector<Flight> flights;
   std::vector<Hop> telemetry;
-  std::vector<Credit> credits;  ///< Of each link and lane, where credits rule.
+  std::vector<Credit> credits;    ///< Of each link and lane, where credits rule.
   std::vector<Arbiter> arbiters;  ///< Of each link, where lanes are arbitrated.
   Counters counters;
   std::vector<PauseRecord> pauses;
