@@ -131,12 +131,11 @@ HostSettings hosts(const Numbers& numbers, const Names& names) {
       "punish_disorder", h.punish_disorder)("cnp_interval_ps", h.cnp_interval_ps)(
       "nack_interval_ps", h.nack_interval_ps)("timeout_ps", h.timeout_ps)(
       "timeout_low_ps", h.timeout_low_ps)("timeout_low_packets", h.timeout_low_packets)(
-      "max_doublings", h.max_doublings)("probe_rtts", h.probe_rtts)(
-      "window_bytes", h.window_bytes)("window_bdp", h.window_bdp)(
-      "disorder_packets", h.disorder_packets)("ring_packets", h.ring_packets)(
-      "first_window_bytes", h.first_window_bytes)("pull_bytes", h.pull_bytes)(
-      "host_rate_bps", h.host_rate_bps)("send_ps", h.send_ps)("receive_ps", h.receive_ps)(
-      "base_rtt_ps", h.base_rtt_ps)("num_paths", h.num_paths);
+      "max_doublings", h.max_doublings)("probe_rtts", h.probe_rtts)("window_bytes", h.window_bytes)(
+      "window_bdp", h.window_bdp)("disorder_packets", h.disorder_packets)(
+      "ring_packets", h.ring_packets)("first_window_bytes", h.first_window_bytes)(
+      "pull_bytes", h.pull_bytes)("host_rate_bps", h.host_rate_bps)("send_ps", h.send_ps)(
+      "receive_ps", h.receive_ps)("base_rtt_ps", h.base_rtt_ps)("num_paths", h.num_paths);
   h.entropy = names.at("entropy");
   return h;
 }
@@ -186,7 +185,8 @@ Config config(const nb::dict& arrays, const Numbers& numbers, const Names& names
       "response_ps", c.pause.response_ps)("watchdog_ps", c.pause.watchdog_ps)(
       "restore_ps", c.pause.restore_ps)("credit_blocks", c.credit.blocks)(
       "most_blocks", c.credit.most_blocks)("update_blocks", c.credit.update_blocks)(
-      "credit_bytes", c.credit.frame_bytes)("credit_packet_bytes", c.credit.packet_bytes)("seed", c.seed)("num_lanes", c.num_lanes);
+      "credit_bytes", c.credit.frame_bytes)("credit_packet_bytes", c.credit.packet_bytes)(
+      "seed", c.seed)("num_lanes", c.num_lanes);
   Reader{numbers}("grant_bytes", c.schedule.credit_bytes)("grant_wait_ps", c.schedule.wait_ps)(
       "cell_bytes", c.schedule.cell_bytes)("cell_header_bytes", c.schedule.cell_header_bytes)(
       "voq_bytes", c.schedule.queue_bytes)("reassembly_ps", c.schedule.reassembly_ps);

@@ -59,8 +59,8 @@ struct Arbitration {
 /// A scheduled fabric: virtual output queues, egress credits, cells.
 struct ScheduleSettings {
   std::uint32_t credit_bytes = 4'096;
-  Time wait_ps = 0;                    ///< From a request to its credit, when nobody else asks.
-  std::uint32_t cell_bytes = 256;      ///< Of a cell at most.
+  Time wait_ps = 0;                     ///< From a request to its credit, when nobody else asks.
+  std::uint32_t cell_bytes = 256;       ///< Of a cell at most.
   std::uint32_t cell_header_bytes = 0;  ///< Of these.
   std::int64_t queue_bytes = 0;         ///< That virtual output queues of a switch hold.
   Time reassembly_ps = 0;               ///< After which a missing packet is given up.

@@ -464,8 +464,7 @@ class Endpoints final : public EndpointSide {
     if (set_.probe_rtts == 0 || out.probed || out.smooth_rtt == 0) {
       return full;
     }
-    return std::min(full,
-                    static_cast<Time>(set_.probe_rtts * static_cast<double>(out.smooth_rtt)));
+    return std::min(full, static_cast<Time>(set_.probe_rtts * static_cast<double>(out.smooth_rtt)));
   }
 
   [[nodiscard]] Time timeout(std::uint32_t flow) const {

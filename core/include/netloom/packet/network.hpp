@@ -79,7 +79,7 @@ struct Credit {
 
 /// Where virtual lane arbitration of a port stands.
 struct Arbiter {
-  std::int64_t limit_left = 0;  ///< High priority that may still pass low.
+  std::int64_t limit_left = 0;    ///< High priority that may still pass low.
   std::int32_t left[2] = {0, 0};  ///< Bytes of the turn, by table (high, low).
   std::uint8_t turn[2] = {0, 0};
 };
@@ -295,7 +295,7 @@ class Network {
   Large<Queue> queues;
   Large<Flight> flights;
   Large<Hop> telemetry;
-  std::vector<Credit> credits;  ///< Of each link and lane, where credits rule.
+  std::vector<Credit> credits;    ///< Of each link and lane, where credits rule.
   std::vector<Arbiter> arbiters;  ///< Of each link, where lanes are arbitrated.
   Counters counters;
   std::vector<PauseRecord> pauses;

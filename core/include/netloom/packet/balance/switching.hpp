@@ -1,6 +1,7 @@
 // How a switch chooses among equal-cost links.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -135,9 +136,13 @@ class Digits {
 
   explicit Digits(Network& network);
 
-  std::uint32_t choose(Network& /*net*/, std::uint32_t vertex, const Packet& packet, Ways ways) {
+  /// Between two tiers the lower one's digit decides, up and down: parallel links down to a switch
+  /// are shared by what is below it, as its own uplinks are.
+  std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
     const std::uint32_t number = kByTarget ? packet.target : packet.entropy;
-    return static_cast<std::uint32_t>(ways[number / stride_[vertex] % ways.size()]);
+    const std::uint32_t next = net.ports[static_cast<std::size_t>(ways[0])].target;
+    const std::uint32_t stride = std::min(stride_[vertex], stride_[next]);
+    return static_cast<std::uint32_t>(ways[number / stride % ways.size()]);
   }
 
   template <class Archive>

@@ -115,12 +115,12 @@ class Scheduled {
     Index tail = kNone;
     std::uint32_t vertex = 0;
     std::uint32_t target = 0;
-    std::uint32_t next = kNone;   ///< In line for credits.
-    std::uint32_t asked = 0;      ///< Bytes that wait for credit.
-    std::uint32_t credit = 0;     ///< Bytes that may go.
-    std::uint32_t sent = 0;       ///< Packets that have gone.
-    std::uint32_t expected = 0;   ///< Packets that have come out of the fabric, in order.
-    Index late = kNone;           ///< Those that came out before their turn, lowest first.
+    std::uint32_t next = kNone;  ///< In line for credits.
+    std::uint32_t asked = 0;     ///< Bytes that wait for credit.
+    std::uint32_t credit = 0;    ///< Bytes that may go.
+    std::uint32_t sent = 0;      ///< Packets that have gone.
+    std::uint32_t expected = 0;  ///< Packets that have come out of the fabric, in order.
+    Index late = kNone;          ///< Those that came out before their turn, lowest first.
     bool in_line = false;
   };
 
@@ -245,8 +245,8 @@ class Scheduled {
     Packet& packet = net_.pool[index];
     net_.leave_credit(in, packet.lane, packet.size_bytes, net_.now);
     const HostSettings& h = net_.config.hosts;
-    packet.size_bytes = static_cast<std::uint16_t>(
-        std::max(packet.payload_bytes + h.header_bytes, h.least_bytes));
+    packet.size_bytes =
+        static_cast<std::uint16_t>(std::max(packet.payload_bytes + h.header_bytes, h.least_bytes));
     packet.came_by = kNone;
     Voq& voq = queues_[packet.bits >> 32U];
     give_up(voq);

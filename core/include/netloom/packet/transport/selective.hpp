@@ -90,7 +90,8 @@ class SelectiveRepeat {
     std::uint32_t num_lost = 0;   ///< To be sent again.
     std::uint32_t highest = 0;    ///< One past the last packet known to have arrived.
     std::uint32_t judged = 0;     ///< Disorder has had its say on packets before it.
-    std::uint32_t probe = kNone;  ///< Repeated after a silence; its arrival condemns those before it.
+    std::uint32_t probe =
+        kNone;  ///< Repeated after a silence; its arrival condemns those before it.
     std::uint32_t arrived_ring = kNone;
     std::uint32_t lost_ring = kNone;
     std::uint64_t sent_bytes = 0;     ///< Repetitions included, less what vanished unseen.
