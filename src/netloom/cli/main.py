@@ -118,6 +118,9 @@ def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
         case OSError(errno=number) if number in _DISK_TROUBLES:
             _abandon_output()
             return EXIT_USER, f"cannot write the output ({error.strerror}); free some space"
+        case MemoryError():
+            what = f"out of memory ({error})" if str(error) else "out of memory"
+            return EXIT_USER, f"{what}; ask for fewer endpoints or transfers, or use more memory"
         case _:
             return EXIT_BUG, _bug(error)
 

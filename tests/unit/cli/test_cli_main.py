@@ -125,6 +125,14 @@ def test_ctrl_c_inside_a_command_exits_with_130_and_one_line(
     assert capsys.readouterr().err == "netloom: interrupted\n"
 
 
+def test_too_little_memory_is_no_bug(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command_line, "build_app", crash_with(MemoryError("2 GiB")))
+    assert main([]) == 2
+    assert capsys.readouterr().err.startswith("netloom: out of memory (2 GiB); ask for fewer")
+
+
 def test_a_bug_exits_with_70_and_shows_its_traceback_only_on_request(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
