@@ -108,8 +108,8 @@ def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
         case CycloptsError():
             error.verbose = False
             return EXIT_USER, f"{error} Try 'netloom --help'."
-        case NetloomError():
-            return EXIT_USER, str(error)
+        case NetloomError() | MemoryError():
+            return EXIT_USER, _memory(error) if isinstance(error, MemoryError) else str(error)
         case KeyboardInterrupt():
             return EXIT_INTERRUPTED, "interrupted"
         case BrokenPipeError():
@@ -118,9 +118,6 @@ def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
         case OSError(errno=number) if number in _DISK_TROUBLES:
             _abandon_output()
             return EXIT_USER, f"cannot write the output ({error.strerror}); free some space"
-        case MemoryError():
-            what = f"out of memory ({error})" if str(error) else "out of memory"
-            return EXIT_USER, f"{what}; ask for fewer endpoints or transfers, or use more memory"
         case _:
             return EXIT_BUG, _bug(error)
 
@@ -138,6 +135,11 @@ def _fail(message: str, code: int) -> int:
         if message:
             print(f"netloom: {message}", file=sys.stderr)
     return code
+
+
+def _memory(error: MemoryError) -> str:
+    what = f"out of memory ({error})" if str(error) else "out of memory"
+    return f"{what}; ask for fewer endpoints or transfers, or use more memory"
 
 
 def _bug(error: BaseException) -> str:
