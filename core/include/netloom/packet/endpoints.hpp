@@ -164,8 +164,8 @@ class Endpoints final : public EndpointSide {
     std::uint32_t link = kNone;
     std::uint16_t last_entropy = 0;
     std::uint16_t paced_bytes = 0;  ///< On the wire, of the packet that `pace_at` follows.
-    std::uint8_t doublings = 0;  ///< Of the timeout, since the last news.
-    bool probed = false;         ///< The last packet was repeated, and nothing was heard since.
+    std::uint8_t doublings = 0;     ///< Of the timeout, since the last news.
+    bool probed = false;            ///< The last packet was repeated, and nothing was heard since.
     State state = State::kUnborn;
     std::uint8_t silences = 0;  ///< Timeouts with nothing out.
   };
