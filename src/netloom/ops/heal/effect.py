@@ -18,13 +18,15 @@ from netloom.engines.flow.settings import settings_for
 from netloom.errors import InfeasibleError
 from netloom.fabric import edit
 from netloom.fabric.graph import LinkState, VertexKind
-from netloom.fabric.wire.recovery import efficiency
+from netloom.fabric.wire.recovery import added_s, efficiency
 from netloom.ops.heal.sight import Trouble, plain_part
 from netloom.ops.locate.faults import FaultKind
 from netloom.workload.dag import Dag, Label, to_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
     from netloom.catalog.parts import Technology
     from netloom.engines.flow.settings import FlowSettings
@@ -38,6 +40,8 @@ SIZE_BYTES: Final = 64 * 2**20  # of a transfer: long enough that latency does n
 DISTANCES: Final = (1 / 2, 1 / 4, 1 / 8)  # of the cluster
 STALLS: Final = 1e3  # times slower: no collective ends before its time-out
 RTT_S: Final = 10e-6  # of a path with three switches, as for findings
+MOST_LOSS: Final = 0.999
+LOSSY: Final = frozenset({FaultKind.LOSS, FaultKind.LARGE_LOSS, Trouble.SYMBOL_ERRORS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +100,15 @@ class Trial:
     Attributes:
         designed: The fabric as it should be.
         now: The fabric as it is.
+        link_loss: Packets lost on each link now.
         healthy_s: The traffic on the first.
         before_s: The traffic on the second.
     """
 
     designed: Fabric
     now: Fabric
-    settings: FlowSettings
-    transfers: Transfers
+    link_loss: NDArray[np.float64]
+    traffic: _Traffic
     healthy_s: float
     before_s: float
 
@@ -115,7 +120,7 @@ class Trial:
         return Effect(
             healthy_s=self.healthy_s,
             before_s=self.before_s,
-            after_s=self.before_s if same else _time_s(then, self.transfers, self.settings),
+            after_s=self.before_s if same else self.traffic.time_s(then, self.link_loss),
             away_before=away(self.now),
             away_after=away(then),
             num_nodes=num_nodes,
@@ -126,20 +131,26 @@ def trial_of(
     fabric: Fabric, technology: Technology, findings: Iterable[Finding], gone: Iterable[str]
 ) -> Trial:
     """Return the trial for a fabric on which *findings* hold and the cables *gone* are down."""
-    now = fabric
+    now, link_loss = fabric, np.zeros(fabric.num_links)
     for part in gone:
         now = edit.fail(now, part)
     for finding in findings:
         now = damaged(now, finding, technology)
-    settings = settings_for(technology)
-    transfers = _transfers(fabric)
+        if finding.kind in LOSSY:
+            hit = edit.fail(fabric, plain_part(finding.part)).link_state == LinkState.DOWN
+            link_loss[hit] = np.maximum(link_loss[hit], min(finding.magnitude, MOST_LOSS))
+    traffic = _Traffic(
+        technology=technology,
+        settings=settings_for(technology),
+        transfers=_transfers(fabric),
+    )
     return Trial(
         designed=fabric,
         now=now,
-        settings=settings,
-        transfers=transfers,
-        healthy_s=_time_s(fabric, transfers, settings),
-        before_s=_time_s(now, transfers, settings),
+        link_loss=link_loss,
+        traffic=traffic,
+        healthy_s=traffic.time_s(fabric, np.zeros(fabric.num_links)),
+        before_s=traffic.time_s(now, link_loss),
     )
 
 
@@ -162,7 +173,7 @@ def _factor(finding: Finding, technology: Technology) -> float:
     """Return how many times slower a part is."""
     match finding.kind:
         case FaultKind.LOSS | FaultKind.LARGE_LOSS | Trouble.SYMBOL_ERRORS:
-            loss = min(finding.magnitude, 0.999)
+            loss = min(finding.magnitude, MOST_LOSS)
             left = efficiency(technology, loss=loss, num_links=1, rtt_s=RTT_S)
             return 1 / max(left, 1 / (2 * STALLS))
         case FaultKind.BLACK_HOLE:
@@ -209,11 +220,35 @@ def _transfers(fabric: Fabric) -> Transfers:
     return to_transfers([dag], [Label()], rng=np.random.default_rng(0))
 
 
-def _time_s(fabric: Fabric, transfers: Transfers, settings: FlowSettings) -> float:
-    """Return when the last transfer ends; never when somebody is cut off or stalls."""
-    try:
-        found = run_flows(fabric, transfers, settings)
-    except InfeasibleError:
-        return math.inf
-    worst = float(fabric.link_slowdown[found.link_bytes > 0].max(initial=1.0))
-    return math.inf if worst > STALLS else float(found.finish_ps.max()) * 1e-12
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Traffic:
+    """What every plan is tried with."""
+
+    technology: Technology
+    settings: FlowSettings
+    transfers: Transfers
+
+    def time_s(self, fabric: Fabric, link_loss: NDArray[np.float64]) -> float:
+        """Return when the last transfer ends; never when somebody is cut off or stalls."""
+        try:
+            found = run_flows(fabric, self.transfers, self.settings)
+        except InfeasibleError:
+            return math.inf
+        used = found.link_bytes > 0
+        if float(fabric.link_slowdown[used].max(initial=1.0)) > STALLS:
+            return math.inf
+        return float(found.finish_ps.max()) * 1e-12 + self._tail_s(found.link_bytes, link_loss)
+
+    def _tail_s(self, link_bytes: NDArray[np.int64], link_loss: NDArray[np.float64]) -> float:
+        """Return what waiting for time-outs adds where lossy links are in use."""
+        return sum(
+            added_s(
+                SIZE_BYTES,
+                self.technology,
+                loss=float(link_loss[link]),
+                num_links=1,
+                rtt_s=RTT_S,
+                num_messages=math.ceil(link_bytes[link] / SIZE_BYTES),
+            )
+            for link in np.flatnonzero((link_loss > 0) & (link_bytes > 0)).tolist()
+        )
