@@ -35,7 +35,8 @@ class FileJournal:
         except FileNotFoundError:
             return ()
         except OSError as error:
-            raise self._trouble("read", error) from error
+            msg = "read"
+            raise self._trouble(msg, error) from error
 
     def write(self, entry: Entry) -> None:
         """Append an entry and wait until it is on the disk.
@@ -54,7 +55,8 @@ class FileJournal:
             if is_new:
                 self._sync_folder()
         except OSError as error:
-            raise self._trouble("written", error) from error
+            msg = "written"
+            raise self._trouble(msg, error) from error
 
     def _start(self, descriptor: int) -> bytes:
         """Return an end for the line that a crash cut short, if there is one."""

@@ -36,6 +36,7 @@ COMMANDS: Final = (
     ("infer", "netloom.cli.infer:infer", "Predict how fast a cluster serves a model."),
     ("goodput", "netloom.cli.goodput:goodput", "Say how much of the time a job progresses."),
     ("locate", "netloom.cli.locate:locate", "Say which part of a fabric is broken."),
+    ("heal", "netloom.cli.heal:heal", "Mend what is broken in a lab, as far as policy allows."),
     ("size", "netloom.cli.size:size", "Size a network: switches, cables, cost and power."),
     ("sweep", "netloom.cli.sweep:sweep", "Put one question to many scenarios, and keep answers."),
     ("catalog", "netloom.cli.catalog:catalog", "Show known parts, every number with its source."),

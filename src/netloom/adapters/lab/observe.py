@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netloom.adapters.lab import observe_infiniband, observe_roce
+from netloom.adapters.lab.store import PLANT
 from netloom.errors import SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from netloom.fabric.graph import Fabric
     from netloom.ops.plant import Plant
 
-__all__ = ["clock_s", "observe"]
+__all__ = ["born_at_s", "clock_s", "observe"]
 
 
 def clock_s() -> float:
@@ -48,7 +49,9 @@ def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Sight:
         raise SpecError(message)
     taken_s = clock_s()
     if lab.kind == "infiniband":
-        seen = observe_infiniband.look(place, lab, plant, window_s=_age_s(place))
+        seen = observe_infiniband.look(
+            place, lab, plant, window_s=max(1.0, clock_s() - born_at_s(place))
+        )
         return Sight(
             findings=tuple(seen.findings),
             taken_s=taken_s,
@@ -59,9 +62,9 @@ def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Sight:
     return _ethernet(place, plant, fabric, technology, taken_s=taken_s)
 
 
-def _age_s(place: LabFolder) -> float:
-    """Return how long the lab has been up: its list of cables is written once, at the start."""
-    return max(1.0, clock_s() - (place.path / "plant.json").stat().st_mtime)
+def born_at_s(place: LabFolder) -> float:
+    """Return when the lab was made: its list of cables is written once, at the start."""
+    return (place.path / PLANT).stat().st_mtime
 
 
 def _ethernet(

@@ -215,9 +215,7 @@ def _miswired(seen: Seen, view: _View, cable: Cable, owners: dict[Jack, Cable]) 
     seen.findings.append(_finding(view.name(cable), Trouble.MISWIRED, 1.0, *evidence))
 
 
-def _errors(
-    seen: Seen, view: _View, rows: tuple[ibdiags.PortErrors, ...], window_s: float
-) -> None:
+def _errors(seen: Seen, view: _View, rows: tuple[ibdiags.PortErrors, ...], window_s: float) -> None:
     """Add the cables whose symbol errors are more than the specification allows."""
     by_cable: dict[int, list[str]] = defaultdict(list)
     worst: dict[int, float] = {}
@@ -239,9 +237,7 @@ def _errors(
     for cable in view.cables:
         if cable.number in worst and f"cable:{cable.number}" not in away:
             loss = min(1.0, worst[cable.number] * PACKET_BYTES * 8)
-            one = _finding(
-                view.name(cable), Trouble.SYMBOL_ERRORS, loss, *by_cable[cable.number]
-            )
+            one = _finding(view.name(cable), Trouble.SYMBOL_ERRORS, loss, *by_cable[cable.number])
             seen.findings.append(one)
 
 

@@ -83,7 +83,9 @@ def flows_of(plant: Plant) -> tuple[Flow, ...]:
     """Return probes from every host to others all over the network, of both sizes."""
     hosts = [number for number, device in enumerate(plant.devices) if device.role == "host"]
     count = len(hosts)
-    strides = sorted({max(1, round(count * step / (TARGETS + 1))) for step in range(1, TARGETS + 1)})
+    strides = sorted(
+        {max(1, round(count * step / (TARGETS + 1))) for step in range(1, TARGETS + 1)}
+    )
     return tuple(
         Flow(
             source=host,
@@ -187,13 +189,15 @@ def _count(receiver: socket.socket, arrived: list[int]) -> None:
 
 def _udp(port: int) -> socket.socket:
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    made.setblocking(False)
+    made.settimeout(0)  # never wait
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
     try:
         made.bind(("0.0.0.0", port))  # noqa: S104  (inside a namespace of the lab)
     except OSError as error:
         made.close()
-        message = f"UDP port {port} is in use in the lab ({error.strerror}); is a job running in it?"
+        message = (
+            f"UDP port {port} is in use in the lab ({error.strerror}); is a job running in it?"
+        )
         raise LabError(message) from error
     return made
 

@@ -138,7 +138,7 @@ class _Run:
             now = self.hands.walls()
         except NetloomError as error:
             check, now = Check(helped=False, says=(f"cannot be verified: {error}",)), walls
-        broken = sorted(key for key in {*walls, *now} if walls.get(key) != now.get(key))
+        broken = sorted(key for key, value in walls.items() if now.get(key) != value)
         if broken:
             what = f"tenants are kept apart otherwise than before at {', '.join(broken[:8])}"
             check = Check(helped=False, says=(*check.says, what))

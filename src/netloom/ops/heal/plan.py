@@ -12,7 +12,7 @@ from netloom.ops.heal.sight import Trouble, plain_part
 from netloom.ops.locate.faults import FaultKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from netloom.fabric.graph import Fabric
     from netloom.ops.heal.effect import Away, Effect, Trial
@@ -100,31 +100,32 @@ def _shares(away: Away) -> dict[str, float]:
     return {"share": away.share, "uplink_share": away.uplink_share, "nic_ports": away.num_ports}
 
 
-def plans_of(trial: Trial, findings: Sequence[Finding]) -> tuple[Plan, ...]:
+def plans_of(trial: Trial, findings: Sequence[Finding], able: Collection[Verb]) -> tuple[Plan, ...]:
     """Return a plan for each finding, in their order.
 
     Each is tried by itself, on the fabric as it is now; two may together take too much away, so
     policy looks at what is away each time before one is carried out.
+
+    Args:
+        trial: The fabric, and the traffic to try plans with.
+        findings: What is wrong.
+        able: What can be done here; where nothing that helps can be, a ticket is left.
     """
-    return tuple(_plan(trial, finding) for finding in findings)
+    return tuple(_plan(trial, finding, able) for finding in findings)
 
 
-def _plan(trial: Trial, finding: Finding) -> Plan:
-    acts = tuple(_acts(trial.designed, finding))
+def _plan(trial: Trial, finding: Finding, able: Collection[Verb]) -> Plan:
+    acts = tuple(act for act in _acts(trial.designed, finding) if act.verb in able)
+    acts = acts or (Act(verb="ticket", part=plain_part(finding.part)),)
     then, nodes = trial.now, set()
     for act in acts:
         if act.verb == "drain":
             then = edit.drain(then, act.part)
         elif act.verb == "repair-fib":
-            then = _mended(trial, then, act.part)
+            then = edit.slow(then, act.part, 1.0)
         elif act.verb == "cordon":
             nodes.add(act.part)
     return Plan(finding=finding, acts=acts, effect=trial.effect(then, num_nodes=len(nodes)))
-
-
-def _mended(trial: Trial, then: Fabric, part: str) -> Fabric:
-    """Return *then* with the links of *part* that are in use as fast as designed."""
-    return edit.slow(then, part, 1.0) if part else trial.designed
 
 
 def _acts(fabric: Fabric, finding: Finding) -> Iterable[Act]:

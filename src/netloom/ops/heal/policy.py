@@ -88,9 +88,7 @@ def _concerns(plan: Plan, part: str) -> bool:
 
 def _doubts(plan: Plan, sight: Sight, policy: HealPolicy) -> Iterator[str]:
     if plan.finding.confidence < policy.least_confidence:
-        yield (
-            f"only {plan.finding.confidence:.0%} sure, less than {policy.least_confidence:.0%}"
-        )
+        yield (f"only {plan.finding.confidence:.0%} sure, less than {policy.least_confidence:.0%}")
     for doubt in sight.doubts:
         yield f"not all could be seen: {doubt}"
 

@@ -1,0 +1,186 @@
+"""Heal a lab: look, plan, ask policy, act; what the command line calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from netloom.adapters.heal_log import FileJournal
+from netloom.adapters.lab.desk import Desk
+from netloom.adapters.lab.heal_infiniband import InfinibandHands
+from netloom.adapters.lab.heal_roce import EthernetHands
+from netloom.adapters.lab.observe import born_at_s, clock_s, observe
+from netloom.errors import LabError
+from netloom.ops.heal.act import carry_out
+from netloom.ops.heal.effect import trial_of
+from netloom.ops.heal.log import in_force, last_acts, unfinished
+from netloom.ops.heal.plan import plans_of
+from netloom.ops.heal.policy import decide
+from netloom.ops.heal.sight import Dispute, plain_part
+
+if TYPE_CHECKING:
+    from netloom.adapters.lab.store import LabFolder
+    from netloom.catalog.parts import Technology
+    from netloom.fabric.graph import Fabric
+    from netloom.ops.heal.act import Hands, Outcome
+    from netloom.ops.heal.plan import Plan
+    from netloom.ops.heal.policy import Decision
+    from netloom.ops.heal.sight import Sight
+    from netloom.spec.heal import HealPolicy, Verb
+
+__all__ = ["Healed", "Step", "able", "heal", "journal_of"]
+
+LOG: Final = "heal.jsonl"
+TICKETS: Final = "tickets"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One plan, what policy says of it, and what came of it; None when it was not carried out."""
+
+    plan: Plan
+    decision: Decision
+    outcome: Outcome | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable keys that docs/heal.md documents."""
+        outcome = self.outcome
+        return {
+            **self.plan.to_json(),
+            "verdict": self.decision.verdict,
+            "reasons": list(self.decision.reasons),
+            "outcome": outcome and {"result": outcome.result, "says": list(outcome.says)},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Healed:
+    """One run.
+
+    Attributes:
+        sight: What was seen.
+        steps: A plan for each finding.
+        log: The file with what was done.
+    """
+
+    sight: Sight
+    steps: tuple[Step, ...]
+    log: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable keys that docs/heal.md documents."""
+        sight = self.sight
+        return {
+            "taken_s": sight.taken_s,
+            "plans": [step.to_json() for step in self.steps],
+            "away": list(sight.away),
+            "disputes": [{"part": d.part, "says": list(d.says)} for d in sight.disputes],
+            "doubts": list(sight.doubts),
+            "log": self.log,
+        }
+
+
+def journal_of(place: LabFolder) -> FileJournal:
+    """Return the log of a lab."""
+    return FileJournal(path=place.path / LOG)
+
+
+def heal(
+    place: LabFolder,
+    fabric: Fabric,
+    technology: Technology,
+    policy: HealPolicy,
+    *,
+    yes: bool = False,
+    watched: tuple[str, ...] = (),
+) -> Healed:
+    """Look at a lab and carry out what policy allows, one plan after the other.
+
+    After each plan that was carried out the lab is looked at again, so that the next is judged on
+    what is then away.
+
+    Args:
+        place: Of the lab.
+        fabric: As designed.
+        technology: Of it.
+        policy: What runs by itself; nothing does with the default one.
+        yes: Whether plans that ask run too. Those that are refused never do.
+        watched: Hosts whose partitions are compared before and after.
+
+    Raises:
+        SpecError: there is no such lab.
+        LabError: it cannot be looked at, or the log cannot be written.
+    """
+    journal = journal_of(place)
+    steps: list[Step] = []
+    first, num_left = None, policy.most_acts
+    while True:
+        sight = _settled(observe(place, fabric, technology), place, journal)
+        first = first or sight
+        tried = {(s.plan.finding.part, s.plan.finding.kind) for s in steps}
+        fresh = [f for f in sight.findings if (f.part, f.kind) not in tried]
+        trial = trial_of(fabric, technology, sight.findings, sight.away)
+        plans = plans_of(trial, fresh, able(place, policy))
+        for plan in plans:
+            steps.append(_judged(plan, sight, policy, journal))
+            verdict = steps[-1].decision.verdict
+            if num_left and (verdict == "run" or (yes and verdict == "ask")):
+                desk = Desk(folder=place.path / TICKETS, policy=policy, plan=plan)
+                outcome = _carried(plan, _hands(place, desk, watched), journal)
+                steps[-1], num_left = replace(steps[-1], outcome=outcome), num_left - 1
+                break
+        if len(steps) >= len(tried) + len(plans):  # all of them judged
+            return Healed(sight=first, steps=tuple(steps), log=str(journal.path))
+
+
+def able(place: LabFolder, policy: HealPolicy) -> frozenset[Verb]:
+    """Return what can be done to a lab: what its kind has, and what policy has commands for."""
+    found: set[Verb] = {"drain", "reroute", "ticket"}
+    found |= {"rebalance", "fail-over"} if _is_infiniband(place) else {"repair-fib"}
+    if {"cordon", "uncordon"} <= policy.commands.keys():
+        found.add("cordon")
+    if "restart-job" in policy.commands:
+        found.add("restart-job")
+    return frozenset(found)
+
+
+def _is_infiniband(place: LabFolder) -> bool:
+    return place.read().kind == "infiniband"
+
+
+def _settled(sight: Sight, place: LabFolder, journal: FileJournal) -> Sight:
+    """Return *sight* without what healing did itself, and with the acts that were cut short."""
+    born_s = born_at_s(place)  # what was done to an earlier lab of this name is gone with it
+    entries = tuple(entry for entry in journal.entries() if entry.at_s >= born_s)
+    drained = {entry.part for entry in in_force(entries) if entry.verb == "drain"}
+    if _is_infiniband(place):
+        plant, gone = place.read_plant(), set(sight.away)
+        drained = {p for p in drained if {f"cable:{c.number}" for c in plant.find(p)} <= gone}
+    cut = tuple(
+        Dispute(part=one.part, says=(f"the log has {one.verb} begun", "and no end of it"))
+        for one in unfinished(entries)
+    )
+    kept = tuple(f for f in sight.findings if plain_part(f.part) not in drained)
+    away = tuple(dict.fromkeys((*sight.away, *sorted(drained))))
+    return replace(sight, findings=kept, away=away, disputes=(*sight.disputes, *cut))
+
+
+def _judged(plan: Plan, sight: Sight, policy: HealPolicy, journal: FileJournal) -> Step:
+    last_act_s = last_acts(journal.entries())
+    decision = decide(plan, sight, policy, now_s=clock_s(), last_act_s=last_act_s)
+    return Step(plan=plan, decision=decision)
+
+
+def _hands(place: LabFolder, desk: Desk, watched: tuple[str, ...]) -> Hands:
+    if _is_infiniband(place):
+        return InfinibandHands(place=place, desk=desk, watched=watched)
+    return EthernetHands(place=place, desk=desk)
+
+
+def _carried(plan: Plan, hands: Hands, journal: FileJournal) -> Outcome:
+    first = 1 + max((entry.act for entry in journal.entries()), default=0)
+    try:
+        return carry_out(plan, hands, journal, clock_s, first=first)
+    except OSError as error:
+        message = f"healing stopped: {error}; look at {journal.path}"
+        raise LabError(message) from error
