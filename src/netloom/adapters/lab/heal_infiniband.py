@@ -57,15 +57,23 @@ class InfinibandHands:
     def _networks(self) -> tuple[Subnet, ...]:
         return subnets_of(self.place, self.place.read(), self._plant)
 
+    @cached_property
+    def _lids(self) -> dict[str, int]:
+        """The LID of every device that answered when healing began; managers keep them."""
+        rows = [row for n in self._networks for row in ibdiags.ports(self._client(n))]
+        return {row.name: row.lid for row in rows}
+
     def do(self, act: Act) -> tuple[str, str]:
         """Do it; as :meth:`Hands.do`."""
         match act.verb:
             case "drain":
                 done = inject(self.place, Fault(number=0, kind="unlink", parts=(act.part,)))
                 return f"took {act.part} out of use", str(done.number)
-            case "reroute" | "rebalance":
-                names = [self._sweep(network) for network in self._networks]
-                return f"had {', '.join(names)} sweep", ""
+            case "reroute":
+                return self._reroute(act.part), ""
+            case "rebalance":
+                network = self._network(self._plant.find(act.part)[0])
+                return f"had {self._sweep(network)} make all routes anew", ""
             case "fail-over":
                 return self._fail_over(act.part), ""
             case "ticket" | "cordon" | "restart-job":
@@ -101,15 +109,15 @@ class InfinibandHands:
         found = {}
         for network in self._networks:
             client = self._client(network)
-            lids = {row.name: row.lid for row in ibdiags.ports(client) if row.kind == "CA"}
-            hosts = [name for name in self.watched or _spread(network.hosts) if name in lids]
+            inside = [name for name in self.watched if name in network.hosts]
+            hosts = [n for n in inside or _spread(network.hosts) if n in self._lids]
             for name in hosts:
-                keys = ibpaths.pkeys(client, lids[name], 1)
+                keys = ibpaths.pkeys(client, self._lids[name], 1)
                 found[f"keys of {name}"] = " ".join(f"{key:#06x}" for key in keys)
-            found |= self._paths(network, hosts, lids)
+            found |= self._paths(network, hosts)
         return found
 
-    def _paths(self, network: Subnet, hosts: list[str], lids: dict[str, int]) -> dict[str, str]:
+    def _paths(self, network: Subnet, hosts: list[str]) -> dict[str, str]:
         """Return the key of the path between every two hosts, where a manager can be asked."""
         if not master_of(self.place.read(), network):
             return {}
@@ -117,12 +125,20 @@ class InfinibandHands:
         found = {}
         for place, one in enumerate(hosts):
             for other in hosts[place + 1 :]:
-                key = ibpaths.path_key(client, lids[one], lids[other])
+                key = ibpaths.path_key(client, self._lids[one], self._lids[other])
                 found[f"path {one} - {other}"] = "none" if key is None else f"{key:#06x}"
         return found
 
     def _client(self, network: Subnet) -> ibdiags.Client:
         return observer(self.place, self.place.read(), network)
+
+    def _reroute(self, part: str) -> str:
+        """See that routes are made anew, unless OpenSM did that of itself."""
+        cables = self._plant.find(part)
+        network = self._network(cables[0])
+        if not self._leading(self._client(network), cables):
+            return "OpenSM has made new routes already"
+        return f"had {self._sweep(network)} sweep"
 
     def _sweep(self, network: Subnet) -> str:
         """Let the master look at everything again: SIGHUP, opensm(8)."""
@@ -201,15 +217,14 @@ class InfinibandHands:
 
     def _leading(self, client: ibdiags.Client, cables: tuple[Cable, ...]) -> list[str]:
         """Return the switches whose tables lead into one of these cables."""
-        lids = {row.name: row.lid for row in ibdiags.ports(client) if row.kind == "SW"}
         wanted: dict[str, set[int]] = {}
         for cable in cables:
             for port in cable.ends:
                 wanted.setdefault(self._plant.devices[port.device].name, set()).add(port.number)
         found = []
         for name, ports in wanted.items():
-            if name in lids:
-                used = set(ibdiags.table(client, lids[name]).ports.values()) & ports
+            if name in self._lids:
+                used = set(ibdiags.table(client, self._lids[name]).ports.values()) & ports
                 found += [f"{name} still forwards to port {port}" for port in sorted(used)]
         return found
 
@@ -217,7 +232,7 @@ class InfinibandHands:
         self, client: ibdiags.Client, network: Subnet, cables: tuple[Cable, ...]
     ) -> tuple[int, list[str]]:
         """Return how many paths arrive, and those that do not: near hosts to hosts all over."""
-        lids = {row.name: row.lid for row in ibdiags.ports(client) if row.kind == "CA"}
+        lids = self._lids
         below = {cable.lower.device for cable in cables}
         near = [
             self._plant.devices[c.lower.device].name

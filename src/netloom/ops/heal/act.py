@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from netloom.errors import NetloomError
-from netloom.ops.heal.log import Entry, Journal
+from netloom.ops.heal.log import Entry, Journal, finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -108,6 +108,7 @@ class _Run:
 
     def write(self, place: int, phase: Phase, *says: str, token: str = "") -> None:
         act = self.plan.acts[place]
+        detail = finite(self.plan.to_json()["effect"]) if phase == "before" else {}
         entry = Entry(
             at_s=self.clock(),
             act=self.first + place,
@@ -116,6 +117,7 @@ class _Run:
             part=act.part,
             says=says,
             token=token,
+            detail=detail,
         )
         self.journal.write(entry)
 

@@ -7,6 +7,7 @@ was cut short: nobody knows whether it was done.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Entry",
     "Journal",
+    "finite",
     "in_force",
     "last_acts",
     "parse_entries",
@@ -42,7 +44,7 @@ class Entry:
         part: To which part.
         says: In words: why, what was done, what was seen.
         token: What undoing needs to know.
-        detail: The plan's prediction, or what was measured.
+        detail: Of ``before``, the effect that was predicted.
     """
 
     at_s: float
@@ -70,6 +72,14 @@ class Journal(Protocol):
 def render_entry(entry: Entry) -> str:
     """Return the line of an entry, its end included."""
     return json.dumps({"version": VERSION, **asdict(entry)}, allow_nan=False) + "\n"
+
+
+def finite(values: dict[str, Any]) -> dict[str, Any]:
+    """Return *values* with None for the numbers that JSON cannot hold."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in values.items()
+    }
 
 
 def parse_entries(text: str) -> tuple[Entry, ...]:
