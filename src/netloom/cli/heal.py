@@ -20,6 +20,7 @@ def heal(  # noqa: PLR0913  (one option of the command each)
     folder: Annotated[Path | None, Parameter(name="--dir")] = None,
     policy: Path | None = None,
     yes: bool = False,
+    undo: int | None = None,
     watch_host: tuple[str, ...] = (),
     own: Path | None = None,
     json: bool = False,
@@ -35,6 +36,7 @@ def heal(  # noqa: PLR0913  (one option of the command each)
         folder: Where labs are kept; $XDG_STATE_HOME/netloom/labs without.
         policy: A YAML file with a section 'heal': docs/heal.md.
         yes: Carry out the plans that ask, too; never those that are refused.
+        undo: Undo the act of this number in the log, such as a drain once the part is mended.
         watch_host: Hosts (nic:3) whose partitions must stay as they are; some of them without.
         own: A TOML file with parts of your own.
         json: Print JSON; keys are documented in docs/heal.md.
@@ -49,10 +51,14 @@ def heal(  # noqa: PLR0913  (one option of the command each)
     from netloom.study.predict import catalog_of  # noqa: PLC0415
 
     allowed = _policy(policy)
+    place = LabFolder.of(lab, folder or default_folder())
+    if undo is not None:
+        said = healing.release(place, allowed, undo)
+        emit_json({"undone": undo, "says": said}) if json else print(said)
+        return 0
     with scenario_at(scenario) as asked:
         network = network_of(asked.cluster, catalog_of(asked, own))
         fabric = build(network.design, network.node, network.scale_up)
-    place = LabFolder.of(lab, folder or default_folder())
     done = healing.heal(place, fabric, network.technology, allowed, yes=yes, watched=watch_host)
     if json:
         emit_json(done.to_json())

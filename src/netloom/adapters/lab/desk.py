@@ -24,12 +24,12 @@ class Desk:
     Attributes:
         folder: For tickets, one file each.
         policy: Has the commands for cordons and restarts.
-        plan: What tickets are about.
+        plan: What tickets are about; none where only acts are undone.
     """
 
     folder: Path
     policy: HealPolicy
-    plan: Plan = field(repr=False)
+    plan: Plan | None = field(default=None, repr=False)
 
     def do(self, act: Act) -> tuple[str, str]:
         """Open a ticket, or let the scheduler act; as :meth:`Hands.do`.
@@ -77,6 +77,7 @@ class Desk:
         return path
 
     def _text(self, act: Act) -> str:
+        assert self.plan is not None, act
         finding, effect = self.plan.finding, self.plan.effect
         others = [one.name for one in self.plan.acts if one.verb != "ticket"]
         lines = [

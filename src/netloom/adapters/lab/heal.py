@@ -10,11 +10,11 @@ from netloom.adapters.lab.desk import Desk
 from netloom.adapters.lab.heal_infiniband import InfinibandHands
 from netloom.adapters.lab.heal_roce import EthernetHands
 from netloom.adapters.lab.observe import born_at_s, clock_s, observe
-from netloom.errors import LabError
+from netloom.errors import LabError, SpecError
 from netloom.ops.heal.act import carry_out
 from netloom.ops.heal.effect import trial_of
 from netloom.ops.heal.log import in_force, last_acts, unfinished
-from netloom.ops.heal.plan import plans_of
+from netloom.ops.heal.plan import Act, plans_of
 from netloom.ops.heal.policy import decide
 from netloom.ops.heal.sight import Dispute, plain_part
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from netloom.ops.heal.sight import Sight
     from netloom.spec.heal import HealPolicy, Verb
 
-__all__ = ["Healed", "Step", "able", "heal", "journal_of"]
+__all__ = ["Healed", "Step", "able", "heal", "journal_of", "release"]
 
 LOG: Final = "heal.jsonl"
 TICKETS: Final = "tickets"
@@ -131,6 +131,41 @@ def heal(
                 break
         if len(steps) >= len(tried) + len(plans):  # all of them judged
             return Healed(sight=first, steps=tuple(steps), log=str(journal.path))
+
+
+def release(place: LabFolder, policy: HealPolicy, number: int) -> str:
+    """Undo one act that is in force, such as a drain once the cable is mended.
+
+    Args:
+        place: Of the lab.
+        policy: Has the commands of the scheduler.
+        number: Of the act in the log.
+
+    Raises:
+        SpecError: no such act is in force; the message has those that are.
+        LabError: it cannot be undone.
+    """
+    journal = journal_of(place)
+    standing = {e.act: e for e in in_force(journal.entries()) if e.verb in ("drain", "cordon")}
+    if number not in standing:
+        known = ", ".join(f"{n} ({e.verb} {e.part})" for n, e in standing.items()) or "none"
+        message = f"--undo: no act {number} is in force; there are: {known}"
+        raise SpecError(message)
+    entry = standing[number]
+    desk = Desk(folder=place.path / TICKETS, policy=policy)
+    hands = _hands(place, desk, ())
+    journal.write(replace(entry, at_s=clock_s(), phase="undoing", says=("by hand",)))
+    try:
+        said = hands.undo(Act(verb=_verb(entry.verb), part=entry.part), entry.token)
+    except LabError as error:
+        journal.write(replace(entry, at_s=clock_s(), phase="not-undone", says=(str(error),)))
+        raise
+    journal.write(replace(entry, at_s=clock_s(), phase="undone", says=(said,)))
+    return said
+
+
+def _verb(text: str) -> Verb:
+    return "drain" if text == "drain" else "cordon"
 
 
 def able(place: LabFolder, policy: HealPolicy) -> frozenset[Verb]:

@@ -85,13 +85,9 @@ def _ethernet(
 
 
 def _gpus(fabric: Fabric) -> dict[str, str]:
-    """Return the GPU beside each NIC port, both by name: a node's ports are dealt out in order."""
-    found = {}
-    for node in range(int(fabric.vertex_node.max(initial=-1)) + 1):
-        here = np.flatnonzero(fabric.vertex_node == node)
-        gpus = here[fabric.vertex_kind[here] == VertexKind.GPU]
-        nics = here[fabric.vertex_kind[here] == VertexKind.NIC]
-        for place, nic in enumerate(nics.tolist()):
-            gpu = int(gpus[place * len(gpus) // len(nics)])
-            found[vertex_name(fabric, nic)] = vertex_name(fabric, gpu)
-    return found
+    """Return the GPU that each NIC port is joined to, both by name; ports without are left out."""
+    is_gpu = fabric.vertex_kind[fabric.link_source] == VertexKind.GPU
+    is_nic = fabric.vertex_kind[fabric.link_target] == VertexKind.NIC
+    links = np.flatnonzero(is_gpu & is_nic)
+    pairs = zip(fabric.link_target[links].tolist(), fabric.link_source[links].tolist(), strict=True)
+    return {vertex_name(fabric, nic): vertex_name(fabric, gpu) for nic, gpu in pairs}

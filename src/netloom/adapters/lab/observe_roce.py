@@ -136,22 +136,29 @@ def observed_of(plant: Plant, seen: EthernetSeen, gpu_of: dict[str, str]) -> Obs
         gpu_of: The GPU beside each NIC port, both by name.
     """
     flows = tuple(
-        ObservedFlow(
-            source=gpu_of[plant.devices[one.flow.source].name],
-            target=gpu_of[plant.devices[one.flow.target].name],
-            source_port=one.flow.source_port,
-            path=tuple(_link_name(plant, link) for link in one.links),
-            packets=one.sent,
-            lost=one.lost,
-            large=one.flow.is_large,
-        )
+        _observed_flow(plant, one, gpu_of)
         for one in seen.probed
+        if {plant.devices[end].name for end in (one.flow.source, one.flow.target)} <= gpu_of.keys()
     )
     switches = tuple(
         ObservedSwitch(switch=name, rib_ways=rib, fib_ways=fib)
         for name, (rib, fib) in seen.switches.items()
     )
     return Observed(flows=flows, switches=switches)
+
+
+def _observed_flow(plant: Plant, one: Probed, gpu_of: dict[str, str]) -> ObservedFlow:
+    first, last = (plant.devices[end].name for end in (one.flow.source, one.flow.target))
+    path = [_link_name(plant, link) for link in one.links]
+    return ObservedFlow(
+        source=gpu_of[first],
+        target=gpu_of[last],
+        source_port=one.flow.source_port,
+        path=(f"{gpu_of[first]}->{first}", *path, f"{last}->{gpu_of[last]}"),
+        packets=one.sent,
+        lost=one.lost,
+        large=one.flow.is_large,
+    )
 
 
 def _link_name(plant: Plant, link: tuple[Cable, Port]) -> str:

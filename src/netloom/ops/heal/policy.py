@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
     from netloom.ops.heal.plan import Plan
     from netloom.ops.heal.sight import Sight
+    from netloom.ops.locate.findings import Finding
     from netloom.spec.heal import HealPolicy
 
-__all__ = ["Decision", "Verdict", "decide"]
+__all__ = ["Decision", "Verdict", "certainty", "decide"]
 
 Verdict = Literal["run", "ask", "refuse"]
 
@@ -87,10 +88,18 @@ def _concerns(plan: Plan, part: str) -> bool:
 
 
 def _doubts(plan: Plan, sight: Sight, policy: HealPolicy) -> Iterator[str]:
-    if plan.finding.confidence < policy.least_confidence:
-        yield (f"only {plan.finding.confidence:.0%} sure, less than {policy.least_confidence:.0%}")
+    sure = certainty(plan.finding)
+    if sure < policy.least_confidence:
+        yield f"only {sure:.0%} sure, less than {policy.least_confidence:.0%}"
     for doubt in sight.doubts:
         yield f"not all could be seen: {doubt}"
+
+
+def certainty(finding: Finding) -> float:
+    """Return how sure it is that the part is to blame, whichever of its directions."""
+    own = plain_part(finding.part)
+    same = sum(share for part, share in finding.rivals if plain_part(part) == own)
+    return min(1.0, finding.confidence + same)
 
 
 def _limits(plan: Plan, policy: HealPolicy) -> Iterator[str]:
