@@ -26,7 +26,7 @@ from netloom.ops.heal.log import in_force
 from netloom.ops.heal.sight import Trouble
 from netloom.ops.lab import namespace_of
 from netloom.ops.locate.faults import FaultKind
-from netloom.spec.heal import HealPolicy
+from netloom.spec.heal import parse_policy
 from netloom.spec.load import load
 from netloom.study.networks import network_of
 from netloom.study.predict import catalog_of
@@ -66,12 +66,14 @@ num_nics = 2
 """
 # Static routes put all that a lost cable carried on one other, so that draining doubles the time
 # of the slowest; these tests want to see it drained all the same.
-ACTS = HealPolicy(
-    by_itself=("drain", "reroute", "rebalance", "fail-over", "repair-fib", "ticket"),
-    most_capacity_away=0.3,
-    most_slowdown=1.0,
-    quiet_s=0.0,
-)
+POLICY = """
+heal:
+  by_itself: [drain, reroute, rebalance, fail-over, repair-fib, ticket]
+  most_capacity_away: 30%
+  most_slowdown: 100%
+  quiet: 0s
+"""
+ACTS = parse_policy(POLICY, name="policy")
 WATCHED = ("nic:3", "nic:500", "nic:600", "nic:1000")
 MEMBERS_A_LINE = 64  # OpenSM 3.3.23 cuts longer lines off and then falls back to one partition
 
