@@ -69,7 +69,9 @@ def heal(  # noqa: PLR0913  (one option of the command each)
 
         rows = [(step.plan, step.decision, step.outcome) for step in done.steps]
         Console().print(heal_text(rows, log=done.log))
-    return int(any(step.outcome and step.outcome.result != "healed" for step in done.steps))
+    return int(
+        any(step.outcome and step.outcome.result in ("undone", "stuck") for step in done.steps)
+    )
 
 
 def _policy(path: Path | None) -> HealPolicy:

@@ -126,7 +126,10 @@ def heal(
             verdict = steps[-1].decision.verdict
             if num_left and (verdict == "run" or (yes and verdict == "ask")):
                 desk = Desk(folder=place.path / TICKETS, policy=policy, plan=plan)
-                outcome = _carried(plan, _hands(place, desk, watched), journal)
+                own = plain_part(plan.finding.part)
+                others = {plain_part(f.part) for f in sight.findings} - {own}
+                hands = _hands(place, desk, watched, others=tuple(sorted(others)))
+                outcome = _carried(plan, hands, journal)
                 steps[-1], num_left = replace(steps[-1], outcome=outcome), num_left - 1
                 break
         if len(steps) >= len(tried) + len(plans):  # all of them judged
@@ -153,7 +156,7 @@ def release(place: LabFolder, policy: HealPolicy, number: int) -> str:
         raise SpecError(message)
     entry = standing[number]
     desk = Desk(folder=place.path / TICKETS, policy=policy)
-    hands = _hands(place, desk, ())
+    hands = _hands(place, desk)
     journal.write(replace(entry, at_s=clock_s(), phase="undoing", says=("by hand",)))
     try:
         said = hands.undo(Act(verb=_verb(entry.verb), part=entry.part), entry.token)
@@ -206,10 +209,12 @@ def _judged(plan: Plan, sight: Sight, policy: HealPolicy, journal: FileJournal) 
     return Step(plan=plan, decision=decision)
 
 
-def _hands(place: LabFolder, desk: Desk, watched: tuple[str, ...]) -> Hands:
+def _hands(
+    place: LabFolder, desk: Desk, watched: tuple[str, ...] = (), *, others: tuple[str, ...] = ()
+) -> Hands:
     if _is_infiniband(place):
         return InfinibandHands(place=place, desk=desk, watched=watched)
-    return EthernetHands(place=place, desk=desk)
+    return EthernetHands(place=place, desk=desk, others=others)
 
 
 def _carried(plan: Plan, hands: Hands, journal: FileJournal) -> Outcome:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
-from netloom.adapters import ibdiags, ibpaths
-from netloom.adapters.lab.infiniband import start_manager, subnets_of
+from netloom.adapters import ibdiags, ibpaths, opensm
+from netloom.adapters.lab.infiniband import is_alive, start_manager, subnets_of
 from netloom.adapters.lab.infiniband_faults import client_of, master_of
 from netloom.adapters.lab.labs import clear, inject
 from netloom.adapters.lab.observe_infiniband import observer
@@ -159,11 +159,30 @@ class InfinibandHands:
         with self.place.locked():
             lab = self.place.read()
             start_manager(self.place, lab, self._plant, network, index)
-        master = self._wait_master(network, SETTLE_S)
+        master = wait_for(lambda: self._agreed(network), timeout_s=SETTLE_S, step_s=0.1)
         if not master:
-            message = f"subnet {network.number} has no master after {SETTLE_S:g} s"
+            message = f"subnet {network.number} has not one master after {SETTLE_S:g} s"
             raise LabError(message)
-        return f"{took or master} is master; started {name} again"
+        first = f"{took} took over; " if took else ""
+        return f"{first}started {name} again; {master} is master"
+
+    def _agreed(self, network: Subnet) -> str | None:
+        """Return the master once it is the only one, all others stand by, and it answers."""
+        lab = self.place.read()
+        states = {
+            network.manager_name(index): opensm.read_log(manager).state
+            for index, manager in enumerate(network.managers)
+            if is_alive(lab, network.manager_name(index))
+        }
+        masters = [name for name, state in states.items() if state == "master"]
+        settled = len(masters) == 1 and set(states.values()) <= {"master", "standby"}
+        if not settled or len(states) < len(network.managers):
+            return None
+        try:
+            found = ibdiags.manager(client_of(self.place, network, host=network.hosts[-1]))
+        except LabError:
+            return None
+        return masters[0] if found.state == "master" else None
 
     def _manager(self, name: str) -> tuple[Subnet, int]:
         for network in self._networks:
@@ -182,12 +201,11 @@ class InfinibandHands:
     def _check_masters(self) -> Check:
         says = []
         for network in self._networks:
-            master = self._wait_master(network, SETTLE_S)
-            client = client_of(self.place, network, host=network.hosts[-1])
-            answer = ibdiags.manager(client)
-            says.append(f"sminfo from {network.hosts[-1]}: {answer.state} at lid {answer.lid}")
-            if not master or answer.state != "master":
+            master = wait_for(partial(self._agreed, network), timeout_s=SETTLE_S, step_s=0.1)
+            if not master:
+                says.append(f"subnet {network.number}: its managers do not agree on a master")
                 return Check(helped=False, says=tuple(says))
+            says.append(f"{master} is master, by its log and by sminfo from {network.hosts[-1]}")
         return Check(helped=True, says=tuple(says))
 
     def _check_avoided(self, part: str) -> Check:

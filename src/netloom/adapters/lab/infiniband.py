@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from netloom.ops.lab import Lab
     from netloom.ops.plant import Plant
 
-__all__ = ["PROGRAMS", "Subnet", "bring_up", "default_engine", "start_manager", "subnets_of"]
+__all__ = [
+    "PROGRAMS",
+    "Subnet",
+    "bring_up",
+    "default_engine",
+    "is_alive",
+    "start_manager",
+    "subnets_of",
+]
 
 PROGRAMS: Final = ("ibsim", "opensm", "ibnetdiscover")
 MAX_SUBNETS: Final = 64
@@ -145,7 +153,7 @@ def _start_simulator(place: LabFolder, lab: Lab, plant: Plant, network: Subnet) 
 def start_manager(place: LabFolder, lab: Lab, plant: Plant, network: Subnet, index: int) -> Lab:
     """Start one subnet manager of a network, unless it runs, and return the record."""
     name, manager = network.manager_name(index), network.managers[index]
-    if _is_alive(lab, name):
+    if is_alive(lab, name):
         return lab
     _configure(manager, lab, plant, network, priority=len(network.managers) - index)
     env = ibsim.client_environment(network.simulator, network.manager_host(index))
@@ -185,6 +193,7 @@ def _process(lab: Lab, name: str) -> Running:
     return Running(pid=program.pid, started=program.started)
 
 
-def _is_alive(lab: Lab, name: str) -> bool:
+def is_alive(lab: Lab, name: str) -> bool:
+    """Return whether the program of that name runs."""
     program = lab.program(name)
     return program is not None and is_running(program.pid, program.started)

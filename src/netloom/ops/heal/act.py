@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "Hands", "Outcome", "Result", "carry_out"]
 
-Result = Literal["healed", "undone", "stuck"]
+Result = Literal["healed", "handed-over", "undone", "stuck"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,8 @@ class Outcome:
     """What came of a plan.
 
     Attributes:
-        result: ``healed``; ``undone`` when it did not help; ``stuck`` when undoing failed too.
+        result: ``healed``; ``handed-over`` when people must mend it; ``undone`` when it did not
+            help; ``stuck`` when undoing failed too.
         says: What was done and seen, in order.
     """
 
@@ -92,7 +93,8 @@ def carry_out(
     check = run.check(walls)
     says += check.says
     if check.helped:
-        return Outcome(result="healed", says=tuple(says))
+        by_people = all(act.verb == "ticket" for act in plan.acts)
+        return Outcome(result="handed-over" if by_people else "healed", says=tuple(says))
     return run.take_back(done, says)
 
 
