@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +22,8 @@ from netloom.ops.heal.policy import decide
 from netloom.ops.heal.sight import Dispute, plain_part
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from netloom.adapters.lab.store import LabFolder
     from netloom.catalog.parts import Technology
     from netloom.fabric.graph import Fabric
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Healed", "Step", "able", "heal", "journal_of", "release"]
 
 LOG: Final = "heal.jsonl"
+LOCK: Final = "heal.lock"
 TICKETS: Final = "tickets"
 
 
@@ -111,6 +117,19 @@ def heal(
         SpecError: there is no such lab.
         LabError: it cannot be looked at, or the log cannot be written.
     """
+    with _alone(place):
+        return _heal(place, fabric, technology, policy, yes=yes, watched=watched)
+
+
+def _heal(
+    place: LabFolder,
+    fabric: Fabric,
+    technology: Technology,
+    policy: HealPolicy,
+    *,
+    yes: bool,
+    watched: tuple[str, ...],
+) -> Healed:
     journal = journal_of(place)
     steps: list[Step] = []
     first, num_left = None, policy.most_acts
@@ -136,8 +155,28 @@ def heal(
             return Healed(sight=first, steps=tuple(steps), log=str(journal.path))
 
 
+@contextmanager
+def _alone(place: LabFolder) -> Iterator[None]:
+    """Let no other netloom heal the same lab: two could take away more than either may.
+
+    Raises:
+        SpecError: there is no such lab.
+        LabError: another one is at it.
+    """
+    place.read()
+    descriptor = os.open(place.path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        message = f"lab {place.name!r}: another netloom is healing it; wait for it to end"
+        raise LabError(message) from error
+    finally:
+        os.close(descriptor)
+
+
 def release(place: LabFolder, policy: HealPolicy, number: int) -> str:
-    """Undo one act that is in force, such as a drain once the cable is mended.
+    """Undo one act that is in force, such as a drain once the cable is mended, or was cut short.
 
     Args:
         place: Of the lab.
@@ -148,8 +187,15 @@ def release(place: LabFolder, policy: HealPolicy, number: int) -> str:
         SpecError: no such act is in force; the message has those that are.
         LabError: it cannot be undone.
     """
+    with _alone(place):
+        return _release(place, policy, number)
+
+
+def _release(place: LabFolder, policy: HealPolicy, number: int) -> str:
     journal = journal_of(place)
-    standing = {e.act: e for e in in_force(journal.entries()) if e.verb in ("drain", "cordon")}
+    entries = journal.entries()
+    open_ones = (*in_force(entries), *unfinished(entries))
+    standing = {e.act: e for e in open_ones if e.verb in ("drain", "cordon")}
     if number not in standing:
         known = ", ".join(f"{n} ({e.verb} {e.part})" for n, e in standing.items()) or "none"
         message = f"--undo: no act {number} is in force; there are: {known}"

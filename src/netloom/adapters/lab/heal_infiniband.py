@@ -86,7 +86,7 @@ class InfinibandHands:
         """Undo it; sweeps and a manager that was started stay."""
         if act.verb == "drain":
             if not token:
-                return f"{act.part}: nothing was done"
+                return f"{act.part}: not known to be out of use; look at 'netloom lab status'"
             clear(self.place, (int(token),))
             return f"put {act.part} back into use"
         if act.verb in ("ticket", "cordon", "restart-job"):
@@ -136,9 +136,18 @@ class InfinibandHands:
         """See that routes are made anew, unless OpenSM did that of itself."""
         cables = self._plant.find(part)
         network = self._network(cables[0])
-        if not self._leading(self._client(network), cables):
+        client = self._client(network)
+        found = wait_for(partial(self._answered, client, cables), timeout_s=SETTLE_S, step_s=0.1)
+        if found == []:
             return "OpenSM has made new routes already"
         return f"had {self._sweep(network)} sweep"
+
+    def _answered(self, client: ibdiags.Client, cables: tuple[Cable, ...]) -> list[str] | None:
+        """Return the switches that lead into *cables*; None while they cannot be asked."""
+        try:
+            return self._leading(client, cables)
+        except LabError:  # asked while LIDs or routes change
+            return None
 
     def _sweep(self, network: Subnet) -> str:
         """Let the master look at everything again: SIGHUP, opensm(8)."""
@@ -213,16 +222,12 @@ class InfinibandHands:
         cables = self._plant.find(part)
         network = self._network(cables[0])
         client = self._client(network)
-        left = [""]
 
         def avoided() -> bool | None:
-            try:
-                left[:] = self._leading(client, cables)
-            except LabError as error:  # asked while LIDs or routes change
-                left[:] = [str(error)]
-            return None if left else True
+            return True if self._answered(client, cables) == [] else None
 
         if wait_for(avoided, timeout_s=SETTLE_S, step_s=0.1) is None:
+            left = self._answered(client, cables) or ["switches do not answer"]
             return Check(helped=False, says=(f"after {SETTLE_S:g} s: {left[0]}",))
         traced, broken = self._traced(client, network, cables)
         if broken:
@@ -272,7 +277,7 @@ class InfinibandHands:
         cables = self._plant.find(part)
         client = self._client(self._network(cables[0]))
         found = wait_for(
-            lambda: self._leading(client, cables) or None, timeout_s=SETTLE_S, step_s=0.2
+            lambda: self._answered(client, cables) or None, timeout_s=SETTLE_S, step_s=0.2
         )
         return Check(helped=bool(found), says=tuple((found or ["no table leads into it"])[:2]))
 
