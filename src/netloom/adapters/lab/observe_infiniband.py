@@ -12,6 +12,7 @@ from netloom.adapters.lab.infiniband_faults import client_of, master_of
 from netloom.adapters.programs import is_running
 from netloom.errors import LabError
 from netloom.ops.heal.sight import Dispute, Trouble
+from netloom.ops.locate.faults import FaultKind
 from netloom.ops.locate.findings import Finding
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ class Seen:
         away: Cables that carry nothing.
         disputes: Where programs disagree.
         doubts: What could not be asked.
-        errors: Packets received damaged, by the receiving port.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -76,11 +76,13 @@ def look(place: LabFolder, lab: Lab, plant: Plant, *, window_s: float) -> Seen:
         client = observer(place, lab, network)
         try:
             view = _View.of(client, plant, network)
-        except LabError as error:
+            _compare(seen, view)
+            rows = ibdiags.errors(client)
+        except LabError as error:  # such a program may also crash while the fabric changes
             seen.doubts.append(f"subnet {network.number}: {error}")
             continue
-        _compare(seen, view)
-        _errors(seen, view, ibdiags.errors(client), window_s)
+        _errors(seen, view, rows, window_s)
+        _losses(seen, view, rows, client)
     return seen
 
 
@@ -120,12 +122,17 @@ class _View:
         lower, upper = ((self.plant.devices[p.device].name, p.number) for p in cable.ends)
         return lower, upper
 
+    def agrees(self, jack: Jack) -> bool:
+        """Return whether what a port sees, if anything, sees it too; a neighbour may be cut off."""
+        found = self.peers.get(jack)
+        return found is None or self.peers.get(found) == jack
+
     def name(self, cable: Cable) -> str:
         lower, upper = self.jacks(cable)
         return f"cable:{cable.number} ({lower[0]} - {upper[0]})"
 
 
-def _finding(part: str, kind: Trouble, magnitude: float, *evidence: str) -> Finding:
+def _finding(part: str, kind: Trouble | FaultKind, magnitude: float, *evidence: str) -> Finding:
     return Finding(
         part=part,
         kind=kind.value,
@@ -152,9 +159,7 @@ def _compare(seen: Seen, view: _View) -> None:
             _carrying(seen, view, cable)
         elif here is None and there is None:
             _missing(seen, view, cable, silent)
-        elif (here is None or view.peers.get(here) == lower) and (
-            there is None or view.peers.get(there) == upper
-        ):
+        elif view.agrees(lower) and view.agrees(upper):
             seen.away.append(f"cable:{cable.number}")
             _miswired(seen, view, cable, owners)
         else:
@@ -163,7 +168,7 @@ def _compare(seen: Seen, view: _View) -> None:
 
 
 def _jack(jack: Jack | None) -> str:
-    return f"{jack[0]}[{jack[1]}]" if jack else "nothing"
+    return f"{jack[0] or 'something without a name'}[{jack[1]}]" if jack else "nothing"
 
 
 def _silent(view: _View) -> set[str]:
@@ -239,6 +244,29 @@ def _errors(seen: Seen, view: _View, rows: tuple[ibdiags.PortErrors, ...], windo
             loss = min(1.0, worst[cable.number] * PACKET_BYTES * 8)
             one = _finding(view.name(cable), Trouble.SYMBOL_ERRORS, loss, *by_cable[cable.number])
             seen.findings.append(one)
+
+
+def _losses(
+    seen: Seen, view: _View, rows: tuple[ibdiags.PortErrors, ...], client: ibdiags.Client
+) -> None:
+    """Add the links whose receiving port found packets damaged."""
+    at = {jack: cable for cable in view.cables for jack in view.jacks(cable)}
+    for row in rows:
+        cable, count = at.get((row.name, row.port)), row.counters.get("PortRcvErrors", 0)
+        state = view.states.get((row.name, row.port))
+        if cable is None or state is None or count < FEWEST_ERRORS:
+            continue
+        try:
+            received = ibdiags.counters(client, state.lid, row.port, extended=True)
+        except LabError as error:
+            seen.doubts.append(f"{row.name}[{row.port}]: {error}")
+            continue
+        packets = received.get("PortRcvPkts", 0)
+        text = f"{row.name}[{row.port}] counted {count:,} damaged packets beside {packets:,} whole"
+        here, there = view.jacks(cable)
+        source = there[0] if here[0] == row.name else here[0]
+        part = f"cable:{cable.number} ({source}->{row.name})"
+        seen.findings.append(_finding(part, FaultKind.LOSS, count / (count + packets), text))
 
 
 def _managers(seen: Seen, lab: Lab, network: Subnet) -> None:

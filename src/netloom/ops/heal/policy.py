@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from netloom.ops.heal.sight import plain_part
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Decision", "Verdict", "certainty", "decide"]
 
 Verdict = Literal["run", "ask", "refuse"]
+TAKING: Final = frozenset({"drain", "cordon", "restart-job"})  # something is lost if they are wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +92,9 @@ def _doubts(plan: Plan, sight: Sight, policy: HealPolicy) -> Iterator[str]:
     sure = certainty(plan.finding)
     if sure < policy.least_confidence:
         yield f"only {sure:.0%} sure, less than {policy.least_confidence:.0%}"
-    for doubt in sight.doubts:
-        yield f"not all could be seen: {doubt}"
+    if any(act.verb in TAKING for act in plan.acts):
+        for doubt in sight.doubts:
+            yield f"not all could be seen: {doubt}"
 
 
 def certainty(finding: Finding) -> float:
