@@ -150,7 +150,8 @@ def _heal(
                 hands = _hands(place, desk, watched, others=tuple(sorted(others)))
                 outcome = _carried(plan, hands, journal)
                 steps[-1], num_left = replace(steps[-1], outcome=outcome), num_left - 1
-                break
+                if not plan.is_for_people:
+                    break
         if len(steps) >= len(tried) + len(plans):  # all of them judged
             return Healed(sight=first, steps=tuple(steps), log=str(journal.path))
 

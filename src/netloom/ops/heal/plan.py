@@ -78,6 +78,11 @@ class Plan:
     acts: tuple[Act, ...]
     effect: Effect
 
+    @property
+    def is_for_people(self) -> bool:
+        """Whether nothing in the network is touched."""
+        return all(act.verb == "ticket" for act in self.acts)
+
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/heal.md documents."""
         effect = self.effect
