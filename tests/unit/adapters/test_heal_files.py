@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 
 from netloom.adapters.heal_log import FileJournal
 from netloom.adapters.ibpaths import parse_path_key, parse_pkeys, parse_trace
+from netloom.adapters.lab.desk import Desk
 from netloom.adapters.lab.probes import Flow, flows_of, parse_ways
 from netloom.errors import LabError
+from netloom.ops.heal.effect import Away, Effect
 from netloom.ops.heal.log import Entry
+from netloom.ops.heal.plan import Act, Plan
+from netloom.ops.locate.findings import Finding
 from netloom.ops.plant import Cable, Device, Plant, Port
+from netloom.spec.heal import HealPolicy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,3 +119,39 @@ def test_a_journal_keeps_what_was_written_and_mends_a_cut_line(tmp_path: Path) -
 def test_a_journal_that_cannot_be_written_says_that_nothing_was_done(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="nothing was done"):
         FileJournal(path=tmp_path / "no" / "heal.jsonl").write(ENTRY)
+
+
+def test_the_scheduler_is_called_with_arguments_and_no_shell(tmp_path: Path) -> None:
+    commands = {"cordon": ("touch", f"{tmp_path}/n{{node}};x"), "uncordon": ("false",)}
+    desk = Desk(folder=tmp_path, policy=HealPolicy.model_validate({"commands": commands}))
+    act = Act(verb="cordon", part="node:7")
+    desk.do(act)
+    assert (tmp_path / "n7;x").exists()
+    with pytest.raises(LabError, match="exit status 1"):
+        desk.undo(act, "")
+    with pytest.raises(LabError, match=r"heal\.commands\.restart-job"):
+        desk.do(Act(verb="restart-job", part="node:7"))
+
+
+def test_tickets_are_numbered_and_say_what_to_mend(tmp_path: Path) -> None:
+    none = Away(share=0.0, uplink_share=0.0, num_ports=0)
+    effect = Effect(healthy_s=1, before_s=1, after_s=1, away_before=none, away_after=none)
+    finding = Finding(
+        part="cable:4 (leaf:0 - spine:1)",
+        kind="miswired",
+        magnitude=1.0,
+        confidence=0.99,
+        evidence=("leaf:0[3] leads to spine:0[1]",),
+        hurts=(),
+        predicted_gain=0.0,
+    )
+    act = Act(verb="ticket", part="cable:4")
+    plan = Plan(finding=finding, acts=(act,), effect=effect)
+    desk = Desk(folder=tmp_path / "tickets", policy=HealPolicy(), plan=plan)
+    paths = [desk.do(act)[1] for _ in range(2)]
+    assert [path.rpartition("/")[2] for path in paths] == ["000001.md", "000002.md"]
+    text = (tmp_path / "tickets" / "000001.md").read_text(encoding="utf-8")
+    assert "cable:4 (leaf:0 - spine:1): miswired" in text
+    assert "leaf:0[3] leads to spine:0[1]" in text
+    desk.undo(act, paths[0])
+    assert "undone" in (tmp_path / "tickets" / "000001.md").read_text(encoding="utf-8")

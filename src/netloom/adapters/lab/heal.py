@@ -18,7 +18,7 @@ from netloom.ops.heal.act import carry_out
 from netloom.ops.heal.effect import trial_of
 from netloom.ops.heal.log import in_force, last_acts, unfinished
 from netloom.ops.heal.plan import Act, plans_of
-from netloom.ops.heal.policy import decide
+from netloom.ops.heal.policy import Decision, decide
 from netloom.ops.heal.sight import Dispute, plain_part
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from netloom.fabric.graph import Fabric
     from netloom.ops.heal.act import Hands, Outcome
     from netloom.ops.heal.plan import Plan
-    from netloom.ops.heal.policy import Decision
     from netloom.ops.heal.sight import Sight
     from netloom.spec.heal import HealPolicy, Verb
 
@@ -37,6 +36,9 @@ __all__ = ["Healed", "Step", "able", "heal", "journal_of", "release"]
 
 LOG: Final = "heal.jsonl"
 LOCK: Final = "heal.lock"
+USED_UP: Final = Decision(
+    verdict="refuse", reasons=("policy's most_acts are used up for this run; run it again",)
+)
 TICKETS: Final = "tickets"
 
 
@@ -143,7 +145,10 @@ def _heal(
         for plan in plans:
             steps.append(_judged(plan, sight, policy, journal))
             verdict = steps[-1].decision.verdict
-            if num_left and (verdict == "run" or (yes and verdict == "ask")):
+            wanted = verdict == "run" or (yes and verdict == "ask")
+            if wanted and not num_left:
+                steps[-1] = replace(steps[-1], decision=USED_UP)
+            elif wanted:
                 desk = Desk(folder=place.path / TICKETS, policy=policy, plan=plan)
                 own = plain_part(plan.finding.part)
                 others = {plain_part(f.part) for f in sight.findings} - {own}
