@@ -68,7 +68,8 @@ class Probed:
     """What became of a flow.
 
     Attributes:
-        links: The links it crosses, each as its cable and the port that sends.
+        links: The links it crosses, each as its cable and the port that sends; none when a kernel
+            on its way has no route, or does not tell.
         sent: Datagrams.
         lost: Of these, how many never arrived.
     """
@@ -102,9 +103,7 @@ def flows_of(plant: Plant) -> tuple[Flow, ...]:
 
 
 def probe(place: LabFolder, plant: Plant, flows: Sequence[Flow]) -> tuple[Probed, ...]:
-    """Send the probes and return what became of each.
-
-    Flows whose way is not known, because a kernel on it has no route, are left out.
+    """Send the probes and return what became of each, in their order.
 
     Raises:
         LabError: we are not root, or a namespace is gone.
@@ -117,7 +116,6 @@ def probe(place: LabFolder, plant: Plant, flows: Sequence[Flow]) -> tuple[Probed
     return tuple(
         Probed(flow=flow, links=paths[number], sent=ROUNDS, lost=ROUNDS - arrived[number])
         for number, flow in enumerate(flows)
-        if paths[number]
     )
 
 
