@@ -120,10 +120,16 @@ class EthernetHands:
 
     def _install_anew(self, part: str) -> None:
         """Let BGP choose one way, then all: zebra writes every route twice, and none is missing."""
-        router = self._router(part)
-        for ways in (1, MOST_WAYS):
-            family = "address-family ipv4 unicast"
-            self._configure(router, family, f"maximum-paths {ways}")
+        router, family = self._router(part), "address-family ipv4 unicast"
+
+        def single() -> bool | None:
+            found = [r for r in frr.routes(self._space(router)) if r.protocol == "bgp"]
+            return True if all(len(r.interfaces) <= 1 for r in found) else None
+
+        self._configure(router, family, "maximum-paths 1")
+        # Were the second change made before zebra has the first, bgpd would see none at all.
+        wait_for(single, timeout_s=SETTLE_S, step_s=0.05)
+        self._configure(router, family, f"maximum-paths {MOST_WAYS}")
 
     def _check_avoided(self, part: str) -> Check:
         ends = tuple(self._ends(part))
