@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from netloom.catalog.parts import Technology
+    from netloom.fabric.graph import Fabric
+    from netloom.ops.heal.sight import Sight
 
 __all__ = ["locate"]
 
@@ -10,7 +18,9 @@ __all__ = ["locate"]
 def locate(
     scenario: Path,
     *,
-    observations: Path,
+    observations: Path | None = None,
+    lab: str = "",
+    folder: Annotated[Path | None, Parameter(name="--dir")] = None,
     own: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -19,32 +29,67 @@ def locate(
     Args:
         scenario: The scenario file that the fabric was built from.
         observations: A JSON file of flows, port counters and routes: docs/models/locate.md.
+        lab: Look at this lab instead, live.
+        folder: Where labs are kept; $XDG_STATE_HOME/netloom/labs without.
         own: A TOML file with parts and prices of your own.
         json: Print JSON; keys are documented in docs/json.md.
     """
     # Imported here: the help of the command needs none of it.
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.errors import at  # noqa: PLC0415
+    from netloom.errors import SpecError  # noqa: PLC0415
     from netloom.fabric.build import build  # noqa: PLC0415
-    from netloom.ops.locate.findings import find  # noqa: PLC0415
-    from netloom.ops.locate.read import observations_of, parse_observed  # noqa: PLC0415
-    from netloom.spec.files import read_text  # noqa: PLC0415
     from netloom.study.networks import network_of  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
 
-    text = read_text(observations, max_bytes=1 << 28, wanted="a JSON file of observations")
+    if (observations is None) == (not lab):
+        message = "say what to look at: --observations FILE or --lab NAME, one of them"
+        raise SpecError(message)
     with scenario_at(scenario) as asked:
         network = network_of(asked.cluster, catalog_of(asked, own))
         fabric = build(network.design, network.node, network.scale_up)
-    with at(str(observations)):
-        seen = observations_of(fabric, parse_observed(text, str(observations)))
-    found = find(fabric, seen, network.technology)
+    if observations is None:
+        sight = _live(lab, folder, fabric, network.technology)
+    else:
+        sight = _from_file(observations, fabric, network.technology)
     if json:
-        emit_json({"findings": [finding.to_json() for finding in found]})
+        disputes = [{"part": one.part, "says": list(one.says)} for one in sight.disputes]
+        emit_json(
+            {
+                "findings": [finding.to_json() for finding in sight.findings],
+                "disputes": disputes,
+                "doubts": list(sight.doubts),
+            }
+        )
         return
     from rich.console import Console  # noqa: PLC0415
 
     from netloom.report.locate import findings_text  # noqa: PLC0415
 
-    Console().print(findings_text(found, num_flows=len(seen)))
+    console = Console()
+    console.print(findings_text(sight.findings, num_flows=sight.num_flows))
+    for one in sight.disputes:
+        console.print(f"sources disagree on {one.part}: {'; '.join(one.says)}", markup=False)
+    for doubt in sight.doubts:
+        console.print(f"not known: {doubt}", markup=False)
+
+
+def _from_file(path: Path, fabric: Fabric, technology: Technology) -> Sight:
+    from netloom.errors import at  # noqa: PLC0415
+    from netloom.ops.heal.sight import Sight  # noqa: PLC0415
+    from netloom.ops.locate.findings import find  # noqa: PLC0415
+    from netloom.ops.locate.read import observations_of, parse_observed  # noqa: PLC0415
+    from netloom.spec.files import read_text  # noqa: PLC0415
+
+    text = read_text(path, max_bytes=1 << 28, wanted="a JSON file of observations")
+    with at(str(path)):
+        seen = observations_of(fabric, parse_observed(text, str(path)))
+    found = find(fabric, seen, technology)
+    return Sight(findings=found, taken_s=0.0, num_flows=len(seen))
+
+
+def _live(lab: str, folder: Path | None, fabric: Fabric, technology: Technology) -> Sight:
+    from netloom.adapters.lab.observe import observe  # noqa: PLC0415
+    from netloom.adapters.lab.store import LabFolder, default_folder  # noqa: PLC0415
+
+    return observe(LabFolder.of(lab, folder or default_folder()), fabric, technology)

@@ -39,6 +39,7 @@ COMMANDS: Final = (
     ("whatif", "netloom.cli.whatif:whatif", "Say what a failed or slow part does to a step."),
     ("share", "netloom.cli.share:share", "Say how much jobs on one fabric slow one another."),
     ("place", "netloom.cli.place:place", "Find the free nodes on which a job runs fastest."),
+    ("heal", "netloom.cli.heal:heal", "Mend what is broken in a lab, as far as policy allows."),
     ("size", "netloom.cli.size:size", "Size a network: switches, cables, cost and power."),
     ("sweep", "netloom.cli.sweep:sweep", "Put one question to many scenarios, and keep answers."),
     ("catalog", "netloom.cli.catalog:catalog", "Show known parts, every number with its source."),

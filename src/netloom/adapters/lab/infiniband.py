@@ -24,6 +24,7 @@ __all__ = [
     "Subnet",
     "bring_up",
     "default_engine",
+    "is_alive",
     "start_manager",
     "start_simulator",
     "subnets_of",
@@ -154,7 +155,7 @@ def start_simulator(place: LabFolder, lab: Lab, plant: Plant, network: Subnet) -
 def start_manager(place: LabFolder, lab: Lab, plant: Plant, network: Subnet, index: int) -> Lab:
     """Start one subnet manager of a network, unless it runs, and return the record."""
     name, manager = network.manager_name(index), network.managers[index]
-    if _is_alive(lab, name):
+    if is_alive(lab, name):
         return lab
     _configure(manager, lab, plant, network, priority=len(network.managers) - index)
     env = ibsim.client_environment(network.simulator, network.manager_host(index))
@@ -194,6 +195,7 @@ def _process(lab: Lab, name: str) -> Running:
     return Running(pid=program.pid, started=program.started)
 
 
-def _is_alive(lab: Lab, name: str) -> bool:
+def is_alive(lab: Lab, name: str) -> bool:
+    """Return whether the program of that name runs."""
     program = lab.program(name)
     return program is not None and is_running(program.pid, program.started)

@@ -1,0 +1,170 @@
+"""Carry out plans: log, act, log, look whether it helped, and undo it when it did not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from netloom.errors import NetloomError
+from netloom.ops.heal.log import Entry, Journal, finite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from netloom.ops.heal.log import Phase
+    from netloom.ops.heal.plan import Act, Plan
+
+__all__ = ["Check", "Hands", "Outcome", "Result", "carry_out"]
+
+Result = Literal["healed", "handed-over", "undone", "stuck"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Whether a plan helped, by looking again.
+
+    Attributes:
+        helped: Whether it did.
+        says: What was seen.
+    """
+
+    helped: bool
+    says: tuple[str, ...] = ()
+
+
+class Hands(Protocol):
+    """What can act on a network; every method may raise a NetloomError."""
+
+    def do(self, act: Act) -> tuple[str, str]:
+        """Do it; return what was done, in words, and a token that undoing needs."""
+        ...
+
+    def undo(self, act: Act, token: str) -> str:
+        """Undo it; return what was done. The token is empty when doing it failed half way."""
+        ...
+
+    def check(self, plan: Plan) -> Check:
+        """Look whether the plan helped."""
+        ...
+
+    def walls(self) -> Mapping[str, str]:
+        """Return what keeps tenants apart, as read from the network: equal before and after."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a plan.
+
+    Attributes:
+        result: ``healed``; ``handed-over`` when people must mend it; ``undone`` when it did not
+            help; ``stuck`` when undoing failed too.
+        says: What was done and seen, in order.
+    """
+
+    result: Result
+    says: tuple[str, ...]
+
+
+def carry_out(
+    plan: Plan, hands: Hands, journal: Journal, clock: Callable[[], float], *, first: int
+) -> Outcome:
+    """Carry *plan* out and return what came of it.
+
+    Args:
+        plan: Approved.
+        hands: What acts.
+        journal: Has the act before it is done.
+        clock: Seconds since 1970.
+        first: The number of its first act in the journal.
+    """
+    run = _Run(plan=plan, hands=hands, journal=journal, clock=clock, first=first)
+    walls = {} if plan.is_for_people else hands.walls()
+    done: list[tuple[int, str]] = []
+    says: list[str] = []
+    for place, act in enumerate(plan.acts):
+        try:
+            said, token = run.do(place)
+        except NetloomError as error:
+            says.append(f"{act.name} failed: {error}")
+            return run.take_back([*done, (place, "")], says)
+        says.append(said)
+        done.append((place, token))
+    check = run.check(walls)
+    says += check.says
+    if check.helped:
+        return Outcome(result="handed-over" if plan.is_for_people else "healed", says=tuple(says))
+    return run.take_back(done, says)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """One plan on its way."""
+
+    plan: Plan
+    hands: Hands
+    journal: Journal
+    clock: Callable[[], float]
+    first: int
+
+    def write(self, place: int, phase: Phase, *says: str, token: str = "") -> None:
+        act = self.plan.acts[place]
+        detail = finite(self.plan.to_json()["effect"]) if phase == "before" else {}
+        entry = Entry(
+            at_s=self.clock(),
+            act=self.first + place,
+            phase=phase,
+            verb=act.verb,
+            part=act.part,
+            says=says,
+            token=token,
+            detail=detail,
+        )
+        self.journal.write(entry)
+
+    def do(self, place: int) -> tuple[str, str]:
+        """Do one act, with a line before and a line after it."""
+        finding = self.plan.finding
+        self.write(place, "before", f"{finding.part}: {finding.kind}", *finding.evidence)
+        try:
+            said, token = self.hands.do(self.plan.acts[place])
+        except NetloomError as error:
+            self.write(place, "failed", str(error))
+            raise
+        self.write(place, "after", said, token=token)
+        return said, token
+
+    def check(self, walls: Mapping[str, str]) -> Check:
+        """Look whether it helped, and whether tenants are still apart."""
+        try:
+            check = self.hands.check(self.plan)
+            now = self.hands.walls() if walls else {}
+        except NetloomError as error:
+            check, now = Check(helped=False, says=(f"cannot be verified: {error}",)), walls
+        broken = sorted(key for key, value in walls.items() if now.get(key) != value)
+        if broken:
+            what = f"tenants are kept apart otherwise than before at {', '.join(broken[:8])}"
+            check = Check(helped=False, says=(*check.says, what))
+        elif walls:
+            kept = f"tenants are kept apart as before: {len(walls)} things compared"
+            check = Check(helped=check.helped, says=(*check.says, kept))
+        for place in range(len(self.plan.acts)):
+            self.write(place, "verified", "helped" if check.helped else "no help", *check.says)
+        return check
+
+    def take_back(self, done: list[tuple[int, str]], says: list[str]) -> Outcome:
+        """Undo what was done, last first; go on where one cannot be undone."""
+        result: Result = "undone"
+        for place, token in reversed(done):
+            act = self.plan.acts[place]
+            self.write(place, "undoing", token=token)
+            try:
+                said = self.hands.undo(act, token)
+            except NetloomError as error:
+                self.write(place, "not-undone", str(error))
+                says.append(f"{act.name} could not be undone: {error}")
+                result = "stuck"
+            else:
+                self.write(place, "undone", said)
+                says.append(said)
+        return Outcome(result=result, says=tuple(says))

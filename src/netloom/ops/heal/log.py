@@ -1,0 +1,123 @@
+"""The log of healing: what was about to be done, what was done, and what came of it.
+
+One JSON object a line, only ever appended. An act that has a line ``before`` and none after it
+was cut short: nobody knows whether it was done.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+from pydantic import TypeAdapter, ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "Entry",
+    "Journal",
+    "finite",
+    "in_force",
+    "last_acts",
+    "parse_entries",
+    "render_entry",
+    "unfinished",
+]
+
+Phase = Literal["before", "after", "failed", "verified", "undoing", "undone", "not-undone"]
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line.
+
+    Attributes:
+        at_s: Seconds since 1970.
+        act: Number of the act, counted over the life of the log.
+        phase: ``before`` it, ``after`` it or ``failed``; ``verified`` when it was looked at;
+            ``undoing`` and then ``undone`` or ``not-undone``.
+        verb: What is done.
+        part: To which part.
+        says: In words: why, what was done, what was seen.
+        token: What undoing needs to know.
+        detail: Of ``before``, the effect that was predicted.
+    """
+
+    at_s: float
+    act: int
+    phase: Phase
+    verb: str
+    part: str
+    says: tuple[str, ...] = ()
+    token: str = ""
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+class Journal(Protocol):
+    """Where entries go; one that is written is on the disk."""
+
+    def entries(self) -> Sequence[Entry]:
+        """Return all entries, oldest first."""
+        ...
+
+    def write(self, entry: Entry) -> None:
+        """Append an entry, and return once it cannot be lost any more."""
+        ...
+
+
+def render_entry(entry: Entry) -> str:
+    """Return the line of an entry, its end included."""
+    return json.dumps({"version": VERSION, **asdict(entry)}, allow_nan=False) + "\n"
+
+
+def finite(values: dict[str, Any]) -> dict[str, Any]:
+    """Return *values* with None for the numbers that JSON cannot hold."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in values.items()
+    }
+
+
+def parse_entries(text: str) -> tuple[Entry, ...]:
+    """Return the entries of a log; what a crash left of a line is passed over."""
+    read = TypeAdapter(Entry)
+    found = []
+    for line in text.splitlines():
+        try:
+            value = json.loads(line)
+            if value.pop("version") == VERSION:
+                found.append(read.validate_python(value))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ValidationError):
+            continue
+    return tuple(found)
+
+
+def in_force(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return the ``after`` entries of acts that were done and not undone, oldest first."""
+    done: dict[int, Entry] = {}
+    for entry in entries:
+        if entry.phase == "after":
+            done[entry.act] = entry
+        elif entry.phase == "undone":
+            done.pop(entry.act, None)
+    return tuple(done.values())
+
+
+def unfinished(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return the entries that announce something whose end is not on record."""
+    begun: dict[int, Entry] = {}
+    for entry in entries:
+        if entry.phase in ("before", "undoing"):
+            begun[entry.act] = entry
+        elif entry.phase != "verified":
+            begun.pop(entry.act, None)
+    return tuple(begun.values())
+
+
+def last_acts(entries: Iterable[Entry]) -> dict[str, float]:
+    """Return when each part was last acted on, whatever came of it; tickets do not count."""
+    return {e.part: e.at_s for e in entries if e.phase == "before" and e.verb != "ticket"}

@@ -1,0 +1,191 @@
+"""From findings to plans: which acts would help, each tried on the flow engine first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from netloom.fabric import edit
+from netloom.fabric.graph import VertexKind
+from netloom.fabric.names import find_vertex
+from netloom.ops.heal.sight import Trouble, plain_part
+from netloom.ops.locate.faults import FaultKind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from netloom.fabric.graph import Fabric
+    from netloom.ops.heal.effect import Away, Effect, Trial
+    from netloom.ops.locate.findings import Finding
+    from netloom.spec.heal import Verb
+
+__all__ = ["VERBS", "Act", "Plan", "plans_of"]
+
+# What each does, in words; the order is that of the documentation.
+VERBS: Final[dict[Verb, str]] = {
+    "drain": "take a cable or a switch out of use",
+    "reroute": "let routing work around a part that is down",
+    "rebalance": "spread routes anew over all cables",
+    "cordon": "let no job start on a machine",
+    "fail-over": "see that every subnet has a master manager again",
+    "repair-fib": "install the routes that the kernel lost",
+    "restart-job": "restart jobs from their last checkpoint, without a machine",
+    "ticket": "leave work for people",
+}
+# Kinds that a part in use makes worse for everybody who crosses it.
+SICK: Final = frozenset(
+    {
+        FaultKind.LOSS.value,
+        FaultKind.LARGE_LOSS.value,
+        FaultKind.BLACK_HOLE.value,
+        FaultKind.SLOW.value,
+        FaultKind.DELAY.value,
+        Trouble.SYMBOL_ERRORS.value,
+        Trouble.WRONG_SPEED.value,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """One thing to do.
+
+    Attributes:
+        verb: What.
+        part: To which: ``cable:40``, ``spine:2``, ``node:7``, ``opensm-0.0``.
+    """
+
+    verb: Verb
+    part: str
+
+    @property
+    def name(self) -> str:
+        """Both, as the log has them: ``drain cable:40``."""
+        return f"{self.verb} {self.part}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to do about one finding.
+
+    Attributes:
+        finding: What it is about.
+        acts: In the order they are carried out; undone in the opposite one.
+        effect: What the flow engine says of them.
+    """
+
+    finding: Finding
+    acts: tuple[Act, ...]
+    effect: Effect
+
+    @property
+    def is_for_people(self) -> bool:
+        """Whether nothing in the network is touched."""
+        return all(act.verb == "ticket" for act in self.acts)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable keys that docs/heal.md documents."""
+        effect = self.effect
+        return {
+            "finding": self.finding.to_json(),
+            "acts": [{"verb": act.verb, "part": act.part} for act in self.acts],
+            "effect": {
+                "healthy_s": effect.healthy_s,
+                "before_s": effect.before_s,
+                "after_s": effect.after_s,
+                "capacity_away_before": _shares(effect.away_before),
+                "capacity_away_after": _shares(effect.away_after),
+                "nodes": effect.num_nodes,
+                "cuts_off": effect.cuts_off,
+            },
+        }
+
+
+def _shares(away: Away) -> dict[str, float]:
+    return {"share": away.share, "uplink_share": away.uplink_share, "nic_ports": away.num_ports}
+
+
+def plans_of(trial: Trial, findings: Sequence[Finding], able: Collection[Verb]) -> tuple[Plan, ...]:
+    """Return a plan for each finding, in their order.
+
+    Each is tried by itself, on the fabric as it is now; two may together take too much away, so
+    policy looks at what is away each time before one is carried out.
+
+    Args:
+        trial: The fabric, and the traffic to try plans with.
+        findings: What is wrong.
+        able: What can be done here; where nothing that helps can be, a ticket is left.
+    """
+    return tuple(_plan(trial, finding, able) for finding in findings)
+
+
+def _plan(trial: Trial, finding: Finding, able: Collection[Verb]) -> Plan:
+    acts = tuple(act for act in _acts(trial.designed, finding) if act.verb in able)
+    acts = acts or (Act(verb="ticket", part=plain_part(finding.part)),)
+    then, nodes = trial.now, set()
+    for act in acts:
+        if act.verb == "drain":
+            then = edit.drain(then, act.part)
+        elif act.verb == "repair-fib":
+            then = edit.slow(then, act.part, 1.0)
+        elif act.verb == "cordon":
+            nodes.add(act.part)
+    return Plan(finding=finding, acts=acts, effect=trial.effect(then, num_nodes=len(nodes)))
+
+
+def _acts(fabric: Fabric, finding: Finding) -> Iterable[Act]:
+    part = plain_part(finding.part)
+    if finding.kind in SICK:
+        yield from _sick(fabric, part)
+    elif finding.kind in (Trouble.MISSING, Trouble.SILENT):
+        yield from _down(fabric, part)
+    elif finding.kind == Trouble.UNUSED:
+        yield Act(verb="rebalance", part=part)
+    elif finding.kind == FaultKind.LOST_PATHS:
+        yield Act(verb="repair-fib", part=part)
+    elif finding.kind == Trouble.NO_MANAGER:
+        yield Act(verb="fail-over", part=part)
+    elif finding.kind == FaultKind.PAUSE_STORM and _nodes(fabric, part):
+        yield from _leave(fabric, part)
+    else:  # miswired, a storm out of a switch, and what is not known yet
+        yield Act(verb="ticket", part=part)
+
+
+def _sick(fabric: Fabric, part: str) -> Iterable[Act]:
+    """Yield how to do without a part that works badly."""
+    if _nodes(fabric, part):
+        yield from _leave(fabric, part)
+    else:
+        yield Act(verb="drain", part=part)
+        yield Act(verb="ticket", part=part)
+
+
+def _down(fabric: Fabric, part: str) -> Iterable[Act]:
+    """Yield what to do about a part that is gone: routes, or the machines behind it."""
+    if _nodes(fabric, part):
+        yield from _leave(fabric, part)
+    else:
+        yield Act(verb="reroute", part=part)
+        yield Act(verb="ticket", part=part)
+
+
+def _leave(fabric: Fabric, part: str) -> Iterable[Act]:
+    """Yield how jobs leave the machines that hang on a part: there is no other way to them."""
+    for node in _nodes(fabric, part):
+        yield Act(verb="cordon", part=f"node:{node}")
+    for node in _nodes(fabric, part):
+        yield Act(verb="restart-job", part=f"node:{node}")
+    yield Act(verb="ticket", part=part)
+
+
+def _nodes(fabric: Fabric, part: str) -> tuple[int, ...]:
+    """Return the machines that lose a NIC port with *part*: those at the ends of its cables."""
+    kind, _, digits = part.partition(":")
+    if kind == "cable":
+        ends = [int(fabric.link_source[2 * int(digits)]), int(fabric.link_target[2 * int(digits)])]
+    else:
+        vertex = find_vertex(fabric, part)
+        near = fabric.link_target[fabric.link_source == vertex].tolist()
+        ends = [vertex, *near]
+    ports = [end for end in ends if fabric.vertex_kind[end] == VertexKind.NIC]
+    return tuple(sorted({int(fabric.vertex_node[port]) for port in ports}))

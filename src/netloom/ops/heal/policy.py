@@ -1,0 +1,126 @@
+"""Whether a plan runs by itself, asks, or must not happen, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from netloom.ops.heal.sight import plain_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from netloom.ops.heal.plan import Plan
+    from netloom.ops.heal.sight import Sight
+    from netloom.ops.locate.findings import Finding
+    from netloom.spec.heal import HealPolicy
+
+__all__ = ["Decision", "Verdict", "certainty", "decide"]
+
+Verdict = Literal["run", "ask", "refuse"]
+TAKING: Final = frozenset({"drain", "cordon", "restart-job"})  # something is lost if they are wrong
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What policy says of a plan.
+
+    Attributes:
+        verdict: ``run`` by itself, ``ask`` somebody, or ``refuse`` whoever says yes.
+        reasons: Why it does not run by itself.
+    """
+
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+
+
+def decide(
+    plan: Plan,
+    sight: Sight,
+    policy: HealPolicy,
+    *,
+    now_s: float,
+    last_act_s: Mapping[str, float],
+) -> Decision:
+    """Return what becomes of *plan*.
+
+    Args:
+        plan: With its predicted effect.
+        sight: The observations that it follows from.
+        policy: What is allowed.
+        now_s: Seconds since 1970.
+        last_act_s: When each part was last acted on, by its name.
+    """
+    never = tuple(_never(plan, sight, policy, now_s))
+    if never:
+        return Decision(verdict="refuse", reasons=never)
+    asks = (*_doubts(plan, sight, policy), *_limits(plan, policy))
+    asks += tuple(_habits(plan, policy, now_s, last_act_s))
+    return Decision(verdict="ask" if asks else "run", reasons=asks)
+
+
+def _never(plan: Plan, sight: Sight, policy: HealPolicy, now_s: float) -> Iterator[str]:
+    """Yield what nobody's consent changes: old data, sources at odds, too much capacity away."""
+    age_s = now_s - sight.taken_s
+    if not 0 <= age_s <= policy.most_age_s:
+        yield f"the observations are {age_s:.1f} s old, not 0 to {policy.most_age_s:g}; look again"
+    for dispute in sight.disputes:
+        if _concerns(plan, dispute.part):
+            yield f"sources disagree on {dispute.part} ({'; '.join(dispute.says)}); look again"
+    effect = plan.effect
+    takes_more = effect.away_after != effect.away_before
+    if takes_more and effect.away_after.share > policy.most_capacity_away:
+        yield (
+            f"{effect.away_after.share:.1%} of the capacity would be away, more than "
+            f"{policy.most_capacity_away:.1%}; mend something first"
+        )
+    if takes_more and effect.away_after.uplink_share > policy.most_uplinks_away:
+        yield (
+            f"a switch would be without {effect.away_after.uplink_share:.0%} of its uplinks, more "
+            f"than {policy.most_uplinks_away:.0%}; mend something first"
+        )
+    if takes_more and effect.cuts_off:
+        yield "it would cut somebody off"
+
+
+def _concerns(plan: Plan, part: str) -> bool:
+    own = {plain_part(plan.finding.part), *(act.part for act in plan.acts)}
+    return part in own
+
+
+def _doubts(plan: Plan, sight: Sight, policy: HealPolicy) -> Iterator[str]:
+    sure = certainty(plan.finding)
+    if sure < policy.least_confidence:
+        yield f"only {sure:.0%} sure, less than {policy.least_confidence:.0%}"
+    if any(act.verb in TAKING for act in plan.acts):
+        for doubt in sight.doubts:
+            yield f"not all could be seen: {doubt}"
+
+
+def certainty(finding: Finding) -> float:
+    """Return how sure it is that the part is to blame, whichever of its directions."""
+    own = plain_part(finding.part)
+    same = sum(share for part, share in finding.rivals if plain_part(part) == own)
+    return min(1.0, finding.confidence + same)
+
+
+def _limits(plan: Plan, policy: HealPolicy) -> Iterator[str]:
+    if plan.effect.slowdown > policy.most_slowdown:
+        yield (
+            f"flows would take {plan.effect.slowdown:.1%} longer than now, more than "
+            f"{policy.most_slowdown:.1%}"
+        )
+    if plan.effect.num_nodes > policy.most_nodes:
+        yield f"it takes {plan.effect.num_nodes} machines from jobs, more than {policy.most_nodes}"
+
+
+def _habits(
+    plan: Plan, policy: HealPolicy, now_s: float, last_act_s: Mapping[str, float]
+) -> Iterator[str]:
+    others = [act.verb for act in plan.acts if act.verb not in policy.by_itself]
+    if others:
+        yield f"policy lets nobody {' or '.join(dict.fromkeys(others))} without asking"
+    for act in plan.acts:
+        since_s = now_s - last_act_s.get(act.part, float("-inf"))
+        if act.verb != "ticket" and since_s < policy.quiet_s:
+            yield f"{act.part} was acted on {since_s:.0f} s ago; it may not be the cause"

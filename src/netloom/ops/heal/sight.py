@@ -1,0 +1,63 @@
+"""What healing starts from: findings, how old they are, and where their sources disagree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netloom.ops.locate.findings import Finding
+
+__all__ = ["Dispute", "Sight", "Trouble", "plain_part"]
+
+
+class Trouble(StrEnum):
+    """What devices say of themselves, besides what locating infers (``FaultKind``)."""
+
+    MISSING = "missing cable"  # designed, and not there or down
+    SILENT = "silent device"  # none of its cables is there
+    MISWIRED = "miswired"  # in another port than designed
+    WRONG_SPEED = "wrong speed"
+    SYMBOL_ERRORS = "symbol errors"
+    NO_MANAGER = "dead subnet manager"
+    UNUSED = "unused cable"  # up, but no route leads over it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispute:
+    """Two sources that do not agree on one part.
+
+    Attributes:
+        part: ``cable:40``, ``leaf:3``, ``opensm-0.0``.
+        says: What each of them says.
+    """
+
+    part: str
+    says: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What was seen in one look.
+
+    Attributes:
+        findings: Most certain first.
+        taken_s: When the oldest of the data were taken, seconds since 1970.
+        away: Cables (``cable:40``) that carry nothing now: down, unlinked or drained.
+        disputes: Parts on which sources disagree.
+        doubts: What could not be found out, and why.
+        num_flows: Flows and probes behind the findings.
+    """
+
+    findings: tuple[Finding, ...]
+    taken_s: float
+    away: tuple[str, ...] = ()
+    disputes: tuple[Dispute, ...] = ()
+    doubts: tuple[str, ...] = ()
+    num_flows: int = 0
+
+
+def plain_part(part: str) -> str:
+    """Return the name without its explanation: ``cable:40`` of ``cable:40 (leaf:3->spine:0)``."""
+    return part.partition(" ")[0]

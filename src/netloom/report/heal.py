@@ -1,0 +1,69 @@
+"""Plans of healing as text: what is wrong, what would be done, what it changes, what came of it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.padding import Padding
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from netloom.ops.heal.act import Outcome
+    from netloom.ops.heal.effect import Effect
+    from netloom.ops.heal.plan import Plan
+    from netloom.ops.heal.policy import Decision
+
+__all__ = ["heal_text"]
+
+_VERDICTS = {
+    "run": "policy lets it run",
+    "ask": "asks first (--yes answers)",
+    "refuse": "is not done, whoever says yes",
+}
+
+
+def heal_text(
+    rows: Sequence[tuple[Plan, Decision, Outcome | None]], *, log: str = ""
+) -> RenderableType:
+    """Return what ``netloom heal`` prints."""
+    if not rows:
+        return Text("Nothing to heal.", style="green")
+    parts = [_step(rank, *row) for rank, row in enumerate(rows, start=1)]
+    if any(outcome for _, _, outcome in rows):
+        return Group(*parts, Text(f"Everything that was done is in {log}"))
+    return Group(*parts, Text("Nothing was done."))
+
+
+def _step(rank: int, plan: Plan, decision: Decision, outcome: Outcome | None) -> RenderableType:
+    finding = plan.finding
+    head = Text.assemble(
+        (f"{rank}. {finding.part}", "bold"), f": {finding.kind}, {finding.confidence:.0%} sure"
+    )
+    lines = [*finding.evidence, f"plan: {', '.join(act.name for act in plan.acts)}"]
+    lines += _effect(plan.effect)
+    lines.append("; ".join([_VERDICTS[decision.verdict], *decision.reasons]))
+    if outcome is not None:
+        lines += [*outcome.says, f"result: {outcome.result}"]
+    return Group(head, *(Padding(Text(f"- {line}"), (0, 0, 0, 3)) for line in lines))
+
+
+def _effect(effect: Effect) -> Iterator[str]:
+    times = [_time(t) for t in (effect.healthy_s, effect.before_s, effect.after_s)]
+    yield f"trial flows take {times[0]} when all is well, {times[1]} now, {times[2]} with the plan"
+    before, after = effect.away_before, effect.away_after
+    yield (
+        f"capacity between switches away: {before.share:.2%} now, {after.share:.2%} with the plan "
+        f"(at most {after.uplink_share:.1%} of one switch's uplinks)"
+    )
+    if effect.num_nodes:
+        yield f"takes {effect.num_nodes} machines from jobs"
+
+
+def _time(time_s: float) -> str:
+    return "for ever" if math.isinf(time_s) else f"{time_s * 1e3:.3g} ms"
