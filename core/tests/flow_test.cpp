@@ -17,13 +17,13 @@ constexpr std::int64_t kSecond = 1'000'000'000'000;
 
 /// One part a transfer; links of 1 bit/s each unless said otherwise.
 struct Case {
-  std::vector<double> capacity = {};
-  std::vector<std::uint64_t> route_offsets = {};
-  std::vector<std::uint32_t> links = {};
-  std::vector<double> size_bits = {};
-  std::vector<float> shares = {};
-  std::vector<std::int64_t> wait_offsets = {};
-  std::vector<std::int32_t> waits = {};
+  std::vector<double> capacity;
+  std::vector<std::uint64_t> route_offsets;
+  std::vector<std::uint32_t> links;
+  std::vector<double> size_bits;
+  std::vector<float> shares;
+  std::vector<std::int64_t> wait_offsets;
+  std::vector<std::int32_t> waits;
 
   [[nodiscard]] FlowRecord run(std::uint32_t num_bins = 0) const {
     const std::size_t count = size_bits.size();

@@ -120,15 +120,16 @@ void tables_of_turns_share_a_port_by_weight() {
   c.credit.blocks = 2'048;
   c.switches.arbitration.low = {{.lane = 1, .bytes = 8'192}, {.lane = 2, .bytes = 4'096}};
   c.switches.arbitration.limit_bytes = 0;
-  add_transfer(c.work, 0, 2, 400 * 4'096);
-  add_transfer(c.work, 1, 2, 400 * 4'096);
+  add_transfer(c.work, 0, 2, std::int64_t{400} * 4'096);
+  add_transfer(c.work, 1, 2, std::int64_t{400} * 4'096);
   c.work.lane[1] = 2;
   Simulation simulation(c);
   check(simulation.run(kNever, ~0ULL) == Status::kDone, "both lanes end");
   const auto& arrive = simulation.progress().arrive_ps;
   // 600 of 800 packet times, give or take the buffers that were full before.
-  check(arrive[0] > 590 * 334'240 && arrive[0] < 620 * 334'240, "the heavier lane's end");
-  check(arrive[1] > 798 * 334'240, "the lighter lane's end");
+  check(arrive[0] > Time{590} * 334'240 && arrive[0] < Time{620} * 334'240,
+        "the heavier lane's end");
+  check(arrive[1] > Time{798} * 334'240, "the lighter lane's end");
 }
 
 // Two leaves, four senders to one port: nothing is dropped, repeated or out of order, and the port
@@ -138,13 +139,15 @@ void a_scheduled_fabric_is_as_fast_as_the_port() {
   c.link_control = "scheduled";
   c.balance = "adaptive";
   c.credit = {.blocks = 2'048, .update_blocks = 64, .packet_bytes = 4'400};
-  c.schedule = {.credit_bytes = 4'096,
-                .wait_ps = 3'000'000,
-                .cell_header_bytes = 12,
-                .queue_bytes = 1 << 30,
-                .reassembly_ps = 50'000'000};
+  c.schedule = {
+      .credit_bytes = 4'096,
+      .wait_ps = 3'000'000,
+      .cell_header_bytes = 12,
+      .queue_bytes = 1 << 30,
+      .reassembly_ps = 50'000'000,
+  };
   for (std::uint32_t from = 0; from < 4; ++from) {
-    add_transfer(c.work, from, 4, 50 * 4'096);
+    add_transfer(c.work, from, 4, std::int64_t{50} * 4'096);
   }
   Simulation simulation(c);
   check(simulation.run(kNever, ~0ULL) == Status::kDone, "a scheduled incast ends");
@@ -164,10 +167,9 @@ void events_come_in_order_of_time_and_then_of_sequence() {
   for (std::uint32_t i = 0; i < 200'000; ++i) {
     if (queue.empty() || random.below(100) < 52) {
       const std::uint32_t kind = random.below(10);
-      const Time far = kind == 0 ? 50'000'000'000 : (kind < 4 ? 1'000'000 : 300);
-      queue.push(now + random.below(static_cast<std::uint32_t>(far % 4'000'000'000)) / 100 * 100,
-                 Kind::kWake,
-                 i);
+      const std::uint32_t near = kind < 4 ? 1'000'000 : 300;
+      const std::uint32_t far = kind == 0 ? 2'000'000'000 : near;
+      queue.push(now + Time{random.below(far) / 100} * 100, Kind::kWake, i);
       continue;
     }
     const Event event = *queue.peek();
@@ -179,24 +181,45 @@ void events_come_in_order_of_time_and_then_of_sequence() {
   check(ordered, "events in order");
 }
 
-const std::vector<std::string> kControls{"pfc", "credits", "lossy", "trimming", "scheduled"};
-const std::vector<std::string> kBalances{"ecmp", "adaptive", "flowlet", "d-mod-k", "source"};
-const std::vector<std::string> kTransports{"go-back-n", "selective", "pulled"};
-const std::vector<std::string> kSprays{"fixed", "oblivious", "bitmap", "reps"};
-const std::vector<std::string> kSchemes{"none",
-                                        "dcqcn",
-                                        "dcqcn-firmware",
-                                        "hpcc",
-                                        "hpcc-pint",
-                                        "timely",
-                                        "swift",
-                                        "dctcp",
-                                        "dctcp-rate",
-                                        "ib-cc",
-                                        "reno",
-                                        "cubic",
-                                        "nscc",
-                                        "rttcc"};
+const std::vector<std::string>& controls() {
+  static const std::vector<std::string> names{"pfc", "credits", "lossy", "trimming", "scheduled"};
+  return names;
+}
+
+const std::vector<std::string>& balances() {
+  static const std::vector<std::string> names{"ecmp", "adaptive", "flowlet", "d-mod-k", "source"};
+  return names;
+}
+
+const std::vector<std::string>& transports() {
+  static const std::vector<std::string> names{"go-back-n", "selective", "pulled"};
+  return names;
+}
+
+const std::vector<std::string>& sprays() {
+  static const std::vector<std::string> names{"fixed", "oblivious", "bitmap", "reps"};
+  return names;
+}
+
+const std::vector<std::string>& schemes() {
+  static const std::vector<std::string> names{
+      "none",
+      "dcqcn",
+      "dcqcn-firmware",
+      "hpcc",
+      "hpcc-pint",
+      "timely",
+      "swift",
+      "dctcp",
+      "dctcp-rate",
+      "ib-cc",
+      "reno",
+      "cubic",
+      "nscc",
+      "rttcc",
+  };
+  return names;
+}
 
 template <class T>
 const T& any(const std::vector<T>& of, Random& random) {
@@ -215,11 +238,11 @@ Config random_config(Random& random) {
     c.work.lane.back() = static_cast<std::uint8_t>(1 + random.below(2));
   }
   c.num_lanes = 3;
-  c.link_control = any(kControls, random);
-  c.balance = any(kBalances, random);
-  c.transport = any(kTransports, random);
-  c.congestion_control = c.transport == "pulled" ? "none" : any(kSchemes, random);
-  c.hosts.entropy = any(kSprays, random);
+  c.link_control = any(controls(), random);
+  c.balance = any(balances(), random);
+  c.transport = any(transports(), random);
+  c.congestion_control = c.transport == "pulled" ? "none" : any(schemes(), random);
+  c.hosts.entropy = any(sprays(), random);
   c.switches.pint = c.congestion_control == "hpcc-pint";
   c.switches.telemetry = !c.switches.pint;
   c.hosts.base_rtt_ps = c.switches.pint ? 12'000'000 : 0;
@@ -236,9 +259,11 @@ Config random_config(Random& random) {
   c.hosts.max_doublings = random.below(4);
   c.hosts.probe_rtts = random.below(2) == 0 ? 2 : 0;
   if (random.below(2) == 0) {
-    c.switches.arbitration = {.high = {{.lane = 1, .bytes = 4'096}},
-                              .low = {{.lane = 2, .bytes = 640}},
-                              .limit_bytes = 4'096 * std::int64_t{random.below(3)}};
+    c.switches.arbitration = {
+        .high = {{.lane = 1, .bytes = 4'096}},
+        .low = {{.lane = 2, .bytes = 640}},
+        .limit_bytes = 4'096 * std::int64_t{random.below(3)},
+    };
   }
   c.hosts.disorder_packets = random.below(4);
   c.seed = random();

@@ -21,7 +21,8 @@ Edges waits(Network& net, Time patience) {
     if (!held(link) || !net.port(link).from_switch) {
       continue;
     }
-    for (std::uint8_t lane = 1; lane < net.num_lanes; ++lane) {
+    for (std::uint32_t number = 1; number < net.num_lanes; ++number) {
+      const auto lane = static_cast<std::uint8_t>(number);
       if (((net.port(link).paused >> lane) & 1U) == 0) {
         continue;
       }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "netloom/packet/cc/policy.hpp"
 
@@ -44,7 +45,7 @@ void Network::make_ports() {
     port.flight_ps = t.delay_ps[link] + t.forward_ps[port.target];
     port.set_rate(t.rate_bps[link]);
     port.to_switch = port.target >= t.num_endpoints;
-    port.from_switch = static_cast<std::uint32_t>(t.source[link]) >= t.num_endpoints;
+    port.from_switch = std::cmp_greater_equal(t.source[link], t.num_endpoints);
     port.uncontrolled = t.uncontrolled[link] != 0;
   }
   if (!config.switches.arbitration.high.empty() || !config.switches.arbitration.low.empty()) {
@@ -125,11 +126,13 @@ bool Network::loses(std::uint32_t link, const Packet& packet) {
 
 void Network::set_loss(const Fault& fault) {
   losses_.resize(ports.size());
-  losses_[fault.link] = {.probability = fault.value,
-                         .burst = fault.burst,
-                         .least_bytes = fault.least_bytes,
-                         .losing = false,
-                         .of_bits = fault.what == Fault::What::kCorrupt};
+  losses_[fault.link] = {
+      .probability = fault.value,
+      .burst = fault.burst,
+      .least_bytes = fault.least_bytes,
+      .losing = false,
+      .of_bits = fault.what == Fault::What::kCorrupt,
+  };
   ports[fault.link].impaired = true;
 }
 
@@ -160,7 +163,7 @@ void Network::set_paused(std::uint32_t link, std::uint8_t lane, bool paused) {
 void Network::spend(std::uint32_t link, const Packet& packet) {
   Credit& credit = credits[link * num_lanes + packet.lane];
   credit.left -= blocks(packet.size_bytes);
-  if (credit.left < full_blocks_) {
+  if (std::cmp_less(credit.left, full_blocks_)) {
     ports[link].paused |= static_cast<std::uint16_t>(1U << packet.lane);
     ++counters.credit_stalls;
   }
@@ -199,29 +202,33 @@ void Network::advertise(std::uint32_t link, std::uint8_t lane, Time when) {
 void Network::grant_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t more) {
   Credit& credit = credits[link * num_lanes + lane];
   credit.left += more;
-  if (credit.left >= full_blocks_) {
+  if (std::cmp_greater_equal(credit.left, full_blocks_)) {
     ports[link].paused &= static_cast<std::uint16_t>(~(1U << lane));
   }
 }
 
 void Network::sample() {
   for (const std::uint32_t link : config.watch.links) {
-    samples.push_back({.when = now,
-                       .sent_bytes = ports[link].sent_bytes,
-                       .link = link,
-                       .waiting_bytes = ports[link].waiting_bytes,
-                       .paused = ports[link].paused});
+    samples.push_back({
+        .when = now,
+        .sent_bytes = ports[link].sent_bytes,
+        .link = link,
+        .waiting_bytes = ports[link].waiting_bytes,
+        .paused = ports[link].paused,
+    });
   }
 }
 
 void Network::record_departure(std::uint32_t link, const Packet& packet) {
-  trace.push_back({.when = now,
-                   .offset = packet.offset,
-                   .link = link,
-                   .flow = packet.flow,
-                   .size_bytes = packet.size_bytes,
-                   .form = static_cast<std::uint8_t>(packet.form),
-                   .flags = packet.flags});
+  trace.push_back({
+      .when = now,
+      .offset = packet.offset,
+      .link = link,
+      .flow = packet.flow,
+      .size_bytes = packet.size_bytes,
+      .form = static_cast<std::uint8_t>(packet.form),
+      .flags = packet.flags,
+  });
 }
 
 Time Network::one_way(std::uint32_t source, std::uint32_t target, std::uint32_t bytes) const {
@@ -242,8 +249,9 @@ Time Network::one_way(std::uint32_t source, std::uint32_t target, std::uint32_t 
 
 Time Network::base_rtt(std::uint32_t source, std::uint32_t target) const {
   const HostSettings& h = config.hosts;
-  return one_way(source, target, h.payload_bytes + h.header_bytes) +
-         one_way(target, source, h.ack_bytes);
+  const Time out = one_way(source, target, h.payload_bytes + h.header_bytes);
+  return out +
+         one_way(target, source, h.ack_bytes);  // NOLINT(readability-suspicious-call-argument)
 }
 
 }  // namespace netloom::packet

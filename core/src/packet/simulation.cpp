@@ -13,6 +13,8 @@ namespace netloom::packet {
 
 namespace {
 
+// The switches keep the network and change it.
+// NOLINTNEXTLINE(misc-const-correctness)
 SwitchesPtr switches_of(const Config& config, Network& network) {
   using Make = SwitchesPtr (*)(const std::string&, Network&);
   static const std::map<std::string, Make> controls{
@@ -29,6 +31,7 @@ SwitchesPtr switches_of(const Config& config, Network& network) {
   return found->second(config.balance, network);
 }
 
+// NOLINTNEXTLINE(misc-const-correctness): as above
 EndpointsPtr endpoints_of(const Config& config, Network& network) {
   using Make = EndpointsPtr (*)(const std::string&, Parameters, Network&);
   static const std::map<std::string, Make> transports{

@@ -12,7 +12,7 @@ template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::answer(Index index) {
   const Packet& packet = net_.pool[index];
   const std::uint32_t flow = packet.flow;
-  Outgoing& out = out_[flow];
+  Outgoing& out = out_[flow];  // NOLINT(misc-const-correctness): only some schemes change it
   if (out.state == State::kDone) {
     return;
   }

@@ -23,6 +23,7 @@ EndpointsPtr make_one(const std::string& scheme, Parameters& parameters, Network
 }
 
 template <class Transport>
+// NOLINTNEXTLINE(performance-unnecessary-value-param): what is read is taken out of it
 EndpointsPtr make_endpoints(const std::string& scheme, Parameters parameters, Network& network) {
   using Make = EndpointsPtr (*)(const std::string&, Parameters&, Network&);
   static const std::map<std::string, Make> schemes{

@@ -79,9 +79,9 @@ struct Credit {
 
 /// Where virtual lane arbitration of a port stands.
 struct Arbiter {
-  std::int64_t limit_left = 0;    ///< High priority that may still pass low.
-  std::int32_t left[2] = {0, 0};  ///< Bytes of the turn, by table (high, low).
-  std::uint8_t turn[2] = {0, 0};
+  std::int64_t limit_left = 0;         ///< High priority that may still pass low.
+  std::array<std::int32_t, 2> left{};  ///< Bytes of the turn, by table (high, low).
+  std::array<std::uint8_t, 2> turn{};
 };
 
 /// Totals of a run.
@@ -139,7 +139,7 @@ struct SampleRecord {
 
 class Network {
  public:
-  explicit Network(const Config& config);
+  explicit Network(const Config& given);
 
   [[nodiscard]] Port& port(std::uint32_t link) { return ports[link]; }
 
@@ -265,7 +265,7 @@ class Network {
   /// Credits: a packet has come over `link`; its room is free again once `leave_credit` says so.
   void enter_credit(std::uint32_t link, const Packet& packet);
   void leave_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t size_bytes, Time when);
-  void grant_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t blocks);
+  void grant_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t more);
 
   /// Whether the link loses this packet: it was cut meanwhile, or corrupts it.
   [[nodiscard]] bool loses(std::uint32_t link, const Packet& packet);

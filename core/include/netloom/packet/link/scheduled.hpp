@@ -299,8 +299,7 @@ class Scheduled {
   /// What each endpoint's credits are paced by: its own links, or those of a NIC that it shares.
   void find_rates() {
     double edge_bps = 0.0;
-    for (std::size_t link = 0; link < net_.ports.size(); ++link) {
-      const Port& port = net_.ports[link];
+    for (const auto& port : net_.ports) {
       if (is_host_[port.target] == 0 || port.uncontrolled) {
         continue;
       }

@@ -59,20 +59,22 @@ class GoBackN {
     return sender.acked >= extent.size_bytes;
   }
 
-  Segment take(Sender& sender, const Extent& extent) {
+  static Segment take(Sender& sender, const Extent& extent) {
     const std::uint64_t left = extent.size_bytes - sender.next;
     const auto bytes =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(left, extent.payload_bytes));
-    const Segment segment{.offset = sender.next,
-                          .payload_bytes = bytes,
-                          .number = static_cast<std::uint32_t>(sender.next / extent.payload_bytes),
-                          .again = sender.next < sender.highest};
+    const Segment segment{
+        .offset = sender.next,
+        .payload_bytes = bytes,
+        .number = static_cast<std::uint32_t>(sender.next / extent.payload_bytes),
+        .again = sender.next < sender.highest,
+    };
     sender.next += bytes;
     sender.highest = std::max(sender.highest, sender.next);
     return segment;
   }
 
-  News on_ack(Sender& sender, const Extent& /*extent*/, const Packet& ack) {
+  static News on_ack(Sender& sender, const Extent& /*extent*/, const Packet& ack) {
     News news;
     if (ack.offset > sender.acked) {
       news.acked_bytes = static_cast<std::uint32_t>(ack.offset - sender.acked);
@@ -82,7 +84,7 @@ class GoBackN {
     return news;
   }
 
-  News on_nack(Sender& sender, const Extent& extent, const Packet& nack) {
+  static News on_nack(Sender& sender, const Extent& extent, const Packet& nack) {
     News news = on_ack(sender, extent, nack);
     if (nack.offset == sender.acked) {  // an older one says nothing new
       news.lost_bytes = static_cast<std::uint32_t>(sender.next - sender.acked);
@@ -91,9 +93,12 @@ class GoBackN {
     return news;
   }
 
-  void on_timeout(Sender& sender, const Extent& /*extent*/) { sender.next = sender.acked; }
+  static void on_timeout(Sender& sender, const Extent& /*extent*/) { sender.next = sender.acked; }
 
-  Receipt on_data(Receiver& receiver, const Extent& /*extent*/, const Packet& packet, Time now) {
+  Receipt on_data(Receiver& receiver,
+                  const Extent& /*extent*/,
+                  const Packet& packet,
+                  Time now) const {
     if (packet.offset == receiver.expected) {
       receiver.expected += packet.payload_bytes;
       receiver.nacked_at = -1;
