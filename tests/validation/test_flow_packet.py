@@ -20,6 +20,7 @@ from netloom.engines.flow import run_flows, settings_for
 from netloom.engines.flow.phases import at_once
 
 if TYPE_CHECKING:
+    from netloom.fabric.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
 pytest.importorskip("netloom.engines.packet.engine", reason="there is no packet engine here")
@@ -27,34 +28,46 @@ pytest.importorskip("netloom.engines.packet.engine", reason="there is no packet 
 pytestmark = pytest.mark.validation
 
 WITHIN = 0.05
-HOSTS = 64
+SMALL, LARGE = 8, 16  # ports of a leaf each way: 64 hosts, and 512 on 32 leaves
 
 
-def shift() -> Transfers:
+def num_hosts(half: int) -> int:
+    return half * (8 if half == SMALL else 32)
+
+
+def fabric(half: int) -> Wiring:
+    return leaf_spine(num_hosts(half) // half, half, half)
+
+
+def shift(half: int) -> Transfers:
     """Return a step of a ring over all hosts."""
-    host = np.arange(HOSTS)
-    return at_once(host, (host + 1) % HOSTS, size_bytes=16 * 2**20)
+    host = np.arange(num_hosts(half))
+    return at_once(host, (host + 1) % len(host), size_bytes=16 * 2**20)
 
 
-def permutation() -> Transfers:
+def permutation(half: int) -> Transfers:
     rng = np.random.default_rng(3)
-    host = np.arange(HOSTS)
-    target = np.roll(rng.permutation(HOSTS), 1)
+    host = np.arange(num_hosts(half))
+    target = np.roll(rng.permutation(len(host)), 1)
     apart = target != host
     return at_once(host[apart], target[apart], size_bytes=16 * 2**20)
 
 
-def all_to_all() -> Transfers:
-    source, target = np.divmod(np.arange(16 * 16), 16)
+def all_to_all(half: int) -> Transfers:
+    """Return one among every fourth or eighth host, so that all leaves take part."""
+    members = 16 if half == SMALL else 64
+    source, target = np.divmod(np.arange(members**2), members)
     apart = source != target
-    return at_once(source[apart] * 4, target[apart] * 4, size_bytes=2**20)
+    stride = num_hosts(half) // members
+    return at_once(source[apart] * stride, target[apart] * stride, size_bytes=2**20)
 
 
 @pytest.mark.parametrize("pattern", [shift, permutation, all_to_all], ids=lambda f: f.__name__)
-def test_the_last_flow_ends_when_its_last_packet_does(pattern: object) -> None:
+@pytest.mark.parametrize("half", [SMALL, LARGE])
+def test_the_last_flow_ends_when_its_last_packet_does(pattern: object, half: int) -> None:
     assert callable(pattern)
-    asked = pattern()
-    wiring = leaf_spine(8, 8, 8)
+    asked = pattern(half)
+    wiring = fabric(half)
     technology = load_catalog().technology("rocev2-400g")
     packets = import_module("netloom.engines.packet.engine")
     presets = import_module("netloom.engines.packet.presets")
@@ -67,10 +80,13 @@ def test_the_last_flow_ends_when_its_last_packet_does(pattern: object) -> None:
 
 @pytest.mark.parametrize("pattern", [shift, permutation, all_to_all], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("name", ["infiniband-ndr", "spectrum-x-400g"])
-def test_adaptive_routing_ends_within_its_path_efficiency(name: str, pattern: object) -> None:
+@pytest.mark.parametrize("half", [SMALL, LARGE])
+def test_adaptive_routing_ends_within_its_path_efficiency(
+    name: str, pattern: object, half: int
+) -> None:
     assert callable(pattern)
-    asked = pattern()
-    wiring = leaf_spine(8, 8, 8)
+    asked = pattern(half)
+    wiring = fabric(half)
     technology = load_catalog().technology(name)
     packets = import_module("netloom.engines.packet.engine")
     presets = import_module("netloom.engines.packet.presets")
