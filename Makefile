@@ -13,7 +13,8 @@ demo: $(VENV)/installed  ## the main job: which network for Llama 3.1 405B on 16
 	$(BIN)/netloom compare --report netloom-report.html
 
 test: $(VENV)/installed-test  ## the whole test suite
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto -m "not lab"
+	$(BIN)/pytest -m lab  # real programs with deadlines of their own: one at a time
 
 bench: $(VENV)/installed-test  ## ratios against peers, side by side
 	$(BIN)/python -m bench
