@@ -6,6 +6,7 @@ With ``--check`` nothing is written; the exit code says whether the file is up t
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import subprocess
@@ -50,6 +51,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         after = BLOCK.sub(lambda match: rerun(match[0], folder), before)
     if "--check" in sys.argv:
+        lines = before.splitlines(), after.splitlines()
+        print("\n".join(difflib.unified_diff(*lines, "README.md", "now", lineterm="")))
         return int(before != after)
     README.write_text(after, encoding="utf-8")
     return 0
