@@ -38,6 +38,9 @@ __all__ = ["Case", "case_of", "run_case", "runner_on", "simulate"]
 
 EngineName = Literal["packet", "flow"]
 ENGINES: Final[tuple[EngineName, ...]] = ("packet", "flow")
+# GPUs up to which flows run on the wiring that packets do, so that one seed is one draw of the
+# hash. Beyond, a wiring's table of ways takes gigabytes, and flows run on the fabric itself.
+MOST_WIRED: Final = 8192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -120,7 +123,8 @@ def case_of(
     if routes is not None and engine == "flow":
         message = "routes: flows are routed by the fabric; leave them out, or use --engine packet"
         raise SpecError(message)
-    ground = fabric if engine == "flow" else _wiring(scenario, network, fabric, probe)
+    whole = engine == "flow" and network.design.num_gpus > MOST_WIRED
+    ground = fabric if whole else _wiring(scenario, network, fabric, probe)
     if routes is not None and isinstance(ground, Wiring):
         ground = routed_by(routes, ground, fabric)
     if scenario.faults:

@@ -1,0 +1,34 @@
+"""One scenario and seed, flows and packets: the same draw of the hash, nearly the same end."""
+
+from __future__ import annotations
+
+import pytest
+
+import netloom as nl
+
+pytestmark = pytest.mark.validation
+
+WITHIN = 0.05
+TRAFFIC: dict[str, dict[str, object]] = {
+    "permutation": {"kind": "permutation", "size": "16MB"},
+    "all-to-all": {"kind": "collective", "operation": "all-to-all", "size": "64MB"},
+    "ring": {
+        "kind": "collective",
+        "operation": "all-reduce",
+        "size": "64MB",
+        "group": 8,
+        "stride": 8,
+    },
+}
+
+
+@pytest.mark.parametrize("traffic", TRAFFIC)
+@pytest.mark.parametrize("technology", ["rocev2-400g", "infiniband-ndr", "spectrum-x-400g"])
+def test_both_engines_end_one_scenario_alike(technology: str, traffic: str) -> None:
+    topology = {"kind": "fat-tree", "tiers": 2, "hosts_per_leaf": 16}
+    fabric = {"technology": technology, "topology": topology}
+    scenario = nl.load({"cluster": {"gpus": 64, "fabric": fabric}, "traffic": [TRAFFIC[traffic]]})
+    without = nl.Choices(congestion_control="none") if technology == "rocev2-400g" else None
+    packets = nl.simulate(scenario, engine="packet", choices=without).first.span_s
+    flows = nl.simulate(scenario, engine="flow").first.span_s
+    assert flows == pytest.approx(packets, rel=WITHIN)
