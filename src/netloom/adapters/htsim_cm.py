@@ -90,10 +90,11 @@ def read_connections(text: str, *, name: str) -> Connections:
     parts = _Parts()
     for line in lines_of(text, name=name):
         _read_line(line, parts)
-    for key, found in zip(COUNTS[1:], (parts.flows, parts.triggers, parts.failures), strict=True):
-        if parts.counts.get(key, 0) != len(found):
+    found = (len(parts.flows), len(parts.triggers), len(parts.failures))
+    for key, count in zip(COUNTS[1:], found, strict=True):
+        if parts.counts.get(key, 0) != count:
             message = (
-                f"{name}: {len(found)} {key.lower()}, but the header says "
+                f"{name}: {count} {key.lower()}, but the header says "
                 f"{parts.counts.get(key, 0)}; correct one of them"
             )
             raise SpecError(message)
