@@ -11,6 +11,7 @@
 #include "netloom/packet/huge_pages.hpp"
 #include "netloom/packet/packet.hpp"
 #include "netloom/packet/random.hpp"
+#include "netloom/packet/records.hpp"
 #include "netloom/packet/signals.hpp"
 
 namespace netloom::packet {
@@ -82,59 +83,6 @@ struct Arbiter {
   std::int64_t limit_left = 0;         ///< High priority that may still pass low.
   std::array<std::int32_t, 2> left{};  ///< Bytes of the turn, by table (high, low).
   std::array<std::uint8_t, 2> turn{};
-};
-
-/// Totals of a run.
-struct Counters {
-  std::uint64_t events = 0;
-  std::uint64_t link_traversals = 0;
-  std::uint64_t data_packets = 0;       ///< Left a sender, retransmissions included.
-  std::uint64_t delivered_packets = 0;  ///< Data that reached its endpoint, whole.
-  std::uint64_t delivered_bytes = 0;    ///< Payload, first arrivals only.
-  std::uint64_t marks = 0;
-  std::uint64_t notifications = 0;
-  std::uint64_t drops = 0;  ///< No room in a buffer.
-  std::uint64_t lost = 0;   ///< On a link: corrupted or cut.
-  std::uint64_t trims = 0;
-  std::uint64_t retransmissions = 0;
-  std::uint64_t reordered = 0;  ///< Data that arrived before data sent earlier.
-  std::uint64_t timeouts = 0;
-  std::uint64_t probes = 0;  ///< Last packets repeated after a short silence.
-  std::uint64_t pauses = 0;  ///< Lanes of links put to rest.
-  std::uint64_t pause_frames = 0;
-  std::uint64_t pause_ps = 0;
-  std::uint64_t credit_updates = 0;
-  std::uint64_t credit_stalls = 0;  ///< Lanes that ran out of credit.
-  std::uint64_t watchdogs = 0;
-  std::uint64_t unroutable = 0;
-  std::uint64_t deadlocks = 0;
-};
-
-/// A stretch of time in which a lane of a link was paused.
-struct PauseRecord {
-  Time begin;
-  Time end;  ///< -1 while it lasts.
-  std::uint32_t link;
-  std::uint32_t lane;
-};
-
-/// A departure.
-struct TraceRecord {
-  Time when;
-  std::uint64_t offset;
-  std::uint32_t link;
-  std::uint32_t flow;
-  std::uint32_t size_bytes;
-  std::uint8_t form;
-  std::uint8_t flags;
-};
-
-struct SampleRecord {
-  Time when;
-  std::uint64_t sent_bytes;
-  std::uint32_t link;
-  std::uint32_t waiting_bytes;
-  std::uint32_t paused;
 };
 
 class Network {
