@@ -24,7 +24,7 @@ inline double cube_root(double x) {
   return root;
 }
 
-class Cubic : public Deaf {
+class Cubic : public TcpFlow {
  public:
   struct Settings : TcpSettings {
     double aggressiveness = 0.4;  // C, packets a second cubed: RFC 9438, section 5.1
@@ -33,7 +33,7 @@ class Cubic : public Deaf {
 
   static Cubic make(const Settings& settings, const Line& line, Time /*now*/) {
     Cubic flow;
-    flow.window_ = TcpWindow::make(settings, line);
+    flow.begin(settings, line);
     return flow;
   }
 
@@ -41,39 +41,25 @@ class Cubic : public Deaf {
     if (ack.marked) {
       on_loss(settings, line, ack.now, 0);
     }
-    const bool cutting = episode_.open();
-    episode_.on_ack(ack);
-    if (cutting || !window_.was_used(ack)) {
-      return;
-    }
-    if (window_.in_slow_start()) {
-      window_.slow_start(ack, line);
-    } else {
-      avoid_congestion(settings, line, ack);
-    }
+    grow(line, ack, [&] { avoid_congestion(settings, line, ack); });
   }
 
   void on_loss(const Settings& settings, const Line& line, Time /*now*/, std::uint32_t /*bytes*/) {
-    if (episode_.begin()) {
+    if (begins_cut()) {
       remember(settings, line);
-      window_.shrink(settings.decrease, line);
+      window().shrink(settings.decrease, line);
     }
   }
 
   void on_timeout(const Settings& settings, const Line& line, Time /*now*/) {
     remember(settings, line);
-    window_.restart(settings.decrease, line);
+    restart(settings.decrease, line);
     plateau_ = 0;  // the next epoch starts on its plateau: RFC 9438, section 4.8
-    episode_ = {};
   }
-
-  [[nodiscard]] std::uint64_t window_bytes() const { return window_.window_bytes(); }
-
-  [[nodiscard]] double rate_bps() const { return window_.rate_bps(); }
 
  private:
   [[nodiscard]] double packets(const Line& line) const {
-    return window_.bytes() / line.payload_bytes;
+    return window().bytes() / line.payload_bytes;
   }
 
   // Fast convergence: a flow that never got back to its plateau makes room (RFC 9438, 4.7).
@@ -85,11 +71,11 @@ class Cubic : public Deaf {
   }
 
   void begin_epoch(const Settings& settings, const Line& line, Time now) {
-    const double window = packets(line);
+    const double packets_now = packets(line);
     epoch_ = now;
-    reno_ = window;
-    plateau_ = std::max(plateau_, window);
-    climb_s_ = cube_root((plateau_ - window) / settings.aggressiveness);
+    reno_ = packets_now;
+    plateau_ = std::max(plateau_, packets_now);
+    climb_s_ = cube_root((plateau_ - packets_now) / settings.aggressiveness);
   }
 
   [[nodiscard]] double cubic_at(const Settings& settings, Time since) const {
@@ -101,23 +87,23 @@ class Cubic : public Deaf {
     if (epoch_ == kNever) {
       begin_epoch(settings, line, ack.now);
     }
-    const double window = packets(line);
+    const double packets_now = packets(line);
     const double acked = static_cast<double>(ack.acked_bytes) / line.payload_bytes;
     // RFC 9438, section 4.3: as fast as Reno would grow on average, Reno's own pace once there.
     const double pace =
         reno_ < before_cut_ ? 3 * (1 - settings.decrease) / (1 + settings.decrease) : 1.0;
-    reno_ += pace * acked / window;
+    reno_ += pace * acked / packets_now;
     const Time since = ack.now - epoch_;
     if (cubic_at(settings, since) < reno_) {
-      window_.set(std::max(reno_, window) * line.payload_bytes, line);
+      window().set(std::max(reno_, packets_now) * line.payload_bytes, line);
       return;
     }
-    const double target = std::clamp(cubic_at(settings, since + ack.rtt), window, 1.5 * window);
-    window_.set((window + (target - window) / window * acked) * line.payload_bytes, line);
+    const double target =
+        std::clamp(cubic_at(settings, since + ack.rtt), packets_now, 1.5 * packets_now);
+    window().set((packets_now + (target - packets_now) / packets_now * acked) * line.payload_bytes,
+                 line);
   }
 
-  TcpWindow window_;
-  Episode episode_;
   double plateau_ = 0;     ///< W_max, in packets.
   double before_cut_ = 0;  ///< In packets.
   double reno_ = 0;        ///< W_est, in packets.

@@ -4,11 +4,13 @@
 #include <cstdint>
 
 #include "netloom/packet/cc/policy.hpp"
+#include "netloom/packet/cc/reno.hpp"
 #include "netloom/packet/cc/tcp.hpp"
 
 namespace netloom::packet::cc {
 
-class Dctcp : public Deaf {
+/// Losses and growth are Reno's, whatever alpha is (RFC 8257, section 3.5).
+class Dctcp : public Reno {
  public:
   struct Settings : TcpSettings {
     double gain = 1.0 / 16;  // RFC 8257, section 4.2
@@ -16,7 +18,7 @@ class Dctcp : public Deaf {
 
   static Dctcp make(const Settings& settings, const Line& line, Time /*now*/) {
     Dctcp flow;
-    flow.window_ = TcpWindow::make(settings, line);
+    flow.begin(settings, line);
     return flow;
   }
 
@@ -26,40 +28,11 @@ class Dctcp : public Deaf {
     if (ack.acked_to > round_to_) {
       end_round(settings, ack);
     }
-    if (ack.marked && episode_.begin()) {
-      window_.shrink(1 - alpha_ / 2, line);
+    if (ack.marked && begins_cut()) {
+      window().shrink(1 - alpha_ / 2, line);
     }
-    const bool cutting = episode_.open();
-    episode_.on_ack(ack);
-    if (cutting || !window_.was_used(ack)) {
-      return;
-    }
-    if (window_.in_slow_start()) {
-      window_.slow_start(ack, line);
-    } else {
-      const double step = static_cast<double>(line.payload_bytes) * ack.acked_bytes;
-      window_.set(window_.bytes() + step / window_.bytes(), line);
-    }
+    add_a_packet_a_window(line, ack);
   }
-
-  /// A loss counts as in Reno, whatever alpha is (RFC 8257, section 3.5).
-  void on_loss(const Settings& /*settings*/,
-               const Line& line,
-               Time /*now*/,
-               std::uint32_t /*bytes*/) {
-    if (episode_.begin()) {
-      window_.shrink(0.5, line);
-    }
-  }
-
-  void on_timeout(const Settings& /*settings*/, const Line& line, Time /*now*/) {
-    window_.restart(0.5, line);
-    episode_ = {};
-  }
-
-  [[nodiscard]] std::uint64_t window_bytes() const { return window_.window_bytes(); }
-
-  [[nodiscard]] double rate_bps() const { return window_.rate_bps(); }
 
  private:
   void end_round(const Settings& settings, const Ack& ack) {
@@ -73,8 +46,6 @@ class Dctcp : public Deaf {
     round_to_ = ack.sent_to;
   }
 
-  TcpWindow window_;
-  Episode episode_;
   double alpha_ = 1;            // RFC 8257, section 4.2
   std::uint64_t round_to_ = 0;  ///< Bytes sent when the round began.
   std::uint32_t acked_bytes_ = 0;

@@ -42,32 +42,35 @@ struct HpccStep {
   }
 };
 
-/// With in-band telemetry (INT) of every hop. Supposes that a flow keeps its path.
-class Hpcc : public Deaf {
+/// What both telemetries steer: the rate moves with every acknowledgement, the reference that it is
+/// taken from once a round trip.
+class HpccFlow : public Deaf {
  public:
   static constexpr bool kMovesDeparture = true;  // rdma-hw.cc ChangeRate
 
   using Settings = HpccSettings;
 
-  static Hpcc make(const Settings& settings, const Line& line, Time /*now*/) {
-    Hpcc flow;
-    flow.reference_bps_ = line.rate_bps;
-    flow.set_rate(settings, line, line.rate_bps);
-    return flow;
+  [[nodiscard]] std::uint64_t window_bytes() const { return window_bytes_; }
+
+  [[nodiscard]] double rate_bps() const { return rate_bps_; }
+
+ protected:
+  void begin(const Settings& settings, const Line& line) {
+    reference_bps_ = line.rate_bps;
+    set_rate(settings, line, line.rate_bps);
   }
 
-  void on_ack(const Settings& settings, const Line& line, const Ack& ack) {
-    if (ack.hops == nullptr) {
-      return;
+  /// Whether this is the first acknowledgement, which begins the first round trip and no more.
+  bool begins_round(const Ack& ack) {
+    if (updated_to_ != 0) {
+      return false;
     }
-    const std::uint32_t unit = unit_of(line);
-    if (updated_to_ == 0) {
-      remember(ack, unit);
-      updated_to_ = ack.sent_to;
-      return;
-    }
-    observe(ack, unit, rtt_of(settings.rtt, line));
-    const auto step = HpccStep::from(reference_bps_, utilization_, stage_, settings, line);
+    updated_to_ = ack.sent_to;
+    return true;
+  }
+
+  void steer(const Settings& settings, const Line& line, const Ack& ack, double utilization) {
+    const auto step = HpccStep::from(reference_bps_, utilization, stage_, settings, line);
     set_rate(settings, line, step.rate_bps);
     if (ack.acked_to > updated_to_) {
       reference_bps_ = step.rate_bps;
@@ -76,9 +79,40 @@ class Hpcc : public Deaf {
     }
   }
 
-  [[nodiscard]] std::uint64_t window_bytes() const { return window_bytes_; }
+ private:
+  void set_rate(const Settings& settings, const Line& line, double rate_bps) {
+    rate_bps_ = rate_bps;
+    window_bytes_ = packets_begun(bdp_bytes(rate_bps, rtt_of(settings.rtt, line)), line);
+  }
 
-  [[nodiscard]] double rate_bps() const { return rate_bps_; }
+  double reference_bps_ = 0;
+  double rate_bps_ = 0;
+  std::uint64_t updated_to_ = 0;  ///< Bytes sent when the reference last moved.
+  std::uint32_t window_bytes_ = 0;
+  std::uint8_t stage_ = 0;
+};
+
+/// With in-band telemetry (INT) of every hop. Supposes that a flow keeps its path.
+class Hpcc : public HpccFlow {
+ public:
+  static Hpcc make(const Settings& settings, const Line& line, Time /*now*/) {
+    Hpcc flow;
+    flow.begin(settings, line);
+    return flow;
+  }
+
+  void on_ack(const Settings& settings, const Line& line, const Ack& ack) {
+    if (ack.hops == nullptr) {
+      return;
+    }
+    const std::uint32_t unit = unit_of(line);
+    if (begins_round(ack)) {
+      remember(ack, unit);
+      return;
+    }
+    observe(ack, unit, rtt_of(settings.rtt, line));
+    steer(settings, line, ack, utilization_);
+  }
 
  private:
   static constexpr std::size_t kMaxHops = 5;  // int-header.h maxHop
@@ -156,18 +190,8 @@ class Hpcc : public Deaf {
     utilization_ = (1 - weight) * utilization_ + weight * busiest;
   }
 
-  void set_rate(const Settings& settings, const Line& line, double rate_bps) {
-    rate_bps_ = rate_bps;
-    window_bytes_ = packets_begun(bdp_bytes(rate_bps, rtt_of(settings.rtt, line)), line);
-  }
-
   std::array<Stamp, kMaxHops> seen_{};
   double utilization_ = 1;
-  double reference_bps_ = 0;
-  double rate_bps_ = 0;
-  std::uint64_t updated_to_ = 0;  ///< Bytes sent when the reference last moved.
-  std::uint32_t window_bytes_ = 0;
-  std::uint8_t stage_ = 0;
 };
 
 static_assert(CongestionControl<Hpcc>);

@@ -8,13 +8,13 @@
 
 namespace netloom::packet::cc {
 
-class Reno : public Deaf {
+class Reno : public TcpFlow {
  public:
   using Settings = TcpSettings;
 
   static Reno make(const Settings& settings, const Line& line, Time /*now*/) {
     Reno flow;
-    flow.window_ = TcpWindow::make(settings, line);
+    flow.begin(settings, line);
     return flow;
   }
 
@@ -22,40 +22,29 @@ class Reno : public Deaf {
     if (ack.marked) {
       on_loss(settings, line, ack.now, 0);
     }
-    const bool cutting = episode_.open();
-    episode_.on_ack(ack);
-    if (cutting || !window_.was_used(ack)) {
-      return;
-    }
-    if (window_.in_slow_start()) {
-      window_.slow_start(ack, line);
-    } else {
-      const double step = static_cast<double>(line.payload_bytes) * ack.acked_bytes;
-      window_.set(window_.bytes() + step / window_.bytes(), line);
-    }
+    add_a_packet_a_window(line, ack);
   }
 
   void on_loss(const Settings& /*settings*/,
                const Line& line,
                Time /*now*/,
                std::uint32_t /*bytes*/) {
-    if (episode_.begin()) {
-      window_.shrink(0.5, line);
+    if (begins_cut()) {
+      window().shrink(0.5, line);
     }
   }
 
   void on_timeout(const Settings& /*settings*/, const Line& line, Time /*now*/) {
-    window_.restart(0.5, line);
-    episode_ = {};
+    restart(0.5, line);
   }
 
-  [[nodiscard]] std::uint64_t window_bytes() const { return window_.window_bytes(); }
-
-  [[nodiscard]] double rate_bps() const { return window_.rate_bps(); }
-
- private:
-  TcpWindow window_;
-  Episode episode_;
+ protected:
+  void add_a_packet_a_window(const Line& line, const Ack& ack) {
+    grow(line, ack, [&] {
+      const double step = static_cast<double>(line.payload_bytes) * ack.acked_bytes;
+      window().set(window().bytes() + step / window().bytes(), line);
+    });
+  }
 };
 
 static_assert(CongestionControl<Reno>);

@@ -1,4 +1,5 @@
-// What the TCP schemes share: the window in bytes, slow start (RFC 5681) and when it may grow.
+// What the TCP schemes share: the window in bytes, slow start (RFC 5681), when it may grow, and one
+// cut for each window of data.
 #pragma once
 
 #include <algorithm>
@@ -68,6 +69,52 @@ class TcpWindow {
   double threshold_bytes_ = std::numeric_limits<double>::max();
   double rate_bps_ = 0;
   std::uint32_t window_bytes_ = 0;
+};
+
+/// A TCP sender; schemes derive from it and say how they cut, and how they avoid congestion.
+class TcpFlow : public Deaf {
+ public:
+  [[nodiscard]] std::uint64_t window_bytes() const { return window_.window_bytes(); }
+
+  [[nodiscard]] double rate_bps() const { return window_.rate_bps(); }
+
+ protected:
+  void begin(const TcpSettings& settings, const Line& line) {
+    window_ = TcpWindow::make(settings, line);
+  }
+
+  /// Whether a cut is due: once for each window of data.
+  bool begins_cut() { return episode_.begin(); }
+
+  [[nodiscard]] const TcpWindow& window() const { return window_; }
+
+  [[nodiscard]] TcpWindow& window() { return window_; }
+
+  /// One packet, then slow start; the next loss cuts again.
+  void restart(double factor, const Line& line) {
+    window_.restart(factor, line);
+    episode_ = {};
+  }
+
+  /// Takes an acknowledgement in: slow start, or `avoid` beyond it, unless a cut is being
+  /// acknowledged or the window was not used.
+  template <class Avoid>
+  void grow(const Line& line, const Ack& ack, Avoid avoid) {
+    const bool cutting = episode_.open();
+    episode_.on_ack(ack);
+    if (cutting || !window_.was_used(ack)) {
+      return;
+    }
+    if (window_.in_slow_start()) {
+      window_.slow_start(ack, line);
+    } else {
+      avoid();
+    }
+  }
+
+ private:
+  TcpWindow window_;
+  Episode episode_;
 };
 
 }  // namespace netloom::packet::cc
