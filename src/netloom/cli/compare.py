@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
+from netloom.cli.arguments import OptionalWhole, Whole
 from netloom.cli.draws import draws
 
 __all__ = ["compare"]
@@ -17,8 +18,8 @@ def compare(  # noqa: PLR0913  (one option of the command each)
     technologies: str | None = None,
     own: Path | None = None,
     engine: Literal["analytic", "flow", "packet"] = "analytic",
-    seed: int = 0,
-    seeds: int | None = None,
+    seed: Whole = 0,
+    seeds: OptionalWhole = None,
     json: bool = False,
     report: Path | None = None,
     why: str | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from netloom.cli.arguments import Whole
 from netloom.errors import SpecError
 
 __all__ = ["place"]
@@ -14,11 +15,11 @@ MAX_TRIES = 1_000_000
 def place(  # noqa: PLR0913  (one option of the command each)
     scenario: Path | None = None,
     *,
-    nodes: int,
+    nodes: Whole,
     free: str = "",
     occupied: float = 0.0,
-    tries: int = 200,
-    seed: int = 0,
+    tries: Whole = 200,
+    seed: Whole = 0,
     own: Path | None = None,
     json: bool = False,
 ) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from netloom.study.plan_search import Piece
     from netloom.units import Dimension
 
+from netloom.cli.arguments import OptionalWhole
+
 __all__ = ["plan"]
 
 Number = TypeVar("Number", int, float)
@@ -40,7 +42,7 @@ def plan(  # noqa: PLR0913  (one option of the command each)
     power: str | None = None,
     exhaustive: bool = False,
     resume: Path | None = None,
-    workers: int | None = None,
+    workers: OptionalWhole = None,
     own: Path | None = None,
     json: bool = False,
     report: Path | None = None,

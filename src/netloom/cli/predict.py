@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from netloom.cli.arguments import OptionalWhole, Whole
 from netloom.cli.draws import draws
 
 __all__ = ["predict"]
@@ -15,8 +16,8 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     *,
     own: Path | None = None,
     engine: Literal["analytic", "flow", "packet"] = "analytic",
-    seed: int = 0,
-    seeds: int | None = None,
+    seed: Whole = 0,
+    seeds: OptionalWhole = None,
     json: bool = False,
     why: bool = False,
     trace: Path | None = None,
