@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, Token
 
-__all__ = ["OptionalWhole", "Whole"]
+from netloom.errors import CatalogError, SpecError
+
+if TYPE_CHECKING:
+    from netloom.catalog.load import Catalog
+
+__all__ = ["OptionalWhole", "Whole", "technologies_of", "words_of"]
 
 
 def _whole(_: object, tokens: Sequence[Token]) -> int:
@@ -21,3 +27,34 @@ def _whole(_: object, tokens: Sequence[Token]) -> int:
 
 Whole = Annotated[int, Parameter(converter=_whole)]
 OptionalWhole = Annotated[int | None, Parameter(converter=_whole)]
+
+
+def words_of(text: str | None, *, option: str) -> tuple[str, ...]:
+    """Return the words of a list separated by commas; none where the option was not given.
+
+    Raises:
+        SpecError: it was given, and holds no word.
+    """
+    words = tuple(filter(None, re.split(r"[,\s]+", text or "")))
+    if text is not None and not words:
+        message = f"{option}: {text!r} names nothing; write names separated by commas"
+        raise SpecError(message)
+    return words
+
+
+def technologies_of(text: str | None, catalog: Catalog) -> tuple[str, ...]:
+    """Return what ``--technologies`` names; nothing where it was not given.
+
+    Raises:
+        SpecError: it was given, and holds no word.
+        CatalogError: one of them is not known.
+    """
+    option = "--technologies"
+    names = words_of(text, option=option)
+    for name in names:
+        try:
+            catalog.technology(name)
+        except CatalogError as error:
+            message = f"{option}: {error}"
+            raise CatalogError(message) from error
+    return names

@@ -46,6 +46,9 @@ def place(  # noqa: PLR0913  (one option of the command each)
     if nodes < 1 or not 0 <= tries <= MAX_TRIES:
         message = f"--nodes is 1 or more, and --tries 0 to {MAX_TRIES:,}; not {nodes} and {tries}"
         raise SpecError(message)
+    if seed < 0:
+        message = f"--seed: {seed} is negative; use 0 or more"
+        raise SpecError(message)
     with scenario_at(scenario) as asked:
         catalog = catalog_of(asked, own)
         all_nodes = network_of(asked.cluster, catalog).design.num_nodes

@@ -43,7 +43,7 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     from netloom.study.predict import catalog_of  # noqa: PLC0415
     from netloom.study.predict import predict as predict_step  # noqa: PLC0415
 
-    check_draws(seeds, engine)
+    check_draws(seeds, engine, seed=seed)
     with scenario_at(scenario) as asked:
         catalog = catalog_of(asked, own)
         chosen = engine_named(engine, seed=seed, announce=announce)
