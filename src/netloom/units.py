@@ -190,14 +190,15 @@ def format_quantity(value: float, dimension: Dimension, *, digits: int = 3) -> s
     """Return *value*, in base units, as a person would write it: ``"400Gbps"``.
 
     The largest unit of ``dimension.shown`` that keeps the number, as printed, at 1 or more is
-    used; *digits* is the least number of significant digits, trailing zeros dropped.
+    used, and the base unit for nothing at all; *digits* is the least number of significant
+    digits, trailing zeros dropped.
     """
     if not math.isfinite(value):
         return str(value)
     # Rounded first: 999.9996 Gbit/s prints as 1Tbps, not as 1e+03Gbps.
     rounded = abs(float(f"{value:.{digits}g}"))
     unit = next(
-        (name for name in dimension.shown if rounded >= dimension.units[name]),
+        (name for name in dimension.shown if (rounded or 1.0) >= dimension.units[name]),
         dimension.shown[-1],
     )
     scaled = value / dimension.units[unit]

@@ -84,6 +84,9 @@ def test_a_long_text_is_cut_in_the_message() -> None:
         (3599.9, TIME, "1h"),
         (0.0625, SHARE, "6.25%"),
         (0.0, RATE, "0bps"),
+        (0.0, TIME, "0s"),
+        (0.0, LENGTH, "0m"),
+        (0.0, SHARE, "0%"),
         (-3.0, LENGTH, "-3m"),
         (9999.94e15, RATE, "9999.9Pbps"),  # beyond the largest unit: whole digits, no exponent
         (float("inf"), RATE, "inf"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Literal
 
+from netloom.cli.arguments import OptionalWhole, Whole, technologies_of
 from netloom.cli.draws import draws
 
 __all__ = ["compare"]
@@ -17,8 +17,8 @@ def compare(  # noqa: PLR0913  (one option of the command each)
     technologies: str | None = None,
     own: Path | None = None,
     engine: Literal["analytic", "flow", "packet"] = "analytic",
-    seed: int = 0,
-    seeds: int | None = None,
+    seed: Whole = 0,
+    seeds: OptionalWhole = None,
     json: bool = False,
     report: Path | None = None,
     why: str | None = None,
@@ -46,11 +46,10 @@ def compare(  # noqa: PLR0913  (one option of the command each)
     from netloom.study.luck import check_draws  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
 
-    check_draws(seeds, engine)
+    check_draws(seeds, engine, seed=seed)
     with scenario_at(scenario) as given:
-        names = given.compare if technologies is None else _names(technologies)
-        asked = given.comparing(names)
-        catalog = catalog_of(asked, own)
+        catalog = catalog_of(given, own)
+        asked = given.comparing(technologies_of(technologies, catalog) or given.compare)
         with progress("comparing technologies", len(asked.compare)) as advance:
             found = compare_technologies(
                 asked,
@@ -66,7 +65,7 @@ def compare(  # noqa: PLR0913  (one option of the command each)
         write_atomically(report, comparison_page(found))
     if json:
         more = {"luck": [one.to_json() for one in drawn]} if drawn else {}
-        emit_json(found.why(why) if why else found.to_json() | more)
+        emit_json(found.to_json() | more if why is None else found.why(why))
         return
     from rich.console import Console  # noqa: PLC0415
 
@@ -75,12 +74,8 @@ def compare(  # noqa: PLR0913  (one option of the command each)
     from netloom.report.why import why_tree  # noqa: PLC0415
 
     console = Console()
-    console.print(why_tree(found.why(why)) if why else comparison_text(found))
+    console.print(comparison_text(found) if why is None else why_tree(found.why(why)))
     if drawn:
         console.print("", luck_table(drawn))
     if report is not None:
         console.print(f"\nReport: {report}", highlight=False, markup=False)
-
-
-def _names(technologies: str) -> tuple[str, ...]:
-    return tuple(filter(None, re.split(r"[,\s]+", technologies)))

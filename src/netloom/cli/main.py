@@ -97,6 +97,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         result = build_app()(list(sys.argv[1:] if argv is None else argv))
         print(end="", flush=True)  # while a failure can still be reported
+    except SystemExit as left:
+        if not isinstance(left.__context__, BrokenPipeError):
+            raise
+        return EXIT_PIPE  # rich has met it first
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (no user sees a traceback)
         code, message = _verdict(error)
         return _fail(message, code)
@@ -108,7 +112,8 @@ def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
     match error:
         case CycloptsError():
             error.verbose = False
-            return EXIT_USER, f"{error} Try 'netloom --help'."
+            command = " ".join(("netloom", *(error.command_chain or ())))
+            return EXIT_USER, f"{error} Try '{command} --help'."
         case NetloomError() | MemoryError():
             return EXIT_USER, _memory(error) if isinstance(error, MemoryError) else str(error)
         case KeyboardInterrupt():

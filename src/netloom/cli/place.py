@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from netloom.cli.arguments import Whole
 from netloom.errors import SpecError
 
 __all__ = ["place"]
@@ -14,11 +15,11 @@ MAX_TRIES = 1_000_000
 def place(  # noqa: PLR0913  (one option of the command each)
     scenario: Path | None = None,
     *,
-    nodes: int,
+    nodes: Whole,
     free: str = "",
     occupied: float = 0.0,
-    tries: int = 200,
-    seed: int = 0,
+    tries: Whole = 200,
+    seed: Whole = 0,
     own: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -44,6 +45,9 @@ def place(  # noqa: PLR0913  (one option of the command each)
 
     if nodes < 1 or not 0 <= tries <= MAX_TRIES:
         message = f"--nodes is 1 or more, and --tries 0 to {MAX_TRIES:,}; not {nodes} and {tries}"
+        raise SpecError(message)
+    if seed < 0:
+        message = f"--seed: {seed} is negative; use 0 or more"
         raise SpecError(message)
     with scenario_at(scenario) as asked:
         catalog = catalog_of(asked, own)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from netloom.study.plan_search import Piece
     from netloom.units import Dimension
 
+from netloom.cli.arguments import OptionalWhole, technologies_of, words_of
+
 __all__ = ["plan"]
 
 Number = TypeVar("Number", int, float)
@@ -23,6 +24,7 @@ Number = TypeVar("Number", int, float)
 # Fewer configurations are searched in less time than processes take to start.
 WORTH_SPREADING: Final = 50_000
 MAX_WORKERS: Final = 1024
+MAX_RESUME_BYTES: Final = 1 << 30
 # A search on disk is not written more often than this.
 WRITE_EVERY_S: Final = 2.0
 
@@ -40,7 +42,7 @@ def plan(  # noqa: PLR0913  (one option of the command each)
     power: str | None = None,
     exhaustive: bool = False,
     resume: Path | None = None,
-    workers: int | None = None,
+    workers: OptionalWhole = None,
     own: Path | None = None,
     json: bool = False,
     report: Path | None = None,
@@ -79,11 +81,14 @@ def plan(  # noqa: PLR0913  (one option of the command each)
 
     started_s = perf_counter()
     with scenario_at(scenario) as given:
+        catalog = catalog_of(given, own)
         asked = question(
             given,
-            catalog_of(given, own),
+            catalog,
             objective=objective,
-            wanted=_wanted(gpus, technologies, topologies, oversubscriptions),
+            wanted=_wanted(
+                gpus, technologies_of(technologies, catalog), topologies, oversubscriptions
+            ),
             limits=_limits(memory, budget, power),
             exhaustive=exhaustive,
         )
@@ -118,7 +123,7 @@ def _spread(asked: Question, workers: int | None) -> AbstractContextManager[Each
     from netloom.study.plan import searcher  # noqa: PLC0415
 
     if workers is not None and not 1 <= workers <= MAX_WORKERS:
-        message = f"workers: {workers} is not a number of processes; give 1 to {MAX_WORKERS}"
+        message = f"--workers: {workers} is not a number of processes; give 1 to {MAX_WORKERS}"
         raise SpecError(message)
     enough = asked.exhaustive or asked.size >= WORTH_SPREADING
     num_workers = workers or (num_cores() if enough else 1)
@@ -128,7 +133,7 @@ def _spread(asked: Question, workers: int | None) -> AbstractContextManager[Each
 
 def _wanted(
     gpus: str | None,
-    technologies: str | None,
+    technologies: tuple[str, ...],
     topologies: str | None,
     oversubscriptions: str | None,
 ) -> Wanted:
@@ -138,24 +143,27 @@ def _wanted(
     from netloom.study.plan_machines import Wanted  # noqa: PLC0415
     from netloom.study.wish import Kind  # noqa: PLC0415
 
-    for kind in _words(topologies):
+    sizes = words_of(gpus, option="--gpus")
+    kinds = words_of(topologies, option="--topologies")
+    for kind in kinds:
         if kind not in get_args(Kind):
-            message = f"topologies: {kind!r} is not one; use {', '.join(get_args(Kind))}"
+            message = f"--topologies: {kind!r} is not one; use {', '.join(get_args(Kind))}"
             raise SpecError(message)
     return Wanted(
-        gpus=tuple(_number("gpus", word, int) for word in _words(gpus) if "-" not in word),
-        gpu_ranges=tuple(_range(word) for word in _words(gpus) if "-" in word),
-        technologies=_words(technologies),
-        topologies=_words(topologies),  # type: ignore[arg-type]
+        gpus=tuple(_number("--gpus", word, int) for word in sizes if "-" not in word),
+        gpu_ranges=tuple(_range(word) for word in sizes if "-" in word),
+        technologies=technologies,
+        topologies=kinds,  # type: ignore[arg-type]
         oversubscriptions=tuple(
-            _number("oversubscriptions", word, float) for word in _words(oversubscriptions)
+            _number("--oversubscriptions", word, float)
+            for word in words_of(oversubscriptions, option="--oversubscriptions")
         ),
     )
 
 
 def _range(word: str) -> tuple[int, int]:
     low, _, high = word.partition("-")
-    return _number("gpus", low, int), _number("gpus", high, int)
+    return _number("--gpus", low, int), _number("--gpus", high, int)
 
 
 def _number(option: str, word: str, kind: Callable[[str], Number]) -> Number:
@@ -176,28 +184,22 @@ def _limits(memory: str | None, budget: str | None, power: str | None) -> Limits
         return None if text is None else parse_quantity(text, dimension, where=where)
 
     return Limits(
-        memory_bytes=limit(memory, SIZE, "memory"),
-        budget_usd=limit(budget, MONEY, "budget"),
-        power_w=limit(power, POWER, "power"),
+        memory_bytes=limit(memory, SIZE, "--memory"),
+        budget_usd=limit(budget, MONEY, "--budget"),
+        power_w=limit(power, POWER, "--power"),
     )
 
 
-def _words(text: str | None) -> tuple[str, ...]:
-    return tuple(filter(None, re.split(r"[,\s]+", text or "")))
-
-
 def _known(path: Path, asked: Question) -> dict[Key, Piece]:
-    from netloom.errors import OutputError  # noqa: PLC0415
+    from netloom.errors import at  # noqa: PLC0415
+    from netloom.spec.files import read_text  # noqa: PLC0415
     from netloom.study.plan_resume import from_text  # noqa: PLC0415
 
     if not path.exists():
         return {}
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: cannot be read ({error}); name another file"
-        raise OutputError(message) from error
-    return from_text(text, asked=asked.fingerprint, where=str(path))
+    with at("--resume"):
+        text = read_text(path, max_bytes=MAX_RESUME_BYTES, wanted="a file that it wrote")
+        return from_text(text, asked=asked.fingerprint, where=str(path))
 
 
 @contextmanager

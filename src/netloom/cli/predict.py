@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from netloom.cli.arguments import OptionalWhole, Whole
 from netloom.cli.draws import draws
 
 __all__ = ["predict"]
@@ -15,8 +16,8 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     *,
     own: Path | None = None,
     engine: Literal["analytic", "flow", "packet"] = "analytic",
-    seed: int = 0,
-    seeds: int | None = None,
+    seed: Whole = 0,
+    seeds: OptionalWhole = None,
     json: bool = False,
     why: bool = False,
     trace: Path | None = None,
@@ -42,7 +43,7 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     from netloom.study.predict import catalog_of  # noqa: PLC0415
     from netloom.study.predict import predict as predict_step  # noqa: PLC0415
 
-    check_draws(seeds, engine)
+    check_draws(seeds, engine, seed=seed)
     with scenario_at(scenario) as asked:
         catalog = catalog_of(asked, own)
         chosen = engine_named(engine, seed=seed, announce=announce)

@@ -36,6 +36,8 @@ def scenario_at(path: Path | None, *, built_in: str = BUILT_IN) -> Iterator[Scen
     except OutputError:
         raise  # not the scenario's fault
     except NetloomError as error:
+        if str(error).startswith("--"):
+            raise  # nor is an option
         field = _FIELD.match(str(error))
         where = str(path) if field is None else locate(path, field[0])
         message = f"{where}: {error}"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter, Token
-
+from netloom.cli.arguments import OptionalWhole
 from netloom.study.wish import Kind, Wish, topology_of
 
 if TYPE_CHECKING:
@@ -18,30 +16,18 @@ if TYPE_CHECKING:
 __all__ = ["size"]
 
 
-def _whole(_: object, tokens: Sequence[Token]) -> int:
-    """Return a count as written; cyclopts itself would round 1.5."""
-    try:
-        return int(tokens[0].value)
-    except ValueError as error:
-        message = f"{tokens[0].value[:40]!r} is not a whole number; write digits alone."
-        raise ValueError(message) from error
-
-
-Whole = Annotated[int | None, Parameter(converter=_whole)]
-
-
 def size(  # noqa: PLR0913  (one option of the command each)
     scenario: Path | None = None,
     *,
-    gpus: Whole = None,
-    nodes: Whole = None,
+    gpus: OptionalWhole = None,
+    nodes: OptionalWhole = None,
     node: str | None = None,
     switch: str | None = None,
     technology: str | None = None,
     topology: Kind | None = None,
     oversubscription: float | None = None,
-    tiers: Whole = None,
-    planes: Whole = None,
+    tiers: OptionalWhole = None,
+    planes: OptionalWhole = None,
     own: Path | None = None,
     json: bool = False,
     why: str | None = None,

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netloom.study.sweep import Sweep
 
+from netloom.cli.arguments import OptionalWhole
+
 __all__ = ["sweep"]
 
 EXIT_FAILED = 1
@@ -21,7 +23,7 @@ def sweep(  # noqa: PLR0913  (one option of the command each)
     /,
     *,
     store: Path = Path("netloom-sweep.db"),
-    workers: int | None = None,
+    workers: OptionalWhole = None,
     dask: str | None = None,
     json: bool = False,
     out: Path | None = None,

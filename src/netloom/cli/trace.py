@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-from cyclopts import App, Parameter, Token
+from cyclopts import App, Parameter
 
+from netloom.cli.arguments import OptionalWhole
 from netloom.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
@@ -28,21 +28,12 @@ trace = App(
 )
 
 
-def _whole(_: object, tokens: Sequence[Token]) -> int:
-    """Return a count as written; cyclopts itself would round 1.5."""
-    try:
-        return int(tokens[0].value)
-    except ValueError as error:
-        message = f"{tokens[0].value[:40]!r} is not a whole number; write digits alone."
-        raise ValueError(message) from error
-
-
 @trace.command
 def write(
     scenario: Path | None = None,
     *,
     out: Path,
-    ranks: Annotated[int | None, Parameter(converter=_whole)] = None,
+    ranks: OptionalWhole = None,
     own: Path | None = None,
 ) -> None:
     """Write one predicted step as Chakra traces: step.RANK.et and comm_group.json.

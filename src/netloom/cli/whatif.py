@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netloom.cli.arguments import OptionalWhole
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def whatif(  # noqa: PLR0913  (one option of the command each)
     slow: list[str] | None = None,
     rank: str | None = None,
     factor: float | None = None,
-    seeds: int | None = None,
-    workers: int | None = None,
+    seeds: OptionalWhole = None,
+    workers: OptionalWhole = None,
     own: Path | None = None,
     json: bool = False,
     report: Path | None = None,

@@ -16,6 +16,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from netloom.errors import SpecError
+from netloom.spec.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -62,14 +63,9 @@ def read_table(path: Path) -> tuple[Measured, ...]:
     Raises:
         SpecError: the file cannot be read or a row is wrong.
     """
-    try:
-        if path.stat().st_size > _LARGEST_FILE_BYTES:
-            message = f"{path}: is over 64 MiB; give a file that 'netloom calibrate gpu' wrote"
-            raise SpecError(message)
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: cannot be read ({error}); give what 'netloom calibrate gpu' wrote"
-        raise SpecError(message) from error
+    text = read_text(
+        path, max_bytes=_LARGEST_FILE_BYTES, wanted="what 'netloom calibrate gpu' wrote"
+    )
     return parse_table(text.splitlines(), where=str(path))
 
 

@@ -39,6 +39,9 @@ COLOURS = (
     "#A6761D",
     "#B3B3B3",
 )
+# A technology this many times slower or dearer than the best is named beside the plot of cost
+# against speed: on one scale with it, all others would be one spot.
+FAR = 2.0
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
@@ -122,7 +125,54 @@ def cost_against_speed(contenders: Sequence[Contender]) -> Figure:
     layout = new_layout("days per trillion tokens", "million USD per trillion tokens")
     layout["xaxis"] |= {"type": "log", "nticks": 8}
     layout["yaxis"] |= {"type": "log", "nticks": 6}
+    far = _far(contenders)
+    if far:
+        near = [contender for contender in contenders if contender not in far]
+        layout["xaxis"]["range"] = _around([c.days_per_trillion_tokens for c in near])
+        layout["yaxis"]["range"] = _around([c.usd_per_trillion_tokens / 1e6 for c in near])
+        layout["annotations"] = [_beside(far)]
     return {"data": traces, "layout": layout}
+
+
+def _far(contenders: Sequence[Contender]) -> list[Contender]:
+    """Return those that would crowd all others, of which there are two or more, into a corner."""
+    days = min(contender.days_per_trillion_tokens for contender in contenders)
+    usd = min(contender.usd_per_trillion_tokens for contender in contenders)
+    far = [
+        contender
+        for contender in contenders
+        if contender.days_per_trillion_tokens > FAR * days
+        or contender.usd_per_trillion_tokens > FAR * usd
+    ]
+    return far if len(contenders) - len(far) > 1 else []
+
+
+def _around(values: Sequence[float]) -> tuple[float, float]:
+    """Return the range of a logarithmic axis that holds *values* with some room."""
+    low, high = math.log10(min(values)), math.log10(max(values))
+    room = 0.1 * (high - low) + 0.005
+    return low - room, high + room
+
+
+def _beside(far: Sequence[Contender]) -> Figure:
+    """Return the note that names what lies outside the plot."""
+    told = (
+        f"{contender.name}: {contender.days_per_trillion_tokens:.1f} days, "
+        f"{contender.usd_per_trillion_tokens / 1e6:.2f} million USD"
+        for contender in far
+    )
+    return {
+        "x": 1,
+        "y": 1,
+        "xref": "paper",
+        "yref": "paper",
+        "text": "<br>".join(("not drawn:", *told)),
+        "align": "right",
+        "showarrow": False,
+        "xanchor": "right",
+        "yanchor": "top",
+        "font": {"color": "#6b7280", "size": 12},
+    }
 
 
 def latency_budget(contenders: Sequence[Contender]) -> Figure:

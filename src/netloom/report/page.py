@@ -57,6 +57,7 @@ def comparison_page(comparison: Comparison) -> str:
         plots={key: draw(comparison.contenders) for key, _, draw, _ in FIGURES},
         comparison=comparison,
         headings=headings(),
+        inside=all(contender.validity.inside for contender in comparison.contenders),
         rows=[cells(contender) for contender in comparison.contenders],
         figures=[(key, title, caption) for key, title, _, caption in FIGURES],
         features=_features(comparison),

@@ -152,11 +152,15 @@ def _totals(sizing: Sizing) -> Text:
 
 
 def _alternatives(sizing: Sizing) -> Table:
-    columns = ("topology", "switch", "tiers", "switches", "cables", "capex", "power", "")
-    table = _table("Alternatives", *columns)
-    table.columns[1].justify = table.columns[-1].justify = "left"
+    columns = ["topology", "switch", "tiers", "switches", "cables", "capex", "power"]
+    doubted = any(other.doubt for other in sizing.alternatives)
+    table = _table("Alternatives", *columns, *(["doubt"] if doubted else []))
+    table.columns[1].justify = "left"
     for other in sizing.alternatives:
-        table.add_row(other.topology, other.switch, *_cells(other), other.doubt)
+        doubt = [other.doubt] if doubted else []
+        table.add_row(other.topology, other.switch, *_cells(other), *doubt)
+    if doubted:
+        table.columns[-1].justify = "left"
     return table
 
 

@@ -175,7 +175,8 @@ def blast(found: Ranking) -> Figure:
         "hovertemplate": "%{y}: %{x:.2f} %<extra></extra>",
     }
     layout = new_layout("speed lost, %", "")
-    layout["xaxis"] |= {"range": [min(0.0, *(100 * row.lost_share for row in rows)), 120]}
+    lost = [100 * row.lost_share for row in rows]
+    layout["xaxis"] |= {"range": [min(0.0, *lost), 1.2 * max(1.0, *lost)]}  # room for the text
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
     layout["showlegend"] = False
     return {"data": [trace], "layout": layout}

@@ -59,16 +59,15 @@ class Comparison:
     def title(self) -> str:
         """One line: the job and the machines."""
         design = self.contenders[0].network.design
-        return self.scenario.name or (
-            f"{self.scenario.job.model} on {design.num_gpus:,} GPUs "
-            f"({design.num_nodes:,} x {self.scenario.cluster.node})"
-        )
+        return self.scenario.name or (f"{self.scenario.job.model} on {design.num_gpus:,} GPUs")
 
     @property
     def subtitle(self) -> str:
-        """One line: how the job is divided and wired."""
+        """One line: on how many machines, and how the job is divided and wired."""
+        design = self.contenders[0].network.design
         training, parallel = self.scenario.job.trained, self.scenario.job.parallel
         return (
+            f"{design.num_gpus:,} GPUs in {design.num_nodes:,} x {self.scenario.cluster.node}, "
             f"{self.scenario.cluster.fabric.topology.kind}; sequence {training.sequence:,}, "
             f"global batch {training.global_batch:,}, {training.precision}; "
             f"tensor {parallel.tensor}, pipeline {parallel.pipeline}, context {parallel.context}, "

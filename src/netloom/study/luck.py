@@ -67,12 +67,15 @@ class Luck:
         }
 
 
-def check_draws(count: int | None, engine: str) -> None:
-    """Raise SpecError unless *count* draws, where given, make sense with *engine*."""
+def check_draws(count: int | None, engine: str, *, seed: int = 0) -> None:
+    """Raise SpecError unless *seed* and *count* draws, where given, make sense with *engine*."""
+    if seed and engine == "analytic":
+        message = "--seed: the closed form draws nothing; add --engine flow, or leave it out"
+        raise SpecError(message)
     if count is None:
         return
     if engine != "flow":
-        message = "--seeds: the closed form draws nothing; add --engine flow"
+        message = "--seeds: only flows are drawn many times; use --engine flow, or leave it out"
         raise SpecError(message)
     if not 1 <= count <= MAX_DRAWS:
         message = f"--seeds: {count} is not a number of draws; give 1 to {MAX_DRAWS:,}"

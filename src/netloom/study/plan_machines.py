@@ -14,6 +14,7 @@ from netloom.study.goodput import goodput
 from netloom.study.lossless import lossless
 from netloom.study.networks import addressing, network_of, num_nodes_of
 from netloom.study.wish import topology_of
+from netloom.units import MONEY, POWER, format_quantity
 
 if TYPE_CHECKING:
     from netloom.catalog.load import Catalog
@@ -238,7 +239,8 @@ def _with_memory(network: Network, memory_bytes: float | None) -> Network:
 def _over(machine: Machine, limits: Limits) -> str:
     """Return which limit *machine* exceeds, or nothing."""
     if limits.power_w is not None and machine.power_w > limits.power_w:
-        return f"draws {machine.power_w / 1e6:.3g} MW, over the {limits.power_w / 1e6:.3g} allowed"
+        drawn, allowed = (format_quantity(w, POWER) for w in (machine.power_w, limits.power_w))
+        return f"draws {drawn}, over the {allowed} allowed"
     if limits.budget_usd is None:
         return ""
     if machine.capex_usd is None:
@@ -250,5 +252,6 @@ def _over(machine: Machine, limits: Limits) -> str:
         raise CatalogError(message)
     if machine.capex_usd <= limits.budget_usd:
         return ""
-    allowed = limits.budget_usd / 1e6
-    return f"costs {machine.capex_usd / 1e6:.4g} million USD, over the {allowed:.4g} allowed"
+    spent_usd = (machine.capex_usd, limits.budget_usd)
+    costs, allowed = (format_quantity(usd, MONEY, digits=4) for usd in spent_usd)
+    return f"costs {costs}, over the {allowed} allowed"

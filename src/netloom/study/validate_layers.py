@@ -14,6 +14,7 @@ from netloom.compute.calls import paces
 from netloom.compute.device import h200
 from netloom.compute.layers import GptLayer, GptStep, LlamaLayer
 from netloom.errors import SpecError
+from netloom.spec.files import read_text
 from netloom.study.loop_runs import loop_runs
 
 if TYPE_CHECKING:
@@ -150,14 +151,7 @@ def read_timed(path: Path, suite: TimedSuite) -> tuple[Timed, ...]:
     Raises:
         SpecError: the file cannot be read, belongs to another suite, or a row is wrong.
     """
-    try:
-        if path.stat().st_size > _LARGEST_FILE_BYTES:
-            message = f"{path}: is over 64 MiB; give the table of results, not the raw log"
-            raise SpecError(message)
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: cannot be read ({error}); give a CSV file in UTF-8"
-        raise SpecError(message) from error
+    text = read_text(path, max_bytes=_LARGEST_FILE_BYTES, wanted="a CSV table of results")
     found = tuple(_parse(text.splitlines(), where=path.name))
     if not found:
         message = f"{path}: has no rows; the first line names the columns, then one row a result"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.engines.analytic import AnalyticEngine
 from netloom.errors import InfeasibleError, NetloomError, SpecError
+from netloom.spec.files import read_text
 from netloom.step.memory import memory_validity
 from netloom.step.predict import predict
 from netloom.study.fitted_steps import FITTED, contradicted
@@ -155,14 +156,7 @@ def read_step_rows(path: Path) -> tuple[MeasuredStep, ...]:
     Raises:
         SpecError: the file cannot be read, is too large, is empty or a row is wrong.
     """
-    try:
-        if path.stat().st_size > _LARGEST_FILE_BYTES:
-            message = f"{path}: is over 64 MiB; give the table of steps, not the raw log"
-            raise SpecError(message)
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: cannot be read ({error}); give a CSV file in UTF-8"
-        raise SpecError(message) from error
+    text = read_text(path, max_bytes=_LARGEST_FILE_BYTES, wanted="a CSV table of steps")
     rows = _parse(text.splitlines(), where=path.name)
     if not rows:
         message = f"{path}: has no rows; the first line names the columns, then one row a step"

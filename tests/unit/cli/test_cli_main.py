@@ -70,7 +70,20 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["schemas"], 'Unknown command "schemas". Did you mean "schema"?'),
         (["check"], "requires an argument"),
-        (["check", "--fiel", "x"], "Unknown option: --fiel"),
+        (["check", "--fiel", "x"], "Unknown option: --fiel. Try 'netloom check --help'."),
+        (["trace", "write"], "--out requires an argument. Try 'netloom trace write --help'."),
+        (["compare", "--seed", "3"], "--seed: the closed form draws nothing"),
+        (["compare", "--seeds", "2.5"], "'2.5' is not a whole number"),
+        (["compare", "--technologies", ","], "--technologies: ',' names nothing"),
+        (["compare", "--technologies", "tcp"], "netloom: --technologies: 'tcp': no such tech"),
+        (["compare", "--why", ""], "--why: there is no field ''"),
+        (["plan", "--technologies", "tcp"], "netloom: --technologies: 'tcp': no such technology"),
+        (["plan", "--gpus", ","], "--gpus: ',' names nothing"),
+        (["plan", "--memory", "70"], "--memory: '70' has no unit"),
+        (["plan", "--resume", "/"], "--resume: /: a folder; name a file that it wrote"),
+        (["place", "--nodes", "1.5"], "'1.5' is not a whole number"),
+        (["place", "--nodes", "4", "--seed", "-1"], "--seed: -1 is negative"),
+        (["validate", "steps", "--data", "/"], "/: a folder; name a CSV table of steps"),
         (["example", "--name"], "Did you mean --names?"),
         (["schema", "extra"], "extra"),
         (["example", "llama"], "example: 'llama' is not known; choose one of deepseek-v3-2k"),
@@ -147,10 +160,11 @@ def test_a_bug_exits_with_70_and_shows_its_traceback_only_on_request(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_reader_that_goes_away_is_no_error_to_speak_of() -> None:
+@pytest.mark.parametrize("argv", [["schema"], ["--help"], ["catalog"]])  # print, and rich
+def test_a_reader_that_goes_away_is_no_error_to_speak_of(argv: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = run([*NETLOOM, "schema"], stdout=writer)
+    done = run([*NETLOOM, *argv], stdout=writer)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
 

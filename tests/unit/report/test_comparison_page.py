@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from dataclasses import dataclass
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
 import netloom as nl
+from netloom.report.figures import cost_against_speed
 from netloom.report.page import comparison_page
 
 
@@ -63,3 +67,37 @@ def test_a_name_cannot_end_the_script_or_the_markup_it_stands_in() -> None:
     found.feed(page)
     assert found.fetched == []
     assert nasty not in page
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A contender, as far as the plot of cost against speed looks at it."""
+
+    name: str
+    days_per_trillion_tokens: float
+    usd_per_trillion_tokens: float
+
+    @property
+    def technology(self) -> SimpleNamespace:
+        return SimpleNamespace(status="shipping")
+
+
+def test_a_technology_far_off_is_named_beside_the_plot_and_leaves_room_for_the_others() -> None:
+    near = [Priced("a", 10, 2e6), Priced("b", 11, 2.2e6)]
+    far = Priced("c", 40, 9e6)
+    layout = cost_against_speed([*near, far])["layout"]  # type: ignore[list-item]
+    low, high = layout["xaxis"]["range"]
+    assert low < math.log10(10)
+    assert math.log10(11) < high < math.log10(12)
+    assert layout["annotations"][0]["text"] == "not drawn:<br>c: 40.0 days, 9.00 million USD"
+
+
+def test_where_only_one_would_be_left_all_technologies_are_drawn() -> None:
+    layout = cost_against_speed([Priced("a", 10, 2e6), Priced("c", 40, 9e6)])["layout"]  # type: ignore[list-item]
+    assert "range" not in layout["xaxis"]
+    assert "annotations" not in layout
+
+
+def test_a_star_in_the_table_is_explained(page: str) -> None:
+    assert "infiniband-ndr *" in page
+    assert "* outside the range checked against measurements" in page

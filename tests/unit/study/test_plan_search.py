@@ -253,7 +253,7 @@ def test_a_budget_leaves_dearer_machines_out_and_says_so() -> None:
     wanted, limits = Wanted(gpus=(8, 32)), Limits(budget_usd=1e6)
     asked = question(scenario(global_batch=64), CATALOG, wanted=wanted, limits=limits)
     assert [one.network.design.num_gpus for one in asked.machines] == [8]
-    assert "over the 1 allowed" in next(iter(asked.left_out.values()))
+    assert "over the 1MUSD allowed" in next(iter(asked.left_out.values()))
 
 
 def test_limits_that_nothing_keeps_are_refused() -> None:

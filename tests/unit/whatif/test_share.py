@@ -209,7 +209,7 @@ def test_one_draw_has_no_interval() -> None:
 
 
 def test_draws_need_an_engine_that_draws() -> None:
-    with pytest.raises(SpecError, match="add --engine flow"):
+    with pytest.raises(SpecError, match="use --engine flow"):
         check_draws(3, "analytic")
     with pytest.raises(SpecError, match="--seeds: 0 is not a number of draws"):
         check_draws(0, "flow")
