@@ -196,23 +196,28 @@ class Trial:
             bench.fault(*self.fault.arguments)
         else:
             bench.take_a_path_away()
-        for number in range(1, MOST_ROUNDS + 1):
+        rounds = 0
+        while rounds < MOST_ROUNDS:
             watch.run(rounds=1)
+            rounds += 1
             if any(self.fault.is_named_by(case) for case in locator.cases):
                 break
             time.sleep(EVERY_S)
-        return self._row(locator.cases, number, time.monotonic() - begun_s)
+        return self._row(locator.cases, rounds, time.monotonic() - begun_s)
 
     def _row(self, cases: tuple[Case, ...], rounds: int, took_s: float) -> str:
         named = [case for case in cases if self.fault.is_named_by(case)]
-        others = [case for case in cases if not self.fault.is_named_by(case)]
+        others = "; ".join(
+            f"{case.part}: {case.kind} ({case.confidence:.2f})"
+            for case in cases
+            if not self.fault.is_named_by(case)
+        )
         if not named:
-            other = "; ".join(f"{case.part}: {case.kind}" for case in others)
-            return f"{self.fault.name:<28}| no | | | | | {other}"
+            return f"{self.fault.name:<28}| no | | | | | | {others}"
         top = "yes" if self.fault.is_named_by(cases[0]) else "no"
         return (
             f"{self.fault.name:<28}| yes | {top} | {named[0].kind} | {named[0].confidence:.4f} | "
-            f"{rounds} | {took_s:.1f} | {len(others)}"
+            f"{rounds} | {took_s:.1f} | {others}"
         )
 
 

@@ -131,10 +131,15 @@ def write_cases(store: Store, change: Change) -> None:
     """
     with store.changing() as file:
         file.executemany(
+            "UPDATE finding SET seen_us = ?4, closed_us = ?5, missed = ?6, body = ?7 "
+            "WHERE part = ?1 AND kind = ?2 AND closed_us IS NULL AND opened_us = ?3",
+            [_row(case) for case in change.closed],
+        )
+        file.executemany(
             "INSERT INTO finding (part, kind, opened_us, seen_us, closed_us, missed, body) "
             "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (part, kind) WHERE closed_us IS NULL "
-            "DO UPDATE SET seen_us = ?4, closed_us = ?5, missed = ?6, body = ?7",
-            [_row(case) for case in (*change.closed, *change.cases)],
+            "DO UPDATE SET seen_us = ?4, missed = ?6, body = ?7",
+            [_row(case) for case in change.cases],
         )
 
 
