@@ -21,14 +21,15 @@ from netloom.errors import OutputError, SpecError
 from netloom.ops.observe.metrics import BY_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from netloom.ops.observe.metrics import Metric
     from netloom.ops.observe.store import Poll
 
-__all__ = ["Device", "Neighbour", "Now", "Server", "parse_address", "render"]
+__all__ = ["Device", "Neighbour", "Now", "Server", "Suspect", "parse_address", "render"]
 
 MEDIA: Final = "text/plain; version=0.0.4; charset=utf-8"
+MOST_FINDINGS: Final = 100  # told one by one; beyond that only how many there are
 CLIENT_S: Final = 5.0  # a client that is slower than this is dropped
 
 _PORT: Final = re.compile(r"(?P<device>.{1,120})\[(?P<port>\d{1,4})\]")
@@ -54,6 +55,15 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A part that is held to be broken."""
+
+    part: str
+    kind: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Now:
     """What is to be told.
 
@@ -66,6 +76,7 @@ class Now:
         differences: As built against as designed, how many of each kind; None before the first
             comparison.
         store_bytes: What the store takes.
+        findings: What is broken, the surest first.
     """
 
     values: Iterable[tuple[str, str, float]]
@@ -75,6 +86,7 @@ class Now:
     good_polls: tuple[Poll, ...] = ()
     differences: Mapping[str, int] | None = None
     store_bytes: int = 0
+    findings: Sequence[Suspect] = ()
 
 
 @dataclass(slots=True)
@@ -284,6 +296,14 @@ def _own(families: _Families, now: Now) -> None:
         about = "Differences between the cables as built and as designed."
         name = "netloom_cabling_differences"
         families.add(name, float(count), _labels(kind=kind), kind="gauge", about=about)
+    for one in now.findings[:MOST_FINDINGS]:
+        about = "Confidence that a part is broken, while the finding is open."
+        labels = _labels(part=one.part[:200], kind=one.kind)
+        families.add(
+            "netloom_finding_confidence", one.confidence, labels, kind="gauge", about=about
+        )
+    about = "Findings that are open, told one by one or not."
+    families.add("netloom_findings_open", float(len(now.findings)), "", kind="gauge", about=about)
     about = "Size of the store, free pages not counted."
     families.add("netloom_store_bytes", float(now.store_bytes), "", kind="gauge", about=about)
 

@@ -94,12 +94,12 @@ _COUNTERS: Final = {
 
 
 def parse_links(text: str) -> tuple[Link, ...]:
-    """Return what ``ip -j -s link show`` printed, but for the loopback.
+    """Return what ``ip -j -s -s link show`` printed, but for the loopback.
 
     Raises:
         LabError: it is not what that command prints.
     """
-    rows = _read("ip -j -s link show", text, _link)
+    rows = _read("ip -j -s -s link show", text, _link)
     return tuple(link for link in rows if link.name != "lo")
 
 
@@ -116,8 +116,15 @@ def _link(row: dict[str, Any]) -> Link:
             name: int(stats[side][key])
             for name, (side, key) in _COUNTERS.items()
             if side in stats and key in stats[side]
-        },
+        }
+        | _downs(stats),
     )
+
+
+def _downs(stats: dict[str, Any]) -> dict[str, int]:
+    """Return how often carrier was lost: every second change is to up."""
+    changes = stats.get("tx", {}).get("carrier_changes")
+    return {} if changes is None else {"link_downs": int(changes) // 2}
 
 
 def parse_next_hops(text: str) -> tuple[NextHop, ...]:
@@ -182,7 +189,7 @@ def links(namespace: str = "") -> tuple[Link, ...]:
     Raises:
         LabError: there is no such namespace.
     """
-    return parse_links(run(["ip", *_inside(namespace), "-j", "-s", "link", "show"]))
+    return parse_links(run(["ip", *_inside(namespace), "-j", "-s", "-s", "link", "show"]))
 
 
 def next_hops(namespace: str = "") -> tuple[NextHop, ...]:

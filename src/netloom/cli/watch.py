@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["watch"]
 
 STALE_S: Final = 30.0  # a look at a large fabric takes seconds; twice that is still now
+# Sources that say nothing of cables and devices: while one fails, findings may still be closed.
+NOT_VITAL: Final = ("steps ", "nccl-", "flight-recorder ", "log ", "flows ")
 
 Files = Annotated[tuple[Path, ...], Parameter(negative=())]
 
@@ -53,6 +55,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     nccl_log: Files = (),
     nccl_tests: Files = (),
     flight_recorder: Files = (),
+    flows: Files = (),
     sm_log: Path | None = None,
     names: Path | None = None,
     keep: str = "2d",
@@ -82,6 +85,8 @@ def watch(  # noqa: PLR0913  (one option of the command each)
         nccl_log: Files that NCCL logs to.
         nccl_tests: What nccl-tests printed, or wrote with -J.
         flight_recorder: Folders with the dumps of PyTorch's flight recorders, one file a rank.
+        flows: Files of flows and probes, each put in place anew for every window, in the format
+            of locate --observations.
         sm_log: The log of OpenSM, where it runs on this machine.
         names: A CSV file with the columns name and device: what real devices are called here.
         keep: How long single values are kept.
@@ -101,16 +106,16 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     designed = designed_at(scenario, own)
     where = _Where(lab=lab, folder=folder, names=names, sm_log=sm_log)
     limits = _limits(keep, keep_windows, most)
-    every_s = _seconds(every, "--every")
+    how = _How(lab, _seconds(every, "--every"), listen, limits, once=once)
     with ExitStack() as stack:
         collectors = [
             *_network(designed, where, stack, optional=bool(scrape) or adapters),
             *(_adapters(where) if adapters else ()),
             *_jobs(steps, nccl_log, nccl_tests, flight_recorder),
             *_targets(scrape, where),
+            *_flows(flows, how),
         ]
         path = store or _default_store(lab or scenario.stem)
-        how = _How(lab, every_s, listen, limits, once=once)
         return _run(designed, collectors, path, stack, how)
 
 
@@ -124,16 +129,23 @@ class _How:
     limits: Limits
     once: bool
 
+    @property
+    def stale_s(self) -> float:
+        """For how long a source that was seen speaks of now."""
+        return max(STALE_S, 3 * self.every_s)
+
 
 def _run(
     designed: Designed, collectors: list[Collector], path: Path, stack: ExitStack, how: _How
 ) -> int:
     from netloom.adapters.exposition import Server, parse_address  # noqa: PLC0415
     from netloom.adapters.watch.clock import WallClock  # noqa: PLC0415
+    from netloom.adapters.watch.locating import Locator  # noqa: PLC0415
     from netloom.adapters.watch.log import json_log  # noqa: PLC0415
     from netloom.adapters.watch.loop import Watch  # noqa: PLC0415
     from netloom.adapters.watch.publish import Publisher  # noqa: PLC0415
-    from netloom.adapters.watch.targets import lab_rates  # noqa: PLC0415
+    from netloom.adapters.watch.targets import cabling_of, lab_rates  # noqa: PLC0415
+    from netloom.ops.locate.network import Network  # noqa: PLC0415
     from netloom.ops.observe.store import Store  # noqa: PLC0415
 
     kept = stack.enter_context(Store(path))
@@ -142,20 +154,35 @@ def _run(
         stack.callback(server.close)
     clock = WallClock()
     _stop_on_signals(clock, stack)
+    log = json_log(sys.stderr, clock.now_s)
+    rates = lab_rates(designed) if how.lab else lambda cable: cable.rate_bps
+    vital = frozenset(one.source for one in collectors if not one.source.startswith(NOT_VITAL))
+    collectors = [*collectors, *cabling_of(collectors, designed, rates)]
+    locator = Locator(
+        store=kept,
+        network=Network(fabric=designed.fabric, plant=designed.plant, rate_bps=rates),
+        technology=designed.network.technology,
+        collectors=collectors,
+        clock=clock,
+        log=log,
+        say=lambda line: print(line, flush=True),
+        vital=vital,
+    )
     publisher = Publisher(
         store=kept,
         designed=designed,
-        rate_bps=lab_rates(designed) if how.lab else lambda cable: cable.rate_bps,
         collectors=collectors,
         server=server,
-        stale_s=max(STALE_S, 3 * how.every_s),
+        stale_s=how.stale_s,
+        cases=lambda: locator.cases,
     )
     watch = Watch(
         store=kept,
         collectors=collectors,
         clock=clock,
-        log=json_log(sys.stderr, clock.now_s),
+        log=log,
         publish=publisher,
+        locate=locator,
         every_s=how.every_s,
         limits=how.limits,
     )
@@ -199,6 +226,12 @@ def _jobs(steps: Files, nccl_log: Files, nccl_tests: Files, flights: Files) -> l
         *(jobs.NcclTestsFile(path=path) for path in nccl_tests),
         *(jobs.FlightRecorders(folder=path) for path in flights),
     ]
+
+
+def _flows(paths: Files, how: _How) -> list[Collector]:
+    from netloom.adapters.watch.probing import FlowFile  # noqa: PLC0415
+
+    return [FlowFile(path=path, fresh_s=how.stale_s) for path in paths]
 
 
 def _adapters(where: _Where) -> list[Collector]:

@@ -174,7 +174,6 @@ def test_a_number_of_two_sources_is_served_once(tmp_path: Path) -> None:
         publisher = Publisher(
             store=store,
             designed=designed,
-            rate_bps=lambda cable: cable.rate_bps,
             collectors=(),
             server=server,
             stale_s=30.0,

@@ -11,7 +11,7 @@ from netloom.adapters.ibdiags_text import parse_links, parse_ports, parse_topolo
 from netloom.adapters.lldp import parse_neighbours
 from netloom.adapters.watch.infiniband import built_of_links
 from netloom.errors import LabError, SpecError, at
-from netloom.ops.observe.audit import Built, BuiltCable, Jack
+from netloom.ops.observe.compare import Built, BuiltCable, Jack
 from netloom.units import RATE, parse_quantity
 
 if TYPE_CHECKING:

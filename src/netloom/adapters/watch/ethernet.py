@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netloom.adapters import bfd, frr, kernel
-from netloom.ops.observe.audit import Built, BuiltCable, Jack
+from netloom.ops.observe.compare import Built, BuiltCable, Jack
 from netloom.ops.observe.observation import Observation, Reading
 
 if TYPE_CHECKING:
@@ -122,10 +122,12 @@ class Cables:
     Attributes:
         machines: The devices.
         built: What the last look saw.
+        seen_s: When that was; None when the last look failed.
     """
 
     machines: tuple[Machine, ...]
     built: Built | None = None
+    seen_s: float | None = None
 
     @property
     def source(self) -> str:
@@ -134,7 +136,9 @@ class Cables:
 
     def read(self, time_s: float, cursor: str) -> Reading:
         """Look at every cable once."""
+        self.seen_s = None
         self.built = built_of_namespaces(self.machines)
+        self.seen_s = time_s
         seen = [
             Observation(time_s, f"{one.one.device}[{one.one.port}]", "rate_bps", one.rate_bps)
             for one in self.built.cables

@@ -11,7 +11,7 @@ from netloom.adapters.ibcounters import port_counters
 from netloom.adapters.watch.follow import Position, follow
 from netloom.adapters.watch.view import View, nominal_bps
 from netloom.errors import LabError
-from netloom.ops.observe.audit import Built, BuiltCable, Jack
+from netloom.ops.observe.compare import Built, BuiltCable, Jack
 from netloom.ops.observe.metrics import DIAGS
 from netloom.ops.observe.observation import Event, Observation, Reading
 
@@ -107,6 +107,7 @@ class SubnetLinks:
         names: Our name of a device by the one it gives itself, where they differ.
         ports: Parts that should be there: their state is told also while they are down.
         view: What the last look saw, for audits and exporters.
+        seen_s: When it last saw most of the subnet; None while it does not.
     """
 
     source: str
@@ -114,6 +115,7 @@ class SubnetLinks:
     names: Mapping[str, str]
     ports: frozenset[str]
     view: View | None = None
+    seen_s: float | None = None
 
     @property
     def built(self) -> Built | None:
@@ -122,16 +124,19 @@ class SubnetLinks:
 
     def read(self, time_s: float, cursor: str) -> Reading:
         """Look at every port once."""
+        self.seen_s = None
         rows = self.vantage.links()
         master = Observation(time_s, self.source, "sm_master", float(self._has_master()))
         self.view = View.of_links(rows, self.names, built_of_links(rows, self.names))
+        sees_most = self.vantage.sees_most(rows)
+        self.seen_s = time_s if sees_most else None
         return Reading(
             source=self.source,
             time_s=time_s,
             observations=[*self._states(rows, time_s), master],
             cursor=cursor,
             is_whole=True,
-            error="" if self.vantage.sees_most(rows) else CUT_OFF,
+            error="" if sees_most else CUT_OFF,
         )
 
     def _has_master(self) -> bool:

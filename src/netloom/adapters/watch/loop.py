@@ -35,6 +35,7 @@ class Watch:
         clock: The time.
         log: Told what happens: the event's name and its fields.
         publish: Called after each round, with its time.
+        locate: Called before that, with the time and the sources that failed.
         every_s: From the start of one round to that of the next.
         limits: How much of the past is kept.
     """
@@ -44,6 +45,7 @@ class Watch:
     clock: Clock
     log: Callable[..., None]
     publish: Callable[[float], None]
+    locate: Callable[[float, Sequence[str]], None] | None = None
     every_s: float = 10.0
     limits: Limits = field(default_factory=Limits)
     _last_s: float = 0.0
@@ -93,6 +95,8 @@ class Watch:
             self._tell(reading)
         now_s = self._time_s()
         self._retain(now_s)
+        if self.locate is not None:
+            self.locate(now_s, self.failing)
         self.publish(now_s)
         took_s = round(self.clock.ticks_s() - begun_s, 3)
         told = {"observations": num_seen, "rows": num_rows, "took_s": took_s}

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netloom.adapters.exposition import Device, Neighbour, Now, render
-from netloom.adapters.watch.ethernet import Cables
+from netloom.adapters.exposition import Device, Neighbour, Now, Suspect, render
+from netloom.adapters.watch.cabling import Cabling
 from netloom.adapters.watch.infiniband import SubnetLinks
-from netloom.ops.observe.audit import Built, audit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from netloom.adapters.exposition import Server
+    from netloom.ops.observe.cases import Case
     from netloom.ops.observe.designed import Designed
     from netloom.ops.observe.observation import Collector
     from netloom.ops.observe.store import Store
-    from netloom.ops.plant import Cable
 
 __all__ = ["Publisher", "health_of"]
 
@@ -29,18 +28,18 @@ class Publisher:
     Attributes:
         store: What is seen.
         designed: What should be there.
-        rate_bps: What each cable should run at.
         collectors: Of the watch.
         server: Where it goes; None to tell nobody.
         stale_s: A source not seen well for longer than this is left out, and health says so.
+        cases: Gives the findings that are open, the surest first.
     """
 
     store: Store
     designed: Designed
-    rate_bps: Callable[[Cable], float]
     collectors: Sequence[Collector]
     server: Server | None
     stale_s: float
+    cases: Callable[[], Sequence[Case]] = tuple
 
     def __call__(self, now_s: float) -> None:
         """Tell what is seen now."""
@@ -61,6 +60,10 @@ class Publisher:
             good_polls=self.store.last_good_polls(),
             differences=self._differences(),
             store_bytes=self.store.used_bytes,
+            findings=[
+                Suspect(part=case.part, kind=case.kind, confidence=case.confidence)
+                for case in self.cases()
+            ],
         )
         self.server.put(render(now), health)
 
@@ -83,25 +86,8 @@ class Publisher:
         return found
 
     def _differences(self) -> dict[str, int] | None:
-        parts = [
-            collector.built
-            for collector in self.collectors
-            if isinstance(collector, (SubnetLinks, Cables)) and collector.built is not None
-        ]
-        if not parts:
-            return None
-        built = Built(
-            cables=tuple(cable for part in parts for cable in part.cables),
-            devices=frozenset(name for part in parts for name in part.devices),
-        )
-        found = audit(
-            self.designed.plant,
-            built,
-            racks=self.designed.racks,
-            label=self.designed.label,
-            rate_bps=self.rate_bps,
-        )
-        return {str(kind): count for kind, count in found.counts.items()}
+        found = [c.found for c in self.collectors if isinstance(c, Cabling) and c.found]
+        return {str(kind): count for kind, count in found[0].counts.items()} if found else None
 
 
 def health_of(store: Store, now_s: float, *, stale_s: float) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from netloom.adapters import ibdiags, ibsim
 from netloom.adapters.lab.infiniband import subnets_of
 from netloom.adapters.lab.infiniband_faults import client_of
 from netloom.adapters.lab.roce import lab_rate_bps
+from netloom.adapters.watch.cabling import Cabled, Cabling
 from netloom.adapters.watch.ethernet import (
     Cables,
     DeviceInterfaces,
@@ -22,13 +23,14 @@ from netloom.adapters.watch.infiniband import (
     Vantage,
     built_of_links,
 )
+from netloom.adapters.watch.probing import LabProbes
 from netloom.errors import SpecError
 from netloom.ops.lab import namespace_of
-from netloom.ops.observe.audit import Built
+from netloom.ops.observe.compare import Built
 from netloom.ops.underlay import expected_ways, interface_name, underlay_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from netloom.adapters.lab.infiniband import Subnet
@@ -37,7 +39,14 @@ if TYPE_CHECKING:
     from netloom.ops.observe.observation import Collector
     from netloom.ops.plant import Cable, Plant
 
-__all__ = ["built_here", "built_in_lab", "collectors_here", "collectors_in_lab", "lab_rates"]
+__all__ = [
+    "built_here",
+    "built_in_lab",
+    "cabling_of",
+    "collectors_here",
+    "collectors_in_lab",
+    "lab_rates",
+]
 
 
 def collectors_in_lab(place: LabFolder, designed: Designed) -> list[Collector]:
@@ -48,7 +57,8 @@ def collectors_in_lab(place: LabFolder, designed: Designed) -> list[Collector]:
     """
     lab, plant = place.read(), _lab_plant(place, designed)
     if lab.kind != "infiniband":
-        return _ethernet(place, plant)
+        probes = LabProbes(place=place, plant=plant, fabric=designed.fabric)
+        return [*_ethernet(place, plant), probes]
     found: list[Collector] = []
     for network in subnets_of(place, lab, plant):
         vantage = _vantage(place, network)
@@ -66,6 +76,14 @@ def collectors_in_lab(place: LabFolder, designed: Designed) -> list[Collector]:
             for index, manager in enumerate(network.managers)
         ]
     return found
+
+
+def cabling_of(
+    collectors: Sequence[Collector], designed: Designed, rate_bps: Callable[[Cable], float]
+) -> list[Collector]:
+    """Return the comparison with the design of what *collectors* see; none where they see none."""
+    seers = [one for one in collectors if isinstance(one, Cabled)]
+    return [Cabling(designed=designed, rate_bps=rate_bps, seers=seers)] if seers else []
 
 
 def _vantage(place: LabFolder, network: Subnet) -> Vantage:
@@ -156,11 +174,7 @@ def built_in_lab(place: LabFolder, designed: Designed) -> Built:
     if lab.kind != "infiniband":
         return built_of_namespaces(_machines(place, plant))
     networks = subnets_of(place, lab, plant)
-    parts = [built_of_links(_vantage(place, network).links(), {}) for network in networks]
-    return Built(
-        cables=tuple(cable for part in parts for cable in part.cables),
-        devices=frozenset(name for part in parts for name in part.devices),
-    )
+    return Built.joined(built_of_links(_vantage(place, one).links(), {}) for one in networks)
 
 
 def lab_rates(designed: Designed) -> Callable[[Cable], float]:

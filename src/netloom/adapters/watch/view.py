@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from netloom.adapters.ibdiags_text import LinkRow
-    from netloom.ops.observe.audit import Built
+    from netloom.ops.observe.compare import Built
 
 __all__ = ["Node", "Uplink", "View", "nominal_bps"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["MAGNITUDES", "Fault", "FaultKind", "Scope"]
+__all__ = ["MAGNITUDES", "Fault", "FaultKind", "Scope", "Trouble"]
 
 
 class FaultKind(StrEnum):
@@ -19,6 +19,18 @@ class FaultKind(StrEnum):
     DELAY = "delay"
     LOST_PATHS = "forwarding lost paths"  # that routing still has
     PAUSE_STORM = "pause storm"  # pauses without end, from one NIC
+
+
+class Trouble(StrEnum):
+    """What devices say of themselves, besides what is inferred (:class:`FaultKind`)."""
+
+    MISSING = "missing cable"  # designed, and not there or down
+    SILENT = "silent device"  # none of its cables is there
+    MISWIRED = "miswired"  # in another port than designed
+    WRONG_SPEED = "wrong speed"
+    SYMBOL_ERRORS = "symbol errors"
+    FLAPPING = "flapping"  # down and up again within a window
+    NO_MANAGER = "dead subnet manager"
 
 
 class Scope(StrEnum):

@@ -12,6 +12,7 @@ from netloom.fabric.names import link_name, vertex_name
 from netloom.fabric.wire.recovery import efficiency
 from netloom.ops.locate.faults import Fault, FaultKind, Scope
 from netloom.ops.locate.search import suspect
+from netloom.ops.locate.testimony import PAUSED, TRUST, Said, believed, storm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding", "find", "part_name"]
 
-PAUSED: Final = 0.2  # of the time: what congestion control keeps a healthy link well below
-READ_NOT_GUESSED: Final = 0.99  # confidence in what a device says of itself
+LEAST: Final = 0.5  # confidence: what is less likely than not is no finding
 _RTT_S: Final = 10e-6  # of a path with three switches, for what a loss costs
 _MOST_NAMED: Final = 16
 
@@ -187,13 +187,14 @@ def _gain(
 def _lost_paths(fabric: Fabric, seen: Observations) -> Iterator[Finding]:
     """Yield switches whose forwarding plane has fewer ways than their routing believes."""
     known = (seen.rib_ways >= 0) & (seen.fib_ways >= 0)
+    said = Said(is_so=True, num_looks=1)
     for vertex in np.flatnonzero(known & (seen.fib_ways < seen.rib_ways)).tolist():
         rib, fib = int(seen.rib_ways[vertex]), int(seen.fib_ways[vertex])
         yield Finding(
             part=vertex_name(fabric, vertex),
             kind=FaultKind.LOST_PATHS.value,
             magnitude=float(rib - fib),
-            confidence=READ_NOT_GUESSED,
+            confidence=believed(TRUST[FaultKind.LOST_PATHS], [said]),
             evidence=(f"routing has {rib} ways, the forwarding plane {fib}",),
             hurts=_gpus(fabric, seen, _crossing(fabric, seen, _whole(vertex))),
             predicted_gain=1 - fib / rib,
@@ -217,13 +218,15 @@ def _storms(fabric: Fabric, seen: Observations) -> Iterator[Finding]:
     for vertex in roots[~passes_on[roots]].tolist():
         into = np.flatnonzero(paused & (fabric.link_target == vertex))
         share = float(np.nan_to_num(seen.pause_share[into]).max())
+        if storm(share) < LEAST:
+            continue  # as congestion does too
         behind = [link_name(fabric, int(link)) for link in np.flatnonzero(paused)]
         more = "" if len(behind) <= _MOST_NAMED else f" and {len(behind) - _MOST_NAMED} more"
         yield Finding(
             part=vertex_name(fabric, vertex),
             kind=FaultKind.PAUSE_STORM.value,
             magnitude=share,
-            confidence=READ_NOT_GUESSED,
+            confidence=storm(share),
             evidence=(
                 f"it pauses its sender {share:.0%} of the time, and nothing pauses it",
                 f"paused links: {', '.join(behind[:_MOST_NAMED])}{more}",

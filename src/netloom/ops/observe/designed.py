@@ -15,6 +15,7 @@ from netloom.ops.plant import plant_of
 from netloom.ops.underlay import interface_name
 
 if TYPE_CHECKING:
+    from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
     from netloom.ops.plant import Plant, Port
     from netloom.spec.scenario import Floor
@@ -28,11 +29,13 @@ class Designed:
 
     Attributes:
         network: Its technology tells how it can be looked at.
+        fabric: The same as arrays.
         plant: Devices, ports and cables.
         racks: Where each device stands, by its name: ``R012``.
     """
 
     network: Network
+    fabric: Fabric
     plant: Plant
     racks: dict[str, str]
 
@@ -57,4 +60,4 @@ def designed_of(network: Network, floor: Floor) -> Designed:
         for vertex in np.flatnonzero(rack >= 0).tolist()
         if (name := vertex_name(fabric, vertex)) in names
     }
-    return Designed(network=network, plant=plant, racks=racks)
+    return Designed(network=network, fabric=fabric, plant=plant, racks=racks)

@@ -98,6 +98,7 @@ def _cut(store: Store, now_us: int, *, single_us: int, window_us: int) -> None:
         for table in ("event", "poll"):
             query = f"DELETE FROM {table} WHERE time_us < ?"  # noqa: S608  (our own two tables)
             file.execute(query, (now_us - window_us,))
+        file.execute("DELETE FROM finding WHERE closed_us < ?", (now_us - window_us,))
 
 
 def _remove_dead(file: sqlite3.Connection, series: int, before_us: int) -> bool:

@@ -191,7 +191,7 @@ class Store:
 
     def num_rows(self) -> dict[str, int]:
         """Return how many rows each table has."""
-        tables = ("series", "sample", "coarse", "event", "poll")
+        tables = ("series", "sample", "coarse", "event", "poll", "finding")
         with told(self.path):
             return {name: self._rows(f"SELECT COUNT(*) FROM {name}")[0][0] for name in tables}  # noqa: S608
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WINDOW_COLUMNS", "locked", "opened", "told"]
 
-VERSION: Final = 1
+VERSION: Final = 2
 BUSY_MS: Final = 10_000
 WINDOW_COLUMNS: Final = ("count", "first", "last", "least", "most", "total", "increase")
 
@@ -38,6 +38,14 @@ CREATE INDEX event_time ON event (time_us);
 CREATE TABLE poll (time_us INTEGER NOT NULL, source INTEGER NOT NULL, took_us INTEGER NOT NULL,
                    num_observations INTEGER NOT NULL, error TEXT NOT NULL,
                    PRIMARY KEY (time_us, source)) STRICT, WITHOUT ROWID;
+"""
+# Version 2 has these too; of a part and kind at most one is open.
+FINDINGS: Final = """
+CREATE TABLE finding (id INTEGER PRIMARY KEY, part TEXT NOT NULL, kind TEXT NOT NULL,
+                      opened_us INTEGER NOT NULL, seen_us INTEGER NOT NULL, closed_us INTEGER,
+                      missed INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
+CREATE UNIQUE INDEX finding_open ON finding (part, kind) WHERE closed_us IS NULL;
+CREATE INDEX finding_closed ON finding (closed_us);
 """
 
 
@@ -76,8 +84,9 @@ def opened(path: Path) -> sqlite3.Connection:
     file.execute("PRAGMA synchronous = FULL")  # on disk before it is acknowledged
     file.execute(f"PRAGMA journal_size_limit = {64 * 2**20}")
     (version,) = file.execute("PRAGMA user_version").fetchone()
-    if version == 0:
-        file.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+    if version < VERSION:
+        missing = FINDINGS if version == 1 else SCHEMA + FINDINGS
+        file.executescript(f"BEGIN IMMEDIATE; {missing} PRAGMA user_version = {VERSION}; COMMIT;")
     elif version != VERSION:
         message = f"{path}: another version of netloom wrote it; name another with --store"
         raise OutputError(message)

@@ -1,0 +1,146 @@
+"""What ports count: symbol errors and damaged packets, against what healthy ports count too."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from netloom.ops.locate.faults import FaultKind, Trouble
+from netloom.ops.locate.testimony import DAMAGE_PRIOR, SYMBOL_PRIOR, belief_in_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from netloom.ops.locate.findings import Finding
+    from netloom.ops.locate.hearing import Heard
+    from netloom.ops.locate.network import Network
+    from netloom.ops.observe.tracks import Track
+    from netloom.ops.plant import Cable
+
+__all__ = ["damaged", "increase", "symbol_errors"]
+
+# A link is out of specification above this bit error rate: InfiniBand Architecture Specification,
+# volume 2 (recalled).
+MOST_ERROR_RATE: Final = 1e-12
+PACKET_BYTES: Final = 4096  # the largest path MTU; a symbol error damages one packet
+HEALTHY_LOSS: Final = 1e-8  # of packets: as the locator takes a healthy link to lose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Count:
+    """What one port counted beyond what is allowed.
+
+    Attributes:
+        part: The port.
+        rises: By how much, at each look at which it did.
+        num_looks: How often it was looked at.
+        span_s: Over how long.
+    """
+
+    part: str
+    rises: tuple[float, ...]
+    num_looks: int
+    span_s: float
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return sum(self.rises)
+
+    def belief(self, prior: float) -> float:
+        """Return the chance that something is broken there."""
+        return belief_in_counts(prior, self.rises, num_looks=self.num_looks)
+
+
+def symbol_errors(
+    network: Network, heard: Heard, is_away: Callable[[Cable], bool]
+) -> Iterator[Finding]:
+    """Give the cables with more symbol errors than the specification allows."""
+    by_cable: dict[int, list[_Count]] = defaultdict(list)
+    for part, track in heard.of("symbol_errors").items():
+        cable = network.at.get(part)
+        if len(track.values) < 2 or cable is None or is_away(cable):
+            continue
+        allowed_per_s = MOST_ERROR_RATE * network.rate_bps(cable)
+        one = _counted(heard, part, track, allowed_per_s=allowed_per_s)
+        if one is not None:
+            by_cable[cable.number].append(one)
+    for number, counts in sorted(by_cable.items()):
+        cable = network.cables[number]
+        rate = max(one.total / one.span_s for one in counts) / network.rate_bps(cable)
+        text = "; ".join(
+            f"{one.part} counted {one.total:,.0f} symbol errors in {one.span_s:.0f} s beyond the "
+            f"{MOST_ERROR_RATE:g} of all bits at full load that are allowed"
+            for one in counts
+        )
+        loss = min(1.0, rate * PACKET_BYTES * 8)
+        yield network.finding(
+            network.name(cable),
+            Trouble.SYMBOL_ERRORS,
+            text,
+            confidence=max(one.belief(SYMBOL_PRIOR) for one in counts),
+            magnitude=loss,
+            gain=loss,
+        )
+
+
+def damaged(network: Network, heard: Heard, is_away: Callable[[Cable], bool]) -> Iterator[Finding]:
+    """Give the links whose receiving port found packets damaged."""
+    for part, track in heard.of("receive_errors").items():
+        cable = network.at.get(part)
+        if len(track.values) < 2 or cable is None or is_away(cable):
+            continue
+        packets = increase(heard.of("received_packets").get(part))
+        one = _counted(heard, part, track, allowed=HEALTHY_LOSS * packets)
+        if one is None:
+            continue
+        share = one.total / (one.total + packets)
+        lower, upper = network.devices_of(cable)
+        ends = (upper, lower) if part == network.ends[cable.number][0] else (lower, upper)
+        yield network.finding(
+            f"cable:{cable.number} ({'->'.join(ends)})",
+            FaultKind.LOSS,
+            f"{part} counted {one.total:,.0f} damaged packets beside {packets:,.0f} whole",
+            confidence=one.belief(DAMAGE_PRIOR),
+            magnitude=share,
+            gain=share,
+        )
+
+
+def increase(track: Track | None) -> float:
+    """Return by how much a counter rose in a window, falls left out; 0 where it is not told."""
+    return sum(rise for *_, rise in track.rises() if rise > 0) if track else 0.0
+
+
+def _counted(
+    heard: Heard, part: str, track: Track, *, allowed_per_s: float = 0.0, allowed: float = 0.0
+) -> _Count | None:
+    """Return what a port counted beyond what is allowed; None for nothing.
+
+    Looks at which the counter fell say nothing. What is allowed at a look has three standard
+    deviations to it; the time between looks is long where netloom did not run meanwhile.
+    """
+    looks = heard.looks.get(track.source, ())
+    rises = tuple(track.rises())
+    each = allowed / max(1, len(looks))
+    beyond, span_s = [], (looks[-1] - looks[0]) if looks else 0.0
+    for before_s, time_s, rise in rises:
+        place = bisect_left(looks, time_s)
+        since_s = looks[place - 1] if place else before_s
+        span_s += 0.0 if place else time_s - before_s
+        usual = each + allowed_per_s * (time_s - since_s)
+        over = rise - usual - 3 * math.sqrt(usual)
+        if over >= 1:  # NaN is not
+            beyond.append(over)
+    if not beyond:
+        return None
+    num_falls = sum(math.isnan(rise) for *_, rise in rises)
+    return _Count(
+        part=part,
+        rises=tuple(beyond),
+        num_looks=max(1, len(looks) - num_falls),
+        span_s=max(1.0, span_s),
+    )

@@ -1,0 +1,82 @@
+"""What the devices of a network said in a window of time, part by part, from a store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from netloom.ops.locate.testimony import Said
+from netloom.ops.observe.tracks import looks_of, tracks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from netloom.ops.observe.store import Store
+    from netloom.ops.observe.tracks import Track
+
+__all__ = ["CABLING", "Heard", "hear"]
+
+# What a comparison with the design writes into the store: one number for each cable or device
+# that is not as it should be.
+CABLING: Final = {
+    "missing": "cable_missing",
+    "misplaced": "cable_misplaced",  # how many of its ends say so
+    "wrong-speed": "cable_slowdown",  # times slower
+    "silent": "device_silent",
+}
+METRICS: Final = (
+    *("link_up", "link_downs", "bgp_up", "bfd_up", "sm_master", "rib_ways", "fib_ways"),
+    *("symbol_errors", "receive_errors", "received_packets"),
+    *CABLING.values(),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """All that was said from one time to another.
+
+    Attributes:
+        start_s: From when.
+        end_s: Until when.
+        looks: When each source was looked at with success.
+        tracks: By metric, then part.
+    """
+
+    start_s: float
+    end_s: float
+    looks: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    tracks: Mapping[str, Mapping[str, Track]] = field(default_factory=dict)
+
+    def of(self, metric: str) -> Mapping[str, Track]:
+        """Return the tracks of a metric by part; none where nobody told it."""
+        return self.tracks.get(metric, {})
+
+    def last(self, metric: str, part: str) -> float | None:
+        """Return what was last said of a part; None when it is told no more."""
+        track = self.of(metric).get(part)
+        return None if track is None else track.last
+
+    def said(self, metric: str, part: str, is_so: Callable[[float], bool]) -> tuple[Said, ...]:
+        """Return what one witness says, whether its last value *is_so*; nothing without one."""
+        track = self.of(metric).get(part)
+        if track is None or track.last is None:
+            return ()
+        return (Said(is_so=is_so(track.last), num_looks=track.num_looks(self.looks)),)
+
+    def num_looks(self, track: Track) -> int:
+        """Return how often the source of a track was looked at."""
+        return len(self.looks.get(track.source, ()))
+
+
+def hear(store: Store, start_s: float, end_s: float) -> Heard:
+    """Return what was said from *start_s* to *end_s*.
+
+    Raises:
+        OutputError: the store cannot be read.
+    """
+    return Heard(
+        start_s=start_s,
+        end_s=end_s,
+        looks=looks_of(store, start_s, end_s),
+        tracks={metric: tracks_of(store, metric, start_s, end_s) for metric in METRICS},
+    )

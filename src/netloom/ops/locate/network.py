@@ -1,0 +1,122 @@
+"""A network as designed, looked up by the names that witnesses give its parts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from netloom.fabric.graph import VertexKind
+from netloom.fabric.names import vertex_name
+from netloom.ops.locate.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from netloom.fabric.graph import Fabric
+    from netloom.ops.locate.faults import FaultKind, Trouble
+    from netloom.ops.plant import Cable, Plant
+
+__all__ = ["Network", "looks"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """A network as designed, looked up as witnesses name it.
+
+    Attributes:
+        fabric: As arrays.
+        plant: As devices, ports and cables.
+        rate_bps: What each cable should run at.
+    """
+
+    fabric: Fabric
+    plant: Plant
+    rate_bps: Callable[[Cable], float]
+
+    @cached_property
+    def ends(self) -> dict[int, tuple[str, str]]:
+        """The ports of each cable by its number, the lower first."""
+        name = self.plant.port_name
+        return {c.number: (name(c.lower), name(c.upper)) for c in self.plant.cables}
+
+    @cached_property
+    def at(self) -> dict[str, Cable]:
+        """The cable in each port."""
+        return {end: c for c in self.plant.cables for end in self.ends[c.number]}
+
+    @cached_property
+    def cables(self) -> dict[int, Cable]:
+        """By number."""
+        return {cable.number: cable for cable in self.plant.cables}
+
+    @cached_property
+    def by_device(self) -> dict[str, list[Cable]]:
+        """The cables of each device, by its name."""
+        found: dict[str, list[Cable]] = defaultdict(list)
+        for cable in self.plant.cables:
+            for port in cable.ends:
+                found[self.plant.devices[port.device].name].append(cable)
+        return found
+
+    @cached_property
+    def gpus(self) -> dict[str, tuple[int, ...]]:
+        """The GPUs behind each NIC port and each switch that NIC ports hang on, by its name."""
+        fabric, kind = self.fabric, self.fabric.vertex_kind
+        source, target = fabric.link_source, fabric.link_target
+        own = np.flatnonzero((kind[source] == VertexKind.GPU) & (kind[target] == VertexKind.NIC))
+        behind: dict[int, set[int]] = defaultdict(set)
+        for link in own.tolist():
+            behind[int(target[link])].add(int(source[link]))
+        up = np.flatnonzero((kind[source] == VertexKind.NIC) & (kind[target] == VertexKind.SWITCH))
+        for link in up.tolist():
+            behind[int(target[link])] |= behind[int(source[link])]
+        return {vertex_name(fabric, v): tuple(sorted(some)) for v, some in behind.items()}
+
+    def far_end(self, cable: Cable, device: str) -> str:
+        """Return the port of a cable that is not the one at *device*."""
+        lower, upper = self.ends[cable.number]
+        return upper if lower.startswith(f"{device}[") else lower
+
+    def devices_of(self, cable: Cable) -> tuple[str, str]:
+        """Return the names of the devices that a cable joins, the lower first."""
+        lower, upper = (self.plant.devices[port.device].name for port in cable.ends)
+        return lower, upper
+
+    def name(self, cable: Cable) -> str:
+        """Return what findings call a cable: ``cable:40 (leaf:3 - spine:0)``."""
+        return f"cable:{cable.number} ({' - '.join(self.devices_of(cable))})"
+
+    def finding(
+        self,
+        part: str,
+        kind: Trouble | FaultKind,
+        text: str,
+        *,
+        confidence: float,
+        magnitude: float = 1.0,
+        gain: float = 0.0,
+    ) -> Finding:
+        """Return a finding on a part; it hurts the GPUs right behind it."""
+        name = part.partition(" (")[2].partition(" ")[0] or part
+        return Finding(
+            part=part,
+            kind=kind.value,
+            magnitude=magnitude,
+            confidence=confidence,
+            evidence=(text,),
+            hurts=self.gpus.get(name, ()) if self._is_alone(part, name) else (),
+            predicted_gain=gain,
+        )
+
+    def _is_alone(self, part: str, name: str) -> bool:
+        """Return whether a part is all that joins what is behind it: a device, or a NIC's cable."""
+        return part == name or len(self.by_device.get(name, ())) == 1
+
+
+def looks(count: int) -> str:
+    """Return how often something was said, in words."""
+    return f"{count} look{'s' if count != 1 else ''} in a row"

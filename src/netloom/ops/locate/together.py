@@ -1,0 +1,114 @@
+"""Findings of all kinds of evidence: what devices say, and what flows and probes went through."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from netloom.ops.locate import likelihood
+from netloom.ops.locate.counters import increase
+from netloom.ops.locate.faults import FaultKind, Trouble
+from netloom.ops.locate.findings import LEAST, find
+from netloom.ops.locate.read import observations_of
+from netloom.ops.locate.scores import BASE_LOSS
+from netloom.ops.locate.told import told
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from netloom.catalog.parts import Technology
+    from netloom.ops.locate.findings import Finding
+    from netloom.ops.locate.hearing import Heard
+    from netloom.ops.locate.network import Network
+    from netloom.ops.locate.observations import Observations
+    from netloom.spec.observed import Observed
+
+__all__ = ["locate_all"]
+
+# What a part that is not there, or not as it should be, does to flows is no second finding.
+_EXPLAINS = {Trouble.MISSING, Trouble.SILENT, Trouble.MISWIRED, Trouble.WRONG_SPEED}
+
+
+def locate_all(
+    network: Network,
+    heard: Heard,
+    observed: Observed | None = None,
+    technology: Technology | None = None,
+) -> tuple[Finding, ...]:
+    """Return what is wrong, the surest first, each part with each kind once.
+
+    Args:
+        network: As designed.
+        heard: What devices said.
+        observed: Flows and probes of the same time, where there are any.
+        technology: How losses are mended, for what they cost.
+
+    Raises:
+        SpecError: *observed* names what is not there.
+    """
+    said = told(network, heard)
+    if observed is None or not observed.flows:
+        return said
+    seen = _with_counters(network, heard, observations_of(network.fabric, observed))
+    said = tuple(one for f in said if (one := _beside_flows(network, seen, f)).confidence >= LEAST)
+    explained = {plain(f.part) for f in said if f.kind in _EXPLAINS}
+    explained |= {
+        f"cable:{cable.number}"
+        for f in said
+        if f.kind == Trouble.SILENT
+        for cable in network.by_device.get(plain(f.part), ())
+    }
+    known = {(plain(f.part), f.kind) for f in said}
+    inferred = (
+        f
+        for f in find(network.fabric, seen, technology)
+        if plain(f.part) not in explained and (plain(f.part), f.kind) not in known
+    )
+    return tuple(sorted((*said, *inferred), key=lambda f: -f.confidence))
+
+
+def plain(part: str) -> str:
+    """Return the name without its explanation: ``cable:40`` of ``cable:40 (leaf:3->spine:0)``."""
+    return part.partition(" ")[0]
+
+
+def _with_counters(network: Network, heard: Heard, seen: Observations) -> Observations:
+    """Return *seen* with what the ports counted, where it does not tell of them itself."""
+    packets, errors = seen.link_packets.copy(), seen.link_errors.copy()
+    for part, track in heard.of("received_packets").items():
+        cable, errs = network.at.get(part), heard.of("receive_errors").get(part)
+        if cable is None or errs is None:
+            continue
+        # Links 2n lead up, so the upper port receives what crosses them.
+        link = 2 * cable.number + (part == network.ends[cable.number][0])
+        if errors[link] < 0:
+            packets[link], errors[link] = round(increase(track)), round(increase(errs))
+    return replace(seen, link_packets=packets, link_errors=errors)
+
+
+def _beside_flows(network: Network, seen: Observations, finding: Finding) -> Finding:
+    """Return a loss that ports count with the say of the flows that cross the link."""
+    if finding.kind != FaultKind.LOSS or "->" not in finding.part:
+        return finding
+    flows = _crossing(network, seen, finding)
+    if not len(flows) or not 0 < finding.magnitude < 1:
+        return finding
+    say = likelihood.lost(
+        seen.lost[flows].astype(float),
+        seen.packets[flows].astype(float),
+        np.full(len(flows), BASE_LOSS),
+        finding.magnitude,
+    ).sum()
+    odds = math.log(finding.confidence / (1 - finding.confidence)) + float(say)
+    return replace(finding, confidence=float(1 / (1 + np.exp(-np.clip(odds, -30, 9)))))
+
+
+def _crossing(network: Network, seen: Observations, finding: Finding) -> NDArray[np.int64]:
+    """Return the flows that cross the link of a finding."""
+    number = int(plain(finding.part).removeprefix("cable:"))
+    lower, _ = network.devices_of(network.cables[number])
+    link = 2 * number + (f"({lower}->" not in finding.part)
+    return np.unique(seen.flow_of_crossing()[seen.paths.links == link])

@@ -1,0 +1,229 @@
+"""From what devices said of themselves to findings, each as sure as its witnesses make it.
+
+What one trouble explains is not told as another: a switch that does not answer takes its cables
+with it, a cable that is down its sessions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from netloom.ops.locate import control, counters
+from netloom.ops.locate.faults import Trouble
+from netloom.ops.locate.findings import LEAST
+from netloom.ops.locate.network import looks
+from netloom.ops.locate.testimony import TRUST, Said, believed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from netloom.ops.locate.findings import Finding
+    from netloom.ops.locate.hearing import Heard
+    from netloom.ops.locate.network import Network
+    from netloom.ops.plant import Cable
+
+__all__ = ["told"]
+
+FLAPS: Final = 2  # times down within a window before a cable is said to flap; once is an event
+
+
+def told(network: Network, heard: Heard) -> tuple[Finding, ...]:
+    """Return what devices say is wrong, the surest first; only what is more likely than not."""
+    ear = _Ear(network=network, heard=heard)
+    found = [
+        *ear.dead_devices(),
+        *ear.missing(),
+        *ear.miswired(),
+        *ear.slow(),
+        *ear.flapping(),
+        *control.deaf(network, heard, ear.down),
+        *control.managers(network, heard),
+        *control.lost_paths(network, heard),
+        *counters.symbol_errors(network, heard, ear.is_away),
+        *counters.damaged(network, heard, ear.is_away),
+    ]
+    sure = [one for one in found if one.confidence >= LEAST]
+    return tuple(sorted(sure, key=lambda one: (-one.confidence, one.part, one.kind)))
+
+
+@dataclass(kw_only=True)
+class _Ear:
+    """One window, and what was made of it so far.
+
+    Attributes:
+        dead: Devices that were found dead.
+        down: Cables that were found down, or that hang on a dead device.
+    """
+
+    network: Network
+    heard: Heard
+    dead: set[str] = field(default_factory=set)
+    down: set[int] = field(default_factory=set)
+
+    def is_away(self, cable: Cable) -> bool:
+        """Return whether nothing more is to be said of a cable: it carries nothing."""
+        return cable.number in self.down
+
+    @cached_property
+    def beliefs(self) -> dict[int, tuple[float, str]]:
+        """How sure it is that a cable is down, and in words why, for all that anyone says it of."""
+        heard, network = self.heard, self.network
+        numbers = {
+            network.at[part].number
+            for part, track in heard.of("link_up").items()
+            if track.last == 0 and part in network.at
+        }
+        numbers |= _numbers(heard, "cable_missing")
+        for device in self._silent():
+            if network.plant.devices[network.plant.number(device)].role == "host":
+                numbers |= {cable.number for cable in network.by_device[device]}
+        return {number: self._belief(network.cables[number]) for number in sorted(numbers)}
+
+    def _silent(self) -> list[str]:
+        """Return the devices of the design that a scan has not seen."""
+        tracks = self.heard.of("device_silent")
+        return [name for name, one in tracks.items() if one.last and name in self.network.by_device]
+
+    def _belief(self, cable: Cable) -> tuple[float, str]:
+        heard, ends = self.heard, self.network.ends[cable.number]
+        says = [heard.said("link_up", end, _is_zero) for end in ends]
+        witnesses = [one for some in says for one in some]
+        if not all(says):  # a port that is not told of: what the scan makes of the cable
+            part = f"cable:{cable.number}"
+            scans = heard.said("cable_missing", part, bool)
+            hosts = [heard.said("device_silent", d, bool) for d in self.network.devices_of(cable)]
+            witnesses += [*scans, *(one for some in hosts for one in some)]
+        text = " and ".join(
+            f"{end} is {'down' if some[0].is_so else 'up'} at {looks(some[0].num_looks)}"
+            for end, some in zip(ends, says, strict=True)
+            if some
+        )
+        return believed(TRUST[Trouble.MISSING], witnesses), text or "the scan does not see it"
+
+    def dead_devices(self) -> Iterator[Finding]:
+        """Give the switches of which nothing is there: no answer, and no cable that is up."""
+        network, heard = self.network, self.heard
+        surely = {number for number, (sure, _) in self.beliefs.items() if sure >= LEAST}
+        silent = set(self._silent())
+        suspects = {
+            name for number in surely for name in network.devices_of(network.cables[number])
+        }
+        for name in sorted(silent | suspects):
+            cables = network.by_device[name]
+            is_switch = network.plant.devices[network.plant.number(name)].role == "switch"
+            if not is_switch or not (name in silent or {c.number for c in cables} <= surely):
+                continue
+            says = [
+                *heard.said("device_silent", name, bool),
+                *(
+                    one
+                    for cable in cables
+                    for one in heard.said("link_up", network.far_end(cable, name), _is_zero)
+                ),
+            ]
+            sure = believed(TRUST[Trouble.SILENT], says)
+            if sure < LEAST:
+                continue
+            self.dead.add(name)
+            self.down |= {cable.number for cable in cables}
+            num_down = sum(one.is_so for one in says)
+            text = f"nothing of it is seen, and {num_down} of {len(says)} witnesses say so"
+            yield network.finding(name, Trouble.SILENT, text, confidence=sure)
+
+    def missing(self) -> Iterator[Finding]:
+        """Give the cables that are down, but for those of dead switches."""
+        for number, (sure, text) in self.beliefs.items():
+            cable = self.network.cables[number]
+            if sure < LEAST or self.dead & set(self.network.devices_of(cable)):
+                continue
+            self.down.add(number)
+            name = self.network.name(cable)
+            yield self.network.finding(name, Trouble.MISSING, text, confidence=sure)
+
+    def miswired(self) -> Iterator[Finding]:
+        """Give the cables that lead elsewhere than they should."""
+        for number in sorted(_numbers(self.heard, "cable_misplaced") - self.down):
+            (one,) = self.heard.said("cable_misplaced", f"cable:{number}", bool)
+            num_ends = int(self.heard.last("cable_misplaced", f"cable:{number}") or 1)
+            sure = believed(TRUST[Trouble.MISWIRED], [one] * num_ends)
+            if sure >= LEAST:
+                self.down.add(number)
+            text = f"{num_ends} of its ends lead elsewhere at {looks(one.num_looks)}"
+            name = self.network.name(self.network.cables[number])
+            yield self.network.finding(name, Trouble.MISWIRED, text, confidence=sure)
+
+    def slow(self) -> Iterator[Finding]:
+        """Give the cables that do not run at their rate."""
+        for number in sorted(_numbers(self.heard, "cable_slowdown") - self.down):
+            part, cable = f"cable:{number}", self.network.cables[number]
+            (one,) = self.heard.said("cable_slowdown", part, bool)
+            factor = self.heard.last("cable_slowdown", part) or 1.0
+            # The scan asks both ends and gives the slower.
+            sure = believed(TRUST[Trouble.WRONG_SPEED], [one, one])
+            text = f"it runs {factor:.3g} times slower than designed at {looks(one.num_looks)}"
+            yield self.network.finding(
+                self.network.name(cable),
+                Trouble.WRONG_SPEED,
+                text,
+                confidence=sure,
+                magnitude=factor,
+                gain=max(0.0, 1 - 1 / factor),
+            )
+
+    def flapping(self) -> Iterator[Finding]:
+        """Give the cables that went down and came back, several times."""
+        downs: dict[int, list[int]] = defaultdict(list)
+        for part, cable in self._moved():
+            count = self._num_downs(part)
+            if count:
+                downs[cable.number].append(count)
+        for number, counts in sorted(downs.items()):
+            cable = self.network.cables[number]
+            if number in self.down or max(counts) < FLAPS:
+                continue
+            says = [Said(is_so=True, num_looks=count) for count in counts]
+            sure = believed(TRUST[Trouble.FLAPPING], says)
+            span_s = self.heard.end_s - self.heard.start_s
+            text = f"it went down {max(counts)} times in {span_s:.0f} s and came back"
+            name, most = self.network.name(cable), float(max(counts))
+            yield self.network.finding(
+                name, Trouble.FLAPPING, text, confidence=sure, magnitude=most
+            )
+
+    def _moved(self) -> Iterator[tuple[str, Cable]]:
+        """Give the ports that went down in the window."""
+        parts = {
+            part
+            for metric in ("link_up", "link_downs")
+            for part, track in self.heard.of(metric).items()
+            if len(track.values) > 1
+        }
+        for part in sorted(parts):
+            cable = self.network.at.get(part)
+            if cable is not None:
+                yield part, cable
+
+    def _num_downs(self, part: str) -> int:
+        """Return how often a port went down: as it counted, or as it was seen."""
+        counted = self.heard.of("link_downs").get(part)
+        rises = [rise for *_, rise in counted.rises()] if counted else []
+        seen = self.heard.of("link_up").get(part)
+        values = [v for v in seen.values if v is not None] if seen else []
+        falls = sum(after < before for before, after in pairwise(values))
+        return max(falls, int(sum(rise for rise in rises if not math.isnan(rise))))
+
+
+def _numbers(heard: Heard, metric: str) -> set[int]:
+    """Return the cables of which a comparison with the design says something now."""
+    return {
+        int(part.removeprefix("cable:")) for part, track in heard.of(metric).items() if track.last
+    }
+
+
+def _is_zero(value: float) -> bool:
+    return value == 0

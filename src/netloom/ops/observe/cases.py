@@ -1,0 +1,198 @@
+"""Findings over time: each opened once, seen again and again, closed once; kept in the store.
+
+A case is one part with one kind of trouble. At most one case of a part and kind is open at a
+time, which the file itself sees to, so neither a crash nor a restart makes a double.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from netloom.ops.observe.store import MICRO
+from netloom.ops.observe.store_file import told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from netloom.ops.observe.store import Store
+
+__all__ = ["Case", "Change", "case_history", "follow_cases", "open_cases", "write_cases"]
+
+MISSES_TO_CLOSE: Final = 3  # looks in a row without it: one that misses it does not close it
+MOST_OPEN: Final = 1000
+MOST_TEXT: Final = 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A finding and its time.
+
+    Attributes:
+        part: ``cable:40 (leaf:3 - spine:0)``.
+        kind: What is wrong with it.
+        confidence: As of the last time it was found.
+        magnitude: By kind.
+        evidence: Sentences.
+        hurts: How many GPUs.
+        opened_s: When it was first found.
+        seen_s: When last.
+        num_missed: At how many rounds since it was not.
+        closed_s: When it was held to be over; None while it is open.
+    """
+
+    part: str
+    kind: str
+    confidence: float
+    magnitude: float
+    evidence: tuple[str, ...]
+    hurts: int
+    opened_s: float
+    seen_s: float
+    num_missed: int = 0
+    closed_s: float | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from other open ones: the part, without its explanation, and the kind."""
+        return self.part.partition(" ")[0], self.kind
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable keys that docs/watch.md documents."""
+        return {
+            "part": self.part,
+            "kind": self.kind,
+            "confidence": self.confidence,
+            "magnitude": self.magnitude,
+            "evidence": list(self.evidence),
+            "hurts": {"num_gpus": self.hurts},
+            "opened_s": self.opened_s,
+            "seen_s": self.seen_s,
+            "closed_s": self.closed_s,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What one round did to the cases.
+
+    Attributes:
+        cases: Open ones, the surest first.
+        opened: Those that are new.
+        closed: Those that are over.
+        num_left_out: Findings beyond what is followed at once.
+    """
+
+    cases: tuple[Case, ...]
+    opened: tuple[Case, ...] = ()
+    closed: tuple[Case, ...] = ()
+    num_left_out: int = 0
+
+
+def follow_cases(
+    before: Sequence[Case], found: Iterable[Case], now_s: float, *, may_close: bool
+) -> Change:
+    """Return the cases after one more round.
+
+    Args:
+        before: Those that were open.
+        found: What was found now, as cases that begin now.
+        now_s: The time.
+        may_close: Whether all was seen: what is not seen is not over.
+    """
+    known = {case.key: case for case in before}
+    now = {case.key: case for case in found}
+    room = max(0, MOST_OPEN - len(known))
+    fresh = [case for key, case in now.items() if key not in known]
+    opened = tuple(sorted(fresh, key=lambda one: -one.confidence)[:room])
+    going, closed = [*opened], []
+    for key, case in known.items():
+        if key in now:
+            going.append(replace(now[key], opened_s=case.opened_s))
+        elif may_close and case.num_missed + 1 >= MISSES_TO_CLOSE:
+            closed.append(replace(case, closed_s=now_s))
+        else:
+            going.append(replace(case, num_missed=case.num_missed + may_close))
+    going.sort(key=lambda one: (-one.confidence, one.opened_s, one.part))
+    return Change(
+        cases=tuple(going),
+        opened=opened,
+        closed=tuple(closed),
+        num_left_out=len(fresh) - len(opened),
+    )
+
+
+def write_cases(store: Store, change: Change) -> None:
+    """Write what one round did, all of it or nothing.
+
+    Raises:
+        OutputError: the store cannot be written.
+    """
+    with store.changing() as file:
+        file.executemany(
+            "UPDATE finding SET seen_us = ?4, closed_us = ?5, missed = ?6, body = ?7 "
+            "WHERE part = ?1 AND kind = ?2 AND closed_us IS NULL AND opened_us = ?3",
+            [_row(case) for case in change.closed],
+        )
+        file.executemany(
+            "INSERT INTO finding (part, kind, opened_us, seen_us, closed_us, missed, body) "
+            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (part, kind) WHERE closed_us IS NULL "
+            "DO UPDATE SET seen_us = ?4, missed = ?6, body = ?7",
+            [_row(case) for case in change.cases],
+        )
+
+
+def open_cases(store: Store) -> tuple[Case, ...]:
+    """Return the cases that are open, the surest first."""
+    return tuple(
+        sorted(_read(store, "WHERE closed_us IS NULL", ()), key=lambda one: -one.confidence)
+    )
+
+
+def case_history(store: Store, start_s: float) -> tuple[Case, ...]:
+    """Return the cases that were open at *start_s* or later, in the order they were opened."""
+    since = (round(start_s * MICRO),)
+    return tuple(_read(store, "WHERE closed_us IS NULL OR closed_us >= ?", since))
+
+
+def _row(case: Case) -> tuple[object, ...]:
+    part, kind = case.key
+    body = {
+        "part": case.part[:200],
+        "confidence": case.confidence,
+        "magnitude": case.magnitude,
+        "evidence": [text[:400] for text in case.evidence[:8]],
+        "hurts": case.hurts,
+    }
+    closed_us = None if case.closed_s is None else round(case.closed_s * MICRO)
+    times = round(case.opened_s * MICRO), round(case.seen_s * MICRO), closed_us
+    return part[:200], kind, *times, case.num_missed, json.dumps(body)
+
+
+def _read(store: Store, condition: str, values: tuple[object, ...]) -> list[Case]:
+    query = (
+        "SELECT kind, opened_us, seen_us, closed_us, missed, body FROM finding "  # noqa: S608
+        f"{condition} ORDER BY opened_us, id"
+    )
+    with told(store.path):
+        rows = store.connection.execute(query, values).fetchall()
+    return [_case(*row) for row in rows]
+
+
+def _case(
+    kind: str, opened_us: int, seen_us: int, closed_us: int | None, missed: int, body: str
+) -> Case:
+    said = json.loads(body)
+    return Case(
+        part=said["part"],
+        kind=kind,
+        confidence=said["confidence"],
+        magnitude=said["magnitude"],
+        evidence=tuple(said["evidence"]),
+        hurts=said["hurts"],
+        opened_s=opened_us / MICRO,
+        seen_s=seen_us / MICRO,
+        num_missed=missed,
+        closed_s=None if closed_us is None else closed_us / MICRO,
+    )

@@ -1,0 +1,392 @@
+"""What devices say of themselves: how far it is believed, and what becomes of it over rounds."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netloom.catalog.load import load_catalog
+from netloom.fabric.build import build
+from netloom.ops.locate.faults import FaultKind, Trouble
+from netloom.ops.locate.hearing import hear
+from netloom.ops.locate.network import Network
+from netloom.ops.locate.testimony import TRUST, Said, belief_in_counts, believed, storm
+from netloom.ops.locate.together import locate_all
+from netloom.ops.locate.told import told
+from netloom.ops.observe.cases import (
+    MISSES_TO_CLOSE,
+    MOST_OPEN,
+    Case,
+    case_history,
+    follow_cases,
+    open_cases,
+    write_cases,
+)
+from netloom.ops.observe.observation import Observation, Reading, failed
+from netloom.ops.observe.retention import Limits, retain
+from netloom.ops.observe.store import Store
+from netloom.ops.plant import plant_of
+from netloom.spec.observed import Observed, ObservedFlow
+from netloom.spec.scenario import Cluster
+from netloom.study.networks import network_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from netloom.ops.locate.findings import Finding
+    from netloom.ops.plant import Cable
+
+START_S = 1_800_000_000.0
+says = st.builds(Said, is_so=st.booleans(), num_looks=st.integers(1, 40))
+
+
+@functools.cache
+def network() -> Network:
+    """16 nodes of 8 NICs on 4 leaves and 2 spines, with several cables between each pair."""
+    asked = {"technology": "infiniband-ndr", "topology": {"kind": "fat-tree"}}
+    cluster = Cluster.model_validate({"nodes": 16, "fabric": asked})
+    made = network_of(cluster, load_catalog())
+    fabric = build(made.design, made.node, made.scale_up)
+    return Network(fabric=fabric, plant=plant_of(fabric), rate_bps=lambda cable: cable.rate_bps)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "a.db") as made:
+        yield made
+
+
+def uplink() -> Cable:
+    return network().by_device["leaf:1"][-1]
+
+
+def look(
+    store: Store, number: int, values: dict[tuple[str, str], float], source: str = "x"
+) -> None:
+    """Put the values of one look, ten seconds after the one before, into the store."""
+    time_s = START_S + 10 * number
+    seen = [Observation(time_s, part, metric, value) for (part, metric), value in values.items()]
+    store.add(Reading(source=source, time_s=time_s, observations=seen, is_whole=True))
+
+
+def found(store: Store, number: int) -> tuple[Finding, ...]:
+    now_s = START_S + 10 * number
+    return told(network(), hear(store, now_s - 600, now_s))
+
+
+def links(state: Callable[[Cable, str], float]) -> dict[tuple[str, str], float]:
+    return {
+        (end, "link_up"): state(cable, end)
+        for cable in network().plant.cables
+        for end in network().ends[cable.number]
+    }
+
+
+@given(st.sampled_from(sorted(TRUST)), st.lists(says, max_size=4), says)
+def test_a_witness_more_who_says_so_makes_surer_and_one_who_denies_less(
+    kind: str, others: list[Said], one: Said
+) -> None:
+    before, after = believed(TRUST[kind], others), believed(TRUST[kind], [*others, one])
+    assert after >= before if one.is_so else after <= before
+
+
+def test_one_witness_alone_gives_what_bayes_rule_gives() -> None:
+    trust = TRUST[Trouble.MISSING]
+    # Odds 1e-5 to 1 - 1e-5, times 0.95 / 1e-4, times 1 / 0.5 for the second look.
+    odds = 1e-5 / (1 - 1e-5) * 0.95 / 1e-4 * 2
+    assert believed(trust, [Said(is_so=True, num_looks=2)]) == pytest.approx(odds / (1 + odds))
+
+
+@given(st.floats(1, 1e6), st.floats(1, 1e6))
+def test_the_more_a_counter_rises_at_once_the_less_it_is_chance(one: float, more: float) -> None:
+    # The density of bursts falls by e every 25 counts, that of faults as 1 / count: from 25 on.
+    low, high = sorted((max(one, 25.0), max(more, 25.0)))
+    assert (
+        belief_in_counts(1e-3, [low], num_looks=9)
+        <= belief_in_counts(1e-3, [high], num_looks=9) + 1e-12
+    )
+
+
+def test_few_errors_at_every_look_convict_where_one_burst_of_as_many_does_not() -> None:
+    assert belief_in_counts(1e-3, [72.0], num_looks=6) < 0.5
+    assert belief_in_counts(1e-3, [12.0] * 6, num_looks=6) > 0.9
+
+
+def test_a_pause_that_congestion_makes_too_is_no_storm() -> None:
+    assert storm(0.3) < 0.1
+    assert storm(0.95) > 0.95
+
+
+def test_a_healthy_network_has_no_findings(store: Store) -> None:
+    for number in range(3):
+        look(store, number, links(lambda *_: 1.0))
+        assert found(store, number) == ()
+
+
+def test_a_cable_that_both_ends_call_down_is_missing_at_once(store: Store) -> None:
+    look(store, 0, links(lambda cable, _: float(cable != uplink())))
+    (one,) = found(store, 0)
+    assert (one.part, one.kind) == (network().name(uplink()), Trouble.MISSING)
+    # Prior odds 1e-5, two witnesses of 0.95 / 1e-4 each.
+    odds = 1e-5 * (0.95 / 1e-4) ** 2
+    assert one.confidence == pytest.approx(odds / (1 + odds), rel=1e-4)
+
+
+def test_ends_that_contradict_each_other_convict_nobody(store: Store) -> None:
+    lower, _ = network().ends[uplink().number]
+    for number in range(6):
+        look(store, number, links(lambda _, end: float(end != lower)))
+        assert found(store, number) == ()
+
+
+def test_one_end_alone_convicts_only_after_several_looks(store: Store) -> None:
+    lower, upper = network().ends[uplink().number]
+    state = links(lambda _, end: float(end != lower))
+    del state[upper, "link_up"]
+    confident = []
+    for number in range(9):
+        look(store, number, state)
+        confident.append(bool(found(store, number)))
+    assert confident[0] is False
+    assert confident[-1] is True
+
+
+def test_a_dead_switch_is_one_finding_and_its_cables_none(store: Store) -> None:
+    dead = {cable.number for cable in network().by_device["spine:1"]}
+    look(store, 0, links(lambda cable, _: float(cable.number not in dead)))
+    (one,) = found(store, 0)
+    assert (one.part, one.kind) == ("spine:1", Trouble.SILENT)
+
+
+def test_a_switch_that_does_not_answer_but_whose_neighbours_ports_are_up_is_well(
+    store: Store,
+) -> None:
+    for number in range(4):
+        look(store, number, {**links(lambda *_: 1.0), ("spine:1", "device_silent"): 1.0})
+        assert found(store, number) == ()
+
+
+def test_the_cable_of_a_host_that_is_gone_is_missing_and_hurts_its_gpu(store: Store) -> None:
+    (cable,) = network().by_device["nic:5"]
+    own, far = network().ends[cable.number]
+    state = links(lambda _, end: float(end != far))
+    del state[own, "link_up"]
+    look(store, 0, {**state, ("nic:5", "device_silent"): 1.0})
+    (one,) = found(store, 0)
+    assert one.part == network().name(cable)
+    assert one.hurts == (5,)
+
+
+def test_symbol_errors_beyond_the_specification_are_found_and_fewer_are_not(store: Store) -> None:
+    _, upper = network().ends[uplink().number]
+    # 1e-12 of 400 Gbit/s is 0.4 errors a second: 4 a look, with three deviations 10.
+    for number, count in enumerate((0, 4, 9, 12)):
+        look(store, number, {(upper, "symbol_errors"): float(count)})
+        assert found(store, number) == ()
+    look(store, 4, {(upper, "symbol_errors"): 1246.0})
+    (one,) = found(store, 4)
+    assert (one.kind, one.part) == (Trouble.SYMBOL_ERRORS, network().name(uplink()))
+    assert one.confidence > 0.95
+
+
+def test_what_accrued_while_netloom_did_not_run_is_no_burst(store: Store) -> None:
+    _, upper = network().ends[uplink().number]
+    look(store, 0, {(upper, "symbol_errors"): 0.0})
+    # 24 hours at 0.2 errors a second, half of what is allowed.
+    look(store, 8640, {(upper, "symbol_errors"): 17_280.0})
+    assert found(store, 8640) == ()
+
+
+def test_a_counter_that_falls_convicts_nobody(store: Store) -> None:
+    _, upper = network().ends[uplink().number]
+    for number, count in enumerate((60_000, 60_000, 900, 900)):
+        look(store, number, {(upper, "receive_errors"): float(count)})
+        assert found(store, number) == ()
+
+
+def test_damaged_packets_name_the_direction(store: Store) -> None:
+    _, upper = network().ends[uplink().number]
+    for number in range(4):
+        counts = {"receive_errors": 400.0 * number, "received_packets": 1e6 * number}
+        look(store, number, {(upper, metric): value for metric, value in counts.items()})
+    (one,) = found(store, 3)
+    spine = network().devices_of(uplink())[1]
+    assert one.part == f"cable:{uplink().number} (leaf:1->{spine})"
+    assert one.magnitude == pytest.approx(1200 / 3_001_200, rel=0.01)
+
+
+def test_a_cable_that_comes_and_goes_is_flapping(store: Store) -> None:
+    ends = network().ends[uplink().number]
+    for number, up in enumerate((1, 0, 1, 0, 1)):
+        look(store, number, {(end, "link_up"): float(up) for end in ends})
+    (one,) = found(store, 4)
+    assert (one.kind, one.magnitude) == (Trouble.FLAPPING, 2.0)
+
+
+def test_flaps_between_looks_are_counted_by_the_ports(store: Store) -> None:
+    ends = network().ends[uplink().number]
+    for number, downs in enumerate((7, 10)):
+        look(store, number, {(end, "link_downs"): float(downs) for end in ends})
+    (one,) = found(store, 1)
+    assert (one.kind, one.magnitude) == (Trouble.FLAPPING, 3.0)
+
+
+def test_sessions_that_are_down_on_a_cable_that_is_up_are_a_loss(store: Store) -> None:
+    ends = network().ends[uplink().number]
+    state = {(end, metric): 1.0 for end in network().at for metric in ("bfd_up", "link_up")}
+    for end in ends:
+        state[end, "bfd_up"] = 0.0
+    look(store, 0, state)
+    look(store, 1, state)
+    (one,) = found(store, 1)
+    assert (one.part, one.kind) == (network().name(uplink()), FaultKind.LOSS)
+
+
+def test_a_switch_all_of_whose_sessions_are_down_is_the_finding(store: Store) -> None:
+    state = {(end, "bgp_up"): float("spine:1[" not in end) for end in network().at}
+    for cable in network().by_device["spine:1"]:
+        for end in network().ends[cable.number]:
+            state[end, "bgp_up"] = 0.0
+    look(store, 0, state)
+    assert [(f.part, f.kind) for f in found(store, 0)] == [("spine:1", Trouble.SILENT)]
+
+
+def test_routes_read_while_they_change_convict_less_than_those_that_stay(store: Store) -> None:
+    state = {("leaf:1", "rib_ways"): 14.0, ("leaf:1", "fib_ways"): 13.0}
+    sure = []
+    for number in range(3):
+        look(store, number, state)
+        (one,) = found(store, number)
+        sure.append(one.confidence)
+    # Prior odds 1e-3, 0.95 / 1e-4 for the first look, ten times that for each more.
+    odds = 1e-3 / 0.999 * 0.95e4
+    assert sure[0] == pytest.approx(odds / (1 + odds))
+    assert sure[2] == pytest.approx(100 * odds / (1 + 100 * odds))
+
+
+def test_a_lost_answer_of_the_manager_is_not_its_death(store: Store) -> None:
+    for number, up in enumerate((1, 0, 1)):
+        look(store, number, {("subnet 0", "sm_master"): float(up)})
+        assert all(f.confidence < 0.6 for f in found(store, number))
+    for number in range(3, 6):
+        look(store, number, {("subnet 0", "sm_master"): 0.0})
+    (one,) = found(store, 5)
+    assert one.kind == Trouble.NO_MANAGER
+    assert one.confidence > 0.95
+
+
+def test_looks_that_failed_add_nothing(store: Store) -> None:
+    look(store, 0, {("subnet 0", "sm_master"): 0.0})
+    for number in range(1, 6):
+        store.add(failed("x", START_S + 10 * number, "no answer", cursor=""))
+    one = [f.confidence for f in found(store, 5)]
+    assert one == pytest.approx([f.confidence for f in found(store, 0)])
+
+
+def test_flows_that_lose_nothing_acquit_a_port_that_counts_errors(store: Store) -> None:
+    cable = uplink()
+    _, upper = network().ends[cable.number]
+    for number in range(2):
+        counts = {"receive_errors": 400.0 * number, "received_packets": 1e4 * number}
+        look(store, number, {(upper, metric): value for metric, value in counts.items()})
+    heard = hear(store, START_S - 600, START_S + 10)
+    assert len(locate_all(network(), heard)) == 1
+    lower_name, upper_name = network().devices_of(cable)
+    other = next(c for c in network().by_device[upper_name] if "leaf:1" not in network().name(c))
+    path = (
+        "gpu:32->nic:32",
+        "nic:32->leaf:1",
+        f"{lower_name}->{upper_name}#{cable.number}",
+        f"{upper_name}->{network().devices_of(other)[0]}#{other.number}",
+    )
+    flow = ObservedFlow(source="gpu:32", target="gpu:0", path=path, packets=100_000)
+    seen = Observed(flows=(flow,) * 20)
+    assert locate_all(network(), heard, seen) == ()
+
+
+def case(part: str = "cable:1 (a - b)", **more: object) -> Case:
+    given = {
+        "part": part,
+        "kind": "loss",
+        "confidence": 0.9,
+        "magnitude": 1.0,
+        "evidence": ("x",),
+        "hurts": 0,
+        "opened_s": START_S,
+        "seen_s": START_S,
+    }
+    return Case(**{**given, **more})  # type: ignore[arg-type]
+
+
+def test_a_case_is_opened_once_and_closed_after_three_rounds_without_it(store: Store) -> None:
+    change = follow_cases((), [case()], START_S, may_close=True)
+    assert change.opened == change.cases
+    write_cases(store, change)
+    again = case(confidence=0.95, seen_s=START_S + 10, opened_s=START_S + 10)
+    change = follow_cases(open_cases(store), [again], START_S + 10, may_close=True)
+    write_cases(store, change)
+    (kept,) = open_cases(store)
+    assert (change.opened, kept.opened_s, kept.seen_s) == ((), START_S, START_S + 10)
+    for number in range(2, 2 + MISSES_TO_CLOSE):
+        assert len(open_cases(store)) == 1
+        now_s = START_S + 10 * number
+        change = follow_cases(open_cases(store), [], now_s, may_close=True)
+        write_cases(store, change)
+    assert open_cases(store) == ()
+    (one,) = case_history(store, START_S)
+    assert (one.closed_s, one.opened_s) == (now_s, START_S)
+
+
+def test_what_is_not_seen_is_not_over() -> None:
+    cases = (case(),)
+    for _ in range(9):
+        cases = follow_cases(cases, [], START_S, may_close=False).cases
+    assert len(cases) == 1
+
+
+def test_the_direction_in_a_name_makes_no_second_case() -> None:
+    before = follow_cases((), [case("cable:1 (a - b)")], START_S, may_close=True).cases
+    change = follow_cases(before, [case("cable:1 (a->b)")], START_S, may_close=True)
+    assert (len(change.cases), change.opened) == (1, ())
+
+
+def test_writing_the_same_change_twice_makes_no_double(store: Store) -> None:
+    change = follow_cases((), [case()], START_S, may_close=True)
+    for _ in range(2):
+        write_cases(store, change)
+    assert store.num_rows()["finding"] == 1
+
+
+def test_cases_are_bounded_and_old_ones_go(store: Store) -> None:
+    many = [case(f"cable:{number}") for number in range(MOST_OPEN + 50)]
+    change = follow_cases((), many, START_S, may_close=True)
+    assert (len(change.cases), change.num_left_out) == (MOST_OPEN, 50)
+    for _ in range(MISSES_TO_CLOSE):
+        write_cases(store, change)
+        change = follow_cases(change.cases, [], START_S, may_close=True)
+    write_cases(store, change)
+    assert store.num_rows()["finding"] == MOST_OPEN
+    retain(store, START_S + 2e6, Limits(window_s=1e6))
+    assert store.num_rows()["finding"] == 0
+
+
+def test_a_store_of_the_version_before_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Store(path) as store:
+        look(store, 0, {("leaf:1", "rib_ways"): 3.0})
+        store.connection.executescript("DROP TABLE finding; PRAGMA user_version = 1;")
+    with Store(path) as store:
+        assert store.num_rows() | {"finding": 0} == store.num_rows()
+        assert [value for *_, value in store.latest()] == [3.0]
+
+
+def test_confidence_is_never_certainty() -> None:
+    sure = believed(TRUST[Trouble.MISSING], [Said(is_so=True, num_looks=1000)] * 8)
+    assert sure < 1
+    assert not math.isnan(believed(TRUST[Trouble.MISSING], [Said(is_so=False, num_looks=9999)]))
