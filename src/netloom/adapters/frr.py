@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import pwd
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from netloom.adapters.frr_files import render_configuration
+from netloom.adapters.frr_files import namespace_line, render_configuration
 from netloom.adapters.programs import find_program, read_tail, run, start, wait_for
 from netloom.errors import LabError
 
@@ -30,6 +31,7 @@ __all__ = [
     "fib",
     "load_configuration",
     "make_folders",
+    "namespace_line",
     "parse_fib",
     "parse_peers",
     "parse_routes",
@@ -125,8 +127,13 @@ def remove_folders(prefix: str) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def start_daemon(daemon: str, pathspace: str, *, output: Path, env: Mapping[str, str]) -> Running:
+def start_daemon(
+    daemon: str, pathspace: str, *, output: Path, env: Mapping[str, str], zebra: int = 0
+) -> Running:
     """Start one daemon of a switch in the namespace that its pathspace is named after.
+
+    VRFs are namespaces that only the daemons of their switch see; so zebra comes first, and the
+    others join it.
 
     Args:
         daemon: One of :data:`DAEMONS`.
@@ -134,15 +141,21 @@ def start_daemon(daemon: str, pathspace: str, *, output: Path, env: Mapping[str,
         output: The file for what it prints; its log lies beside its sockets, as it runs as
             user frr, who may not write to our folders.
         env: The lab's mark.
+        zebra: The process that the others join.
 
     Raises:
         LabError: it is not installed, or cannot be started.
     """
-    buffers = ["-s", "90000000"] if daemon == "zebra" else []
+    if daemon == "zebra":
+        launch = [sys.executable, "-I", "-S", str(Path(__file__).with_name("frr_launch.py"))]
+        place = ["ip", "netns", "exec", pathspace, *launch]
+        options = ["-s", "90000000", "--vrfwnetns"]
+    else:
+        place = ["nsenter", f"--target={zebra}", "--mount", "--net", "--"]
+        options = []
     return start(
         [
-            *("ip", "netns", "exec", pathspace, find_program(daemon)),
-            *("-N", pathspace, "-A", "127.0.0.1", *buffers),
+            *(*place, find_program(daemon), "-N", pathspace, "-A", "127.0.0.1", *options),
             *("--log", f"file:{SOCKETS / pathspace / daemon}.log"),
         ],
         env=env,
