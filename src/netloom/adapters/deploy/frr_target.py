@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import frr, frr_reload
-from netloom.adapters.programs import run, wait_for
+from netloom.adapters.programs import wait_for
 from netloom.errors import LabError
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["FrrState", "FrrTarget"]
 
 SETTLE_S: Final = 20.0  # sessions come back within some 3 s, and a busy machine takes longer
-SEE_S: Final = 3.0  # for zebra to tell the kernel
 MOST_NAMED: Final = 5
 
 
@@ -113,21 +112,11 @@ class FrrTarget:
         self.vrfs.prepare(rooms)
         frr_reload.reload(self.pathspace, self._file(text + self.vrfs.stubs(rooms)))
         self.vrfs.finish(rooms)
-        if rooms.rooms and wait_for(self._sees, timeout_s=SEE_S, step_s=0.3) is None:
-            run(frr.vtysh_argv(self.pathspace, ["-c", "clear bgp l2vpn evpn *"]))
-
-    def _sees(self) -> bool | None:
-        """Return True once tunnels know the addresses of all next hops; bgpd may take some back."""
-        return True if not self.vrfs.blind() else None
 
     def _lost(self, before: FrrState) -> list[str]:
         sessions = sorted(before.sessions - self._sessions())
         prefixes = sorted(before.prefixes - self.moved - self._prefixes())
-        return [
-            *(f"session {name}" for name in sessions),
-            *(f"route {name}" for name in prefixes),
-            *(f"next hop of {name}" for name in self.vrfs.blind()),
-        ]
+        return [f"session {name}" for name in sessions] + [f"route {name}" for name in prefixes]
 
     def _sessions(self) -> frozenset[str]:
         return frozenset(peer.name for peer in frr.peers(self.pathspace) if peer.is_up)

@@ -69,14 +69,14 @@ def _findings(switches: tuple[Wanted, ...]) -> Iterator[Broken]:
         for vrf, networks in wanted.items():
             where = f"{name}: {vrf}"
             try:
-                held = vrfs.reach(vrf).prefixes
+                held = {route.prefix for route in vrfs.routes(vrf) if route.interfaces}
             except LabError as error:
                 yield Broken(severity="error", where=where, what=str(error), remedy="apply again")
                 continue
             yield from map(partial(_broken, where), _differences(held, networks))
 
 
-def _differences(held: frozenset[str], wanted: frozenset[str]) -> Iterator[tuple[str, str]]:
+def _differences(held: set[str], wanted: frozenset[str]) -> Iterator[tuple[str, str]]:
     foreign, missing = sorted(held - wanted), sorted(wanted - held)
     if foreign:
         named = ", ".join(foreign[:MOST_NAMED])

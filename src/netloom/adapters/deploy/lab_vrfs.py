@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from ipaddress import IPv4Address
 
-__all__ = ["LabVrfs", "Port", "Reach", "Room", "Rooms", "parse_reach", "parse_room"]
+    from netloom.adapters.frr import Route
+
+__all__ = ["LabVrfs", "Port", "Room", "Rooms", "parse_room"]
 
 VXLAN_PORT: Final = 4789  # RFC 7348, section 5
 NOTICED_S: Final = 20.0  # zebra looks once a second for a new namespace
@@ -71,20 +73,6 @@ class Rooms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
-    """Where packets of a VRF get to.
-
-    Attributes:
-        prefixes: With a live interface, and a known address of the next hop where there is one.
-        blind: Next hops that routes name and whose address is not known: bgpd 8.4.4 takes back
-            the address of a leaf with the last of some routes while others still lead there.
-    """
-
-    prefixes: frozenset[str]
-    blind: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LabVrfs:
     """How a lab's switch is to be divided.
 
@@ -127,18 +115,13 @@ class LabVrfs:
         ports = (seated.get(row["ifname"]) or _own(row) for row in own if row["ifname"] in wanted)
         return Rooms(rooms=frozenset(rooms), ports=frozenset(ports))
 
-    def reach(self, vrf: str) -> Reach:
-        """Return where packets of a VRF get to.
+    def routes(self, vrf: str) -> tuple[Route, ...]:
+        """Return the IPv4 routes that the kernel forwards by in a VRF.
 
         Raises:
             LabError: there is no such VRF.
         """
-        routes = self._ip("-n", vrf, "-j", "-4", "route", "show")
-        return parse_reach(routes, self._ip("-n", vrf, "-j", "-4", "neigh", "show"))
-
-    def blind(self) -> tuple[str, ...]:
-        """Return the next hops of all VRFs whose address nobody told."""
-        return tuple(f"{name} {hop}" for name in self._names() for hop in self.reach(name).blind)
+        return frr.parse_fib(self._ip("-n", vrf, "-j", "-4", "route", "show"))
 
     def prepare(self, wanted: Rooms) -> None:
         """Make the VRFs that *wanted* has, and put ports where it has them.
@@ -305,24 +288,6 @@ def parse_room(name: str, text: str) -> tuple[Room, tuple[Port, ...]]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         message = f"ip -j addr show: what it printed is not understood ({text[:80]!r})"
         raise LabError(message) from error
-
-
-def parse_reach(routes: str, neighbours: str) -> Reach:
-    """Return what ``ip -j route show`` and ``ip -j neigh show`` printed inside a VRF.
-
-    Raises:
-        LabError: it is not what those commands print.
-    """
-    try:
-        known = {row["dst"] for row in json.loads(neighbours or "[]") if row.get("lladdr")}
-        rows = json.loads(routes or "[]")
-        blind = {row["gateway"] for row in rows if "gateway" in row} - known
-        unseen = {row["dst"] for row in rows if row.get("gateway") in blind}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        message = f"ip -j route show: what it printed is not understood ({routes[:80]!r})"
-        raise LabError(message) from error
-    live = {route.prefix for route in frr.parse_fib(routes) if route.interfaces}
-    return Reach(prefixes=frozenset(live - unseen), blind=tuple(sorted(blind)))
 
 
 def _is_tunnel(row: dict[str, Any]) -> bool:
