@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import pwd
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from netloom.adapters.frr_files import namespace_line, render_configuration
 from netloom.adapters.programs import find_program, read_tail, run, start, wait_for
 from netloom.errors import LabError
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.adapters.programs import Running
-    from netloom.ops.underlay import Router
 
 __all__ = [
     "DAEMONS",
@@ -30,6 +31,7 @@ __all__ = [
     "fib",
     "load_configuration",
     "make_folders",
+    "namespace_line",
     "parse_fib",
     "parse_peers",
     "parse_routes",
@@ -45,9 +47,7 @@ __all__ = [
 DAEMONS: Final = ("zebra", "bfdd", "bgpd")  # in the order they are started
 CONFIGURATION: Final = Path("/etc/frr")
 SOCKETS: Final = Path("/var/run/frr")
-BFD_MS: Final = 300  # below some 150 ms a busy machine misses its own deadlines
 MOST_ROWS: Final = 1_000_000
-LEAST_WAYS: Final = 64  # equal ways that are allowed even where there are fewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,69 +83,6 @@ class Peer:
     def is_up(self) -> bool:
         """Whether routes flow."""
         return self.state == "Established"
-
-
-def render_configuration(router: Router, *, hostname: str = "", has_loopback: bool = True) -> str:
-    """Return frr.conf of a switch: eBGP over unnumbered links, ECMP over all of them, BFD.
-
-    Args:
-        router: The switch.
-        hostname: Its name; what the fabric calls it without.
-        has_loopback: Whether FRR gives ``lo`` the address; SONiC does that by itself.
-    """
-    name = hostname or router.name.replace(":", "-")
-    loopback = ["interface lo", f" ip address {router.loopback}/32", "exit"] if has_loopback else []
-    return "\n".join([*_zebra(router, name, loopback), *_bgp(router), *_bfd(), ""])
-
-
-def _zebra(router: Router, name: str, loopback: list[str]) -> list[str]:
-    lines = [
-        f"hostname {name}",
-        "frr defaults datacenter",
-        # With nexthop objects FRR 8.4 loses paths from the kernel after a link flap while its own
-        # table still has them.
-        "no zebra nexthop kernel enable",
-        *loopback,
-    ]
-    for peer in router.peers:
-        # Unnumbered neighbours find one another by router advertisements; the default interval
-        # delays that by minutes.
-        lines += [f"interface {peer}", " no ipv6 nd suppress-ra", " ipv6 nd ra-interval 1", "exit"]
-    return lines
-
-
-def _bgp(router: Router) -> list[str]:
-    return [
-        f"router bgp {router.asn}",
-        f" bgp router-id {router.loopback}",
-        " bgp bestpath as-path multipath-relax",
-        " timers bgp 1 3",
-        " neighbor fabric peer-group",
-        " neighbor fabric remote-as external",
-        " neighbor fabric advertisement-interval 0",
-        " neighbor fabric timers connect 1",
-        " neighbor fabric bfd",
-        " neighbor fabric bfd profile fabric",
-        *(f" neighbor {peer} interface peer-group fabric" for peer in router.peers),
-        " address-family ipv4 unicast",
-        f"  network {router.loopback}/32",
-        *(f"  network {network}" for network in router.networks),
-        f"  maximum-paths {max(LEAST_WAYS, len(router.peers))}",
-        " exit-address-family",
-        "exit",
-    ]
-
-
-def _bfd() -> list[str]:
-    return [
-        "bfd",
-        " profile fabric",
-        f"  transmit-interval {BFD_MS}",
-        f"  receive-interval {BFD_MS}",
-        "  detect-multiplier 3",
-        " exit",
-        "exit",
-    ]
 
 
 def check_configuration(path: Path) -> None:
@@ -190,8 +127,13 @@ def remove_folders(prefix: str) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def start_daemon(daemon: str, pathspace: str, *, output: Path, env: Mapping[str, str]) -> Running:
+def start_daemon(
+    daemon: str, pathspace: str, *, output: Path, env: Mapping[str, str], zebra: int = 0
+) -> Running:
     """Start one daemon of a switch in the namespace that its pathspace is named after.
+
+    VRFs are namespaces that only the daemons of their switch see; so zebra comes first, and the
+    others join it.
 
     Args:
         daemon: One of :data:`DAEMONS`.
@@ -199,15 +141,21 @@ def start_daemon(daemon: str, pathspace: str, *, output: Path, env: Mapping[str,
         output: The file for what it prints; its log lies beside its sockets, as it runs as
             user frr, who may not write to our folders.
         env: The lab's mark.
+        zebra: The process that the others join.
 
     Raises:
         LabError: it is not installed, or cannot be started.
     """
-    buffers = ["-s", "90000000"] if daemon == "zebra" else []
+    if daemon == "zebra":
+        launch = [sys.executable, "-I", "-S", str(Path(__file__).with_name("frr_launch.py"))]
+        place = ["ip", "netns", "exec", pathspace, *launch]
+        options = ["-s", "90000000", "--vrfwnetns"]
+    else:
+        place = ["nsenter", f"--target={zebra}", "--mount", "--net", "--"]
+        options = []
     return start(
         [
-            *("ip", "netns", "exec", pathspace, find_program(daemon)),
-            *("-N", pathspace, "-A", "127.0.0.1", *buffers),
+            *(*place, find_program(daemon), "-N", pathspace, "-A", "127.0.0.1", *options),
             *("--log", f"file:{SOCKETS / pathspace / daemon}.log"),
         ],
         env=env,

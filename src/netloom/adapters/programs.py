@@ -54,6 +54,7 @@ PACKAGES: Final = {
     "ip": "iproute2",
     "tc": "iproute2",
     "nft": "nftables",
+    "nsenter": "util-linux",
     "vtysh": "frr",
     "zebra": "frr",
     "bgpd": "frr",

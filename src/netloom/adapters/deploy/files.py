@@ -107,11 +107,12 @@ def _ethernet(intent: Intent) -> dict[str, str]:
     for number in range(len(site.nics), len(site.plant.devices)):
         name = site.hostnames[number]
         folder, router = f"switches/{name}", sonic.frr_router(intent, number)
-        own = frr.render_configuration(intent.router(number), hostname=name)
+        overlay = intent.overlay(number)
+        own = frr.render_configuration(intent.router(number), hostname=name, overlay=overlay)
         files[f"{folder}/frr.conf"] = own
         files[f"{folder}/sonic/config_db.json"] = sonic.config_db_text(intent, number)
         files[f"{folder}/sonic/frr.conf"] = frr.render_configuration(
-            router, hostname=name, has_loopback=False
+            router, hostname=name, has_loopback=False, overlay=overlay
         )
         files[f"{folder}/nvue.sh"] = nvue.nvue_text(intent, number)
         files[f"{folder}/eos.conf"] = eos.eos_text(intent, number)

@@ -12,6 +12,8 @@ from netloom.errors import LabError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from netloom.adapters.deploy.lab_vrfs import LabVrfs, Rooms
+
 __all__ = ["FrrState", "FrrTarget"]
 
 SETTLE_S: Final = 20.0  # sessions come back within some 3 s, and a busy machine takes longer
@@ -27,12 +29,14 @@ class FrrState:
         saved: Its frr.conf on disk; empty without.
         sessions: BGP sessions that were up.
         prefixes: What the kernel had routes to.
+        rooms: Its VRFs.
     """
 
     configuration: str
     saved: str
     sessions: frozenset[str]
     prefixes: frozenset[str]
+    rooms: Rooms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,8 @@ class FrrTarget:
         name: What the deployment calls it.
         pathspace: Its namespace.
         text: The frr.conf it is to run.
+        vrfs: The VRFs it is to have.
+        moved: Prefixes that are the VRFs' and no longer the switch's own.
         scratch: A folder for files that frr-reload.py reads.
         settle_s: How long sessions and routes may take to come back.
     """
@@ -50,12 +56,15 @@ class FrrTarget:
     name: str
     pathspace: str
     text: str
+    vrfs: LabVrfs
     scratch: Path
+    moved: frozenset[str] = frozenset()
     settle_s: float = SETTLE_S
 
     def difference(self) -> tuple[str, ...]:
-        """Return what frr-reload.py would change."""
-        return frr_reload.difference(self.pathspace, self._file(self.text))
+        """Return what would change in the kernel, and what frr-reload.py would change."""
+        wanted = self._file(self.text + self.vrfs.stubs(self.vrfs.wanted))
+        return (*self.vrfs.difference(), *frr_reload.difference(self.pathspace, wanted))
 
     def snapshot(self) -> FrrState:
         """Return what it runs; a switch without sessions has none to lose."""
@@ -65,13 +74,13 @@ class FrrTarget:
             saved=saved.read_text(encoding="utf-8") if saved.exists() else "",
             sessions=self._sessions(),
             prefixes=self._prefixes(),
+            rooms=self.vrfs.held(),
         )
 
     def change(self) -> None:
         """Check the file with vtysh, let the daemons run it, and keep it for their next start."""
-        path = self._file(self.text)
-        frr.check_configuration(path)
-        frr_reload.reload(self.pathspace, path)
+        frr.check_configuration(self._file(self.text))
+        self._run(self.text, self.vrfs.wanted)
         frr.make_folders(self.pathspace, self.text)
 
     def verify(self, before: FrrState) -> None:
@@ -91,17 +100,22 @@ class FrrTarget:
 
     def restore(self, before: FrrState) -> None:
         """Let the daemons run what they ran, and raise unless they do."""
-        path = self._file(before.configuration)
-        frr_reload.reload(self.pathspace, path)
+        self._run(before.configuration, before.rooms)
         frr.make_folders(self.pathspace, before.saved or before.configuration)
-        left = frr_reload.difference(self.pathspace, path)
+        left = frr_reload.difference(self.pathspace, self._file(before.configuration))
         if left:
             message = f"{self.name}: is not as it was: {'; '.join(left[:MOST_NAMED])}"
             raise LabError(message)
 
+    def _run(self, text: str, rooms: Rooms) -> None:
+        """Make VRFs, let FRR know of those and no others, and remove the others."""
+        self.vrfs.prepare(rooms)
+        frr_reload.reload(self.pathspace, self._file(text + self.vrfs.stubs(rooms)))
+        self.vrfs.finish(rooms)
+
     def _lost(self, before: FrrState) -> list[str]:
         sessions = sorted(before.sessions - self._sessions())
-        prefixes = sorted(before.prefixes - self._prefixes())
+        prefixes = sorted(before.prefixes - self.moved - self._prefixes())
         return [f"session {name}" for name in sessions] + [f"route {name}" for name in prefixes]
 
     def _sessions(self) -> frozenset[str]:

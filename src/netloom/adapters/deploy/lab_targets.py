@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 from netloom.adapters import frr, ibsim
 from netloom.adapters.deploy.frr_target import FrrTarget
+from netloom.adapters.deploy.lab_vrfs import LabVrfs, Port, Room, Rooms
 from netloom.adapters.deploy.opensm_target import FULL_MEMBER, OpensmTarget
 from netloom.adapters.deploy.subnets import engine_of, subnet_files
 from netloom.adapters.lab.infiniband import subnets_of
 from netloom.adapters.lab.infiniband_faults import client_of
-from netloom.adapters.programs import Running
+from netloom.adapters.programs import Running, is_running
 from netloom.errors import LabError, SpecError
+from netloom.ops.deploy.overlay import Overlay
 from netloom.ops.lab import namespace_of
+from netloom.ops.underlay import interface_name
 from netloom.spec.tenants import DEFAULT_KEY
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from netloom.ops.deploy.intent import Intent
     from netloom.ops.lab import Lab
 
-__all__ = ["targets_of"]
+__all__ = ["targets_of", "vrfs_of"]
 
 
 def targets_of(place: LabFolder, intent: Intent) -> tuple[FrrTarget | OpensmTarget, ...]:
@@ -44,20 +47,54 @@ def targets_of(place: LabFolder, intent: Intent) -> tuple[FrrTarget | OpensmTarg
             "bring it up from this scenario"
         )
         raise SpecError(message)
-    found = _managers(place, lab, intent) if lab.kind == "infiniband" else _switches(place, intent)
+    found = (
+        _managers(place, lab, intent) if lab.kind == "infiniband" else _switches(place, lab, intent)
+    )
     return tuple(found)
 
 
-def _switches(place: LabFolder, intent: Intent) -> Iterator[FrrTarget]:
+def _switches(place: LabFolder, lab: Lab, intent: Intent) -> Iterator[FrrTarget]:
     assert intent.underlay is not None
-    for router in intent.underlay.routers:
-        name = intent.site.hostnames[router.device]
+    moved = {str(link.switch_address.network) for link in intent.underlay.host_links}
+    for one in intent.underlay.routers:
+        router, name = intent.router(one.device), intent.site.hostnames[one.device]
+        overlay = intent.overlay(one.device)
         yield FrrTarget(
             name=name,
             pathspace=namespace_of(place.mark, router.name),
-            text=frr.render_configuration(router, hostname=name),
+            text=frr.render_configuration(
+                router, hostname=name, overlay=overlay, has_namespaces=True
+            ),
+            vrfs=vrfs_of(place, lab, intent, one.device),
+            moved=frozenset(moved if overlay else ()),
             scratch=place.scratch,
         )
+
+
+def vrfs_of(place: LabFolder, lab: Lab, intent: Intent, number: int) -> LabVrfs:
+    """Return the VRFs that a lab's switch is to have."""
+    router, overlay = intent.router(number), intent.overlay(number) or Overlay()
+    program = lab.program(f"zebra {router.name}")
+    is_alive = program is not None and is_running(program.pid, program.started)
+    ports = (
+        Port(
+            name=interface_name(intent.site.plant, link.switch_port),
+            vrf=vrf.name if (vrf := intent.vrf(link.host)) else "",
+            address="" if intent.is_shut(link.host) else str(link.switch_address),
+        )
+        for cable in intent.site.cables_of[number]
+        if intent.site.is_host(cable.lower)
+        for link in (intent.host_link(cable.lower.device),)
+    )
+    return LabVrfs(
+        pathspace=namespace_of(place.mark, router.name),
+        zebra=program.pid if program and is_alive else 0,
+        loopback=router.loopback,
+        wanted=Rooms(
+            rooms=frozenset(Room(name=vrf.name, vni=vrf.vni) for vrf in overlay.vrfs),
+            ports=frozenset(ports),
+        ),
+    )
 
 
 def _managers(place: LabFolder, lab: Lab, intent: Intent) -> Iterator[OpensmTarget]:

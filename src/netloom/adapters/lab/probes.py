@@ -279,7 +279,8 @@ class _Ways:
         """Return the interface by which each flow leaves a device; empty where none is told."""
         if self.plant.devices[device].role == "host":
             return [""] * len(some)  # astray
-        lines = [
+        # The first always has an answer: a switch that knows no way at all fails by silence.
+        lines = ["route get 127.0.0.1\n"] + [
             f"route get {addresses[flow.target]} from {addresses[flow.source]} "
             f"iif {interface_name(self.plant, _far(last))} "
             f"ipproto udp sport {flow.source_port} dport {PORT}\n"
@@ -287,7 +288,7 @@ class _Ways:
         ]
         space = namespace_of(self.place.mark, self.plant.devices[device].name)
         argv = ["ip", "-force", "-j", "-n", space, "-batch", "-"]
-        return parse_ways(run(argv, text="".join(lines), lenient=True), len(lines))
+        return parse_ways(run(argv, text="".join(lines), lenient=True), len(lines))[1:]
 
 
 def _far(link: tuple[Cable, Port]) -> Port:

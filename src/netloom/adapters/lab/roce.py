@@ -31,7 +31,7 @@ __all__ = [
     "lay_cables",
 ]
 
-PROGRAMS: Final = ("ip", "tc", "nft", "vtysh", "zebra", "bgpd", "bfdd")
+PROGRAMS: Final = ("ip", "tc", "nft", "nsenter", "vtysh", "zebra", "bgpd", "bfdd")
 MAX_SWITCHES: Final = 64  # of three daemons each
 MAX_HOSTS: Final = 512
 HOST_RATE_BPS: Final = 100e6  # of a host's cable; all others in the scenario's proportion
@@ -86,7 +86,9 @@ def bring_up(place: LabFolder, lab: Lab, plant: Plant) -> Lab:
     for link in underlay.host_links:
         address_host(place, plant, link)
     for router in underlay.routers:
-        lab = _start_router(place, lab, router)
+        lab = _start_zebra(place, lab, router)
+    for router in underlay.routers:
+        lab = _start_others(place, lab, router)
     for router in underlay.routers:
         _configure_router(place, lab, router)
     _wait_converged(place, plant, underlay)
@@ -126,14 +128,32 @@ def address_host(place: LabFolder, plant: Plant, link: HostLink) -> None:
     )
 
 
-def _start_router(place: LabFolder, lab: Lab, router: Router) -> Lab:
+def _start_zebra(place: LabFolder, lab: Lab, router: Router) -> Lab:
     pathspace = namespace_of(place.mark, router.name)
     frr.make_folders(pathspace, frr.render_configuration(router))
-    for daemon in frr.DAEMONS:
+    output, env = _output(place, router, "zebra"), place.environment
+    begin = partial(frr.start_daemon, "zebra", pathspace, output=output, env=env)
+    return place.starting(lab, f"zebra {router.name}", begin)[0]
+
+
+def _start_others(place: LabFolder, lab: Lab, router: Router) -> Lab:
+    """Start the daemons that join zebra, once it is where it shall be."""
+    pathspace, zebra = namespace_of(place.mark, router.name), _daemon(lab, router, "zebra")
+    output, env = _output(place, router, "zebra"), place.environment
+    frr.wait_ready("zebra", pathspace, running=zebra, output=output)
+    for daemon in frr.DAEMONS[1:]:
         output = _output(place, router, daemon)
-        begin = partial(frr.start_daemon, daemon, pathspace, output=output, env=place.environment)
+        begin = partial(
+            frr.start_daemon, daemon, pathspace, output=output, env=env, zebra=zebra.pid
+        )
         lab, _ = place.starting(lab, f"{daemon} {router.name}", begin)
     return lab
+
+
+def _daemon(lab: Lab, router: Router, daemon: str) -> Running:
+    program = lab.program(f"{daemon} {router.name}")
+    assert program is not None, daemon
+    return Running(pid=program.pid, started=program.started)
 
 
 def _output(place: LabFolder, router: Router, daemon: str) -> Path:
@@ -143,10 +163,7 @@ def _output(place: LabFolder, router: Router, daemon: str) -> Path:
 def _configure_router(place: LabFolder, lab: Lab, router: Router) -> None:
     pathspace = namespace_of(place.mark, router.name)
     for daemon in frr.DAEMONS:
-        program = lab.program(f"{daemon} {router.name}")
-        assert program is not None, daemon
-        running = Running(pid=program.pid, started=program.started)
-        output = _output(place, router, daemon)
+        running, output = _daemon(lab, router, daemon), _output(place, router, daemon)
         frr.wait_ready(daemon, pathspace, running=running, output=output)
     frr.load_configuration(pathspace)
 

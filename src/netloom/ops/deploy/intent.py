@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from netloom.ops.deploy.overlay import overlays_of
 from netloom.ops.deploy.partitions import partitions_of
 from netloom.ops.deploy.quality import quality_of
 from netloom.ops.site import site_of
@@ -13,6 +14,7 @@ from netloom.ops.underlay import underlay_of
 
 if TYPE_CHECKING:
     from netloom.catalog.load import Catalog
+    from netloom.ops.deploy.overlay import Overlay, Vrf
     from netloom.ops.deploy.partitions import Partition
     from netloom.ops.deploy.quality import Quality
     from netloom.ops.site import Site
@@ -40,13 +42,41 @@ class Intent:
     partitions: tuple[Partition, ...]
 
     def router(self, number: int) -> Router:
-        """Return switch *number* of the plant as routing sees it."""
+        """Return switch *number* of the plant as routing sees it.
+
+        With tenants it announces no hosts: those are their VRFs' to announce.
+        """
         return self._routers[number]
 
     @cached_property
     def _routers(self) -> dict[int, Router]:
         assert self.underlay is not None
-        return {router.device: router for router in self.underlay.routers}
+        found = {router.device: router for router in self.underlay.routers}
+        for device in self._overlays:
+            found[device] = replace(found[device], networks=())
+        return found
+
+    def overlay(self, number: int) -> Overlay | None:
+        """Return the tenants of switch *number* of the plant; None where there are none at all."""
+        return self._overlays.get(number)
+
+    @cached_property
+    def _overlays(self) -> dict[int, Overlay]:
+        assert self.underlay is not None
+        return overlays_of(self.underlay, self.partitions)
+
+    def vrf(self, host: int) -> Vrf | None:
+        """Return the VRF that a NIC port is in; None for one of no tenant."""
+        return self._vrfs.get(host)
+
+    @cached_property
+    def _vrfs(self) -> dict[int, Vrf]:
+        every = (vrf for overlay in self._overlays.values() for vrf in overlay.vrfs)
+        return {link.host: vrf for vrf in every for link in vrf.links}
+
+    def is_shut(self, host: int) -> bool:
+        """Return whether a NIC port's switch port is off: there are tenants, and it is none's."""
+        return bool(self._overlays) and host not in self._vrfs
 
     @cached_property
     def num_ways(self) -> int:

@@ -104,15 +104,7 @@ class HostQos:
 def check_intent(intent: Intent) -> Iterator[Broken]:
     """Yield what is wrong before any file is looked at."""
     network = intent.site.network
-    is_infiniband = network.technology.protocol == "infiniband"
-    if intent.partitions and not is_infiniband:
-        yield Broken(
-            severity="error",
-            where="tenants",
-            what="tenants are kept apart by InfiniBand partitions; on Ethernet nothing does it",
-            remedy="leave tenants out, and keep them apart by other means, or use InfiniBand",
-        )
-    if intent.partitions and is_infiniband:
+    if intent.partitions:
         yield from _check_left_out(intent)
     # On InfiniBand the subnet manager's engine answers for this, and its log is read.
     if network.technology.flow_control == "pfc" and prove_by_tiers(intent.site.fabric) is None:
@@ -129,11 +121,13 @@ def check_intent(intent: Intent) -> Iterator[Broken]:
 def _check_left_out(intent: Intent) -> Iterator[Broken]:
     num_in = sum(len(tenant.hosts) for tenant in intent.partitions)
     num_out = len(intent.site.nics) - num_in
+    is_infiniband = intent.site.network.technology.protocol == "infiniband"
+    reach = "they reach the subnet manager only" if is_infiniband else "their switch ports are off"
     if num_out:
         yield Broken(
             severity="warning",
             where="tenants",
-            what=f"{num_out:,} NIC ports are no tenant's: they reach the subnet manager only",
+            what=f"{num_out:,} NIC ports are no tenant's: {reach}",
             remedy="give their nodes to a tenant if they are to work",
         )
 
