@@ -189,7 +189,8 @@ Config config(const nb::dict& arrays, const Numbers& numbers, const Names& names
       "seed", c.seed)("num_lanes", c.num_lanes);
   Reader{numbers}("grant_bytes", c.schedule.credit_bytes)("grant_wait_ps", c.schedule.wait_ps)(
       "cell_bytes", c.schedule.cell_bytes)("cell_header_bytes", c.schedule.cell_header_bytes)(
-      "voq_bytes", c.schedule.queue_bytes)("reassembly_ps", c.schedule.reassembly_ps);
+      "cells_together", c.schedule.cells_together)("voq_bytes", c.schedule.queue_bytes)(
+      "reassembly_ps", c.schedule.reassembly_ps);
   c.link_control = names.at("flow_control");
   c.balance = names.at("balance");
   c.transport = names.at("transport");

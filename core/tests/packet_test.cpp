@@ -143,6 +143,7 @@ void a_scheduled_fabric_is_as_fast_as_the_port() {
       .credit_bytes = 4'096,
       .wait_ps = 3'000'000,
       .cell_header_bytes = 12,
+      .cells_together = 5,
       .queue_bytes = 1 << 30,
       .reassembly_ps = 50'000'000,
   };
@@ -252,6 +253,7 @@ Config random_config(Random& random) {
   c.credit.blocks = by_credit ? 200 + random.below(4'000) : 0;
   c.credit.packet_bytes = 4'400;
   c.schedule.cell_header_bytes = 12;
+  c.schedule.cells_together = 1 + random.below(20);
   c.schedule.wait_ps = random.below(5'000'000);
   c.schedule.queue_bytes = random.below(2) == 0 ? 20'000 : 100'000'000;
   c.schedule.reassembly_ps = 50'000'000;

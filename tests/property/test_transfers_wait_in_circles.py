@@ -57,13 +57,19 @@ def test_a_transfer_is_refused_if_and_only_if_it_can_never_start(waits: list[lis
 
 
 @given(graphs(), st.integers(2, 4))
-def test_each_part_waits_for_every_part_of_what_its_transfer_waits_for(
+def test_parts_have_their_transfers_bytes_and_wait_for_every_part_of_what_it_waits_for(
     waits: list[list[int]], connections: int
 ) -> None:
     whole = replace(transfers(waits), size_bytes=np.arange(len(waits), dtype=np.int64) + 1)
     parts = spread(whole, connections)
+    count = np.minimum(whole.size_bytes, connections).tolist()  # no part is without a byte
+    begin = [sum(count[:i]) for i in range(len(count) + 1)]
     for i, some in enumerate(waits):
-        expected = [one * connections + part for one in some for part in range(connections)]
-        for part in range(i * connections, (i + 1) * connections):
-            begin, end = parts.wait_offsets[part : part + 2]
-            assert parts.waits[begin:end].tolist() == expected
+        mine = slice(begin[i], begin[i + 1])
+        assert parts.size_bytes[mine].sum() == whole.size_bytes[i]
+        assert parts.size_bytes[mine].min() >= 1
+        assert np.ptp(parts.size_bytes[mine]) <= 1
+        expected = [part for one in some for part in range(begin[one], begin[one + 1])]
+        for part in range(begin[i], begin[i + 1]):
+            first, last = parts.wait_offsets[part : part + 2]
+            assert parts.waits[first:last].tolist() == expected

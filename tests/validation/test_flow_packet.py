@@ -79,8 +79,14 @@ def test_the_last_flow_ends_when_its_last_packet_does(pattern: object, half: int
 
 
 @pytest.mark.parametrize("pattern", [shift, permutation, all_to_all], ids=lambda f: f.__name__)
-@pytest.mark.parametrize("name", ["infiniband-ndr", "spectrum-x-400g"])
-@pytest.mark.parametrize("half", [SMALL, LARGE])
+@pytest.mark.parametrize(
+    ("name", "half"),
+    [
+        *(("infiniband-ndr", half) for half in (SMALL, LARGE)),
+        *(("spectrum-x-400g", half) for half in (SMALL, LARGE)),
+        ("scheduled-400g", SMALL),  # cells of 512 hosts are half a minute of work
+    ],
+)
 def test_adaptive_routing_ends_within_its_path_efficiency(
     name: str, pattern: object, half: int
 ) -> None:
@@ -91,7 +97,11 @@ def test_adaptive_routing_ends_within_its_path_efficiency(
     packets = import_module("netloom.engines.packet.engine")
     presets = import_module("netloom.engines.packet.presets")
     chosen = presets.settings_for(technology, connections=1, congestion_control="none")
-    quiet = replace(chosen, transport=replace(chosen.transport, send_ps=0, receive_ps=0))
+    quiet = replace(
+        chosen,
+        transport=replace(chosen.transport, send_ps=0, receive_ps=0),
+        schedule=replace(chosen.schedule, wait_ps=0),  # latency too, and flows have none here
+    )
     by_packets = packets.run_packets(wiring, asked, quiet).finish_ps.max()
     flows = replace(settings_for(technology), flows_per_transfer=1, latency_ps=(0,))
     by_flows = run_flows(wiring, asked, flows).finish_ps.max()

@@ -28,6 +28,18 @@ __all__ = ["Ns3Config", "Ns3Topology", "read_config", "read_flows", "read_topolo
 MAX_NODES: Final = 65_536  # what the address 11.x.y.1 of a node has room for
 FIRST_PORT: Final = 10_000  # each host counts its flows' source ports from here
 CC_MODES: Final = {1: "dcqcn", 3: "hpcc", 7: "timely", 8: "dctcp", 10: "hpcc-pint"}
+_NUMBERS: Final = {
+    "ALPHA_RESUME_INTERVAL": "us",
+    "RATE_DECREASE_INTERVAL": "us",
+    "RP_TIMER": "us",
+    "EWMA_GAIN": "",
+    "FAST_RECOVERY_TIMES": "",
+    "CLAMP_TARGET_RATE": "",
+    "RATE_AI": "rate",
+    "RATE_HAI": "rate",
+    "MIN_RATE": "rate",
+    "DCTCP_RATE_AI": "rate",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,7 +66,7 @@ class Ns3Config:
         ecn: For each link rate in bit/s: Kmin and Kmax in bytes, and Pmax.
         buffer_bytes: Of a switch.
         payload_bytes: Of a full packet.
-        rate_ai_bps: RATE_AI, and so on; None where the file is silent.
+        numbers: Keys of congestion control that the file has, in bit/s, seconds or plain.
         words: Every key of the file with its words.
     """
 
@@ -69,6 +81,7 @@ class Ns3Config:
     topology_file: str = ""
     flow_file: str = ""
     stop_s: float | None = None
+    numbers: Mapping[str, float] = field(default_factory=dict)
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -246,12 +259,30 @@ def read_config(text: str, *, name: str) -> Ns3Config:
         has_window=bool(whole("HAS_WIN", 1, most=1)),
         variable_window=bool(whole("VAR_WIN", 0, most=1)),
         target_utilisation=real("U_TARGET", plain.target_utilisation),
-        max_stage=whole("MI_THRESH", plain.max_stage),
+        max_stage=whole("MI_THRESH", plain.max_stage, most=255),
         topology_file=path("TOPOLOGY_FILE"),
         flow_file=path("FLOW_FILE"),
         stop_s=None if stop is None else float(stop[0].number(stop[1], "SIMULATOR_STOP_TIME")),
+        numbers=_numbers(words),
         words={key: values for key, (_, values) in words.items()},
     )
+
+
+def _numbers(words: Mapping[str, tuple[Line, tuple[str, ...]]]) -> dict[str, float]:
+    """Return the keys of congestion control; third.cc has intervals in microseconds."""
+    found = {}
+    for key, unit in _NUMBERS.items():
+        if key not in words:
+            continue
+        line, values = words[key]
+        if len(values) != 1:
+            line.refuse(f"{key} takes one value, not {len(values)}")
+        if unit == "rate":
+            found[key] = parse_quantity(values[0], RATE, where=line.where)
+        else:
+            most, scale = (10**9, 1e-6) if unit == "us" else (255, 1.0)
+            found[key] = float(line.number(values[0], key, most=most)) * scale
+    return found
 
 
 def _ecn(

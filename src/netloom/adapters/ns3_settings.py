@@ -14,24 +14,40 @@ if TYPE_CHECKING:
     from netloom.adapters.ns3 import Ns3Config
     from netloom.fabric.wiring import Wiring
 
-__all__ = ["HEADER_BYTES", "packet_settings"]
+__all__ = ["HEADER_BYTES", "config_notes", "packet_settings"]
 
 # Ethernet 14, IPv4 20, UDP 8 and the simulator's own sequence header 6: custom-header.cc,
 # GetStaticWholeHeaderSize without telemetry.
 HEADER_BYTES: Final = 48
+_PS: Final = 1e12
 ACK_BYTES: Final = 46  # Ethernet 14, IPv4 20, qbb-header.cc 12; telemetry comes on top
 LEAST_ACK_BYTES: Final = 60  # rdma-hw.cc, ReceiveUdp
 # What telemetry adds to data and acknowledgements, int-header.h: five hops of 8 bytes and their
-# number; a time stamp for TIMELY.
-TELEMETRY_BYTES: Final = {"hpcc": 42, "timely": 8}
+# number; one byte of PINT (pint.cc at its page's base of 1.01); a time stamp for TIMELY.
+TELEMETRY_BYTES: Final = {"hpcc": 42, "hpcc-pint": 1, "timely": 8}
 NACK_INTERVAL_PS: Final = 500_000_000  # rdma-hw.cc: NACK_INTERVAL 500 us
 _SCHEMES: Final = {
     "dcqcn": "dcqcn-firmware",
     "hpcc": "hpcc",
+    "hpcc-pint": "hpcc-pint",
     "timely": "timely",
     "dctcp": "dctcp-rate",
 }
+_FIXED_WINDOW, _SCALED_WINDOW = 1.0, 2.0  # VAR_WIN 0 and 1
 MAX_PAIRS: Final = 200_000
+# Keys whose other values netloom does not follow: the value it does.
+_ONLY: Final = {
+    "ERROR_RATE_PER_LINK": 0.0,
+    "FAST_REACT": 1.0,
+    "L2_ACK_INTERVAL": 1.0,
+    "L2_BACK_TO_ZERO": 0.0,
+    "MULTI_RATE": 0.0,
+    "PINT_PROB": 1.0,
+    "RATE_BOUND": 1.0,
+    "SAMPLE_FEEDBACK": 0.0,
+    "USE_DYNAMIC_PFC_THRESHOLD": 1.0,
+}
+_OF_HPCC: Final = frozenset({"FAST_REACT", "MULTI_RATE", "PINT_PROB", "SAMPLE_FEEDBACK"})
 
 
 def packet_settings(config: Ns3Config, wiring: Wiring) -> PacketSettings:
@@ -41,22 +57,15 @@ def packet_settings(config: Ns3Config, wiring: Wiring) -> PacketSettings:
         SpecError: the scheme is none that the packet engine has, or marking thresholds are not
             in proportion to the rates.
     """
-    scheme = _SCHEMES.get(config.congestion_control)
-    if scheme is None:
-        message = (
-            f"CC_MODE: {config.congestion_control} is not there packet by packet; "
-            f"use one of {', '.join(_SCHEMES)}"
-        )
-        raise SpecError(message)
-    parameters = {}
-    if scheme == "hpcc":
-        parameters = {"target": config.target_utilisation, "max_stage": float(config.max_stage)}
+    scheme = _SCHEMES[config.congestion_control]
     extra = TELEMETRY_BYTES.get(scheme, 0)
+    everywhere = config.words.get("GLOBAL_T", ("1",)) != ("0",)
+    rtt_ps = _longest_rtt_ps(wiring, config.payload_bytes) if everywhere else 0
     return PacketSettings(
         flow_control="pfc",
         balance="ecmp",
         congestion_control=scheme,
-        parameters=parameters,
+        parameters=_parameters(config, scheme, nic_bps=_nic_bps(wiring), rtt_ps=rtt_ps),
         connections=1,
         switch=Switch(buffer_bytes=config.buffer_bytes),
         pfc=Pfc(headroom_products=3.0),
@@ -67,17 +76,89 @@ def packet_settings(config: Ns3Config, wiring: Wiring) -> PacketSettings:
             gap_bytes=0,
             least_bytes=0,
             ack_bytes=max(ACK_BYTES + extra, LEAST_ACK_BYTES),
-            ack_on_data_lane=config.words.get("ACK_HIGH_PRIO", ("0",)) == ("0",),
+            # ACK_HIGH_PRIO reaches hosts alone: third.cc never tells its switches (AckHighPrio).
+            ack_on_data_lane=True,
             telemetry=scheme == "hpcc",
             nack_interval_ps=NACK_INTERVAL_PS,
-            window_bdp=1.0 if config.has_window else 0.0,
-            base_rtt_ps=_longest_rtt_ps(wiring, config.payload_bytes),
+            base_rtt_ps=rtt_ps,
         ),
     )
 
 
+def config_notes(config: Ns3Config) -> tuple[str, ...]:
+    """Return what *config* asks for that the packet engine does otherwise."""
+    hpcc = config.congestion_control.startswith("hpcc")
+    found = []
+    for key, value in _ONLY.items():
+        words = config.words.get(key, ())
+        if words and (hpcc or key not in _OF_HPCC) and not _equals(words, value):
+            found.append(f"{key} {' '.join(words)} is not followed: this ran as with {value:g}")
+    if config.words.get("LINK_DOWN", ("0",))[0] != "0":
+        found.append("LINK_DOWN is not followed; no link goes down")
+    return tuple(found)
+
+
+def _equals(words: tuple[str, ...], value: float) -> bool:
+    try:
+        return [float(word) for word in words] == [value]
+    except ValueError:
+        return False
+
+
+def _nic_bps(wiring: Wiring) -> float:
+    """Return the rate of the first host's link: third.cc, get_nic_rate."""
+    return float(wiring.link_rate_bps[np.argmin(wiring.link_source)])
+
+
+def _parameters(config: Ns3Config, scheme: str, *, nic_bps: float, rtt_ps: int) -> dict[str, float]:
+    """Return congestion control's parameters; what the file leaves out is as run.py writes it."""
+    has = config.numbers.get
+    common = {"min_rate_bps": has("MIN_RATE", 1e9), "rtt_ps": float(rtt_ps)}
+    if scheme in {"hpcc", "hpcc-pint"}:
+        return {
+            "target": config.target_utilisation,
+            "max_stage": float(config.max_stage),
+            "increase_of_line": has("RATE_AI", 10e6 * nic_bps / 25e9) / nic_bps,
+            **common,
+        }
+    common["window"] = _window(config)
+    if scheme == "timely":
+        return {
+            "additive_of_line": has("RATE_AI", 10e6 * nic_bps / 10e9) / nic_bps,
+            "hyper_of_line": has("RATE_HAI", 50e6 * nic_bps / 10e9) / nic_bps,
+            **common,
+        }
+    if scheme == "dctcp-rate":
+        gain, additive_bps = has("EWMA_GAIN", 1 / 16), has("DCTCP_RATE_AI", 615e6)
+        return {"gain": gain, "additive_bps": additive_bps, **common}
+    return {**_dcqcn(config, nic_bps), **common}
+
+
+def _dcqcn(config: Ns3Config, nic_bps: float) -> dict[str, float]:
+    """Return DCQCN's own parameters; rdma-hw.cc begins with an alpha of 1."""
+    has = config.numbers.get
+    return {
+        "gain": has("EWMA_GAIN", 1 / 256),
+        "first_alpha": 1.0,
+        "marks_in_acks": 1.0,
+        "alpha_period_ps": has("ALPHA_RESUME_INTERVAL", 1e-6) * _PS,
+        "cut_period_ps": has("RATE_DECREASE_INTERVAL", 4e-6) * _PS,
+        "increase_period_ps": has("RP_TIMER", 300e-6) * _PS,
+        "recoveries": has("FAST_RECOVERY_TIMES", 1.0),
+        "clamp_target": has("CLAMP_TARGET_RATE", 0.0),
+        "additive_bps": has("RATE_AI", 5e6 * nic_bps / 25e9),
+        "hyper_bps": has("RATE_HAI", 50e6 * nic_bps / 25e9),
+    }
+
+
+def _window(config: Ns3Config) -> float:
+    if not config.has_window:
+        return 0.0
+    return _SCALED_WINDOW if config.variable_window else _FIXED_WINDOW
+
+
 def _ecn(config: Ns3Config) -> Ecn | None:
-    if not config.ecn:
+    if not config.ecn or config.words.get("ENABLE_QCN") == ("0",):
         return None
     rates = sorted(config.ecn)
     low, high, most = config.ecn[rates[0]]

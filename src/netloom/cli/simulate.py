@@ -157,7 +157,11 @@ def _brought_case(
 
     part = load_catalog(own).technology(technology or "rocev2-400g")
     if brought.config is not None and engine == "packet":
-        from netloom.adapters.ns3_settings import HEADER_BYTES, packet_settings  # noqa: PLC0415
+        from netloom.adapters.ns3_settings import (  # noqa: PLC0415
+            HEADER_BYTES,
+            config_notes,
+            packet_settings,
+        )
         from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415
 
         if choices != Choices() or technology:
@@ -170,20 +174,20 @@ def _brought_case(
         runner: Runner = PacketRunner(
             wiring=brought.wiring, settings=settings, hpcc_header_bytes=HEADER_BYTES
         )
-        name = "as configured"
+        name, notes = "as configured", config_notes(brought.config)
     else:
         if brought.config is not None:
             message = "--config sets up packets; flows know none of it: drop it, or --engine flow"
             raise SpecError(message)
         runner = runner_on(brought.wiring, part, engine=engine, choices=choices)
-        name = part.name
+        name, notes = part.name, ()
     transfers = brought.transfers
     return Case(
         title=f"{brought.simulator} case on {brought.wiring.num_endpoints:,} hosts",
         technology=name,
         runner=runner,
         traffic=lambda _seed: transfers,
-        notes=brought.notes,
+        notes=(*brought.notes, *notes),
     )
 
 

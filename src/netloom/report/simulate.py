@@ -92,8 +92,8 @@ def _completion(found: Simulation) -> Table:
 def _counters(found: Simulation) -> str:
     counters = found.first.delivery.counters
     shown = [f"{counters[key]:,} {word}" for key, word in COUNTERS.items() if key in counters]
-    wall_s = sum(run.wall_s for run in found.runs)
-    return ", ".join([*shown, f"{wall_s:.2f} s of work"])
+    work = [] if found.wall_s is None else [f"{found.wall_s:.2f} s of work"]
+    return ", ".join([*shown, *work])
 
 
 def _jobs(found: Simulation) -> Table:

@@ -71,14 +71,14 @@ class Run:
 
     Attributes:
         ideal_ps: How long each transfer would take alone on the empty network.
-        wall_s: Real time it took.
+        wall_s: Real time it took; None where nobody looked at a clock.
     """
 
     seed: int
     transfers: Transfers
     delivery: Delivery
     ideal_ps: NDArray[np.int64]
-    wall_s: float
+    wall_s: float | None
 
     @cached_property
     def done(self) -> NDArray[np.int64]:
@@ -145,7 +145,7 @@ class Simulation:
         choices: What was chosen: congestion control, load balancing and so on.
         runs: One for each seed, in order.
         jobs: The name of each piece of traffic.
-        peak_rss_bytes: The most memory the process held.
+        peak_rss_bytes: The most memory the process held; None where nobody asked.
         notes: What a reader must know to trust the numbers.
     """
 
@@ -156,7 +156,7 @@ class Simulation:
     grid: Grid
     runs: tuple[Run, ...]
     jobs: tuple[str, ...]
-    peak_rss_bytes: int = 0
+    peak_rss_bytes: int | None = None
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -168,6 +168,12 @@ class Simulation:
     def partial(self) -> bool:
         """Whether any run was stopped before its end."""
         return any(run.delivery.partial for run in self.runs)
+
+    @property
+    def wall_s(self) -> float | None:
+        """The real time of all runs together; None where nobody looked at a clock."""
+        known = [run.wall_s for run in self.runs if run.wall_s is not None]
+        return sum(known) if len(known) == len(self.runs) else None
 
     def flows(self) -> Table:
         """Return the transfers of the first run, a row each."""
@@ -284,7 +290,7 @@ class Simulation:
             "settings": dict(self.choices),
         }
         totals = self.first.to_json()
-        totals["wall_s"] = sum(run.wall_s for run in self.runs)
+        totals["wall_s"] = self.wall_s
         totals["partial"] = self.partial
         several = {} if len(self.runs) == 1 else {"over_seeds": self.over_seeds()}
         return {

@@ -37,6 +37,58 @@ def test_a_packet_carries_the_headers_of_its_cells_inside_the_fabric_alone() -> 
     assert delivery.link_bytes[4] == 4374
 
 
+def test_the_cells_of_one_packet_take_all_links_at_once() -> None:
+    # 18 cells, 5 together at most: 4 pieces of 4 and 5 cells over 4 spines, the last cell short
+    # by 4608 - 4374 = 234 bytes. The packet is whole when 5 cells of 256 bytes have crossed two
+    # links, then leaves as it came. Its credits come for 4096 bytes and, a credit later, for 82.
+    tree = leaf_spine(2, 1, 4)
+    settings = replace(SCHEDULED, schedule=Schedule(wait_ps=WAIT, cells_together=5))
+    delivery = run_packets(tree, transfers([(0, 1)], 4096), settings)
+    carried = sorted(
+        int(count)
+        for count, source, target in zip(
+            delivery.link_bytes, tree.link_source, tree.link_target, strict=True
+        )
+        if source == 2 and target > 3
+    )
+    assert carried == [4 * 256, 4 * 256, 5 * 256 - 234, 5 * 256]
+    arrive = delivery.tables["arrivals"]["arrive_ps"][0]
+    assert arrive == 2 * PACKET + 2 * 5 * 256 * 80 + 4 * US + WAIT + 4096 * 80
+
+
+def test_cells_together_take_a_permutation_hardly_longer_than_cells_alone() -> None:
+    tree = leaf_spine(4, 4, 4)
+    work = transfers([(i, (i + 5) % 16) for i in range(16)], 1_000_000)
+    alone, together, whole = (
+        run_packets(
+            tree,
+            work,
+            replace(SCHEDULED, schedule=Schedule(wait_ps=WAIT, cells_together=count)),
+        ).finish_ps.max()
+        for count in (1, 2, 18)
+    )
+    assert alone <= together <= whole
+    assert together == pytest.approx(alone, rel=0.01)
+
+
+def test_acknowledgements_that_ride_with_the_data_keep_what_they_say() -> None:
+    # Selective acknowledgements carry a bitmap in the packet; losses make it matter.
+    rides = Transport(
+        recovery="selective", disorder_packets=3, timeout_ps=200 * US, ack_on_data_lane=True
+    )
+    faults = [Fault(when_ps=0, kind="loss", link=0, loss=0.02)]
+    delivery = run_packets(
+        leaf_spine(2, 1, 2),
+        transfers([(0, 1)], 1_000_000),
+        replace(SCHEDULED, transport=rides),
+        faults=faults,
+        until_ps=100_000 * US,
+    )
+    assert not delivery.partial
+    assert delivery.counters["lost"] <= delivery.counters["retransmissions"] < 60
+    assert delivery.counters["delivered_bytes"] == 1_000_000
+
+
 @pytest.mark.parametrize("senders", [2, 7])
 def test_an_incast_ends_when_its_port_has_carried_it_and_nothing_is_sent_twice(
     senders: int,
@@ -74,7 +126,7 @@ def test_a_full_deep_buffer_holds_the_sender_and_loses_nothing() -> None:
 
 def test_a_packet_lost_inside_is_given_up_and_sent_again() -> None:
     tree = leaf_spine(2, 1, 2)
-    faults = [Fault(when_ps=0, kind="loss", link=link, loss=0.02) for link in (4, 6)]
+    faults = [Fault(when_ps=0, kind="loss", link=link, loss=0.005) for link in (4, 6)]
     settings = replace(SCHEDULED, transport=Transport(timeout_ps=200 * US))
     work = transfers([(0, 1)], 1_000_000)
     delivery = run_packets(tree, work, settings, faults=faults, until_ps=100_000 * US)

@@ -62,6 +62,7 @@ struct ScheduleSettings {
   Time wait_ps = 0;                     ///< From a request to its credit, when nobody else asks.
   std::uint32_t cell_bytes = 256;       ///< Of a cell at most.
   std::uint32_t cell_header_bytes = 0;  ///< Of these.
+  std::uint32_t cells_together = 1;     ///< That take one link, to save events.
   std::int64_t queue_bytes = 0;         ///< That virtual output queues of a switch hold.
   Time reassembly_ps = 0;               ///< After which a missing packet is given up.
 };

@@ -162,15 +162,13 @@ class Switches final : public SwitchSide {
       for (auto freed = control_.take_released(); freed.index != kNone;
            freed = control_.take_released()) {
         Packet& packet = net_.pool[freed.index];
-        packet.came_by = kNone;
+        packet.came_by = kNone;  // no buffer of a link holds it
         const std::uint32_t out = route(freed.vertex, packet);
         if (out == kNone) [[unlikely]] {
           ++net_.counters.unroutable;
           net_.pool.give_back(freed.index);
           continue;
         }
-        control_.dress(out, packet);
-        packet.came_by = kNone;  // no buffer of a link holds it
         enqueue(out, freed.index);
       }
     }

@@ -13,7 +13,7 @@ from netloom.workload.transfers import Transfers, spans
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["gathered", "spread"]
+__all__ = ["gathered", "num_parts", "spread"]
 
 Times = dict[str, "NDArray[np.int64]"]
 
@@ -24,41 +24,48 @@ def spread(transfers: Transfers, connections: int, *, seed: int = 0) -> Transfer
     Another seed is another draw of the ports, the same as flows get; seed 0 keeps those given.
 
     A part waits for all parts of what its transfer waits for. A transfer of fewer bytes than
-    *connections* keeps at least one byte a part, and fewer parts are not made: they are 1 byte.
+    *connections* is cut into single bytes: the bytes of its parts are always its own.
     """
     if connections == 1:
         first = np.zeros(len(transfers), dtype=np.int64)
         return replace(transfers, source_port=mixed_ports(transfers.source_port, first, seed=seed))
-    count = len(transfers)
-    part = np.tile(np.arange(connections), count)
-    whole = np.repeat(np.arange(count), connections)
-    share, rest = np.divmod(transfers.size_bytes[whole], connections)
-    size = np.maximum(share + (part < rest), 1)
-    num_waits = np.repeat(np.diff(transfers.wait_offsets) * connections, connections)
+    count = num_parts(transfers, connections)
+    begin = np.cumsum(count) - count
+    whole = np.repeat(np.arange(len(transfers)), count)
+    part = np.arange(len(whole)) - begin[whole]
+    share, rest = np.divmod(transfers.size_bytes[whole], count[whole])
     which = spans(transfers.wait_offsets[whole], transfers.wait_offsets[whole + 1])
-    waits = transfers.waits[which, None].astype(np.int64) * connections + np.arange(connections)
+    waited = transfers.waits[which].astype(np.int64)
+    first_wait = np.concatenate([[0], np.cumsum(count[waited])])
+    num_waits = np.diff(transfers.wait_offsets)[whole]
     return Transfers(
         source=transfers.source[whole],
         target=transfers.target[whole],
-        size_bytes=size,
+        size_bytes=share + (part < rest),
         start_ps=transfers.start_ps[whole],
         delay_ps=transfers.delay_ps[whole],
         source_port=mixed_ports(transfers.source_port[whole], part, seed=seed),
         priority=transfers.priority[whole],
         job=transfers.job[whole],
-        wait_offsets=np.concatenate([[0], np.cumsum(num_waits)]),
-        waits=waits.reshape(-1).astype(np.int32),
+        wait_offsets=first_wait[np.concatenate([[0], np.cumsum(num_waits)])],
+        waits=spans(begin[waited], begin[waited] + count[waited]).astype(np.int32),
     )
 
 
-def gathered(times: Times, flows: Transfers, transfers: Transfers) -> Times:
+def num_parts(transfers: Transfers, connections: int) -> NDArray[np.int64]:
+    """Return into how many parts each transfer is cut: no part is without a byte."""
+    return np.minimum(transfers.size_bytes, connections)
+
+
+def gathered(times: Times, transfers: Transfers, connections: int) -> Times:
     """Return the times of *transfers* from those of their parts: first start, last arrival."""
-    if len(flows) == len(transfers):
+    if connections == 1 or not len(transfers):
         return times
-    grouped = {name: column.reshape(len(transfers), -1) for name, column in times.items()}
-    never = {name: (column < 0).any(axis=1) for name, column in grouped.items()}
+    count = num_parts(transfers, connections)
+    begin = np.cumsum(count) - count
+    never = {name: np.minimum.reduceat(column, begin) < 0 for name, column in times.items()}
     last = {
-        name: np.where(never[name], -1, grouped[name].max(axis=1))
+        name: np.where(never[name], -1, np.maximum.reduceat(times[name], begin))
         for name in ("arrive_ps", "finish_ps")
     }
-    return {"start_ps": grouped["start_ps"].min(axis=1), **last}
+    return {"start_ps": np.minimum.reduceat(times["start_ps"], begin), **last}

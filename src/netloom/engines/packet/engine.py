@@ -76,7 +76,7 @@ def run_packets(  # noqa: PLR0913
         message = f"parameters: {error}; leave it out"
         raise SpecError(message) from error
     status = _run(simulation, _FOREVER_PS if until_ps is None else until_ps, on_progress)
-    times = gathered(cast("Times", simulation.transfers()), flows, transfers)
+    times = gathered(cast("Times", simulation.transfers()), transfers, settings.connections)
     return _delivery(simulation, times, made.priorities, done=status == _DONE)
 
 

@@ -360,6 +360,7 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         "grant_wait_ps": schedule.wait_ps,
         "cell_bytes": schedule.cell_bytes,
         "cell_header_bytes": schedule.cell_header_bytes,
+        "cells_together": schedule.cells_together,
         "voq_bytes": schedule.queue_bytes,
         "reassembly_ps": schedule.reassembly_ps,
     }

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from netloom.errors import SpecError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Schedule"]
 
@@ -21,15 +26,19 @@ class Schedule:
         wait_ps: From a packet's request at the first switch to its credit, when nobody else asks.
         cell_bytes: Of a cell at most (Jericho and Ramon: 256, as remembered).
         cell_header_bytes: Of these; 12 make the factor of 1.05 that is remembered. Assumed.
+        cells_together: Cells of a packet that take one link and are one event; 1 sprays each by
+            itself, and takes half as long again (docs/models/packet.md).
         queue_bytes: What the virtual output queues of one switch hold in its deep buffer; beyond,
             packets stay in the buffers of its ports. Assumed.
-        reassembly_ps: After which a packet that is missing inside the fabric is given up. Assumed.
+        reassembly_ps: For which a packet that misses cells may hold up whole ones behind it before
+            it is given up. Assumed.
     """
 
     grant_bytes: int = 4096
     wait_ps: int = 0
     cell_bytes: int = 256
     cell_header_bytes: int = 12
+    cells_together: int = 2
     queue_bytes: int = 1 << 30
     reassembly_ps: int = 50 * _US
 
@@ -41,8 +50,18 @@ class Schedule:
                 f"with headers of {self.cell_header_bytes} carry nothing; enlarge them"
             )
             raise SpecError(message)
+        if self.cells_together < 1:
+            message = f"schedule: {self.cells_together} cells a piece; send at least 1 together"
+            raise SpecError(message)
 
     def dressed_bytes(self, size_bytes: int) -> int:
         """Return what a packet of *size_bytes* takes in cells."""
         cells = -(-size_bytes // (self.cell_bytes - self.cell_header_bytes))
         return size_bytes + cells * self.cell_header_bytes
+
+    def piece_bytes(self, size_bytes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the largest piece, cells' headers included, that packets are sent in."""
+        cells = -(-size_bytes // (self.cell_bytes - self.cell_header_bytes))
+        pieces = -(-cells // self.cells_together)
+        most = -(-cells // pieces) * self.cell_bytes
+        return np.minimum(most, size_bytes + cells * self.cell_header_bytes)

@@ -15,11 +15,12 @@ namespace netloom::packet {
 /// A packet of a data lane that comes from an endpoint waits in the queue for its switch, target
 /// and lane. The target's port hands out credits of `credit_bytes`, queue by queue in turn, at its
 /// own rate; one reaches its queue `wait_ps` after it was asked for, if nobody else asks. Inside,
-/// the packet carries the headers of its cells, and takes one link as a whole. The last switch
-/// passes packets of a queue on in the order in which they left it; one that is missing for
-/// `reassembly_ps` is given up. Between endpoint and switch, and inside, InfiniBand's credits keep
-/// buffers from overflowing; a queue's memory is beside them, up to `queue_bytes` a switch. Control
-/// lanes pass by.
+/// a packet is cut into cells with headers of their own, each of which takes its own link;
+/// `cells_together` of them travel as one piece, to save events. The last switch passes packets of
+/// a queue on when all their pieces are there, in the order in which they left it; one that holds
+/// whole ones up for `reassembly_ps` is given up. Between endpoint and switch, and inside,
+/// InfiniBand's credits keep buffers from overflowing; a queue's memory is beside them, up to
+/// `queue_bytes` a switch, and so is that of what is being put together. Control lanes pass by.
 class Scheduled {
  public:
   /// A packet to be sent on from `vertex`.
@@ -62,22 +63,17 @@ class Scheduled {
       enter(in, index);
       return true;
     }
-    return is_host_[net_.ports[out].target] != 0 && !leave_fabric(in, index);
+    if (is_host_[net_.ports[out].target] == 0) {
+      return false;
+    }
+    leave_fabric(in, index);
+    return true;
   }
 
   void depart(std::uint32_t in, const Packet& packet, Time leaves) {
     if (in != kNone && !net_.ports[in].uncontrolled) {
       net_.leave_credit(in, packet.lane, packet.size_bytes, leaves);
     }
-  }
-
-  /// Gives a packet that enters the fabric the headers of its cells, in place of an Ethernet gap.
-  void dress(std::uint32_t out, Packet& packet) const {
-    if (is_host_[net_.ports[out].target] != 0) {
-      packet.bits = 0;
-      return;
-    }
-    packet.size_bytes = static_cast<std::uint16_t>(dressed(packet.size_bytes));
   }
 
   /// A credit of `extra` bytes reaches queue `subject`, or (0) endpoint `subject` may give another.
@@ -109,7 +105,10 @@ class Scheduled {
   }
 
  private:
-  /// A virtual output queue, and the far end's book of its order.
+  /// A virtual output queue, and the far end's book of what has left it. A packet inside the
+  /// fabric stays in that book, with the number of its pieces under way in `came_by` and, when
+  /// there is none left, the time of that as its gap; a piece has its queue and sequence in `bits`,
+  /// and the packet that it is of in `number`.
   struct Voq {
     Index head = kNone;
     Index tail = kNone;
@@ -119,8 +118,10 @@ class Scheduled {
     std::uint32_t asked = 0;     ///< Bytes that wait for credit.
     std::uint32_t credit = 0;    ///< Bytes that may go.
     std::uint32_t sent = 0;      ///< Packets that have gone.
-    std::uint32_t expected = 0;  ///< Packets that have come out of the fabric, in order.
-    Index late = kNone;          ///< Those that came out before their turn, lowest first.
+    std::uint32_t expected = 0;  ///< Packets that have come out of the fabric, or were given up.
+    Index first = kNone;         ///< Packets inside the fabric, in order.
+    Index last = kNone;
+    Time held_since = -1;  ///< Since when the first keeps whole ones waiting; -1 where it does not.
     bool in_line = false;
   };
 
@@ -137,11 +138,10 @@ class Scheduled {
     return packet.size_bytes + net_.config.hosts.gap_bytes;
   }
 
-  [[nodiscard]] std::uint32_t dressed(std::uint32_t size_bytes) const {
-    const ScheduleSettings& set = net_.config.schedule;
-    const std::uint32_t held = set.cell_bytes - set.cell_header_bytes;
-    const std::uint32_t bytes = size_bytes + (size_bytes + held - 1) / held * set.cell_header_bytes;
-    return bytes - std::min(bytes, net_.config.hosts.gap_bytes);
+  /// Whether the next link from `vertex` leads out to `endpoint`, past the fabric.
+  [[nodiscard]] bool beside(std::uint32_t vertex, std::uint32_t endpoint) const {
+    const auto ways = net_.ways(vertex, endpoint);
+    return ways.empty() || is_host_[net_.ports[static_cast<std::size_t>(ways[0])].target] != 0;
   }
 
   Voq& voq_of(std::uint32_t vertex, const Packet& packet, std::uint32_t& number) {
@@ -232,67 +232,118 @@ class Scheduled {
       voq.head = packet.next;
       voq.credit -= wire(packet);
       held_bytes_[voq.vertex] -= packet.size_bytes;
-      packet.bits = (std::uint64_t{number} << 32U) | voq.sent++;
       if (packet.came_by != kNone) {
         net_.leave_credit(packet.came_by, packet.lane, packet.size_bytes, net_.now);
       }
-      released_.push_back({.index = index, .vertex = voq.vertex});
+      if (beside(voq.vertex, voq.target)) {
+        released_.push_back({.index = index, .vertex = voq.vertex});
+      } else {
+        enter_fabric(number, index);
+      }
     }
   }
 
-  /// Undresses a packet at the last switch; whether it may go on at once.
-  bool leave_fabric(std::uint32_t in, Index index) {
+  /// Writes a packet into the book and sends its pieces.
+  void enter_fabric(std::uint32_t number, Index index) {
+    Voq& voq = queues_[number];
+    const ScheduleSettings& set = net_.config.schedule;
+    const Packet whole = net_.pool[index];
+    const std::uint32_t held = set.cell_bytes - set.cell_header_bytes;
+    const std::uint32_t num_cells = (whole.size_bytes + held - 1) / held;
+    const std::uint32_t num_pieces = (num_cells + set.cells_together - 1) / set.cells_together;
+    std::uint32_t left = whole.size_bytes + num_cells * set.cell_header_bytes;
+    for (std::uint32_t piece = 0; piece < num_pieces; ++piece) {
+      const std::uint32_t cells =
+          num_cells * (piece + 1) / num_pieces - num_cells * piece / num_pieces;
+      const std::uint32_t bytes =
+          piece + 1 == num_pieces ? left : std::min(left, cells * set.cell_bytes);
+      left -= bytes;
+      send_piece(number, index, whole, bytes);
+    }
     Packet& packet = net_.pool[index];
-    net_.leave_credit(in, packet.lane, packet.size_bytes, net_.now);
-    const HostSettings& h = net_.config.hosts;
-    packet.size_bytes =
-        static_cast<std::uint16_t>(std::max(packet.payload_bytes + h.header_bytes, h.least_bytes));
-    packet.came_by = kNone;
-    Voq& voq = queues_[packet.bits >> 32U];
-    give_up(voq);
-    if (sequence_of(index) > voq.expected || next_released_ != released_.size()) {
-      packet.set_gap(net_.now);  // since when it waits
-      insert(voq, index, net_.ports[in].target);
-      follow(voq);
-      return false;
+    packet.came_by = num_pieces;
+    packet.next = kNone;
+    if (voq.first == kNone) {
+      voq.first = index;
+    } else {
+      net_.pool[voq.last].next = index;
     }
-    voq.expected = std::max(voq.expected, sequence_of(index) + 1);
-    packet.bits = 0;
-    follow(voq);
-    return true;
+    voq.last = index;
+    ++voq.sent;
   }
 
-  [[nodiscard]] std::uint32_t sequence_of(Index index) const {
-    return static_cast<std::uint32_t>(net_.pool[index].bits);
+  /// Cells have no gap between them, and links add one.
+  void send_piece(std::uint32_t number, Index of, const Packet& whole, std::uint32_t bytes) {
+    const Voq& voq = queues_[number];
+    const std::uint32_t gap = net_.config.hosts.gap_bytes;
+    const Index index = net_.pool.take();
+    Packet& piece = net_.pool[index];
+    piece = whole;
+    piece.bits = (std::uint64_t{number} << 32U) | voq.sent;
+    piece.number = of;
+    piece.size_bytes = static_cast<std::uint16_t>(bytes > gap ? bytes - gap : 1);
+    piece.flags = 0;
+    piece.num_hops = net_.config.switches.telemetry ? std::uint8_t{kMaxHops} : std::uint8_t{0};
+    released_.push_back({.index = index, .vertex = voq.vertex});
   }
 
-  /// Puts a packet among those that wait, by its number; `came_by` is the switch where it waits.
-  void insert(Voq& voq, Index index, std::uint32_t vertex) {
-    net_.pool[index].came_by = vertex;
-    Index* at = &voq.late;
-    while (*at != kNone && sequence_of(*at) < sequence_of(index)) {
-      at = &net_.pool[*at].next;
+  /// Takes a piece in at the last switch, and lets go what is whole and next in order.
+  void leave_fabric(std::uint32_t in, Index index) {
+    const Packet piece = net_.pool[index];
+    const std::uint32_t vertex = net_.ports[in].target;
+    net_.leave_credit(in, piece.lane, piece.size_bytes, net_.now);
+    net_.pool.give_back(index);
+    Voq& voq = queues_[piece.bits >> 32U];
+    if (static_cast<std::uint32_t>(piece.bits) >= voq.expected) {
+      Packet& whole = net_.pool[piece.number];
+      whole.flags |= static_cast<std::uint8_t>(piece.flags & kMarked);
+      if (!net_.config.switches.telemetry) {
+        whole.num_hops = std::max(whole.num_hops, piece.num_hops);  // PINT keeps the busiest
+      }
+      if (--whole.came_by == 0) {
+        whole.set_gap(net_.now);
+        voq.held_since = voq.held_since < 0 ? net_.now : voq.held_since;
+      }
     }
-    net_.pool[index].next = *at;
-    *at = index;
-  }
-
-  /// Lets packets go that are next in order.
-  void follow(Voq& voq) {
-    while (voq.late != kNone && sequence_of(voq.late) <= voq.expected) {
-      const Index index = voq.late;
-      voq.late = net_.pool[index].next;
-      voq.expected = std::max(voq.expected, sequence_of(index) + 1);
-      released_.push_back({.index = index, .vertex = net_.pool[index].came_by});
+    follow(voq, vertex);
+    while (voq.held_since >= 0 && net_.now - voq.held_since > net_.config.schedule.reassembly_ps) {
+      give_up(voq);
+      follow(voq, vertex);
     }
   }
 
-  /// Skips packets that have been missing for too long.
+  /// Lets packets go that are whole and next in order.
+  void follow(Voq& voq, std::uint32_t vertex) {
+    if (voq.first == kNone || net_.pool[voq.first].came_by != 0) {
+      return;
+    }
+    while (voq.first != kNone && net_.pool[voq.first].came_by == 0) {
+      released_.push_back({.index = pop(voq), .vertex = vertex});
+    }
+    const Index whole = first_whole(voq);
+    voq.held_since = whole == kNone ? -1 : net_.pool[whole].gap();
+  }
+
+  Index pop(Voq& voq) {
+    const Index index = voq.first;
+    voq.first = net_.pool[index].next;
+    ++voq.expected;
+    return index;
+  }
+
+  [[nodiscard]] Index first_whole(const Voq& voq) {
+    Index index = voq.first;
+    while (index != kNone && net_.pool[index].came_by != 0) {
+      index = net_.pool[index].next;
+    }
+    return index;
+  }
+
+  /// Skips the packets that miss pieces before the first whole one.
   void give_up(Voq& voq) {
-    if (voq.late != kNone &&
-        net_.now - net_.pool[voq.late].gap() > net_.config.schedule.reassembly_ps) {
-      voq.expected = sequence_of(voq.late);
-      follow(voq);
+    const Index whole = first_whole(voq);
+    while (voq.first != whole) {
+      net_.pool.give_back(pop(voq));
     }
   }
 
