@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import ibdiags, ibpaths, opensm
-from netloom.adapters.lab.infiniband import is_alive, start_manager, subnets_of
+from netloom.adapters.lab.infiniband import agree, is_alive, start_manager, subnets_of
 from netloom.adapters.lab.infiniband_faults import client_of, master_of
 from netloom.adapters.lab.labs import clear, inject
 from netloom.adapters.lab.observe_infiniband import observer
@@ -166,8 +166,9 @@ class InfinibandHands:
         others = len(network.managers) > 1
         took = self._wait_master(network, TAKE_OVER_S) if others else ""
         with self.place.locked():
-            lab = self.place.read()
-            start_manager(self.place, lab, self._plant, network, index)
+            lab = start_manager(self.place, self.place.read(), self._plant, network, index)
+            if others:
+                agree(self.place, lab, self._plant, network)
         master = wait_for(lambda: self._agreed(network), timeout_s=SETTLE_S, step_s=0.1)
         if not master:
             message = f"subnet {network.number} has not one master after {SETTLE_S:g} s"

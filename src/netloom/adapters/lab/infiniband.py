@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import ibsim, opensm
-from netloom.adapters.programs import Running, is_running
+from netloom.adapters.programs import Running, is_running, kill, start_ticks, wait_for
 from netloom.errors import InfeasibleError, LabError
 from netloom.ops.lab import MARK
 from netloom.ops.plant import subnets
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 __all__ = [
     "PROGRAMS",
     "Subnet",
+    "agree",
     "bring_up",
     "default_engine",
+    "end",
+    "forget_dead",
     "is_alive",
     "start_manager",
     "start_simulator",
@@ -36,6 +40,18 @@ MAX_SUBNETS: Final = 64
 # keeps any graph free of deadlocks (on a torus of 5x5x5 updn and dfsssp fall back to minhop, nue
 # does not).
 TIERED: Final = frozenset({"fat-tree", "rail-fat-tree", "rail-only", "multi-plane"})
+# A real switch repeats a trap until the manager has answered it; ibsim sends it once, and it is
+# lost where the way to the manager is the very thing that changed. OpenSM then learns of it from
+# the switches' PortStateChange bits, which it looks at this often.
+SWEEP_S: Final = 1
+MOST_STARTS: Final = 8
+AGREE_S: Final = 8.0  # a standby polls twice in a second, and a handover takes a sweep
+SWEPT_S: Final = 5.0  # for a sweep, which takes 0.05 s with 16 hosts
+SWEPT_DEVICE_S: Final = 0.01  # more for each device: 4,618 of them take 10 s on two cores
+GONE_S: Final = 10.0  # for the kernel to end a process that was killed
+_CLIENT: Final = re.compile(
+    r"^Client (?P<number>\d{1,2}): pid (?P<pid>\d{1,8}) ", re.ASCII | re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +81,8 @@ class Subnet:
         return f"opensm-{self.number}.{index}"
 
     def manager_host(self, index: int) -> str:
-        """Return where that manager runs: on the first hosts of the subnet."""
-        return self.hosts[min(index, len(self.hosts) - 1)]
+        """Return where that manager runs: far apart, so that no leaf has all of them."""
+        return self.hosts[index * len(self.hosts) // len(self.managers)]
 
 
 def default_engine(topology: str) -> str:
@@ -124,12 +140,13 @@ def bring_up(place: LabFolder, lab: Lab, plant: Plant) -> Lab:
         lab = start_simulator(place, lab, plant, network)
     for network in networks:
         ibsim.wait_ready(network.simulator, _process(lab, network.simulator_name()))
-    # One after the other: managers that discover a subnet together can wait for ever.
     for index in range(lab.num_managers):
         for network in networks:
             lab = start_manager(place, lab, plant, network, index)
         for network in networks:
             _wait_up(lab, network, index)
+    for network in networks if lab.num_managers > 1 else ():
+        lab = agree(place, lab, plant, network)
     return place.write(replace(lab, phase="up"))
 
 
@@ -157,11 +174,80 @@ def start_manager(place: LabFolder, lab: Lab, plant: Plant, network: Subnet, ind
     name, manager = network.manager_name(index), network.managers[index]
     if is_alive(lab, name):
         return lab
+    forget_dead(network.simulator)
     _configure(manager, lab, plant, network, priority=len(network.managers) - index)
     env = ibsim.client_environment(network.simulator, network.manager_host(index))
     begin = partial(opensm.start_manager, manager, env={**env, **place.environment})
     lab, _ = place.starting(lab, name, begin)
     return lab
+
+
+def agree(place: LabFolder, lab: Lab, plant: Plant, network: Subnet) -> Lab:
+    """Return the record once one manager is master and sweeps, and the others stand by.
+
+    Managers ask one another for SMInfo, and wait until an answer is there or time is up. OpenSM
+    answers nobody before its own first sweep, which one start in six beside another ran into, and
+    an answer can be lost on a cable that was just pulled. On a real host the time is up then; but
+    libumad2sim has no time-outs, and the one that asked never sweeps again. It is started anew.
+
+    Raises:
+        LabError: they do not agree.
+    """
+    most_s = AGREE_S + len(network.devices) * SWEPT_DEVICE_S
+    for _ in range(MOST_STARTS):
+        master = wait_for(partial(_lone_master, lab, network), timeout_s=most_s)
+        if master is not None and _sweeps(lab, network, master):
+            return lab
+        for index in _astray(lab, network) if master is None else (master,):
+            end(network.simulator, _process(lab, network.manager_name(index)))
+            lab = start_manager(place, lab, plant, network, index)
+    message = (
+        f"the managers of subnet {network.number} do not agree on a master; bring the lab up again"
+    )
+    raise LabError(message)
+
+
+def _states(lab: Lab, network: Subnet) -> dict[int, opensm.State]:
+    """Return what each manager that runs says it is."""
+    alive = [i for i in range(len(network.managers)) if is_alive(lab, network.manager_name(i))]
+    return {index: opensm.read_log(network.managers[index]).state for index in alive}
+
+
+def _lone_master(lab: Lab, network: Subnet) -> int | None:
+    """Return which manager is master, when all others that run stand by."""
+    states = _states(lab, network)
+    masters = [index for index, state in states.items() if state == "master"]
+    settled = len(masters) == 1 and set(states.values()) <= {"master", "standby"}
+    return masters[0] if settled else None
+
+
+def _astray(lab: Lab, network: Subnet) -> list[int]:
+    """Return the managers that are neither master nor stand by, or else all that are master."""
+    states = _states(lab, network)
+    lost = [index for index, state in states.items() if state not in ("master", "standby")]
+    return lost or [index for index, state in states.items() if state == "master"] or [*states]
+
+
+def _sweeps(lab: Lab, network: Subnet, index: int) -> bool:
+    """Return whether a master sweeps when it is asked to."""
+    manager = network.managers[index]
+    offset = opensm.reread(manager, _process(lab, network.manager_name(index)))
+    swept = wait_for(
+        lambda: opensm.read_log(manager, offset=offset).num_sweeps or None,
+        timeout_s=SWEPT_S + len(network.devices) * SWEPT_DEVICE_S,
+    )
+    return swept is not None
+
+
+def end(simulator: ibsim.Simulator, manager: Running) -> None:
+    """Kill a manager, as a crash would, and let ibsim know.
+
+    Raises:
+        LabError: ibsim does not answer.
+    """
+    kill(manager)
+    wait_for(lambda: True if not manager.is_alive else None, timeout_s=GONE_S)
+    forget_dead(simulator)
 
 
 def _configure(
@@ -173,9 +259,28 @@ def _configure(
     roots = [d for d in network.devices if plant.devices[d].tier == max(tiers)]
     manager.roots.write_text(opensm.render_roots(map(ibsim.guid_of, roots)), encoding="ascii")
     text = opensm.render_configuration(
-        manager, engine=lab.engine, has_roots=has_roots, priority=priority
+        manager,
+        engine=lab.engine,
+        has_roots=has_roots,
+        priority=priority,
+        more={"sweep_interval": SWEEP_S},
     )
     manager.configuration.write_text(text, encoding="utf-8")
+
+
+def forget_dead(simulator: ibsim.Simulator) -> None:
+    """Let ibsim forget the clients that died without a word, as those that are killed do.
+
+    It holds ten; and when it finds a manager dead only later, by a datagram that cannot be
+    delivered, it takes the mark of a manager (IsSM) from the port, though another may run there
+    by then, which nobody would see.
+
+    Raises:
+        LabError: ibsim does not answer.
+    """
+    for match in _CLIENT.finditer(ibsim.command(simulator, "Attached")):
+        if start_ticks(int(match["pid"])) is None:
+            ibsim.command(simulator, f"X {match['number']}")
 
 
 def _wait_up(lab: Lab, network: Subnet, index: int) -> None:

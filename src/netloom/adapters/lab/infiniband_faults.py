@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import ibdiags, ibsim, opensm
-from netloom.adapters.lab.infiniband import start_manager, subnets_of
-from netloom.adapters.programs import Running, is_running, kill
+from netloom.adapters.lab.infiniband import agree, end, is_alive, start_manager, subnets_of
+from netloom.adapters.programs import Running, is_running, wait_for
 from netloom.errors import SpecError
+from netloom.ops.condition import condition_of
+from netloom.ops.plant import subnets
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from netloom.adapters.lab.infiniband import Subnet
     from netloom.adapters.lab.store import LabFolder
     from netloom.ops.condition import CableCondition, Condition
@@ -23,9 +28,17 @@ __all__ = ["add_to_counter", "apply", "check", "client_of", "flap_once", "master
 # ibportstate(8), espeed: the sum of the speeds that are allowed.
 EXTENDED_SPEEDS: Final = {1: 56e9, 2: 100e9, 4: 200e9}
 ALL_SPEEDS: Final = 7
-# Every change makes two traps, and ibsim stalls when more than 10 datagrams wait for a client
-# (net.unix.max_dgram_qlen). A precaution: that it helps was not shown.
+# Every change makes two traps, and 10 datagrams may wait for a client (net.unix.max_dgram_qlen).
+# Beyond that ibsim tries again and again to deliver one and reads nothing meanwhile, while
+# OpenSM's answers to traps wait for ibsim and hold the lock that its own receiver needs
+# (umad2sim.c): neither goes on. So a manager gets this long to take two in.
 PACE_S: Final = 0.1
+ACTIVE_S: Final = 10.0  # for a sweep and the one after it, and more for each device
+ACTIVE_DEVICE_S: Final = 0.01  # 4,618 devices take OpenSM 10 s on two cores
+_PORT: Final = re.compile(
+    r"^[0-9a-f]{1,16}\t\[(?P<number>\d{1,3})\]\t.* (?P<state>[A-Z][a-z]+)/[A-Z]\w+",
+    re.ASCII | re.MULTILINE,
+)
 LINK_DOWNED: Final = "PortCounters.LinkDownedCounter"
 SYMBOL_ERRORS: Final = "PortCounters.SymbolErrorCounter"
 
@@ -60,6 +73,11 @@ class _Site:
     def name(self, port: Port) -> str:
         return self.plant.devices[port.device].name
 
+    def network_of(self, manager: str) -> Subnet:
+        """Return the subnet of a manager, by what the record calls it."""
+        number = int(manager.removeprefix("opensm-").partition(".")[0])
+        return self.networks[number]
+
 
 def apply(place: LabFolder, lab: Lab, plant: Plant, old: Condition, new: Condition) -> Lab:
     """Change what differs between *old*, which is there, and *new*; return the record.
@@ -82,9 +100,83 @@ def apply(place: LabFolder, lab: Lab, plant: Plant, old: Condition, new: Conditi
         if new.cable(cable.number).is_linked:
             _link(site, cable, new.cable(cable.number).upper or cable.upper)
             time.sleep(PACE_S)
+    plugged = [c for c in moved if new.cable(c.number).is_linked]
+    lab = _show_managers(place, lab, site, plugged)
     for cable in changed:
         _set_losses(site, old.cable(cable.number), new.cable(cable.number))
-    return _set_managers(place, lab, site, old, new)
+    lab = _set_managers(place, lab, site, old, new)
+    if moved or old.dead_managers - new.dead_managers:
+        lab = _agreed(place, lab, site, new)
+    _wait_active(site, lab, plugged)
+    return lab
+
+
+def _wait_active(site: _Site, lab: Lab, plugged: Sequence[Cable]) -> None:
+    """Return when a manager has brought these cables into use, or does not in time.
+
+    A cable that is plugged in carries nothing before that; and where no manager runs, or none
+    can reach the cable, it stays so.
+    """
+    waiting = {
+        cable.lower
+        for cable in plugged
+        if any(
+            is_alive(lab, site.by_device[cable.lower.device].manager_name(index))
+            for index in range(lab.num_managers)
+        )
+    }
+
+    def active() -> bool | None:
+        waiting.difference_update({port for port in waiting if _is_active(site, port)})
+        return None if waiting else True
+
+    most_s = ACTIVE_S + ACTIVE_DEVICE_S * len(site.by_device)
+    wait_for(active, timeout_s=most_s, step_s=0.05)
+
+
+def _is_active(site: _Site, port: Port) -> bool:
+    """Return whether a port is in use, as ibsim itself has it."""
+    simulator, name, number = site.at(port)
+    said = ibsim.command(simulator, f'Dump "{name}"')
+    return any(
+        match["state"] == "Active"
+        for match in _PORT.finditer(said)
+        if int(match["number"]) == number
+    )
+
+
+def _show_managers(place: LabFolder, lab: Lab, site: _Site, plugged: Sequence[Cable]) -> Lab:
+    """Restart the managers whose own cable was plugged in, and return the record.
+
+    ibsim sets a port that is linked to its first state, without the mark that a manager runs
+    there (IsSM), and OpenSM does not set that a second time (link_ports in ibsim's sim_net.c,
+    osm_vendor_set_sm). Nobody would see this manager any more: two would be master, each sure to
+    be alone, and traps would go to the one that swept last.
+    """
+    hosts = {site.name(cable.lower) for cable in plugged}
+    for network in site.networks:
+        for index in range(len(network.managers)):
+            program = lab.program(network.manager_name(index))
+            running = program and Running(pid=program.pid, started=program.started)
+            if network.manager_host(index) in hosts and running and running.is_alive:
+                end(network.simulator, running)
+                lab = start_manager(place, lab, site.plant, network, index)
+    return lab
+
+
+def _agreed(place: LabFolder, lab: Lab, site: _Site, new: Condition) -> Lab:
+    """Return the record once the managers that can see one another agree on a master."""
+    linked = tuple(c for c in site.plant.cables if new.cable(c.number).is_linked)
+    islands = subnets(replace(site.plant, cables=linked))
+    for network in site.networks:
+        hosts = {
+            site.plant.number(network.manager_host(index))
+            for index in range(len(network.managers))
+            if is_alive(lab, network.manager_name(index))
+        }
+        if len(hosts) > 1 and any(hosts <= set(island) for island in islands):
+            lab = agree(place, lab, site.plant, network)
+    return lab
 
 
 def _link(site: _Site, cable: Cable, upper: Port) -> None:
@@ -162,7 +254,8 @@ def flap_once(place: LabFolder, lab: Lab, plant: Plant, cables: tuple[Cable, ...
         lab = _count_down(site, lab, cable)
     for cable in cables:
         _link(site, cable, cable.upper)
-    return lab
+    lab = _show_managers(place, lab, site, cables)
+    return _agreed(place, lab, site, condition_of(lab.faults, plant))
 
 
 def add_symbol_errors(
@@ -213,7 +306,7 @@ def _set_managers(place: LabFolder, lab: Lab, site: _Site, old: Condition, new: 
             known = ", ".join(one.name for one in lab.programs if one.name.startswith("opensm"))
             message = f"there is no subnet manager {name!r}; there are {known}"
             raise SpecError(message)
-        kill(Running(pid=program.pid, started=program.started))
+        end(site.network_of(name).simulator, Running(pid=program.pid, started=program.started))
     back = old.dead_managers - new.dead_managers
     for network in site.networks:
         for index in range(len(network.managers)):
