@@ -15,8 +15,7 @@ void sort(std::span<Event> events) {
 }  // namespace
 
 bool EventQueue::advance() {
-  today_.clear();
-  next_ = 0;
+  next_ = end_ = 0;
   if (in_days_ == 0 && far_.empty()) {
     return false;
   }
@@ -44,16 +43,27 @@ void EventQueue::open(std::int64_t day) {
   sort_day_into_today(days_[slot]);
   clear(days_[slot]);
   marked_[slot >> 6U] &= ~(std::uint64_t{1} << (slot & 63U));
-  in_days_ -= today_.size();
+  in_days_ -= end_;
+  dawn_ = true;
   ++opened_days_;
-  opened_events_ += today_.size();
+  opened_events_ += end_;
+}
+
+// Few, and mostly in order already.
+void EventQueue::sort_block_into_today(std::span<const Event> events) {
+  for (const Event& event : events) {
+    std::size_t at = end_++;
+    for (; at != 0 && Before()(event, today_[at - 1]); --at) {
+      today_[at] = today_[at - 1];
+    }
+    today_[at] = event;
+  }
 }
 
 // By counting: about as many hours as events, so that few share one.
 void EventQueue::sort_day_into_today(const Day& day) {
-  if (day.head == day.tail) {  // a few at most
-    append_day(day, today_);
-    sort(today_);
+  if (day.head == day.tail) {
+    sort_block_into_today(std::span(blocks_[day.head].events).first(day.in_tail));
     return;
   }
   std::size_t count = 0;
@@ -72,7 +82,8 @@ void EventQueue::sort_day_into_today(const Day& day) {
   for (std::size_t hour = 1; hour < num_hours; ++hour) {
     hour_end_[hour] += hour_end_[hour - 1];
   }
-  today_.resize(count);
+  today_.resize(std::max(count, today_.size()));
+  end_ = count;
   each_block(day, [this, &hour_of](std::span<const Event> events) {
     for (const Event& event : events) {
       today_[hour_end_[hour_of(event)]++] = event;
@@ -105,11 +116,46 @@ void EventQueue::clear(Day& day) {
   day = {};
 }
 
+void EventQueue::make_block() {
+  free_ = static_cast<std::uint32_t>(blocks_.size());
+  blocks_.push_back({});
+  after_.push_back(kNoBlock);
+}
+
+void EventQueue::insert_elsewhere(const Event& event) {
+  if (event.when >> shift_ > day_) {
+    ++sent_far_;
+    far_.push_back(event);
+    std::ranges::push_heap(far_, Later());
+  } else if (!squeeze_in(event)) {
+    late_.push_back(event);
+    std::ranges::push_heap(late_, Later());
+  }
+}
+
+bool EventQueue::squeeze_in(const Event& event) {
+  constexpr std::size_t kReach = 16;  // events to pass: more cost as much as a heap
+  const std::size_t last = std::min(end_, next_ + kReach);
+  std::size_t at = next_;
+  while (at != last && Before()(today_[at], event)) {
+    ++at;
+  }
+  if (next_ == 0 || (at == last && last != end_)) {
+    return false;
+  }
+  std::move(today_.begin() + static_cast<std::ptrdiff_t>(next_),
+            today_.begin() + static_cast<std::ptrdiff_t>(at),
+            today_.begin() + static_cast<std::ptrdiff_t>(next_ - 1));
+  --next_;
+  today_[at - 1] = event;
+  return true;
+}
+
 void EventQueue::draw_from_far() {
   while (!far_.empty() &&
          (far_.front().when >> shift_) - day_ < static_cast<std::int64_t>(kNumDays)) {
     std::ranges::pop_heap(far_, Later());
-    put(far_.back(), static_cast<std::size_t>((far_.back().when >> shift_) & kMask));
+    place_in(static_cast<std::size_t>((far_.back().when >> shift_) & kMask)) = far_.back();
     far_.pop_back();
   }
 }
@@ -149,7 +195,8 @@ void EventQueue::rebuild(int shift) {
 }
 
 std::vector<Event> EventQueue::pending() const {
-  std::vector<Event> events(today_.begin() + static_cast<std::ptrdiff_t>(next_), today_.end());
+  const auto left = today();
+  std::vector<Event> events(left.begin(), left.end());
   for (const Day& day : days_) {
     append_day(day, events);
   }

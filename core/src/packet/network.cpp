@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "netloom/packet/cc/policy.hpp"
@@ -35,7 +36,6 @@ void Network::make_ports() {
   const Topology& t = config.topology;
   ports.resize(t.source.size());
   queues.resize(ports.size() * num_lanes);
-  flights.resize(ports.size());
   paused_since_.assign(queues.size(), -1);
   open_pause_.assign(queues.size(), kNone);
   delay_ps_ = t.delay_ps;
@@ -101,7 +101,7 @@ std::span<const std::int32_t> Network::other_ways(std::uint32_t vertex,
 bool Network::loses(std::uint32_t link, const Packet& packet) {
   const Port& port = ports[link];
   // It was under way when the link was cut: what arrives now left before that.
-  if (!port.up || (port.last_down >= 0 && now - port.flight_ps <= port.last_down)) {
+  if (!port.up || (!last_down_.empty() && now - port.flight_ps <= last_down_[link])) {
     return true;
   }
   if (losses_.empty()) {
@@ -134,6 +134,13 @@ void Network::set_loss(const Fault& fault) {
       .of_bits = fault.what == Fault::What::kCorrupt,
   };
   ports[fault.link].impaired = true;
+}
+
+void Network::set_down(std::uint32_t link) {
+  last_down_.resize(ports.size(), std::numeric_limits<Time>::min());
+  last_down_[link] = now;
+  ports[link].up = false;
+  ports[link].impaired = true;
 }
 
 void Network::set_paused(std::uint32_t link, std::uint8_t lane, bool paused) {

@@ -98,13 +98,36 @@ Status Simulation::run(Time until, std::uint64_t max_events) {
 }
 
 void Simulation::prefetch_ahead() {
+  if (net_.events.at_dawn()) {
+    prefetch_at_dawn();
+    return;
+  }
   const auto today = net_.events.today();
-  if (today.size() <= kSoon) {  // all fetched, or a day too short for it to help
+  if (!prefetches_ || today.size() <= kSoon) {
+    return;
+  }
+  if (today.size() > kFar) {
+    expect_far(today[kFar]);
+  }
+  if (today.size() > kRoute) {
+    expect_route(today[kRoute]);
+  }
+  if (today.size() > kNear) {
+    expect_near(today[kNear]);
+  }
+  expect_soon(today[kSoon]);
+}
+
+void Simulation::prefetch_at_dawn() {
+  const auto today = net_.events.today();
+  const std::size_t links_bytes = net_.ports.size() * kLinkBytes;
+  prefetches_ = links_bytes + net_.pool.capacity() * sizeof(Packet) >= config_.cache_bytes;
+  if (!prefetches_ || today.size() <= kSoon) {  // a day too short for it to help
     return;
   }
   const auto each = [this, &today](std::size_t ahead, void (Simulation::*expect)(const Event&)) {
-    for (std::size_t i = net_.events.at_dawn() ? 0 : ahead; i <= ahead && i < today.size(); ++i) {
-      (this->*expect)(today[i]);
+    for (const Event& event : today.first(std::min(ahead + 1, today.size()))) {
+      (this->*expect)(event);
     }
   };
   each(kFar, &Simulation::expect_far);
@@ -115,8 +138,7 @@ void Simulation::prefetch_ahead() {
 
 void Simulation::expect_route(const Event& event) {
   if (event.kind() == Kind::kWake) {
-    __builtin_prefetch(&net_.queue(event.subject, 0), 1);
-    __builtin_prefetch(&net_.flights[event.subject], 1);
+    fetch_line(&net_.queue(event.subject, 0));
   } else if (event.kind() == Kind::kArrive && net_.port(event.subject).to_switch) {
     net_.expect_ways(net_.port(event.subject).target, net_.pool[event.extra].target);
   }
@@ -124,11 +146,10 @@ void Simulation::expect_route(const Event& event) {
 
 void Simulation::expect_far(const Event& event) {
   if (event.kind() == Kind::kArrive) {
-    __builtin_prefetch(&net_.pool[event.extra], 1);
-    __builtin_prefetch(&net_.flights[event.subject], 1);
+    fetch_line(&net_.pool[event.extra]);
   }
   if (event.kind() <= Kind::kWake) {
-    __builtin_prefetch(&net_.ports[event.subject], 1);
+    fetch_line(&net_.ports[event.subject]);
   }
 }
 
@@ -208,7 +229,7 @@ Side& Simulation::side_of(std::uint32_t link) {
 }
 
 void Simulation::arrive(const Event& event) {
-  net_.land(event.subject);
+  net_.land(event.subject, event.extra);
   const Port& port = net_.port(event.subject);
   if (port.impaired && net_.loses(event.subject, net_.pool[event.extra])) [[unlikely]] {
     const Packet& packet = net_.pool[event.extra];
@@ -283,11 +304,8 @@ void Simulation::watch_over(const Event& event) {
 }
 
 void Simulation::cut(std::uint32_t link) {
-  Port& port = net_.port(link);
-  port.up = false;
-  port.impaired = true;
-  port.last_down = net_.now;
-  if (port.from_switch) {
+  net_.set_down(link);
+  if (net_.port(link).from_switch) {
     for (std::uint32_t lane = 0; lane < net_.num_lanes; ++lane) {
       switches_->flush(link, static_cast<std::uint8_t>(lane));
     }

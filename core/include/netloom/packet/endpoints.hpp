@@ -122,8 +122,7 @@ class Endpoints final : public EndpointSide {
       return;
     }
     if (const std::uint32_t back = in_[packet.flow].link; back != kNone) {
-      __builtin_prefetch(&net_.ports[back], 1);
-      __builtin_prefetch(&net_.flights[back], 1);
+      fetch_line(&net_.ports[back]);
     }
   }
 
@@ -196,7 +195,7 @@ class Endpoints final : public EndpointSide {
 
   static void fetch(const void* what, std::size_t size) {
     for (std::size_t at = 0; at < size; at += 64) {
-      __builtin_prefetch(static_cast<const char*>(what) + at, 1);
+      fetch_line(static_cast<const char*>(what) + at);
     }
   }
 

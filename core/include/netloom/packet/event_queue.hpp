@@ -63,23 +63,29 @@ struct Later {
 class EventQueue {
  public:
   EventQueue()
-      : days_(kNumDays), marked_(kNumDays / 64) {}
+      : today_(kBlockEvents), days_(kNumDays), marked_(kNumDays / 64) {}
 
   [[nodiscard]] bool empty() const { return size() == 0; }
 
   [[nodiscard]] std::size_t size() const {
-    return today_.size() - next_ + late_.size() + in_days_ + far_.size();
+    return end_ - next_ + late_.size() + in_days_ + far_.size();
   }
 
   void push(Time when, Kind kind, std::uint32_t subject, std::uint32_t extra = 0) {
     const std::uint64_t order = (sequence_++ << 4U) | static_cast<std::uint64_t>(kind);
-    insert({.when = when, .order = order, .subject = subject, .extra = extra});
+    const std::int64_t day = when >> shift_;
+    if (is_near(day)) [[likely]] {
+      Event& place = place_in(static_cast<std::size_t>(day & kMask));
+      place = {.when = when, .order = order, .subject = subject, .extra = extra};
+      return;
+    }
+    insert_elsewhere({.when = when, .order = order, .subject = subject, .extra = extra});
   }
 
   /// Returns the next event without removing it, null when there is none.
   [[nodiscard]] const Event* peek() {
     if (late_.empty()) [[likely]] {
-      return next_ != today_.size() || advance() ? &today_[next_] : nullptr;
+      return next_ != end_ || advance() ? &today_[next_] : nullptr;
     }
     return late_is_next() ? &late_.front() : &today_[next_];
   }
@@ -94,10 +100,12 @@ class EventQueue {
   }
 
   /// Events of today that are still to come, the next one first.
-  [[nodiscard]] std::span<const Event> today() const { return std::span(today_).subspan(next_); }
+  [[nodiscard]] std::span<const Event> today() const {
+    return std::span(today_).subspan(next_, end_ - next_);
+  }
 
-  /// Whether the next event is the first of its day.
-  [[nodiscard]] bool at_dawn() const { return next_ == 0; }
+  /// Whether a day has begun since this was last asked.
+  [[nodiscard]] bool at_dawn() { return std::exchange(dawn_, false); }
 
   /// All pending events in their order.
   [[nodiscard]] std::vector<Event> pending() const;
@@ -126,51 +134,61 @@ class EventQueue {
     std::array<Event, kBlockEvents> events;
   };
 
-  /// All blocks of a day but the last are full.
+  /// All blocks of a day but the last are full; of no blocks, too.
   struct Day {
     std::uint32_t head = kNoBlock;
     std::uint32_t tail = kNoBlock;
-    std::uint32_t in_tail = 0;
+    std::uint32_t in_tail = kBlockEvents;
   };
+
+  /// Whether the day lies after today, and in the calendar.
+  [[nodiscard]] bool is_near(std::int64_t day) const {
+    return static_cast<std::uint64_t>(day - day_) - 1 < kNumDays - 1;
+  }
 
   void insert(const Event& event) {
     const std::int64_t day = event.when >> shift_;
-    if (day <= day_) {
-      late_.push_back(event);
-      std::ranges::push_heap(late_, Later());
-    } else if (day - day_ < static_cast<std::int64_t>(kNumDays)) {
-      put(event, static_cast<std::size_t>(day & kMask));
+    if (is_near(day)) {
+      place_in(static_cast<std::size_t>(day & kMask)) = event;
     } else {
-      ++sent_far_;
-      far_.push_back(event);
-      std::ranges::push_heap(far_, Later());
+      insert_elsewhere(event);
     }
   }
 
-  void put(const Event& event, std::size_t number) {
+  /// For today, or for after the calendar's last day.
+  void insert_elsewhere(const Event& event);
+
+  /// Between the events of today, where the place of one that has happened is free.
+  [[nodiscard]] bool squeeze_in(const Event& event);
+
+  /// Where the next event of a day goes.
+  Event& place_in(std::size_t number) {
     Day& day = days_[number];
-    if (day.head == kNoBlock) {
-      day = {.head = take_block(), .tail = 0, .in_tail = 0};
-      day.tail = day.head;
-      marked_[number >> 6U] |= std::uint64_t{1} << (number & 63U);
-    } else if (day.in_tail == kBlockEvents) {
-      const std::uint32_t block = take_block();
-      after_[day.tail] = block;
-      day.tail = block;
-      day.in_tail = 0;
+    if (day.in_tail == kBlockEvents) {
+      extend(day, number);
     }
-    blocks_[day.tail].events[day.in_tail++] = event;
     ++in_days_;
+    return blocks_[day.tail].events[day.in_tail++];
   }
 
-  std::uint32_t take_block() {
-    if (free_ == kNoBlock) {
-      blocks_.push_back({});
-      after_.push_back(kNoBlock);
-      return static_cast<std::uint32_t>(blocks_.size() - 1);
+  /// Adds a block to a day.
+  void extend(Day& day, std::size_t number) {
+    if (free_ == kNoBlock) [[unlikely]] {
+      make_block();
     }
-    return std::exchange(free_, std::exchange(after_[free_], kNoBlock));
+    const std::uint32_t block = std::exchange(free_, after_[free_]);
+    after_[block] = kNoBlock;
+    if (day.head == kNoBlock) {
+      day.head = block;
+      marked_[number >> 6U] |= std::uint64_t{1} << (number & 63U);
+    } else {
+      after_[day.tail] = block;
+    }
+    day.tail = block;
+    day.in_tail = 0;
   }
+
+  void make_block();
 
   /// Calls `use` with each block's events, in the order of their insertion.
   template <class Use>
@@ -183,13 +201,14 @@ class EventQueue {
 
   void append_day(const Day& day, std::vector<Event>& to) const;
   void sort_day_into_today(const Day& day);
+  void sort_block_into_today(std::span<const Event> events);
   void sort_hours(std::size_t num_hours);
 
   /// Gives the blocks of a day back.
   void clear(Day& day);
 
   [[nodiscard]] bool late_is_next() const {
-    return next_ == today_.size() || Before()(late_.front(), today_[next_]);
+    return next_ == end_ || Before()(late_.front(), today_[next_]);
   }
 
   bool advance();
@@ -199,9 +218,10 @@ class EventQueue {
   void rebuild(int shift);
   [[nodiscard]] std::int64_t next_marked() const;
 
-  std::vector<Event> today_;  ///< Sorted; those before `next_` have happened.
+  std::vector<Event> today_;  ///< Sorted, up to `end_`; those before `next_` have happened.
   std::size_t next_ = 0;
-  std::vector<Event> late_;  ///< Heap: for today, but too late to be sorted in.
+  std::size_t end_ = 0;
+  std::vector<Event> late_;  ///< Heap: for today, but too late to be sorted in, and no room.
   std::vector<Day> days_;
   Large<Block> blocks_;
   Large<std::uint32_t> after_;  ///< The next block of the same day, or of the free ones.
@@ -215,6 +235,7 @@ class EventQueue {
   std::uint64_t sequence_ = 0;
   int least_shift_ = 0;  ///< Shorter days sent too many events to the heap.
   std::size_t sent_far_ = 0;
+  bool dawn_ = false;
   std::size_t opened_days_ = 0;
   std::size_t opened_events_ = 0;
 };

@@ -10,6 +10,7 @@
 #include "netloom/packet/event_queue.hpp"
 #include "netloom/packet/huge_pages.hpp"
 #include "netloom/packet/packet.hpp"
+#include "netloom/packet/prefetch.hpp"
 #include "netloom/packet/random.hpp"
 #include "netloom/packet/records.hpp"
 #include "netloom/packet/signals.hpp"
@@ -20,7 +21,9 @@ constexpr std::uint8_t kControl = 0;  ///< Lane of acknowledgements: first, neve
 constexpr std::size_t kMaxHops = 8;   ///< Telemetry that a packet can carry.
 constexpr std::int64_t kBitPs = 8'000'000'000'000;  ///< Picoseconds a byte takes at 1 bit/s.
 
-/// The sending side of a link.
+/// The sending side of a link, and the packets on their way over it.
+///
+/// Those form a list in order; the first one's arrival is the link's only event.
 struct alignas(64) Port {
   Time busy_until = 0;
   Time flight_ps = 0;  ///< Propagation, and forwarding in the switch that it leads to.
@@ -31,14 +34,15 @@ struct alignas(64) Port {
   std::uint32_t waiting_bytes = 0;
   std::uint16_t waiting = 0;  ///< Lanes that hold packets.
   std::uint16_t paused = 0;   ///< Lanes that may not send.
-  Time last_down = -1;
-  bool awake = false;  ///< A wake-up is scheduled.
-  bool up = true;
-  bool to_switch = false;
-  bool from_switch = false;
-  bool uncontrolled = false;
-  bool impaired = false;  ///< Has been down, or loses packets.
-  std::uint8_t turn = 0;  ///< Lane that weighted scheduling serves.
+  Time last_at = 0;           ///< When the last packet under way arrives.
+  Index last = kNone;         ///< That packet.
+  bool awake : 1 = false;     ///< A wake-up is scheduled.
+  bool up : 1 = true;
+  bool to_switch : 1 = false;
+  bool from_switch : 1 = false;
+  bool uncontrolled : 1 = false;
+  bool impaired : 1 = false;  ///< Has been down, or loses packets.
+  std::uint8_t turn = 0;      ///< Lane that weighted scheduling serves.
 
   [[nodiscard]] Time time_of(std::int64_t bytes) const {
     return ps_per_byte != 0 ? bytes * ps_per_byte : (bytes * kBitPs + rate_bps - 1) / rate_bps;
@@ -58,13 +62,6 @@ struct Queue {
   Index tail = kNone;
   std::uint32_t bytes = 0;
   std::int32_t deficit = 0;  ///< Bytes it may still send this round.
-};
-
-/// Packets on their way over a link, in order; the first one's arrival is the link's only event.
-struct Flight {
-  Index head = kNone;
-  Index tail = kNone;
-  Time last_at = 0;  ///< When the last of them arrives.
 };
 
 /// InfiniBand flow control of one lane of a link, in blocks of 64 bytes.
@@ -114,12 +111,12 @@ class Network {
   void expect_ways(std::uint32_t vertex, std::uint32_t endpoint) const {
     const Topology& t = config.topology;
     const auto goal = static_cast<std::uint32_t>(t.goal[endpoint]);
-    __builtin_prefetch(&t.choices[vertex * std::size_t{t.num_goals} + goal]);
-    __builtin_prefetch(&doors_[endpoint]);
+    fetch_line(&t.choices[vertex * std::size_t{t.num_goals} + goal]);
+    fetch_line(&doors_[endpoint]);
   }
 
   /// Fetches the packet that the next one sent over `link` will follow.
-  void expect_flight(std::uint32_t link) const { fetch(flights[link].tail); }
+  void expect_flight(std::uint32_t link) const { fetch(ports[link].last); }
 
   /// Fetches the packet that the next one waiting in this queue will follow.
   void expect_queue(std::uint32_t link, std::uint8_t lane) const {
@@ -128,7 +125,7 @@ class Network {
 
   void fetch(Index index) const {
     if (index != kNone) {
-      __builtin_prefetch(&pool[index], 1);
+      fetch_line(&pool[index]);
     }
   }
 
@@ -152,14 +149,13 @@ class Network {
   }
 
   /// Takes the packet that has arrived off its link, and schedules the next one's arrival.
-  Index land(std::uint32_t link) {
-    Flight& flight = flights[link];
-    const Index index = flight.head;
-    flight.head = pool[index].next;
-    if (flight.head != kNone) {
-      events.push(now + pool[index].gap(), Kind::kArrive, link, flight.head);
+  void land(std::uint32_t link, Index index) {
+    const Packet& packet = pool[index];
+    if (packet.next != kNone) {
+      events.push(now + packet.gap(), Kind::kArrive, link, packet.next);
+    } else {
+      ports[link].last = kNone;
     }
-    return index;
   }
 
   /// Sends a frame of the link layer as soon as the port is free; returns when its last bit is
@@ -225,6 +221,7 @@ class Network {
   }
 
   void set_loss(const Fault& fault);
+  void set_down(std::uint32_t link);
   void sample();
 
   /// Empty-network time of a full packet to `target` and its acknowledgement back.
@@ -241,7 +238,6 @@ class Network {
   std::uint32_t num_lanes;
   Large<Port> ports;
   Large<Queue> queues;
-  Large<Flight> flights;
   Large<Hop> telemetry;
   std::vector<Credit> credits;    ///< Of each link and lane, where credits rule.
   std::vector<Arbiter> arbiters;  ///< Of each link, where lanes are arbitrated.
@@ -281,19 +277,18 @@ class Network {
   [[nodiscard]] Time one_way(std::uint32_t source, std::uint32_t target, std::uint32_t bytes) const;
 
   void fly(std::uint32_t link, Index index, Time at) {
-    Flight& flight = flights[link];
+    Port& port = ports[link];
     pool[index].next = kNone;
-    if (flight.head == kNone) {
-      flight.head = index;
+    if (port.last == kNone) {
       events.push(at, Kind::kArrive, link, index);
     } else {
-      at = at > flight.last_at ? at : flight.last_at;  // a link that slows down keeps its order
-      Packet& before = pool[flight.tail];
-      before.set_gap(at - flight.last_at);
+      at = at > port.last_at ? at : port.last_at;  // a link that slows down keeps its order
+      Packet& before = pool[port.last];
+      before.set_gap(at - port.last_at);
       before.next = index;
     }
-    flight.tail = index;
-    flight.last_at = at;
+    port.last = index;
+    port.last_at = at;
   }
 
   void spend(std::uint32_t link, const Packet& packet);
@@ -307,6 +302,7 @@ class Network {
   std::vector<std::uint32_t> door_begin_;  ///< Of each endpoint, and the end.
   std::vector<Time> delay_ps_;
   std::vector<Loss> losses_;        ///< Of each link, once any loses.
+  std::vector<Time> last_down_;     ///< Of each link, once any was cut; the least: never.
   std::vector<Time> paused_since_;  ///< Of each link and lane; -1 when it is not.
   std::vector<Index> open_pause_;   ///< Its record.
   std::uint32_t gap_bytes_;
@@ -322,7 +318,6 @@ void Network::visit(Archive& archive) {
   archive(random);
   archive(ports);
   archive(queues);
-  archive(flights);
   archive(telemetry);
   archive(credits);
   archive(arbiters);
@@ -332,6 +327,7 @@ void Network::visit(Archive& archive) {
   archive(samples);
   archive(deadlock);
   archive(losses_);
+  archive(last_down_);
   archive(paused_since_);
   archive(open_pause_);
 }

@@ -59,6 +59,7 @@ class Simulation {
   void look_for_deadlock();
   void resume(std::uint32_t link);
   void prefetch_ahead();
+  void prefetch_at_dawn();
 
   [[nodiscard]] Side& side_of(std::uint32_t link);
 
@@ -74,12 +75,15 @@ class Simulation {
   static constexpr std::size_t kNear = 11;
   static constexpr std::size_t kSoon = 5;
 
+  static constexpr std::size_t kLinkBytes = 256;  // a port with queues and accounts of two lanes
+
   Config config_;
   Network net_;
   std::unique_ptr<SwitchSide> switches_;
   std::unique_ptr<EndpointSide> endpoints_;
   std::vector<Time> paused_until_;   ///< Of each link and lane.
   std::vector<Time> ignored_until_;  ///< The watchdog lets a lane run meanwhile.
+  bool prefetches_ = false;          ///< As of the last dawn.
 };
 
 }  // namespace netloom::packet

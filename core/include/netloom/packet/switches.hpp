@@ -74,7 +74,7 @@ class Switches final : public SwitchSide {
     const std::uint8_t lane = next_lane(net_, link, able);
     const Index index = net_.take_first(link, lane);
     if (const Index next = net_.queue(link, lane).head; next != kNone) {
-      __builtin_prefetch(&net_.pool[next], 1);
+      fetch_line(&net_.pool[next]);
     }
     depart(link, index);
     if ((out.waiting & ~out.paused) != 0) {
@@ -97,10 +97,9 @@ class Switches final : public SwitchSide {
     const std::uint32_t out = ways.size() == 1 ? static_cast<std::uint32_t>(ways[0])
                                                : balance_.choose(net_, vertex, packet, ways);
     packet.came_by = out;
-    __builtin_prefetch(&net_.ports[out], 1);
-    __builtin_prefetch(&net_.flights[out], 1);
-    __builtin_prefetch(&net_.queue(out, packet.lane), 1);
-    __builtin_prefetch(&net_.config.switches.kmin_bytes[out]);
+    fetch_line(&net_.ports[out]);
+    fetch_line(&net_.queue(out, packet.lane));
+    fetch_line(&net_.config.switches.kmin_bytes[out]);
     control_.prefetch(in, packet);
   }
 
@@ -115,10 +114,10 @@ class Switches final : public SwitchSide {
   void expect_wake(std::uint32_t link) override {
     for (std::uint32_t lanes = net_.ports[link].waiting; lanes != 0; lanes &= lanes - 1) {
       const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
-      __builtin_prefetch(&net_.pool[net_.queue(link, lane).head], 1);
+      fetch_line(&net_.pool[net_.queue(link, lane).head]);
     }
     net_.expect_flight(link);
-    __builtin_prefetch(&net_.config.switches.kmin_bytes[link]);
+    fetch_line(&net_.config.switches.kmin_bytes[link]);
   }
 
   void expect_wake_soon(std::uint32_t link) override {

@@ -7,6 +7,7 @@
 
 #include "netloom/packet/huge_pages.hpp"
 #include "netloom/packet/network.hpp"
+#include "netloom/packet/prefetch.hpp"
 
 namespace netloom::packet {
 
@@ -23,13 +24,14 @@ class Pfc {
   explicit Pfc(Network& network)
       : net_(network),
         ingress_(network.queues.size()),
-        shared_used_(network.config.topology.num_vertices),
-        shared_(network.config.topology.num_vertices) {
-    const Config& c = net_.config;
-    shared_ = c.switches.buffer_bytes;
+        free_(network.config.switches.buffer_bytes) {
+    const SwitchSettings& set = net_.config.switches;
     for (std::size_t link = 0; link < net_.ports.size(); ++link) {
-      const std::int64_t held = c.switches.headroom_bytes[link] + c.switches.reserve_bytes;
-      shared_[net_.ports[link].target] -= held * (net_.num_lanes - 1);
+      const std::int64_t held = set.headroom_bytes[link] + set.reserve_bytes;
+      free_[net_.ports[link].target] -= held * (net_.num_lanes - 1);
+      for (std::size_t lane = 0; lane < net_.num_lanes; ++lane) {
+        ingress_[link * net_.num_lanes + lane].alpha = set.alpha[link];
+      }
     }
   }
 
@@ -40,18 +42,18 @@ class Pfc {
     const SwitchSettings& set = net_.config.switches;
     Ingress& account = at(in, packet.lane);
     const std::int64_t size = packet.size_bytes;
-    const std::int64_t limit = threshold(in);
+    std::int64_t& free = free_[net_.ports[in].target];
     const std::int64_t over = account.bytes + size - set.reserve_bytes;
-    if (over > limit) {
+    if (over > threshold(account, free)) {
       if (account.headroom + size > set.headroom_bytes[in]) {
         return Verdict::kDrop;
       }
       account.headroom += size;
     } else {
       account.bytes += size;
-      shared_used_[net_.ports[in].target] += std::clamp(over, std::int64_t{0}, size);
+      free -= std::clamp(over, std::int64_t{0}, size);
     }
-    if (!account.paused && (account.headroom > 0 || used(account) >= threshold(in))) {
+    if (!account.paused() && (account.headroom > 0 || used(account) >= threshold(account, free))) {
       pause(in, packet.lane);
     }
     return Verdict::kTake;
@@ -67,10 +69,11 @@ class Pfc {
     const std::int64_t from_shared = std::min(size - from_headroom, used(account));
     account.headroom -= from_headroom;
     account.bytes -= size - from_headroom;
-    shared_used_[net_.ports[in].target] -= from_shared;
-    if (account.paused && account.headroom == 0 &&
+    std::int64_t& free = free_[net_.ports[in].target];
+    free += from_shared;
+    if (account.paused() && account.headroom == 0 &&
         (used(account) == 0 ||
-         used(account) + net_.config.switches.resume_bytes <= threshold(in))) {
+         used(account) + net_.config.switches.resume_bytes <= threshold(account, free))) {
       resume(in, packet.lane);
     }
   }
@@ -78,28 +81,29 @@ class Pfc {
   void handle(const Event& event) {
     const auto lane = static_cast<std::uint8_t>(event.extra);
     const Ingress& account = at(event.subject, lane);
-    if (account.paused && account.refresh_at == event.when) {
+    if (account.refresh_at == event.when) {
       pause(event.subject, lane);
     }
   }
 
   void prefetch(std::uint32_t in, const Packet& packet) const {
-    __builtin_prefetch(&ingress_[in * net_.num_lanes + packet.lane], 1);
-    __builtin_prefetch(&net_.config.switches.alpha[in]);
+    fetch_line(&ingress_[in * net_.num_lanes + packet.lane]);
   }
 
   template <class Archive>
   void visit(Archive& archive) {
     archive(ingress_);
-    archive(shared_used_);
+    archive(free_);
   }
 
  private:
   struct Ingress {
     std::int64_t bytes = 0;
     std::int64_t headroom = 0;
-    Time refresh_at = 0;
-    bool paused = false;
+    Time refresh_at = kNever;  ///< When the pause is asked for again; never: it is not paused.
+    double alpha = 0.0;        ///< Share of the free buffer that it may take.
+
+    [[nodiscard]] bool paused() const { return refresh_at != kNever; }
   };
 
   Ingress& at(std::uint32_t link, std::uint8_t lane) {
@@ -110,24 +114,21 @@ class Pfc {
     return std::max(account.bytes - net_.config.switches.reserve_bytes, std::int64_t{0});
   }
 
-  [[nodiscard]] std::int64_t threshold(std::uint32_t in) const {
-    const std::uint32_t vertex = net_.ports[in].target;
-    const auto free = static_cast<double>(shared_[vertex] - shared_used_[vertex]);
-    return static_cast<std::int64_t>(net_.config.switches.alpha[in] * free);
+  [[nodiscard]] static std::int64_t threshold(const Ingress& account, std::int64_t free) {
+    return static_cast<std::int64_t>(account.alpha * static_cast<double>(free));
   }
 
   /// Asks the peer to stop, and will ask again before the pause runs out.
   void pause(std::uint32_t in, std::uint8_t lane) {
     const PauseSettings& set = net_.config.pause;
     Ingress& account = at(in, lane);
-    account.paused = true;
     send(in, lane, true);
     account.refresh_at = net_.now + net_.ports[in].time_of(std::int64_t{set.quanta} * 64) / 2;
     net_.events.push(account.refresh_at, Kind::kRefresh, in, lane);
   }
 
   void resume(std::uint32_t in, std::uint8_t lane) {
-    at(in, lane).paused = false;
+    at(in, lane).refresh_at = kNever;
     send(in, lane, false);
   }
 
@@ -140,8 +141,7 @@ class Pfc {
 
   Network& net_;
   Large<Ingress> ingress_;
-  std::vector<std::int64_t> shared_used_;
-  std::vector<std::int64_t> shared_;  ///< Buffer less headroom and reserve.
+  std::vector<std::int64_t> free_;  ///< Of each vertex: shared buffer, less headroom and reserve.
 };
 
 }  // namespace netloom::packet
