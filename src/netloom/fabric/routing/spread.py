@@ -1,7 +1,7 @@
-"""The load of flows that are split evenly over all their equal-cost links.
+"""The load of flows that are split over all their equal-cost links.
 
-This is what ideal packet spraying does, what adaptive routing tends to under even load, and
-what ECMP gives on average over its seeds.
+An even split is what ideal packet spraying does, what adaptive routing tends to under even load,
+and what ECMP gives on average over its seeds.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from netloom.fabric.routing.doors import ends
 from netloom.fabric.routing.flows import check_flows
+from netloom.fabric.routing.health import health
 from netloom.fabric.routing.ragged import blocks, spans
 from netloom.fabric.routing.trace import stays_inside
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from netloom.fabric.routing.candidates import Tables
     from netloom.fabric.routing.flows import Flows
+    from netloom.fabric.routing.health import Health
     from netloom.fabric.routing.router import Fan, Router
 
     Demand = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
@@ -28,7 +30,12 @@ __all__ = ["load_bps"]
 
 
 def load_bps(
-    known: Tables, flows: Flows, rate_bps: NDArray[np.float64], *, pxn: bool = False
+    known: Tables,
+    flows: Flows,
+    rate_bps: NDArray[np.float64],
+    *,
+    pxn: bool = False,
+    leaning: bool = False,
 ) -> NDArray[np.float64]:
     """Return what each link carries when every vertex splits evenly over its candidates.
 
@@ -40,6 +47,8 @@ def load_bps(
         flows: What to route; ports are ignored.
         rate_bps: What each flow sends.
         pxn: As for :func:`netloom.fabric.routing.ecmp.paths`.
+        leaning: Split at switches by what is left of each link and of the ways behind it
+            (:mod:`netloom.fabric.routing.health`) instead; the same on a whole fabric.
 
     Raises:
         SpecError: A flow does not join two different GPUs of the fabric.
@@ -50,7 +59,7 @@ def load_bps(
     inside = stays_inside(known, flows)
     where = np.flatnonzero(inside)
     _split(known, known.inside, (flows.source[where], flows.target[where], rate_bps[where]), load)
-    _outside(known, flows, rate_bps, load, which=np.flatnonzero(~inside), pxn=pxn)
+    _outside(known, flows, rate_bps, load, which=np.flatnonzero(~inside), options=(pxn, leaning))
     return load
 
 
@@ -61,8 +70,9 @@ def _outside(
     load: NDArray[np.float64],
     *,
     which: NDArray[np.int64],
-    pxn: bool,
+    options: tuple[bool, bool],
 ) -> None:
+    pxn, leaning = options
     pairs = ends(known, flows, which, pxn=pxn)
     amount = (rate_bps / np.maximum(np.bincount(pairs.flow, minlength=len(flows)), 1))[pairs.flow]
     near = known.near
@@ -77,7 +87,8 @@ def _outside(
         np.add.at(load, link, amount)
     here = near.edge[pairs.source_port].astype(np.int64)
     there = near.edge[pairs.target_port].astype(np.int64)
-    _split(known, known.between, (here, there, amount), load)
+    left = health(known, np.unique(there)) if leaning else None
+    _split(known, known.between, (here, there, amount), load, left)
 
 
 def _split(
@@ -85,6 +96,7 @@ def _split(
     router: Router,
     demand: Demand,
     load: NDArray[np.float64],
+    left: Health | None = None,
 ) -> None:
     """Add to *load* what *demand* (from, to, amount) puts on each link on the way."""
     at, goal, amount = demand
@@ -95,7 +107,7 @@ def _split(
             parts = [
                 part
                 for fan in steps.fans(here, there)
-                for part in _expanded(known, fan, there, much, load)
+                for part in _expanded(known, fan, (there, much), load, left)
             ]
             joined = (np.concatenate(column) for column in zip(*parts, strict=True))
             here, there, much = _merged(known, *joined)
@@ -104,26 +116,28 @@ def _split(
 def _expanded(
     known: Tables,
     fan: Fan,
-    goal: NDArray[np.int64],
-    amount: NDArray[np.float64],
+    standing: tuple[NDArray[np.int64], NDArray[np.float64]],
     load: NDArray[np.float64],
+    left: Health | None,
 ) -> list[Demand]:
     parts = []
-    share = amount[fan.where] / fan.count
+    goal = standing[0][fan.where]
+    share = standing[1][fan.where] / fan.count
     for block in blocks(fan.count):
         owner, position = spans(fan.start[block], fan.count[block])
         links = fan.links[position]
+        there = goal[block][owner]
         part = share[block][owner]
+        if left is not None:
+            part *= _evened(left.weight(links, there), owner)
         np.add.at(load, links, part)
-        parts.append(
-            _merged(
-                known,
-                known.fabric.link_target[links].astype(np.int64),
-                goal[fan.where][block][owner],
-                part,
-            )
-        )
+        parts.append(_merged(known, known.fabric.link_target[links].astype(np.int64), there, part))
     return parts
+
+
+def _evened(weight: NDArray[np.float64], owner: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return each weight over the mean of its owner's."""
+    return weight * (np.bincount(owner) / np.bincount(owner, weight))[owner]
 
 
 def _merged(
