@@ -62,7 +62,7 @@ def next_links(fabric: Fabric) -> Callable[[int, int], list[int]]:
 
     def found(switch: int, nic: int) -> list[int]:
         try:
-            return candidates(known, switch, nic).tolist()
+            return [int(link) for link in candidates(known, switch, nic)]
         except InfeasibleError:
             return []
 
