@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import small
+from clos import damaged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netloom.engines.flow.contention import least_mixed
 from netloom.errors import InfeasibleError
-from netloom.fabric.edit import fail, restore, slow
+from netloom.fabric.edit import fail, restore
 from netloom.fabric.graph import LinkState, VertexKind
 from netloom.fabric.names import vertex_name
 from netloom.fabric.routing.candidates import candidates, tables
@@ -28,27 +29,7 @@ if TYPE_CHECKING:
 FEW = settings(max_examples=40)
 
 
-@st.composite
-def hurt(draw: st.DrawFn) -> Fabric:
-    """A Clos of two or three tiers, some of whose cables between switches failed or are slow."""
-    few = st.integers(1, 3)
-    fabric = draw(
-        st.one_of(
-            st.builds(small.leaf_spine, few, few, st.just(1), parallel=st.integers(1, 3)),
-            st.builds(small.clos3, few, few, few, few, st.just(1)),
-            st.builds(small.joined_spines, few, few, few, st.just(1)),
-        )
-    )
-    kind = fabric.vertex_kind
-    ends = (fabric.link_source[::2], fabric.link_target[::2])
-    between = np.flatnonzero(
-        (kind[ends[0]] == VertexKind.SWITCH) & (kind[ends[1]] == VertexKind.SWITCH)
-    )
-    for cable in draw(st.sets(st.sampled_from(between.tolist()), max_size=4)):
-        factor = draw(st.sampled_from([None, 2.0, 8.0]))
-        part = f"cable:{cable}"
-        fabric = fail(fabric, part) if factor is None else slow(fabric, part, factor)
-    return fabric
+HURT = damaged(slowdowns=(2.0, 8.0))
 
 
 def as_built(fabric: Fabric) -> Fabric:
@@ -93,7 +74,7 @@ def ways_left(fabric: Fabric, nic: int) -> Callable[[int], float]:
 
 
 @FEW
-@given(hurt())
+@given(HURT)
 def test_what_is_left_is_the_mean_over_the_ways_as_built(fabric: Fabric) -> None:
     known = tables(fabric)
     nics = np.flatnonzero(fabric.vertex_kind == VertexKind.NIC)
@@ -113,7 +94,7 @@ def test_what_is_left_is_the_mean_over_the_ways_as_built(fabric: Fabric) -> None
 
 
 @FEW
-@given(hurt())
+@given(HURT)
 def test_leaning_traffic_arrives_whole_and_a_whole_fabric_is_split_evenly(fabric: Fabric) -> None:
     flows = small.all_pairs(fabric)
     try:
