@@ -155,7 +155,7 @@ def compare(
     asked = engine or AnalyticEngine()
     contenders: list[Contender] = []
     refused: list[Refusal] = []
-    for name in dict.fromkeys(scenario.compare):
+    for name in {name.casefold(): name for name in scenario.compare}.values():
         try:
             contenders.append(contend(scenario, parts, technology=name, engine=asked))
         except InfeasibleError as error:
