@@ -338,10 +338,10 @@ _REMEDIES: Final[dict[str, Callable[[_Spot, _Context], str]]] = {
 }
 
 _LIMITS: Final = {
-    "greater_than": "more than {gt:g}",
-    "greater_than_equal": "at least {ge:g}",
-    "less_than": "less than {lt:,}",
-    "less_than_equal": "at most {le:,}",
+    "greater_than": "more than {gt:,.12g}",
+    "greater_than_equal": "at least {ge:,.12g}",
+    "less_than": "less than {lt:,.12g}",
+    "less_than_equal": "at most {le:,.12g}",
     "finite_number": "a finite number",
 }
 
