@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import small
+from clos import damaged, healthy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.deadlock import check, check_adaptive, find_cycle, loops
-from netloom.fabric.edit import fail
 from netloom.fabric.graph import LinkState, VertexKind
 from netloom.fabric.routing import dmodk, ecmp
 from netloom.fabric.routing.candidates import candidates, tables
@@ -23,30 +23,6 @@ if TYPE_CHECKING:
     from netloom.fabric.graph import Fabric
 
 FEW = settings(max_examples=40)
-
-
-@st.composite
-def healthy(draw: st.DrawFn) -> Fabric:
-    few = st.integers(1, 3)
-    kind = draw(st.sampled_from(["leaf-spine", "pods", "joined spines"]))
-    if kind == "joined spines":
-        return small.joined_spines(draw(few), draw(few), draw(few), draw(st.integers(1, 2)))
-    if kind == "leaf-spine":
-        num_leaves = draw(st.integers(1, 4))
-        return small.leaf_spine(num_leaves, draw(few), draw(few), parallel=draw(st.integers(1, 2)))
-    return small.clos3(draw(few), draw(few), draw(few), draw(few), draw(st.integers(1, 2)))
-
-
-@st.composite
-def damaged(draw: st.DrawFn) -> Fabric:
-    """A Clos of which some cables between switches failed."""
-    fabric = draw(healthy())
-    tier = fabric.vertex_tier
-    between = np.flatnonzero((tier[fabric.link_source] > 0) & (tier[fabric.link_target] > 0))
-    if len(between):
-        for cable in draw(st.sets(st.sampled_from((between[::2] // 2).tolist()), max_size=6)):
-            fabric = fail(fabric, f"cable:{cable}")
-    return fabric
 
 
 def distances(fabric: Fabric, goal: int, *, up_down: bool) -> dict[tuple[int, bool], int]:

@@ -2,50 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
 import small
 
+from bench.flow import has_simgrid, in_simgrid
 from netloom.engines.flow import FlowSettings
 from netloom.engines.flow.phases import at_once
 from netloom.engines.flow.routes import ground
-from netloom.engines.flow.run import Laid, deliver, lay
+from netloom.engines.flow.run import deliver, lay
 
 pytestmark = pytest.mark.validation
 
-PEER = Path(__file__).parents[2] / "bench/simgrid_peer.py"
-PYTHON = Path("/usr/bin/python3")
 WITHIN = 0.01
-
-
-def in_simgrid(laid: Laid) -> list[float]:
-    transfers, ways = laid.transfers, laid.ways
-    flows = [
-        {
-            "source": int(transfers.source[i]),
-            "target": int(transfers.target[i]),
-            "links": ways.links[ways.offsets[i] : ways.offsets[i + 1]].tolist(),
-            "size_bytes": int(transfers.size_bytes[i]),
-            "start_s": float(transfers.start_ps[i]) * 1e-12,
-        }
-        for i in range(len(transfers))
-    ]
-    asked = {"capacity_bps": laid.on.capacity_bps(laid.settings).tolist(), "flows": flows}
-    ran = subprocess.run(  # noqa: S603
-        [PYTHON, PEER], input=json.dumps(asked), capture_output=True, text=True, check=True
-    )
-    found: list[float] = json.loads(ran.stdout)["finish_s"]
-    return found
 
 
 @pytest.fixture(scope="module")
 def simgrid() -> None:
-    probe = [str(PYTHON), "-c", "import simgrid"]
-    if not PYTHON.exists() or subprocess.run(probe, capture_output=True, check=False).returncode:  # noqa: S603
+    if not has_simgrid():
         pytest.skip("SimGrid is not installed for /usr/bin/python3 (Debian: python3-simgrid)")
 
 
@@ -62,7 +36,7 @@ def test_random_transfers_end_when_simgrid_says(seed: int) -> None:
     asked.start_ps[:] = rng.integers(0, 10**9, 300)
     laid = lay(ground(fabric), asked, FlowSettings())
     ours = deliver(laid).finish_ps * 1e-12
-    np.testing.assert_allclose(ours, in_simgrid(laid), rtol=WITHIN)
+    np.testing.assert_allclose(ours, in_simgrid(laid)["finish_s"], rtol=WITHIN)
 
 
 @pytest.mark.parametrize("balance", ["static", "ecmp"])
@@ -74,4 +48,4 @@ def test_an_all_to_all_ends_when_simgrid_says(balance: str) -> None:
     asked = at_once(source[apart], target[apart], size_bytes=10**6)
     laid = lay(ground(fabric), asked, FlowSettings(balance=balance))  # type: ignore[arg-type]
     ours = deliver(laid).finish_ps * 1e-12
-    np.testing.assert_allclose(ours, in_simgrid(laid), rtol=WITHIN)
+    np.testing.assert_allclose(ours, in_simgrid(laid)["finish_s"], rtol=WITHIN)

@@ -27,6 +27,7 @@ def test_each_step_is_within_six_percent() -> None:
     found = validate_timed(shipped_timed("gpu-steps"), "gpu-steps")
     LOG.info("steps: %s", ", ".join(f"{row.error_pct:+.1f}" for row in found.per_row))
     assert found.rows == found.inside == 3
+    assert found.most_abs_error_pct is not None
     assert found.most_abs_error_pct <= 6.0
     assert found.bound_ok
 

@@ -48,7 +48,9 @@ def test_layers_are_within_their_bound() -> None:
     found = result()
     assert found.rows == 291
     assert found.inside >= 0.965 * found.rows
+    assert found.median_abs_error_pct is not None
     assert found.median_abs_error_pct <= 4.0
+    assert found.p90_abs_error_pct is not None
     assert found.p90_abs_error_pct <= 10.0
     assert found.bound_ok
 

@@ -64,7 +64,9 @@ def suite(catalog: Catalog) -> StepSuite:
 def test_each_group_of_rows_is_within_its_bound(suite: StepSuite, name: str) -> None:
     (group,) = (one for one in suite.groups if one.name == name)
     LOG.info("%s", group)
+    assert group.mean_abs_error_pct is not None
     assert group.mean_abs_error_pct <= BOUNDS[name].mean_pct
+    assert group.median_abs_error_pct is not None
     assert group.median_abs_error_pct <= BOUNDS[name].median_pct
 
 
@@ -75,6 +77,7 @@ def test_nine_in_ten_of_the_large_rows_are_inside(suite: StepSuite) -> None:
 
 
 def test_the_error_does_not_drift_with_the_number_of_gpus(suite: StepSuite) -> None:
+    assert suite.slope_points_per_doubling is not None
     assert abs(suite.slope_points_per_doubling) <= MOST_SLOPE
 
 

@@ -49,8 +49,10 @@ def lay_over(
 
     Each number that *own* sets gets the source that *own* names for it, or else the file itself
     as an assumption; the shipped sources stay with the shipped numbers. A shipped note on a
-    replaced value gives way to a note of what was replaced.
+    replaced value gives way to a note of what was replaced. A price that *own* sets is the only
+    one: the shipped range of prices goes with the shipped price.
     """
+    below = _without_stale(below, own)
     table = _deep(below, own)
     named = own.get("sources", {})
     if not (isinstance(named, dict) and isinstance(own.get("notes", {}), dict)):
@@ -67,6 +69,19 @@ def lay_over(
         _PRICES: Source(citation=voice.price_source or "", confidence="published"),
     }
     return Laid(table=table, registry={**registry, **own_voice})
+
+
+def _without_stale(below: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *below* without the range of prices, where *own* names another price alone."""
+    if "price" not in own or "price_range" in own or "price_range" not in below:
+        return below
+    kept = {key: value for key, value in below.items() if key != "price_range"}
+    about = {
+        key: {path: said for path, said in below[key].items() if path != "price_range"}
+        for key in ("sources", "notes")
+        if isinstance(below.get(key), dict)
+    }
+    return {**kept, **about}
 
 
 def _deep(below: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

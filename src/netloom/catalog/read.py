@@ -12,6 +12,7 @@ from netloom.catalog.parts import Part
 from netloom.errors import CatalogError, SpecError
 from netloom.provenance import Source
 from netloom.spec.files import read_text
+from netloom.spec.problems import plainly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -205,7 +206,7 @@ def _first(error: ValidationError, *, fields: Iterable[str]) -> str:
     if found["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         hint = _choices(key, fields) if len(found["loc"]) == 1 else "leave it out"
         return f"{path} = {_shown(found['input'])}: unknown key; {hint}"
-    reason = found["msg"].removeprefix("Value error, ")
+    reason = plainly(found)
     return f"{path} = {_shown(found['input'])}: {reason}" if path else reason
 
 

@@ -189,7 +189,7 @@ def _leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, object]]:
 
 def _field_row(part: Part, attribute: str, value: object) -> FieldRow:
     dimension = _dimension(attribute)
-    measured = _is_number(value) or attribute in {"modes", "rates"}
+    measured = _is_number(value) or attribute in {"modes", "rates", "price_range_usd"}
     source = part.source(attribute) if measured else None
     return FieldRow(
         key=part.written(attribute),
@@ -230,4 +230,4 @@ def _text(value: object, attribute: str) -> str:
 def _number_text(value: float, dimension: Dimension | None) -> str:
     if dimension is None:
         return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
-    return "0" + dimension.shown[-1] if value == 0 else format_quantity(value, dimension, digits=6)
+    return format_quantity(value, dimension, digits=6)

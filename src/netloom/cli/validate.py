@@ -191,9 +191,9 @@ def _print_layers(result: LayerSuite, *, rows: bool) -> None:
         print(f"{kind}: timed as after {runs:g} calls of a GPU at rest")
     print(
         f"{result.suite}: {result.rows} times, {result.inside} of them inside the range claimed\n"
-        f"  absolute error: median {result.median_abs_error_pct:.1f} %, "
-        f"mean {result.mean_abs_error_pct:.1f} %, p90 {result.p90_abs_error_pct:.1f} %, "
-        f"most {result.most_abs_error_pct:.1f} %; bias {result.bias_pct:+.1f} %\n"
+        f"  absolute error: median {_pct(result.median_abs_error_pct)}, "
+        f"mean {_pct(result.mean_abs_error_pct)}, p90 {_pct(result.p90_abs_error_pct)}, "
+        f"most {_pct(result.most_abs_error_pct)}; bias {_pct(result.bias_pct, sign='+')}\n"
         f"  {'within' if result.bound_ok else 'OVER'} its bound\n"
     )
 

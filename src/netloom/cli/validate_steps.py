@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["print_steps"]
 
+LARGE = "tier A, 7B and more on 64 GPUs and more"
+
 
 def print_steps(result: StepSuite, *, rows: bool) -> None:
     """Print the suite as text, every row first when *rows* is set."""
@@ -23,14 +25,19 @@ def print_steps(result: StepSuite, *, rows: bool) -> None:
         ("by what is asked of it", result.groups),
     ):
         _print_groups(title, groups)
+    print(f"steps: {result.rows} rows, {result.inside} inside the range claimed")
+    if result.mean_abs_error_pct is None:
+        print("  no row counts: those inside were fitted, or there are none; --rows says why")
+        return
+    large = any(group.name == "large" for group in result.groups)
+    slope = result.slope_points_per_doubling
+    trend = "" if slope is None else f"  trend {slope:+.2f} points per doubling of the GPUs\n"
     verdict = "within" if result.bound_ok else "OVER"
     print(
-        f"steps: {result.rows} rows, {result.inside} inside the range claimed\n"
-        f"  tier A, 7B and more on 64 GPUs and more: mean {result.mean_abs_error_pct:.2f} %, "
+        f"  {LARGE if large else 'all of them'}: mean {result.mean_abs_error_pct:.2f} %, "
         f"median {result.median_abs_error_pct:.2f} %, p90 {result.p90_abs_error_pct:.1f} %; "
         f"bias {result.bias_pct:+.2f} %\n"
-        f"  trend {result.slope_points_per_doubling:+.2f} points per doubling of the GPUs\n"
-        f"  {verdict} the bounds"
+        f"{trend}  {verdict} the bounds"
     )
 
 
@@ -39,11 +46,16 @@ def _print_groups(title: str, groups: Sequence[GroupResult]) -> None:
     for group in groups:
         over = "" if group.bound_ok else "  OVER ITS BOUND"
         print(
-            f"{group.rows:>6} {group.inside:>6} {group.mean_abs_error_pct:>6.1f} % "
-            f"{group.median_abs_error_pct:>6.1f} % {group.p90_abs_error_pct:>6.1f} % "
-            f"{group.bias_pct:>+6.1f} %  {group.name}{over}"
+            f"{group.rows:>6} {group.inside:>6} {_pct(group.mean_abs_error_pct)} "
+            f"{_pct(group.median_abs_error_pct)} {_pct(group.p90_abs_error_pct)} "
+            f"{_pct(group.bias_pct, sign='+')}  {group.name}{over}"
         )
     print()
+
+
+def _pct(value: float | None, *, sign: str = "") -> str:
+    """Return an error in eight columns; a dash where no row counts."""
+    return f"{'-':>8}" if value is None else f"{value:>{sign}6.1f} %"
 
 
 def _print_rows(results: Sequence[StepResult]) -> None:

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from netloom.report.memory import held_line
 from netloom.units import SIZE, TIME, format_quantity
 
 if TYPE_CHECKING:
@@ -107,15 +108,13 @@ def _technologies(found: Inference) -> Table:
 
 def memory_line(phase: str, memory: ServingMemory) -> str:
     """Return what one GPU holds in *phase*."""
-    parts = (
-        ("weights", memory.weights_bytes),
-        ("keys and values", memory.cache_bytes),
-        ("activations", memory.activations_bytes),
-        ("reserved", memory.reserved_bytes),
-    )
-    listed = ", ".join(f"{name} {format_quantity(size, SIZE)}" for name, size in parts)
-    total = format_quantity(memory.total_bytes, SIZE)
-    return f"{phase} memory {total} of {format_quantity(memory.capacity_bytes, SIZE)}: {listed}"
+    parts_bytes = {
+        "weights": memory.weights_bytes,
+        "keys and values": memory.cache_bytes,
+        "activations": memory.activations_bytes,
+        "reserved": memory.reserved_bytes,
+    }
+    return f"{phase} {held_line(parts_bytes, capacity_bytes=memory.capacity_bytes)}"
 
 
 def _time(time_s: float) -> str:

@@ -9,6 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from netloom.report.memory import held_line
+from netloom.step.memory import RESERVED_BYTES
 from netloom.units import SIZE, TIME, format_quantity
 
 if TYPE_CHECKING:
@@ -72,12 +74,11 @@ def _breakdown(step: Step) -> Table:
 
 
 def _memory(memory: Memory) -> str:
-    parts = (
-        ("weights", memory.weights_bytes),
-        ("gradients", memory.gradients_bytes),
-        ("optimizer", memory.optimizer_bytes),
-        ("activations", memory.activations_bytes),
-    )
-    listed = ", ".join(f"{name} {format_quantity(size, SIZE)}" for name, size in parts)
-    total = format_quantity(memory.total_bytes, SIZE)
-    return f"memory {total} of {format_quantity(memory.capacity_bytes, SIZE)}: {listed}"
+    parts_bytes = {
+        "weights": memory.weights_bytes,
+        "gradients": memory.gradients_bytes,
+        "optimizer": memory.optimizer_bytes,
+        "activations": memory.activations_bytes,
+    }
+    line = held_line(parts_bytes, capacity_bytes=memory.capacity_bytes)
+    return f"{line}; {format_quantity(RESERVED_BYTES, SIZE)} more for context and buffers"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.report.figures import COLOURS, Figure, new_layout
+from netloom.report.figures import COLOURS, DASHES, Figure, new_layout
 from netloom.report.html import render
 from netloom.report.share import HEADINGS, sharing_cells, sharing_headline
 
@@ -69,7 +69,12 @@ def timeline(found: Sharing) -> Figure:
                 "name": lot.name,
                 "x": x,
                 "y": y,
-                "line": {"color": COLOURS[number % len(COLOURS)], "width": 3},
+                # Lines of jobs that are slowed alike lie on one another.
+                "line": {
+                    "color": COLOURS[number % len(COLOURS)],
+                    "dash": DASHES[number % len(DASHES)],
+                    "width": 3,
+                },
                 "hovertemplate": "%{x:.4g} s: %{y:.3f}<extra>%{fullData.name}</extra>",
             }
         )

@@ -68,7 +68,7 @@ def _trace(
         "text": [_doubt(row) for row in rows],
     }
     if kind == "scatter":
-        dash = DASHES[index // len(COLOURS) % len(DASHES)]
+        dash = DASHES[index % len(DASHES)]
         trace |= {"mode": "lines+markers", "line": {"color": colour, "dash": dash}}
         trace["marker"]["symbol"] = ["circle-open" if _doubt(row) else "circle" for row in rows]
     if column.endswith(".mean"):

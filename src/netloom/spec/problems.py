@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
-__all__ = ["did_you_mean", "explain", "refusal"]
+__all__ = ["did_you_mean", "explain", "plainly", "refusal"]
 
 MAX_PROBLEMS: Final = 20
 _GROUPED_INTEGER: Final = re.compile(r"[0-9]{1,3}([_, ']?[0-9]{3})*|[0-9]+")
@@ -336,3 +336,19 @@ _REMEDIES: Final[dict[str, Callable[[_Spot, _Context], str]]] = {
     "too_long": _many_items,
     "value_error": _own_words,
 }
+
+_LIMITS: Final = {
+    "greater_than": "more than {gt:,.12g}",
+    "greater_than_equal": "at least {ge:,.12g}",
+    "less_than": "less than {lt:,.12g}",
+    "less_than_equal": "at most {le:,.12g}",
+    "finite_number": "a finite number",
+}
+
+
+def plainly(error: ErrorDetails) -> str:
+    """Return what pydantic finds wrong with a value, limits in our words."""
+    limit = _LIMITS.get(error["type"])
+    if limit is None:
+        return error["msg"].removeprefix("Value error, ")
+    return "it must be " + limit.format(**error.get("ctx", {}))

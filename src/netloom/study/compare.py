@@ -155,7 +155,7 @@ def compare(
     asked = engine or AnalyticEngine()
     contenders: list[Contender] = []
     refused: list[Refusal] = []
-    for name in dict.fromkeys(scenario.compare):
+    for name in {name.casefold(): name for name in scenario.compare}.values():
         try:
             contenders.append(contend(scenario, parts, technology=name, engine=asked))
         except InfeasibleError as error:
@@ -168,10 +168,24 @@ def compare(
         contenders=tuple(contenders),
         refused=tuple(refused),
         recommendation=recommend(
-            contenders, further_doubts=[placement_doubt(scenario, parts, contenders, engine=asked)]
+            contenders,
+            further_doubts=[
+                *_draw_doubt(contenders, asked),
+                placement_doubt(scenario, parts, contenders, engine=asked),
+            ],
         ),
         notes=tuple(_switch_notes(scenario, contenders)),
     )
+
+
+def _draw_doubt(contenders: Sequence[Contender], engine: Engine) -> Iterator[str]:
+    """Say whose step is one draw of the hash: another seed may turn the choice."""
+    hashed = [c.name for c in contenders if c.technology.load_balancing == "ecmp"]
+    if hashed and not isinstance(engine, AnalyticEngine):
+        yield (
+            f"One draw of the hash decides the step of {', '.join(hashed)}; draws differ, and "
+            "--engine flow --seeds 20 tells by how much."
+        )
 
 
 def _nothing_will_do(refused: Sequence[Refusal]) -> str:

@@ -116,7 +116,7 @@ class LayerGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerSuite:
-    """What a suite found; errors are over the rows inside that were not fitted.
+    """What a suite found; errors are over the rows inside that were not fitted, None without any.
 
     Attributes:
         loop_runs: Calls before the timed one, by kind of row.
@@ -125,11 +125,11 @@ class LayerSuite:
     suite: str
     rows: int
     inside: int
-    mean_abs_error_pct: float
-    median_abs_error_pct: float
-    p90_abs_error_pct: float
-    most_abs_error_pct: float
-    bias_pct: float
+    mean_abs_error_pct: float | None
+    median_abs_error_pct: float | None
+    p90_abs_error_pct: float | None
+    most_abs_error_pct: float | None
+    bias_pct: float | None
     bound_ok: bool
     loop_runs: Mapping[str, float]
     groups: tuple[LayerGroup, ...]
@@ -246,18 +246,19 @@ def validate_timed(
     }
     results = tuple(_score(row, found, loops[row.kind]) for row, found in timed)
     judged = [row for row in results if row.inside and not row.fitted]
-    total = _group(suite, judged, BOUNDS[suite])
+    total = _group(suite, judged, BOUNDS[suite]) if judged else None
     groups = _groups(judged, BOUNDS[suite])
     return LayerSuite(
         suite=suite,
         rows=len(results),
         inside=sum(row.inside for row in results),
-        mean_abs_error_pct=mean(abs(row.error_pct) for row in judged) if judged else 0.0,
-        median_abs_error_pct=total.median_abs_error_pct,
-        p90_abs_error_pct=total.p90_abs_error_pct,
-        most_abs_error_pct=total.most_abs_error_pct,
-        bias_pct=total.bias_pct,
-        bound_ok=total.bound_ok
+        mean_abs_error_pct=mean(abs(row.error_pct) for row in judged) if judged else None,
+        median_abs_error_pct=None if total is None else total.median_abs_error_pct,
+        p90_abs_error_pct=None if total is None else total.p90_abs_error_pct,
+        most_abs_error_pct=None if total is None else total.most_abs_error_pct,
+        bias_pct=None if total is None else total.bias_pct,
+        bound_ok=total is not None
+        and total.bound_ok
         and all(group.bound_ok for group in groups if group.rows >= _LEAST_JUDGED),
         loop_runs={kind: runs for kind, (runs, _) in loops.items()},
         groups=groups,
@@ -274,7 +275,7 @@ def _groups(rows: Sequence[LayerRow], bound: LayerBound) -> tuple[LayerGroup, ..
 
 
 def _group(name: str, rows: Sequence[LayerRow], bound: LayerBound) -> LayerGroup:
-    errors = sorted(abs(row.error_pct) for row in rows) or [0.0]
+    errors = sorted(abs(row.error_pct) for row in rows)
     middle, tenth = median(errors), _quantile(errors, 0.9)
     ok = middle <= bound.median_pct and tenth <= bound.p90_pct and errors[-1] <= bound.most_pct
     return LayerGroup(
@@ -283,7 +284,7 @@ def _group(name: str, rows: Sequence[LayerRow], bound: LayerBound) -> LayerGroup
         median_abs_error_pct=middle,
         p90_abs_error_pct=tenth,
         most_abs_error_pct=errors[-1],
-        bias_pct=mean(row.error_pct for row in rows) if rows else 0.0,
+        bias_pct=mean(row.error_pct for row in rows),
         bound=bound,
         bound_ok=ok,
     )

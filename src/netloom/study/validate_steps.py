@@ -94,15 +94,18 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """Rows of one kind; errors are over those inside the validity domain and not fitted."""
+    """Rows of one kind; errors are over those inside the validity domain and not fitted.
+
+    They are None where there are none of those, and nothing is held against the group.
+    """
 
     name: str
     rows: int
     inside: int
-    mean_abs_error_pct: float
-    median_abs_error_pct: float
-    p90_abs_error_pct: float
-    bias_pct: float
+    mean_abs_error_pct: float | None
+    median_abs_error_pct: float | None
+    p90_abs_error_pct: float | None
+    bias_pct: float | None
     bound_ok: bool
 
 
@@ -111,7 +114,8 @@ class StepSuite:
     """What the suite found.
 
     The errors are of the ``large`` group (tier A, 7B parameters and more, 64 GPUs and more);
-    of all rows where a file has none of those. ``groups`` has every group with its own verdict,
+    of all rows where a file has none of those. Without a row that counts they are None and the
+    bounds are not kept. ``groups`` has every group with its own verdict,
     and once more all mixtures of experts, whose errors are over all rows that could be predicted;
     nothing is claimed for those, so their verdict is not the suite's;
     ``by_model_size`` and ``by_num_gpus`` leave out rows with missing inputs.
@@ -120,11 +124,11 @@ class StepSuite:
     suite: str
     rows: int
     inside: int
-    mean_abs_error_pct: float
-    median_abs_error_pct: float
-    p90_abs_error_pct: float
-    bias_pct: float
-    slope_points_per_doubling: float
+    mean_abs_error_pct: float | None
+    median_abs_error_pct: float | None
+    p90_abs_error_pct: float | None
+    bias_pct: float | None
+    slope_points_per_doubling: float | None
     bound_ok: bool
     groups: tuple[GroupResult, ...]
     by_source: tuple[GroupResult, ...]
@@ -192,7 +196,9 @@ def validate_steps(rows: Sequence[MeasuredStep], catalog: Catalog) -> StepSuite:
         p90_abs_error_pct=shown.p90_abs_error_pct,
         bias_pct=shown.bias_pct,
         slope_points_per_doubling=slope,
-        bound_ok=all(group.bound_ok for group in groups) and abs(slope) <= MOST_SLOPE,
+        bound_ok=bool(_judged(results))
+        and all(group.bound_ok for group in groups)
+        and abs(slope or 0.0) <= MOST_SLOPE,
         groups=(*groups, *experts),
         by_source=_split(results, lambda row: f"{row.source}, tier {row.tier}"),
         by_model_size=_split(complete, lambda row: _decade(row.parameters / 1e9, "B")),
@@ -299,8 +305,19 @@ def _group(
 ) -> GroupResult:
     counted = _judged(rows) if judged is None else judged
     signed = [row.error_pct for row in counted if row.error_pct is not None]
-    errors = sorted(map(abs, signed)) or [0.0]
+    errors = sorted(map(abs, signed))
     bound = BOUNDS.get(name, Bound())
+    if not errors:
+        return GroupResult(
+            name=name,
+            rows=len(rows),
+            inside=sum(row.inside for row in rows),
+            mean_abs_error_pct=None,
+            median_abs_error_pct=None,
+            p90_abs_error_pct=None,
+            bias_pct=None,
+            bound_ok=True,
+        )
     return GroupResult(
         name=name,
         rows=len(rows),
@@ -308,19 +325,22 @@ def _group(
         mean_abs_error_pct=mean(errors),
         median_abs_error_pct=median(errors),
         p90_abs_error_pct=errors[math.ceil(0.9 * len(errors)) - 1],
-        bias_pct=mean(signed) if signed else 0.0,
+        bias_pct=mean(signed),
         bound_ok=mean(errors) <= bound.mean_pct and median(errors) <= bound.median_pct,
     )
 
 
-def _slope(rows: Sequence[StepResult]) -> float:
-    """Return the least-squares slope of the signed error, in points per doubling of the GPUs."""
+def _slope(rows: Sequence[StepResult]) -> float | None:
+    """Return the least-squares slope of the signed error, in points per doubling of the GPUs.
+
+    None where the number of GPUs never changes.
+    """
     pairs = [(math.log2(row.num_gpus), row.error_pct or 0.0) for row in rows]
     if not pairs:
-        return 0.0
+        return None
     middle, level = (mean(values) for values in zip(*pairs, strict=True))
     spread = sum((x - middle) ** 2 for x, _ in pairs)
-    return sum((x - middle) * (y - level) for x, y in pairs) / spread if spread else 0.0
+    return sum((x - middle) * (y - level) for x, y in pairs) / spread if spread else None
 
 
 def _decade(value: float, unit: str) -> str:

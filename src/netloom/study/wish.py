@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from netloom.errors import SpecError
+from netloom.spec.problems import plainly
 from netloom.spec.scenario import MAX_GPUS, Cluster, Fabric, Floor
 from netloom.spec.topology import Topology
 from netloom.study.networks import check_num_gpus
@@ -110,7 +111,7 @@ def topology_of(
     except ValidationError as error:
         first = error.errors()[0]
         option = str(first["loc"][-1])
-        text = f"a {kind} has none" if first["type"] == "extra_forbidden" else first["msg"]
+        text = f"a {kind} has none" if first["type"] == "extra_forbidden" else plainly(first)
         message = (
             f"{option}: {given.get(option)!r} will not do for {kind}: {text}; change or drop it"
         )

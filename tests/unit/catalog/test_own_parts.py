@@ -36,6 +36,15 @@ def test_one_key_is_overridden_and_all_else_stays(write: Path) -> None:
     assert ours.source("latency_s") == shipped.source("latency_s")
 
 
+def test_a_price_of_ones_own_does_away_with_the_range_of_others(write: Path) -> None:
+    assert load_catalog().switch("QM9700").price_range_usd == (36_000, 50_000)
+    switch = load(write, '[switches.QM9700]\nprice = "45000USD"').switch("QM9700")
+    assert switch.price_range_usd is None
+    assert switch.source("price_range_usd") is None
+    text = '[switches.QM9700]\nprice = "45000USD"\nprice_range = ["40000USD", "48000USD"]'
+    assert load(write, text).switch("QM9700").price_range_usd == (40_000, 48_000)
+
+
 def test_an_overridden_value_says_it_is_the_users_assumption(write: Path) -> None:
     switch = load(write, '[switches.QM9700]\nprice = "50000USD"').switch("QM9700")
     source = switch.source("price_usd")
@@ -109,10 +118,10 @@ def test_a_new_part_joins_the_shipped_ones(write: Path) -> None:
         ("switches = 3", ["[switches]", "[switches.NAME]"]),
         ('[switches.QM9700]\nprce = "1USD"', ["[switches.QM9700]", "prce", "'1USD'", "'price'?"]),
         ("[switches.QM9700]\nprice = 50000", ["price = 50000", "has no unit", "36000USD"]),
-        ('[switches.QM9700]\nprice = "-1USD"', ["price", "greater than or equal to 0"]),
+        ('[switches.QM9700]\nprice = "-1USD"', ["price", "it must be at least 0"]),
         ('[switches.QM9700]\nprice = "nanUSD"', ["price", "not a price"]),
         ('[switches.QM9700]\nlatency = "3W"', ["latency = '3W'", "the unit 'W'"]),
-        ('[nics.ConnectX-7]\nrate = "0Gbps"', ["rate", "greater than 0"]),
+        ('[nics.ConnectX-7]\nrate = "0Gbps"', ["rate", "it must be more than 0"]),
         ('[switches.New]\nvendor = "x"', ["[switches.New]", "asic", "missing"]),
         ('[nodes.dgx-h100]\ngpu = "H101"', ["nodes.dgx-h100", "gpu = 'H101'", "catalog gpus"]),
         ('[technologies.infiniband-ndr]\nswitch = "SB7800"', ["no ports of 400Gbps", "100Gbps"]),
@@ -124,7 +133,7 @@ def test_a_new_part_joins_the_shipped_ones(write: Path) -> None:
         ("[nics.E810]\nnotes = 'hello'", ["notes", "dictionary"]),
         ("price_source = 3", ["price_source = 3", "quotes"]),
         ("[models.mixtral-8x7b]\nexperts_per_token = 9", ["experts_per_token"]),
-        ("[models.llama-2-7b]\nnum_layers = 99999999999", ["num_layers", "less than"]),
+        ("[models.llama-2-7b]\nnum_layers = 99999999999", ["num_layers", "it must be at most"]),
         ("[nics.E810]\na" + ".a" * 50 + " = 1", ["nested too deeply"]),
         ("[nics.E810]\nprotocols = " + "[" * 3000 + "]" * 3000, ["mine.toml"]),
     ],

@@ -81,7 +81,12 @@ def test_a_size_out_of_range_is_refused(wish: dict[str, int], message: str) -> N
     [
         ("torus", 2, None, "tiers: 2 will not do for torus: a torus has none"),
         ("fat-tree", 9, None, "tiers: 9 will not do for fat-tree"),
-        ("rail-only", None, 0.5, "oversubscription: 0.5 will not do"),
+        (
+            "rail-only",
+            None,
+            0.5,
+            "oversubscription: 0.5 will not do for rail-only: it must be at least 1;",
+        ),
     ],
 )
 def test_an_option_a_topology_has_not_is_refused(

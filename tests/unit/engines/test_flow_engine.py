@@ -17,12 +17,17 @@ from netloom.engines.flow.phases import at_once
 from netloom.engines.flow.routes import ground
 from netloom.engines.flow.run import deliver, lay
 from netloom.errors import InfeasibleError, SpecError
+from netloom.fabric.build import build
+from netloom.fabric.edit import slow
 from netloom.spec.scenario import Cluster
 from netloom.study.engines import engine_named
 from netloom.study.networks import network_of
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
 
 CATALOG = load_catalog()
@@ -162,3 +167,32 @@ def test_a_slow_transfer_names_its_link_and_its_company() -> None:
     assert found.rate_bps == pytest.approx(small.RATE_BPS / 2)
     assert found.capacity_bps == small.RATE_BPS
     assert held_back(laid, deliver(laid), 2).shared_with.tolist() == []
+
+
+def leans(change: Callable[[Fabric], Fabric]) -> float:
+    """Return the slowdown of a scattered ring over 2,048 GPUs after *change*, adaptively routed."""
+    built = network_of(
+        Cluster(nodes=256, fabric={"topology": {"kind": "rail-fat-tree", "tiers": 3}}),  # type: ignore[arg-type]
+        CATALOG,
+        technology="infiniband-ndr",
+    )
+    fabric = change(build(built.design, built.node, built.scale_up))
+    group = Group(size=2_048, per_node=8, displaced=1.0)
+    found = RoutedContention(0, fabric).slowdown(built, group, "ring", pace=0.95)
+    assert isinstance(found.value, float)
+    return found.value
+
+
+def test_adaptive_traffic_leans_away_from_a_slow_switch() -> None:
+    # Split evenly, the links of the slow core would take twice as long as NICs do; but it is one
+    # of 32, and a ring in random order leaves the upper tier room for its share.
+    assert leans(lambda fabric: fabric) == 1.0
+    assert leans(lambda fabric: slow(fabric, "core:0", 4)) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_leaning_says_how_much_of_the_traffic_does() -> None:
+    built = network_of(Cluster(nodes=256), CATALOG, technology="infiniband-ndr")
+    fabric = slow(build(built.design, built.node, built.scale_up), "spine:0", 4)
+    group = Group(size=2_048, per_node=8, displaced=1.0)
+    found = RoutedContention(0, fabric).slowdown(built, group, "ring", pace=0.95)
+    assert "leans away from hurt ways" in str(found)

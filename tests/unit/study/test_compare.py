@@ -8,6 +8,7 @@ import pytest
 import netloom as nl
 from netloom.cli.output import to_plain
 from netloom.spec.example import examples
+from netloom.study.engines import engine_named
 from netloom.study.explain import FIELDS
 
 KEYS = {
@@ -130,3 +131,15 @@ def test_every_shipped_example_with_a_job_compares(name: str) -> None:
     found = nl.compare(nl.example(name))
     assert found.recommendation.technology in found.scenario.compare
     assert found.recommendation.reasons
+
+
+def test_a_step_that_rests_on_one_draw_of_the_hash_is_doubted() -> None:
+    scenario = nl.example("gpt3-175b-1k").comparing(("infiniband-hdr", "rocev2-200g"))
+    drawn = nl.compare(scenario, engine=engine_named("flow")).recommendation.doubts
+    assert any("One draw of the hash decides the step of rocev2-200g;" in one for one in drawn)
+    assert not any("draw" in one for one in nl.compare(scenario).recommendation.doubts)
+
+
+def test_a_technology_is_compared_once_however_it_is_spelt() -> None:
+    scenario = nl.example("gpt3-175b-1k").comparing(("infiniband-hdr", "INFINIBAND-HDR"))
+    assert len(nl.compare(scenario).contenders) == 1

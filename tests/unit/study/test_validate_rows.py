@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from importlib import resources
+from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
@@ -84,3 +87,36 @@ def test_what_is_not_stated_stays_assumed_and_apart(
     (row,) = json.loads(capsys.readouterr().out)["per_row"]
     assert row["predicted"] > 0
     assert "GPU is not stated" in row["reason"]
+
+
+def first_row(table: str, **changes: str) -> str:
+    """Return the header and the first row of a shipped table, with some cells changed."""
+    text = resources.files("netloom.study").joinpath("data", table).read_text("utf-8")
+    lines = csv.DictReader(text.splitlines())
+    out = StringIO()
+    writer = csv.DictWriter(out, lines.fieldnames or [])
+    writer.writeheader()
+    writer.writerow(next(lines) | changes)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("suite", "text"),
+    [
+        ("steps", first_row("training_steps.csv", gpu="QQQ")),
+        ("layers", first_row("h200_gpt_layer_shard_bf16.csv", seq="16", tp="1")),
+    ],
+)
+def test_without_a_row_that_counts_there_is_no_error_and_no_pass(
+    suite: str, text: str, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No error at all would read as a perfect prediction."""
+    table.write_text(text)
+    assert main(["validate", suite, "--data", str(table)]) == 1
+    assert "0.0 %" not in capsys.readouterr().out
+    assert main(["validate", suite, "--data", str(table), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["inside"] == 0
+    assert not found["bound_ok"]
+    assert all(found[key] is None for key in found if key.endswith("error_pct"))
+    assert found["bias_pct"] is None

@@ -4,6 +4,9 @@ In one step of a collective all flows are equal and start together, so the last 
 the most loaded link has carried its load: max-min sharing gives the flows of that link their
 even share to the end, since every flow they meet elsewhere is faster and ends sooner. A step
 therefore needs no events, and any number of flows is routed in pieces.
+
+Where switches may choose for each packet, traffic is split evenly; and when that overloads a link
+of a fabric that is not as it was built, as much of it as helps leans to where more is left.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from netloom.fabric.graph import LinkState, VertexKind
 from netloom.fabric.names import link_name
 from netloom.fabric.routing.candidates import Tables
 from netloom.fabric.routing.flows import Flows
+from netloom.fabric.routing.health import changed_between
 from netloom.fabric.routing.spread import load_bps
 from netloom.fabric.wire.framing import efficiency
 from netloom.provenance import Why
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.base import Pattern
+    from netloom.engines.flow.hops import Hops
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
     from netloom.workload.collective import Group
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Press", "RoutedContention"]
 
 _PIECE: Final = 1 << 20  # flows routed at a time
+_HALVINGS: Final = 40  # 1e-12 of the traffic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,18 +125,25 @@ class RoutedContention:
     ) -> tuple[Why, Press]:
         on, settings = self._ground(network), _settings(network, pattern)
         nodes = self._places(network, group)
-        load = np.zeros(len(on.link_rate_bps))
-        num_flows = 0
-        rng = np.random.default_rng(self.seed)
-        for source, target, times in gpu_hops(network, group, pattern, nodes=nodes):
-            for flows in _connections(source, target, settings, rng):
-                load += times / _parts(settings) * _load(on, flows, settings)
-                num_flows += len(flows)
         offered_bps = num_senders(network, group) * network.nic_rate_bps * pace
-        share = _share(on, load, settings, offered_bps=offered_bps, pace=pace)
+
+        def pressed(*, leaning: bool) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+            rng = np.random.default_rng(self.seed)
+            hops = gpu_hops(network, group, pattern, nodes=nodes)
+            load, num_flows = _loaded(on, hops, settings, rng, leaning=leaning)
+            share = _share(on, load, settings, offered_bps=offered_bps, pace=pace)
+            return load, share, num_flows
+
+        load, share, num_flows = pressed(leaning=False)
+        part = 0.0
+        if settings.splits and share.max(initial=0.0) > 1 and _hurt(on):
+            leaning_load, leaning_share, _ = pressed(leaning=True)
+            part = least_mixed(share, leaning_share)
+            load = (1 - part) * load + part * leaning_load
+            share = (1 - part) * share + part * leaning_share
         slowdown = max(1.0, float(share.max(initial=0.0)))
         press = Press(group=group, pattern=pattern, share=share, slowdown=slowdown)
-        return _why(on, load, settings, press, (offered_bps, num_flows)), press
+        return _why(on, load, settings, press, (offered_bps, num_flows, part)), press
 
 
 def _settings(network: Network, pattern: Pattern) -> FlowSettings:
@@ -168,11 +181,50 @@ def _connections(
         )
 
 
-def _load(on: Ground, flows: Flows, settings: FlowSettings) -> NDArray[np.float64]:
+def _loaded(
+    on: Ground,
+    hops: Iterator[Hops],
+    settings: FlowSettings,
+    rng: np.random.Generator,
+    *,
+    leaning: bool,
+) -> tuple[NDArray[np.float64], int]:
+    """Return what each link carries when every hop sends 1, and how many flows were routed."""
+    load = np.zeros(len(on.link_rate_bps))
+    num_flows = 0
+    for source, target, times in hops:
+        for flows in _connections(source, target, settings, rng):
+            load += times / _parts(settings) * _load(on, flows, settings, leaning=leaning)
+            num_flows += len(flows)
+    return load, num_flows
+
+
+def _hurt(on: Ground) -> bool:
+    assert isinstance(on.routes, Tables), on
+    return bool(changed_between(on.routes.fabric).any())
+
+
+def least_mixed(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Return the part of *other* in the mixture of the two whose largest value is least.
+
+    The largest value is convex in the part, so that it is found by halving on the slope of the
+    largest: of the lines through *one* and *other*, the highest one.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        part = (low + high) / 2
+        top = int(np.argmax((1 - part) * one + part * other))
+        low, high = (part, high) if other[top] < one[top] else (low, part)
+    return low
+
+
+def _load(
+    on: Ground, flows: Flows, settings: FlowSettings, *, leaning: bool
+) -> NDArray[np.float64]:
     one = np.ones(len(flows))
     assert isinstance(on.routes, Tables), on
     if settings.splits:
-        return load_bps(on.routes, flows, one)
+        return load_bps(on.routes, flows, one, leaning=leaning)
     return ways_of(on, flows, settings).load(one, num_links=len(on.link_rate_bps))
 
 
@@ -220,11 +272,12 @@ def _why(
     load: NDArray[np.float64],
     settings: FlowSettings,
     press: Press,
-    counts: tuple[float, int],
+    counts: tuple[float, int, float],
 ) -> Why:
     """Say how the slowdown came about."""
     assert isinstance(on.routes, Tables), on
-    offered_bps, num_flows = counts
+    offered_bps, num_flows, part = counts
+    leans = (Why(name="share of the traffic that leans away from hurt ways", value=part),)
     between = ~(on.is_edge | on.is_host | on.is_scale_up)
     worst = int(np.argmax(press.share))
     crosses = press.share[worst] > 0
@@ -245,5 +298,6 @@ def _why(
                 value=float(load[between].mean()) if between.any() else 0.0,
             ),
             Why(name="what the NICs of a node offer", value=offered_bps, unit="bit/s"),
+            *(leans if part else ()),
         ),
     )

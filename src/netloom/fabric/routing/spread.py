@@ -1,17 +1,18 @@
-"""The load of flows that are split evenly over all their equal-cost links.
+"""The load of flows that are split over all their equal-cost links.
 
-This is what ideal packet spraying does, what adaptive routing tends to under even load, and
-what ECMP gives on average over its seeds.
+An even split is what ideal packet spraying does, what adaptive routing tends to under even load,
+and what ECMP gives on average over its seeds.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from netloom.fabric.routing.doors import ends
 from netloom.fabric.routing.flows import check_flows
+from netloom.fabric.routing.health import health
 from netloom.fabric.routing.ragged import blocks, spans
 from netloom.fabric.routing.trace import stays_inside
 
@@ -20,15 +21,24 @@ if TYPE_CHECKING:
 
     from netloom.fabric.routing.candidates import Tables
     from netloom.fabric.routing.flows import Flows
+    from netloom.fabric.routing.health import Health
     from netloom.fabric.routing.router import Fan, Router
 
     Demand = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 __all__ = ["load_bps"]
 
+CELLS_PER_ENTRY: Final = 4  # up to which counting is quicker than sorting (measured)
+MOST_APART: Final = 1 << 22  # entries kept before they are added up: 100 MiB
+
 
 def load_bps(
-    known: Tables, flows: Flows, rate_bps: NDArray[np.float64], *, pxn: bool = False
+    known: Tables,
+    flows: Flows,
+    rate_bps: NDArray[np.float64],
+    *,
+    pxn: bool = False,
+    leaning: bool = False,
 ) -> NDArray[np.float64]:
     """Return what each link carries when every vertex splits evenly over its candidates.
 
@@ -40,6 +50,8 @@ def load_bps(
         flows: What to route; ports are ignored.
         rate_bps: What each flow sends.
         pxn: As for :func:`netloom.fabric.routing.ecmp.paths`.
+        leaning: Split at switches by what is left of each link and of the ways behind it
+            (:mod:`netloom.fabric.routing.health`) instead; the same on a whole fabric.
 
     Raises:
         SpecError: A flow does not join two different GPUs of the fabric.
@@ -50,7 +62,7 @@ def load_bps(
     inside = stays_inside(known, flows)
     where = np.flatnonzero(inside)
     _split(known, known.inside, (flows.source[where], flows.target[where], rate_bps[where]), load)
-    _outside(known, flows, rate_bps, load, which=np.flatnonzero(~inside), pxn=pxn)
+    _outside(known, flows, rate_bps, load, which=np.flatnonzero(~inside), options=(pxn, leaning))
     return load
 
 
@@ -61,8 +73,9 @@ def _outside(
     load: NDArray[np.float64],
     *,
     which: NDArray[np.int64],
-    pxn: bool,
+    options: tuple[bool, bool],
 ) -> None:
+    pxn, leaning = options
     pairs = ends(known, flows, which, pxn=pxn)
     amount = (rate_bps / np.maximum(np.bincount(pairs.flow, minlength=len(flows)), 1))[pairs.flow]
     near = known.near
@@ -77,7 +90,8 @@ def _outside(
         np.add.at(load, link, amount)
     here = near.edge[pairs.source_port].astype(np.int64)
     there = near.edge[pairs.target_port].astype(np.int64)
-    _split(known, known.between, (here, there, amount), load)
+    left = health(known, np.unique(there)) if leaning else None
+    _split(known, known.between, (here, there, amount), load, left)
 
 
 def _split(
@@ -85,6 +99,7 @@ def _split(
     router: Router,
     demand: Demand,
     load: NDArray[np.float64],
+    left: Health | None = None,
 ) -> None:
     """Add to *load* what *demand* (from, to, amount) puts on each link on the way."""
     at, goal, amount = demand
@@ -92,48 +107,70 @@ def _split(
         mine = (at != goal) & (goal >= goals[0]) & (goal <= goals[-1])
         here, there, much = _merged(known, at[mine], goal[mine], amount[mine])
         while len(here):
-            parts = [
-                part
-                for fan in steps.fans(here, there)
-                for part in _expanded(known, fan, there, much, load)
-            ]
-            joined = (np.concatenate(column) for column in zip(*parts, strict=True))
-            here, there, much = _merged(known, *joined)
+            parts: list[Demand] = []
+            for fan in steps.fans(here, there):
+                for part in _expanded(known, fan, (there, much), load, left):
+                    parts.append(part)
+                    parts = parts if _few(parts) else [_joined(known, parts)]
+            here, there, much = _joined(known, parts)
+
+
+def _few(parts: list[Demand]) -> bool:
+    return sum(len(at) for at, _, _ in parts) <= MOST_APART
+
+
+def _joined(known: Tables, parts: list[Demand]) -> Demand:
+    at, goal, amount = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _merged(known, at, goal, amount)
 
 
 def _expanded(
     known: Tables,
     fan: Fan,
-    goal: NDArray[np.int64],
-    amount: NDArray[np.float64],
+    standing: tuple[NDArray[np.int64], NDArray[np.float64]],
     load: NDArray[np.float64],
+    left: Health | None,
 ) -> list[Demand]:
     parts = []
-    share = amount[fan.where] / fan.count
+    goal = standing[0][fan.where]
+    share = standing[1][fan.where] / fan.count
     for block in blocks(fan.count):
         owner, position = spans(fan.start[block], fan.count[block])
         links = fan.links[position]
+        there = goal[block][owner]
         part = share[block][owner]
+        if left is not None:
+            part *= _evened(left.weight(links, there), owner)
         np.add.at(load, links, part)
-        parts.append(
-            _merged(
-                known,
-                known.fabric.link_target[links].astype(np.int64),
-                goal[fan.where][block][owner],
-                part,
-            )
-        )
+        parts.append(_merged(known, known.fabric.link_target[links].astype(np.int64), there, part))
     return parts
+
+
+def _evened(weight: NDArray[np.float64], owner: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return each weight over the mean of its owner's."""
+    return weight * (np.bincount(owner) / np.bincount(owner, weight))[owner]
 
 
 def _merged(
     known: Tables, at: NDArray[np.int64], goal: NDArray[np.int64], amount: NDArray[np.float64]
 ) -> Demand:
-    """Add up what stands at one vertex for one goal; drop what has arrived."""
+    """Add up what stands at one vertex for one goal; drop what has arrived.
+
+    Pairs come out in order. Where many entries meet on few pairs, counting saves sorting them;
+    either way adds in the order given.
+    """
     onward = at != goal
-    key, number = np.unique(
-        at[onward] * known.fabric.num_vertices + goal[onward], return_inverse=True
-    )
-    total = np.zeros(len(key))
-    np.add.at(total, number, amount[onward])
-    return key // known.fabric.num_vertices, key % known.fabric.num_vertices, total
+    if not onward.all():
+        at, goal, amount = at[onward], goal[onward], amount[onward]
+    if not len(at):
+        return at, goal, amount
+    first, low = int(at.min()), int(goal.min())
+    width = int(goal.max()) - low + 1
+    if (int(at.max()) - first + 1) * width > CELLS_PER_ENTRY * len(at):
+        key, number = np.unique(at * known.fabric.num_vertices + goal, return_inverse=True)
+        total = np.bincount(number, amount).astype(np.float64, copy=False)
+        return key // known.fabric.num_vertices, key % known.fabric.num_vertices, total
+    cells = (at - first) * width + (goal - low)
+    total = np.bincount(cells, amount).astype(np.float64, copy=False)
+    found = np.flatnonzero(total).astype(np.int64, copy=False)
+    return found // width + first, found % width + low, total[found]
