@@ -20,6 +20,7 @@ __all__ = ["VENDOR", "nccl_environment", "nic_commands", "read_qos"]
 
 VENDOR: Final = "NVIDIA"  # whose NICs mlnx_qos and cma_roce_tos set up
 FIRST_TABLE: Final = 100  # of routes, one for each NIC port; the kernel's own are 253 to 255
+TENANT_MTU_BYTES: Final = 9000  # the usual one below 9216 less the 50 bytes of VXLAN
 GID_INDEX: Final = 3  # RoCEv2 over IPv4 on mlx5 devices (NCCL's documentation)
 # OpenSM keeps the default partition at index 0 of a port's table and puts a tenant's after it,
 # as smpquery pkeys shows.
@@ -40,11 +41,16 @@ def _nic_lines(intent: Intent, computer: int) -> Iterator[str]:
     for host in intent.site.ports_of[computer]:
         device = intent.site.interface(host)
         yield f"netdev=$(ls /sys/class/infiniband/{device}/device/net)"
-        yield f'ip link set "$netdev" mtu {MTU_BYTES} up'
+        yield f'ip link set "$netdev" mtu {_mtu(intent)} up'
         yield f'ip address replace {intent.host_link(host).host_address} dev "$netdev"'
         yield from _routes(intent, host)
         if intent.quality is not None:
             yield from _lossless(device, intent.quality)
+
+
+def _mtu(intent: Intent) -> int:
+    """Return the MTU of a NIC: with tenants, what a tunnel of the switches' MTU carries."""
+    return TENANT_MTU_BYTES if intent.partitions else MTU_BYTES
 
 
 def _routes(intent: Intent, host: int) -> Iterator[str]:

@@ -161,8 +161,10 @@ class LabVrfs:
             LabError: the kernel refuses, or zebra does not notice.
         """
         held = self.held()
+        old = {room.name: room for room in held.rooms}
         for room in sorted(wanted.rooms - held.rooms):
-            self._make(room, is_there=room.name in held.names)
+            self._make(room, is_there=room.name in old)
+            self._tell(room, old.get(room.name, room))
         self._flood(wanted)
         moving = {port.name for port in wanted.ports - held.ports}
         for port in sorted(held.ports):
@@ -253,6 +255,16 @@ class LabVrfs:
                 ["link", "set", tunnel, "up"],
             ],
         )
+
+    def _tell(self, room: Room, old: Room) -> None:
+        """Tell zebra the VNI of a VRF.
+
+        Done here and not left to frr-reload.py 8.4.4: where it has lines for ``router bgp`` too,
+        it may put ``vrf NAME`` after them without leaving that block, where it begins a policy.
+        """
+        forget = ["-c", f"no vni {old.vni}"] if old.vni not in (0, room.vni) else []
+        lines = ["-c", "configure terminal", "-c", f"vrf {room.name}", *forget]
+        run(frr.vtysh_argv(self.pathspace, [*lines, "-c", f"vni {room.vni}"]))
 
     def _tunnel(self, room: Room, name: str, mtu: str) -> list[list[str]]:
         """Return the commands for a tunnel: it keeps the class of packets, and marks on them."""
