@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from netloom.ops.deploy.ports import NicQos
 from netloom.ops.deploy.quality import MTU_BYTES
 from netloom.ops.deploy.rules import HostQos
 from netloom.ops.underlay import HOSTS
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
     from netloom.ops.deploy.partitions import Partition
     from netloom.ops.deploy.quality import Quality
 
-__all__ = ["VENDOR", "nccl_environment", "nic_commands", "read_qos"]
+__all__ = [
+    "VENDOR",
+    "nccl_environment",
+    "nic_commands",
+    "read_nics",
+    "read_qos",
+    "read_traffic_class",
+]
 
 VENDOR: Final = "NVIDIA"  # whose NICs mlnx_qos and cma_roce_tos set up
 FIRST_TABLE: Final = 100  # of routes, one for each NIC port; the kernel's own are 253 to 255
@@ -28,6 +36,11 @@ TENANT_KEY_INDEX: Final = 1
 
 _PAUSES: Final = re.compile(r"--pfc ((?:[01],){7}[01])", re.ASCII)
 _PRIORITY: Final = re.compile(r"--dscp2prio set,(\d{1,2}),(\d)", re.ASCII)
+_TOS: Final = re.compile(r"cma_roce_tos -d \S{1,40} -t (\d{1,3})$", re.ASCII | re.MULTILINE)
+_CLASS: Final = re.compile(r"echo (\d{1,3}) > \S{1,80}/traffic_class$", re.ASCII | re.MULTILINE)
+_ECN: Final = re.compile(r'echo 1 > "\S{1,80}/roce_(np|rp)/enable/(\d)"', re.ASCII)
+_CNP: Final = re.compile(r'echo (\d{1,2}) > "\S{1,80}/roce_np/cnp_(dscp|802p_prio)"', re.ASCII)
+_NCCL: Final = re.compile(r"^NCCL_IB_TC=(\d{1,3})$", re.ASCII | re.MULTILINE)
 _ADDRESS: Final = re.compile(r"ip address replace (\S{1,50}) dev", re.ASCII)
 
 
@@ -121,3 +134,36 @@ def read_qos(text: str, where: str) -> HostQos:
         ),
         addresses=tuple(_ADDRESS.findall(text)),
     )
+
+
+def read_nics(text: str, where: str) -> tuple[NicQos, ...]:
+    """Return what a computer's script says of each NIC; what it omits is left out."""
+    return tuple(_nic(part, where) for part in text.split("netdev=")[1:])
+
+
+def _nic(text: str, where: str) -> NicQos:
+    whole = read_qos(text, where)
+    marks = _ECN.findall(text)
+    cnp = {kind: int(value) for value, kind in _CNP.findall(text)}
+    return NicQos(
+        where=where,
+        trusts_dscp="--trust dscp" in text,
+        priority_of=whole.priority_of,
+        pausing=whole.pausing,
+        cm_dscp=_dscp(_TOS.search(text)),
+        dscp=_dscp(_CLASS.search(text)),
+        cnp_dscp=cnp.get("dscp"),
+        cnp_priority=cnp.get("802p_prio"),
+        notifies=frozenset(int(priority) for side, priority in marks if side == "np"),
+        reacts=frozenset(int(priority) for side, priority in marks if side == "rp"),
+    )
+
+
+def _dscp(found: re.Match[str] | None) -> int | None:
+    return int(found[1]) >> 2 if found else None
+
+
+def read_traffic_class(text: str) -> int | None:
+    """Return the traffic class in NCCL's environment; None where there is none."""
+    found = _NCCL.search(text)
+    return int(found[1]) if found else None

@@ -128,13 +128,6 @@ def test_tenants_that_share_a_key_are_found() -> None:
     assert "0x0001 is given 2 times" in found.what
 
 
-def test_tenants_on_ethernet_are_an_error() -> None:
-    intent = build("rocev2-400g", tenants="[{name: a, nodes: 0-63}]")
-    (found,) = check_deployment(intent, render(intent), PURE)
-    assert found.severity == "error"
-    assert "on Ethernet nothing does it" in found.what
-
-
 def test_nodes_of_no_tenant_are_warned_of() -> None:
     intent = build("infiniband-ndr", tenants="[{name: a, nodes: 0-61}]")
     (found,) = check_deployment(intent, render(intent), PURE)

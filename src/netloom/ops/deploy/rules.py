@@ -21,7 +21,7 @@ __all__ = [
     "LosslessPort",
     "Severity",
     "SwitchQos",
-    "check_agreement",
+    "check_addresses",
     "check_intent",
     "check_keys",
     "check_routers",
@@ -132,16 +132,27 @@ def _check_left_out(intent: Intent) -> Iterator[Broken]:
         )
 
 
-def check_switch(switch: SwitchQos, *, num_ports: int) -> Iterator[Broken]:
+def check_switch(
+    switch: SwitchQos, *, num_ports: int, buffer_bytes: float | None
+) -> Iterator[Broken]:
     """Yield what is wrong inside one switch.
 
     Args:
         switch: Its settings.
         num_ports: Ports that may be congested at once.
+        buffer_bytes: What it has, where that is known.
     """
     if not switch.pausing:
         return
     yield from _check_marks(switch, num_ports)
+    given = switch.pool_bytes + switch.room_bytes
+    if buffer_bytes is not None and given > buffer_bytes:
+        yield Broken(
+            severity="error",
+            where=switch.where,
+            what=f"pool and headroom are {given:,} bytes, its buffer has {buffer_bytes:,.0f}",
+            remedy="make the pool smaller, or shorten cables",
+        )
     needed = sum(port.xoff_bytes for port in switch.ports)
     if needed > switch.room_bytes:
         yield Broken(
@@ -190,9 +201,8 @@ def _thin(where: str, port: LosslessPort) -> Broken | None:
     )
 
 
-def check_agreement(switches: Sequence[SwitchQos], hosts: Sequence[HostQos]) -> Iterator[Broken]:
-    """Yield where hosts and switches disagree, and addresses that two of them have."""
-    devices: list[SwitchQos | HostQos] = [*switches, *hosts]
+def check_addresses(devices: Sequence[SwitchQos | HostQos]) -> Iterator[Broken]:
+    """Yield addresses that two devices have."""
     counts = Counter(address for device in devices for address in device.addresses)
     for device in devices:
         for address in device.addresses:
@@ -203,28 +213,6 @@ def check_agreement(switches: Sequence[SwitchQos], hosts: Sequence[HostQos]) -> 
                     what=f"the address {address} is given {counts[address]} times",
                     remedy="give every port its own",
                 )
-    if switches:
-        for device in devices:
-            yield from _differences(switches[0], device)
-
-
-def _differences(rule: SwitchQos, device: SwitchQos | HostQos) -> Iterator[Broken]:
-    if device.pausing != rule.pausing:
-        yield Broken(
-            severity="error",
-            where=device.where,
-            what=f"pauses priorities {sorted(device.pausing)}, {rule.where} {sorted(rule.pausing)}",
-            remedy="pause the same priorities on every host and switch",
-        )
-    for dscp, priority in device.priority_of.items():
-        if rule.priority_of.get(dscp, 0) != priority:
-            yield Broken(
-                severity="error",
-                where=device.where,
-                what=f"DSCP {dscp} has priority {priority}, but {rule.priority_of.get(dscp, 0)} "
-                f"in {rule.where}",
-                remedy="map each DSCP to the same priority everywhere",
-            )
 
 
 def check_keys(keys: Iterable[int], *, where: str) -> Iterator[Broken]:
