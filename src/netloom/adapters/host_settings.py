@@ -28,6 +28,10 @@ __all__ = [
 
 VENDOR: Final = "NVIDIA"  # whose NICs mlnx_qos and cma_roce_tos set up
 FIRST_TABLE: Final = 100  # of routes, one for each NIC port; the kernel's own are 253 to 255
+# ECT(0), RFC 3168, section 5. With DSCP 26 that gives the 106 of "Lossless RoCE Configuration for
+# Linux Drivers in DSCP-Based QoS Mode" (Mellanox community); without it a switch drops what it
+# would have marked.
+ECT: Final = 2
 TENANT_MTU_BYTES: Final = 9000  # the usual one below 9216 less the 50 bytes of VXLAN
 GID_INDEX: Final = 3  # RoCEv2 over IPv4 on mlx5 devices (NCCL's documentation)
 # OpenSM keeps the default partition at index 0 of a port's table and puts a tenant's after it,
@@ -83,12 +87,17 @@ def _lossless(device: str, quality: Quality) -> Iterator[str]:
     yield f'mlnx_qos -i "$netdev" --trust dscp --pfc {pauses}'
     yield f'mlnx_qos -i "$netdev" --dscp2prio set,{quality.dscp},{quality.priority}'
     yield f'mlnx_qos -i "$netdev" --dscp2prio set,{quality.cnp_dscp},{quality.cnp_priority}'
-    yield f"cma_roce_tos -d {device} -t {quality.dscp << 2}"
-    yield f"echo {quality.dscp << 2} > /sys/class/infiniband/{device}/tc/1/traffic_class"
+    yield f"cma_roce_tos -d {device} -t {_tos(quality)}"
+    yield f"echo {_tos(quality)} > /sys/class/infiniband/{device}/tc/1/traffic_class"
     yield f'echo 1 > "{ecn}/roce_np/enable/{quality.priority}"'
     yield f'echo 1 > "{ecn}/roce_rp/enable/{quality.priority}"'
     yield f'echo {quality.cnp_dscp} > "{ecn}/roce_np/cnp_dscp"'
     yield f'echo {quality.cnp_priority} > "{ecn}/roce_np/cnp_802p_prio"'
+
+
+def _tos(quality: Quality) -> int:
+    """Return the whole byte that DSCP is in: its last bits say that packets may be marked."""
+    return quality.dscp << 2 | ECT
 
 
 def nccl_environment(
@@ -111,7 +120,7 @@ def nccl_environment(
         values["NCCL_CROSS_NIC"] = "0"
     if quality is not None:
         values |= {
-            "NCCL_IB_TC": str(quality.dscp << 2),
+            "NCCL_IB_TC": str(_tos(quality)),
             "NCCL_IB_GID_INDEX": str(GID_INDEX),
             "NCCL_IB_QPS_PER_CONNECTION": str(site.network.technology.flows_per_rank),
         }
@@ -150,8 +159,8 @@ def _nic(text: str, where: str) -> NicQos:
         trusts_dscp="--trust dscp" in text,
         priority_of=whole.priority_of,
         pausing=whole.pausing,
-        cm_dscp=_dscp(_TOS.search(text)),
-        dscp=_dscp(_CLASS.search(text)),
+        cm_tos=_number(_TOS.search(text)),
+        tos=_number(_CLASS.search(text)),
         cnp_dscp=cnp.get("dscp"),
         cnp_priority=cnp.get("802p_prio"),
         notifies=frozenset(int(priority) for side, priority in marks if side == "np"),
@@ -159,11 +168,10 @@ def _nic(text: str, where: str) -> NicQos:
     )
 
 
-def _dscp(found: re.Match[str] | None) -> int | None:
-    return int(found[1]) >> 2 if found else None
+def _number(found: re.Match[str] | None) -> int | None:
+    return int(found[1]) if found else None
 
 
 def read_traffic_class(text: str) -> int | None:
     """Return the traffic class in NCCL's environment; None where there is none."""
-    found = _NCCL.search(text)
-    return int(found[1]) if found else None
+    return _number(_NCCL.search(text))

@@ -1,7 +1,8 @@
 """NVUE (Cumulus Linux 5): the commands of a switch, one a line, as a script.
 
-Commands are those of NVIDIA's NVUE reference and of the pages *Quality of Service* and *BGP* of
-the Cumulus Linux user guide. Nothing here has run on a switch.
+Commands are those of NVIDIA's NVUE reference (pages QoS, BGP, EVPN and VXLAN) for 5.6 to 5.10,
+read command by command; later releases say ``state enabled`` for ``enable on``. Nothing here has
+run on a switch.
 """
 
 from __future__ import annotations
@@ -102,6 +103,7 @@ def _quality(quality: Quality, longest_m: float) -> Iterator[str]:
 
 def _routing(intent: Intent, number: int) -> Iterator[str]:
     router = intent.router(number)
+    yield "nv set router bgp enable on"
     yield f"nv set router bgp autonomous-system {router.asn}"
     yield f"nv set router bgp router-id {router.loopback}"
     bgp = "nv set vrf default router bgp"
@@ -133,6 +135,7 @@ def _tunnels(intent: Intent, number: int, overlay: Overlay) -> Iterator[str]:
         yield f"nv set vrf {vrf.name} evpn enable on"
         yield f"nv set vrf {vrf.name} evpn vni {vrf.vni}"
         bgp = f"nv set vrf {vrf.name} router bgp"
+        yield f"{bgp} enable on"
         yield f"{bgp} autonomous-system {router.asn}"
         yield f"{bgp} router-id {router.loopback}"
         yield f"{bgp} rd {router.loopback}:{vrf.vni}"

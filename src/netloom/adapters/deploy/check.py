@@ -175,13 +175,10 @@ def _ports(
 def _nccl(files: Mapping[str, str], rule: PortQos) -> Iterator[Broken]:
     for path, text in files.items():
         if path.startswith("hosts/nccl"):
-            traffic_class = host_settings.read_traffic_class(text)
-            if (
-                traffic_class is None
-                or rule.priority_of.get(traffic_class >> 2) not in rule.pausing
-            ):
-                what = f"NCCL_IB_TC is {traffic_class}, which switches do not pause"
-                yield _error(path, what, "set it to 4 times the DSCP of the paused priority")
+            tos = host_settings.read_traffic_class(text)
+            if tos is None or rule.priority_of.get(tos >> 2) not in rule.pausing or not tos & 3:
+                what = f"NCCL_IB_TC is {tos}, which switches do not pause, or may not mark"
+                yield _error(path, what, "set it to 4 times the DSCP that is paused, plus 2")
 
 
 def _tenants(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:

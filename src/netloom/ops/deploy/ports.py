@@ -71,8 +71,9 @@ class NicQos:
         trusts_dscp: Whether it goes by the DSCP of packets.
         priority_of: Priority by DSCP.
         pausing: Priorities that are paused.
-        cm_dscp: With which RDMA packets of the connection manager's leave; None unless told.
-        dscp: With which all others leave.
+        cm_tos: The byte of DSCP and ECN with which RDMA of the connection manager's leaves; None
+            unless told.
+        tos: That with which all others leave.
         cnp_dscp: With which notifications leave; None unless told.
         cnp_priority: Likewise.
         notifies: Priorities on which it answers marks.
@@ -83,8 +84,8 @@ class NicQos:
     trusts_dscp: bool
     priority_of: Mapping[int, int]
     pausing: frozenset[int]
-    cm_dscp: int | None
-    dscp: int | None
+    cm_tos: int | None
+    tos: int | None
     cnp_dscp: int | None
     cnp_priority: int | None
     notifies: frozenset[int]
@@ -155,7 +156,7 @@ def _losses(port: PortQos, priority: int) -> Iterator[tuple[str, str]]:
 
 def check_strays(rule: PortQos, nics: Sequence[NicQos]) -> Iterator[Broken]:
     """Yield what switches pause though no NIC sends RDMA with it: it would hold RDMA up."""
-    sent = {dscp for nic in nics for dscp in (nic.cm_dscp, nic.dscp)}
+    sent = {tos >> 2 for nic in nics for tos in (nic.cm_tos, nic.tos) if tos is not None}
     for dscp, priority in sorted(rule.priority_of.items()):
         if nics and priority in rule.pausing and dscp not in sent:
             what = f"DSCP {dscp} is paused with RDMA, and no NIC sends RDMA with it"
@@ -184,10 +185,13 @@ def _disagreements(nic: NicQos, rule: PortQos) -> Iterator[tuple[str, str]]:
 
 
 def _missent(nic: NicQos, rule: PortQos) -> Iterator[tuple[str, str]]:
-    for setter, dscp in (("cma_roce_tos", nic.cm_dscp), ("traffic_class", nic.dscp)):
-        if dscp is None or nic.priority_of.get(dscp) not in rule.pausing:
-            what = f"{setter} sends RDMA with DSCP {dscp}, which is not paused"
+    for setter, tos in (("cma_roce_tos", nic.cm_tos), ("traffic_class", nic.tos)):
+        if tos is None or nic.priority_of.get(tos >> 2) not in rule.pausing:
+            what = f"{setter} sends RDMA with ToS {tos}, which is not paused"
             yield what, "send RDMA with the DSCP of the paused priority, and map it on the NIC"
+        elif tos & 3 not in {1, 2}:
+            what = f"{setter} sends RDMA with ToS {tos}, which may not be marked"
+            yield what, "add 2 (ECT): switches drop what they would have marked"
 
 
 def _misanswered(nic: NicQos, rule: PortQos) -> Iterator[tuple[str, str]]:
