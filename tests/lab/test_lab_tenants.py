@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from labs_under_test import LabUnderTest, need, wait_until
 
-from netloom.adapters import frr
+from netloom.adapters import frr, netns
 from netloom.adapters.deploy.frr_target import FrrTarget
 from netloom.adapters.deploy.isolation import check_isolation
 from netloom.adapters.deploy.lab_targets import targets_of
@@ -211,6 +211,70 @@ def test_a_change_that_fails_leaves_vrfs_as_they_were(
     changes = json.loads(capsys.readouterr().out)["changes"]
     assert [one["lines"] for one in changes] == [[]] * len(changes)
     check_apart(lab)
+
+
+# Waits for a datagram; sends one inside of VXLAN, to every leaf, as a tunnel's other end would.
+HEAR = """
+import socket, sys
+ear = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+ear.bind(("0.0.0.0", 5555))
+ear.settimeout(4)
+print("ready", flush=True)
+try:
+    print(ear.recv(100).decode(), flush=True)
+except TimeoutError:
+    print("nothing", flush=True)
+"""
+FORGE = """
+import ipaddress, socket, struct, sys
+vni, source, target, *leaves = sys.argv[1:]
+data = struct.pack("!HHHH", 5555, 5555, 8 + 6, 0) + b"forged"
+head = struct.pack(
+    "!BBHHHBBH4s4s", 0x45, 0, 20 + len(data), 0, 0, 64, 17, 0,
+    ipaddress.ip_address(source).packed, ipaddress.ip_address(target).packed,
+)
+total = sum(struct.unpack("!10H", head))
+total = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
+head = head[:10] + struct.pack("!H", total) + head[12:]
+mouth = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for leaf in leaves:
+    mac = b"\\x02\\x6e" + ipaddress.ip_address(leaf).packed
+    frame = mac + b"\\x02" * 6 + b"\\x08\\x00" + head + data
+    outer = struct.pack("!II", 0x08000000, int(vni) << 8) + frame
+    try:
+        mouth.sendto(outer, (leaf, 4789))
+    except OSError:
+        pass
+"""
+
+
+def heard(lab: LabUnderTest, intent: Intent, sender: str) -> str:
+    """Return what nic:2, blue's, hears when *sender* forges a packet of blue's network."""
+    blue = intent.host_link(2).host_address.ip
+    source = intent.host_link(3).host_address.ip  # another of blue's
+    assert intent.underlay is not None
+    leaves = [str(router.loopback) for router in intent.underlay.routers]
+    ear = [*netns.exec_argv(namespace_of(lab.place.mark, "nic:2"), [sys.executable, "-c", HEAR])]
+    with subprocess.Popen(ear, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        forge = [sys.executable, "-c", FORGE, "10002", str(source), str(blue), *leaves]
+        for _ in range(3):
+            run(netns.exec_argv(namespace_of(lab.place.mark, sender), forge))
+            time.sleep(0.2)
+        return process.stdout.readline().strip()
+
+
+def test_a_tenant_cannot_forge_packets_of_another(
+    lab: LabUnderTest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    apply(lab, "tenants", capsys)
+    intent = intent_at(scenario_of(lab, "tenants"))
+    # From a spine it works, so the packet is a good one: whoever reaches a tunnel's end is in.
+    assert heard(lab, intent, "spine:0") == "forged"
+    # red, on the leaf that nic:2 is on, and the node of nobody's.
+    assert heard(lab, intent, "nic:0") == "nothing"
+    assert heard(lab, intent, "nic:6") == "nothing"
 
 
 @pytest.mark.parametrize("after_s", [2.0, 6.0])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from netloom.ops.deploy.quality import MTU_BYTES
 from netloom.ops.site import peer_of
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["eos_text"]
 
+MTU_BYTES: Final = 9214  # the largest of a routed port (EOS manual: 68 to 9214)
 CAGE_LANES: Final = 8  # OSFP: a cage split in two has the interfaces /1 and /5
 
 

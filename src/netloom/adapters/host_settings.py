@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from netloom.ops.deploy.ports import NicQos
-from netloom.ops.deploy.quality import MTU_BYTES
 from netloom.ops.deploy.rules import HostQos
 from netloom.ops.underlay import HOSTS
 
@@ -32,7 +31,8 @@ FIRST_TABLE: Final = 100  # of routes, one for each NIC port; the kernel's own a
 # Linux Drivers in DSCP-Based QoS Mode" (Mellanox community); without it a switch drops what it
 # would have marked.
 ECT: Final = 2
-TENANT_MTU_BYTES: Final = 9000  # the usual one below 9216 less the 50 bytes of VXLAN
+# The usual one: below what any switch here has, even less the 50 bytes of VXLAN.
+MTU_BYTES: Final = 9000
 GID_INDEX: Final = 3  # RoCEv2 over IPv4 on mlx5 devices (NCCL's documentation)
 # OpenSM keeps the default partition at index 0 of a port's table and puts a tenant's after it,
 # as smpquery pkeys shows.
@@ -45,6 +45,7 @@ _CLASS: Final = re.compile(r"echo (\d{1,3}) > \S{1,80}/traffic_class$", re.ASCII
 _ECN: Final = re.compile(r'echo 1 > "\S{1,80}/roce_(np|rp)/enable/(\d)"', re.ASCII)
 _CNP: Final = re.compile(r'echo (\d{1,2}) > "\S{1,80}/roce_np/cnp_(dscp|802p_prio)"', re.ASCII)
 _NCCL: Final = re.compile(r"^NCCL_IB_TC=(\d{1,3})$", re.ASCII | re.MULTILINE)
+_MTU: Final = re.compile(r"ip link set \S{1,40} mtu (\d{1,5}) up", re.ASCII)
 _ADDRESS: Final = re.compile(r"ip address replace (\S{1,50}) dev", re.ASCII)
 
 
@@ -58,16 +59,11 @@ def _nic_lines(intent: Intent, computer: int) -> Iterator[str]:
     for host in intent.site.ports_of[computer]:
         device = intent.site.interface(host)
         yield f"netdev=$(ls /sys/class/infiniband/{device}/device/net)"
-        yield f'ip link set "$netdev" mtu {_mtu(intent)} up'
+        yield f'ip link set "$netdev" mtu {MTU_BYTES} up'
         yield f'ip address replace {intent.host_link(host).host_address} dev "$netdev"'
         yield from _routes(intent, host)
         if intent.quality is not None:
             yield from _lossless(device, intent.quality)
-
-
-def _mtu(intent: Intent) -> int:
-    """Return the MTU of a NIC: with tenants, what a tunnel of the switches' MTU carries."""
-    return TENANT_MTU_BYTES if intent.partitions else MTU_BYTES
 
 
 def _routes(intent: Intent, host: int) -> Iterator[str]:
@@ -156,6 +152,7 @@ def _nic(text: str, where: str) -> NicQos:
     cnp = {kind: int(value) for value, kind in _CNP.findall(text)}
     return NicQos(
         where=where,
+        mtu_bytes=_number(_MTU.search(text)) or 0,
         trusts_dscp="--trust dscp" in text,
         priority_of=whole.priority_of,
         pausing=whole.pausing,

@@ -7,7 +7,7 @@ run on a switch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from netloom.ops.deploy.quality import MTU_BYTES
 from netloom.ops.site import peer_of
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from netloom.ops.site import Site
 
 __all__ = ["nvue_text"]
+
+MOST_WAYS: Final = 128  # NVUE reference, BGP: multipaths ebgp 1-128
 
 
 def nvue_text(intent: Intent, number: int) -> str:
@@ -108,7 +110,8 @@ def _routing(intent: Intent, number: int) -> Iterator[str]:
     yield f"nv set router bgp router-id {router.loopback}"
     bgp = "nv set vrf default router bgp"
     yield f"{bgp} path-selection multipath aspath-ignore on"
-    yield f"{bgp} address-family ipv4-unicast multipaths ebgp {intent.num_ways}"
+    ways = min(MOST_WAYS, intent.num_ways)
+    yield f"{bgp} address-family ipv4-unicast multipaths ebgp {ways}"
     for network in (f"{router.loopback}/32", *router.networks):
         yield f"{bgp} address-family ipv4-unicast network {network}"
     for name in _peers(intent.site, number):

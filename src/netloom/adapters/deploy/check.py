@@ -25,6 +25,7 @@ from netloom.adapters.deploy.trial import try_subnets
 from netloom.adapters.programs import missing_packages
 from netloom.errors import InfeasibleError, LabError, NetloomError
 from netloom.ops.deploy import isolation, rules
+from netloom.ops.deploy.overlay import VXLAN_BYTES
 from netloom.ops.deploy.ports import PlannedPort, check_nic, check_port, check_strays
 from netloom.ops.deploy.rules import Broken
 from netloom.ops.site import peer_of
@@ -150,8 +151,9 @@ def _qualities(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
     if rule is not None:
         yield from _ports(intent, ports, rule)
         nics = [nic for path, text in scripts for nic in host_settings.read_nics(text, path)]
+        tunnel_bytes = VXLAN_BYTES if intent.partitions else 0
         for nic in nics:
-            yield from check_nic(nic, rule)
+            yield from check_nic(nic, rule, tunnel_bytes=tunnel_bytes)
         yield from check_strays(rule, nics)
         yield from _nccl(files, rule)
 

@@ -68,6 +68,7 @@ class NicQos:
 
     Attributes:
         where: The file.
+        mtu_bytes: 0 unless told.
         trusts_dscp: Whether it goes by the DSCP of packets.
         priority_of: Priority by DSCP.
         pausing: Priorities that are paused.
@@ -81,6 +82,7 @@ class NicQos:
     """
 
     where: str
+    mtu_bytes: int
     trusts_dscp: bool
     priority_of: Mapping[int, int]
     pausing: frozenset[int]
@@ -164,8 +166,20 @@ def check_strays(rule: PortQos, nics: Sequence[NicQos]) -> Iterator[Broken]:
             yield Broken(severity="error", where=rule.where, what=what, remedy=remedy)
 
 
-def check_nic(nic: NicQos, rule: PortQos) -> Iterator[Broken]:
-    """Yield where a NIC disagrees with the switches."""
+def check_nic(nic: NicQos, rule: PortQos, *, tunnel_bytes: int) -> Iterator[Broken]:
+    """Yield where a NIC disagrees with the switches.
+
+    Args:
+        nic: It.
+        rule: A port that all others are like.
+        tunnel_bytes: What switches put around a packet.
+    """
+    if nic.mtu_bytes + tunnel_bytes > rule.mtu_bytes:
+        what = (
+            f"packets of {nic.mtu_bytes} and {tunnel_bytes} bytes, switches take {rule.mtu_bytes}"
+        )
+        remedy = "lower the MTU of the NIC: larger packets vanish"
+        yield Broken(severity="error", where=nic.where, what=what, remedy=remedy)
     for what, remedy in _disagreements(nic, rule):
         yield Broken(severity="error", where=nic.where, what=what, remedy=remedy)
 

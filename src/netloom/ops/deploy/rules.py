@@ -106,6 +106,7 @@ def check_intent(intent: Intent) -> Iterator[Broken]:
     network = intent.site.network
     if intent.partitions:
         yield from _check_left_out(intent)
+    yield from _check_routed(network.technology.protocol, network.technology.transport)
     # On InfiniBand the subnet manager's engine answers for this, and its log is read.
     if network.technology.flow_control == "pfc" and prove_by_tiers(intent.site.fabric) is None:
         verdict = check_adaptive(tables(intent.site.fabric))
@@ -116,6 +117,25 @@ def check_intent(intent: Intent) -> Iterator[Broken]:
                 what=f"pauses can wait for one another in a circle: {' '.join(verdict.cycle[:8])}",
                 remedy="use a tree; shortest paths over one priority cannot be made safe here",
             )
+
+
+def _check_routed(protocol: str, transport: str) -> Iterator[Broken]:
+    """Yield why a network cannot be the routed one that files of Ethernet switches describe."""
+    if transport.startswith("rocev1"):
+        yield Broken(
+            severity="error",
+            where="cluster.fabric.technology",
+            what="RoCEv1 has no IP header, and these switches route: nothing would arrive",
+            remedy="use RoCEv2",
+        )
+    if protocol == "scheduled-ethernet":
+        yield Broken(
+            severity="warning",
+            where="cluster.fabric.technology",
+            what="inner switches of a scheduled fabric pass cells and do not route; the files of "
+            "switches describe a routed network of the same shape",
+            remedy="set the fabric up with its maker's software; use the lists of cables",
+        )
 
 
 def _check_left_out(intent: Intent) -> Iterator[Broken]:
