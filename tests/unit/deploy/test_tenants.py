@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -121,6 +122,12 @@ def test_switches_without_hosts_pass_tunnels_on_and_have_no_vrf() -> None:
     assert "advertise-all-vni" not in text
     assert read_routes(text, "").vrfs == {}
     assert "next-hop-unchanged" in render(intent)["switches/spine000/eos.conf"]
+
+
+def test_the_shell_reads_every_script() -> None:
+    for path, text in render(shared()).items():
+        if path.endswith(".sh"):
+            subprocess.run(["sh", "-n"], input=text, text=True, check=True)  # noqa: S607
 
 
 def test_targets_stand_apart_since_bgpd_frees_shared_ones_twice() -> None:
