@@ -127,7 +127,7 @@ class LabVrfs:
             LabError: the switch is not there.
         """
         wanted = {port.name for port in self.wanted.ports}
-        own = json.loads(run(["ip", "-n", self.pathspace, "-j", "addr", "show"]))
+        own = _rows(run(["ip", "-n", self.pathspace, "-j", "addr", "show"]))
         rooms, floods, seated = [], list[Flood](), {}
         for name in self._names():
             room, inside = parse_room(name, self._ip("-n", name, "-j", "-d", "addr", "show"))
@@ -141,7 +141,7 @@ class LabVrfs:
         if not room.vni:
             return []
         said = self._view(["bridge", "-n", room.name, "-j", "fdb", "show", "dev", f"vx{room.vni}"])
-        leaves = (row.get("dst") for row in json.loads(said or "[]") if row.get("mac") == NOBODY)
+        leaves = (row.get("dst") for row in _rows(said) if row.get("mac") == NOBODY)
         return [Flood(vrf=room.name, leaf=str(leaf)) for leaf in leaves if leaf]
 
     def routes(self, vrf: str) -> tuple[Route, ...]:
@@ -278,7 +278,7 @@ class LabVrfs:
 
     def _clear(self, name: str) -> None:
         """Remove the bridge and the tunnel that a namespace may have of an earlier try."""
-        rows = json.loads(self._ip("-n", name, "-j", "-d", "link", "show"))
+        rows = _rows(self._ip("-n", name, "-j", "-d", "link", "show"))
         stale = [row["ifname"] for row in rows if _kind(row) in _KINDS]
         self._inside(name, [["link", "del", one] for one in stale])
 
@@ -337,13 +337,25 @@ def parse_room(name: str, text: str) -> tuple[Room, tuple[Port, ...]]:
     Raises:
         LabError: it is not what that command prints.
     """
+    rows = _rows(text)
     try:
-        rows = json.loads(text or "[]")
         vnis = [int(row["linkinfo"]["info_data"]["id"]) for row in rows if _is_tunnel(row)]
         return Room(name=name, vni=vnis[0] if len(vnis) == 1 else 0), tuple(_seated(name, rows))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         message = f"ip -j addr show: what it printed is not understood ({text[:80]!r})"
         raise LabError(message) from error
+
+
+def _rows(text: str) -> list[dict[str, Any]]:
+    """Return what ``ip -j`` or ``bridge -j`` printed."""
+    try:
+        rows = json.loads(text or "[]")
+    except (ValueError, RecursionError):
+        rows = None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        message = f"ip -j: what it printed is not understood ({text[:80]!r})"
+        raise LabError(message)
+    return rows
 
 
 def _is_tunnel(row: dict[str, Any]) -> bool:
@@ -363,7 +375,8 @@ def _seated(vrf: str, rows: list[dict[str, Any]]) -> Iterator[Port]:
 
 
 def _own(row: dict[str, Any]) -> Port:
-    address = _address(row) if "UP" in row["flags"] else ""
+    """Return a port in the switch's own VRF; one with an address may be down for a fault."""
+    address = _address(row) or ("no address" if "UP" in row["flags"] else "")
     return Port(name=str(row["ifname"]), vrf="", address=address)
 
 
