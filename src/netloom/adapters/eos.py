@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netloom.ops.site import Site
     from netloom.ops.underlay import Router
 
-__all__ = ["eos_text"]
+__all__ = ["eos_text", "port_name"]
 
 MTU_BYTES: Final = 9214  # the largest of a routed port (EOS manual: 68 to 9214)
 CAGE_LANES: Final = 8  # OSFP: a cage split in two has the interfaces /1 and /5
@@ -81,7 +81,7 @@ def _global_quality(quality: Quality) -> Iterator[str]:
     yield "!"
 
 
-def _name(site: Site, port: Port) -> str:
+def port_name(site: Site, port: Port) -> str:
     """Return what EOS calls a port: the cage and the first of its lanes."""
     cage = site.cage(port)
     return f"Ethernet{cage.number}/{1 + cage.slot * CAGE_LANES // cage.num_slots}"
@@ -89,7 +89,7 @@ def _name(site: Site, port: Port) -> str:
 
 def _interface(intent: Intent, number: int, cable: Cable) -> Iterator[str]:
     own, peer = peer_of(cable, number)
-    yield f"interface {_name(intent.site, own)}"
+    yield f"interface {port_name(intent.site, own)}"
     yield f"   description {intent.site.hostnames[peer.device]} {intent.site.label(peer)}"
     yield f"   mtu {MTU_BYTES}"
     yield "   no switchport"
@@ -190,5 +190,5 @@ def _neighbours(intent: Intent, number: int) -> Iterator[str]:
         own, peer = peer_of(cable, number)
         if not intent.site.is_host(peer):
             asn = intent.router(peer.device).asn
-            name = _name(intent.site, own)
+            name = port_name(intent.site, own)
             yield f"   neighbor interface {name} peer-group FABRIC remote-as {asn}"

@@ -201,6 +201,37 @@ def test_traffic_that_joins_the_paused_priority_is_noticed() -> None:
     assert found == ["DSCP 0 is paused with RDMA, and no NIC sends RDMA with it"]
 
 
+@pytest.mark.parametrize("name", ["eos.conf", "nvue.sh"])
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_a_line_less_or_of_another_tenant_is_noticed_in_text(
+    name: str, data: st.DataObject
+) -> None:
+    _, files = good()
+    path = f"switches/leaf000/{name}"
+    lines = files[path].splitlines()
+    # Whatever names a VRF's ports, numbers, targets and networks, or switches a port off.
+    telling = re.compile(
+        r"^ +(vrf Vrf|vxlan vrf|route-target|network 10\.128|shutdown)|^nv set "
+        r"(interface \S+ (ip vrf|link state)|vrf Vrf\S+ (evpn vni|router bgp route-.* route-target)"
+        r"|vrf Vrf\S+ .* network)"
+    )
+    place = data.draw(st.sampled_from([n for n, line in enumerate(lines) if telling.match(line)]))
+    swapped = lines[place]
+    for old, new in (("Vrfred", "Vrfblue"), ("Vrfblue", "Vrfred"), ("10001", "10002")):
+        if old in swapped:
+            swapped = swapped.replace(old, new)
+            break
+    changed = data.draw(st.sampled_from([swapped, "!" if name == "eos.conf" else ":"]))
+    if changed == lines[place]:
+        return
+    lines[place] = changed
+    assert errors({**files, path: "\n".join([*lines, ""])}), (
+        place,
+        files[path].splitlines()[place],
+    )
+
+
 def test_a_host_network_outside_of_its_vrf_is_noticed() -> None:
     _, files = good()
     path = "switches/leaf000/frr.conf"

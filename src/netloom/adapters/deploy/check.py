@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import (
     frr,
-    frr_files,
     host_settings,
     ibsim,
     opensm_files,
@@ -21,10 +20,11 @@ from netloom.adapters import (
     sonic_yang,
 )
 from netloom.adapters.deploy.subnets import engine_of
+from netloom.adapters.deploy.tenants import check_tenants
 from netloom.adapters.deploy.trial import try_subnets
 from netloom.adapters.programs import missing_packages
 from netloom.errors import InfeasibleError, LabError, NetloomError
-from netloom.ops.deploy import isolation, rules
+from netloom.ops.deploy import rules
 from netloom.ops.deploy.overlay import VXLAN_BYTES
 from netloom.ops.deploy.ports import PlannedPort, check_nic, check_port, check_strays
 from netloom.ops.deploy.rules import Broken
@@ -93,7 +93,7 @@ def _ethernet(intent: Intent, files: Mapping[str, str], checks: Checks) -> Itera
     yield from _routers(intent, files)
     yield from _qualities(intent, files)
     if intent.partitions:
-        yield from _tenants(intent, files)
+        yield from check_tenants(intent, files)
     if checks.sonic_models is not None:
         yield from _yang(files, checks.sonic_models)
 
@@ -181,28 +181,6 @@ def _nccl(files: Mapping[str, str], rule: PortQos) -> Iterator[Broken]:
             if tos is None or rule.priority_of.get(tos >> 2) not in rule.pausing or not tos & 3:
                 what = f"NCCL_IB_TC is {tos}, which switches do not pause, or may not mark"
                 yield _error(path, what, "set it to 4 times the DSCP that is paused, plus 2")
-
-
-def _tenants(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
-    """Yield what the files of switches do not keep apart."""
-    site = intent.site
-    for number in range(len(site.nics), len(site.plant.devices)):
-        folder = f"switches/{site.hostnames[number]}"
-        for path in (f"{folder}/frr.conf", f"{folder}/sonic/frr.conf"):
-            if path in files:
-                found = frr_files.read_routes(files[path], path)
-                yield from isolation.check_routes(intent, number, found)
-        path = f"{folder}/sonic/config_db.json"
-        try:
-            ports = sonic_read.read_hosts(files.get(path, ""), path)
-        except NetloomError as error:
-            yield _error(path, str(error), "render it anew")
-            continue
-        hosts = (peer_of(cable, number) for cable in site.cables_of[number])
-        names = {
-            peer.device: sonic.port_name(site, own) for own, peer in hosts if site.is_host(peer)
-        }
-        yield from isolation.check_ports(intent, number, ports, names)
 
 
 def _yang(files: Mapping[str, str], models: Path) -> Iterator[Broken]:
