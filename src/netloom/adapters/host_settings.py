@@ -27,10 +27,10 @@ __all__ = [
 
 VENDOR: Final = "NVIDIA"  # whose NICs mlnx_qos and cma_roce_tos set up
 FIRST_TABLE: Final = 100  # of routes, one for each NIC port; the kernel's own are 253 to 255
-# ECT(0), RFC 3168, section 5. With DSCP 26 that gives the 106 of "Lossless RoCE Configuration for
+# The ECN field's codepoint 10, RFC 3168, section 5. With DSCP 26 that gives the 106 of "Lossless RoCE Configuration for
 # Linux Drivers in DSCP-Based QoS Mode" (Mellanox community); without it a switch drops what it
 # would have marked.
-ECT: Final = 2
+MARKABLE: Final = 2
 # The usual one: below what any switch here has, even less the 50 bytes of VXLAN.
 MTU_BYTES: Final = 9000
 GID_INDEX: Final = 3  # RoCEv2 over IPv4 on mlx5 devices (NCCL's documentation)
@@ -93,7 +93,7 @@ def _lossless(device: str, quality: Quality) -> Iterator[str]:
 
 def _tos(quality: Quality) -> int:
     """Return the whole byte that DSCP is in: its last bits say that packets may be marked."""
-    return quality.dscp << 2 | ECT
+    return quality.dscp << 2 | MARKABLE
 
 
 def nccl_environment(

@@ -205,7 +205,7 @@ def _missent(nic: NicQos, rule: PortQos) -> Iterator[tuple[str, str]]:
             yield what, "send RDMA with the DSCP of the paused priority, and map it on the NIC"
         elif tos & 3 not in {1, 2}:
             what = f"{setter} sends RDMA with ToS {tos}, which may not be marked"
-            yield what, "add 2 (ECT): switches drop what they would have marked"
+            yield what, "add 2, which says so: switches drop what they would have marked"
 
 
 def _misanswered(nic: NicQos, rule: PortQos) -> Iterator[tuple[str, str]]:
