@@ -27,9 +27,9 @@ __all__ = [
 
 VENDOR: Final = "NVIDIA"  # whose NICs mlnx_qos and cma_roce_tos set up
 FIRST_TABLE: Final = 100  # of routes, one for each NIC port; the kernel's own are 253 to 255
-# The ECN field's codepoint 10, RFC 3168, section 5. With DSCP 26 that gives the 106 of "Lossless RoCE Configuration for
-# Linux Drivers in DSCP-Based QoS Mode" (Mellanox community); without it a switch drops what it
-# would have marked.
+# The ECN field's codepoint 10: RFC 3168, section 5. With DSCP 26 that gives the 106 of "Lossless
+# RoCE Configuration for Linux Drivers in DSCP-Based QoS Mode" (Mellanox community); without it a
+# switch drops what it would have marked.
 MARKABLE: Final = 2
 # The usual one: below what any switch here has, even less the 50 bytes of VXLAN.
 MTU_BYTES: Final = 9000
