@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
+
+from netloom.ops.deploy.isolation import SwitchRoutes, VrfRoutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -10,10 +13,19 @@ if TYPE_CHECKING:
     from netloom.ops.deploy.overlay import Overlay, Vrf
     from netloom.ops.underlay import Router
 
-__all__ = ["namespace_line", "render_configuration"]
+__all__ = ["namespace_line", "read_routes", "render_configuration"]
 
 BFD_MS: Final = 300  # below some 150 ms a busy machine misses its own deadlines
 LEAST_WAYS: Final = 64  # equal ways that are allowed even where there are fewer
+MOST_WAYS: Final = 256  # what Debian's FRR 8.4.4 takes (vtysh -C)
+_VNI: Final = re.compile(r"^vrf (\S{1,64})\n vni (\d{1,8})$", re.ASCII | re.MULTILINE)
+_BLOCK: Final = re.compile(
+    r"^router bgp \d{1,10}(?: vrf (\S{1,64}))?\n((?:[ !].*\n)*)", re.ASCII | re.MULTILINE
+)
+_NETWORK: Final = re.compile(r"^ +network (\S{1,50})$", re.ASCII | re.MULTILINE)
+_TARGET: Final = re.compile(
+    r"^ +route-target (import|export|both) (\S{1,50})$", re.ASCII | re.MULTILINE
+)
 
 
 def render_configuration(
@@ -123,7 +135,7 @@ def _bgp(router: Router, overlay: Overlay | None) -> list[str]:
         " address-family ipv4 unicast",
         f"  network {router.loopback}/32",
         *(f"  network {network}" for network in router.networks),
-        f"  maximum-paths {max(LEAST_WAYS, len(router.peers))}",
+        f"  maximum-paths {min(MOST_WAYS, max(LEAST_WAYS, len(router.peers)))}",
         " exit-address-family",
         *_evpn(overlay),
         "exit",
@@ -140,3 +152,24 @@ def _bfd() -> list[str]:
         " exit",
         "exit",
     ]
+
+
+def read_routes(text: str, where: str) -> SwitchRoutes:
+    """Return what a frr.conf announces and takes in, VRF by VRF, whoever wrote it."""
+    vnis = {name: int(vni) for name, vni in _VNI.findall(text)}
+    blocks = _BLOCK.findall(text)
+    return SwitchRoutes(
+        where=where,
+        networks=frozenset(n for name, body in blocks if not name for n in _NETWORK.findall(body)),
+        vrfs={name: _routes(vnis.get(name), body) for name, body in blocks if name},
+    )
+
+
+def _routes(vni: int | None, body: str) -> VrfRoutes:
+    targets = _TARGET.findall(body)
+    return VrfRoutes(
+        vni=vni,
+        networks=frozenset(_NETWORK.findall(body)),
+        imports=frozenset(target for verb, target in targets if verb != "export"),
+        exports=frozenset(target for verb, target in targets if verb != "import"),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from netloom.ops.deploy.quality import MTU_BYTES
+from netloom.ops.deploy.ports import NicQos
 from netloom.ops.deploy.rules import HostQos
 from netloom.ops.underlay import HOSTS
 
@@ -16,10 +16,23 @@ if TYPE_CHECKING:
     from netloom.ops.deploy.partitions import Partition
     from netloom.ops.deploy.quality import Quality
 
-__all__ = ["VENDOR", "nccl_environment", "nic_commands", "read_qos"]
+__all__ = [
+    "VENDOR",
+    "nccl_environment",
+    "nic_commands",
+    "read_nics",
+    "read_qos",
+    "read_traffic_class",
+]
 
 VENDOR: Final = "NVIDIA"  # whose NICs mlnx_qos and cma_roce_tos set up
 FIRST_TABLE: Final = 100  # of routes, one for each NIC port; the kernel's own are 253 to 255
+# The ECN field's codepoint 10: RFC 3168, section 5. With DSCP 26 that gives the 106 of "Lossless
+# RoCE Configuration for Linux Drivers in DSCP-Based QoS Mode" (Mellanox community); without it a
+# switch drops what it would have marked.
+MARKABLE: Final = 2
+# The usual one: below what any switch here has, even less the 50 bytes of VXLAN.
+MTU_BYTES: Final = 9000
 GID_INDEX: Final = 3  # RoCEv2 over IPv4 on mlx5 devices (NCCL's documentation)
 # OpenSM keeps the default partition at index 0 of a port's table and puts a tenant's after it,
 # as smpquery pkeys shows.
@@ -27,6 +40,12 @@ TENANT_KEY_INDEX: Final = 1
 
 _PAUSES: Final = re.compile(r"--pfc ((?:[01],){7}[01])", re.ASCII)
 _PRIORITY: Final = re.compile(r"--dscp2prio set,(\d{1,2}),(\d)", re.ASCII)
+_TOS: Final = re.compile(r"cma_roce_tos -d \S{1,40} -t (\d{1,3})$", re.ASCII | re.MULTILINE)
+_CLASS: Final = re.compile(r"echo (\d{1,3}) > \S{1,80}/traffic_class$", re.ASCII | re.MULTILINE)
+_ECN: Final = re.compile(r'echo 1 > "\S{1,80}/roce_(np|rp)/enable/(\d)"', re.ASCII)
+_CNP: Final = re.compile(r'echo (\d{1,2}) > "\S{1,80}/roce_np/cnp_(dscp|802p_prio)"', re.ASCII)
+_NCCL: Final = re.compile(r"^NCCL_IB_TC=(\d{1,3})$", re.ASCII | re.MULTILINE)
+_MTU: Final = re.compile(r"ip link set \S{1,40} mtu (\d{1,5}) up", re.ASCII)
 _ADDRESS: Final = re.compile(r"ip address replace (\S{1,50}) dev", re.ASCII)
 
 
@@ -64,12 +83,17 @@ def _lossless(device: str, quality: Quality) -> Iterator[str]:
     yield f'mlnx_qos -i "$netdev" --trust dscp --pfc {pauses}'
     yield f'mlnx_qos -i "$netdev" --dscp2prio set,{quality.dscp},{quality.priority}'
     yield f'mlnx_qos -i "$netdev" --dscp2prio set,{quality.cnp_dscp},{quality.cnp_priority}'
-    yield f"cma_roce_tos -d {device} -t {quality.dscp << 2}"
-    yield f"echo {quality.dscp << 2} > /sys/class/infiniband/{device}/tc/1/traffic_class"
+    yield f"cma_roce_tos -d {device} -t {_tos(quality)}"
+    yield f"echo {_tos(quality)} > /sys/class/infiniband/{device}/tc/1/traffic_class"
     yield f'echo 1 > "{ecn}/roce_np/enable/{quality.priority}"'
     yield f'echo 1 > "{ecn}/roce_rp/enable/{quality.priority}"'
     yield f'echo {quality.cnp_dscp} > "{ecn}/roce_np/cnp_dscp"'
     yield f'echo {quality.cnp_priority} > "{ecn}/roce_np/cnp_802p_prio"'
+
+
+def _tos(quality: Quality) -> int:
+    """Return the whole byte that DSCP is in: its last bits say that packets may be marked."""
+    return quality.dscp << 2 | MARKABLE
 
 
 def nccl_environment(
@@ -92,7 +116,7 @@ def nccl_environment(
         values["NCCL_CROSS_NIC"] = "0"
     if quality is not None:
         values |= {
-            "NCCL_IB_TC": str(quality.dscp << 2),
+            "NCCL_IB_TC": str(_tos(quality)),
             "NCCL_IB_GID_INDEX": str(GID_INDEX),
             "NCCL_IB_QPS_PER_CONNECTION": str(site.network.technology.flows_per_rank),
         }
@@ -115,3 +139,36 @@ def read_qos(text: str, where: str) -> HostQos:
         ),
         addresses=tuple(_ADDRESS.findall(text)),
     )
+
+
+def read_nics(text: str, where: str) -> tuple[NicQos, ...]:
+    """Return what a computer's script says of each NIC; what it omits is left out."""
+    return tuple(_nic(part, where) for part in text.split("netdev=")[1:])
+
+
+def _nic(text: str, where: str) -> NicQos:
+    whole = read_qos(text, where)
+    marks = _ECN.findall(text)
+    cnp = {kind: int(value) for value, kind in _CNP.findall(text)}
+    return NicQos(
+        where=where,
+        mtu_bytes=_number(_MTU.search(text)) or 0,
+        trusts_dscp="--trust dscp" in text,
+        priority_of=whole.priority_of,
+        pausing=whole.pausing,
+        cm_tos=_number(_TOS.search(text)),
+        tos=_number(_CLASS.search(text)),
+        cnp_dscp=cnp.get("dscp"),
+        cnp_priority=cnp.get("802p_prio"),
+        notifies=frozenset(int(priority) for side, priority in marks if side == "np"),
+        reacts=frozenset(int(priority) for side, priority in marks if side == "rp"),
+    )
+
+
+def _number(found: re.Match[str] | None) -> int | None:
+    return int(found[1]) if found else None
+
+
+def read_traffic_class(text: str) -> int | None:
+    """Return the traffic class in NCCL's environment; None where there is none."""
+    return _number(_NCCL.search(text))

@@ -1,12 +1,13 @@
 """NVUE (Cumulus Linux 5): the commands of a switch, one a line, as a script.
 
-Commands are those of NVIDIA's NVUE reference and of the pages *Quality of Service* and *BGP* of
-the Cumulus Linux user guide. Nothing here has run on a switch.
+Commands are those of NVIDIA's NVUE reference (pages QoS, BGP, EVPN and VXLAN) for 5.6 to 5.10,
+read command by command; later releases say ``state enabled`` for ``enable on``. Nothing here has
+run on a switch.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from netloom.ops.deploy.quality import MTU_BYTES
 from netloom.ops.site import peer_of
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from netloom.ops.deploy.intent import Intent
+    from netloom.ops.deploy.overlay import Overlay
     from netloom.ops.deploy.quality import Quality
-    from netloom.ops.plant import Cable
+    from netloom.ops.plant import Cable, Port
     from netloom.ops.site import Site
 
 __all__ = ["nvue_text"]
+
+MOST_WAYS: Final = 128  # NVUE reference, BGP: multipaths ebgp 1-128
 
 
 def nvue_text(intent: Intent, number: int) -> str:
@@ -53,11 +57,25 @@ def _interface(intent: Intent, number: int, cable: Cable) -> Iterator[str]:
     own, peer = peer_of(cable, number)
     name = intent.site.linux_name(own)
     yield f"nv set interface {name} link mtu {MTU_BYTES}"
+    yield f"nv set interface {name} description '{_description(intent.site, peer)}'"
     if intent.site.is_host(peer):
-        address = intent.host_link(peer.device).switch_address
-        yield f"nv set interface {name} ip address {address}"
+        yield from _host_port(intent, name, peer.device)
     if intent.quality is not None:
-        yield f"nv set interface {name} qos pfc-watchdog"
+        yield f"nv set interface {name} qos pfc-watchdog state enable"
+
+
+def _description(site: Site, peer: Port) -> str:
+    return f"{site.hostnames[peer.device]} {site.label(peer)}"
+
+
+def _host_port(intent: Intent, name: str, host: int) -> Iterator[str]:
+    vrf = intent.vrf(host)
+    if intent.is_shut(host):
+        yield f"nv set interface {name} link state down"
+        return
+    if vrf is not None:
+        yield f"nv set interface {name} ip vrf {vrf.name}"
+    yield f"nv set interface {name} ip address {intent.host_link(host).switch_address}"
 
 
 def _quality(quality: Quality, longest_m: float) -> Iterator[str]:
@@ -87,16 +105,50 @@ def _quality(quality: Quality, longest_m: float) -> Iterator[str]:
 
 def _routing(intent: Intent, number: int) -> Iterator[str]:
     router = intent.router(number)
+    yield "nv set router bgp enable on"
     yield f"nv set router bgp autonomous-system {router.asn}"
     yield f"nv set router bgp router-id {router.loopback}"
     bgp = "nv set vrf default router bgp"
     yield f"{bgp} path-selection multipath aspath-ignore on"
-    yield f"{bgp} address-family ipv4-unicast multipaths ebgp {intent.num_ways}"
+    ways = min(MOST_WAYS, intent.num_ways)
+    yield f"{bgp} address-family ipv4-unicast multipaths ebgp {ways}"
     for network in (f"{router.loopback}/32", *router.networks):
         yield f"{bgp} address-family ipv4-unicast network {network}"
     for name in _peers(intent.site, number):
         yield f"{bgp} neighbor {name} type unnumbered"
         yield f"{bgp} neighbor {name} remote-as external"
+    overlay = intent.overlay(number)
+    if overlay is not None:
+        yield f"{bgp} address-family l2vpn-evpn enable on"
+        for name in _peers(intent.site, number):
+            yield f"{bgp} neighbor {name} address-family l2vpn-evpn enable on"
+        yield from _tunnels(intent, number, overlay)
+
+
+def _tunnels(intent: Intent, number: int, overlay: Overlay) -> Iterator[str]:
+    """Yield what tenants need: tunnels that keep the class of packets, and a VRF for each."""
+    router = intent.router(number)
+    if overlay.vrfs:
+        yield "nv set evpn enable on"
+        yield "nv set nve vxlan enable on"
+        yield f"nv set nve vxlan source address {router.loopback}"
+        yield "nv set nve vxlan encapsulation dscp action copy"
+        yield "nv set nve vxlan decapsulation dscp action preserve"
+    for vrf in overlay.vrfs:
+        yield f"nv set vrf {vrf.name} evpn enable on"
+        yield f"nv set vrf {vrf.name} evpn vni {vrf.vni}"
+        bgp = f"nv set vrf {vrf.name} router bgp"
+        yield f"{bgp} enable on"
+        yield f"{bgp} autonomous-system {router.asn}"
+        yield f"{bgp} router-id {router.loopback}"
+        yield f"{bgp} rd {router.loopback}:{vrf.vni}"
+        yield f"{bgp} route-import from-evpn route-target {vrf.target}"
+        yield f"{bgp} route-export to-evpn route-target {vrf.target}"
+        unicast = f"{bgp} address-family ipv4-unicast"
+        yield f"{unicast} enable on"
+        for link in vrf.links:
+            yield f"{unicast} network {link.switch_address.network}"
+        yield f"{unicast} route-export to-evpn enable on"
 
 
 def _peers(site: Site, number: int) -> Iterator[str]:

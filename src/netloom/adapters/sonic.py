@@ -34,6 +34,8 @@ ROLES: Final = ("ToRRouter", "LeafRouter", "SpineRouter")  # SONiC's words for t
 PRIORITIES: Final = range(8)
 DSCPS: Final = range(64)
 MAP: Final = "ROCE"  # what the maps and the WRED profile are called
+VTEP: Final = "vtep"
+FIRST_VLAN: Final = 3001  # of those that stand for VNIs; they are on no port
 _POOL: Final = "ingress_lossless_pool"
 _EGRESS_POOL: Final = "egress_lossless_pool"
 
@@ -52,7 +54,7 @@ def config_db(intent: Intent, number: int) -> dict[str, Table]:
     lengths = {name: f"{site.length_m(cable):.0f}m" for name, (_, cable) in ports.items()}
     tables = {
         "DEVICE_METADATA": {"localhost": _metadata(intent, number)},
-        "PORT": {name: _port(site, port, cable) for name, (port, cable) in ports.items()},
+        "PORT": {name: _port(intent, number, cable) for name, (_, cable) in ports.items()},
         "CABLE_LENGTH": {"AZURE": lengths},
         "INTERFACE": _interfaces(intent, number),
         "LOOPBACK_INTERFACE": {
@@ -60,7 +62,28 @@ def config_db(intent: Intent, number: int) -> dict[str, Table]:
             f"Loopback0|{intent.router(number).loopback}/32": {},
         },
     }
+    tables |= _overlay(intent, number)
     return tables if intent.quality is None else tables | _lossless(site, ports, intent.quality)
+
+
+def _overlay(intent: Intent, number: int) -> dict[str, Table]:
+    """Return the tables of tenants: VRFs, and for each a VLAN that stands for its VNI."""
+    overlay = intent.overlay(number)
+    if overlay is None or not overlay.vrfs:
+        return {}
+    vlans = {f"Vlan{FIRST_VLAN + place}": vrf for place, vrf in enumerate(overlay.vrfs)}
+    maps = {
+        f"{VTEP}|map_{vrf.vni}_{vlan}": {"vlan": vlan, "vni": str(vrf.vni)}
+        for vlan, vrf in vlans.items()
+    }
+    return {
+        "VRF": {vrf.name: {"vni": str(vrf.vni)} for vrf in overlay.vrfs},
+        "VLAN": {vlan: {"vlanid": vlan.removeprefix("Vlan")} for vlan in vlans},
+        "VLAN_INTERFACE": {vlan: {"vrf_name": vrf.name} for vlan, vrf in vlans.items()},
+        "VXLAN_TUNNEL": {VTEP: {"src_ip": str(intent.router(number).loopback)}},
+        "VXLAN_EVPN_NVO": {"nvo": {"source_vtep": VTEP}},
+        "VXLAN_TUNNEL_MAP": maps,
+    }
 
 
 def _lossless(site: Site, ports: Ports, quality: Quality) -> dict[str, Table]:
@@ -116,10 +139,13 @@ def _metadata(intent: Intent, number: int) -> dict[str, str]:
     }
 
 
-def _port(site: Site, port: Port, cable: Cable) -> dict[str, str]:
+def _port(intent: Intent, number: int, cable: Cable) -> dict[str, str]:
     """Return a port; lanes in the order of the chip, which a platform may have wired otherwise."""
+    site = intent.site
+    port, peer = peer_of(cable, number)
     cage = site.cage(port)
     letter = "abcdefgh"[cage.slot] if cage.num_slots > 1 else ""
+    is_off = site.is_host(peer) and intent.is_shut(peer.device)
     return {
         "alias": f"etp{cage.number}{letter}",
         "index": str(cage.number),
@@ -127,7 +153,8 @@ def _port(site: Site, port: Port, cable: Cable) -> dict[str, str]:
         "speed": f"{cable.rate_bps / 1e6:.0f}",
         "mtu": str(MTU_BYTES),
         "fec": "rs",
-        "admin_status": "up",
+        "admin_status": "down" if is_off else "up",
+        "description": f"{site.hostnames[peer.device]} {site.label(peer)}",
     }
 
 
@@ -136,11 +163,12 @@ def _interfaces(intent: Intent, number: int) -> Table:
     for cable in intent.site.cables_of[number]:
         own, peer = peer_of(cable, number)
         name = port_name(intent.site, own)
-        if intent.site.is_host(peer):
-            table[name] = {}
-            table[f"{name}|{intent.host_link(peer.device).switch_address}"] = {}
-        else:
+        if not intent.site.is_host(peer):
             table[name] = {"ipv6_use_link_local_only": "enable"}
+        elif not intent.is_shut(peer.device):
+            vrf = intent.vrf(peer.device)
+            table[name] = {"vrf_name": vrf.name} if vrf else {}
+            table[f"{name}|{intent.host_link(peer.device).switch_address}"] = {}
     return table
 
 

@@ -182,7 +182,7 @@ def apply(
     """Bring a lab to what the scenario asks for: device by device, verified, undone on failure.
 
     Nothing is touched when the files break a rule of 'deploy check'. Exit status 1 means that not
-    every device runs what is wanted.
+    every device runs what is wanted, or that tenants are not apart.
 
     Args:
         scenario: A scenario file.
@@ -192,6 +192,7 @@ def apply(
         json: Print JSON.
     """
     from netloom.adapters.deploy.check import Checks, check_deployment  # noqa: PLC0415
+    from netloom.adapters.deploy.isolation import SETTLE_S, check_isolation  # noqa: PLC0415
     from netloom.adapters.deploy.lab_targets import targets_of  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
@@ -206,11 +207,15 @@ def apply(
             message = f"nothing was applied:\n{checked_text(findings)}"
             raise SpecError(message)
         done = tuple(apply_all(targets_of(place, order.intent)))
+        is_good = all(one.is_good for one in done)
+        mixed = check_isolation(place, order.intent, settle_s=SETTLE_S if is_good else 0.0)
     if json:
-        emit_json({"devices": done})
+        emit_json({"devices": done, "findings": mixed})
     else:
         print(applied_text(done))
-    return int(not all(one.is_good for one in done))
+        if mixed:
+            print(checked_text(mixed))
+    return int(bool(mixed) or not is_good)
 
 
 @contextmanager

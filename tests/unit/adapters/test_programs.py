@@ -27,7 +27,7 @@ def nothing_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_missing_programs_are_named_by_their_packages() -> None:
     with pytest.raises(LabError, match="apt-get install ibsim-utils opensm infiniband-diags"):
         check_programs("infiniband")
-    with pytest.raises(LabError, match="apt-get install iproute2 nftables frr"):
+    with pytest.raises(LabError, match="apt-get install iproute2 nftables util-linux frr"):
         check_programs("roce")
     with pytest.raises(LabError, match="sminfo is not installed; apt-get install infiniband-diags"):
         run(["sminfo"])

@@ -14,13 +14,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def scenario(folder: Path, technology: str, tenants: str = "[]") -> str:
+def scenario(
+    folder: Path,
+    technology: str,
+    tenants: str = "[]",
+    *,
+    topology: str = "{kind: rail-fat-tree}",
+) -> str:
     path = folder / "cluster.yaml"
     text = SCENARIO.format(
-        nodes=4,
+        nodes=16 if "torus" in topology else 4,
         node="dgx-h100",
         technology=technology,
-        topology="{kind: rail-fat-tree}",
+        topology=topology,
         tenants=tenants,
     )
     path.write_text(text, encoding="utf-8")
@@ -89,6 +95,7 @@ def test_tenants_are_checked_as_they_are_read(
 def test_apply_refuses_what_breaks_a_rule(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = scenario(tmp_path, "rocev2-400g", "[{name: a, nodes: 0-3}]")
+    # In a torus, shortest paths over one priority can wait in a circle.
+    path = scenario(tmp_path, "rocev2-400g", topology="{kind: torus, dimensions: [4, 4, 1]}")
     assert main(["deploy", "apply", path, "--lab", "none", "--dir", str(tmp_path)]) == 2
     assert "nothing was applied" in capsys.readouterr().err

@@ -128,13 +128,6 @@ def test_tenants_that_share_a_key_are_found() -> None:
     assert "0x0001 is given 2 times" in found.what
 
 
-def test_tenants_on_ethernet_are_an_error() -> None:
-    intent = build("rocev2-400g", tenants="[{name: a, nodes: 0-63}]")
-    (found,) = check_deployment(intent, render(intent), PURE)
-    assert found.severity == "error"
-    assert "on Ethernet nothing does it" in found.what
-
-
 def test_nodes_of_no_tenant_are_warned_of() -> None:
     intent = build("infiniband-ndr", tenants="[{name: a, nodes: 0-61}]")
     (found,) = check_deployment(intent, render(intent), PURE)
@@ -146,3 +139,25 @@ def test_pauses_on_a_torus_are_refused_as_a_circle() -> None:
     intent = build("rocev2-400g", topology="{kind: torus, dimensions: [4, 4, 1]}")
     found = check_deployment(intent, render(intent), PURE)
     assert ["circle" in one.what for one in found] == [True]
+
+
+def test_rocev1_is_refused_on_a_routed_network() -> None:
+    intent = build("rocev1-100g", nodes=4, node="dgx-1v")
+    found = check_deployment(intent, render(intent), PURE)
+    assert ["no IP header" in one.what for one in found] == [True]
+
+
+def test_the_cells_of_a_scheduled_fabric_are_warned_of() -> None:
+    intent = build("scheduled-400g", nodes=4)
+    (found,) = check_deployment(intent, render(intent), PURE)
+    assert (found.severity, "cells" in found.what) == ("warning", True)
+
+
+def test_a_nic_whose_packets_do_not_fit_is_named() -> None:
+    intent = build("rocev2-400g", nodes=4)
+    files = render(intent)
+    path = "hosts/n0001/nics.sh"
+    files[path] = files[path].replace("mtu 9000", "mtu 9217", 1)
+    (found,) = check_deployment(intent, files, PURE)
+    assert found.where == path
+    assert "switches take 9216" in found.what

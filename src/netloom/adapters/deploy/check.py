@@ -10,18 +10,31 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from netloom.adapters import frr, host_settings, ibsim, opensm_files, sonic, sonic_yang
+from netloom.adapters import (
+    frr,
+    host_settings,
+    ibsim,
+    opensm_files,
+    sonic,
+    sonic_read,
+    sonic_yang,
+)
 from netloom.adapters.deploy.subnets import engine_of
+from netloom.adapters.deploy.tenants import check_tenants
 from netloom.adapters.deploy.trial import try_subnets
 from netloom.adapters.programs import missing_packages
 from netloom.errors import InfeasibleError, LabError, NetloomError
 from netloom.ops.deploy import rules
+from netloom.ops.deploy.overlay import VXLAN_BYTES
+from netloom.ops.deploy.ports import PlannedPort, check_nic, check_port, check_strays
 from netloom.ops.deploy.rules import Broken
+from netloom.ops.site import peer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from netloom.ops.deploy.intent import Intent
+    from netloom.ops.deploy.ports import PortQos
 
 __all__ = ["Checks", "check_deployment"]
 
@@ -56,7 +69,7 @@ def check_deployment(
     found = [*rules.check_intent(intent)]
     check = _ethernet if intent.underlay is not None else _infiniband
     found += check(intent, files, checks)
-    return tuple(sorted(found, key=lambda one: one.severity))
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: one.severity))
 
 
 def _infiniband(intent: Intent, files: Mapping[str, str], checks: Checks) -> Iterator[Broken]:
@@ -79,6 +92,8 @@ def _ethernet(intent: Intent, files: Mapping[str, str], checks: Checks) -> Itera
         yield from _vtysh(files)
     yield from _routers(intent, files)
     yield from _qualities(intent, files)
+    if intent.partitions:
+        yield from check_tenants(intent, files)
     if checks.sonic_models is not None:
         yield from _yang(files, checks.sonic_models)
 
@@ -117,16 +132,55 @@ def _routers(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
 
 
 def _qualities(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
-    switches = []
+    switches, ports = [], {}
     for path, text in _ending(files, "/sonic/config_db.json"):
         try:
             switches.append(sonic.read_qos(text, path))
+            ports[path] = sonic_read.read_ports(text, path)
         except NetloomError as error:
             yield _error(path, str(error), "render it anew")
-    hosts = [host_settings.read_qos(text, path) for path, text in _ending(files, "/nics.sh")]
-    for switch in switches:
-        yield from rules.check_switch(switch, num_ports=intent.site.network.design.radix)
-    yield from rules.check_agreement(switches, hosts)
+    scripts = _ending(files, "/nics.sh")
+    hosts = [host_settings.read_qos(text, path) for path, text in scripts]
+    switch = intent.site.network.design.switch
+    for one in switches:
+        yield from rules.check_switch(
+            one, num_ports=intent.site.network.design.radix, buffer_bytes=switch.buffer_bytes
+        )
+    yield from rules.check_addresses([*switches, *hosts])
+    rule = next((port for some in ports.values() for port in some.values() if port.pausing), None)
+    if rule is not None:
+        yield from _ports(intent, ports, rule)
+        nics = [nic for path, text in scripts for nic in host_settings.read_nics(text, path)]
+        tunnel_bytes = VXLAN_BYTES if intent.partitions else 0
+        for nic in nics:
+            yield from check_nic(nic, rule, tunnel_bytes=tunnel_bytes)
+        yield from check_strays(rule, nics)
+        yield from _nccl(files, rule)
+
+
+def _ports(
+    intent: Intent, found: Mapping[str, Mapping[str, PortQos]], rule: PortQos
+) -> Iterator[Broken]:
+    """Yield what is wrong with the ports of all switches; those not on the plan are left out."""
+    site = intent.site
+    for number in range(len(site.nics), len(site.plant.devices)):
+        path = f"switches/{site.hostnames[number]}/sonic/config_db.json"
+        for cable in site.cables_of[number]:
+            name = sonic.port_name(site, peer_of(cable, number)[0])
+            plan = PlannedPort(rate_bps=cable.rate_bps, length_m=round(site.length_m(cable)))
+            if path in found and name in found[path]:
+                yield from check_port(found[path][name], rule, plan)
+            elif path in found:
+                yield _error(path, f"{name} is missing", "render it anew")
+
+
+def _nccl(files: Mapping[str, str], rule: PortQos) -> Iterator[Broken]:
+    for path, text in files.items():
+        if path.startswith("hosts/nccl"):
+            tos = host_settings.read_traffic_class(text)
+            if tos is None or rule.priority_of.get(tos >> 2) not in rule.pausing or not tos & 3:
+                what = f"NCCL_IB_TC is {tos}, which switches do not pause, or may not mark"
+                yield _error(path, what, "set it to 4 times the DSCP that is paused, plus 2")
 
 
 def _yang(files: Mapping[str, str], models: Path) -> Iterator[Broken]:

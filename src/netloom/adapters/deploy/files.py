@@ -14,6 +14,7 @@ from netloom.adapters import (
     frr,
     host_settings,
     ibsim,
+    linux_vrfs,
     netbox,
     nvue,
     slurm,
@@ -110,6 +111,9 @@ def _ethernet(intent: Intent) -> dict[str, str]:
         overlay = intent.overlay(number)
         own = frr.render_configuration(intent.router(number), hostname=name, overlay=overlay)
         files[f"{folder}/frr.conf"] = own
+        script = linux_vrfs.vrf_commands(intent, number)
+        if script:
+            files[f"{folder}/vrfs.sh"] = script
         files[f"{folder}/sonic/config_db.json"] = sonic.config_db_text(intent, number)
         files[f"{folder}/sonic/frr.conf"] = frr.render_configuration(
             router, hostname=name, has_loopback=False, overlay=overlay

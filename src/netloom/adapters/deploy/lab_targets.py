@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from netloom.adapters import frr, ibsim
 from netloom.adapters.deploy.frr_target import FrrTarget
-from netloom.adapters.deploy.lab_vrfs import LabVrfs, Port, Room, Rooms
+from netloom.adapters.deploy.lab_vrfs import Flood, LabVrfs, Port, Room, Rooms
 from netloom.adapters.deploy.opensm_target import FULL_MEMBER, OpensmTarget
 from netloom.adapters.deploy.subnets import engine_of, subnet_files
 from netloom.adapters.lab.infiniband import subnets_of
@@ -92,9 +92,18 @@ def vrfs_of(place: LabFolder, lab: Lab, intent: Intent, number: int) -> LabVrfs:
         loopback=router.loopback,
         wanted=Rooms(
             rooms=frozenset(Room(name=vrf.name, vni=vrf.vni) for vrf in overlay.vrfs),
+            floods=frozenset(_floods(intent, number, overlay)),
             ports=frozenset(ports),
         ),
     )
+
+
+def _floods(intent: Intent, number: int, overlay: Overlay) -> Iterator[Flood]:
+    """Yield the other leaves that have the VRFs of a switch."""
+    for vrf in overlay.vrfs:
+        for leaf in intent.leaves(vrf.tenant):
+            if leaf != number:
+                yield Flood(vrf=vrf.name, leaf=str(intent.router(leaf).loopback))
 
 
 def _managers(place: LabFolder, lab: Lab, intent: Intent) -> Iterator[OpensmTarget]:

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
     from netloom.adapters.frr import Route
 
-__all__ = ["LabVrfs", "Port", "Room", "Rooms", "parse_room"]
+__all__ = ["Flood", "LabVrfs", "Port", "Room", "Rooms", "parse_room"]
 
 VXLAN_PORT: Final = 4789  # RFC 7348, section 5
 NOTICED_S: Final = 20.0  # zebra looks once a second for a new namespace
 TTL: Final = 64
 ARP_NEVER: Final = 8  # Linux ip-sysctl, arp_ignore: answer for no local address
+NOBODY: Final = "00:00:00:00:00:00"  # the address that a tunnel's list for everybody stands under
 _KINDS: Final = ("bridge", "vxlan")
 
 
@@ -43,6 +44,18 @@ class Room:
     def __str__(self) -> str:
         """Return it as plans show it."""
         return f"kernel / vrf {self.name} / vni {self.vni}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Flood:
+    """Where a VRF's tunnel sends what is for everybody: a leaf that has the VRF too."""
+
+    vrf: str
+    leaf: str
+
+    def __str__(self) -> str:
+        """Return it as plans show it."""
+        return f"kernel / vrf {self.vrf} / leaf {self.leaf}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -64,7 +77,16 @@ class Rooms:
     """All VRFs of a switch, and where its hosts' ports are."""
 
     rooms: frozenset[Room]
+    floods: frozenset[Flood]
     ports: frozenset[Port]
+
+    def without(self, other: Rooms) -> tuple[Room | Flood | Port, ...]:
+        """Return what is here and not in *other*, in order."""
+        return (
+            *sorted(self.rooms - other.rooms),
+            *sorted(self.floods - other.floods),
+            *sorted(self.ports - other.ports),
+        )
 
     @property
     def names(self) -> frozenset[str]:
@@ -95,8 +117,7 @@ class LabVrfs:
             LabError: the switch is not there.
         """
         held, wanted = self.held(), self.wanted
-        old = [*sorted(held.rooms - wanted.rooms), *sorted(held.ports - wanted.ports)]
-        new = [*sorted(wanted.rooms - held.rooms), *sorted(wanted.ports - held.ports)]
+        old, new = held.without(wanted), wanted.without(held)
         return (*(f"- {one}" for one in old), *(f"+ {one}" for one in new))
 
     def held(self) -> Rooms:
@@ -106,14 +127,22 @@ class LabVrfs:
             LabError: the switch is not there.
         """
         wanted = {port.name for port in self.wanted.ports}
-        own = json.loads(run(["ip", "-n", self.pathspace, "-j", "addr", "show"]))
-        rooms, seated = [], {}
+        own = _rows(run(["ip", "-n", self.pathspace, "-j", "addr", "show"]))
+        rooms, floods, seated = [], list[Flood](), {}
         for name in self._names():
             room, inside = parse_room(name, self._ip("-n", name, "-j", "-d", "addr", "show"))
             rooms.append(room)
+            floods += self._floods(room)
             seated.update({port.name: port for port in inside})
         ports = (seated.get(row["ifname"]) or _own(row) for row in own if row["ifname"] in wanted)
-        return Rooms(rooms=frozenset(rooms), ports=frozenset(ports))
+        return Rooms(rooms=frozenset(rooms), floods=frozenset(floods), ports=frozenset(ports))
+
+    def _floods(self, room: Room) -> list[Flood]:
+        if not room.vni:
+            return []
+        said = self._view(["bridge", "-n", room.name, "-j", "fdb", "show", "dev", f"vx{room.vni}"])
+        leaves = (row.get("dst") for row in _rows(said) if row.get("mac") == NOBODY)
+        return [Flood(vrf=room.name, leaf=str(leaf)) for leaf in leaves if leaf]
 
     def routes(self, vrf: str) -> tuple[Route, ...]:
         """Return the IPv4 routes that the kernel forwards by in a VRF.
@@ -132,14 +161,27 @@ class LabVrfs:
             LabError: the kernel refuses, or zebra does not notice.
         """
         held = self.held()
+        old = {room.name: room for room in held.rooms}
         for room in sorted(wanted.rooms - held.rooms):
-            self._make(room, is_there=room.name in held.names)
+            self._make(room, is_there=room.name in old)
+            self._tell(room, old.get(room.name, room))
+        self._flood(wanted)
         moving = {port.name for port in wanted.ports - held.ports}
         for port in sorted(held.ports):
             if port.name in moving and port.vrf:
                 self._inside(port.vrf, [["link", "del", port.name]])
         for port in sorted(wanted.ports - held.ports):
             self._seat(port)
+
+    def _flood(self, wanted: Rooms) -> None:
+        """Let tunnels lead to the leaves that *wanted* has."""
+        held, vnis = self.held(), {room.name: room.vni for room in wanted.rooms}
+        changes = [("append", flood) for flood in sorted(wanted.floods - held.floods)]
+        changes += [("del", flood) for flood in sorted(held.floods - wanted.floods)]
+        for act, flood in changes:
+            if flood.vrf in vnis:
+                where = ["dev", f"vx{vnis[flood.vrf]}", "dst", flood.leaf, "self", "permanent"]
+                self._view(["bridge", "-n", flood.vrf, "fdb", act, NOBODY, *where])
 
     def finish(self, wanted: Rooms) -> None:
         """Remove the VRFs that *wanted* has not.
@@ -175,8 +217,12 @@ class LabVrfs:
         """Make a VRF, or what is missing of it.
 
         zebra must know the namespace before anything is in it: of links that it finds there it
-        mistakes which bridge they belong to. The bridge's address is what others send to, so it
-        does not change with what is plugged in; its number is not another bridge's.
+        mistakes which bridge they belong to. The bridge's MAC address is what others send to, so
+        it does not change with what is plugged in; its number is not another bridge's.
+
+        zebra 8.4.4 forgets the MAC address of a leaf when a route to it changes: it handles the
+        old one's going after the new one's coming. So tunnels can ask for it: the bridge has the
+        address of the tunnel's end, and what is for everybody goes to all leaves with the VRF.
         """
         if not is_there:
             self._ip("netns", "add", room.name)
@@ -198,6 +244,7 @@ class LabVrfs:
                     *("address", mac, "type", "bridge", "stp_state", "0"),
                 ],
                 ["link", "set", bridge, "addrgenmode", "none", "up"],
+                ["addr", "add", f"{self.loopback}/32", "dev", bridge],
             ],
         )
         self._outside(self._tunnel(room, tunnel, mtu))
@@ -205,14 +252,23 @@ class LabVrfs:
             room.name,
             [
                 ["link", "set", tunnel, "master", bridge, "addrgenmode", "none"],
-                ["link", "set", tunnel, "type", "bridge_slave", "learning", "off"],
                 ["link", "set", tunnel, "up"],
             ],
         )
 
+    def _tell(self, room: Room, old: Room) -> None:
+        """Tell zebra the VNI of a VRF.
+
+        Done here and not left to frr-reload.py 8.4.4: where it has lines for ``router bgp`` too,
+        it may put ``vrf NAME`` after them without leaving that block, where it begins a policy.
+        """
+        forget = ["-c", f"no vni {old.vni}"] if old.vni not in (0, room.vni) else []
+        lines = ["-c", "configure terminal", "-c", f"vrf {room.name}", *forget]
+        run(frr.vtysh_argv(self.pathspace, [*lines, "-c", f"vni {room.vni}"]))
+
     def _tunnel(self, room: Room, name: str, mtu: str) -> list[list[str]]:
         """Return the commands for a tunnel: it keeps the class of packets, and marks on them."""
-        ends = ["local", str(self.loopback), "dstport", str(VXLAN_PORT), "nolearning"]
+        ends = ["local", str(self.loopback), "dstport", str(VXLAN_PORT)]
         marks = ["tos", "inherit", "ttl", str(TTL)]
         kind = ["type", "vxlan", "id", str(room.vni), *ends, *marks]
         return [
@@ -222,7 +278,7 @@ class LabVrfs:
 
     def _clear(self, name: str) -> None:
         """Remove the bridge and the tunnel that a namespace may have of an earlier try."""
-        rows = json.loads(self._ip("-n", name, "-j", "-d", "link", "show"))
+        rows = _rows(self._ip("-n", name, "-j", "-d", "link", "show"))
         stale = [row["ifname"] for row in rows if _kind(row) in _KINDS]
         self._inside(name, [["link", "del", one] for one in stale])
 
@@ -281,13 +337,25 @@ def parse_room(name: str, text: str) -> tuple[Room, tuple[Port, ...]]:
     Raises:
         LabError: it is not what that command prints.
     """
+    rows = _rows(text)
     try:
-        rows = json.loads(text or "[]")
         vnis = [int(row["linkinfo"]["info_data"]["id"]) for row in rows if _is_tunnel(row)]
         return Room(name=name, vni=vnis[0] if len(vnis) == 1 else 0), tuple(_seated(name, rows))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         message = f"ip -j addr show: what it printed is not understood ({text[:80]!r})"
         raise LabError(message) from error
+
+
+def _rows(text: str) -> list[dict[str, Any]]:
+    """Return what ``ip -j`` or ``bridge -j`` printed."""
+    try:
+        rows = json.loads(text or "[]")
+    except (ValueError, RecursionError):
+        rows = None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        message = f"ip -j: what it printed is not understood ({text[:80]!r})"
+        raise LabError(message)
+    return rows
 
 
 def _is_tunnel(row: dict[str, Any]) -> bool:
@@ -307,7 +375,8 @@ def _seated(vrf: str, rows: list[dict[str, Any]]) -> Iterator[Port]:
 
 
 def _own(row: dict[str, Any]) -> Port:
-    address = _address(row) if "UP" in row["flags"] else ""
+    """Return a port in the switch's own VRF; one with an address may be down for a fault."""
+    address = _address(row) or ("no address" if "UP" in row["flags"] else "")
     return Port(name=str(row["ifname"]), vrf="", address=address)
 
 

@@ -74,6 +74,18 @@ class Intent:
         every = (vrf for overlay in self._overlays.values() for vrf in overlay.vrfs)
         return {link.host: vrf for vrf in every for link in vrf.links}
 
+    def leaves(self, tenant: str) -> tuple[int, ...]:
+        """Return the switches that have a VRF of a tenant."""
+        return self._leaves[tenant]
+
+    @cached_property
+    def _leaves(self) -> dict[str, tuple[int, ...]]:
+        found: dict[str, list[int]] = {tenant.name: [] for tenant in self.partitions}
+        for number, overlay in self._overlays.items():
+            for vrf in overlay.vrfs:
+                found[vrf.tenant].append(number)
+        return {tenant: tuple(numbers) for tenant, numbers in found.items()}
+
     def is_shut(self, host: int) -> bool:
         """Return whether a NIC port's switch port is off: there are tenants, and it is none's."""
         return bool(self._overlays) and host not in self._vrfs

@@ -21,7 +21,7 @@ __all__ = [
     "LosslessPort",
     "Severity",
     "SwitchQos",
-    "check_agreement",
+    "check_addresses",
     "check_intent",
     "check_keys",
     "check_routers",
@@ -106,6 +106,7 @@ def check_intent(intent: Intent) -> Iterator[Broken]:
     network = intent.site.network
     if intent.partitions:
         yield from _check_left_out(intent)
+    yield from _check_routed(network.technology.protocol, network.technology.transport)
     # On InfiniBand the subnet manager's engine answers for this, and its log is read.
     if network.technology.flow_control == "pfc" and prove_by_tiers(intent.site.fabric) is None:
         verdict = check_adaptive(tables(intent.site.fabric))
@@ -116,6 +117,25 @@ def check_intent(intent: Intent) -> Iterator[Broken]:
                 what=f"pauses can wait for one another in a circle: {' '.join(verdict.cycle[:8])}",
                 remedy="use a tree; shortest paths over one priority cannot be made safe here",
             )
+
+
+def _check_routed(protocol: str, transport: str) -> Iterator[Broken]:
+    """Yield why a network cannot be the routed one that files of Ethernet switches describe."""
+    if transport.startswith("rocev1"):
+        yield Broken(
+            severity="error",
+            where="cluster.fabric.technology",
+            what="RoCEv1 has no IP header, and these switches route: nothing would arrive",
+            remedy="use RoCEv2",
+        )
+    if protocol == "scheduled-ethernet":
+        yield Broken(
+            severity="warning",
+            where="cluster.fabric.technology",
+            what="inner switches of a scheduled fabric pass cells and do not route; the files of "
+            "switches describe a routed network of the same shape",
+            remedy="set the fabric up with its maker's software; use the lists of cables",
+        )
 
 
 def _check_left_out(intent: Intent) -> Iterator[Broken]:
@@ -132,16 +152,27 @@ def _check_left_out(intent: Intent) -> Iterator[Broken]:
         )
 
 
-def check_switch(switch: SwitchQos, *, num_ports: int) -> Iterator[Broken]:
+def check_switch(
+    switch: SwitchQos, *, num_ports: int, buffer_bytes: float | None
+) -> Iterator[Broken]:
     """Yield what is wrong inside one switch.
 
     Args:
         switch: Its settings.
         num_ports: Ports that may be congested at once.
+        buffer_bytes: What it has, where that is known.
     """
     if not switch.pausing:
         return
     yield from _check_marks(switch, num_ports)
+    given = switch.pool_bytes + switch.room_bytes
+    if buffer_bytes is not None and given > buffer_bytes:
+        yield Broken(
+            severity="error",
+            where=switch.where,
+            what=f"pool and headroom are {given:,} bytes, its buffer has {buffer_bytes:,.0f}",
+            remedy="make the pool smaller, or shorten cables",
+        )
     needed = sum(port.xoff_bytes for port in switch.ports)
     if needed > switch.room_bytes:
         yield Broken(
@@ -190,9 +221,8 @@ def _thin(where: str, port: LosslessPort) -> Broken | None:
     )
 
 
-def check_agreement(switches: Sequence[SwitchQos], hosts: Sequence[HostQos]) -> Iterator[Broken]:
-    """Yield where hosts and switches disagree, and addresses that two of them have."""
-    devices: list[SwitchQos | HostQos] = [*switches, *hosts]
+def check_addresses(devices: Sequence[SwitchQos | HostQos]) -> Iterator[Broken]:
+    """Yield addresses that two devices have."""
     counts = Counter(address for device in devices for address in device.addresses)
     for device in devices:
         for address in device.addresses:
@@ -203,28 +233,6 @@ def check_agreement(switches: Sequence[SwitchQos], hosts: Sequence[HostQos]) -> 
                     what=f"the address {address} is given {counts[address]} times",
                     remedy="give every port its own",
                 )
-    if switches:
-        for device in devices:
-            yield from _differences(switches[0], device)
-
-
-def _differences(rule: SwitchQos, device: SwitchQos | HostQos) -> Iterator[Broken]:
-    if device.pausing != rule.pausing:
-        yield Broken(
-            severity="error",
-            where=device.where,
-            what=f"pauses priorities {sorted(device.pausing)}, {rule.where} {sorted(rule.pausing)}",
-            remedy="pause the same priorities on every host and switch",
-        )
-    for dscp, priority in device.priority_of.items():
-        if rule.priority_of.get(dscp, 0) != priority:
-            yield Broken(
-                severity="error",
-                where=device.where,
-                what=f"DSCP {dscp} has priority {priority}, but {rule.priority_of.get(dscp, 0)} "
-                f"in {rule.where}",
-                remedy="map each DSCP to the same priority everywhere",
-            )
 
 
 def check_keys(keys: Iterable[int], *, where: str) -> Iterator[Broken]:
