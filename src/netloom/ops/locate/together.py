@@ -13,7 +13,6 @@ from netloom.ops.locate.counters import increase
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import LEAST, find
 from netloom.ops.locate.read import observations_of
-from netloom.ops.locate.scores import BASE_LOSS
 from netloom.ops.locate.told import told
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def _beside_flows(network: Network, seen: Observations, finding: Finding) -> Fin
     say = likelihood.lost(
         seen.lost[flows].astype(float),
         seen.packets[flows].astype(float),
-        np.full(len(flows), BASE_LOSS),
+        np.full(len(flows), likelihood.BASE_LOSS),
         finding.magnitude,
     ).sum()
     odds = math.log(finding.confidence / (1 - finding.confidence)) + float(say)
