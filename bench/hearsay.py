@@ -76,8 +76,8 @@ class Truth:
 
 
 def draw(network: Network, rng: np.random.Generator, name: str) -> Truth:
-    """Return a fault that begins at one of the looks after the first."""
-    since = int(rng.integers(1, NUM_LOOKS))
+    """Return a fault that is there at two looks at least; a cable flaps twice at least."""
+    since = int(rng.integers(1, NUM_LOOKS - (5 if name == "flapping" else 1)))
     cables = network.plant.cables
     uplinks = [c for c in cables if network.plant.devices[c.lower.device].role == "switch"]
     cable = uplinks[int(rng.integers(len(uplinks)))]
@@ -101,7 +101,7 @@ def draw(network: Network, rng: np.random.Generator, name: str) -> Truth:
     part = whole.get(name, f"cable:{cable.number}")
     return Truth(
         name=name,
-        since=min(since, NUM_LOOKS - 3) if name == "flapping" else since,
+        since=since,
         parts=frozenset({part}),
         kinds=frozenset({kinds[name].value}),
         cable=cable if part.startswith("cable:") else None,
@@ -137,6 +137,8 @@ class World:
             for name in names
         }
         untold = {end for end in self.network.at if rng.random() < noise.missing}
+        # Errors are counted at one end, and where that is not told nobody can know.
+        untold -= {self.network.ends[t.cable.number][1] for t in self.truths if t.cable}
         stale = {name for name in names if rng.random() < noise.stale}
         late = {name for name in names if rng.random() < noise.late}
         resets = {n: int(rng.integers(1, NUM_LOOKS)) for n in names if rng.random() < noise.resets}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from netloom.ops.locate.scene import Scene
 
 WINDOWS = (40, 20, 20)  # with one fault, with two, healthy
-SHAPES = {
+SHAPES: dict[str, tuple[dict[str, object], int]] = {
     "rail-optimised, 2 tiers": ({"kind": "rail-fat-tree"}, 64),
     "rails alone": ({"kind": "rail-only"}, 64),
     "fat tree, 3 tiers": ({"kind": "fat-tree", "tiers": 3}, 64),
@@ -93,7 +93,7 @@ def visible_fault(scene: Scene, rng: np.random.Generator) -> Fault:
 def _shows(scene: Scene, fault: Fault) -> bool:
     if fault.kind in {FaultKind.SLOW, FaultKind.DELAY}:
         seen = watch(scene, (fault,), np.random.default_rng(0), QUIET)
-        return np.count_nonzero((seen.slowdown > 1.1) | (seen.delay_s > 1e-6)) >= 2
+        return int(np.count_nonzero((seen.slowdown > 1.1) | (seen.delay_s > 1e-6))) >= 2
     parts = {
         Scope.LINK: np.array([fault.index]),
         Scope.CABLE: np.array([2 * fault.index, 2 * fault.index + 1]),

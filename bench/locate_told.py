@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from netloom.ops.locate.findings import Finding
 
 USUAL = Hearsay()
-ROWS = {
+ROWS: dict[str, tuple[Hearsay, dict[str, object], int]] = {
     "as expected": (USUAL, {"kind": "fat-tree"}, 16),
     "nothing missing": (replace(USUAL, missing=0.0), {"kind": "fat-tree"}, 16),
     "30 % of ports missing": (replace(USUAL, missing=0.3), {"kind": "fat-tree"}, 16),

@@ -21,7 +21,7 @@ from netloom.adapters import (
     prometheus,
     step_times,
 )
-from netloom.adapters.watch import built_files
+from netloom.adapters.watch import built_files, naming
 from netloom.errors import NetloomError
 
 if TYPE_CHECKING:
@@ -57,8 +57,9 @@ TEXTS = {name: (RECORDED / name).read_text(encoding="utf-8")[:3000] for name in 
 }
 PARSERS |= {
     "steps": step_times.parse_step_times,
-    "cables": lambda text: built_files.parse_cable_list(text, {}),
-    "names": built_files.parse_names,
+    "cables": lambda text: built_files.parse_cable_list(text, naming.Naming()),
+    "names": naming.parse_names,
+    "ports": naming.parse_ports,
 }
 
 

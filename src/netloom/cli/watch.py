@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
-from netloom.cli.designed import designed_at, lab_at, names_at
+from netloom.cli.designed import designed_at, lab_at, naming_at
 
 if TYPE_CHECKING:
     from netloom.adapters.watch.clock import WallClock
+    from netloom.adapters.watch.naming import Naming
     from netloom.ops.observe.designed import Designed
     from netloom.ops.observe.observation import Collector
     from netloom.ops.observe.retention import Limits
@@ -36,7 +37,7 @@ class _Where:
 
     lab: str
     folder: Path | None
-    names: Path | None
+    naming: Naming
     sm_log: Path | None
 
 
@@ -58,6 +59,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     flows: Files = (),
     sm_log: Path | None = None,
     names: Path | None = None,
+    ports: Path | None = None,
     keep: str = "2d",
     keep_windows: str = "60d",
     most: str = "8GiB",
@@ -89,6 +91,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
             of locate --observations.
         sm_log: The log of OpenSM, where it runs on this machine.
         names: A CSV file with the columns name and device: what real devices are called here.
+        ports: A CSV file with the columns device, label and port: our numbers of real ports.
         keep: How long single values are kept.
         keep_windows: How long windows of five minutes, events and polls are kept.
         most: How large the store may become.
@@ -104,7 +107,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
         message = "no scenario; name the file that says what the network should be"
         raise SpecError(message)
     designed = designed_at(scenario, own)
-    where = _Where(lab=lab, folder=folder, names=names, sm_log=sm_log)
+    where = _Where(lab=lab, folder=folder, naming=naming_at(names, ports), sm_log=sm_log)
     limits = _limits(keep, keep_windows, most)
     how = _How(lab, _seconds(every, "--every"), listen, limits, once=once)
     with ExitStack() as stack:
@@ -207,7 +210,7 @@ def _network(
         return targets.collectors_in_lab(lab_at(where.lab, where.folder), designed)
     if designed.is_infiniband:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="netloom-")))
-        return targets.collectors_here(designed, names_at(where.names), scratch, where.sm_log)
+        return targets.collectors_here(designed, where.naming, scratch, where.sm_log)
     if not optional:
         message = (
             "an Ethernet network cannot be seen from one machine; "
@@ -237,15 +240,14 @@ def _flows(paths: Files, how: _How) -> list[Collector]:
 def _adapters(where: _Where) -> list[Collector]:
     from netloom.adapters.watch.hosts import Adapters  # noqa: PLC0415
 
-    return [Adapters(root=Path("/sys"), host=platform.node(), names=names_at(where.names))]
+    return [Adapters(root=Path("/sys"), host=platform.node(), names=where.naming.devices)]
 
 
 def _targets(urls: tuple[str, ...], where: _Where) -> list[Collector]:
     from netloom.adapters.prometheus import check_url  # noqa: PLC0415
     from netloom.adapters.watch.scraped import Scraped  # noqa: PLC0415
 
-    names = names_at(where.names)
-    return [Scraped(url=check_url(url), names=names) for url in urls]
+    return [Scraped(url=check_url(url), names=where.naming.devices) for url in urls]
 
 
 def _limits(keep: str, keep_windows: str, most: str) -> Limits:

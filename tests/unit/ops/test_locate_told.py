@@ -333,9 +333,10 @@ def test_a_case_is_opened_once_and_closed_after_three_rounds_without_it(store: S
     write_cases(store, change)
     (kept,) = open_cases(store)
     assert (change.opened, kept.opened_s, kept.seen_s) == ((), START_S, START_S + 10)
-    for number in range(2, 2 + MISSES_TO_CLOSE):
+    now_s = START_S + 10
+    for _ in range(MISSES_TO_CLOSE):
         assert len(open_cases(store)) == 1
-        now_s = START_S + 10 * number
+        now_s += 10
         change = follow_cases(open_cases(store), [], now_s, may_close=True)
         write_cases(store, change)
     assert open_cases(store) == ()
@@ -344,7 +345,7 @@ def test_a_case_is_opened_once_and_closed_after_three_rounds_without_it(store: S
 
 
 def test_what_is_not_seen_is_not_over() -> None:
-    cases = (case(),)
+    cases: tuple[Case, ...] = (case(),)
     for _ in range(9):
         cases = follow_cases(cases, [], START_S, may_close=False).cases
     assert len(cases) == 1

@@ -11,16 +11,17 @@ from netloom.adapters.ibcounters import port_counters
 from netloom.adapters.watch.follow import Position, follow
 from netloom.adapters.watch.view import View, nominal_bps
 from netloom.errors import LabError
-from netloom.ops.observe.compare import Built, BuiltCable, Jack
+from netloom.ops.observe.compare import Built, BuiltCable
 from netloom.ops.observe.metrics import DIAGS
 from netloom.ops.observe.observation import Event, Observation, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
     from netloom.adapters.ibcounters import PortCounters
     from netloom.adapters.ibdiags_text import LinkRow
+    from netloom.adapters.watch.naming import Naming
 
 __all__ = ["ManagerLog", "SubnetCounters", "SubnetLinks", "Vantage", "built_of_links"]
 
@@ -33,19 +34,19 @@ _TABLES: Final = re.compile(r"([A-Za-z0-9-]{1,20}) tables configured on all swit
 _IS_ERROR: Final = re.compile(r"\bERR [0-9A-F]{4}\b|No routing engine able|PARSE ERROR", re.ASCII)
 
 
-def built_of_links(rows: Iterable[LinkRow], names: Mapping[str, str]) -> Built:
+def built_of_links(rows: Iterable[LinkRow], naming: Naming) -> Built:
     """Return the cables among the ports that ``iblinkinfo`` saw, devices by our names."""
     rows = tuple(rows)
     cables = tuple(
         BuiltCable(
-            one=Jack(names.get(row.name, row.name), row.port),
-            other=Jack(names.get(row.peer_name, row.peer_name), row.peer_port),
+            one=naming.jack(row.name, row.port),
+            other=naming.jack(row.peer_name, row.peer_port),
             rate_bps=nominal_bps(row.width, row.lane_gbps),
         )
         for row in rows
         if row.peer_port is not None and row.state != "Down"
     )
-    return Built(cables=cables, devices=frozenset(names.get(r.name, r.name) for r in rows))
+    return Built(cables=cables, devices=frozenset(naming.device(r.name) for r in rows))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,7 +105,7 @@ class SubnetLinks:
     Attributes:
         source: Its name.
         vantage: From where it looks.
-        names: Our name of a device by the one it gives itself, where they differ.
+        naming: What devices and ports are called there.
         ports: Parts that should be there: their state is told also while they are down.
         view: What the last look saw, for audits and exporters.
         seen_s: When it last saw most of the subnet; None while it does not.
@@ -112,7 +113,7 @@ class SubnetLinks:
 
     source: str
     vantage: Vantage
-    names: Mapping[str, str]
+    naming: Naming
     ports: frozenset[str]
     view: View | None = None
     seen_s: float | None = None
@@ -127,7 +128,7 @@ class SubnetLinks:
         self.seen_s = None
         rows = self.vantage.links()
         master = Observation(time_s, self.source, "sm_master", float(self._has_master()))
-        self.view = View.of_links(rows, self.names, built_of_links(rows, self.names))
+        self.view = View.of_links(rows, self.naming, built_of_links(rows, self.naming))
         sees_most = self.vantage.sees_most(rows)
         self.seen_s = time_s if sees_most else None
         return Reading(
@@ -148,7 +149,7 @@ class SubnetLinks:
 
     def _states(self, rows: Iterable[LinkRow], time_s: float) -> Iterable[Observation]:
         for row in rows:
-            part = f"{self.names.get(row.name, row.name)}[{row.port}]"
+            part = str(self.naming.jack(row.name, row.port))
             is_up = row.state == "Active" and row.physical_state == "LinkUp"
             if is_up or part in self.ports:
                 yield Observation(time_s, part, "link_up", float(is_up))
@@ -166,7 +167,7 @@ class SubnetCounters:
 
     source: str
     vantage: Vantage
-    names: Mapping[str, str]
+    naming: Naming
 
     def read(self, time_s: float, cursor: str) -> Reading:
         """Ask every port once."""
@@ -181,7 +182,7 @@ class SubnetCounters:
         )
 
     def _counters(self, port: PortCounters, time_s: float) -> Iterable[Observation]:
-        part = f"{self.names.get(port.name, port.name)}[{port.port}]"
+        part = str(self.naming.jack(port.name, port.port))
         for name, count in port.counters.items():
             metric = DIAGS.get(name)
             if metric is not None:

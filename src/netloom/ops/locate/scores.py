@@ -109,7 +109,9 @@ def _fault(row: Scored, index: int) -> Fault:
 def healthy(seen: Observations) -> Belief:
     """Return what flows see of a fabric in which nothing is broken."""
     num_links = np.maximum(np.diff(seen.paths.offsets), 1)
-    base_loss = likelihood.base_loss(seen.lost, seen.packets * num_links)
+    base_loss = likelihood.base_loss(
+        seen.lost.astype(float), (seen.packets * num_links).astype(float)
+    )
     return Belief(
         base_loss=base_loss,
         loss=base_loss * num_links,

@@ -77,10 +77,12 @@ class Said:
     Attributes:
         is_so: Whether it says that the trouble is there.
         num_looks: At how many looks in a row, up to the last.
+        trust: How much that is worth, where it is not what the kind of trouble has.
     """
 
     is_so: bool
     num_looks: int
+    trust: Trust | None = None
 
 
 TRUST: Final[dict[str, Trust]] = {
@@ -89,7 +91,7 @@ TRUST: Final[dict[str, Trust]] = {
     Trouble.SILENT: Trust(prior=FAILED_CABLE, false=1e-3, missed=0.05, sticks=0.5),
     # People err when they cable, and stay so until told: one of a thousand cables.
     Trouble.MISWIRED: Trust(prior=1e-3, false=1e-4, missed=0.05, sticks=0.5),
-    Trouble.WRONG_SPEED: Trust(prior=1e-4, false=1e-4, missed=0.05, sticks=0.5),
+    Trouble.WRONG_SPEED: Trust(prior=1e-4, false=1e-4, missed=0.05, sticks=0.1),
     # 5,000 to 60,000 flaps a day over a fleet (same source); of some 1e6 links (assumed).
     Trouble.FLAPPING: Trust(prior=1e-4, false=1e-4, missed=0.3, sticks=0.5),
     # One query to a busy manager is lost now and then.
@@ -107,7 +109,7 @@ STORM_PRIOR: Final = 1e-5
 def believed(trust: Trust, witnesses: Iterable[Said]) -> float:
     """Return the chance that a statement is so, by all who said anything about it."""
     odds = math.log(trust.prior / (1 - trust.prior))
-    odds += sum(_say(trust, one) for one in witnesses if one.num_looks > 0)
+    odds += sum(_say(one.trust or trust, one) for one in witnesses if one.num_looks > 0)
     return _chance(odds)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -97,7 +97,9 @@ class _Ear:
             part = f"cable:{cable.number}"
             scans = heard.said("cable_missing", part, bool)
             hosts = [heard.said("device_silent", d, bool) for d in self.network.devices_of(cable)]
-            witnesses += [*scans, *(one for some in hosts for one in some)]
+            silent = [one for some in hosts for one in some]
+            # That a host does not answer is worth less: it may be busy.
+            witnesses += [*scans, *(replace(s, trust=TRUST[Trouble.SILENT]) for s in silent)]
         text = " and ".join(
             f"{end} is {'down' if some[0].is_so else 'up'} at {looks(some[0].num_looks)}"
             for end, some in zip(ends, says, strict=True)
@@ -163,8 +165,7 @@ class _Ear:
             part, cable = f"cable:{number}", self.network.cables[number]
             (one,) = self.heard.said("cable_slowdown", part, bool)
             factor = self.heard.last("cable_slowdown", part) or 1.0
-            # The scan asks both ends and gives the slower.
-            sure = believed(TRUST[Trouble.WRONG_SPEED], [one, one])
+            sure = believed(TRUST[Trouble.WRONG_SPEED], [one])
             text = f"it runs {factor:.3g} times slower than designed at {looks(one.num_looks)}"
             yield self.network.finding(
                 self.network.name(cable),
@@ -178,15 +179,15 @@ class _Ear:
     def flapping(self) -> Iterator[Finding]:
         """Give the cables that went down and came back, several times."""
         downs: dict[int, list[int]] = defaultdict(list)
-        for part, cable in self._moved():
-            count = self._num_downs(part)
-            if count:
-                downs[cable.number].append(count)
+        for number in {cable.number for _, cable in self._moved()}:
+            for end in self.network.ends[number]:
+                if any(end in self.heard.of(metric) for metric in ("link_up", "link_downs")):
+                    downs[number].append(self._num_downs(end))
         for number, counts in sorted(downs.items()):
             cable = self.network.cables[number]
             if number in self.down or max(counts) < FLAPS:
                 continue
-            says = [Said(is_so=True, num_looks=count) for count in counts]
+            says = [Said(is_so=count > 0, num_looks=max(count, 1)) for count in counts]
             sure = believed(TRUST[Trouble.FLAPPING], says)
             span_s = self.heard.end_s - self.heard.start_s
             text = f"it went down {max(counts)} times in {span_s:.0f} s and came back"
