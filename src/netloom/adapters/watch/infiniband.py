@@ -13,14 +13,13 @@ from netloom.adapters.watch.view import View, nominal_bps
 from netloom.errors import LabError
 from netloom.ops.observe.compare import Built, BuiltCable
 from netloom.ops.observe.metrics import DIAGS
-from netloom.ops.observe.observation import Event, Observation, Reading
+from netloom.ops.observe.observation import Event, Observation, Reading, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from netloom.adapters.ibcounters import PortCounters
-    from netloom.adapters.ibdiags_text import LinkRow
+    from netloom.adapters.ibdiags_text import LinkRow, PortErrors
     from netloom.adapters.watch.naming import Naming
 
 __all__ = ["ManagerLog", "SubnetCounters", "SubnetLinks", "Vantage", "built_of_links"]
@@ -173,15 +172,10 @@ class SubnetCounters:
         """Ask every port once."""
         client = self.vantage.client
         counted = port_counters(client.run, client.folder)
-        return Reading(
-            source=self.source,
-            time_s=time_s,
-            observations=[one for port in counted for one in self._counters(port, time_s)],
-            cursor=cursor,
-            is_whole=True,
-        )
+        seen = (one for port in counted for one in self._counters(port, time_s))
+        return whole(self.source, time_s, seen, cursor=cursor)
 
-    def _counters(self, port: PortCounters, time_s: float) -> Iterable[Observation]:
+    def _counters(self, port: PortErrors, time_s: float) -> Iterable[Observation]:
         part = str(self.naming.jack(port.name, port.port))
         for name, count in port.counters.items():
             metric = DIAGS.get(name)
