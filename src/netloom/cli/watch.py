@@ -188,6 +188,7 @@ def _run(
         locate=locator,
         every_s=how.every_s,
         limits=how.limits,
+        is_stopped=clock.is_stopped,
     )
     watch.run(rounds=1 if how.once else None)
     return int(how.once and bool(watch.failing))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from netloom.ops.locate.network import Network
 from netloom.ops.observe.cases import MISSES_TO_CLOSE, case_history, open_cases
 from netloom.ops.observe.compare import Built, BuiltCable, Jack
 from netloom.ops.observe.observation import Observation, Reading
+from netloom.ops.observe.retention import Limits
 from netloom.ops.observe.store import Store
 
 if TYPE_CHECKING:
@@ -261,3 +263,36 @@ def test_findings_are_served_one_by_one_up_to_a_bound() -> None:
     text = render(Now(values=(), devices={}, findings=many)).decode()
     assert text.count("\nnetloom_finding_confidence{") == MOST_FINDINGS
     assert "netloom_findings_open 500.0" in text
+
+
+def test_memory_does_not_grow_with_findings(desk: Desk, tmp_path: Path) -> None:
+    """Cables that go and come back every few rounds, over 240 rounds: nothing piles up."""
+    quiet = Desk(designed=desk.designed, ports=desk.ports)
+    numbers = [cable.number for cable in desk.designed.plant.cables]
+    limits = Limits(single_s=600.0, window_s=1200.0)
+    with Store(tmp_path / "a.db") as store:
+        watch, locator = quiet.watch(store)
+        watch.limits, watch.log, locator.log, locator.say = limits, deaf, deaf, deaf
+
+        def rounds(count: int) -> None:
+            for number in range(count):
+                down = numbers[number // 8 % len(numbers)]
+                quiet.ports.down = {down} if number % 8 < 4 else set()
+                watch.run(rounds=1)
+                quiet.clock.passed_s += 10
+
+        rounds(120)
+        tracemalloc.start()
+        rounds(40)
+        before, _ = tracemalloc.get_traced_memory()
+        rounds(80)
+        after, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        rows = store.num_rows()
+    assert after - before < 100_000
+    # One every eight rounds of ten seconds is closed, and kept for 1,200 s and at most 300 more.
+    assert 0 < rows["finding"] <= 1500 / 80 + 2
+
+
+def deaf(*_: object, **__: object) -> None:
+    """Listen to nothing."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from netloom.catalog.load import load_catalog
 from netloom.fabric.build import build
 from netloom.ops.locate.faults import FaultKind, Trouble
-from netloom.ops.locate.hearing import hear
+from netloom.ops.locate.hearing import METRICS, hear
 from netloom.ops.locate.network import Network
 from netloom.ops.locate.testimony import TRUST, Said, belief_in_counts, believed, storm
 from netloom.ops.locate.together import locate_all
@@ -391,3 +391,28 @@ def test_confidence_is_never_certainty() -> None:
     sure = believed(TRUST[Trouble.MISSING], [Said(is_so=True, num_looks=1000)] * 8)
     assert sure < 1
     assert not math.isnan(believed(TRUST[Trouble.MISSING], [Said(is_so=False, num_looks=9999)]))
+
+
+PARTS = st.sampled_from(
+    [*sorted(network().at)[:6], "leaf:1", "spine:1", "nic:5", "subnet 0", "cable:4711", "x[1]", ""]
+)
+VALUES = st.sampled_from([0.0, 1.0, 2.0, 65_535.0, 2.0**32 - 1, 1e300, -1.0])
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.dictionaries(st.tuples(PARTS, st.sampled_from(METRICS)), VALUES, max_size=8), max_size=5
+    )
+)
+def test_whatever_devices_say_is_judged(
+    tmp_path_factory: pytest.TempPathFactory, looks: Any
+) -> None:
+    """Nothing that a device can say ends the watch, and every confidence is one."""
+    with Store(tmp_path_factory.mktemp("s") / "a.db") as store:
+        for number, values in enumerate(looks):
+            own = {key: v for key, v in values.items() if not key[1].startswith("cable_")}
+            look(store, number, own)
+            for one in found(store, number):
+                assert 0.5 <= one.confidence <= 1
+                assert one.evidence
