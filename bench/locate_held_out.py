@@ -102,8 +102,9 @@ def _shows(scene: Scene, fault: Fault) -> bool:
     return int(np.isin(scene.paths.links, parts[fault.scope]).sum()) >= 2
 
 
-def held_out(names: list[str]) -> None:
+def held_out(names: list[str] | None = None) -> None:
     """Print a line for each row, those whose names hold any of *names* where some are given."""
+    print("\nOther shapes and noise than anything was tuned on, 80 windows a row:")
     tree = fabric_of({"kind": "fat-tree"}, 16)
     rows = [
         Setting(name=name, fabric=fabric_of(*shape), noise=USUAL, seed=1000 + number)

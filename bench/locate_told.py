@@ -17,7 +17,8 @@ import numpy as np
 
 from bench.hearsay import EVERY_S, KINDS, NUM_LOOKS, START_S, Hearsay, Truth, World, draw
 from bench.locate import calibration
-from bench.locate_held_out import fabric_of
+from bench.locate_held_out import NOISES, Setting, fabric_of
+from bench.locate_held_out import scored as scored_by_flows
 from netloom.ops.locate.hearing import hear
 from netloom.ops.locate.network import Network
 from netloom.ops.locate.told import told
@@ -133,10 +134,12 @@ def add(score: Score, truths: tuple[Truth, ...], found: tuple[Finding, ...]) -> 
             score.missed.append(f"{true.name} since look {true.since}")
 
 
-def what_devices_say(names: list[str]) -> None:
-    """Print a line for each row, and with ``-v`` what was missed or wrong."""
+def what_devices_say(names: list[str] | None = None) -> None:
+    """Print a line for each row, and with ``-v`` what was missed or wrong; then both kinds."""
+    names = names or []
     wanted = [name for name in names if name != "-v"]
     sure: list[tuple[float, bool]] = []
+    print("\nWhat devices say, 55 windows a row:")
     for number, (name, row) in enumerate(ROWS.items()):
         if wanted and not any(one in name for one in wanted):
             continue
@@ -146,7 +149,22 @@ def what_devices_say(names: list[str]) -> None:
         if "-v" in names:
             print("    missed:", "; ".join(score.missed))
             print("    wrong:", "; ".join(score.strange))
-    print(f"  ECE over all rows {calibration(sure):.3f}")
+    flows = located_by_flows()
+    print(
+        f"  ECE of {len(sure)} findings that devices tell {calibration(sure):.3f}, of {len(flows)} "
+        f"that flows tell {calibration(flows):.3f}, of both {calibration(sure + flows):.3f}"
+    )
+
+
+def located_by_flows() -> list[tuple[float, bool]]:
+    """Return confidence and truth of findings from flows, with noise as tuned and three worse."""
+    fabric = fabric_of({"kind": "fat-tree"}, 16)
+    names = ("as tuned", "30 % of counters missing", "rates scatter x 2", "odd flows x 3")
+    rows = [
+        Setting(name=name, fabric=fabric, noise=NOISES[name], seed=4000 + number)
+        for number, name in enumerate(names)
+    ]
+    return [one for row in rows for one in scored_by_flows(row).sure]
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ TEXTS = {name: (RECORDED / name).read_text(encoding="utf-8")[:3000] for name in 
     "steps": 'step,rank,step_s,time_s\n1,0,2.5,100\n{"step": 2, "step_s": 1}\n',
     "cables": "a_device,a_port,b_device,b_port,rate\nleaf:0,5,spine:0,1,400Gbps\n",
     "names": "name,device\nleaf01,leaf:0\n",
+    "ports": "device,label,port\nleaf01,Ethernet1/7,7\n",
 }
 PARSERS |= {
     "steps": step_times.parse_step_times,
