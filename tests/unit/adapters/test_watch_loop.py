@@ -371,10 +371,10 @@ def test_a_full_disk_is_told_once_and_the_watch_goes_on(tmp_path: Path) -> None:
         filler = "x" * 4000
         watch.collectors = (Counting(clock), Wordy(filler))
         assert watch.run(rounds=3) == 3
-        assert watch.failing == ("store",)
+        assert "store" in watch.failing
         store.connection.execute(f"PRAGMA max_page_count = {10 * pages + 1000}")
         watch.run(rounds=2)
-        assert watch.failing == ()
+        assert "store" not in watch.failing
         numbers = sorted(value for _, _, metric, value in store.latest() if metric == "count")
         texts = [event.key for event in store.events(0, 2 * START_S) if event.kind == "word"]
     names = [name for name, _ in told.lines]

@@ -210,6 +210,18 @@ def test_a_counter_that_falls_convicts_nobody(store: Store) -> None:
         assert found(store, number) == ()
 
 
+def test_an_answer_that_got_lost_is_no_rise(store: Store) -> None:
+    """A scan that misses a port leaves zeros; once it is seen again nothing has happened."""
+    ends = network().ends[uplink().number]
+    for number, count in enumerate((5000, 5000, 0, 5000)):
+        values = {(end, m): float(count) for end in ends for m in ("symbol_errors", "link_downs")}
+        look(store, number, values)
+        assert found(store, number) == ()
+    look(store, 4, {(end, "link_downs"): 5002.0 for end in ends})
+    (one,) = found(store, 4)
+    assert one.magnitude == 2.0
+
+
 def test_damaged_packets_name_the_direction(store: Store) -> None:
     _, upper = network().ends[uplink().number]
     for number in range(4):

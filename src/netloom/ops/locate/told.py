@@ -80,9 +80,13 @@ class _Ear:
         }
         numbers |= _numbers(heard, "cable_missing")
         for device in self._silent():
-            if network.plant.devices[network.plant.number(device)].role == "host":
+            if self._is_host(device):
                 numbers |= {cable.number for cable in network.by_device[device]}
         return {number: self._belief(network.cables[number]) for number in sorted(numbers)}
+
+    def _is_host(self, name: str) -> bool:
+        plant = self.network.plant
+        return plant.devices[plant.number(name)].role == "host"
 
     def _silent(self) -> list[str]:
         """Return the devices of the design that a scan has not seen."""
@@ -96,9 +100,9 @@ class _Ear:
         if not all(says):  # a port that is not told of: what the scan makes of the cable
             part = f"cable:{cable.number}"
             scans = heard.said("cable_missing", part, bool)
-            hosts = [heard.said("device_silent", d, bool) for d in self.network.devices_of(cable)]
-            silent = [one for some in hosts for one in some]
-            # That a host does not answer is worth less: it may be busy.
+            # A host that does not answer may have lost its cable, or be busy: that is worth less.
+            lower, _ = self.network.devices_of(cable)
+            silent = heard.said("device_silent", lower, bool) if self._is_host(lower) else ()
             witnesses += [*scans, *(replace(s, trust=TRUST[Trouble.SILENT]) for s in silent)]
         text = " and ".join(
             f"{end} is {'down' if some[0].is_so else 'up'} at {looks(some[0].num_looks)}"
@@ -117,8 +121,7 @@ class _Ear:
         }
         for name in sorted(silent | suspects):
             cables = network.by_device[name]
-            is_switch = network.plant.devices[network.plant.number(name)].role == "switch"
-            if not is_switch or not (name in silent or {c.number for c in cables} <= surely):
+            if self._is_host(name) or not (name in silent or {c.number for c in cables} <= surely):
                 continue
             says = [
                 *heard.said("device_silent", name, bool),

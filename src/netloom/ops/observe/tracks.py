@@ -57,12 +57,18 @@ class Track:
     def rises(self) -> Iterator[tuple[float, float, float]]:
         """Give between which times a counter rose and by how much, and NaN where it fell.
 
-        A fall is a reset or a wrap; how much was counted across it nobody knows.
+        A fall is a reset or a wrap; how much was counted across it nobody knows. One to zero
+        from which it comes back to where it was, or higher, was an answer that got lost.
         """
         known = [(t, v) for t, v in zip(self.times_s, self.values, strict=True) if v is not None]
+        lost: float | None = None
         for (since_s, before), (time_s, after) in pairwise(known):
-            if after != before:
-                yield since_s, time_s, after - before if after > before else float("nan")
+            start = lost if before == 0 and lost is not None and after >= lost else before
+            if after < before:
+                lost = before if after == 0 else None
+                yield since_s, time_s, float("nan")
+            elif after > start:
+                yield since_s, time_s, after - start
 
 
 def looks_of(store: Store, start_s: float, end_s: float) -> dict[str, tuple[float, ...]]:
