@@ -260,6 +260,17 @@ def test_sessions_that_are_down_on_a_cable_that_is_up_are_a_loss(store: Store) -
     assert (one.part, one.kind) == (network().name(uplink()), FaultKind.LOSS)
 
 
+def test_sessions_have_time_to_come_back_after_their_cable_was_down(store: Store) -> None:
+    ends = network().ends[uplink().number]
+    for number in range(9):
+        up = float(number != 1)
+        values = {(end, "link_up"): up for end in ends} | {(end, "bgp_up"): 0.0 for end in ends}
+        look(store, number, values if number else dict.fromkeys(values, 1.0))
+        kinds = [one.kind for one in found(store, number)]
+        # Down at look 1 with its cable; the session's sixth look without it is number 6.
+        assert kinds == ([Trouble.MISSING] if number == 1 else [FaultKind.LOSS] * (number > 5))
+
+
 def test_a_switch_all_of_whose_sessions_are_down_is_the_finding(store: Store) -> None:
     state = {(end, "bgp_up"): float("spine:1[" not in end) for end in network().at}
     for cable in network().by_device["spine:1"]:

@@ -41,7 +41,7 @@ def told(network: Network, heard: Heard) -> tuple[Finding, ...]:
         *ear.miswired(),
         *ear.slow(),
         *ear.flapping(),
-        *control.deaf(network, heard, ear.down),
+        *control.deaf(network, heard, ear.down, ear.moved),
         *control.managers(network, heard),
         *control.lost_paths(network, heard),
         *counters.symbol_errors(network, heard, ear.is_away),
@@ -198,6 +198,11 @@ class _Ear:
             yield self.network.finding(
                 name, Trouble.FLAPPING, text, confidence=sure, magnitude=most
             )
+
+    @property
+    def moved(self) -> set[int]:
+        """The cables that were down at some time in the window."""
+        return {cable.number for part, cable in self._moved() if self._num_downs(part)}
 
     def _moved(self) -> Iterator[tuple[str, Cable]]:
         """Give the ports that went down in the window."""
