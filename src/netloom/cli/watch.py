@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import signal
 import sys
 import tempfile
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -110,7 +110,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     where = _Where(lab=lab, folder=folder, naming=naming_at(names, ports), sm_log=sm_log)
     limits = _limits(keep, keep_windows, most)
     how = _How(lab, _seconds(every, "--every"), listen, limits, once=once)
-    with ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         collectors = [
             *_network(designed, where, stack, optional=bool(scrape) or adapters),
             *(_adapters(where) if adapters else ()),
@@ -139,7 +139,11 @@ class _How:
 
 
 def _run(
-    designed: Designed, collectors: list[Collector], path: Path, stack: ExitStack, how: _How
+    designed: Designed,
+    collectors: list[Collector],
+    path: Path,
+    stack: contextlib.ExitStack,
+    how: _How,
 ) -> int:
     from netloom.adapters.exposition import Server, parse_address  # noqa: PLC0415
     from netloom.adapters.watch.clock import WallClock  # noqa: PLC0415
@@ -168,7 +172,7 @@ def _run(
         collectors=collectors,
         clock=clock,
         log=log,
-        say=lambda line: print(line, flush=True),
+        say=_say,
         vital=vital,
     )
     publisher = Publisher(
@@ -194,7 +198,12 @@ def _run(
     return int(how.once and bool(watch.failing))
 
 
-def _stop_on_signals(clock: WallClock, stack: ExitStack) -> None:
+def _say(line: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # nobody reads it; the watch goes on
+        print(line, flush=True)
+
+
+def _stop_on_signals(clock: WallClock, stack: contextlib.ExitStack) -> None:
     """Let SIGTERM and SIGINT end the watch after the look that is under way."""
     for number in (signal.SIGTERM, signal.SIGINT):
         before = signal.signal(number, lambda *_: clock.stop())
@@ -202,7 +211,7 @@ def _stop_on_signals(clock: WallClock, stack: ExitStack) -> None:
 
 
 def _network(
-    designed: Designed, where: _Where, stack: ExitStack, *, optional: bool
+    designed: Designed, where: _Where, stack: contextlib.ExitStack, *, optional: bool
 ) -> list[Collector]:
     from netloom.adapters.watch import targets  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
