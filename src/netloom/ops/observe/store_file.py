@@ -105,7 +105,7 @@ def told(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_FULL or _is_full(path, error):
-            message = f"{path}: there is no space left for the store ({error}); free some"
+            message = f"{path}: there is no space left for the store ({error}); free some space"
             raise StoreFullError(message) from error
         message = f"{path}: the store cannot be used ({error}); move it away and start anew"
         raise OutputError(message) from error
