@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import ibdiags
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["ManagerLog", "SubnetCounters", "SubnetLinks", "Vantage", "built_of_links"]
 
 MOST_EVENTS: Final = 2000  # of one look
+# Where counters stop: InfiniBand Architecture Specification, volume 1, PortCounters (recalled).
+FULL: Final = {
+    "symbol_errors": 0xFFFF,
+    "link_recoveries": 0xFF,
+    "link_downs": 0xFF,
+    "receive_errors": 0xFFFF,
+    "remote_physical_errors": 0xFFFF,
+    "relay_errors": 0xFFFF,
+    "send_discards": 0xFFFF,
+}
 CUT_OFF: Final = "sees half of the devices or fewer; the place it looks from may be cut off"
 
 _LINE: Final = re.compile(r"0x(?P<level>[0-9A-Fa-f]{1,8}) -> (?P<text>.*)", re.ASCII)
@@ -172,8 +183,14 @@ class SubnetCounters:
         """Ask every port once."""
         client = self.vantage.client
         counted = port_counters(client.run, client.folder)
-        seen = (one for port in counted for one in self._counters(port, time_s))
-        return whole(self.source, time_s, seen, cursor=cursor)
+        seen = [one for port in counted for one in self._counters(port, time_s)]
+        full = sorted(
+            f"{o.part}.{o.metric}" for o in seen if o.value >= FULL.get(o.metric, math.inf)
+        )
+        told = set(cursor.split("\n"))
+        events = [_full(name, time_s) for name in full if name not in told]
+        reading = whole(self.source, time_s, seen, cursor="\n".join(full[:MOST_EVENTS]))
+        return replace(reading, events=events[:MOST_EVENTS])
 
     def _counters(self, port: PortErrors, time_s: float) -> Iterable[Observation]:
         part = str(self.naming.jack(port.name, port.port))
@@ -181,6 +198,12 @@ class SubnetCounters:
             metric = DIAGS.get(name)
             if metric is not None:
                 yield Observation(time_s, part, metric.name, float(count * metric.scale))
+
+
+def _full(name: str, time_s: float) -> Event:
+    part, _, metric = name.rpartition(".")
+    text = f"{metric} of {part} stands at its largest value and counts no more; clear it"
+    return Event(time_s=time_s, part=part, kind="counter-full", text=text, key=f"{name} {time_s}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
