@@ -53,6 +53,7 @@ ROWS: dict[str, tuple[Hearsay, dict[str, object], int]] = {
     "dragonfly+": (USUAL, {"kind": "dragonfly-plus"}, 16),
 }
 PER_KIND = 4
+MEMORY = "/dev/shm"  # noqa: S108  (folders of our own; a disk would take most of the time)
 HEALTHY = 15
 
 
@@ -89,7 +90,7 @@ def one_window(
     network: Network, truths: tuple[Truth, ...], noise: Hearsay, rng: np.random.Generator
 ) -> tuple[tuple[Finding, ...], float]:
     """Return what is found, and in how many seconds of processor time."""
-    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a disk would take most of the time
+    memory = MEMORY if Path(MEMORY).is_dir() else None
     with tempfile.TemporaryDirectory(dir=memory) as folder, Store(Path(folder) / "a.db") as store:
         World(network=network, truths=truths, noise=noise, rng=rng).play(store)
         end_s = START_S + EVERY_S * (NUM_LOOKS - 1)
