@@ -97,7 +97,7 @@ def draw(network: Network, rng: np.random.Generator, name: str) -> Truth:
         "deaf": FaultKind.LOSS,
         "lost paths": FaultKind.LOST_PATHS,
     }
-    whole = {"dead switch": switch, "lost paths": switch, "no manager": "subnet"}
+    whole = {"dead switch": switch, "lost paths": switch, "no manager": "subnet 0"}
     part = whole.get(name, f"cable:{cable.number}")
     return Truth(
         name=name,

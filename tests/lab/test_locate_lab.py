@@ -54,7 +54,7 @@ def rounds(lab: LabUnderTest, store: Path, count: int) -> list[tuple[str, str]]:
         main(["watch", *where(lab, store), "--once"])
     found = [case for case in cases_in(store, start_s=0) if case.closed_s is None]
     found.sort(key=lambda case: -case.confidence)
-    return [(case.part.partition(" ")[0], case.kind) for case in found]
+    return [(case.key[0], case.kind) for case in found]
 
 
 def test_a_pulled_cable_is_found_at_once_and_over_once_it_is_back(
@@ -89,7 +89,7 @@ def test_symbol_errors_and_a_dead_manager_are_found_together(
     infiniband.fault("dead-sm")
     found = rounds(infiniband, store, 3)
     infiniband.fault("clear")
-    assert set(found) == {(part, "symbol errors"), ("subnet", "dead subnet manager")}
+    assert set(found) == {(part, "symbol errors"), ("subnet 0", "dead subnet manager")}
 
 
 def test_findings_are_served_and_outlive_kill_9(infiniband: LabUnderTest, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ __all__ = ["watch"]
 
 STALE_S: Final = 30.0  # a look at a large fabric takes seconds; twice that is still now
 # Sources that say nothing of cables and devices: while one fails, findings may still be closed.
-NOT_VITAL: Final = ("steps ", "nccl-", "flight-recorder ", "log ", "flows ")
+NOT_VITAL: Final = ("steps ", "nccl-", "flight-recorder ", "log ")
 
 Files = Annotated[tuple[Path, ...], Parameter(negative=())]
 

@@ -380,6 +380,17 @@ def test_the_direction_in_a_name_makes_no_second_case() -> None:
     assert (len(change.cases), change.opened) == (1, ())
 
 
+def test_subnets_are_parts_of_their_own_and_directions_are_not() -> None:
+    found = [
+        case("subnet 0"),
+        case("subnet 1"),
+        case("cable:1 (b->a)", confidence=0.99),
+        case("cable:1 (a->b)", confidence=0.6),
+    ]
+    cases = follow_cases((), found, START_S, may_close=True).cases
+    assert [one.part for one in cases] == ["cable:1 (b->a)", "subnet 0", "subnet 1"]
+
+
 def test_writing_the_same_change_twice_makes_no_double(store: Store) -> None:
     change = follow_cases((), [case()], START_S, may_close=True)
     for _ in range(2):

@@ -71,7 +71,7 @@ def locate_all(
 
 def plain(part: str) -> str:
     """Return the name without its explanation: ``cable:40`` of ``cable:40 (leaf:3->spine:0)``."""
-    return part.partition(" ")[0]
+    return part.partition(" (")[0]
 
 
 def _with_counters(network: Network, heard: Heard, seen: Observations) -> Observations:

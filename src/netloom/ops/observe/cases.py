@@ -68,7 +68,7 @@ class Case:
     @property
     def key(self) -> tuple[str, str]:
         """What tells it from other open ones: the part, without its explanation, and the kind."""
-        return self.part.partition(" ")[0], self.kind
+        return self.part.partition(" (")[0], self.kind
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/watch.md documents."""
@@ -114,7 +114,8 @@ def follow_cases(
         may_close: Whether all was seen: what is not seen is not over.
     """
     known = {case.key: case for case in before}
-    now = {case.key: case for case in found}
+    # Both directions of a cable are one part: the surer speaks for both.
+    now = {case.key: case for case in sorted(found, key=lambda one: one.confidence)}
     room = max(0, MOST_OPEN - len(known))
     fresh = [case for key, case in now.items() if key not in known]
     opened = tuple(sorted(fresh, key=lambda one: -one.confidence)[:room])
