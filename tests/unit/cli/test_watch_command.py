@@ -232,3 +232,24 @@ def test_findings_of_no_store_are_refused(
         assert says in capsys.readouterr().err
     assert not absent.exists()
     assert main(["locate", str(ethernet), "--store", str(text), "--lab", "x"]) == 2
+
+
+def test_an_audit_takes_the_labels_of_real_ports(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = cable_list(tmp_path, scenario)
+    rows = [line.split(",") for line in own.read_text("utf-8").splitlines()]
+    for row in rows[1:]:
+        for device, port in ((0, 1), (2, 3)):
+            row[port] = "eth0" if row[device].startswith("nic:") else f"Ethernet1/{row[port]}"
+    labelled = tmp_path / "labelled.csv"
+    labelled.write_text("\n".join(",".join(row) for row in rows), encoding="utf-8")
+    command = ["audit", str(scenario), "--from", str(labelled)]
+    assert main(command) == 2  # slot and port, or cage and lane?
+    assert "say how they are named with --labels" in capsys.readouterr().err
+    assert main([*command, "--labels", "nxos"]) == 0
+    ports = tmp_path / "ports.csv"
+    listed = [f",Ethernet1/{n},{n}" for n in range(1, 65)]
+    ports.write_text("\n".join(["device,label,port", *listed]), encoding="utf-8")
+    assert main([*command, "--ports", str(ports)]) == 0
+    capsys.readouterr()
