@@ -98,8 +98,9 @@ def test_a_witness_more_who_says_so_makes_surer_and_one_who_denies_less(
 
 def test_one_witness_alone_gives_what_bayes_rule_gives() -> None:
     trust = TRUST[Trouble.MISSING]
-    # Odds 1e-5 to 1 - 1e-5, times 0.95 / 1e-4, times 1 / 0.5 for the second look.
-    odds = 1e-5 / (1 - 1e-5) * 0.95 / 1e-4 * 2
+    # Odds 1e-5 to 1 - 1e-5, times 0.95 / 1e-4. Of those who are wrong 5 % stay so, of the others
+    # half are so again: the second look is worth 1 / (0.05 + 0.95 / 2).
+    odds = 1e-5 / (1 - 1e-5) * 0.95 / 1e-4 / (0.05 + 0.95 / 2)
     assert believed(trust, [Said(is_so=True, num_looks=2)]) == pytest.approx(odds / (1 + odds))
 
 
@@ -287,10 +288,12 @@ def test_routes_read_while_they_change_convict_less_than_those_that_stay(store: 
         look(store, number, state)
         (one,) = found(store, number)
         sure.append(one.confidence)
-    # Prior odds 1e-3, 0.95 / 1e-4 for the first look, ten times that for each more.
+    # Prior odds 1e-3, 0.95 / 1e-4 for the first look; by the third, of those who are wrong 5 % are
+    # stuck and a hundredth of the others still wrong.
     odds = 1e-3 / 0.999 * 0.95e4
+    later = odds / (0.05 + 0.95 / 100)
     assert sure[0] == pytest.approx(odds / (1 + odds))
-    assert sure[2] == pytest.approx(100 * odds / (1 + 100 * odds))
+    assert sure[2] == pytest.approx(later / (1 + later))
 
 
 def test_a_lost_answer_of_the_manager_is_not_its_death(store: Store) -> None:
@@ -301,7 +304,7 @@ def test_a_lost_answer_of_the_manager_is_not_its_death(store: Store) -> None:
         look(store, number, {("subnet 0", "sm_master"): 0.0})
     (one,) = found(store, 5)
     assert one.kind == Trouble.NO_MANAGER
-    assert one.confidence > 0.95
+    assert one.confidence > 0.9
 
 
 def test_looks_that_failed_add_nothing(store: Store) -> None:

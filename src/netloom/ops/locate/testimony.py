@@ -34,6 +34,7 @@ __all__ = [
     "storm",
 ]
 
+STUCK: Final = 0.05  # of witnesses who are wrong, the share that stays so for ever
 MOST: Final = 0.9999  # no model of errors is better than this
 # Links between NICs and leaves fail at 0.057 % a month (Alibaba HPN, SIGCOMM 2024, section 2) and
 # stay so for half a day until mended (assumed): 5.7e-4 * 12 / 730.
@@ -61,7 +62,8 @@ class Trust:
         prior: Chance that a part has this trouble in a window.
         false: Chance that a witness says so at a look although it is not so.
         missed: Chance that a witness does not say so although it is so.
-        sticks: Chance that a witness who is wrong, either way, is so again at the next look.
+        sticks: Chance that a witness who is wrong, either way, is so again at the next look; but
+            for the few that stay so for ever.
     """
 
     prior: float
@@ -115,7 +117,7 @@ def believed(trust: Trust, witnesses: Iterable[Said]) -> float:
 
 def _say(trust: Trust, one: Said) -> float:
     """Return the log likelihood ratio of what one witness says."""
-    again = (one.num_looks - 1) * math.log(1 / trust.sticks)
+    again = -math.log((1 - STUCK) * trust.sticks ** min(one.num_looks - 1, 1000) + STUCK)
     if one.is_so:
         return math.log((1 - trust.missed) / trust.false) + again
     return math.log(trust.missed / (1 - trust.false)) - again

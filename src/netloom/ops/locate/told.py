@@ -123,22 +123,30 @@ class _Ear:
             cables = network.by_device[name]
             if self._is_host(name) or not (name in silent or {c.number for c in cables} <= surely):
                 continue
-            says = [
-                *heard.said("device_silent", name, bool),
-                *(
-                    one
-                    for cable in cables
-                    for one in heard.said("link_up", network.far_end(cable, name), _is_zero)
-                ),
-            ]
+            says = [*heard.said("device_silent", name, bool), *self._neighbours(name)]
             sure = believed(TRUST[Trouble.SILENT], says)
             if sure < LEAST:
                 continue
             self.dead.add(name)
             self.down |= {cable.number for cable in cables}
             num_down = sum(one.is_so for one in says)
-            text = f"nothing of it is seen, and {num_down} of {len(says)} witnesses say so"
+            text = f"{num_down} of {len(says)} witnesses (scans and neighbours) see nothing of it"
             yield network.finding(name, Trouble.SILENT, text, confidence=sure)
+
+    def _neighbours(self, name: str) -> Iterator[Said]:
+        """Give what each neighbour of a device says, by most of its ports to there.
+
+        The ports of one neighbour are no witnesses apart: its answers are stale or not together.
+        """
+        ports: dict[str, list[Said]] = defaultdict(list)
+        for cable in self.network.by_device[name]:
+            end = self.network.far_end(cable, name)
+            ports[end.rpartition("[")[0]] += self.heard.said("link_up", end, _is_zero)
+        for says in ports.values():
+            is_so = 2 * sum(one.is_so for one in says) > len(says)
+            looks_so = [one.num_looks for one in says if one.is_so is is_so]
+            if looks_so:
+                yield Said(is_so=is_so, num_looks=min(looks_so))
 
     def missing(self) -> Iterator[Finding]:
         """Give the cables that are down, but for those of dead switches."""
