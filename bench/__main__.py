@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from bench import against_ns3, contention, fabric, flow, locate, max_min, packet, plan
+from bench import (
+    against_ns3,
+    contention,
+    fabric,
+    flow,
+    locate,
+    locate_held_out,
+    locate_told,
+    max_min,
+    packet,
+    plan,
+)
 
 BENCHMARKS = (
     max_min.random_permutation_of_256_hosts,
@@ -18,6 +29,8 @@ BENCHMARKS = (
     against_ns3.incast_of_15_hosts,
     flow.each_in_its_own_process,
     locate.a_thousand_faults,
+    locate_held_out.held_out,
+    locate_told.what_devices_say,
 )
 
 # Benchmarks start processes of their own, which import this module.

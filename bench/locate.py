@@ -22,7 +22,10 @@ from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from netloom.fabric.graph import Fabric
+    from netloom.ops.locate.scene import Noise, Scene
 
 # Nodes of 8 NICs; windows with one fault, with two, and with none.
 # The largest first: it takes longest.
@@ -65,7 +68,7 @@ class Tally:
         recall = self.right / max(self.right + self.missed, 1)
         f1 = 2 * precision * recall / max(precision + recall, 1e-9)
         return (
-            f"  {name:<11} top-1 {self.first / max(self.windows, 1):6.1%}  precision "
+            f"  {name:<24} top-1 {self.first / max(self.windows, 1):6.1%}  precision "
             f"{precision:6.1%}  recall {recall:6.1%}  F1 {f1:.3f}  false alarms "
             f"{self.alarms} in {self.healthy} healthy windows"
         )
@@ -101,20 +104,39 @@ def score_size(size: tuple[int, int, int, int]) -> Score:
     for turn, count in enumerate(counts):
         if turn % 50 == 49:
             scene = scene_of(fabric, rng)
-        truth = tuple(draw_fault(fabric, rng) for _ in range(count))
-        seen = watch(scene, truth, rng)
-        start = time.process_time()
-        found = suspect(fabric, seen)
-        score.times_s.append(time.process_time() - start)
-        score.ours.add(truth, [one.fault for one in found])
-        score.sure += [
-            (one.confidence, any(same_part(one.fault, true) for true in truth)) for one in found
-        ]
-        if all(fault.kind in VISIBLE_TO_BASELINES for fault in truth):
-            links = fabric.num_links
-            score.votes.add(truth, _as_faults(blame_by_votes(seen, links)))
-            score.regression.add(truth, _as_faults(blame_by_regression(seen, links)))
+        score_window(score, scene, count, rng)
     return score
+
+
+def any_fault(scene: Scene, rng: np.random.Generator) -> Fault:
+    """Return a fault, whether flows notice it or not."""
+    return draw_fault(scene.fabric, rng)
+
+
+def score_window(
+    score: Score,
+    scene: Scene,
+    num_faults: int,
+    rng: np.random.Generator,
+    noise: Noise | None = None,
+    *,
+    draw: Callable[[Scene, np.random.Generator], Fault] = any_fault,
+) -> None:
+    """Draw faults, locate them and add to *score* how that went."""
+    fabric = scene.fabric
+    truth = tuple(draw(scene, rng) for _ in range(num_faults))
+    seen = watch(scene, truth, rng, noise)
+    start = time.process_time()
+    found = suspect(fabric, seen)
+    score.times_s.append(time.process_time() - start)
+    score.ours.add(truth, [one.fault for one in found])
+    score.sure += [
+        (one.confidence, any(same_part(one.fault, true) for true in truth)) for one in found
+    ]
+    if all(fault.kind in VISIBLE_TO_BASELINES for fault in truth):
+        links = fabric.num_links
+        score.votes.add(truth, _as_faults(blame_by_votes(seen, links)))
+        score.regression.add(truth, _as_faults(blame_by_regression(seen, links)))
 
 
 def _as_faults(links: list[int]) -> list[Fault]:
@@ -140,19 +162,19 @@ def a_thousand_faults() -> None:
     print(total.votes.line("007"))
     print(total.regression.line("NetBouncer"))
     print(
-        f"  calibration error {_calibration(total.sure):.3f}; at 4,096 NICs mean "
+        f"  calibration error {calibration(total.sure):.3f}; at 4,096 NICs mean "
         f"{np.mean(times_s):.2f} s, at most {max(times_s):.2f} s of processor time a window"
     )
 
 
-def _calibration(sure: list[tuple[float, bool]]) -> float:
+def calibration(sure: list[tuple[float, bool]]) -> float:
     """Return the expected calibration error over ten bins of confidence."""
     confidence = np.array([one for one, _ in sure])
     right = np.array([hit for _, hit in sure], dtype=float)
     place = np.minimum((confidence * 10).astype(int), 9)
     bins = [np.flatnonzero(place == number) for number in range(10)]
     gaps = [len(b) * abs(confidence[b].mean() - right[b].mean()) for b in bins if len(b)]
-    return float(sum(gaps) / len(sure))
+    return float(sum(gaps) / max(len(sure), 1))
 
 
 if __name__ == "__main__":

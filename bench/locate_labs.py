@@ -113,7 +113,7 @@ def planted(name: str, arguments: str, parts: str, kinds: str) -> Planted:
     return Planted(
         name=name,
         arguments=tuple(arguments.split()),
-        parts=frozenset(parts.split()),
+        parts=frozenset(part.replace("-0", " 0") for part in parts.split()),
         kinds=frozenset(kinds.split(", ")),
     )
 
@@ -130,7 +130,7 @@ def faults_of_infiniband(bench: Bench) -> list[Planted]:
         planted("slow link, half", f"slow-link {up} --factor 2", up, "wrong speed"),
         planted("dead spine", "dead-switch spine:1", "spine:1", "silent device"),
         planted("dead leaf", "dead-switch leaf:3", "leaf:3", "silent device"),
-        planted("dead subnet manager", "dead-sm", "subnet", "dead subnet manager"),
+        planted("dead subnet manager", "dead-sm", "subnet-0", "dead subnet manager"),
         planted("miswiring", f"miswire {other} {up}", f"{up} {other}", "miswired"),
     ]
 

@@ -21,7 +21,7 @@ from netloom.adapters import (
     prometheus,
     step_times,
 )
-from netloom.adapters.watch import built_files
+from netloom.adapters.watch import built_files, naming
 from netloom.errors import NetloomError
 
 if TYPE_CHECKING:
@@ -54,11 +54,13 @@ TEXTS = {name: (RECORDED / name).read_text(encoding="utf-8")[:3000] for name in 
     "steps": 'step,rank,step_s,time_s\n1,0,2.5,100\n{"step": 2, "step_s": 1}\n',
     "cables": "a_device,a_port,b_device,b_port,rate\nleaf:0,5,spine:0,1,400Gbps\n",
     "names": "name,device\nleaf01,leaf:0\n",
+    "ports": "device,label,port\nleaf01,Ethernet1/7,7\n",
 }
 PARSERS |= {
     "steps": step_times.parse_step_times,
-    "cables": lambda text: built_files.parse_cable_list(text, {}),
-    "names": built_files.parse_names,
+    "cables": lambda text: built_files.parse_cable_list(text, naming.Naming()),
+    "names": naming.parse_names,
+    "ports": naming.parse_ports,
 }
 
 

@@ -189,7 +189,7 @@ _LINK_PEER: Final = re.compile(
 _COULD_BE: Final = re.compile(r"Could be ([\d.]{1,12} Gbps|\d{1,2}X)", re.ASCII)
 _COUNTER: Final = re.compile(r"(?P<name>[A-Za-z0-9]{1,48}):\.{1,48}(?P<value>\d{1,20})", re.ASCII)
 _ERROR_NODE: Final = re.compile(
-    r'Errors for (?:0x(?P<guid>[0-9a-f]{1,16}) )?"(?P<name>[^"]{0,80})"', re.ASCII
+    r'(?:Errors|Data Counters) for (?:0x(?P<guid>[0-9a-f]{1,16}) )?"(?P<name>[^"]{0,80})"', re.ASCII
 )
 _ERROR_PORT: Final = re.compile(
     r"\s*GUID 0x(?P<guid>[0-9a-f]{1,16}) port (?P<port>\d{1,3}|ALL):(?P<rest>.*)", re.ASCII

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from netloom.cli.designed import designed_at, lab_at, names_at
+from netloom.cli.designed import designed_at, lab_at, naming_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from netloom.adapters.watch.naming import Naming
     from netloom.ops.observe.audit import Built
     from netloom.ops.observe.designed import Designed
     from netloom.ops.plant import Cable
@@ -27,6 +28,8 @@ def audit(  # noqa: PLR0913  (one option of the command each)
     lab: str = "",
     folder: Annotated[Path | None, Parameter(name="--dir")] = None,
     names: Path | None = None,
+    ports: Path | None = None,
+    labels: str = "",
     json: bool = False,
     own: Path | None = None,
 ) -> int:
@@ -42,6 +45,10 @@ def audit(  # noqa: PLR0913  (one option of the command each)
         lab: Of the lab to look at.
         folder: Where labs are kept; $XDG_STATE_HOME/netloom/labs without.
         names: A CSV file with the columns name and device: what real devices are called here.
+        ports: A CSV file with the columns device, label and port: what stands beside real ports,
+            and our numbers of them; without a device, on all.
+        labels: How labels of ports that are not listed are numbered: plain, cumulus, eos, nxos,
+            sonic, junos or quantum, and behind a colon into how many ports a cage is split.
         json: Print JSON; keys are documented in docs/watch.md.
         own: A TOML file with parts of your own.
     """
@@ -50,7 +57,8 @@ def audit(  # noqa: PLR0913  (one option of the command each)
     from netloom.report.audit import audit_text  # noqa: PLC0415
 
     designed = designed_at(scenario, own)
-    built, rate_bps = _built(designed, source=source, lab=lab, folder=folder, names=names)
+    naming = naming_at(names, ports, labels)
+    built, rate_bps = _built(designed, source=source, lab=lab, folder=folder, naming=naming)
     found = compare(
         designed.plant,
         built,
@@ -66,7 +74,7 @@ def audit(  # noqa: PLR0913  (one option of the command each)
 
 
 def _built(
-    designed: Designed, *, source: Path | None, lab: str, folder: Path | None, names: Path | None
+    designed: Designed, *, source: Path | None, lab: str, folder: Path | None, naming: Naming
 ) -> tuple[Built, Callable[[Cable], float]]:
     """Return the network as built, and what its cables should run at."""
     from netloom.adapters.watch import targets  # noqa: PLC0415
@@ -80,10 +88,10 @@ def _built(
         place = lab_at(lab, folder)
         return targets.built_in_lab(place, designed), targets.lab_rates(designed)
     if source is not None:
-        return built_from(source, names_at(names)), lambda cable: cable.rate_bps
+        return built_from(source, naming), lambda cable: cable.rate_bps
     if not designed.is_infiniband:
         message = "an Ethernet network cannot be seen from one machine; give --from or --lab"
         raise SpecError(message)
     with tempfile.TemporaryDirectory(prefix="netloom-") as scratch:
-        built = targets.built_here(names_at(names), Path(scratch))
+        built = targets.built_here(naming, Path(scratch))
     return built, lambda cable: cable.rate_bps

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netloom.adapters.lab.store import LabFolder
+    from netloom.adapters.watch.naming import Naming
     from netloom.ops.observe.designed import Designed
 
-__all__ = ["designed_at", "lab_at", "names_at"]
+__all__ = ["designed_at", "lab_at", "naming_at"]
 
 
 def designed_at(scenario: Path, own: Path | None = None) -> Designed:
@@ -24,17 +25,36 @@ def designed_at(scenario: Path, own: Path | None = None) -> Designed:
         return designed_of(network, read.cluster.fabric.floor)
 
 
-def names_at(path: Path | None) -> dict[str, str]:
-    """Return the names in a file; none without one."""
-    from netloom.adapters.watch.built_files import parse_names  # noqa: PLC0415
+def naming_at(names: Path | None, ports: Path | None = None, labels: str = "") -> Naming:
+    """Return what two files and a scheme say of names; netloom's own without.
+
+    Args:
+        names: A CSV file with the columns name and device.
+        ports: A CSV file with the columns device, label and port.
+        labels: A scheme for labels that are not in *ports*.
+    """
+    from netloom.adapters.watch.naming import (  # noqa: PLC0415
+        Naming,
+        Scheme,
+        parse_names,
+        parse_ports,
+        parse_scheme,
+    )
+
+    return Naming(
+        devices=parse_names(_text(names, "--names")) if names else {},
+        ports=parse_ports(_text(ports, "--ports")) if ports else {},
+        scheme=parse_scheme(labels) if labels else Scheme(),
+    )
+
+
+def _text(path: Path, option: str) -> str:
     from netloom.errors import SpecError  # noqa: PLC0415
 
-    if path is None:
-        return {}
     try:
-        return parse_names(path.read_text(encoding="utf-8"))
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        message = f"--names: {path} cannot be read ({error}); name another file"
+        message = f"{option}: {path} cannot be read ({error}); name another file"
         raise SpecError(message) from error
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 
 __all__ = ["locate"]
 
+DAY_S: Final = 86_400.0
 
-def locate(
+
+def locate(  # noqa: PLR0913  (one option of the command each)
     scenario: Path,
     *,
     observations: Path | None = None,
     lab: str = "",
+    store: Path | None = None,
     folder: Annotated[Path | None, Parameter(name="--dir")] = None,
     own: Path | None = None,
     json: bool = False,
@@ -30,6 +33,7 @@ def locate(
         scenario: The scenario file that the fabric was built from.
         observations: A JSON file of flows, port counters and routes: docs/models/locate.md.
         lab: Look at this lab instead, live.
+        store: Say instead what a watch that keeps this store has found in the last day.
         folder: Where labs are kept; $XDG_STATE_HOME/netloom/labs without.
         own: A TOML file with parts and prices of your own.
         json: Print JSON; keys are documented in docs/json.md.
@@ -42,9 +46,14 @@ def locate(
     from netloom.study.networks import network_of  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
 
-    if (observations is None) == (not lab):
-        message = "say what to look at: --observations FILE or --lab NAME, one of them"
+    if (observations is not None) + bool(lab) + (store is not None) != 1:
+        message = (
+            "say what to look at: --observations FILE, --lab NAME or --store FILE, one of them"
+        )
         raise SpecError(message)
+    if store is not None:
+        _from_store(store, json=json)
+        return
     with scenario_at(scenario) as asked:
         network = network_of(asked.cluster, catalog_of(asked, own))
         fabric = build(network.design, network.node, network.scale_up)
@@ -72,6 +81,19 @@ def locate(
         console.print(f"sources disagree on {one.part}: {'; '.join(one.says)}", markup=False)
     for doubt in sight.doubts:
         console.print(f"not known: {doubt}", markup=False)
+
+
+def _from_store(path: Path, *, json: bool) -> None:
+    from netloom.adapters.watch.clock import WallClock  # noqa: PLC0415
+    from netloom.cli.output import emit_json  # noqa: PLC0415
+    from netloom.ops.observe.cases import cases_in  # noqa: PLC0415
+    from netloom.report.locate import cases_text  # noqa: PLC0415
+
+    cases = cases_in(path, start_s=WallClock().now_s() - DAY_S)
+    if json:
+        emit_json({"findings": [case.to_json() for case in cases]})
+    else:
+        print(cases_text(cases))
 
 
 def _from_file(path: Path, fabric: Fabric, technology: Technology) -> Sight:

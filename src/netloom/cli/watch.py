@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import signal
 import sys
 import tempfile
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
-from netloom.cli.designed import designed_at, lab_at, names_at
+from netloom.cli.designed import designed_at, lab_at, naming_at
 
 if TYPE_CHECKING:
     from netloom.adapters.watch.clock import WallClock
+    from netloom.adapters.watch.naming import Naming
     from netloom.ops.observe.designed import Designed
     from netloom.ops.observe.observation import Collector
     from netloom.ops.observe.retention import Limits
@@ -25,7 +26,7 @@ __all__ = ["watch"]
 
 STALE_S: Final = 30.0  # a look at a large fabric takes seconds; twice that is still now
 # Sources that say nothing of cables and devices: while one fails, findings may still be closed.
-NOT_VITAL: Final = ("steps ", "nccl-", "flight-recorder ", "log ", "flows ")
+NOT_VITAL: Final = ("steps ", "nccl-", "flight-recorder ", "log ")
 
 Files = Annotated[tuple[Path, ...], Parameter(negative=())]
 
@@ -36,7 +37,7 @@ class _Where:
 
     lab: str
     folder: Path | None
-    names: Path | None
+    naming: Naming
     sm_log: Path | None
 
 
@@ -58,6 +59,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     flows: Files = (),
     sm_log: Path | None = None,
     names: Path | None = None,
+    ports: Path | None = None,
     keep: str = "2d",
     keep_windows: str = "60d",
     most: str = "8GiB",
@@ -89,6 +91,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
             of locate --observations.
         sm_log: The log of OpenSM, where it runs on this machine.
         names: A CSV file with the columns name and device: what real devices are called here.
+        ports: A CSV file with the columns device, label and port: our numbers of real ports.
         keep: How long single values are kept.
         keep_windows: How long windows of five minutes, events and polls are kept.
         most: How large the store may become.
@@ -104,10 +107,10 @@ def watch(  # noqa: PLR0913  (one option of the command each)
         message = "no scenario; name the file that says what the network should be"
         raise SpecError(message)
     designed = designed_at(scenario, own)
-    where = _Where(lab=lab, folder=folder, names=names, sm_log=sm_log)
+    where = _Where(lab=lab, folder=folder, naming=naming_at(names, ports), sm_log=sm_log)
     limits = _limits(keep, keep_windows, most)
     how = _How(lab, _seconds(every, "--every"), listen, limits, once=once)
-    with ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         collectors = [
             *_network(designed, where, stack, optional=bool(scrape) or adapters),
             *(_adapters(where) if adapters else ()),
@@ -136,7 +139,11 @@ class _How:
 
 
 def _run(
-    designed: Designed, collectors: list[Collector], path: Path, stack: ExitStack, how: _How
+    designed: Designed,
+    collectors: list[Collector],
+    path: Path,
+    stack: contextlib.ExitStack,
+    how: _How,
 ) -> int:
     from netloom.adapters.exposition import Server, parse_address  # noqa: PLC0415
     from netloom.adapters.watch.clock import WallClock  # noqa: PLC0415
@@ -165,7 +172,7 @@ def _run(
         collectors=collectors,
         clock=clock,
         log=log,
-        say=lambda line: print(line, flush=True),
+        say=_say,
         vital=vital,
     )
     publisher = Publisher(
@@ -185,12 +192,18 @@ def _run(
         locate=locator,
         every_s=how.every_s,
         limits=how.limits,
+        is_stopped=clock.is_stopped,
     )
     watch.run(rounds=1 if how.once else None)
     return int(how.once and bool(watch.failing))
 
 
-def _stop_on_signals(clock: WallClock, stack: ExitStack) -> None:
+def _say(line: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # nobody reads it; the watch goes on
+        print(line, flush=True)
+
+
+def _stop_on_signals(clock: WallClock, stack: contextlib.ExitStack) -> None:
     """Let SIGTERM and SIGINT end the watch after the look that is under way."""
     for number in (signal.SIGTERM, signal.SIGINT):
         before = signal.signal(number, lambda *_: clock.stop())
@@ -198,7 +211,7 @@ def _stop_on_signals(clock: WallClock, stack: ExitStack) -> None:
 
 
 def _network(
-    designed: Designed, where: _Where, stack: ExitStack, *, optional: bool
+    designed: Designed, where: _Where, stack: contextlib.ExitStack, *, optional: bool
 ) -> list[Collector]:
     from netloom.adapters.watch import targets  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
@@ -207,7 +220,7 @@ def _network(
         return targets.collectors_in_lab(lab_at(where.lab, where.folder), designed)
     if designed.is_infiniband:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="netloom-")))
-        return targets.collectors_here(designed, names_at(where.names), scratch, where.sm_log)
+        return targets.collectors_here(designed, where.naming, scratch, where.sm_log)
     if not optional:
         message = (
             "an Ethernet network cannot be seen from one machine; "
@@ -237,15 +250,14 @@ def _flows(paths: Files, how: _How) -> list[Collector]:
 def _adapters(where: _Where) -> list[Collector]:
     from netloom.adapters.watch.hosts import Adapters  # noqa: PLC0415
 
-    return [Adapters(root=Path("/sys"), host=platform.node(), names=names_at(where.names))]
+    return [Adapters(root=Path("/sys"), host=platform.node(), names=where.naming.devices)]
 
 
 def _targets(urls: tuple[str, ...], where: _Where) -> list[Collector]:
     from netloom.adapters.prometheus import check_url  # noqa: PLC0415
     from netloom.adapters.watch.scraped import Scraped  # noqa: PLC0415
 
-    names = names_at(where.names)
-    return [Scraped(url=check_url(url), names=names) for url in urls]
+    return [Scraped(url=check_url(url), names=where.naming.devices) for url in urls]
 
 
 def _limits(keep: str, keep_windows: str, most: str) -> Limits:

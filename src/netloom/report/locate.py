@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from netloom.ops.locate.findings import Finding
+    from netloom.ops.observe.cases import Case
 
-__all__ = ["findings_text"]
+__all__ = ["cases_text", "findings_text"]
 
 
 def findings_text(findings: Sequence[Finding], *, num_flows: int) -> RenderableType:
@@ -23,6 +25,27 @@ def findings_text(findings: Sequence[Finding], *, num_flows: int) -> RenderableT
     if not findings:
         return Text(f"Nothing is broken that {num_flows:,} flows could tell.", style="green")
     return Group(*(_finding(rank, one) for rank, one in enumerate(findings, start=1)))
+
+
+def cases_text(cases: Sequence[Case]) -> str:
+    """Return what a watch found: those that are open, the surest first, then those that are over.
+
+    Times are UTC.
+    """
+    still = sorted((one for one in cases if one.closed_s is None), key=lambda one: -one.confidence)
+    over = [one for one in cases if one.closed_s is not None]
+    lines = [line for one in (*still, *over) for line in _case(one)]
+    return "\n".join(lines or ["Nothing is broken that the watch could tell."])
+
+
+def _case(one: Case) -> list[str]:
+    until = "open" if one.closed_s is None else f"until {_time(one.closed_s)}"
+    head = f"{one.part}: {one.kind}, {one.confidence:.0%} sure, {_time(one.opened_s)} {until}"
+    return [head, *(f"   - {text}" for text in one.evidence)]
+
+
+def _time(time_s: float) -> str:
+    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _finding(rank: int, one: Finding) -> RenderableType:

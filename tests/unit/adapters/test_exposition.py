@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from netloom.adapters.exposition import Device, Neighbour, Now, Server, parse_address, render
+from netloom.adapters.exposition import (
+    Device,
+    Neighbour,
+    Now,
+    Server,
+    Suspect,
+    parse_address,
+    render,
+)
 from netloom.adapters.prometheus import parse_exposition, scrape
 from netloom.errors import LabError, OutputError, SpecError
 from netloom.ops.observe.metrics import METRICS
@@ -38,6 +46,7 @@ def everything() -> Now:
         good_polls=(POLL,),
         differences={"missing": 2},
         store_bytes=4096,
+        findings=[Suspect(part="cable:3 (leaf:0 - spine:1)", kind="loss", confidence=0.97)],
     )
 
 
@@ -162,9 +171,25 @@ tests:
         values: '1x5 0x60'
       - series: 'netloom_divergent_routes{{part="leaf:1"}}'
         values: '0x5 2x60'
+      - series: 'netloom_finding_confidence{{part="cable:3 (leaf:0 - spine:1)",kind="loss"}}'
+        values: '_x5 0.97x60'
+      - series: 'netloom_finding_confidence{{part="cable:4 (leaf:0 - spine:1)",kind="loss"}}'
+        values: '_x5 0.6x60'
+      - series: 'netloom_findings_open'
+        values: '0x5 2x60'
       - series: 'netloom_store_bytes'
         values: '4096x65'
     alert_rule_test:
+      - eval_time: 3m
+        alertname: PartBroken
+        exp_alerts:
+          - exp_labels: {{severity: page, part: "cable:3 (leaf:0 - spine:1)", kind: loss}}
+            exp_annotations:
+              summary: "cable:3 (leaf:0 - spine:1): loss, 97% sure"
+              action: "'netloom locate --store' has the evidence, 'netloom heal' a plan"
+      - eval_time: 3m
+        alertname: ManyPartsBroken
+        exp_alerts: []
       - eval_time: 3m
         alertname: InfinibandSymbolErrors
         exp_alerts:

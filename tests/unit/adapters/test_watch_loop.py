@@ -359,3 +359,76 @@ def test_what_a_target_says_is_known_by_our_names(
     assert observed(Sample(name="go_info", labels={}, value=1.0), "n1", START_S, {}) is None
     nan = Sample(name=name, labels=labels, value=float("nan"))
     assert observed(nan, "n1", START_S, {}) is None
+
+
+def test_a_full_disk_is_told_once_and_the_watch_goes_on(tmp_path: Path) -> None:
+    clock, told = FakeClock(), Told()
+    with Store(tmp_path / "a.db") as store:
+        watch = watch_over(store, clock, Counting(clock), told=told)
+        watch.run(rounds=2)
+        pages = store.connection.execute("PRAGMA page_count").fetchone()[0]
+        store.connection.execute(f"PRAGMA max_page_count = {pages}")
+        filler = "x" * 4000
+        watch.collectors = (Counting(clock), Wordy(filler))
+        assert watch.run(rounds=3) == 3
+        assert "store" in watch.failing
+        store.connection.execute(f"PRAGMA max_page_count = {10 * pages + 1000}")
+        watch.run(rounds=2)
+        assert "store" not in watch.failing
+        numbers = sorted(value for _, _, metric, value in store.latest() if metric == "count")
+        texts = [event.key for event in store.events(0, 2 * START_S) if event.kind == "word"]
+    names = [name for name, _ in told.lines]
+    assert (names.count("store-full"), names.count("store-back")) == (1, 1)
+    message = next(fields["error"] for name, fields in told.lines if name == "store-full")
+    assert "no space left" in message
+    assert numbers == [float(n) for n in range(len(numbers))]  # no gap, no double
+    assert len(texts) == len(set(texts))
+
+
+@dataclass
+class Wordy:
+    """Says much at each look."""
+
+    filler: str
+    source: str = "wordy"
+
+    def read(self, time_s: float, cursor: str) -> Reading:
+        start = int(cursor or 0)
+        events = [
+            Event(time_s=time_s, part="x", kind="word", text=self.filler, key=f"{start}.{n}")
+            for n in range(20)
+        ]
+        seen = [Observation(time_s, f"part:{start}.{n}", "word", 1.0) for n in range(200)]
+        return Reading(
+            source=self.source,
+            time_s=time_s,
+            observations=seen,
+            events=events,
+            cursor=str(start + 1),
+        )
+
+
+def test_a_watch_that_is_told_to_stop_within_a_round_keeps_what_it_saw_whole(
+    tmp_path: Path,
+) -> None:
+    clock = FakeClock()
+    stopped: list[bool] = []
+
+    @dataclass
+    class Last:
+        """Is told to stop while it looks, and sees only a part for that."""
+
+        source: str = "last"
+
+        def read(self, time_s: float, cursor: str) -> Reading:
+            stopped.append(True)
+            return Reading(source="last", time_s=time_s, error="cut short")
+
+    never = Counting(clock, source="never")
+    with Store(tmp_path / "a.db") as store:
+        watch = watch_over(store, clock, Counting(clock), Last(), never)
+        watch.is_stopped = lambda: bool(stopped)
+        watch.run()
+        assert [poll.source for poll in store.last_polls()] == ["counting"]
+        assert store.cursor("counting") == "2"
+    assert never.looks == 0

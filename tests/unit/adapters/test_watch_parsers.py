@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,8 +27,12 @@ from netloom.adapters import (
     step_times,
 )
 from netloom.adapters.watch.hosts import Adapters
-from netloom.adapters.watch.infiniband import ManagerLog, Vantage
+from netloom.adapters.watch.infiniband import ManagerLog, SubnetCounters, Vantage
+from netloom.adapters.watch.naming import Naming
 from netloom.errors import LabError, SpecError
+
+if TYPE_CHECKING:
+    from netloom.ops.observe.observation import Reading
 
 RECORDED = Path(__file__).parents[2] / "data" / "watch"
 
@@ -241,6 +246,28 @@ def test_every_port_counts_and_errors_are_zero_unless_named(tmp_path: Path) -> N
     assert ports["leaf:0", 7]["SymbolErrorCounter"] == 77
     assert ports["leaf:0", 6]["SymbolErrorCounter"] == 0
     assert ports["nic:15", 1]["PortXmitData"] > 0
+
+
+def test_a_counter_that_stands_at_its_largest_value_is_told_once(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Fake(ibdiags.Client):
+        errors: str
+
+        def run(self, *argv: str) -> str:
+            return text_of("ibqueryerrors_counters.txt") if "--counters" in argv else self.errors
+
+    def look(count: int, cursor: str) -> Reading:
+        errors = text_of("ibqueryerrors_errors.txt").replace(
+            "SymbolErrorCounter == 77", f"SymbolErrorCounter == {count}"
+        )
+        client = Fake(env={}, folder=tmp_path, errors=errors)
+        vantage = Vantage(clients=(client,), num_devices=21)
+        return SubnetCounters(source="c", vantage=vantage, naming=Naming()).read(5.0, cursor)
+
+    assert not look(65_534, "").events
+    first = look(65_535, "")
+    assert {(e.part, e.kind) for e in first.events} >= {("leaf:0[7]", "counter-full")}
+    assert not look(65_535, first.cursor).events
 
 
 def test_a_place_that_is_cut_off_is_left_for_one_that_sees_more(tmp_path: Path) -> None:

@@ -177,3 +177,79 @@ def test_rules_board_and_unit_are_written(
     assert names == {"netloom-alerts.yml", "netloom-dashboard.json", "netloom-watch.service"}
     assert main(["watch"]) == 2
     capsys.readouterr()
+
+
+def lossy_flows(path: Path) -> None:
+    """Write flows of eight GPUs, those of the fourth with a loss of 1 %."""
+    flows = [
+        {
+            "source": f"gpu:{source}",
+            "target": f"gpu:{target}",
+            "path": [f"gpu:{source}->nic:{source}", f"nic:{source}->leaf:0"],
+            "packets": 100_000,
+            "lost": 1000 if source == 3 else 0,
+        }
+        for source in range(8)
+        for target in range(8, 16)
+    ]
+    path.write_text(json.dumps({"flows": flows}), encoding="utf-8")
+
+
+def test_a_watch_that_is_killed_goes_on_with_the_same_finding(
+    ethernet: Path, tmp_path: Path, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flows, store = tmp_path / "flows.json", tmp_path / "store.db"
+    lossy_flows(flows)
+    command = [sys.executable, "-m", "netloom.cli.main", "watch", str(ethernet), "--scrape", target]
+    command += ["--flows", str(flows), "--store", str(store), "--every", "0.1s"]
+    for _ in range(2):
+        with subprocess.Popen(  # noqa: S603
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            while '"event": "round"' not in process.stderr.readline():
+                pass
+            time.sleep(0.2)
+            os.kill(process.pid, signal.SIGKILL)
+            assert process.stdout is not None
+            said = process.stdout.read()
+        told = ["opened: nic:3: loss" in line for line in said.splitlines()]
+        assert told in ([True], [])  # by the first process, by no other
+    assert main(["locate", str(ethernet), "--store", str(store), "--json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (one["part"], one["kind"], one["closed_s"]) == ("nic:3", "loss", None)
+    assert main(["locate", str(ethernet), "--store", str(store)]) == 0
+    assert capsys.readouterr().out.startswith("nic:3: loss, ")
+
+
+def test_findings_of_no_store_are_refused(
+    ethernet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    absent, text = tmp_path / "absent.db", tmp_path / "text.db"
+    text.write_text("no store, and longer than the head of one would be" * 20, encoding="utf-8")
+    for path, says in ((absent, "there is no such store"), (text, "cannot be used")):
+        assert main(["locate", str(ethernet), "--store", str(path)]) != 0
+        assert says in capsys.readouterr().err
+    assert not absent.exists()
+    assert main(["locate", str(ethernet), "--store", str(text), "--lab", "x"]) == 2
+
+
+def test_an_audit_takes_the_labels_of_real_ports(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = cable_list(tmp_path, scenario)
+    rows = [line.split(",") for line in own.read_text("utf-8").splitlines()]
+    for row in rows[1:]:
+        for device, port in ((0, 1), (2, 3)):
+            row[port] = "eth0" if row[device].startswith("nic:") else f"Ethernet1/{row[port]}"
+    labelled = tmp_path / "labelled.csv"
+    labelled.write_text("\n".join(",".join(row) for row in rows), encoding="utf-8")
+    command = ["audit", str(scenario), "--from", str(labelled)]
+    assert main(command) == 2  # slot and port, or cage and lane?
+    assert "say how they are named with --labels" in capsys.readouterr().err
+    assert main([*command, "--labels", "nxos"]) == 0
+    ports = tmp_path / "ports.csv"
+    listed = [f",Ethernet1/{n},{n}" for n in range(1, 65)]
+    ports.write_text("\n".join(["device,label,port", *listed]), encoding="utf-8")
+    assert main([*command, "--ports", str(ports)]) == 0
+    capsys.readouterr()

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.adapters.watch.built_files import (
-    built_from,
-    parse_cable_list,
+from netloom.adapters.watch.built_files import built_from, parse_cable_list, rate_of_name
+from netloom.adapters.watch.naming import (
+    SCHEMES,
+    Naming,
     parse_names,
-    port_number,
-    rate_of_name,
+    parse_ports,
+    parse_scheme,
 )
 from netloom.adapters.watch.view import nominal_bps
 from netloom.errors import SpecError
@@ -175,20 +176,98 @@ def test_names_of_speeds_are_nominal_rates() -> None:
     assert (nominal_bps("4X", 1.0), nominal_bps("", None), rate_of_name("fast")) == (None,) * 3
 
 
-@pytest.mark.parametrize(("label", "number"), [("7", 7), ("swp7", 7), ("eth0", 1), ("P1", 1)])
-def test_a_port_is_known_by_its_label(label: str, number: int) -> None:
-    assert port_number(label) == number
+@pytest.mark.parametrize(
+    ("scheme", "label", "number"),
+    [
+        ("plain", "7", 7),
+        ("plain", "swp7", 7),
+        ("plain", "eth0", 1),
+        ("plain", "P1", 1),
+        ("cumulus", "swp7", 7),
+        ("cumulus:2", "swp7s1", 14),  # six cages of two before it, and it is the second of its own
+        ("eos", "Ethernet7/1", 7),
+        ("eos:2", "Ethernet7/5", 14),  # lanes 5 to 8 of eight are the second half
+        ("nxos", "Ethernet1/7", 7),
+        ("nxos:4", "Eth1/7/3", 27),
+        ("sonic", "Ethernet48", 7),  # lanes count from 0, eight a port
+        ("sonic:4", "Ethernet48", 13),
+        ("junos", "et-0/0/6", 7),
+        ("junos:2", "et-0/0/6:1", 14),
+        ("quantum", "7/2", 14),
+        ("quantum", "IB1/7/1", 13),
+        ("eos", "eth0", 1),  # of a host
+    ],
+)
+def test_a_port_is_known_by_its_label(scheme: str, label: str, number: int) -> None:
+    assert parse_scheme(scheme).number(label) == number
+
+
+@pytest.mark.parametrize(
+    ("scheme", "label"),
+    [
+        ("plain", "Ethernet1/7"),  # slot and port, or cage and lane: nobody has said
+        ("cumulus", "swp7s1"),
+        ("sonic", "Ethernet49"),
+        ("nxos:2", "Eth1/7/3"),
+        ("quantum", "7"),
+    ],
+)
+def test_a_label_that_a_scheme_does_not_have_is_refused(scheme: str, label: str) -> None:
+    with pytest.raises(SpecError, match="--labels"):
+        parse_scheme(scheme).number(label)
+
+
+@given(st.sampled_from(SCHEMES), st.integers(1, 8), st.text(max_size=24))
+def test_any_label_is_a_port_or_refused(name: str, ways: int, label: str) -> None:
+    try:
+        assert parse_scheme(f"{name}:{ways}").number(label) >= 1
+    except SpecError:
+        return
+
+
+@pytest.mark.parametrize("text", ["cisco", "eos:0", "eos:9", "eos:x", ""])
+def test_a_scheme_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(SpecError, match="--labels"):
+        parse_scheme(text)
+
+
+def test_a_list_of_ports_goes_before_any_scheme() -> None:
+    ports = parse_ports("device,label,port\nleaf01,Ethernet1/1,9\n,Ethernet1/1,3\n,17,4\n")
+    naming = Naming(devices={"leaf01": "leaf:0"}, ports=ports, scheme=parse_scheme("nxos"))
+    assert naming.jack("leaf01", "Ethernet1/1") == Jack("leaf:0", 9)
+    assert naming.jack("leaf02", "Ethernet1/1") == Jack("leaf02", 3)
+    assert naming.jack("leaf02", "Ethernet1/2") == Jack("leaf02", 2)
+    assert naming.jack("leaf01", 17) == Jack("leaf:0", 4)  # InfiniBand's own numbers too
+    with pytest.raises(SpecError, match="line 3"):
+        parse_ports("device,label,port\na,1,2\na,1,3\n")
+
+
+def test_a_managed_switch_is_known_by_the_name_inside_its_description() -> None:
+    naming = Naming(devices={"leaf01": "leaf:0"})
+    assert naming.device("MF0;leaf01:MQM9700/U1") == "leaf:0"
+    assert naming.device("MF0;leaf02:MQM9700/U1") == "leaf02"
+
+
+def test_ends_that_contradict_each_other_are_told_as_that() -> None:
+    """The host sees the leaf's port, which says that it sees another host."""
+    first, second, *others = whole()
+    lie = BuiltCable(one=first.other, other=second.one)
+    found = compared([first, lie, second, *others])
+    (one,) = found.differences
+    assert (one.kind, one.cables) == ("disputed", (0,))
 
 
 def test_a_list_of_cables_tells_where_it_is_wrong() -> None:
     head = "a_device,a_port,b_device,b_port,rate\n"
-    built = parse_cable_list(f"{head}leaf01,swp5,spine01,1,400Gbps\n", {"leaf01": "leaf:0"})
+    built = parse_cable_list(
+        f"{head}leaf01,swp5,spine01,1,400Gbps\n", Naming(devices={"leaf01": "leaf:0"})
+    )
     (one,) = built.cables
     assert (one.one, one.other, one.rate_bps) == (Jack("leaf:0", 5), Jack("spine01", 1), RATE)
     with pytest.raises(SpecError, match=r"line 2: 'x' is no port"):
-        parse_cable_list(f"{head}leaf01,x,spine01,1,\n", {})
+        parse_cable_list(f"{head}leaf01,x,spine01,1,\n", Naming())
     with pytest.raises(SpecError, match="columns are missing: b_port"):
-        parse_cable_list("a_device,a_port,b_device\n", {})
+        parse_cable_list("a_device,a_port,b_device\n", Naming())
 
 
 def test_a_name_with_two_devices_is_refused() -> None:
@@ -202,14 +281,16 @@ def test_lldp_of_every_device_tells_the_cables(tmp_path: Path) -> None:
         '"port": [{"id": [{"type": "ifname", "value": "swp1"}]}]}]}]}'
     )
     (tmp_path / "leaf:0.json").write_text(neighbour, encoding="utf-8")
-    built = built_from(tmp_path, {})
+    built = built_from(tmp_path, Naming())
     assert [(c.one, c.other) for c in built.cables] == [(Jack("leaf:0", 3), Jack("spine:0", 1))]
 
 
 @pytest.mark.parametrize("name", ["ibnetdiscover.txt", "ibnetdiscover_p.txt", "iblinkinfo_l.txt"])
 def test_what_diags_printed_tells_the_same_cables(name: str) -> None:
     recorded = Path(__file__).parents[2] / "data" / "lab" / name
-    cables = {frozenset((c.one, c.other)): c.rate_bps for c in built_from(recorded, {}).cables}
+    cables = {
+        frozenset((c.one, c.other)): c.rate_bps for c in built_from(recorded, Naming()).cables
+    }
     assert len(cables) == 23  # 24 less one that was pulled
     assert cables[frozenset((Jack("leaf:2", 5), Jack("spine:0", 5)))] == 100e9  # slowed to EDR
 
@@ -218,6 +299,6 @@ def test_a_file_that_tells_no_cables_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cables.txt"
     path.write_text("hello\n", encoding="utf-8")
     with pytest.raises(SpecError, match="not what ibnetdiscover"):
-        built_from(path, {})
+        built_from(path, Naming())
     with pytest.raises(SpecError, match="cannot be read"):
-        built_from(tmp_path / "absent", {})
+        built_from(tmp_path / "absent", Naming())

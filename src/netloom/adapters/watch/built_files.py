@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters.ibdiags_text import parse_links, parse_ports, parse_topology
 from netloom.adapters.lldp import parse_neighbours
 from netloom.adapters.watch.infiniband import built_of_links
+from netloom.adapters.watch.naming import rows_of
 from netloom.errors import LabError, SpecError, at
-from netloom.ops.observe.compare import Built, BuiltCable, Jack
+from netloom.ops.observe.compare import Built, BuiltCable
 from netloom.units import RATE, parse_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["built_from", "parse_cable_list", "parse_names", "port_number", "rate_of_name"]
+    from netloom.adapters.watch.naming import Naming
+
+__all__ = ["built_from", "parse_cable_list", "rate_of_name"]
 
 MOST_BYTES: Final = 256 * 2**20
 COLUMNS: Final = ("a_device", "a_port", "b_device", "b_port")
@@ -36,31 +37,30 @@ LANES_GBPS: Final = {
     "XDR": 200.0,
 }
 
-_PORT: Final = re.compile(r"(?:swp|port|P|p)?\s?(\d{1,4})|eth(\d{1,4})", re.ASCII)
 _RATE: Final = re.compile(r"(\d{1,2})x\s?([A-Z]{3}(?:10)?)", re.ASCII)
 
 
-def built_from(path: Path, names: Mapping[str, str]) -> Built:
+def built_from(path: Path, naming: Naming) -> Built:
     """Return the cables that a file or a folder tells of.
 
     Args:
         path: What ``ibnetdiscover`` (also with ``-p``) or ``iblinkinfo -l`` printed, a CSV file
             with the columns a_device, a_port, b_device, b_port and perhaps rate, or a folder
             with what ``lldpctl -f json0`` printed on each device in ``DEVICE.json``.
-        names: Our name of a device by the one it has there, where they differ.
+        naming: What its devices and ports are called.
 
     Raises:
         SpecError: it is none of these.
     """
     if path.is_dir():
-        return _built_of_lldp(path, names)
+        return _built_of_lldp(path, naming)
     text = _text(path)
     with at(str(path)):
         head = next((line for line in text.splitlines() if line.strip()), "")
         if "a_device" in head:
-            return parse_cable_list(text, names)
+            return parse_cable_list(text, naming)
         try:
-            return _built_of_diags(text, names)
+            return _built_of_diags(text, naming)
         except LabError as error:
             message = (
                 "it is not what ibnetdiscover or iblinkinfo -l prints, nor a CSV file with the "
@@ -78,36 +78,36 @@ def _text(path: Path) -> str:
         raise SpecError(message) from error
 
 
-def _built_of_diags(text: str, names: Mapping[str, str]) -> Built:
+def _built_of_diags(text: str, naming: Naming) -> Built:
     if "switchguid=" in text or "caguid=" in text:
-        return _built_of_nodes(text, names)
+        return _built_of_nodes(text, naming)
     if "==(" in text:
-        return built_of_links(parse_links(text), names)
+        return built_of_links(parse_links(text), naming)
     rows = parse_ports(text)
     cables = tuple(
         BuiltCable(
-            one=Jack(names.get(row.name, row.name), row.port),
-            other=Jack(names.get(row.peer_name, row.peer_name), row.peer_port),
+            one=naming.jack(row.name, row.port),
+            other=naming.jack(row.peer_name, row.peer_port),
             rate_bps=rate_of_name(f"{row.width}{row.speed}"),
         )
         for row in rows
         if row.peer_name is not None and row.peer_port is not None
     )
-    return Built(cables=cables, devices=frozenset(names.get(r.name, r.name) for r in rows))
+    return Built(cables=cables, devices=frozenset(naming.device(r.name) for r in rows))
 
 
-def _built_of_nodes(text: str, names: Mapping[str, str]) -> Built:
+def _built_of_nodes(text: str, naming: Naming) -> Built:
     nodes = parse_topology(text)
     cables = tuple(
         BuiltCable(
-            one=Jack(names.get(node.name, node.name), port.port),
-            other=Jack(names.get(port.peer_name, port.peer_name), port.peer_port),
+            one=naming.jack(node.name, port.port),
+            other=naming.jack(port.peer_name, port.peer_port),
             rate_bps=rate_of_name(port.rate),
         )
         for node in nodes
         for port in node.ports
     )
-    return Built(cables=cables, devices=frozenset(names.get(n.name, n.name) for n in nodes))
+    return Built(cables=cables, devices=frozenset(naming.device(n.name) for n in nodes))
 
 
 def rate_of_name(name: str) -> float | None:
@@ -118,16 +118,14 @@ def rate_of_name(name: str) -> float | None:
     return int(match[1]) * LANES_GBPS[match[2]] * 1e9
 
 
-def _built_of_lldp(folder: Path, names: Mapping[str, str]) -> Built:
+def _built_of_lldp(folder: Path, naming: Naming) -> Built:
     cables, devices = [], set()
     for path in sorted(folder.glob("*.json")):
-        own = names.get(path.stem, path.stem)
-        devices.add(own)
+        devices.add(naming.device(path.stem))
         with at(str(path)):
             for one in parse_neighbours(_text(path)):
-                peer = names.get(one.device, one.device)
-                here = Jack(own, port_number(one.interface))
-                there = Jack(peer, port_number(one.port))
+                here = naming.jack(path.stem, one.interface)
+                there = naming.jack(one.device, one.port)
                 cables.append(BuiltCable(one=here, other=there))
     if not devices:
         message = f"{folder}: has no DEVICE.json; put there what lldpctl -f json0 prints on each"
@@ -135,68 +133,23 @@ def _built_of_lldp(folder: Path, names: Mapping[str, str]) -> Built:
     return Built(cables=tuple(cables), devices=frozenset(devices))
 
 
-def parse_cable_list(text: str, names: Mapping[str, str]) -> Built:
+def parse_cable_list(text: str, naming: Naming) -> Built:
     """Return the cables in a CSV file.
 
     Raises:
         SpecError: a column is missing, or a port or rate is none; the message has the line.
     """
     cables = []
-    for number, row in _rows(text, COLUMNS):
+    for number, row in rows_of(text, COLUMNS):
         with at(f"line {number}"):
-            cables.append(_listed(row, names))
+            cables.append(_listed(row, naming))
     return Built(cables=tuple(cables))
 
 
-def _rows(text: str, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Give the number of the line and the cells of each row; a cell that is missing is empty."""
-    rows = csv.DictReader(io.StringIO(text, newline=""), restval="")
-    try:
-        missing = [name for name in columns if name not in (rows.fieldnames or ())]
-        if missing:
-            message = f"columns are missing: {', '.join(missing)}; write {','.join(columns)} first"
-            raise SpecError(message)
-        for row in rows:
-            yield rows.line_num, {key: cell.strip() for key, cell in row.items() if key}
-    except csv.Error as error:
-        message = f"line {rows.line_num}: no CSV ({error}); write comma-separated values"
-        raise SpecError(message) from error
-
-
-def _listed(row: Mapping[str, str], names: Mapping[str, str]) -> BuiltCable:
-    a_device, b_device, rate = row["a_device"], row["b_device"], row.get("rate", "")
+def _listed(row: Mapping[str, str], naming: Naming) -> BuiltCable:
+    rate = row.get("rate", "")
     return BuiltCable(
-        one=Jack(names.get(a_device, a_device), port_number(row["a_port"])),
-        other=Jack(names.get(b_device, b_device), port_number(row["b_port"])),
+        one=naming.jack(row["a_device"], row["a_port"]),
+        other=naming.jack(row["b_device"], row["b_port"]),
         rate_bps=parse_quantity(rate, RATE, where="rate") if rate else None,
     )
-
-
-def port_number(label: str) -> int:
-    """Return the number of a port by what stands beside it: ``7``, ``swp7``, ``eth0`` (1).
-
-    Raises:
-        SpecError: it is none of these.
-    """
-    match = _PORT.fullmatch(label.strip())
-    if match is None:
-        message = f"{label[:40]!r} is no port; write such as '7', 'swp7' or 'eth0'"
-        raise SpecError(message)
-    return int(match[1]) if match[1] is not None else int(match[2]) + 1
-
-
-def parse_names(text: str) -> dict[str, str]:
-    """Return our names by others', from a CSV file with the columns name and device.
-
-    Raises:
-        SpecError: it has no such columns, or a name twice.
-    """
-    names: dict[str, str] = {}
-    with at("--names"):
-        for number, row in _rows(text, ("name", "device")):
-            name, device = row["name"], row["device"]
-            if names.get(name, device) != device:
-                message = f"line {number}: {name[:60]!r} has two devices; keep one"
-                raise SpecError(message)
-            names[name] = device
-    return names

@@ -9,7 +9,7 @@ from netloom.errors import LabError
 from netloom.ops.locate.hearing import CABLING
 from netloom.ops.observe.audit import audit
 from netloom.ops.observe.compare import Built, compare
-from netloom.ops.observe.observation import Observation, Reading
+from netloom.ops.observe.observation import Observation, Reading, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -75,9 +75,7 @@ class Cabling:
             rate_bps=self.rate_bps,
         )
         seen = list(self._observed(compare(designed.plant, built), time_s))
-        return Reading(
-            source=self.source, time_s=time_s, observations=seen, cursor=cursor, is_whole=True
-        )
+        return whole(self.source, time_s, seen, cursor=cursor)
 
     def _observed(self, found: Comparison, time_s: float) -> Iterator[Observation]:
         swapped = {number for group in found.swapped for number in group}

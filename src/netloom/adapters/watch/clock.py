@@ -42,6 +42,10 @@ class WallClock:
         """Return after *wait_s*, or at once when :meth:`stop` was called; and whether it was."""
         return self._stop.wait(max(0.0, wait_s))
 
+    def is_stopped(self) -> bool:
+        """Return whether :meth:`stop` was called."""
+        return self._stop.is_set()
+
     def stop(self) -> None:
         """Let every wait end; may be called from a signal handler."""
         self._stop.set()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from netloom.adapters import bfd, frr, kernel
 from netloom.ops.observe.compare import Built, BuiltCable, Jack
-from netloom.ops.observe.observation import Observation, Reading
+from netloom.ops.observe.observation import Observation, Reading, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -59,13 +59,7 @@ class DeviceInterfaces:
                 Observation(time_s, part, name, float(count))
                 for name, count in link.counters.items()
             ]
-        return Reading(
-            source=self.source,
-            time_s=time_s,
-            observations=seen,
-            cursor=cursor,
-            is_whole=True,
-        )
+        return whole(self.source, time_s, seen, cursor=cursor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +86,7 @@ class RouterState:
         unusable = sum(not hop.is_usable for hop in kernel.next_hops(space))
         name = self.machine.name
         seen.append(Observation(time_s, name, "unusable_next_hops", float(unusable)))
-        return Reading(
-            source=self.source, time_s=time_s, observations=seen, cursor=cursor, is_whole=True
-        )
+        return whole(self.source, time_s, seen, cursor=cursor)
 
     def _sessions(self, time_s: float) -> Iterable[Observation]:
         for peer in frr.peers(self.machine.namespace):
@@ -144,9 +136,7 @@ class Cables:
             for one in self.built.cables
             if one.rate_bps is not None
         ]
-        return Reading(
-            source=self.source, time_s=time_s, observations=seen, cursor=cursor, is_whole=True
-        )
+        return whole(self.source, time_s, seen, cursor=cursor)
 
 
 def built_of_namespaces(machines: Iterable[Machine]) -> Built:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from netloom.adapters import kernel
 from netloom.errors import LabError
 from netloom.ops.observe.metrics import SYSFS
-from netloom.ops.observe.observation import Observation, Reading
+from netloom.ops.observe.observation import Observation, Reading, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,9 +49,7 @@ class Adapters:
             message = f"{self.root}/class/infiniband: no RDMA adapter; leave --adapters out"
             raise LabError(message)
         seen = [one for port in ports for one in self._observed(port, time_s)]
-        return Reading(
-            source=self.source, time_s=time_s, observations=seen, cursor=cursor, is_whole=True
-        )
+        return whole(self.source, time_s, seen, cursor=cursor)
 
     def _observed(self, port: AdapterPort, time_s: float) -> Iterable[Observation]:
         """Give state, rate and counters; those without a name of ours as ``hw_`` and their file."""

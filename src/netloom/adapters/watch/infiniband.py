@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import ibdiags
@@ -11,20 +12,30 @@ from netloom.adapters.ibcounters import port_counters
 from netloom.adapters.watch.follow import Position, follow
 from netloom.adapters.watch.view import View, nominal_bps
 from netloom.errors import LabError
-from netloom.ops.observe.compare import Built, BuiltCable, Jack
+from netloom.ops.observe.compare import Built, BuiltCable
 from netloom.ops.observe.metrics import DIAGS
-from netloom.ops.observe.observation import Event, Observation, Reading
+from netloom.ops.observe.observation import Event, Observation, Reading, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from netloom.adapters.ibcounters import PortCounters
-    from netloom.adapters.ibdiags_text import LinkRow
+    from netloom.adapters.ibdiags_text import LinkRow, PortErrors
+    from netloom.adapters.watch.naming import Naming
 
 __all__ = ["ManagerLog", "SubnetCounters", "SubnetLinks", "Vantage", "built_of_links"]
 
 MOST_EVENTS: Final = 2000  # of one look
+# Where counters stop: InfiniBand Architecture Specification, volume 1, PortCounters (recalled).
+FULL: Final = {
+    "symbol_errors": 0xFFFF,
+    "link_recoveries": 0xFF,
+    "link_downs": 0xFF,
+    "receive_errors": 0xFFFF,
+    "remote_physical_errors": 0xFFFF,
+    "relay_errors": 0xFFFF,
+    "send_discards": 0xFFFF,
+}
 CUT_OFF: Final = "sees half of the devices or fewer; the place it looks from may be cut off"
 
 _LINE: Final = re.compile(r"0x(?P<level>[0-9A-Fa-f]{1,8}) -> (?P<text>.*)", re.ASCII)
@@ -33,19 +44,19 @@ _TABLES: Final = re.compile(r"([A-Za-z0-9-]{1,20}) tables configured on all swit
 _IS_ERROR: Final = re.compile(r"\bERR [0-9A-F]{4}\b|No routing engine able|PARSE ERROR", re.ASCII)
 
 
-def built_of_links(rows: Iterable[LinkRow], names: Mapping[str, str]) -> Built:
+def built_of_links(rows: Iterable[LinkRow], naming: Naming) -> Built:
     """Return the cables among the ports that ``iblinkinfo`` saw, devices by our names."""
     rows = tuple(rows)
     cables = tuple(
         BuiltCable(
-            one=Jack(names.get(row.name, row.name), row.port),
-            other=Jack(names.get(row.peer_name, row.peer_name), row.peer_port),
+            one=naming.jack(row.name, row.port),
+            other=naming.jack(row.peer_name, row.peer_port),
             rate_bps=nominal_bps(row.width, row.lane_gbps),
         )
         for row in rows
         if row.peer_port is not None and row.state != "Down"
     )
-    return Built(cables=cables, devices=frozenset(names.get(r.name, r.name) for r in rows))
+    return Built(cables=cables, devices=frozenset(naming.device(r.name) for r in rows))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,7 +115,7 @@ class SubnetLinks:
     Attributes:
         source: Its name.
         vantage: From where it looks.
-        names: Our name of a device by the one it gives itself, where they differ.
+        naming: What devices and ports are called there.
         ports: Parts that should be there: their state is told also while they are down.
         view: What the last look saw, for audits and exporters.
         seen_s: When it last saw most of the subnet; None while it does not.
@@ -112,7 +123,7 @@ class SubnetLinks:
 
     source: str
     vantage: Vantage
-    names: Mapping[str, str]
+    naming: Naming
     ports: frozenset[str]
     view: View | None = None
     seen_s: float | None = None
@@ -127,7 +138,7 @@ class SubnetLinks:
         self.seen_s = None
         rows = self.vantage.links()
         master = Observation(time_s, self.source, "sm_master", float(self._has_master()))
-        self.view = View.of_links(rows, self.names, built_of_links(rows, self.names))
+        self.view = View.of_links(rows, self.naming, built_of_links(rows, self.naming))
         sees_most = self.vantage.sees_most(rows)
         self.seen_s = time_s if sees_most else None
         return Reading(
@@ -148,7 +159,7 @@ class SubnetLinks:
 
     def _states(self, rows: Iterable[LinkRow], time_s: float) -> Iterable[Observation]:
         for row in rows:
-            part = f"{self.names.get(row.name, row.name)}[{row.port}]"
+            part = str(self.naming.jack(row.name, row.port))
             is_up = row.state == "Active" and row.physical_state == "LinkUp"
             if is_up or part in self.ports:
                 yield Observation(time_s, part, "link_up", float(is_up))
@@ -166,26 +177,33 @@ class SubnetCounters:
 
     source: str
     vantage: Vantage
-    names: Mapping[str, str]
+    naming: Naming
 
     def read(self, time_s: float, cursor: str) -> Reading:
         """Ask every port once."""
         client = self.vantage.client
         counted = port_counters(client.run, client.folder)
-        return Reading(
-            source=self.source,
-            time_s=time_s,
-            observations=[one for port in counted for one in self._counters(port, time_s)],
-            cursor=cursor,
-            is_whole=True,
+        seen = [one for port in counted for one in self._counters(port, time_s)]
+        full = sorted(
+            f"{o.part}.{o.metric}" for o in seen if o.value >= FULL.get(o.metric, math.inf)
         )
+        told = set(cursor.split("\n"))
+        events = [_full(name, time_s) for name in full if name not in told]
+        reading = whole(self.source, time_s, seen, cursor="\n".join(full[:MOST_EVENTS]))
+        return replace(reading, events=events[:MOST_EVENTS])
 
-    def _counters(self, port: PortCounters, time_s: float) -> Iterable[Observation]:
-        part = f"{self.names.get(port.name, port.name)}[{port.port}]"
+    def _counters(self, port: PortErrors, time_s: float) -> Iterable[Observation]:
+        part = str(self.naming.jack(port.name, port.port))
         for name, count in port.counters.items():
             metric = DIAGS.get(name)
             if metric is not None:
                 yield Observation(time_s, part, metric.name, float(count * metric.scale))
+
+
+def _full(name: str, time_s: float) -> Event:
+    part, _, metric = name.rpartition(".")
+    text = f"{metric} of {part} stands at its largest value and counts no more; clear it"
+    return Event(time_s=time_s, part=part, kind="counter-full", text=text, key=f"{name} {time_s}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.errors import NetloomError, OutputError
 from netloom.ops.observe.observation import failed
 from netloom.ops.observe.retention import Limits, retain
+from netloom.ops.observe.store_file import StoreFullError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Watch"]
 
 RETAIN_S: Final = 300.0
+STORE: Final = "store"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,6 +40,7 @@ class Watch:
         locate: Called before that, with the time and the sources that failed.
         every_s: From the start of one round to that of the next.
         limits: How much of the past is kept.
+        is_stopped: Whether to stop; asked before each look.
     """
 
     store: Store
@@ -48,6 +51,7 @@ class Watch:
     locate: Callable[[float, Sequence[str]], None] | None = None
     every_s: float = 10.0
     limits: Limits = field(default_factory=Limits)
+    is_stopped: Callable[[], bool] = bool
     _last_s: float = 0.0
     _retained_s: float | None = None
     _failing: set[str] = field(default_factory=set)
@@ -61,16 +65,19 @@ class Watch:
         Args:
             rounds: Stop after so many.
 
+        While the disk is full nothing is kept, which is said once, and it goes on: what files
+        hold is read later, what devices said meanwhile is lost.
+
         Raises:
-            OutputError: the store cannot be written; nothing acknowledged is lost.
+            OutputError: the store cannot be used; nothing acknowledged is lost.
         """
         self._last_s = max((poll.time_s for poll in self.store.last_polls()), default=0.0)
         names = [one.source for one in self.collectors]
         assert len(set(names)) == len(names), names
         self.log("start", sources=len(names), every_s=self.every_s)
         start_s, done = self.clock.ticks_s(), 0
-        while True:
-            self.round()
+        while not self.is_stopped():
+            self._try_round()
             done += 1
             taken_s = self.clock.ticks_s() - start_s
             next_s = (taken_s // self.every_s + 1) * self.every_s
@@ -84,12 +91,30 @@ class Watch:
         """The sources whose last look failed, by name."""
         return tuple(sorted(self._failing))
 
+    def _try_round(self) -> None:
+        try:
+            self.round()
+        except StoreFullError as error:
+            if STORE not in self._failing:
+                self._failing.add(STORE)
+                self.log("store-full", error=str(error))
+        else:
+            if STORE in self._failing:
+                self._failing.discard(STORE)
+                self.log("store-back")
+
     def round(self) -> None:
-        """Look at every source once."""
+        """Look at every source once, unless told to stop meanwhile.
+
+        Raises:
+            OutputError: the store cannot be written.
+        """
         begun_s = self.clock.ticks_s()
         num_seen = num_rows = 0
         for collector in self.collectors:
             reading = self._read(collector)
+            if self.is_stopped():  # what is half seen because we end is not kept
+                return
             num_rows += self.store.add(reading)
             num_seen += len(reading.observations)
             self._tell(reading)

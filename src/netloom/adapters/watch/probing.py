@@ -15,7 +15,7 @@ from netloom.errors import LabError, SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
 from netloom.ops.locate.read import parse_observed
-from netloom.ops.observe.observation import Observation, Reading
+from netloom.ops.observe.observation import Observation, Reading, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,9 +63,7 @@ class LabProbes:
         probed = probe(self.place, self.plant, flows_of(self.plant))
         self.observed = observed_of(self.plant, EthernetSeen(probed=probed), _gpus(self.fabric))
         seen = list(self._losses(probed, time_s))
-        return Reading(
-            source=self.source, time_s=time_s, observations=seen, cursor=cursor, is_whole=True
-        )
+        return whole(self.source, time_s, seen, cursor=cursor)
 
     def _losses(self, probed: Iterable[Probed], time_s: float) -> Iterable[Observation]:
         sent: dict[int, int] = defaultdict(int)

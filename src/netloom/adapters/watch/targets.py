@@ -23,6 +23,7 @@ from netloom.adapters.watch.infiniband import (
     Vantage,
     built_of_links,
 )
+from netloom.adapters.watch.naming import Naming
 from netloom.adapters.watch.probing import LabProbes
 from netloom.errors import SpecError
 from netloom.ops.lab import namespace_of
@@ -30,7 +31,7 @@ from netloom.ops.observe.compare import Built
 from netloom.ops.underlay import expected_ways, interface_name, underlay_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from netloom.adapters.lab.infiniband import Subnet
@@ -63,9 +64,11 @@ def collectors_in_lab(place: LabFolder, designed: Designed) -> list[Collector]:
     for network in subnets_of(place, lab, plant):
         vantage = _vantage(place, network)
         links = f"subnet {network.number}"
-        found.append(SubnetLinks(source=links, vantage=vantage, names={}, ports=_ports(plant)))
+        found.append(
+            SubnetLinks(source=links, vantage=vantage, naming=Naming(), ports=_ports(plant))
+        )
         counters = f"counters {network.number}"
-        found.append(SubnetCounters(source=counters, vantage=vantage, names={}))
+        found.append(SubnetCounters(source=counters, vantage=vantage, naming=Naming()))
         found += [
             ManagerLog(
                 source=f"log {network.manager_name(index)}",
@@ -132,13 +135,13 @@ def _ethernet(place: LabFolder, plant: Plant) -> list[Collector]:
 
 
 def collectors_here(
-    designed: Designed, names: Mapping[str, str], folder: Path, sm_log: Path | None
+    designed: Designed, naming: Naming, folder: Path, sm_log: Path | None
 ) -> list[Collector]:
     """Return what to look at on a real InfiniBand network, through this machine's adapter.
 
     Args:
         designed: What should be there.
-        names: Our name of a device by the one it gives itself.
+        naming: What devices and ports are called there.
         folder: For files of the programs.
         sm_log: The log of the subnet manager, where it runs here.
     """
@@ -146,21 +149,21 @@ def collectors_here(
     client = ibdiags.Client(env={}, folder=folder)
     vantage = Vantage(clients=(client,), num_devices=len(plant.devices))
     found: list[Collector] = [
-        SubnetLinks(source="subnet", vantage=vantage, names=names, ports=_ports(plant)),
-        SubnetCounters(source="counters", vantage=vantage, names=names),
+        SubnetLinks(source="subnet", vantage=vantage, naming=naming, ports=_ports(plant)),
+        SubnetCounters(source="counters", vantage=vantage, naming=naming),
     ]
     if sm_log is not None:
         found.append(ManagerLog(source="log opensm", path=sm_log, part="opensm"))
     return found
 
 
-def built_here(names: Mapping[str, str], folder: Path) -> Built:
+def built_here(naming: Naming, folder: Path) -> Built:
     """Return the cables of the InfiniBand network that this machine's adapter is in.
 
     Raises:
         LabError: it cannot be seen.
     """
-    return built_of_links(ibdiags.links(ibdiags.Client(env={}, folder=folder)), names)
+    return built_of_links(ibdiags.links(ibdiags.Client(env={}, folder=folder)), naming)
 
 
 def built_in_lab(place: LabFolder, designed: Designed) -> Built:
@@ -174,7 +177,7 @@ def built_in_lab(place: LabFolder, designed: Designed) -> Built:
     if lab.kind != "infiniband":
         return built_of_namespaces(_machines(place, plant))
     networks = subnets_of(place, lab, plant)
-    return Built.joined(built_of_links(_vantage(place, one).links(), {}) for one in networks)
+    return Built.joined(built_of_links(_vantage(place, one).links(), Naming()) for one in networks)
 
 
 def lab_rates(designed: Designed) -> Callable[[Cable], float]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from netloom.adapters.ibdiags_text import LinkRow
+    from netloom.adapters.watch.naming import Naming
     from netloom.ops.observe.compare import Built
 
 __all__ = ["Node", "Uplink", "View", "nominal_bps"]
@@ -68,20 +69,18 @@ class View:
     built: Built
 
     @classmethod
-    def of_links(cls, rows: Iterable[LinkRow], names: Mapping[str, str], built: Built) -> View:
+    def of_links(cls, rows: Iterable[LinkRow], naming: Naming, built: Built) -> View:
         """Return what ``iblinkinfo`` saw."""
         rows = tuple(rows)
         return cls(
-            nodes={names.get(r.name, r.name): Node(guid=r.guid, lid=r.lid) for r in rows},
+            nodes={naming.device(r.name): Node(guid=r.guid, lid=r.lid) for r in rows},
             uplinks=tuple(
-                Uplink(
-                    device=names.get(row.name, row.name),
-                    port=row.port,
-                    peer=names.get(row.peer_name, row.peer_name),
-                    peer_port=row.peer_port,
+                Uplink(device=here.device, port=here.port, peer=there.device, peer_port=there.port)
+                for here, there in (
+                    (naming.jack(row.name, row.port), naming.jack(row.peer_name, row.peer_port))
+                    for row in rows
+                    if row.peer_port is not None
                 )
-                for row in rows
-                if row.peer_port is not None
             ),
             built=built,
         )

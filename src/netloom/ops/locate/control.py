@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.network import looks
@@ -18,21 +18,30 @@ if TYPE_CHECKING:
 
 __all__ = ["deaf", "lost_paths", "managers"]
 
+LOOKS_TO_COME_BACK: Final = 5  # of a session whose cable was down
 
-def deaf(network: Network, heard: Heard, down: Collection[int]) -> Iterator[Finding]:
+
+def deaf(
+    network: Network, heard: Heard, down: Collection[int], moved: Collection[int] = ()
+) -> Iterator[Finding]:
     """Give the cables whose sessions are down although they are up: they swallow packets.
 
     Args:
         network: As designed.
         heard: What was said.
         down: Cables of which it is known that they are down.
+        moved: Cables that were down: their sessions have some looks to come back.
     """
     says: dict[int, list[Said]] = defaultdict(list)
     for metric in ("bfd_up", "bgp_up"):
         for part in heard.of(metric):
             cable = network.at.get(part)
             if cable is not None and cable.number not in down:
-                says[cable.number] += heard.said(metric, part, lambda value: value == 0)
+                said = heard.said(metric, part, lambda value: value == 0)
+                least = LOOKS_TO_COME_BACK if cable.number in moved else 0
+                says[cable.number] += [
+                    one for one in said if not one.is_so or one.num_looks > least
+                ]
     bad = {number for number, some in says.items() if any(one.is_so for one in some)}
     for name, numbers in _speechless(network, says, bad):
         bad -= numbers

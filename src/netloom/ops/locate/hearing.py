@@ -31,6 +31,10 @@ METRICS: Final = (
 )
 
 
+# By how much these rose is enough to know.
+ALWAYS_CHANGING: Final = frozenset({"received_packets"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
     """All that was said from one time to another.
@@ -78,5 +82,8 @@ def hear(store: Store, start_s: float, end_s: float) -> Heard:
         start_s=start_s,
         end_s=end_s,
         looks=looks_of(store, start_s, end_s),
-        tracks={metric: tracks_of(store, metric, start_s, end_s) for metric in METRICS},
+        tracks={
+            metric: tracks_of(store, metric, start_s, end_s, only_ends=metric in ALWAYS_CHANGING)
+            for metric in METRICS
+        },
     )

@@ -16,11 +16,28 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["DELAY_NOISE_S", "ODDITY", "RATE_NOISE", "counted", "dead", "delayed", "lost", "slowed"]
+__all__ = [
+    "ODDITY",
+    "base_loss",
+    "counted",
+    "dead",
+    "delay_noise_s",
+    "delayed",
+    "lost",
+    "lost_ratio",
+    "rate_noise",
+    "slowed",
+]
 
 ODDITY: Final = 1e-3
-RATE_NOISE: Final = 0.08  # standard deviation of the logarithm of a healthy flow's slowdown
-DELAY_NOISE_S: Final = 5e-6  # of a healthy round trip
+RATE_NOISE: Final = 0.08  # least standard deviation of the logarithm of a healthy slowdown
+DELAY_NOISE_S: Final = 5e-6  # of a healthy round trip, at least
+BASE_LOSS: Final = 1e-8  # of a healthy link, at least; Microsoft's optics: SDR-RDMA
+MOST_BASE_LOSS: Final = 1e-4  # a network that loses more everywhere is no healthy one
+WIDER: Final = 1.6  # than it was measured, so that what is far out is not all trouble
+FEWEST: Final = 50  # values that a scatter can be measured on
+# Of a standard normal: its quantiles of 10 and 25 %, and that of 25 % of its absolute value.
+_TENTH, _QUARTER, _ABSOLUTE_QUARTER = 1.2816, 0.6745, 0.3186
 SEEN: Final = 0.5  # share of losses that a port's own counters show (the others are silent)
 COUNTER_ODDITY: Final = 0.02  # ports whose counters rise for reasons of their own
 _COUNT_SPAN: Final = np.log(1e6)  # counts of any size up to a million are alike, by logarithm
@@ -37,10 +54,15 @@ def lost(lost: Array, packets: Array, before: Array, rate: float) -> Array:
         before: Share that each flow loses anyway.
         rate: Share that the fault loses in addition.
     """
+    return _limited(lost_ratio(lost, packets, before, rate))
+
+
+def lost_ratio(lost: Array, packets: Array, before: Array, rate: float) -> Array:
+    """Return the same without any oddity: how well a rate fits, also where all say the same."""
     after = 1 - (1 - before) * (1 - rate)
     kept = packets - lost
     ratio = lost * np.log(after / before) + kept * (np.log1p(-after) - np.log1p(-before))
-    return _limited(ratio)
+    return np.asarray(ratio)
 
 
 def dead(lost: Array, packets: Array, before: Array, share: float) -> Array:
@@ -54,26 +76,69 @@ def dead(lost: Array, packets: Array, before: Array, share: float) -> Array:
     return _limited(np.where(alive, survived, swallowed))
 
 
-def slowed(slowdown: Array, before: Array, factor: float) -> Array:
+def base_loss(lost: Array, crossed: Array) -> float:
+    """Return the share of packets that a healthy link loses.
+
+    From how many flows lost nothing at all: a fault that takes in few flows moves that little,
+    however much they lose, and one that takes in half of them by less than one packet each.
+
+    Args:
+        lost: Packets that each flow lost.
+        crossed: Packets that it sent, times the links that it crossed.
+    """
+    if len(lost) < FEWEST:
+        return BASE_LOSS
+    unhurt = np.count_nonzero(lost == 0)
+    low, high = np.log(BASE_LOSS), np.log(MOST_BASE_LOSS)
+    for _ in range(40):
+        middle = (low + high) / 2
+        expected = np.exp(-np.exp(middle) * crossed).sum()
+        low, high = (middle, high) if expected > unhurt else (low, middle)
+    return float(np.exp(low))
+
+
+def rate_noise(slowdown: Array) -> float:
+    """Return how much the logarithm of healthy slowdowns scatters.
+
+    From the faster quarter of the flows: whatever is slow is not among them.
+    """
+    known = np.log(slowdown[slowdown > 0])
+    if len(known) < FEWEST:
+        return RATE_NOISE
+    low, high = np.quantile(known, (0.10, 0.25))
+    return max(RATE_NOISE, WIDER * float(high - low) / (_TENTH - _QUARTER))
+
+
+def delay_noise_s(delay_s: Array) -> float:
+    """Return how much healthy round trips scatter; from the quicker quarter of the probes."""
+    known = np.abs(delay_s[~np.isnan(delay_s)])
+    if len(known) < FEWEST:
+        return DELAY_NOISE_S
+    return max(DELAY_NOISE_S, WIDER * float(np.quantile(known, 0.25)) / _ABSOLUTE_QUARTER)
+
+
+def slowed(slowdown: Array, before: Array, factor: float, noise: float = RATE_NOISE) -> Array:
     """Return the say of flows that took *slowdown* times as long as they should.
 
     A slow part slows the flows that need it most; others that cross it may not notice. So half of
     them are expected to be slowed by the factor, and half by anything up to it.
     """
     value = np.log(np.maximum(slowdown, 1e-3))
-    healthy = _normal(value, np.log(before), RATE_NOISE)
+    healthy = _normal(value, np.log(before), noise)
     top = np.log(np.maximum(before, factor))
-    full = _normal(value, top, 2 * RATE_NOISE)
-    between = _between(value, np.log(before), top, RATE_NOISE)
+    full = _normal(value, top, 2 * noise)
+    between = _between(value, np.log(before), top, noise)
     ratio = np.log(0.5 * full + 0.5 * between + _TINY) - np.log(healthy + _TINY)
     return np.where(np.isnan(slowdown), 0.0, _limited(np.nan_to_num(ratio)))
 
 
-def delayed(delay_s: Array, before_s: Array, more_s: float) -> Array:
+def delayed(
+    delay_s: Array, before_s: Array, more_s: float, noise_s: float = DELAY_NOISE_S
+) -> Array:
     """Return the say of flows whose round trip took *delay_s* longer than it should."""
     healthy = (delay_s - before_s) ** 2
     faulty = (delay_s - before_s - more_s) ** 2
-    ratio = (healthy - faulty) / (2 * DELAY_NOISE_S**2)
+    ratio = (healthy - faulty) / (2 * noise_s**2)
     return np.where(np.isnan(delay_s), 0.0, _limited(np.nan_to_num(ratio)))
 
 

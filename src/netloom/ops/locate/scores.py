@@ -31,7 +31,6 @@ __all__ = [
     "scores",
 ]
 
-BASE_LOSS: Final = 1e-8  # of a healthy link; Microsoft's optics before retransmission: SDR-RDMA
 # Logarithm of how rare each kind is beside a plain loss or a slow part.
 RARITY: Final = {
     FaultKind.LOSS: 0.0,
@@ -44,7 +43,9 @@ SCOPE_RARITY: Final = {Scope.LINK: -1.0, Scope.CABLE: 0.0, Scope.SWITCH: -1.0}
 LEAST_FLOWS: Final = 2  # in trouble on a link before it is looked at: one never convicts
 BAD_SHARE: Final = 0.15  # of the flows through a switch in trouble before it is
 ODD_SHARE: Final = 0.02  # flows with the most losses that a measured rate leaves out
+FAR: Final = 50.0  # of a log ratio: a flow that fits so badly is odd, not telling
 _KINDS: Final = tuple(MAGNITUDES)
+_LOSSES: Final = (FaultKind.LOSS, FaultKind.LARGE_LOSS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,11 +56,17 @@ class Belief:
         loss: Share of packets lost.
         slowdown: Times longer.
         delay_s: Longer round trip.
+        rate_noise: How much the logarithm of healthy slowdowns scatters here.
+        delay_noise_s: How much healthy round trips do.
+        base_loss: Share of packets that a healthy link loses.
     """
 
     loss: NDArray[np.float64]
     slowdown: NDArray[np.float64]
     delay_s: NDArray[np.float64]
+    rate_noise: float
+    delay_noise_s: float
+    base_loss: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,10 +108,17 @@ def _fault(row: Scored, index: int) -> Fault:
 
 def healthy(seen: Observations) -> Belief:
     """Return what flows see of a fabric in which nothing is broken."""
+    num_links = np.maximum(np.diff(seen.paths.offsets), 1)
+    base_loss = likelihood.base_loss(
+        seen.lost.astype(float), (seen.packets * num_links).astype(float)
+    )
     return Belief(
-        loss=np.full(len(seen), BASE_LOSS) * np.maximum(np.diff(seen.paths.offsets), 1),
+        base_loss=base_loss,
+        loss=base_loss * num_links,
         slowdown=np.ones(len(seen)),
         delay_s=np.zeros(len(seen)),
+        rate_noise=likelihood.rate_noise(seen.slowdown),
+        delay_noise_s=likelihood.delay_noise_s(seen.delay_s),
     )
 
 
@@ -154,7 +168,11 @@ def evidence_of(fabric: Fabric, seen: Observations) -> Evidence:
 
 
 def measured(evidence: Evidence, belief: Belief, fault: Fault) -> Fault:
-    """Return *fault* with its magnitude as the flows that cross it saw it, odd ones left out."""
+    """Return *fault* with its magnitude as the flows that cross it saw it, odd ones left out.
+
+    Many magnitudes explain heavy losses alike, and losses of large packets as losses of all, once
+    no flow may say too much: which of them it is, is measured here.
+    """
     seen = evidence.seen
     flows = np.unique(evidence.crossing(_links_of(evidence.fabric, fault))[1])
     if fault.kind is FaultKind.DELAY:
@@ -163,14 +181,28 @@ def measured(evidence: Evidence, belief: Belief, fault: Fault) -> Fault:
         return replace(fault, magnitude=float(np.median(more))) if len(more) else fault
     if fault.kind not in {FaultKind.LOSS, FaultKind.LARGE_LOSS}:
         return fault
-    if fault.kind is FaultKind.LARGE_LOSS:
-        flows = flows[seen.is_large[flows]]
-    share = seen.lost[flows] / np.maximum(seen.packets[flows], 1)
-    usual = flows[share <= np.quantile(share, 1 - ODD_SHARE)] if len(flows) > 20 else flows
+    found = [_fitted(seen, belief, flows, replace(fault, kind=kind)) for kind in _LOSSES]
+    known = [one for one in found if one is not None]
+    return max(known, key=lambda one: one[0])[1] if known else fault
+
+
+def _fitted(
+    seen: Observations, belief: Belief, flows: NDArray[np.int32], fault: Fault
+) -> tuple[float, Fault] | None:
+    """Return how well a loss fits and with which rate; None when its flows lost nothing more."""
+    hit = flows if fault.kind is FaultKind.LOSS else flows[seen.is_large[flows]]
+    share = seen.lost[hit] / np.maximum(seen.packets[hit], 1)
+    usual = hit[share <= np.quantile(share, 1 - ODD_SHARE)] if len(hit) > 20 else hit
     sent = seen.packets[usual].sum()
+    if not sent:
+        return None
     rate = seen.lost[usual].sum() / sent - belief.loss[usual] @ seen.packets[usual] / sent
-    within = fault.magnitude / 4 <= rate <= min(4 * fault.magnitude, 0.999)
-    return replace(fault, magnitude=float(rate)) if within else fault
+    if rate <= 0:
+        return None
+    rate = float(min(rate, 0.999))
+    lost, packets = seen.lost[hit].astype(float), seen.packets[hit].astype(float)
+    fit = np.clip(likelihood.lost_ratio(lost, packets, belief.loss[hit], rate), -FAR, FAR)
+    return float(fit.sum()) + RARITY[fault.kind], replace(fault, magnitude=rate)
 
 
 def explained(evidence: Evidence, belief: Belief, fault: Fault) -> Belief:
@@ -292,15 +324,17 @@ class _Part:
             return np.asarray(total, dtype=np.float64)
         errors = self.seen.link_errors[self.links].astype(float)
         packets = self.seen.link_packets[self.links].astype(float)
-        own = likelihood.counted(errors, packets, BASE_LOSS, magnitude)
+        own = likelihood.counted(errors, packets, self.belief.base_loss, magnitude)
         return np.asarray(total + own, dtype=np.float64)
 
     def _say(self, magnitude: float) -> NDArray[np.float64]:
         seen, belief, flows = self.seen, self.belief, self.flows
         if self.kind is FaultKind.SLOW:
-            return likelihood.slowed(seen.slowdown[flows], belief.slowdown[flows], magnitude)
+            times, before = seen.slowdown[flows], belief.slowdown[flows]
+            return likelihood.slowed(times, before, magnitude, belief.rate_noise)
         if self.kind is FaultKind.DELAY:
-            return likelihood.delayed(seen.delay_s[flows], belief.delay_s[flows], magnitude)
+            late_s, before_s = seen.delay_s[flows], belief.delay_s[flows]
+            return likelihood.delayed(late_s, before_s, magnitude, belief.delay_noise_s)
         lost, packets = seen.lost[flows].astype(float), seen.packets[flows].astype(float)
         if self.kind is FaultKind.BLACK_HOLE:
             return likelihood.dead(lost, packets, belief.loss[flows], magnitude)
@@ -321,9 +355,9 @@ def _bad_switches(evidence: Evidence, hit: NDArray[np.int64]) -> NDArray[np.bool
 def _in_trouble(seen: Observations, belief: Belief, kind: FaultKind) -> NDArray[np.bool_]:
     """Return the flows that saw more of what this kind does than is believed so far."""
     if kind is FaultKind.SLOW:
-        return np.asarray(seen.slowdown > belief.slowdown * np.exp(2 * likelihood.RATE_NOISE))
+        return np.asarray(seen.slowdown > belief.slowdown * np.exp(2 * belief.rate_noise))
     if kind is FaultKind.DELAY:
-        return np.asarray(seen.delay_s > belief.delay_s + 2 * likelihood.DELAY_NOISE_S)
+        return np.asarray(seen.delay_s > belief.delay_s + 2 * belief.delay_noise_s)
     if kind is FaultKind.BLACK_HOLE:
         return np.asarray((seen.lost >= seen.packets) & (seen.packets > 0) & (belief.loss < 0.5))
     usual = seen.packets * belief.loss

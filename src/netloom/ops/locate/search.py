@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from netloom.ops.locate.faults import Scope
 from netloom.ops.locate.scores import evidence_of, explained, healthy, measured, scores
 
 if TYPE_CHECKING:
@@ -82,17 +83,17 @@ def _belief(evidence: Evidence, faults: list[Fault]) -> Belief:
 
 
 def _weigh(left: Scores, score: float, fault: Fault) -> Suspicion:
-    """Return the suspicion: a part's weight is that of all its kinds and magnitudes."""
-    weights: dict[tuple[str, int], float] = {}
-    best: dict[tuple[str, int], tuple[float, Fault]] = {}
+    """Return the suspicion: a part's weight is that of all its kinds, magnitudes and directions."""
+    weights: dict[tuple[bool, int], float] = {}
+    best: dict[tuple[bool, int], tuple[float, Fault]] = {}
     for value, one in left.above(score - 20.0):
-        part = (one.scope.value, one.index)
+        part = _part(one)
         weights[part] = weights.get(part, 0.0) + float(np.exp(value - score))
         if part not in best or value > best[part][0]:
             best[part] = (value, one)
     nothing = float(np.exp(COST - score))
     total = sum(weights.values()) + nothing
-    own = (fault.scope.value, fault.index)
+    own = _part(fault)
     rivals = sorted((p for p in weights if p != own), key=lambda part: -weights[part])[:8]
     return Suspicion(
         fault=fault,
@@ -100,3 +101,9 @@ def _weigh(left: Scores, score: float, fault: Fault) -> Suspicion:
         confidence=weights[own] / total,
         rivals=tuple((best[part][1], weights[part] / total) for part in rivals),
     )
+
+
+def _part(fault: Fault) -> tuple[bool, int]:
+    """Return what would be mended: a switch, or a cable, whichever way it fails."""
+    is_switch = fault.scope is Scope.SWITCH
+    return is_switch, fault.index // 2 if fault.scope is Scope.LINK else fault.index

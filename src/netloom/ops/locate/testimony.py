@@ -34,6 +34,7 @@ __all__ = [
     "storm",
 ]
 
+STUCK: Final = 0.05  # of witnesses who are wrong, the share that stays so for ever
 MOST: Final = 0.9999  # no model of errors is better than this
 # Links between NICs and leaves fail at 0.057 % a month (Alibaba HPN, SIGCOMM 2024, section 2) and
 # stay so for half a day until mended (assumed): 5.7e-4 * 12 / 730.
@@ -61,7 +62,8 @@ class Trust:
         prior: Chance that a part has this trouble in a window.
         false: Chance that a witness says so at a look although it is not so.
         missed: Chance that a witness does not say so although it is so.
-        sticks: Chance that a witness who is wrong, either way, is so again at the next look.
+        sticks: Chance that a witness who is wrong, either way, is so again at the next look; but
+            for the few that stay so for ever.
     """
 
     prior: float
@@ -77,10 +79,12 @@ class Said:
     Attributes:
         is_so: Whether it says that the trouble is there.
         num_looks: At how many looks in a row, up to the last.
+        trust: How much that is worth, where it is not what the kind of trouble has.
     """
 
     is_so: bool
     num_looks: int
+    trust: Trust | None = None
 
 
 TRUST: Final[dict[str, Trust]] = {
@@ -89,7 +93,7 @@ TRUST: Final[dict[str, Trust]] = {
     Trouble.SILENT: Trust(prior=FAILED_CABLE, false=1e-3, missed=0.05, sticks=0.5),
     # People err when they cable, and stay so until told: one of a thousand cables.
     Trouble.MISWIRED: Trust(prior=1e-3, false=1e-4, missed=0.05, sticks=0.5),
-    Trouble.WRONG_SPEED: Trust(prior=1e-4, false=1e-4, missed=0.05, sticks=0.5),
+    Trouble.WRONG_SPEED: Trust(prior=1e-4, false=1e-4, missed=0.05, sticks=0.1),
     # 5,000 to 60,000 flaps a day over a fleet (same source); of some 1e6 links (assumed).
     Trouble.FLAPPING: Trust(prior=1e-4, false=1e-4, missed=0.3, sticks=0.5),
     # One query to a busy manager is lost now and then.
@@ -107,13 +111,13 @@ STORM_PRIOR: Final = 1e-5
 def believed(trust: Trust, witnesses: Iterable[Said]) -> float:
     """Return the chance that a statement is so, by all who said anything about it."""
     odds = math.log(trust.prior / (1 - trust.prior))
-    odds += sum(_say(trust, one) for one in witnesses if one.num_looks > 0)
+    odds += sum(_say(one.trust or trust, one) for one in witnesses if one.num_looks > 0)
     return _chance(odds)
 
 
 def _say(trust: Trust, one: Said) -> float:
     """Return the log likelihood ratio of what one witness says."""
-    again = (one.num_looks - 1) * math.log(1 / trust.sticks)
+    again = -math.log((1 - STUCK) * trust.sticks ** min(one.num_looks - 1, 1000) + STUCK)
     if one.is_so:
         return math.log((1 - trust.missed) / trust.false) + again
     return math.log(trust.missed / (1 - trust.false)) - again

@@ -13,7 +13,6 @@ from netloom.ops.locate.counters import increase
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import LEAST, find
 from netloom.ops.locate.read import observations_of
-from netloom.ops.locate.scores import BASE_LOSS
 from netloom.ops.locate.told import told
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def locate_all(
 
 def plain(part: str) -> str:
     """Return the name without its explanation: ``cable:40`` of ``cable:40 (leaf:3->spine:0)``."""
-    return part.partition(" ")[0]
+    return part.partition(" (")[0]
 
 
 def _with_counters(network: Network, heard: Heard, seen: Observations) -> Observations:
@@ -99,7 +98,7 @@ def _beside_flows(network: Network, seen: Observations, finding: Finding) -> Fin
     say = likelihood.lost(
         seen.lost[flows].astype(float),
         seen.packets[flows].astype(float),
-        np.full(len(flows), BASE_LOSS),
+        np.full(len(flows), likelihood.BASE_LOSS),
         finding.magnitude,
     ).sum()
     odds = math.log(finding.confidence / (1 - finding.confidence)) + float(say)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -41,7 +41,7 @@ def told(network: Network, heard: Heard) -> tuple[Finding, ...]:
         *ear.miswired(),
         *ear.slow(),
         *ear.flapping(),
-        *control.deaf(network, heard, ear.down),
+        *control.deaf(network, heard, ear.down, ear.moved),
         *control.managers(network, heard),
         *control.lost_paths(network, heard),
         *counters.symbol_errors(network, heard, ear.is_away),
@@ -80,9 +80,13 @@ class _Ear:
         }
         numbers |= _numbers(heard, "cable_missing")
         for device in self._silent():
-            if network.plant.devices[network.plant.number(device)].role == "host":
+            if self._is_host(device):
                 numbers |= {cable.number for cable in network.by_device[device]}
         return {number: self._belief(network.cables[number]) for number in sorted(numbers)}
+
+    def _is_host(self, name: str) -> bool:
+        plant = self.network.plant
+        return plant.devices[plant.number(name)].role == "host"
 
     def _silent(self) -> list[str]:
         """Return the devices of the design that a scan has not seen."""
@@ -96,8 +100,10 @@ class _Ear:
         if not all(says):  # a port that is not told of: what the scan makes of the cable
             part = f"cable:{cable.number}"
             scans = heard.said("cable_missing", part, bool)
-            hosts = [heard.said("device_silent", d, bool) for d in self.network.devices_of(cable)]
-            witnesses += [*scans, *(one for some in hosts for one in some)]
+            # A host that does not answer may have lost its cable, or be busy: that is worth less.
+            lower, _ = self.network.devices_of(cable)
+            silent = heard.said("device_silent", lower, bool) if self._is_host(lower) else ()
+            witnesses += [*scans, *(replace(s, trust=TRUST[Trouble.SILENT]) for s in silent)]
         text = " and ".join(
             f"{end} is {'down' if some[0].is_so else 'up'} at {looks(some[0].num_looks)}"
             for end, some in zip(ends, says, strict=True)
@@ -115,25 +121,32 @@ class _Ear:
         }
         for name in sorted(silent | suspects):
             cables = network.by_device[name]
-            is_switch = network.plant.devices[network.plant.number(name)].role == "switch"
-            if not is_switch or not (name in silent or {c.number for c in cables} <= surely):
+            if self._is_host(name) or not (name in silent or {c.number for c in cables} <= surely):
                 continue
-            says = [
-                *heard.said("device_silent", name, bool),
-                *(
-                    one
-                    for cable in cables
-                    for one in heard.said("link_up", network.far_end(cable, name), _is_zero)
-                ),
-            ]
+            says = [*heard.said("device_silent", name, bool), *self._neighbours(name)]
             sure = believed(TRUST[Trouble.SILENT], says)
             if sure < LEAST:
                 continue
             self.dead.add(name)
             self.down |= {cable.number for cable in cables}
             num_down = sum(one.is_so for one in says)
-            text = f"nothing of it is seen, and {num_down} of {len(says)} witnesses say so"
+            text = f"{num_down} of {len(says)} witnesses (scans and neighbours) see nothing of it"
             yield network.finding(name, Trouble.SILENT, text, confidence=sure)
+
+    def _neighbours(self, name: str) -> Iterator[Said]:
+        """Give what each neighbour of a device says, by most of its ports to there.
+
+        The ports of one neighbour are no witnesses apart: its answers are stale or not together.
+        """
+        ports: dict[str, list[Said]] = defaultdict(list)
+        for cable in self.network.by_device[name]:
+            end = self.network.far_end(cable, name)
+            ports[end.rpartition("[")[0]] += self.heard.said("link_up", end, _is_zero)
+        for says in ports.values():
+            is_so = 2 * sum(one.is_so for one in says) > len(says)
+            looks_so = [one.num_looks for one in says if one.is_so is is_so]
+            if looks_so:
+                yield Said(is_so=is_so, num_looks=min(looks_so))
 
     def missing(self) -> Iterator[Finding]:
         """Give the cables that are down, but for those of dead switches."""
@@ -163,8 +176,7 @@ class _Ear:
             part, cable = f"cable:{number}", self.network.cables[number]
             (one,) = self.heard.said("cable_slowdown", part, bool)
             factor = self.heard.last("cable_slowdown", part) or 1.0
-            # The scan asks both ends and gives the slower.
-            sure = believed(TRUST[Trouble.WRONG_SPEED], [one, one])
+            sure = believed(TRUST[Trouble.WRONG_SPEED], [one])
             text = f"it runs {factor:.3g} times slower than designed at {looks(one.num_looks)}"
             yield self.network.finding(
                 self.network.name(cable),
@@ -178,15 +190,15 @@ class _Ear:
     def flapping(self) -> Iterator[Finding]:
         """Give the cables that went down and came back, several times."""
         downs: dict[int, list[int]] = defaultdict(list)
-        for part, cable in self._moved():
-            count = self._num_downs(part)
-            if count:
-                downs[cable.number].append(count)
+        for number in {cable.number for _, cable in self._moved()}:
+            for end in self.network.ends[number]:
+                if any(end in self.heard.of(metric) for metric in ("link_up", "link_downs")):
+                    downs[number].append(self._num_downs(end))
         for number, counts in sorted(downs.items()):
             cable = self.network.cables[number]
             if number in self.down or max(counts) < FLAPS:
                 continue
-            says = [Said(is_so=True, num_looks=count) for count in counts]
+            says = [Said(is_so=count > 0, num_looks=max(count, 1)) for count in counts]
             sure = believed(TRUST[Trouble.FLAPPING], says)
             span_s = self.heard.end_s - self.heard.start_s
             text = f"it went down {max(counts)} times in {span_s:.0f} s and came back"
@@ -194,6 +206,11 @@ class _Ear:
             yield self.network.finding(
                 name, Trouble.FLAPPING, text, confidence=sure, magnitude=most
             )
+
+    @property
+    def moved(self) -> set[int]:
+        """The cables that were down at some time in the window."""
+        return {cable.number for part, cable in self._moved() if self._num_downs(part)}
 
     def _moved(self) -> Iterator[tuple[str, Cable]]:
         """Give the ports that went down in the window."""

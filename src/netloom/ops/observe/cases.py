@@ -7,18 +7,30 @@ time, which the file itself sees to, so neither a crash nor a restart makes a do
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from netloom.errors import OutputError
 from netloom.ops.observe.store import MICRO
 from netloom.ops.observe.store_file import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from netloom.ops.observe.store import Store
 
-__all__ = ["Case", "Change", "case_history", "follow_cases", "open_cases", "write_cases"]
+__all__ = [
+    "Case",
+    "Change",
+    "case_history",
+    "cases_in",
+    "follow_cases",
+    "open_cases",
+    "write_cases",
+]
 
 MISSES_TO_CLOSE: Final = 3  # looks in a row without it: one that misses it does not close it
 MOST_OPEN: Final = 1000
@@ -56,7 +68,7 @@ class Case:
     @property
     def key(self) -> tuple[str, str]:
         """What tells it from other open ones: the part, without its explanation, and the kind."""
-        return self.part.partition(" ")[0], self.kind
+        return self.part.partition(" (")[0], self.kind
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/watch.md documents."""
@@ -102,7 +114,8 @@ def follow_cases(
         may_close: Whether all was seen: what is not seen is not over.
     """
     known = {case.key: case for case in before}
-    now = {case.key: case for case in found}
+    # Both directions of a cable are one part: the surer speaks for both.
+    now = {case.key: case for case in sorted(found, key=lambda one: one.confidence)}
     room = max(0, MOST_OPEN - len(known))
     fresh = [case for key, case in now.items() if key not in known]
     opened = tuple(sorted(fresh, key=lambda one: -one.confidence)[:room])
@@ -156,6 +169,22 @@ def case_history(store: Store, start_s: float) -> tuple[Case, ...]:
     return tuple(_read(store, "WHERE closed_us IS NULL OR closed_us >= ?", since))
 
 
+def cases_in(path: Path, *, start_s: float) -> tuple[Case, ...]:
+    """Return the same of a store that another process may be writing to; nothing is changed.
+
+    Raises:
+        OutputError: there is no such store, or it is none.
+    """
+    if not path.is_file():
+        message = f"{path}: there is no such store; name the one that 'netloom watch' writes"
+        raise OutputError(message)
+    condition = "WHERE closed_us IS NULL OR closed_us >= ?"
+    with told(path):
+        file = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        with closing(file):
+            return tuple(_cases(file, condition, (round(start_s * MICRO),)))
+
+
 def _row(case: Case) -> tuple[object, ...]:
     part, kind = case.key
     body = {
@@ -171,13 +200,16 @@ def _row(case: Case) -> tuple[object, ...]:
 
 
 def _read(store: Store, condition: str, values: tuple[object, ...]) -> list[Case]:
+    with told(store.path):
+        return _cases(store.connection, condition, values)
+
+
+def _cases(file: sqlite3.Connection, condition: str, values: tuple[object, ...]) -> list[Case]:
     query = (
         "SELECT kind, opened_us, seen_us, closed_us, missed, body FROM finding "  # noqa: S608
         f"{condition} ORDER BY opened_us, id"
     )
-    with told(store.path):
-        rows = store.connection.execute(query, values).fetchall()
-    return [_case(*row) for row in rows]
+    return [_case(*row) for row in file.execute(query, values).fetchall()]
 
 
 def _case(

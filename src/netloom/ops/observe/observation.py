@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["Collector", "Event", "Observation", "Reading", "failed"]
+__all__ = ["Collector", "Event", "Observation", "Reading", "failed", "whole"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,14 @@ class Collector(Protocol):
         Raises:
             NetloomError: it cannot be seen now.
         """
+
+
+def whole(
+    source: str, time_s: float, observations: Iterable[Observation], *, cursor: str
+) -> Reading:
+    """Return the reading of a look that saw all that its source knows."""
+    seen = list(observations)
+    return Reading(source=source, time_s=time_s, observations=seen, cursor=cursor, is_whole=True)
 
 
 def failed(source: str, time_s: float, error: str, *, cursor: str) -> Reading:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.errors import OutputError
 from netloom.ops.observe.store import KEYFRAME_US, MICRO
-from netloom.ops.observe.store_file import WINDOW_COLUMNS
+from netloom.ops.observe.store_file import WINDOW_COLUMNS, told
 from netloom.ops.observe.windows import Summary, summarise
 
 if TYPE_CHECKING:
@@ -69,14 +69,16 @@ def retain(store: Store, now_s: float, limits: Limits) -> None:
             "are kept; allow it more with --most"
         )
         raise OutputError(message)
-    store.connection.execute("PRAGMA incremental_vacuum")
-    store.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    with told(store.path):
+        store.connection.execute("PRAGMA incremental_vacuum")
+        store.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def _age_us(store: Store, table: str, now_us: int) -> int:
-    (oldest_us,) = store.connection.execute(
-        f"SELECT MIN(time_us) FROM {table}"  # noqa: S608  (one of our own two tables)
-    ).fetchone()
+    with told(store.path):
+        (oldest_us,) = store.connection.execute(
+            f"SELECT MIN(time_us) FROM {table}"  # noqa: S608  (one of our own two tables)
+        ).fetchone()
     return now_us if oldest_us is None else max(0, now_us - oldest_us)
 
 

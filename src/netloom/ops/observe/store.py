@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import math
 import os
-from contextlib import contextmanager
+import sqlite3
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -25,7 +26,6 @@ from netloom.ops.observe.store_file import WINDOW_COLUMNS, locked, opened, told
 from netloom.ops.observe.windows import Summary, summarise
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -82,9 +82,9 @@ class Store:
 
     def close(self) -> None:
         """Write the log back into the file and let go of it."""
-        with told(self.path):
+        with suppress(sqlite3.OperationalError):  # no space; the next to open it reads the log
             self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            self._file.close()
+        self._file.close()
         os.close(self._lock)
 
     def __enter__(self) -> Self:

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["WINDOW_COLUMNS", "locked", "opened", "told"]
+__all__ = ["WINDOW_COLUMNS", "StoreFullError", "locked", "opened", "told"]
 
 VERSION: Final = 2
 BUSY_MS: Final = 10_000
+LEAST_BYTES: Final = 1 << 20  # a disk with less than this has no room for a reading
 WINDOW_COLUMNS: Final = ("count", "first", "last", "least", "most", "total", "increase")
 
 SCHEMA: Final = """
@@ -47,6 +48,10 @@ CREATE TABLE finding (id INTEGER PRIMARY KEY, part TEXT NOT NULL, kind TEXT NOT 
 CREATE UNIQUE INDEX finding_open ON finding (part, kind) WHERE closed_us IS NULL;
 CREATE INDEX finding_closed ON finding (closed_us);
 """
+
+
+class StoreFullError(OutputError):
+    """Nothing was written for want of space; it can be once there is some again."""
 
 
 def locked(path: Path) -> int:
@@ -99,9 +104,19 @@ def told(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        remedy = "free some space" if "full" in str(error) else "move it away and start anew"
-        message = f"{path}: the store cannot be used ({error}); {remedy}"
+        if error.sqlite_errorcode == sqlite3.SQLITE_FULL or _is_full(path, error):
+            message = f"{path}: there is no space left for the store ({error}); free some space"
+            raise StoreFullError(message) from error
+        message = f"{path}: the store cannot be used ({error}); move it away and start anew"
         raise OutputError(message) from error
     except OSError as error:
         message = f"{path}: the store cannot be used ({error.strerror}); name another with --store"
         raise OutputError(message) from error
+
+
+def _is_full(path: Path, error: sqlite3.DatabaseError) -> bool:
+    """Return whether a write failed on a disk that has no room: SQLite may call that I/O error."""
+    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_IOERR:
+        return False
+    disk = os.statvfs(path.parent)
+    return disk.f_bavail * disk.f_frsize < LEAST_BYTES

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from netloom.ops.observe.store import MICRO
 from netloom.ops.observe.store_file import told
@@ -57,12 +57,18 @@ class Track:
     def rises(self) -> Iterator[tuple[float, float, float]]:
         """Give between which times a counter rose and by how much, and NaN where it fell.
 
-        A fall is a reset or a wrap; how much was counted across it nobody knows.
+        A fall is a reset or a wrap; how much was counted across it nobody knows. One to zero
+        from which it comes back to where it was, or higher, was an answer that got lost.
         """
         known = [(t, v) for t, v in zip(self.times_s, self.values, strict=True) if v is not None]
+        lost: float | None = None
         for (since_s, before), (time_s, after) in pairwise(known):
-            if after != before:
-                yield since_s, time_s, after - before if after > before else float("nan")
+            start = lost if before == 0 and lost is not None and after >= lost else before
+            if after < before:
+                lost = before if after == 0 else None
+                yield since_s, time_s, float("nan")
+            elif after > start:
+                yield since_s, time_s, after - start
 
 
 def looks_of(store: Store, start_s: float, end_s: float) -> dict[str, tuple[float, ...]]:
@@ -77,16 +83,31 @@ def looks_of(store: Store, start_s: float, end_s: float) -> dict[str, tuple[floa
     return {name: tuple(time_us / MICRO for _, time_us in some) for name, some in by_source}
 
 
-def tracks_of(store: Store, metric: str, start_s: float, end_s: float) -> dict[str, Track]:
+_AT_START: Final = "(SELECT MAX(time_us) FROM sample WHERE series = series.id AND time_us <= ?1)"
+_AT_END: Final = "(SELECT MAX(time_us) FROM sample WHERE series = series.id AND time_us <= ?2)"
+_NEXT: Final = "(SELECT MIN(time_us) FROM sample WHERE series = series.id AND time_us > ?1)"
+_ALL: Final = f"time_us <= ?2 AND time_us >= COALESCE({_AT_START}, ?1)"
+_ENDS: Final = f"time_us IN (COALESCE({_AT_START}, {_NEXT}), {_AT_END})"
+
+
+def tracks_of(
+    store: Store, metric: str, start_s: float, end_s: float, *, only_ends: bool = False
+) -> dict[str, Track]:
     """Return, for each part, the values of *metric* that held from *start_s* to *end_s*.
 
     Where several sources tell the same number, the one with the most values counts.
+
+    Args:
+        store: Where they are.
+        metric: Which number.
+        start_s: From when.
+        end_s: Until when.
+        only_ends: The first and the last are enough, of a number that changes all the time.
     """
     query = (
-        "SELECT series.id, name, part, time_us, value FROM series "
+        "SELECT series.id, name, part, time_us, value FROM series "  # noqa: S608  (our own words)
         "JOIN source ON source.id = series.source JOIN sample ON sample.series = series.id "
-        "WHERE metric = ?3 AND time_us <= ?2 AND time_us >= COALESCE((SELECT MAX(time_us) "
-        "FROM sample WHERE series = series.id AND time_us <= ?1), ?1) ORDER BY series.id, time_us"
+        f"WHERE metric = ?3 AND {_ENDS if only_ends else _ALL} ORDER BY series.id, time_us"
     )
     with told(store.path):
         rows = store.connection.execute(query, (*_micro(start_s, end_s), metric)).fetchall()

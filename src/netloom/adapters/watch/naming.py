@@ -1,0 +1,197 @@
+"""What real devices and their ports are called, against what netloom calls them.
+
+Devices go by a list of names. Ports go by a list too, or by a scheme that says how a vendor
+numbers what stands beside its ports; schemes are as recalled from the vendors' documentation.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from netloom.errors import SpecError, at
+from netloom.ops.observe.compare import Jack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["SCHEMES", "Naming", "Scheme", "parse_names", "parse_ports", "parse_scheme", "rows_of"]
+
+SchemeName = Literal["plain", "cumulus", "eos", "nxos", "sonic", "junos", "quantum"]
+LANES_A_CAGE: Final = 8  # of QSFP-DD and OSFP
+MOST_WAYS: Final = 8
+
+# Each gives a cage and perhaps one of the ports that it is split into.
+_PATTERNS: Final[dict[SchemeName, str]] = {
+    "plain": r"(?:swp|port|P|p)?\s?(?P<cage>\d{1,4})|eth(?P<zero>\d{1,4})",
+    "cumulus": r"swp(?P<cage>\d{1,4})(?:s(?P<from_zero>\d))?",
+    "eos": r"(?:Ethernet|Et)(?P<cage>\d{1,4})(?:/(?P<lane>\d))?",
+    "nxos": r"(?:Ethernet|Eth)1/(?P<cage>\d{1,4})(?:/(?P<way>\d))?",
+    "sonic": r"Ethernet(?P<lanes>\d{1,4})",
+    "junos": r"(?:et|xe|ge)-0/0/(?P<zero>\d{1,4})(?::(?P<from_zero>\d))?",
+    "quantum": r"(?:IB|ib)?\s?(?:1/)?(?P<cage>\d{1,4})/(?P<way>\d)",
+}
+SCHEMES: Final[tuple[SchemeName, ...]] = tuple(_PATTERNS)
+_COMPILED: Final = {name: re.compile(text, re.ASCII) for name, text in _PATTERNS.items()}
+# ``MF0;leaf01:MQM9700/U1`` is how a managed switch of NVIDIA describes itself.
+_MANAGED: Final = re.compile(r"MF0;(?P<name>[^:;]{1,64}):[^:;]{1,64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheme:
+    """How what stands beside a port becomes its number.
+
+    Attributes:
+        name: Whose way.
+        ways: Ports that each cage is split into; for ``sonic`` the lanes of each port.
+    """
+
+    name: SchemeName = "plain"
+    ways: int = 1
+
+    def number(self, label: str) -> int:
+        """Return the number of a port, counted from 1.
+
+        Raises:
+            SpecError: the scheme has no such label.
+        """
+        match = _COMPILED[self.name].fullmatch(label.strip())
+        found = {
+            key: int(text) for key, text in (match.groupdict() if match else {}).items() if text
+        }
+        if "lanes" in found and found["lanes"] % self.ways == 0:
+            return found["lanes"] // self.ways + 1
+        cage = found.get("cage", found.get("zero", -2) + 1)
+        way = self._way(found)
+        if cage < 1 or not 1 <= way <= self.ways:
+            # A host's own adapters go by the kernel's names, whatever its switch is.
+            plain = _COMPILED["plain"].fullmatch(label.strip())
+            if self.name != "plain" and plain is not None and plain["zero"] is not None:
+                return int(plain["zero"]) + 1
+            split = f" split into {self.ways}" if self.ways > 1 else ""
+            message = (
+                f"{label[:40]!r} is no port as {self.name} names them{split}; say how they are "
+                f"named with --labels ({', '.join(SCHEMES)}), or list them with --ports"
+            )
+            raise SpecError(message)
+        return (cage - 1) * self.ways + way
+
+    def _way(self, found: Mapping[str, int]) -> int:
+        if "lane" in found:  # a port of two lanes or four goes by the first of them
+            return (found["lane"] - 1) * self.ways // LANES_A_CAGE + 1
+        return found.get("way", found.get("from_zero", 0) + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Naming:
+    """Our names by theirs.
+
+    Attributes:
+        devices: Our name of a device by the one it has there, where they differ.
+        ports: Our number by the device's name there (or ours, or empty for any) and the label.
+        scheme: For labels that *ports* does not have.
+    """
+
+    devices: Mapping[str, str] = field(default_factory=dict)
+    ports: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    scheme: Scheme = field(default_factory=Scheme)
+
+    def device(self, name: str) -> str:
+        """Return what we call a device."""
+        if name in self.devices:
+            return self.devices[name]
+        managed = _MANAGED.fullmatch(name)
+        return self.devices.get(managed["name"], managed["name"]) if managed else name
+
+    def jack(self, device: str, label: str | int) -> Jack:
+        """Return the port that is called *label* on a device.
+
+        Raises:
+            SpecError: nothing says which it is.
+        """
+        own, text = self.device(device), str(label).strip()
+        for name in (device, own, ""):
+            if (name, text) in self.ports:
+                return Jack(own, self.ports[name, text])
+        if isinstance(label, int):  # a number of the fabric's own, as InfiniBand has
+            return Jack(own, label)
+        return Jack(own, self.scheme.number(text))
+
+
+def parse_scheme(text: str) -> Scheme:
+    """Return the scheme that is written such as ``eos`` or ``cumulus:2``.
+
+    Raises:
+        SpecError: there is none of that name, or it cannot split so.
+    """
+    name, _, ways = text.partition(":")
+    default = {"sonic": LANES_A_CAGE, "quantum": 2}
+    for known in SCHEMES:
+        fine = not ways or (ways.isascii() and ways.isdigit() and 1 <= int(ways) <= MOST_WAYS)
+        if known == name and fine:
+            return Scheme(name=known, ways=int(ways) if ways else default.get(known, 1))
+    message = (
+        f"--labels: {text[:40]!r} will not do; write one of {', '.join(SCHEMES)}, and behind a "
+        "colon into how many ports a cage is split (for sonic, lanes a port), such as 'cumulus:2'"
+    )
+    raise SpecError(message)
+
+
+def rows_of(text: str, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Give the number of the line and the cells of each row; a cell that is missing is empty.
+
+    Raises:
+        SpecError: it is no CSV, or a column is missing.
+    """
+    rows = csv.DictReader(io.StringIO(text, newline=""), restval="")
+    try:
+        missing = [name for name in columns if name not in (rows.fieldnames or ())]
+        if missing:
+            message = f"columns are missing: {', '.join(missing)}; write {','.join(columns)} first"
+            raise SpecError(message)
+        for row in rows:
+            yield rows.line_num, {key: cell.strip() for key, cell in row.items() if key}
+    except csv.Error as error:
+        message = f"line {rows.line_num}: no CSV ({error}); write comma-separated values"
+        raise SpecError(message) from error
+
+
+def parse_names(text: str) -> dict[str, str]:
+    """Return our names by others', from a CSV file with the columns name and device.
+
+    Raises:
+        SpecError: it has no such columns, or a name twice.
+    """
+    names: dict[str, str] = {}
+    with at("--names"):
+        for number, row in rows_of(text, ("name", "device")):
+            name, device = row["name"], row["device"]
+            if names.get(name, device) != device:
+                message = f"line {number}: {name[:60]!r} has two devices; keep one"
+                raise SpecError(message)
+            names[name] = device
+    return names
+
+
+def parse_ports(text: str) -> dict[tuple[str, str], int]:
+    """Return our numbers of ports, from a CSV file with the columns device, label and port.
+
+    Raises:
+        SpecError: it has no such columns, a port is no number, or a label has two.
+    """
+    ports: dict[tuple[str, str], int] = {}
+    with at("--ports"):
+        for number, row in rows_of(text, ("device", "label", "port")):
+            key, port = (row["device"], row["label"]), row["port"]
+            whole = port.isascii() and port.isdigit() and len(port) < 6
+            if not whole or ports.get(key, int(port)) != int(port):
+                message = (
+                    f"line {number}: {port[:20]!r} is not the one number of "
+                    f"{' '.join(key)[:80]!r}; count ports from 1, each label once"
+                )
+                raise SpecError(message)
+            ports[key] = int(port)
+    return ports
