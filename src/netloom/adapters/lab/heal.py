@@ -22,7 +22,7 @@ from netloom.ops.heal.policy import Decision, decide
 from netloom.ops.heal.sight import Dispute, plain_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from netloom.adapters.lab.store import LabFolder
     from netloom.catalog.parts import Technology
@@ -152,7 +152,7 @@ def _heal(
                 desk = Desk(folder=place.path / TICKETS, policy=policy, plan=plan)
                 own = plain_part(plan.finding.part)
                 others = {plain_part(f.part) for f in sight.findings} - {own}
-                hands = _hands(place, desk, watched, others=tuple(sorted(others)))
+                hands = _hands(place, desk, watched, others=tuple(sorted(others)), lids=sight.lids)
                 outcome = _carried(plan, hands, journal)
                 steps[-1], num_left = replace(steps[-1], outcome=outcome), num_left - 1
                 if not plan.is_for_people:
@@ -262,10 +262,15 @@ def _judged(plan: Plan, sight: Sight, policy: HealPolicy, journal: FileJournal) 
 
 
 def _hands(
-    place: LabFolder, desk: Desk, watched: tuple[str, ...] = (), *, others: tuple[str, ...] = ()
+    place: LabFolder,
+    desk: Desk,
+    watched: tuple[str, ...] = (),
+    *,
+    others: tuple[str, ...] = (),
+    lids: Mapping[str, int] | None = None,
 ) -> Hands:
     if _is_infiniband(place):
-        return InfinibandHands(place=place, desk=desk, watched=watched)
+        return InfinibandHands(place=place, desk=desk, watched=watched, lids=lids or {})
     return EthernetHands(place=place, desk=desk, others=others)
 
 

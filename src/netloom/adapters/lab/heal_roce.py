@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import frr
+from netloom.adapters.lab import vty
 from netloom.adapters.lab.observe_roce import route_counts
 from netloom.adapters.lab.probes import flows_of, probe
-from netloom.adapters.programs import run, wait_for
+from netloom.adapters.programs import wait_for
 from netloom.errors import LabError
 from netloom.ops.heal.act import Check
 from netloom.ops.lab import namespace_of
@@ -107,9 +108,7 @@ class EthernetHands:
             self._configure(router, f"{negation}neighbor {interface} shutdown")
 
     def _configure(self, router: Router, *lines: str) -> None:
-        words = ["configure terminal", f"router bgp {router.asn}", *lines]
-        arguments = [argument for line in words for argument in ("-c", line)]
-        run(frr.vtysh_argv(self._space(router), arguments))
+        vty.configure(self._space(router), "bgpd", [f"router bgp {router.asn}", *lines])
 
     def _space(self, router: Router) -> str:
         return namespace_of(self.place.mark, router.name)
@@ -123,7 +122,7 @@ class EthernetHands:
         router, family = self._router(part), "address-family ipv4 unicast"
 
         def single() -> bool | None:
-            found = [r for r in frr.routes(self._space(router)) if r.protocol == "bgp"]
+            found = [r for r in vty.routes(self._space(router)) if r.protocol == "bgp"]
             return True if all(len(r.interfaces) <= 1 for r in found) else None
 
         self._configure(router, family, "maximum-paths 1")

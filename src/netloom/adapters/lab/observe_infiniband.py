@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,7 @@ from netloom.ops.locate.faults import FaultKind
 from netloom.ops.locate.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from netloom.adapters.lab.infiniband import Subnet
     from netloom.adapters.lab.store import LabFolder
@@ -46,12 +47,14 @@ class Seen:
         away: Cables that carry nothing.
         disputes: Where programs disagree.
         doubts: What could not be asked.
+        lids: Of the devices that answered, by name.
     """
 
     findings: list[Finding] = field(default_factory=list)
     away: list[str] = field(default_factory=list)
     disputes: list[Dispute] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
+    lids: dict[str, int] = field(default_factory=dict)
 
 
 def observer(place: LabFolder, lab: Lab, network: Subnet) -> ibdiags.Client:
@@ -74,11 +77,17 @@ def look(place: LabFolder, lab: Lab, plant: Plant, *, window_s: float) -> Seen:
     for network in subnets_of(place, lab, plant):
         _managers(seen, lab, network)
         client = observer(place, lab, network)
+        # Each goes through the whole subnet by itself; and each may fail while that changes.
+        with ThreadPoolExecutor(max_workers=3) as pool:
+            ports = pool.submit(ibdiags.ports, client)
+            states = pool.submit(ibdiags.links, client)
+            errors = pool.submit(ibdiags.errors, client)
         try:
-            view = _View.of(client, plant, network)
+            view = _View.of(ports.result(), states.result(), plant, network)
             _compare(seen, view)
-            rows = ibdiags.errors(client)
-        except LabError as error:  # such a program may also crash while the fabric changes
+            seen.lids.update({row.name: row.lid for row in ports.result()})
+            rows = errors.result()
+        except LabError as error:
             seen.doubts.append(f"subnet {network.number}: {error}")
             continue
         _errors(seen, view, rows, window_s)
@@ -103,8 +112,13 @@ class _View:
     devices: frozenset[str]
 
     @classmethod
-    def of(cls, client: ibdiags.Client, plant: Plant, network: Subnet) -> _View:
-        rows = ibdiags.ports(client)
+    def of(
+        cls,
+        rows: Sequence[ibdiags.PortRow],
+        states: Sequence[ibdiags.LinkRow],
+        plant: Plant,
+        network: Subnet,
+    ) -> _View:
         inside = frozenset(network.devices)
         return cls(
             plant=plant,
@@ -114,7 +128,7 @@ class _View:
                 for row in rows
                 if row.peer_guid is not None
             },
-            states={(row.name, row.port): row for row in ibdiags.links(client)},
+            states={(row.name, row.port): row for row in states},
             devices=frozenset(row.name for row in rows),
         )
 
