@@ -56,6 +56,11 @@ def _step(rank: int, plan: Plan, decision: Decision, outcome: Outcome | None) ->
 def _effect(effect: Effect) -> Iterator[str]:
     times = [_time(t) for t in (effect.healthy_s, effect.before_s, effect.after_s)]
     yield f"trial flows take {times[0]} when all is well, {times[1]} now, {times[2]} with the plan"
+    if effect.step_before_s is not None and effect.step_after_s is not None:
+        yield (
+            f"a step of the job takes {_time(effect.step_before_s)} now, "
+            f"{_time(effect.step_after_s)} with the plan"
+        )
     before, after = effect.away_before, effect.away_after
     yield (
         f"capacity between switches away: {before.share:.2%} now, {after.share:.2%} with the plan "

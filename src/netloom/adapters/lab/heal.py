@@ -22,7 +22,7 @@ from netloom.ops.heal.policy import Decision, decide
 from netloom.ops.heal.sight import Dispute, plain_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from netloom.adapters.lab.store import LabFolder
     from netloom.catalog.parts import Technology
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from netloom.ops.heal.sight import Sight
     from netloom.spec.heal import HealPolicy, Verb
 
-__all__ = ["Healed", "Step", "able", "heal", "journal_of", "release"]
+__all__ = ["Healed", "Intended", "Step", "able", "heal", "journal_of", "release"]
 
 LOG: Final = "heal.jsonl"
 LOCK: Final = "heal.lock"
@@ -40,6 +40,22 @@ USED_UP: Final = Decision(
     verdict="refuse", reasons=("policy's most_acts are used up for this run; run it again",)
 )
 TICKETS: Final = "tickets"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Intended:
+    """The network as it should be, and the job on it.
+
+    Attributes:
+        fabric: As designed.
+        technology: Of it.
+        step_s: How long the job's step takes on a fabric, infinite when it cannot run; plans are
+            judged by it where it is given.
+    """
+
+    fabric: Fabric
+    technology: Technology
+    step_s: Callable[[Fabric], float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +111,7 @@ def journal_of(place: LabFolder) -> FileJournal:
 
 def heal(
     place: LabFolder,
-    fabric: Fabric,
-    technology: Technology,
+    intended: Intended,
     policy: HealPolicy,
     *,
     yes: bool = False,
@@ -109,8 +124,7 @@ def heal(
 
     Args:
         place: Of the lab.
-        fabric: As designed.
-        technology: Of it.
+        intended: The network as it should be.
         policy: What runs by itself; nothing does with the default one.
         yes: Whether plans that ask run too. Those that are refused never do.
         watched: Hosts whose partitions are compared before and after.
@@ -120,18 +134,18 @@ def heal(
         LabError: it cannot be looked at, or the log cannot be written.
     """
     with _alone(place):
-        return _heal(place, fabric, technology, policy, yes=yes, watched=watched)
+        return _heal(place, intended, policy, yes=yes, watched=watched)
 
 
 def _heal(
     place: LabFolder,
-    fabric: Fabric,
-    technology: Technology,
+    intended: Intended,
     policy: HealPolicy,
     *,
     yes: bool,
     watched: tuple[str, ...],
 ) -> Healed:
+    fabric, technology = intended.fabric, intended.technology
     journal = journal_of(place)
     steps: list[Step] = []
     first, num_left = None, policy.most_acts
@@ -140,7 +154,7 @@ def _heal(
         first = first or sight
         tried = {(s.plan.finding.part, s.plan.finding.kind) for s in steps}
         fresh = [f for f in sight.findings if (f.part, f.kind) not in tried]
-        trial = trial_of(fabric, technology, sight.findings, sight.away)
+        trial = trial_of(fabric, technology, sight.findings, sight.away, step_s=intended.step_s)
         plans = plans_of(trial, fresh, able(place, policy))
         for plan in plans:
             steps.append(_judged(plan, sight, policy, journal))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.adapters import ibdiags, ibsim
 from netloom.adapters.lab.infiniband import subnets_of
 from netloom.adapters.lab.infiniband_faults import client_of, master_of
-from netloom.adapters.programs import is_running
+from netloom.adapters.programs import is_running, wait_for
 from netloom.errors import LabError
 from netloom.ops.heal.sight import Dispute, Trouble
 from netloom.ops.locate.faults import FaultKind
@@ -33,6 +33,10 @@ MOST_ERROR_RATE: Final = 1e-12
 # Fewer say nothing: the default threshold of ibqueryerrors (infiniband-diags, error_thresholds;
 # recalled).
 FEWEST_ERRORS: Final = 10
+# A port that has a neighbour and waits for a subnet manager: InfiniBand Architecture
+# Specification, volume 1, PortInfo.PortState.
+IDLE: Final = ("Init", "Armed")
+IDLE_S: Final = 3.0  # a manager that works looks every second, and takes 2 s with 1,024 hosts
 PACKET_BYTES: Final = 4096  # the largest path MTU; a symbol error damages one packet
 
 Jack = tuple[str, int]
@@ -83,7 +87,10 @@ def look(place: LabFolder, lab: Lab, plant: Plant, *, window_s: float) -> Seen:
             states = pool.submit(ibdiags.links, client)
             errors = pool.submit(ibdiags.errors, client)
         try:
-            view = _View.of(ports.result(), states.result(), plant, network)
+            links = (
+                _settled(client, states.result()) if master_of(lab, network) else states.result()
+            )
+            view = _View.of(ports.result(), links, plant, network)
             _compare(seen, view)
             seen.lids.update({row.name: row.lid for row in ports.result()})
             rows = errors.result()
@@ -93,6 +100,24 @@ def look(place: LabFolder, lab: Lab, plant: Plant, *, window_s: float) -> Seen:
         _errors(seen, view, rows, window_s)
         _losses(seen, view, rows, client)
     return seen
+
+
+def _settled(
+    client: ibdiags.Client, rows: tuple[ibdiags.LinkRow, ...]
+) -> tuple[ibdiags.LinkRow, ...]:
+    """Return the ports, asked again while some wait for a manager that may be about to come.
+
+    Raises:
+        LabError: iblinkinfo failed.
+    """
+
+    def none_waits() -> tuple[ibdiags.LinkRow, ...] | None:
+        nonlocal rows
+        if any(row.state in IDLE for row in rows):
+            rows = ibdiags.links(client)
+        return None if any(row.state in IDLE for row in rows) else rows
+
+    return wait_for(none_waits, timeout_s=IDLE_S, step_s=0.2) or rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +220,14 @@ def _silent(view: _View) -> set[str]:
 def _carrying(seen: Seen, view: _View, cable: Cable) -> None:
     """Add what the other program has against a cable that is where it should be."""
     rows = [row for jack in view.jacks(cable) if (row := view.states.get(jack))]
-    down = [row for row in rows if row.state != "Active"]
+    down = [row for row in rows if row.state not in ("Active", *IDLE)]
+    idle = [row for row in rows if row.state in IDLE]
+    if idle:
+        seen.away.append(f"cable:{cable.number}")
+        text = (
+            f"{idle[0].name}[{idle[0].port}] is {idle[0].state}: no manager has taken it into use"
+        )
+        seen.findings.append(_finding(view.name(cable), Trouble.UNUSED, 1.0, text))
     if down:
         says = ("ibnetdiscover sees both ends", f"iblinkinfo has {down[0].name} {down[0].state}")
         seen.disputes.append(Dispute(part=f"cable:{cable.number}", says=says))

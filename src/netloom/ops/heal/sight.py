@@ -23,7 +23,7 @@ class Trouble(StrEnum):
     WRONG_SPEED = "wrong speed"
     SYMBOL_ERRORS = "symbol errors"
     NO_MANAGER = "dead subnet manager"
-    UNUSED = "unused cable"  # up, but no route leads over it
+    UNUSED = "unused cable"  # there, but no manager has taken it into use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
