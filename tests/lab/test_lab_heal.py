@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from labs_under_test import LabUnderTest, need, wait_until
 
-from netloom.adapters import frr, ibsim
+from netloom.adapters import frr, ibsim, opensm
 from netloom.adapters.lab.desk import Desk
 from netloom.adapters.lab.heal import Intended, able, heal, journal_of, release
 from netloom.adapters.lab.heal_infiniband import InfinibandHands
@@ -20,7 +20,7 @@ from netloom.adapters.lab.infiniband import subnets_of
 from netloom.adapters.lab.labs import bring_down
 from netloom.adapters.lab.observe import clock_s, observe
 from netloom.adapters.lab.store import LabFolder
-from netloom.adapters.programs import run, wait_for
+from netloom.adapters.programs import Running, run, wait_for
 from netloom.cli.main import main
 from netloom.fabric.build import build
 from netloom.ops.heal.act import carry_out
@@ -54,6 +54,8 @@ cluster:
   fabric: {{technology: infiniband-ndr, topology: {{kind: fat-tree, tiers: 2}}}}
 job: {{model: llama-3.1-8b, training: {{sequence: 8192, global_batch: 1024}}}}
 """
+# 4 nodes of 2 GPUs on leaves of 8 ports: 8 hosts, 2 leaves, a spine or more.
+SMALL = INFINIBAND.format(nodes=4) + "catalog: own.toml\n"
 # 4 nodes of 2 GPUs on leaves of 4 ports: 8 hosts, 4 leaves, 2 spines, one cable between each.
 ROCE = """
 cluster:
@@ -64,6 +66,8 @@ job: {model: llama-3.1-8b, training: {sequence: 8192, global_batch: 64}}
 catalog: own.toml
 """
 OWN = """
+[switches.QM9700]
+modes = [{ count = 8, rate = "400Gbps" }, { count = 16, rate = "200Gbps" }]
 [switches.Tomahawk-5]
 modes = [{ count = 2, rate = "800Gbps" }, { count = 4, rate = "400Gbps" }]
 [nodes.dgx-h100]
@@ -258,6 +262,65 @@ def test_a_killed_master_is_replaced_by_its_standby_and_started_again(tmp_path: 
         assert step.outcome is not None
         assert step.outcome.result == "healed"
         assert step.outcome.says[0].startswith("opensm-0.1 took over; started opensm-0.0 again")
+    finally:
+        bring_down(bench.lab.place)
+
+
+def test_a_cable_that_no_manager_took_into_use_is_found_and_routes_lead_over_it_again(
+    tmp_path: Path,
+) -> None:
+    # An operator has switched OpenSM's sweeps off: a cable that is put back stays as it is.
+    need("infiniband")
+    bench = bench_in(tmp_path, "heal-idle", SMALL)
+    place = bench.lab.place
+    try:
+        plant = place.read_plant()
+        (network,) = subnets_of(place, place.read(), plant)
+        with network.managers[0].configuration.open("a", encoding="utf-8") as file:
+            file.write("sweep_interval 0\nsweep_on_trap FALSE\n")
+        swept(bench)
+        cable = plant.find("leaf:1")[-1]
+        lower, upper = ((plant.devices[p.device].name, p.number) for p in cable.ends)
+        ibsim.unlink(network.simulator, *lower)
+        swept(bench)
+        ibsim.link(network.simulator, lower, upper)
+        step = only(bench.heal())
+        assert step.plan.finding.kind == Trouble.UNUSED
+        assert step.plan.finding.part.startswith(f"cable:{cable.number} ")
+        assert [act.name for act in step.plan.acts] == [f"rebalance cable:{cable.number}"]
+        assert step.plan.effect.away_after.share < step.plan.effect.away_before.share
+        assert step.outcome is not None
+        assert step.outcome.result == "healed", step.outcome
+        assert f"{lower[0]} forwards to port {lower[1]}" in step.outcome.says
+        assert wait_until(bench.clean)
+    finally:
+        bring_down(place)
+
+
+def swept(bench: Bench) -> None:
+    """Return when the only manager has read its files anew and swept."""
+    place = bench.lab.place
+    (network,) = subnets_of(place, place.read(), place.read_plant())
+    program = place.read().program("opensm-0.0")
+    assert program is not None
+    offset = opensm.reread(network.managers[0], Running(pid=program.pid, started=program.started))
+    log = network.managers[0]
+    assert wait_until(lambda: opensm.read_log(log, offset=offset).num_sweeps > 0)
+
+
+def test_a_dark_cable_that_opensm_believes_in_is_found_and_drained(tmp_path: Path) -> None:
+    need("infiniband")
+    bench = bench_in(tmp_path, "heal-dark", SMALL)
+    try:
+        cable = bench.lab.place.read_plant().find("leaf:1")[-1]
+        bench.lab.fault("silent-drop", f"cable:{cable.number}")
+        step = only(bench.heal())
+        assert step.plan.finding.part.startswith(f"cable:{cable.number} ")
+        assert step.plan.finding.kind == FaultKind.BLACK_HOLE
+        assert [act.verb for act in step.plan.acts] == ["drain", "ticket"]
+        assert step.outcome is not None
+        assert step.outcome.result == "healed", step.outcome
+        assert f"no forwarding table leads into cable:{cable.number}" in step.outcome.says
     finally:
         bring_down(bench.lab.place)
 

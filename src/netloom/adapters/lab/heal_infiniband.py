@@ -113,21 +113,24 @@ class InfinibandHands:
             return self._check_avoided(part)
         if verb == "rebalance":
             return self._check_used(part)
-        return Check(helped=True, says=("handed to people",))
+        return self.desk.check(plan)
 
     def walls(self) -> Mapping[str, str]:
-        """Return partition keys of the watched hosts, and who gets a path to whom."""
-        found = {}
+        """Return partition keys of the watched hosts, and who gets a path to whom.
+
+        Hosts that do not answer, such as those behind what is broken, are left out.
+        """
+        found: dict[str, str] = {}
         for network in self._networks:
             client = self._client(network)
             inside = [name for name in self.watched if name in network.hosts]
             hosts = [n for n in inside or _spread(network.hosts) if n in self._lids]
-            asked = partial(ibpaths.pkeys, client, port=1)
+            asked = partial(_keys, client)
             with ThreadPoolExecutor(max_workers=WORKERS) as pool:
                 tables = pool.map(asked, [self._lids[name] for name in hosts])
-                for name, keys in zip(hosts, tables, strict=True):
-                    found[f"keys of {name}"] = " ".join(f"{key:#06x}" for key in keys)
-            found |= self._paths(network, hosts)
+                keys = {name: text for name, text in zip(hosts, tables, strict=True) if text}
+            found |= {f"keys of {name}": text for name, text in keys.items()}
+            found |= self._paths(network, [name for name in hosts if name in keys])
         return found
 
     def _paths(self, network: Subnet, hosts: list[str]) -> dict[str, str]:
@@ -299,6 +302,14 @@ class InfinibandHands:
             lambda: self._answered(client, cables) or None, timeout_s=SETTLE_S, step_s=0.2
         )
         return Check(helped=bool(found), says=tuple((found or ["no table leads into it"])[:2]))
+
+
+def _keys(client: ibdiags.Client, lid: int) -> str:
+    """Return the partition keys of a host in words; none when it does not answer."""
+    try:
+        return " ".join(f"{key:#06x}" for key in ibpaths.pkeys(client, lid, 1))
+    except LabError:
+        return ""
 
 
 def _ports_used(client: ibdiags.Client, lid: int) -> set[int]:

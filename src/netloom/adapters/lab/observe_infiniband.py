@@ -35,7 +35,7 @@ MOST_ERROR_RATE: Final = 1e-12
 FEWEST_ERRORS: Final = 10
 # A port that has a neighbour and waits for a subnet manager: InfiniBand Architecture
 # Specification, volume 1, PortInfo.PortState.
-IDLE: Final = ("Init", "Armed")
+IDLE: Final = ("Init", "Initialize", "Armed")
 IDLE_S: Final = 3.0  # a manager that works looks every second, and takes 2 s with 1,024 hosts
 PACKET_BYTES: Final = 4096  # the largest path MTU; a symbol error damages one packet
 
@@ -241,9 +241,15 @@ def _carrying(seen: Seen, view: _View, cable: Cable) -> None:
 
 def _missing(seen: Seen, view: _View, cable: Cable, silent: set[str]) -> None:
     lower, upper = view.jacks(cable)
-    seen.away.append(f"cable:{cable.number}")
     if lower[0] in silent or upper[0] in silent:
+        seen.away.append(f"cable:{cable.number}")
         return  # the switch is the finding
+    ends = [row for jack in (lower, upper) if (row := view.states.get(jack))]
+    if ends and all(row.state == "Active" and not row.peer_name for row in ends):
+        text = f"{_jack(lower)} and {_jack(upper)} are Active, and nothing comes through"
+        seen.findings.append(_finding(view.name(cable), FaultKind.BLACK_HOLE, 1.0, text))
+        return
+    seen.away.append(f"cable:{cable.number}")
     up = [row for jack in (lower, upper) if (row := view.states.get(jack)) and row.peer_name]
     if up:
         says = ("ibnetdiscover sees neither end", f"iblinkinfo sees {up[0].peer_name}")
