@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +17,7 @@ from netloom.adapters.lab.desk import Desk
 from netloom.adapters.lab.heal import Intended, able, heal, journal_of, release
 from netloom.adapters.lab.heal_infiniband import InfinibandHands
 from netloom.adapters.lab.heal_roce import EthernetHands
-from netloom.adapters.lab.infiniband import subnets_of
+from netloom.adapters.lab.infiniband import end, subnets_of
 from netloom.adapters.lab.labs import bring_down
 from netloom.adapters.lab.observe import clock_s, observe
 from netloom.adapters.lab.store import LabFolder
@@ -276,9 +277,14 @@ def test_a_cable_that_no_manager_took_into_use_is_found_and_routes_lead_over_it_
     try:
         plant = place.read_plant()
         (network,) = subnets_of(place, place.read(), plant)
-        with network.managers[0].configuration.open("a", encoding="utf-8") as file:
+        manager = network.managers[0]
+        with manager.configuration.open("a", encoding="utf-8") as file:
             file.write("sweep_interval 0\nsweep_on_trap FALSE\n")
-        swept(bench)
+        end(network.simulator, running_manager(bench))
+        env = {**ibsim.client_environment(network.simulator, "nic:0"), **place.environment}
+        begin = partial(opensm.start_manager, manager, env=env)
+        _, running = place.starting(place.read(), "opensm-0.0", begin)
+        opensm.wait_up(manager, running)
         cable = plant.find("leaf:1")[-1]
         lower, upper = ((plant.devices[p.device].name, p.number) for p in cable.ends)
         ibsim.unlink(network.simulator, *lower)
@@ -301,11 +307,15 @@ def swept(bench: Bench) -> None:
     """Return when the only manager has read its files anew and swept."""
     place = bench.lab.place
     (network,) = subnets_of(place, place.read(), place.read_plant())
-    program = place.read().program("opensm-0.0")
+    (manager,) = network.managers
+    offset = opensm.reread(manager, running_manager(bench))
+    assert wait_until(lambda: opensm.read_log(manager, offset=offset).num_sweeps > 0)
+
+
+def running_manager(bench: Bench) -> Running:
+    program = bench.lab.place.read().program("opensm-0.0")
     assert program is not None
-    offset = opensm.reread(network.managers[0], Running(pid=program.pid, started=program.started))
-    log = network.managers[0]
-    assert wait_until(lambda: opensm.read_log(log, offset=offset).num_sweeps > 0)
+    return Running(pid=program.pid, started=program.started)
 
 
 def test_a_dark_cable_that_opensm_believes_in_is_found_and_drained(tmp_path: Path) -> None:
