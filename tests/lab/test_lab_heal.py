@@ -20,6 +20,7 @@ from netloom.adapters.lab.heal_roce import EthernetHands
 from netloom.adapters.lab.infiniband import end, subnets_of
 from netloom.adapters.lab.labs import bring_down
 from netloom.adapters.lab.observe import clock_s, observe
+from netloom.adapters.lab.observe_roce import route_counts
 from netloom.adapters.lab.store import LabFolder
 from netloom.adapters.programs import Running, run, wait_for
 from netloom.cli.main import main
@@ -32,6 +33,7 @@ from netloom.ops.heal.sight import Trouble
 from netloom.ops.lab import namespace_of
 from netloom.ops.locate.faults import FaultKind
 from netloom.ops.locate.findings import Finding
+from netloom.ops.underlay import underlay_of
 from netloom.spec.heal import parse_policy
 from netloom.spec.load import load
 from netloom.study.networks import network_of
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from netloom.adapters.lab.heal import Healed, Step
     from netloom.catalog.parts import Technology
     from netloom.fabric.graph import Fabric
+    from netloom.ops.underlay import Router
     from netloom.spec.heal import HealPolicy
 
 pytestmark = pytest.mark.lab
@@ -431,6 +434,41 @@ def test_a_kernel_that_lost_a_path_is_found_and_repaired(roce: Bench) -> None:
     # zebra writes the routes one after the other, also after the first look.
     both = ("swp3", "swp4")
     assert wait_for(lambda: ways(leaf, "10.128.0.14/31") == both or None, timeout_s=10)
+
+
+def test_paths_that_frr_takes_from_the_kernel_after_a_flap_are_found_and_repaired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # FRR 8.4 as it comes: with nexthop objects in the kernel, which our own labs switch off. When
+    # a link flaps the kernel takes it out of the group, and zebra does not put it back.
+    need("roce")
+    ours = frr.render_configuration
+
+    def as_it_comes(router: Router) -> str:
+        return ours(router).replace("no zebra nexthop kernel enable\n", "")
+
+    monkeypatch.setattr(frr, "render_configuration", as_it_comes)
+    bench = bench_in(tmp_path, "heal-group", ROCE)
+    place = bench.lab.place
+    try:
+        plant = place.read_plant()
+        leaf = next(r for r in underlay_of(plant).routers if r.name == "leaf:3")
+        # 2 of 8 hosts hang on the leaf, and the 6 others are reached over two spines.
+        whole, halved = (2 + 6 * 2, 2 + 6 * 2), (2 + 6 * 2, 2 + 6)
+        assert route_counts(place, plant, leaf) == whole
+        space = namespace_of(place.mark, "leaf:3")
+        run(["ip", "-n", space, "link", "set", "swp3", "down"])
+        assert wait_until(lambda: route_counts(place, plant, leaf)[0] == 2 + 6)
+        run(["ip", "-n", space, "link", "set", "swp3", "up"])
+        assert wait_until(lambda: route_counts(place, plant, leaf) == halved)
+        step = only(bench.heal())
+        assert step.plan.finding.kind == FaultKind.LOST_PATHS
+        assert step.outcome is not None
+        assert step.outcome.result == "healed", step.outcome
+        assert "leaf:3: routing has 14 ways, the kernel 14" in step.outcome.says
+        assert route_counts(place, plant, leaf) == whole
+    finally:
+        bring_down(place)
 
 
 def test_a_host_with_a_bad_cable_is_left_to_people(roce: Bench) -> None:

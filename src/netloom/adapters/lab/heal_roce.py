@@ -118,17 +118,32 @@ class EthernetHands:
         return next(router for router in self._underlay.routers if router.device == device)
 
     def _install_anew(self, part: str) -> None:
-        """Let BGP choose one way, then all: zebra writes every route twice, and none is missing."""
+        """Let BGP choose one way, then all: zebra writes every route twice, and none is missing.
+
+        Raises:
+            LabError: BGP does not choose as many ways again as before.
+        """
         router, family = self._router(part), "address-family ipv4 unicast"
+        ways = route_counts(self.place, self._plant, router)[0]
 
         def single() -> bool | None:
             found = [r for r in vty.routes(self._space(router)) if r.protocol == "bgp"]
             return True if all(len(r.interfaces) <= 1 for r in found) else None
 
+        def whole() -> bool | None:
+            believed = route_counts(self.place, self._plant, router)[0]
+            return True if believed >= ways else None
+
+        # With nexthop objects zebra keeps the very group that the kernel lost members of, and
+        # installs it no second time; plain routes have none.
+        vty.configure(self._space(router), "zebra", ["no zebra nexthop kernel enable"])
         self._configure(router, family, "maximum-paths 1")
         # Were the second change made before zebra has the first, bgpd would see none at all.
         wait_for(single, timeout_s=SETTLE_S, step_s=0.05)
         self._configure(router, family, f"maximum-paths {MOST_WAYS}")
+        if wait_for(whole, timeout_s=SETTLE_S, step_s=0.05) is None:
+            message = f"{part}: BGP has fewer ways than the {ways} before; look at vtysh there"
+            raise LabError(message)
 
     def _check_avoided(self, part: str) -> Check:
         ends = tuple(self._ends(part))
