@@ -73,7 +73,7 @@ def heal(  # noqa: PLR0913  (one option of the command each)
         from netloom.report.heal import heal_text  # noqa: PLC0415
 
         rows = [(step.plan, step.decision, step.outcome) for step in done.steps]
-        Console().print(heal_text(rows, log=done.log))
+        Console().print(heal_text(rows, log=done.log, took_s=done.took_s))
     return int(
         any(step.outcome and step.outcome.result in ("undone", "stuck") for step in done.steps)
     )

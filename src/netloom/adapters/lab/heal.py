@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.adapters.heal_log import FileJournal
@@ -85,11 +86,14 @@ class Healed:
         sight: What was seen.
         steps: A plan for each finding.
         log: The file with what was done.
+        took_s: Where the time went: ``look`` at the lab, ``try`` plans on the flow engine, and
+            ``act``, with the waiting for OpenSM or BGP and the looking whether it helped.
     """
 
     sight: Sight
     steps: tuple[Step, ...]
     log: str
+    took_s: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/heal.md documents."""
@@ -100,6 +104,7 @@ class Healed:
             "away": list(sight.away),
             "disputes": [{"part": d.part, "says": list(d.says)} for d in sight.disputes],
             "doubts": list(sight.doubts),
+            "took_s": {key: round(value, 3) for key, value in self.took_s.items()},
             "log": self.log,
         }
 
@@ -149,13 +154,16 @@ def _heal(
     journal = journal_of(place)
     steps: list[Step] = []
     first, num_left = None, policy.most_acts
+    watch = _Watch()
     while True:
-        sight = _settled(observe(place, fabric, technology), place, journal)
+        with watch.timing("look"):
+            sight = _settled(observe(place, fabric, technology), place, journal)
         first = first or sight
         tried = {(s.plan.finding.part, s.plan.finding.kind) for s in steps}
         fresh = [f for f in sight.findings if (f.part, f.kind) not in tried]
-        trial = trial_of(fabric, technology, sight.findings, sight.away, step_s=intended.step_s)
-        plans = plans_of(trial, fresh, able(place, policy))
+        with watch.timing("try"):
+            trial = trial_of(fabric, technology, sight.findings, sight.away, step_s=intended.step_s)
+            plans = plans_of(trial, fresh, able(place, policy))
         for plan in plans:
             steps.append(_judged(plan, sight, policy, journal))
             verdict = steps[-1].decision.verdict
@@ -167,12 +175,27 @@ def _heal(
                 own = plain_part(plan.finding.part)
                 others = {plain_part(f.part) for f in sight.findings} - {own}
                 hands = _hands(place, desk, watched, others=tuple(sorted(others)), lids=sight.lids)
-                outcome = _carried(plan, hands, journal)
+                with watch.timing("act"):
+                    outcome = _carried(plan, hands, journal)
                 steps[-1], num_left = replace(steps[-1], outcome=outcome), num_left - 1
                 if not plan.is_for_people:
                     break
         if len(steps) >= len(tried) + len(plans):  # all of them judged
-            return Healed(sight=first, steps=tuple(steps), log=str(journal.path))
+            log = str(journal.path)
+            return Healed(sight=first, steps=tuple(steps), log=log, took_s=watch.took_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Watch:
+    """Adds up how long each kind of work takes."""
+
+    took_s: dict[str, float] = field(default_factory=lambda: {"look": 0.0, "try": 0.0, "act": 0.0})
+
+    @contextmanager
+    def timing(self, what: str) -> Iterator[None]:
+        begin_s = time.monotonic()
+        yield
+        self.took_s[what] += time.monotonic() - begin_s
 
 
 @contextmanager
