@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import socket
-import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -12,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import frr
 from netloom.adapters.lab import vty
-from netloom.adapters.lab.probes import Probed, flows_of, inside, probe
+from netloom.adapters.lab.carrier import ends_of, with_carrier
+from netloom.adapters.lab.probes import Probed, flows_of, probe
 from netloom.adapters.lab.roce import cable_ends
 from netloom.errors import LabError
 from netloom.ops.heal.sight import Dispute, Trouble
@@ -23,6 +21,7 @@ from netloom.spec.observed import Observed, ObservedFlow, ObservedSwitch
 
 if TYPE_CHECKING:
     from netloom.adapters.lab.store import LabFolder
+    from netloom.adapters.netns import End
     from netloom.ops.plant import Cable, Plant, Port
     from netloom.ops.underlay import Router
 
@@ -31,9 +30,6 @@ __all__ = ["EthernetSeen", "look", "observed_of", "route_counts"]
 READ: Final = 0.99  # confidence in what both ends say alike
 AGAIN_S: Final = 0.2  # zebra writes a route within milliseconds
 WORKERS: Final = 4  # programs that are asked at the same time
-SIOCGIFFLAGS: Final = 0x8913  # Linux sockios.h
-IFF_UP: Final = 0x1  # Linux if.h
-IFF_RUNNING: Final = 0x40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +59,7 @@ def look(place: LabFolder, plant: Plant) -> EthernetSeen:
     with ThreadPoolExecutor(max_workers=WORKERS) as pool:
         routers = underlay_of(plant).routers
         asked = [(r, pool.submit(route_counts, place, plant, r)) for r in routers]
-        up = _with_carrier(place, plant, doubts)
+        up = with_carrier(ends_of(place, plant, plant.cables), doubts)
         probed = probe(place, plant, flows_of(plant))
         switches = {}
         for router, counts in asked:
@@ -80,32 +76,6 @@ def look(place: LabFolder, plant: Plant) -> EthernetSeen:
         disputes=tuple(_disputes(probed, down)),
         doubts=tuple(doubts),
     )
-
-
-def _with_carrier(place: LabFolder, plant: Plant, doubts: list[str]) -> set[tuple[str, str]]:
-    """Return namespace and name of every cable's end that has carrier and is enabled."""
-    ends: dict[str, set[str]] = {}
-    for cable in plant.cables:
-        for end in cable_ends(place, plant, cable):
-            ends.setdefault(end.namespace, set()).add(end.interface)
-    up = set()
-    for space, names in ends.items():
-        try:
-            with inside(space), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
-                up |= {(space, name) for name in names if _has_carrier(asker, name)}
-        except LabError as error:
-            doubts.append(str(error))
-    return up
-
-
-def _has_carrier(asker: socket.socket, interface: str) -> bool:
-    """Return whether an interface of the socket's namespace is up and running: netdevice(7)."""
-    request = struct.pack("16sH14x", interface.encode("ascii"), 0)
-    try:
-        flags: int = struct.unpack("16xH14x", fcntl.ioctl(asker, SIOCGIFFLAGS, request))[0]
-    except OSError:  # there is none
-        return False
-    return flags & (IFF_UP | IFF_RUNNING) == IFF_UP | IFF_RUNNING
 
 
 def route_counts(place: LabFolder, plant: Plant, router: Router) -> tuple[int, int]:
@@ -129,8 +99,8 @@ def _count(space: str, prefixes: set[str]) -> tuple[int, int]:
     return sum(len(r.interfaces) for r in believed), sum(len(r.interfaces) for r in real)
 
 
-def _is_up(place: LabFolder, plant: Plant, cable: Cable, up: set[tuple[str, str]]) -> bool:
-    return all((end.namespace, end.interface) in up for end in cable_ends(place, plant, cable))
+def _is_up(place: LabFolder, plant: Plant, cable: Cable, up: set[End]) -> bool:
+    return up.issuperset(cable_ends(place, plant, cable))
 
 
 def _missing(plant: Plant, cable: Cable) -> Finding:
