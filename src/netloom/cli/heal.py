@@ -79,9 +79,12 @@ def heal(  # noqa: PLR0913  (one option of the command each)
     )
 
 
-def step_of(bench: Bench) -> Callable[[Fabric], float]:
-    """Return what tells how long the job's step takes on a fabric: for ever when it cannot run."""
-    from netloom.errors import InfeasibleError  # noqa: PLC0415
+def step_of(bench: Bench) -> Callable[[Fabric], float] | None:
+    """Return what tells how long the job's step takes on a fabric: for ever when it cannot run.
+
+    None where it cannot run on the whole network either: such a job says nothing about a plan.
+    """
+    from netloom.errors import InfeasibleError, NetloomError  # noqa: PLC0415
 
     def step_s(fabric: Fabric) -> float:
         try:
@@ -89,6 +92,10 @@ def step_of(bench: Bench) -> Callable[[Fabric], float]:
         except InfeasibleError:
             return float("inf")
 
+    try:
+        bench.run(bench.fabric, seed=bench.seeds[0])
+    except NetloomError:
+        return None
     return step_s
 
 

@@ -92,8 +92,15 @@ def test_without_a_job_the_trial_is_what_counts() -> None:
 
 def test_a_fabric_on_which_the_job_cannot_run_takes_it_for_ever() -> None:
     step_s = step_of(bench())
+    assert step_s is not None
     assert step_s(edit.fail(bench().fabric, "leaf:0")) == float("inf")
     assert 0 < step_s(bench().fabric) < 100
+
+
+def test_a_job_that_fits_on_no_network_is_none() -> None:
+    huge = SCENARIO.replace("llama-3.1-8b", "llama-3.1-405b").replace("nodes: 16", "nodes: 1")
+    made = bench_of(parse(huge, name="scenario"), load_catalog())
+    assert step_of(made) is None
 
 
 def test_taking_a_cable_into_use_is_never_refused_for_what_is_away() -> None:
