@@ -6,23 +6,25 @@ import os
 import signal
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from labs_under_test import LabUnderTest, need, wait_until
 
-from netloom.adapters import frr, ibsim
+from netloom.adapters import frr, ibsim, opensm
 from netloom.adapters.lab.desk import Desk
-from netloom.adapters.lab.heal import able, heal, journal_of, release
+from netloom.adapters.lab.heal import Intended, able, heal, journal_of, release
 from netloom.adapters.lab.heal_infiniband import InfinibandHands
 from netloom.adapters.lab.heal_roce import EthernetHands
-from netloom.adapters.lab.infiniband import subnets_of
+from netloom.adapters.lab.infiniband import end, subnets_of
 from netloom.adapters.lab.labs import bring_down
 from netloom.adapters.lab.observe import clock_s, observe
+from netloom.adapters.lab.observe_roce import route_counts
 from netloom.adapters.lab.store import LabFolder
-from netloom.adapters.programs import run, wait_for
+from netloom.adapters.programs import Running, run, wait_for
+from netloom.cli.heal import step_of
 from netloom.cli.main import main
-from netloom.fabric.build import build
 from netloom.ops.heal.act import carry_out
 from netloom.ops.heal.effect import trial_of
 from netloom.ops.heal.log import in_force
@@ -31,18 +33,21 @@ from netloom.ops.heal.sight import Trouble
 from netloom.ops.lab import namespace_of
 from netloom.ops.locate.faults import FaultKind
 from netloom.ops.locate.findings import Finding
+from netloom.ops.underlay import underlay_of
 from netloom.spec.heal import parse_policy
 from netloom.spec.load import load
-from netloom.study.networks import network_of
 from netloom.study.predict import catalog_of
+from netloom.study.whatif import bench_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from netloom.adapters.lab.heal import Healed, Step
     from netloom.catalog.parts import Technology
     from netloom.fabric.graph import Fabric
+    from netloom.ops.underlay import Router
+    from netloom.spec.heal import HealPolicy
 
 pytestmark = pytest.mark.lab
 
@@ -53,6 +58,8 @@ cluster:
   fabric: {{technology: infiniband-ndr, topology: {{kind: fat-tree, tiers: 2}}}}
 job: {{model: llama-3.1-8b, training: {{sequence: 8192, global_batch: 1024}}}}
 """
+# 4 nodes of 2 GPUs on leaves of 8 ports: 8 hosts, 2 leaves, a spine or more.
+SMALL = INFINIBAND.format(nodes=4) + "catalog: own.toml\n"
 # 4 nodes of 2 GPUs on leaves of 4 ports: 8 hosts, 4 leaves, 2 spines, one cable between each.
 ROCE = """
 cluster:
@@ -63,19 +70,18 @@ job: {model: llama-3.1-8b, training: {sequence: 8192, global_batch: 64}}
 catalog: own.toml
 """
 OWN = """
+[switches.QM9700]
+modes = [{ count = 8, rate = "400Gbps" }, { count = 16, rate = "200Gbps" }]
 [switches.Tomahawk-5]
 modes = [{ count = 2, rate = "800Gbps" }, { count = 4, rate = "400Gbps" }]
 [nodes.dgx-h100]
 num_gpus = 2
 num_nics = 2
 """
-# Static routes put all that a lost cable carried on one other, so that draining doubles the time
-# of the slowest; these tests want to see it drained all the same.
 POLICY = """
 heal:
   by_itself: [drain, reroute, rebalance, fail-over, repair-fib, ticket]
   most_capacity_away: 30%
-  most_slowdown: 100%
   quiet: 0s
 """
 ACTS = parse_policy(POLICY, name="policy")
@@ -90,9 +96,11 @@ class Bench:
     lab: LabUnderTest
     fabric: Fabric
     technology: Technology
+    step_s: Callable[[Fabric], float] | None
 
-    def heal(self, *, watched: tuple[str, ...] = ()) -> Healed:
-        return heal(self.lab.place, self.fabric, self.technology, ACTS, watched=watched)
+    def heal(self, policy: HealPolicy = ACTS, *, watched: tuple[str, ...] = ()) -> Healed:
+        intended = Intended(fabric=self.fabric, technology=self.technology, step_s=self.step_s)
+        return heal(self.lab.place, intended, policy, watched=watched)
 
     def clean(self) -> bool:
         sight = observe(self.lab.place, self.fabric, self.technology)
@@ -106,14 +114,9 @@ def bench_in(folder: Path, name: str, text: str, *options: str) -> Bench:
     labs = folder / "labs"
     assert main(["lab", "up", str(path), "--name", name, "--dir", str(labs), *options]) == 0
     scenario = load(path)
-    network = network_of(scenario.cluster, catalog_of(scenario))
-    fabric = build(network.design, network.node, network.scale_up)
-    return Bench(LabUnderTest(LabFolder.of(name, labs)), fabric, network.technology)
-
-
-def limit_s(quiet_s: float) -> float:
-    """Return what a step may take here: more where others keep the processors busy."""
-    return quiet_s * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    job = bench_of(scenario, catalog_of(scenario))
+    lab = LabUnderTest(LabFolder.of(name, labs))
+    return Bench(lab, job.fabric, job.network.technology, step_of(job))
 
 
 def only(done: Healed) -> Step:
@@ -185,8 +188,8 @@ def test_an_unlinked_spine_cable_is_found_and_paths_verified_within_10_s(
     infiniband: Bench,
 ) -> None:
     number = spine_cable(infiniband)
-    infiniband.lab.fault("unlink", f"cable:{number}")
     begin_s = time.monotonic()
+    infiniband.lab.fault("unlink", f"cable:{number}")
     step = only(infiniband.heal(watched=WATCHED))
     took_s = time.monotonic() - begin_s
     assert step.plan.finding.kind == Trouble.MISSING
@@ -196,7 +199,7 @@ def test_an_unlinked_spine_cable_is_found_and_paths_verified_within_10_s(
     assert f"no forwarding table leads into cable:{number}" in step.outcome.says
     assert "8 paths traced with ibtracert arrive" in step.outcome.says
     assert_tenants_apart(step)
-    assert took_s < limit_s(10.0)
+    assert took_s < 10
 
 
 def test_a_cable_with_symbol_errors_is_found_drained_and_verified(infiniband: Bench) -> None:
@@ -212,6 +215,10 @@ def test_a_cable_with_symbol_errors_is_found_drained_and_verified(infiniband: Be
     assert step.outcome.result == "healed"
     assert f"no forwarding table leads into cable:{number}" in step.outcome.says
     assert_tenants_apart(step)
+    # The job's step has room to spare, so that policy lets it run; the trial, with every NIC at
+    # its limit, would take twice as long: static routes put all that went over it on one other.
+    assert step.plan.effect.slowdown < ACTS.most_slowdown < 1
+    assert step.plan.effect.after_s > 1.5 * step.plan.effect.healthy_s
     # 1 of 32 x 32 cables between leaves and spines, 1 of 32 uplinks of its leaf.
     after = step.plan.effect.away_after
     assert after.share == pytest.approx(1 / 1024)
@@ -265,6 +272,74 @@ def test_a_killed_master_is_replaced_by_its_standby_and_started_again(tmp_path: 
         bring_down(bench.lab.place)
 
 
+def test_a_cable_that_no_manager_took_into_use_is_found_and_routes_lead_over_it_again(
+    tmp_path: Path,
+) -> None:
+    # An operator has switched OpenSM's sweeps off: a cable that is put back stays as it is.
+    need("infiniband")
+    bench = bench_in(tmp_path, "heal-idle", SMALL)
+    place = bench.lab.place
+    try:
+        plant = place.read_plant()
+        (network,) = subnets_of(place, place.read(), plant)
+        manager = network.managers[0]
+        with manager.configuration.open("a", encoding="utf-8") as file:
+            file.write("sweep_interval 0\nsweep_on_trap FALSE\n")
+        end(network.simulator, running_manager(bench))
+        env = {**ibsim.client_environment(network.simulator, "nic:0"), **place.environment}
+        begin = partial(opensm.start_manager, manager, env=env)
+        _, running = place.starting(place.read(), "opensm-0.0", begin)
+        opensm.wait_up(manager, running)
+        cable = plant.find("leaf:1")[-1]
+        lower, upper = ((plant.devices[p.device].name, p.number) for p in cable.ends)
+        ibsim.unlink(network.simulator, *lower)
+        swept(bench)
+        ibsim.link(network.simulator, lower, upper)
+        step = only(bench.heal())
+        assert step.plan.finding.kind == Trouble.UNUSED
+        assert step.plan.finding.part.startswith(f"cable:{cable.number} ")
+        assert [act.name for act in step.plan.acts] == [f"rebalance cable:{cable.number}"]
+        assert step.plan.effect.away_after.share < step.plan.effect.away_before.share
+        assert step.outcome is not None
+        assert step.outcome.result == "healed", step.outcome
+        assert f"{lower[0]} forwards to port {lower[1]}" in step.outcome.says
+        assert wait_until(bench.clean)
+    finally:
+        bring_down(place)
+
+
+def swept(bench: Bench) -> None:
+    """Return when the only manager has read its files anew and swept."""
+    place = bench.lab.place
+    (network,) = subnets_of(place, place.read(), place.read_plant())
+    (manager,) = network.managers
+    offset = opensm.reread(manager, running_manager(bench))
+    assert wait_until(lambda: opensm.read_log(manager, offset=offset).num_sweeps > 0)
+
+
+def running_manager(bench: Bench) -> Running:
+    program = bench.lab.place.read().program("opensm-0.0")
+    assert program is not None
+    return Running(pid=program.pid, started=program.started)
+
+
+def test_a_dark_cable_that_opensm_believes_in_is_found_and_drained(tmp_path: Path) -> None:
+    need("infiniband")
+    bench = bench_in(tmp_path, "heal-dark", SMALL)
+    try:
+        cable = bench.lab.place.read_plant().find("leaf:1")[-1]
+        bench.lab.fault("silent-drop", f"cable:{cable.number}")
+        step = only(bench.heal())
+        assert step.plan.finding.part.startswith(f"cable:{cable.number} ")
+        assert step.plan.finding.kind == FaultKind.BLACK_HOLE
+        assert [act.verb for act in step.plan.acts] == ["drain", "ticket"]
+        assert step.outcome is not None
+        assert step.outcome.result == "healed", step.outcome
+        assert f"no forwarding table leads into cable:{cable.number}" in step.outcome.says
+    finally:
+        bring_down(bench.lab.place)
+
+
 def test_without_policy_nothing_is_done(
     infiniband: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -307,8 +382,8 @@ def ways(space: str, prefix: str) -> tuple[str, ...]:
 
 def test_a_silent_drop_that_bfd_cannot_see_is_routed_around_within_2_s(roce: Bench) -> None:
     # Full packets only: BFD's small ones pass, and every session stays up.
-    roce.lab.fault("silent-drop", "link:leaf:3-spine:0", "--larger-than", "1000")
     begin_s = time.monotonic()
+    roce.lab.fault("silent-drop", "link:leaf:3-spine:0", "--larger-than", "1000")
     step = only(roce.heal())
     took_s = time.monotonic() - begin_s
     (cable,) = roce.lab.place.read_plant().find("link:leaf:3-spine:0")
@@ -320,7 +395,7 @@ def test_a_silent_drop_that_bfd_cannot_see_is_routed_around_within_2_s(roce: Ben
     assert any("0 of 192 flows lose any" in said for said in step.outcome.says)
     leaf = namespace_of(roce.lab.place.mark, "leaf:3")
     assert ways(leaf, "10.128.0.0/31") == ("swp4",)
-    assert took_s < limit_s(2.0)
+    assert took_s < 2
 
 
 def test_a_drain_that_does_not_help_is_undone(roce: Bench) -> None:
@@ -361,6 +436,41 @@ def test_a_kernel_that_lost_a_path_is_found_and_repaired(roce: Bench) -> None:
     # zebra writes the routes one after the other, also after the first look.
     both = ("swp3", "swp4")
     assert wait_for(lambda: ways(leaf, "10.128.0.14/31") == both or None, timeout_s=10)
+
+
+def test_paths_that_frr_takes_from_the_kernel_after_a_flap_are_found_and_repaired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # FRR 8.4 as it comes: with nexthop objects in the kernel, which our own labs switch off. When
+    # a link flaps the kernel takes it out of the group, and zebra does not put it back.
+    need("roce")
+    ours = frr.render_configuration
+
+    def as_it_comes(router: Router) -> str:
+        return ours(router).replace("no zebra nexthop kernel enable\n", "")
+
+    monkeypatch.setattr(frr, "render_configuration", as_it_comes)
+    bench = bench_in(tmp_path, "heal-group", ROCE)
+    place = bench.lab.place
+    try:
+        plant = place.read_plant()
+        leaf = next(r for r in underlay_of(plant).routers if r.name == "leaf:3")
+        # 2 of 8 hosts hang on the leaf, and the 6 others are reached over two spines.
+        whole, halved = (2 + 6 * 2, 2 + 6 * 2), (2 + 6 * 2, 2 + 6)
+        assert route_counts(place, plant, leaf) == whole
+        space = namespace_of(place.mark, "leaf:3")
+        run(["ip", "-n", space, "link", "set", "swp3", "down"])
+        assert wait_until(lambda: route_counts(place, plant, leaf)[0] == 2 + 6)
+        run(["ip", "-n", space, "link", "set", "swp3", "up"])
+        assert wait_until(lambda: route_counts(place, plant, leaf) == halved)
+        step = only(bench.heal())
+        assert step.plan.finding.kind == FaultKind.LOST_PATHS
+        assert step.outcome is not None
+        assert step.outcome.result == "healed", step.outcome
+        assert "leaf:3: routing has 14 ways, the kernel 14" in step.outcome.says
+        assert route_counts(place, plant, leaf) == whole
+    finally:
+        bring_down(place)
 
 
 def test_a_host_with_a_bad_cable_is_left_to_people(roce: Bench) -> None:

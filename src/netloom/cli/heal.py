@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from netloom.spec.heal import HealPolicy
+    from collections.abc import Callable
 
-__all__ = ["heal"]
+    from netloom.fabric.graph import Fabric
+    from netloom.spec.heal import HealPolicy
+    from netloom.study.whatif import Bench
+
+__all__ = ["heal", "step_of"]
 
 
 def heal(  # noqa: PLR0913  (one option of the command each)
@@ -46,9 +50,8 @@ def heal(  # noqa: PLR0913  (one option of the command each)
     from netloom.adapters.lab.store import LabFolder, default_folder  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.fabric.build import build  # noqa: PLC0415
-    from netloom.study.networks import network_of  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
+    from netloom.study.whatif import bench_of  # noqa: PLC0415
 
     allowed = _policy(policy)
     place = LabFolder.of(lab, folder or default_folder())
@@ -57,9 +60,11 @@ def heal(  # noqa: PLR0913  (one option of the command each)
         emit_json({"undone": undo, "says": said}) if json else print(said)
         return 0
     with scenario_at(scenario) as asked:
-        network = network_of(asked.cluster, catalog_of(asked, own))
-        fabric = build(network.design, network.node, network.scale_up)
-    done = healing.heal(place, fabric, network.technology, allowed, yes=yes, watched=watch_host)
+        bench = bench_of(asked, catalog_of(asked, own))
+    intended = healing.Intended(
+        fabric=bench.fabric, technology=bench.network.technology, step_s=step_of(bench)
+    )
+    done = healing.heal(place, intended, allowed, yes=yes, watched=watch_host)
     if json:
         emit_json(done.to_json())
     else:
@@ -68,10 +73,30 @@ def heal(  # noqa: PLR0913  (one option of the command each)
         from netloom.report.heal import heal_text  # noqa: PLC0415
 
         rows = [(step.plan, step.decision, step.outcome) for step in done.steps]
-        Console().print(heal_text(rows, log=done.log))
+        Console().print(heal_text(rows, log=done.log, took_s=done.took_s))
     return int(
         any(step.outcome and step.outcome.result in ("undone", "stuck") for step in done.steps)
     )
+
+
+def step_of(bench: Bench) -> Callable[[Fabric], float] | None:
+    """Return what tells how long the job's step takes on a fabric: for ever when it cannot run.
+
+    None where it cannot run on the whole network either: such a job says nothing about a plan.
+    """
+    from netloom.errors import InfeasibleError, NetloomError  # noqa: PLC0415
+
+    def step_s(fabric: Fabric) -> float:
+        try:
+            return bench.run(fabric, seed=bench.seeds[0]).duration_s
+        except InfeasibleError:
+            return float("inf")
+
+    try:
+        bench.run(bench.fabric, seed=bench.seeds[0])
+    except NetloomError:
+        return None
+    return step_s
 
 
 def _policy(path: Path | None) -> HealPolicy:

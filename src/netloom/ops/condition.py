@@ -28,11 +28,13 @@ class Loss:
         port: The receiving port.
         share: Of the packets, 0 to 1.
         larger_than_bytes: Only of those that are larger; 0 for all.
+        is_silent: Whether no device counts them.
     """
 
     port: Port
     share: float
     larger_than_bytes: int = 0
+    is_silent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,11 @@ class CableCondition:
     upper: Port | None = None
     slowdown: float = 1.0
     losses: tuple[Loss, ...] = ()
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether it silently carries nothing, in any direction."""
+        return any(loss.is_silent and loss.share == 1 for loss in self.losses)
 
 
 HEALTHY: Final = CableCondition()
@@ -125,6 +132,7 @@ def _lossy(
                 port=receiver,
                 share=fault.settings["share"],
                 larger_than_bytes=larger_than_bytes,
+                is_silent=fault.kind == "silent-drop",
             )
             one = changed[cable.number]
             others = tuple(other for other in one.losses if other.port != receiver)

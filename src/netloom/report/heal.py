@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -29,14 +29,19 @@ _VERDICTS = {
 
 
 def heal_text(
-    rows: Sequence[tuple[Plan, Decision, Outcome | None]], *, log: str = ""
+    rows: Sequence[tuple[Plan, Decision, Outcome | None]],
+    *,
+    log: str = "",
+    took_s: Mapping[str, float] | None = None,
 ) -> RenderableType:
     """Return what ``netloom heal`` prints."""
     if not rows:
         return Text("Nothing to heal.", style="green")
     parts = [_step(rank, *row) for rank, row in enumerate(rows, start=1)]
     if any(outcome for _, _, outcome in rows):
-        return Group(*parts, Text(f"Everything that was done is in {log}"))
+        spent = ", ".join(f"{what} {time_s:.1f} s" for what, time_s in (took_s or {}).items())
+        ending = f" (took {spent})" if spent else ""
+        return Group(*parts, Text(f"Everything that was done is in {log}{ending}"))
     return Group(*parts, Text("Nothing was done."))
 
 
@@ -56,6 +61,11 @@ def _step(rank: int, plan: Plan, decision: Decision, outcome: Outcome | None) ->
 def _effect(effect: Effect) -> Iterator[str]:
     times = [_time(t) for t in (effect.healthy_s, effect.before_s, effect.after_s)]
     yield f"trial flows take {times[0]} when all is well, {times[1]} now, {times[2]} with the plan"
+    if effect.step_before_s is not None and effect.step_after_s is not None:
+        yield (
+            f"a step of the job takes {_time(effect.step_before_s)} now, "
+            f"{_time(effect.step_after_s)} with the plan"
+        )
     before, after = effect.away_before, effect.away_after
     yield (
         f"capacity between switches away: {before.share:.2%} now, {after.share:.2%} with the plan "

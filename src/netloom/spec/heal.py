@@ -54,7 +54,10 @@ class HealPolicy(Strict):
     )
     most_slowdown: Part = Field(
         default=0.05,
-        description="What a plan may cost by its prediction, over the time before, without asking",
+        description=(
+            "How much longer a step of the job may take by a plan's prediction without asking; "
+            "trial flows where there is no job"
+        ),
     )
     least_confidence: Part = Field(
         default=0.9, description="Findings that are less certain than this ask"
@@ -63,9 +66,12 @@ class HealPolicy(Strict):
     quiet_s: Span = Field(
         default=600.0, description="After an act on a part, the next on it asks for so long"
     )
-    commands: dict[Literal["cordon", "uncordon", "restart-job"], Command] = Field(
+    commands: dict[Literal["cordon", "uncordon", "restart-job", "check-job"], Command] = Field(
         default={},
-        description="Programs that do what the network cannot: arguments, {node} for the number",
+        description=(
+            "Programs that do what the network cannot: arguments, {node} for the number; check-job "
+            "succeeds once the job has made progress without the machine"
+        ),
     )
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from netloom.adapters.ibdiags import LinkRow, PortErrors
 from netloom.adapters.lab.observe_infiniband import Seen, _compare, _errors, _View
 from netloom.ops.heal.sight import Trouble
+from netloom.ops.locate.faults import FaultKind
 from netloom.ops.plant import Cable, Device, Plant, Port
 
 # Two leaves with a cable to each of two spines: cables 0 to 3, by leaf and then by spine.
@@ -118,3 +119,17 @@ def test_symbol_errors_count_from_one_in_a_million_million_bits() -> None:
         row = PortErrors(guid=1, name="leaf:0", port=1, counters={"SymbolErrorCounter": count})
         _errors(seen, view(both(WIRES)), (row,), 100.0)
         assert told(seen) == wanted
+
+
+def test_a_cable_that_waits_for_a_manager_is_unused() -> None:
+    lower, _ = WIRES[0]
+    seen = seen_of(view(both(WIRES), {lower: state(lower, peer="spine:0", name="Initialize")}))
+    assert told(seen) == [("cable:0", Trouble.UNUSED)]
+    assert (seen.away, seen.disputes) == (["cable:0"], [])
+
+
+def test_a_cable_that_is_active_at_both_ends_and_lets_nothing_through_is_a_black_hole() -> None:
+    ends = {jack: state(jack) for jack in WIRES[0]}
+    seen = seen_of(view(both(WIRES[1:]), ends))
+    assert told(seen) == [("cable:0", FaultKind.BLACK_HOLE)]
+    assert seen.away == []  # routes still lead into it

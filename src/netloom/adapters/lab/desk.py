@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from netloom.adapters.programs import run
+from netloom.adapters.programs import run, wait_for
 from netloom.errors import LabError
+from netloom.ops.heal.act import Check
 
 if TYPE_CHECKING:
     from netloom.ops.heal.plan import Act, Plan
     from netloom.spec.heal import HealPolicy
 
 __all__ = ["Desk"]
+
+COMMAND_S: Final = 120.0  # for a program that policy names
+PROGRESS_S: Final = 60.0  # for a job to do a step after its restart; assumed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +61,33 @@ class Desk:
             return f"noted in {token}"
         return f"{act.name}: nothing to undo"
 
+    def check(self, plan: Plan) -> Check:
+        """Return whether the job made progress after a restart, by the program policy names.
+
+        Where it names none, or no job was restarted, the plan is left to people.
+        """
+        restarts = [act for act in plan.acts if act.verb == "restart-job"]
+        if not restarts or "check-job" not in self.policy.commands:
+            return Check(helped=True, says=("handed to people",))
+
+        def runs() -> bool | None:
+            try:
+                self._call("check-job", restarts[0])
+            except LabError:
+                return None
+            return True
+
+        if wait_for(runs, timeout_s=PROGRESS_S, step_s=0.2):
+            return Check(helped=True, says=("the job made progress since its restart",))
+        return Check(helped=False, says=(f"the job made no progress in {PROGRESS_S:g} s",))
+
     def _call(self, what: str, act: Act) -> None:
         argv = next((v for k, v in self.policy.commands.items() if k == what), None)
         if argv is None:
             message = f"policy names no command to {what}; write heal.commands.{what}"
             raise LabError(message)
         node = act.part.partition(":")[2]
-        run([part.replace("{node}", node) for part in argv], timeout_s=120.0)
+        run([part.replace("{node}", node) for part in argv], timeout_s=COMMAND_S)
 
     def _ticket(self, act: Act) -> Path:
         try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.adapters.heal_log import FileJournal
@@ -22,7 +23,7 @@ from netloom.ops.heal.policy import Decision, decide
 from netloom.ops.heal.sight import Dispute, plain_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from netloom.adapters.lab.store import LabFolder
     from netloom.catalog.parts import Technology
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from netloom.ops.heal.sight import Sight
     from netloom.spec.heal import HealPolicy, Verb
 
-__all__ = ["Healed", "Step", "able", "heal", "journal_of", "release"]
+__all__ = ["Healed", "Intended", "Step", "able", "heal", "journal_of", "release"]
 
 LOG: Final = "heal.jsonl"
 LOCK: Final = "heal.lock"
@@ -40,6 +41,22 @@ USED_UP: Final = Decision(
     verdict="refuse", reasons=("policy's most_acts are used up for this run; run it again",)
 )
 TICKETS: Final = "tickets"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Intended:
+    """The network as it should be, and the job on it.
+
+    Attributes:
+        fabric: As designed.
+        technology: Of it.
+        step_s: How long the job's step takes on a fabric, infinite when it cannot run; plans are
+            judged by it where it is given.
+    """
+
+    fabric: Fabric
+    technology: Technology
+    step_s: Callable[[Fabric], float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +86,14 @@ class Healed:
         sight: What was seen.
         steps: A plan for each finding.
         log: The file with what was done.
+        took_s: Where the time went: ``look`` at the lab, ``try`` plans on the flow engine, and
+            ``act``, with the waiting for OpenSM or BGP and the looking whether it helped.
     """
 
     sight: Sight
     steps: tuple[Step, ...]
     log: str
+    took_s: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/heal.md documents."""
@@ -84,6 +104,7 @@ class Healed:
             "away": list(sight.away),
             "disputes": [{"part": d.part, "says": list(d.says)} for d in sight.disputes],
             "doubts": list(sight.doubts),
+            "took_s": {key: round(value, 3) for key, value in self.took_s.items()},
             "log": self.log,
         }
 
@@ -95,8 +116,7 @@ def journal_of(place: LabFolder) -> FileJournal:
 
 def heal(
     place: LabFolder,
-    fabric: Fabric,
-    technology: Technology,
+    intended: Intended,
     policy: HealPolicy,
     *,
     yes: bool = False,
@@ -109,8 +129,7 @@ def heal(
 
     Args:
         place: Of the lab.
-        fabric: As designed.
-        technology: Of it.
+        intended: The network as it should be.
         policy: What runs by itself; nothing does with the default one.
         yes: Whether plans that ask run too. Those that are refused never do.
         watched: Hosts whose partitions are compared before and after.
@@ -120,28 +139,31 @@ def heal(
         LabError: it cannot be looked at, or the log cannot be written.
     """
     with _alone(place):
-        return _heal(place, fabric, technology, policy, yes=yes, watched=watched)
+        return _heal(place, intended, policy, yes=yes, watched=watched)
 
 
 def _heal(
     place: LabFolder,
-    fabric: Fabric,
-    technology: Technology,
+    intended: Intended,
     policy: HealPolicy,
     *,
     yes: bool,
     watched: tuple[str, ...],
 ) -> Healed:
+    fabric, technology = intended.fabric, intended.technology
     journal = journal_of(place)
     steps: list[Step] = []
     first, num_left = None, policy.most_acts
+    watch = _Watch()
     while True:
-        sight = _settled(observe(place, fabric, technology), place, journal)
+        with watch.timing("look"):
+            sight = _settled(observe(place, fabric, technology), place, journal)
         first = first or sight
         tried = {(s.plan.finding.part, s.plan.finding.kind) for s in steps}
         fresh = [f for f in sight.findings if (f.part, f.kind) not in tried]
-        trial = trial_of(fabric, technology, sight.findings, sight.away)
-        plans = plans_of(trial, fresh, able(place, policy))
+        with watch.timing("try"):
+            trial = trial_of(fabric, technology, sight.findings, sight.away, step_s=intended.step_s)
+            plans = plans_of(trial, fresh, able(place, policy))
         for plan in plans:
             steps.append(_judged(plan, sight, policy, journal))
             verdict = steps[-1].decision.verdict
@@ -152,13 +174,28 @@ def _heal(
                 desk = Desk(folder=place.path / TICKETS, policy=policy, plan=plan)
                 own = plain_part(plan.finding.part)
                 others = {plain_part(f.part) for f in sight.findings} - {own}
-                hands = _hands(place, desk, watched, others=tuple(sorted(others)))
-                outcome = _carried(plan, hands, journal)
+                hands = _hands(place, desk, watched, others=tuple(sorted(others)), lids=sight.lids)
+                with watch.timing("act"):
+                    outcome = _carried(plan, hands, journal)
                 steps[-1], num_left = replace(steps[-1], outcome=outcome), num_left - 1
                 if not plan.is_for_people:
                     break
         if len(steps) >= len(tried) + len(plans):  # all of them judged
-            return Healed(sight=first, steps=tuple(steps), log=str(journal.path))
+            log = str(journal.path)
+            return Healed(sight=first, steps=tuple(steps), log=log, took_s=watch.took_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Watch:
+    """Adds up how long each kind of work takes."""
+
+    took_s: dict[str, float] = field(default_factory=lambda: {"look": 0.0, "try": 0.0, "act": 0.0})
+
+    @contextmanager
+    def timing(self, what: str) -> Iterator[None]:
+        begin_s = time.monotonic()
+        yield
+        self.took_s[what] += time.monotonic() - begin_s
 
 
 @contextmanager
@@ -262,10 +299,15 @@ def _judged(plan: Plan, sight: Sight, policy: HealPolicy, journal: FileJournal) 
 
 
 def _hands(
-    place: LabFolder, desk: Desk, watched: tuple[str, ...] = (), *, others: tuple[str, ...] = ()
+    place: LabFolder,
+    desk: Desk,
+    watched: tuple[str, ...] = (),
+    *,
+    others: tuple[str, ...] = (),
+    lids: Mapping[str, int] | None = None,
 ) -> Hands:
     if _is_infiniband(place):
-        return InfinibandHands(place=place, desk=desk, watched=watched)
+        return InfinibandHands(place=place, desk=desk, watched=watched, lids=lids or {})
     return EthernetHands(place=place, desk=desk, others=others)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import ibdiags, ibpaths, opensm
@@ -33,6 +36,9 @@ SETTLE_S: Final = 30.0  # for OpenSM's tables, which take 3 s with 1,024 hosts
 TAKE_OVER_S: Final = 10.0  # for a standby, which takes 2 s
 PAIRS: Final = 8  # of hosts whose paths are traced
 WATCHED: Final = 4  # hosts whose partition keys are compared, unless told
+WORKERS: Final = 3  # programs at a time; ibsim has room for ten clients, and managers are some
+_ENTRY: Final = re.compile(r"^0x[0-9a-fA-F]{4} (?P<port>\d{3})\b", re.ASCII | re.MULTILINE)
+_END: Final = "valid lids dumped"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +49,14 @@ class InfinibandHands:
         place: Of the lab.
         desk: For tickets and the scheduler.
         watched: Hosts whose partitions must stay as they are; some of them without.
+        lids: Of the devices that answered when the lab was looked at; managers keep them. They
+            are asked for without.
     """
 
     place: LabFolder
     desk: Desk
     watched: tuple[str, ...] = ()
+    lids: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def _plant(self) -> Plant:
@@ -59,7 +68,9 @@ class InfinibandHands:
 
     @cached_property
     def _lids(self) -> dict[str, int]:
-        """The LID of every device that answered when healing began; managers keep them."""
+        """The LID of every device that answered."""
+        if self.lids:
+            return dict(self.lids)
         rows = [row for n in self._networks for row in ibdiags.ports(self._client(n))]
         return {row.name: row.lid for row in rows}
 
@@ -102,32 +113,38 @@ class InfinibandHands:
             return self._check_avoided(part)
         if verb == "rebalance":
             return self._check_used(part)
-        return Check(helped=True, says=("handed to people",))
+        return self.desk.check(plan)
 
     def walls(self) -> Mapping[str, str]:
-        """Return partition keys of the watched hosts, and who gets a path to whom."""
-        found = {}
+        """Return partition keys of the watched hosts, and who gets a path to whom.
+
+        Hosts that do not answer, such as those behind what is broken, are left out.
+        """
+        found: dict[str, str] = {}
         for network in self._networks:
             client = self._client(network)
             inside = [name for name in self.watched if name in network.hosts]
             hosts = [n for n in inside or _spread(network.hosts) if n in self._lids]
-            for name in hosts:
-                keys = ibpaths.pkeys(client, self._lids[name], 1)
-                found[f"keys of {name}"] = " ".join(f"{key:#06x}" for key in keys)
-            found |= self._paths(network, hosts)
+            asked = partial(_keys, client)
+            with ThreadPoolExecutor(max_workers=WORKERS) as pool:
+                tables = pool.map(asked, [self._lids[name] for name in hosts])
+                keys = {name: text for name, text in zip(hosts, tables, strict=True) if text}
+            found |= {f"keys of {name}": text for name, text in keys.items()}
+            found |= self._paths(network, [name for name in hosts if name in keys])
         return found
 
     def _paths(self, network: Subnet, hosts: list[str]) -> dict[str, str]:
         """Return the key of the path between every two hosts, where a manager can be asked."""
         if not master_of(self.place.read(), network):
             return {}
-        client = self._client(network)
-        found = {}
-        for place, one in enumerate(hosts):
-            for other in hosts[place + 1 :]:
-                key = ibpaths.path_key(client, self._lids[one], self._lids[other])
-                found[f"path {one} - {other}"] = "none" if key is None else f"{key:#06x}"
-        return found
+        client, lids = self._client(network), self._lids
+        pairs = tuple(combinations(hosts, 2))
+        with ThreadPoolExecutor(max_workers=WORKERS) as pool:
+            keys = pool.map(lambda p: ibpaths.path_key(client, lids[p[0]], lids[p[1]]), pairs)
+            return {
+                f"path {one} - {other}": "none" if key is None else f"{key:#06x}"
+                for (one, other), key in zip(pairs, keys, strict=True)
+            }
 
     def _client(self, network: Subnet) -> ibdiags.Client:
         return observer(self.place, self.place.read(), network)
@@ -246,10 +263,12 @@ class InfinibandHands:
             for port in cable.ends:
                 wanted.setdefault(self._plant.devices[port.device].name, set()).add(port.number)
         found = []
-        for name, ports in wanted.items():
-            if name in self._lids:
-                used = set(ibdiags.table(client, self._lids[name]).ports.values()) & ports
-                found += [f"{name} still forwards to port {port}" for port in sorted(used)]
+        names = [name for name in wanted if name in self._lids]
+        with ThreadPoolExecutor(max_workers=WORKERS) as pool:
+            tables = pool.map(lambda name: _ports_used(client, self._lids[name]), names)
+            for name, used in zip(names, tables, strict=True):
+                into = sorted(used & wanted[name])
+                found += [f"{name} forwards to port {port}" for port in into]
         return found
 
     def _traced(
@@ -267,11 +286,13 @@ class InfinibandHands:
         starts = [name for name in near or far[:1] if name in lids][:PAIRS]
         pairs = [(starts[n % len(starts)], end) for n, end in enumerate(far) if starts]
         pairs = [(one, other) for one, other in pairs if one != other]
-        broken = [
-            f"{one} to {other}"
-            for one, other in pairs
-            if not ibpaths.trace(client, lids[one], lids[other])
-        ]
+        with ThreadPoolExecutor(max_workers=WORKERS) as pool:
+            traces = pool.map(lambda p: ibpaths.trace(client, lids[p[0]], lids[p[1]]), pairs)
+            broken = [
+                f"{one} to {other}"
+                for (one, other), hops in zip(pairs, traces, strict=True)
+                if not hops
+            ]
         return len(pairs) - len(broken), broken
 
     def _check_used(self, part: str) -> Check:
@@ -281,6 +302,27 @@ class InfinibandHands:
             lambda: self._answered(client, cables) or None, timeout_s=SETTLE_S, step_s=0.2
         )
         return Check(helped=bool(found), says=tuple((found or ["no table leads into it"])[:2]))
+
+
+def _keys(client: ibdiags.Client, lid: int) -> str:
+    """Return the partition keys of a host in words; none when it does not answer."""
+    try:
+        return " ".join(f"{key:#06x}" for key in ibpaths.pkeys(client, lid, 1))
+    except LabError:
+        return ""
+
+
+def _ports_used(client: ibdiags.Client, lid: int) -> set[int]:
+    """Return the ports that a switch's table leads to; whom each LID belongs to is not asked.
+
+    Raises:
+        LabError: the switch does not answer.
+    """
+    said = client.run("ibroute", "-n", str(lid))
+    if _END not in said:
+        message = f"ibroute {lid}: the table ends early ({said.strip()[-80:]!r})"
+        raise LabError(message)
+    return {int(match["port"]) for match in _ENTRY.finditer(said)}
 
 
 def _spread(hosts: tuple[str, ...], count: int = WATCHED) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import frr
+from netloom.adapters.lab import vty
 from netloom.adapters.lab.observe_roce import route_counts
 from netloom.adapters.lab.probes import flows_of, probe
-from netloom.adapters.programs import run, wait_for
+from netloom.adapters.programs import wait_for
 from netloom.errors import LabError
 from netloom.ops.heal.act import Check
 from netloom.ops.lab import namespace_of
@@ -86,7 +87,7 @@ class EthernetHands:
             return self._check_avoided(part)
         if verb == "repair-fib":
             return self._check_whole(part)
-        return Check(helped=True, says=("handed to people",))
+        return self.desk.check(plan)
 
     def walls(self) -> Mapping[str, str]:
         """Return nothing: the lab's underlay is one network for all."""
@@ -107,9 +108,7 @@ class EthernetHands:
             self._configure(router, f"{negation}neighbor {interface} shutdown")
 
     def _configure(self, router: Router, *lines: str) -> None:
-        words = ["configure terminal", f"router bgp {router.asn}", *lines]
-        arguments = [argument for line in words for argument in ("-c", line)]
-        run(frr.vtysh_argv(self._space(router), arguments))
+        vty.configure(self._space(router), "bgpd", [f"router bgp {router.asn}", *lines])
 
     def _space(self, router: Router) -> str:
         return namespace_of(self.place.mark, router.name)
@@ -119,17 +118,32 @@ class EthernetHands:
         return next(router for router in self._underlay.routers if router.device == device)
 
     def _install_anew(self, part: str) -> None:
-        """Let BGP choose one way, then all: zebra writes every route twice, and none is missing."""
+        """Let BGP choose one way, then all: zebra writes every route twice, and none is missing.
+
+        Raises:
+            LabError: BGP does not choose as many ways again as before.
+        """
         router, family = self._router(part), "address-family ipv4 unicast"
+        ways = route_counts(self.place, self._plant, router)[0]
 
         def single() -> bool | None:
-            found = [r for r in frr.routes(self._space(router)) if r.protocol == "bgp"]
+            found = [r for r in vty.routes(self._space(router)) if r.protocol == "bgp"]
             return True if all(len(r.interfaces) <= 1 for r in found) else None
 
+        def whole() -> bool | None:
+            believed = route_counts(self.place, self._plant, router)[0]
+            return True if believed >= ways else None
+
+        # With nexthop objects zebra keeps the very group that the kernel lost members of, and
+        # installs it no second time; plain routes have none.
+        vty.configure(self._space(router), "zebra", ["no zebra nexthop kernel enable"])
         self._configure(router, family, "maximum-paths 1")
         # Were the second change made before zebra has the first, bgpd would see none at all.
         wait_for(single, timeout_s=SETTLE_S, step_s=0.05)
         self._configure(router, family, f"maximum-paths {MOST_WAYS}")
+        if wait_for(whole, timeout_s=SETTLE_S, step_s=0.05) is None:
+            message = f"{part}: BGP has fewer ways than the {ways} before; look at vtysh there"
+            raise LabError(message)
 
     def _check_avoided(self, part: str) -> Check:
         ends = tuple(self._ends(part))

@@ -45,11 +45,22 @@ SYMBOL_ERRORS: Final = "PortCounters.SymbolErrorCounter"
 
 def check(fault: Fault) -> None:
     """Raise SpecError for a fault that ibsim cannot make."""
-    if fault.kind == "silent-drop":
-        message = "silent-drop needs a RoCE lab: ibsim moves no data; use error-rate here"
-        raise SpecError(message)
     if fault.settings.get("larger_than_bytes"):
-        message = "--larger-than needs a RoCE lab: ibsim moves no data"
+        message = "--larger-than needs a RoCE lab: ibsim's datagrams are all of one size"
+        raise SpecError(message)
+    if fault.kind != "silent-drop":
+        return
+    if fault.settings["share"] != 1:
+        message = (
+            "silent-drop --share: ibsim counts what it loses by chance, as PortRcvErrors; drop "
+            "all, or use error-rate"
+        )
+        raise SpecError(message)
+    if "->" in fault.parts[0]:
+        message = (
+            f"{fault.parts[0]}: ibsim darkens a cable in both directions; name the cable, or use "
+            "error-rate"
+        )
         raise SpecError(message)
 
 
@@ -89,12 +100,13 @@ def apply(place: LabFolder, lab: Lab, plant: Plant, old: Condition, new: Conditi
     changed = [c for c in plant.cables if old.cable(c.number) != new.cable(c.number)]
     for cable in changed:
         _set_speed(place, site, cable, old, new)
-    moved = [c for c in changed if _wiring(old, c) != _wiring(new, c)]
+    moved = [c for c in changed if _wiring(old, c) != _wiring(new, c) or _lit(old, new, c)]
     _check_same_subnet(site, moved, new)
     for cable in moved:
         if old.cable(cable.number).is_linked:
             ibsim.unlink(*site.at(cable.lower))
-            lab = _count_down(site, lab, cable)
+            if not _lit(old, new, cable):
+                lab = _count_down(site, lab, cable)
             time.sleep(PACE_S)
     for cable in moved:
         if new.cable(cable.number).is_linked:
@@ -104,11 +116,28 @@ def apply(place: LabFolder, lab: Lab, plant: Plant, old: Condition, new: Conditi
     lab = _show_managers(place, lab, site, plugged)
     for cable in changed:
         _set_losses(site, old.cable(cable.number), new.cable(cable.number))
+        if new.cable(cable.number).is_dark and new.cable(cable.number).is_linked:
+            _darken(place, site, cable)
     lab = _set_managers(place, lab, site, old, new)
     if moved or old.dead_managers - new.dead_managers:
         lab = _agreed(place, lab, site, new)
-    _wait_active(site, lab, plugged)
+    _wait_active(site, lab, [c for c in plugged if not new.cable(c.number).is_dark])
     return lab
+
+
+def _lit(old: Condition, new: Condition, cable: Cable) -> bool:
+    """Return whether a dark cable is to carry something again: ibsim wants it plugged in anew."""
+    return old.cable(cable.number).is_dark and not new.cable(cable.number).is_dark
+
+
+def _darken(place: LabFolder, site: _Site, cable: Cable) -> None:
+    """Let a cable carry nothing while both ends stay Active and no trap is sent.
+
+    That is what ibsim makes of a port that is disabled.
+    """
+    client = client_of(place, site.by_device[cable.upper.device])
+    guid = ibsim.port_guid_of(site.plant, cable.upper.device)
+    client.run("ibportstate", "-G", f"0x{guid:016x}", str(cable.upper.number), "disable")
 
 
 def _wait_active(site: _Site, lab: Lab, plugged: Sequence[Cable]) -> None:
@@ -226,8 +255,8 @@ def _speed_below(plant: Plant, cable: Cable, slowdown: float) -> int:
 
 
 def _set_losses(site: _Site, old: CableCondition, new: CableCondition) -> None:
-    shares = {loss.port: loss.share for loss in new.losses}
-    for port in {*shares, *(loss.port for loss in old.losses)}:
+    shares = {loss.port: loss.share for loss in new.losses if not loss.is_silent}
+    for port in {*shares, *(loss.port for loss in old.losses if not loss.is_silent)}:
         ibsim.set_error_rate(*site.at(port), round(100 * shares.get(port, 0.0)))
 
 

@@ -58,6 +58,7 @@ def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Sight:
             away=tuple(dict.fromkeys(seen.away)),
             disputes=tuple(seen.disputes),
             doubts=tuple(seen.doubts),
+            lids=seen.lids,
         )
     return _ethernet(place, plant, fabric, technology, taken_s=taken_s)
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import ibdiags, ibsim
 from netloom.adapters.lab.infiniband import subnets_of
 from netloom.adapters.lab.infiniband_faults import client_of, master_of
-from netloom.adapters.programs import is_running
+from netloom.adapters.programs import is_running, wait_for
 from netloom.errors import LabError
 from netloom.ops.heal.sight import Dispute, Trouble
 from netloom.ops.locate.faults import FaultKind
 from netloom.ops.locate.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from netloom.adapters.lab.infiniband import Subnet
     from netloom.adapters.lab.store import LabFolder
@@ -32,6 +33,10 @@ MOST_ERROR_RATE: Final = 1e-12
 # Fewer say nothing: the default threshold of ibqueryerrors (infiniband-diags, error_thresholds;
 # recalled).
 FEWEST_ERRORS: Final = 10
+# A port that has a neighbour and waits for a subnet manager: InfiniBand Architecture
+# Specification, volume 1, PortInfo.PortState.
+IDLE: Final = ("Init", "Initialize", "Armed")
+IDLE_S: Final = 3.0  # a manager that works looks every second, and takes 2 s with 1,024 hosts
 PACKET_BYTES: Final = 4096  # the largest path MTU; a symbol error damages one packet
 
 Jack = tuple[str, int]
@@ -46,12 +51,14 @@ class Seen:
         away: Cables that carry nothing.
         disputes: Where programs disagree.
         doubts: What could not be asked.
+        lids: Of the devices that answered, by name.
     """
 
     findings: list[Finding] = field(default_factory=list)
     away: list[str] = field(default_factory=list)
     disputes: list[Dispute] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
+    lids: dict[str, int] = field(default_factory=dict)
 
 
 def observer(place: LabFolder, lab: Lab, network: Subnet) -> ibdiags.Client:
@@ -74,16 +81,43 @@ def look(place: LabFolder, lab: Lab, plant: Plant, *, window_s: float) -> Seen:
     for network in subnets_of(place, lab, plant):
         _managers(seen, lab, network)
         client = observer(place, lab, network)
+        # Each goes through the whole subnet by itself; and each may fail while that changes.
+        with ThreadPoolExecutor(max_workers=3) as pool:
+            ports = pool.submit(ibdiags.ports, client)
+            states = pool.submit(ibdiags.links, client)
+            errors = pool.submit(ibdiags.errors, client)
         try:
-            view = _View.of(client, plant, network)
+            links = (
+                _settled(client, states.result()) if master_of(lab, network) else states.result()
+            )
+            view = _View.of(ports.result(), links, plant, network)
             _compare(seen, view)
-            rows = ibdiags.errors(client)
-        except LabError as error:  # such a program may also crash while the fabric changes
+            seen.lids.update({row.name: row.lid for row in ports.result()})
+            rows = errors.result()
+        except LabError as error:
             seen.doubts.append(f"subnet {network.number}: {error}")
             continue
         _errors(seen, view, rows, window_s)
         _losses(seen, view, rows, client)
     return seen
+
+
+def _settled(
+    client: ibdiags.Client, rows: tuple[ibdiags.LinkRow, ...]
+) -> tuple[ibdiags.LinkRow, ...]:
+    """Return the ports, asked again while some wait for a manager that may be about to come.
+
+    Raises:
+        LabError: iblinkinfo failed.
+    """
+
+    def none_waits() -> tuple[ibdiags.LinkRow, ...] | None:
+        nonlocal rows
+        if any(row.state in IDLE for row in rows):
+            rows = ibdiags.links(client)
+        return None if any(row.state in IDLE for row in rows) else rows
+
+    return wait_for(none_waits, timeout_s=IDLE_S, step_s=0.2) or rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +137,13 @@ class _View:
     devices: frozenset[str]
 
     @classmethod
-    def of(cls, client: ibdiags.Client, plant: Plant, network: Subnet) -> _View:
-        rows = ibdiags.ports(client)
+    def of(
+        cls,
+        rows: Sequence[ibdiags.PortRow],
+        states: Sequence[ibdiags.LinkRow],
+        plant: Plant,
+        network: Subnet,
+    ) -> _View:
         inside = frozenset(network.devices)
         return cls(
             plant=plant,
@@ -114,7 +153,7 @@ class _View:
                 for row in rows
                 if row.peer_guid is not None
             },
-            states={(row.name, row.port): row for row in ibdiags.links(client)},
+            states={(row.name, row.port): row for row in states},
             devices=frozenset(row.name for row in rows),
         )
 
@@ -181,7 +220,14 @@ def _silent(view: _View) -> set[str]:
 def _carrying(seen: Seen, view: _View, cable: Cable) -> None:
     """Add what the other program has against a cable that is where it should be."""
     rows = [row for jack in view.jacks(cable) if (row := view.states.get(jack))]
-    down = [row for row in rows if row.state != "Active"]
+    down = [row for row in rows if row.state not in ("Active", *IDLE)]
+    idle = [row for row in rows if row.state in IDLE]
+    if idle:
+        seen.away.append(f"cable:{cable.number}")
+        text = (
+            f"{idle[0].name}[{idle[0].port}] is {idle[0].state}: no manager has taken it into use"
+        )
+        seen.findings.append(_finding(view.name(cable), Trouble.UNUSED, 1.0, text))
     if down:
         says = ("ibnetdiscover sees both ends", f"iblinkinfo has {down[0].name} {down[0].state}")
         seen.disputes.append(Dispute(part=f"cable:{cable.number}", says=says))
@@ -195,9 +241,15 @@ def _carrying(seen: Seen, view: _View, cable: Cable) -> None:
 
 def _missing(seen: Seen, view: _View, cable: Cable, silent: set[str]) -> None:
     lower, upper = view.jacks(cable)
-    seen.away.append(f"cable:{cable.number}")
     if lower[0] in silent or upper[0] in silent:
+        seen.away.append(f"cable:{cable.number}")
         return  # the switch is the finding
+    ends = [row for jack in (lower, upper) if (row := view.states.get(jack))]
+    if ends and all(row.state == "Active" and not row.peer_name for row in ends):
+        text = f"{_jack(lower)} and {_jack(upper)} are Active, and nothing comes through"
+        seen.findings.append(_finding(view.name(cable), FaultKind.BLACK_HOLE, 1.0, text))
+        return
+    seen.away.append(f"cable:{cable.number}")
     up = [row for jack in (lower, upper) if (row := view.states.get(jack)) and row.peer_name]
     if up:
         says = ("ibnetdiscover sees neither end", f"iblinkinfo sees {up[0].peer_name}")

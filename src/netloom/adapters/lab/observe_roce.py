@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from netloom.adapters import frr, netns
+from netloom.adapters import frr
+from netloom.adapters.lab import vty
+from netloom.adapters.lab.carrier import ends_of, with_carrier
 from netloom.adapters.lab.probes import Probed, flows_of, probe
 from netloom.adapters.lab.roce import cable_ends
 from netloom.errors import LabError
@@ -19,6 +21,7 @@ from netloom.spec.observed import Observed, ObservedFlow, ObservedSwitch
 
 if TYPE_CHECKING:
     from netloom.adapters.lab.store import LabFolder
+    from netloom.adapters.netns import End
     from netloom.ops.plant import Cable, Plant, Port
     from netloom.ops.underlay import Router
 
@@ -56,8 +59,7 @@ def look(place: LabFolder, plant: Plant) -> EthernetSeen:
     with ThreadPoolExecutor(max_workers=WORKERS) as pool:
         routers = underlay_of(plant).routers
         asked = [(r, pool.submit(route_counts, place, plant, r)) for r in routers]
-        spaces = [namespace_of(place.mark, device.name) for device in plant.devices]
-        links = [(space, pool.submit(netns.interfaces, space)) for space in spaces]
+        up = with_carrier(ends_of(place, plant, plant.cables), doubts)
         probed = probe(place, plant, flows_of(plant))
         switches = {}
         for router, counts in asked:
@@ -65,12 +67,6 @@ def look(place: LabFolder, plant: Plant) -> EthernetSeen:
                 switches[router.name] = counts.result()
             except LabError as error:
                 doubts.append(f"{router.name}: {error}")
-        up = set()
-        for space, found in links:
-            try:
-                up |= {(space, one.name) for one in found.result() if one.is_up}
-            except LabError as error:
-                doubts.append(str(error))
     down = [cable for cable in plant.cables if not _is_up(place, plant, cable, up)]
     return EthernetSeen(
         probed=probed,
@@ -98,13 +94,13 @@ def route_counts(place: LabFolder, plant: Plant, router: Router) -> tuple[int, i
 
 
 def _count(space: str, prefixes: set[str]) -> tuple[int, int]:
-    believed = [r for r in frr.routes(space) if r.prefix in prefixes]
+    believed = [r for r in vty.routes(space) if r.prefix in prefixes]
     real = [r for r in frr.fib(space) if r.prefix in prefixes]
     return sum(len(r.interfaces) for r in believed), sum(len(r.interfaces) for r in real)
 
 
-def _is_up(place: LabFolder, plant: Plant, cable: Cable, up: set[tuple[str, str]]) -> bool:
-    return all((end.namespace, end.interface) in up for end in cable_ends(place, plant, cable))
+def _is_up(place: LabFolder, plant: Plant, cable: Cable, up: set[End]) -> bool:
+    return up.issuperset(cable_ends(place, plant, cable))
 
 
 def _missing(plant: Plant, cable: Cable) -> Finding:

@@ -14,8 +14,9 @@ import select
 import socket
 import struct
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.adapters import netns
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from netloom.adapters.lab.store import LabFolder
     from netloom.ops.plant import Cable, Plant, Port
 
-__all__ = ["Flow", "Probed", "flows_of", "paths_of", "probe"]
+__all__ = ["Flow", "Probed", "flows_of", "inside", "paths_of", "probe"]
 
 PORT: Final = 4791  # RoCEv2 (InfiniBand Architecture Specification, annex A17)
 FIRST_SOURCE_PORT: Final = 0xC000
@@ -38,10 +39,13 @@ SOURCE_PORTS: Final = 2  # of each pair, so that most pairs try two ways
 TARGETS: Final = 6  # of each host
 ROUNDS: Final = 20
 PACE_S: Final = 0.008  # between rounds: a host sends some 50 KB in one, half its 100 Mbit/s
-PATIENCE_S: Final = 0.15  # for the last to arrive
+PATIENCE_S: Final = 0.15  # for the last to arrive, on a machine that has nothing else to do
+SLOWER: Final = 4  # the last may take so many times as long as the slowest that has arrived
+MOST_PATIENCE_S: Final = 2.0
 SMALL_BYTES: Final = 64
 LARGE_BYTES: Final = 4096  # the largest payload of RoCEv2
 MOST_HOPS: Final = 16
+WORKERS: Final = 4  # kernels that are asked at the same time
 CLONE_NEWNET: Final = 0x4000_0000  # Linux sched.h
 _HEAD: Final = struct.Struct("!II")
 
@@ -139,7 +143,7 @@ class _Bench:
             wanted.setdefault(flow.target, set())
         senders, receivers = {}, []
         for host, ports in wanted.items():
-            with _inside(namespace_of(place.mark, plant.devices[host].name)):
+            with inside(namespace_of(place.mark, plant.devices[host].name)):
                 receivers.append(stack.enter_context(_udp(PORT)))
                 for port in sorted(ports):
                     senders[host, port] = stack.enter_context(_udp(port))
@@ -147,9 +151,10 @@ class _Bench:
 
     def run(self, flows: Sequence[Flow]) -> list[int]:
         """Return how many datagrams of each flow arrived."""
-        arrived = [0] * len(flows)
+        arrived = _Arrived(counts=[0] * len(flows))
         for turn in range(ROUNDS):
             due_s = time.monotonic() + PACE_S
+            arrived.sent_s.append(time.monotonic())
             for number, flow in enumerate(flows):
                 size = LARGE_BYTES if flow.is_large else SMALL_BYTES
                 data = _HEAD.pack(number, turn).ljust(size, b"\0")
@@ -159,30 +164,47 @@ class _Bench:
                 except OSError:
                     continue  # no carrier, or no room: lost
             self._receive(arrived, until_s=due_s)
-        self._receive(arrived, until_s=time.monotonic() + PATIENCE_S, enough=ROUNDS * len(flows))
-        return arrived
+        patience_s = min(MOST_PATIENCE_S, max(PATIENCE_S, SLOWER * arrived.slowest_s))
+        self._receive(arrived, until_s=time.monotonic() + patience_s, enough=ROUNDS * len(flows))
+        return arrived.counts
 
-    def _receive(self, arrived: list[int], *, until_s: float, enough: int | None = None) -> None:
-        while enough is None or sum(arrived) < enough:
+    def _receive(self, arrived: _Arrived, *, until_s: float, enough: int | None = None) -> None:
+        while enough is None or sum(arrived.counts) < enough:
             left_s = until_s - time.monotonic()
             ready = select.select(self.receivers, [], [], max(0.0, left_s))[0]
             for receiver in ready:
-                _count(receiver, arrived)
+                arrived.take(receiver)
             if left_s <= 0:
                 return
 
 
-def _count(receiver: socket.socket, arrived: list[int]) -> None:
-    """Take in what waits at a socket; what is not ours does not count."""
-    try:
-        while True:
-            data = receiver.recv(LARGE_BYTES)
-            if len(data) >= _HEAD.size:
-                number, _ = _HEAD.unpack_from(data)
-                if number < len(arrived):
-                    arrived[number] += 1
-    except BlockingIOError:
-        return
+@dataclass(slots=True, kw_only=True)
+class _Arrived:
+    """What came in: datagrams by flow, and how long the slowest of them was on its way.
+
+    Attributes:
+        sent_s: When each round was sent.
+    """
+
+    counts: list[int]
+    sent_s: list[float] = field(default_factory=list)
+    slowest_s: float = 0.0
+
+    def take(self, receiver: socket.socket) -> None:
+        """Take in what waits at a socket; what is not ours does not count."""
+        try:
+            while True:
+                self._count(receiver.recv(LARGE_BYTES))
+        except BlockingIOError:
+            return
+
+    def _count(self, data: bytes) -> None:
+        if len(data) < _HEAD.size:
+            return
+        number, turn = _HEAD.unpack_from(data)
+        if number < len(self.counts) and turn < len(self.sent_s):
+            self.counts[number] += 1
+            self.slowest_s = max(self.slowest_s, time.monotonic() - self.sent_s[turn])
 
 
 def _udp(port: int) -> socket.socket:
@@ -201,8 +223,12 @@ def _udp(port: int) -> socket.socket:
 
 
 @contextmanager
-def _inside(namespace: str) -> Iterator[None]:
-    """Let this thread's new sockets belong to a namespace."""
+def inside(namespace: str) -> Iterator[None]:
+    """Let this thread's new sockets belong to a namespace.
+
+    Raises:
+        LabError: it is gone, or we may not.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
@@ -256,12 +282,27 @@ class _Ways:
             waiting = self._waiting(flows, paths)
             if not waiting:
                 break
-            for device, numbers in waiting.items():
-                ways = self._ask(device, [(flows[n], paths[n][-1]) for n in numbers], addresses)
+            for device, numbers, ways in self._answers(waiting, flows, paths, addresses):
                 for number, way in zip(numbers, ways, strict=True):
                     link = at.get((device, way))
                     paths[number] = [*paths[number], link] if link else []
         return [tuple(path) for path in paths]
+
+    def _answers(
+        self,
+        waiting: dict[int, list[int]],
+        flows: Sequence[Flow],
+        paths: list[list[tuple[Cable, Port]]],
+        addresses: dict[int, str],
+    ) -> list[tuple[int, list[int], list[str]]]:
+        """Return devices, the flows that stand at each, and where each of those goes next."""
+        with ThreadPoolExecutor(max_workers=WORKERS) as pool:
+            asked = [
+                (device, numbers, pool.submit(self._ask, device, some, addresses))
+                for device, numbers in waiting.items()
+                if (some := [(flows[n], paths[n][-1]) for n in numbers])
+            ]
+            return [(device, numbers, ways.result()) for device, numbers, ways in asked]
 
     def _waiting(
         self, flows: Sequence[Flow], paths: list[list[tuple[Cable, Port]]]

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from netloom.adapters import netns
-from netloom.adapters.lab.roce import address_host, end_of, lab_rate_bps, lay_cables
+from netloom.adapters.lab.carrier import ends_of, with_carrier
+from netloom.adapters.lab.roce import address_host, cable_ends, end_of, lab_rate_bps, lay_cables
+from netloom.adapters.programs import wait_for
 from netloom.errors import SpecError
+from netloom.ops.condition import Condition
 from netloom.ops.lab import namespace_of
 from netloom.ops.underlay import interface_name, underlay_of
 
 if TYPE_CHECKING:
     from netloom.adapters.lab.store import LabFolder
-    from netloom.ops.condition import Condition
     from netloom.ops.lab import Fault
     from netloom.ops.plant import Cable, Plant
 
 __all__ = ["apply", "check", "flap_once"]
+
+CARRIER_S: Final = 10.0
 
 
 def check(fault: Fault) -> None:
@@ -46,6 +50,22 @@ def apply(place: LabFolder, plant: Plant, old: Condition, new: Condition) -> Non
                 rate_bps = lab_rate_bps(plant, cable) / after.slowdown
                 netns.set_rate(end_of(place, plant, port), rate_bps)
     _set_losses(place, plant, changed, new)
+    linked = [c for c in changed if old.cable(c.number).is_linked != new.cable(c.number).is_linked]
+    _wait_carrier(place, plant, [_wired(cable, new) for cable in {*moved, *linked}], new)
+
+
+def _wait_carrier(place: LabFolder, plant: Plant, cables: list[Cable], new: Condition) -> None:
+    """Return when the kernel shows the cables as they are: it tells of carrier once a second."""
+
+    def shown() -> bool | None:
+        up = with_carrier(ends_of(place, plant, cables), [])
+        right = (
+            new.cable(cable.number).is_linked == up.issuperset(cable_ends(place, plant, cable))
+            for cable in cables
+        )
+        return True if all(right) else None
+
+    wait_for(shown, timeout_s=CARRIER_S, step_s=0.02)
 
 
 def _wired(cable: Cable, condition: Condition) -> Cable:
@@ -87,3 +107,4 @@ def flap_once(place: LabFolder, plant: Plant, cables: tuple[Cable, ...]) -> None
     for up in (False, True):
         for cable in cables:
             netns.set_carrier(end_of(place, plant, cable.upper), up=up)
+    _wait_carrier(place, plant, list(cables), Condition())

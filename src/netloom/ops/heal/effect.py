@@ -1,8 +1,8 @@
 """Try a plan on the flow engine before anybody acts: how long flows take before and after it.
 
 The trial traffic is what synchronous training needs most: every GPU sends at once to the GPU of
-its own rail some nodes further on, over several distances, and all wait for the slowest. It is
-not the job's own step.
+its own rail some nodes further on, over several distances, and all wait for the slowest. Where the
+job is known, its own step is tried as well, and that is what a plan is judged by.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from netloom.ops.locate.faults import FaultKind
 from netloom.workload.dag import Dag, Label, to_transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -70,6 +70,8 @@ class Effect:
         away_before: Capacity that is away now.
         away_after: Capacity that is away then.
         num_nodes: Machines that the plan takes away from jobs.
+        step_before_s: The job's step as things are now; None where no job is known.
+        step_after_s: Once the plan is carried out.
     """
 
     healthy_s: float
@@ -78,6 +80,8 @@ class Effect:
     away_before: Away
     away_after: Away
     num_nodes: int = 0
+    step_before_s: float | None = None
+    step_after_s: float | None = None
 
     @property
     def cuts_off(self) -> bool:
@@ -87,10 +91,29 @@ class Effect:
 
     @property
     def slowdown(self) -> float:
-        """Time after over time before, less 1: what acting costs where it is positive."""
-        if math.isinf(self.before_s):
-            return math.inf if math.isinf(self.after_s) else -1.0
-        return self.after_s / self.before_s - 1
+        """Time after over time before, less 1: what acting costs where it is positive.
+
+        Of the job's step; of the trial traffic where no job is known.
+        """
+        if self.step_before_s is not None and self.step_after_s is not None:
+            return _longer(self.step_before_s, self.step_after_s)
+        return _longer(self.before_s, self.after_s)
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether more is away afterwards than before, of anything."""
+        before, after = self.away_before, self.away_after
+        return (
+            after.share > before.share
+            or after.uplink_share > before.uplink_share
+            or after.num_ports > before.num_ports
+        )
+
+
+def _longer(before_s: float, after_s: float) -> float:
+    if math.isinf(before_s):
+        return math.inf if math.isinf(after_s) else -1.0
+    return after_s / before_s - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,6 +126,8 @@ class Trial:
         link_loss: Packets lost on each link now.
         healthy_s: The traffic on the first.
         before_s: The traffic on the second.
+        step_s: How long the job's step takes on a fabric; None where no job is known.
+        step_before_s: That on the second fabric.
     """
 
     designed: Fabric
@@ -111,12 +136,15 @@ class Trial:
     traffic: _Traffic
     healthy_s: float
     before_s: float
+    step_s: Callable[[Fabric], float] | None = None
+    step_before_s: float | None = None
 
     def effect(self, then: Fabric, *, num_nodes: int = 0) -> Effect:
         """Return what it means that the fabric becomes *then*."""
         same = (then.link_state == self.now.link_state).all() and (
             then.link_slowdown == self.now.link_slowdown
         ).all()
+        step_after_s = self.step_before_s if same or self.step_s is None else self.step_s(then)
         return Effect(
             healthy_s=self.healthy_s,
             before_s=self.before_s,
@@ -124,13 +152,28 @@ class Trial:
             away_before=away(self.now),
             away_after=away(then),
             num_nodes=num_nodes,
+            step_before_s=self.step_before_s,
+            step_after_s=step_after_s,
         )
 
 
 def trial_of(
-    fabric: Fabric, technology: Technology, findings: Iterable[Finding], gone: Iterable[str]
+    fabric: Fabric,
+    technology: Technology,
+    findings: Iterable[Finding],
+    gone: Iterable[str],
+    *,
+    step_s: Callable[[Fabric], float] | None = None,
 ) -> Trial:
-    """Return the trial for a fabric on which *findings* hold and the cables *gone* are down."""
+    """Return the trial for a fabric on which *findings* hold and the cables *gone* are down.
+
+    Args:
+        fabric: As designed.
+        technology: Of it.
+        findings: What is wrong.
+        gone: Cables that carry nothing.
+        step_s: How long the job's step takes on a fabric, infinite when it cannot run.
+    """
     now, link_loss = fabric, np.zeros(fabric.num_links)
     for part in gone:
         now = edit.fail(now, part)
@@ -151,6 +194,8 @@ def trial_of(
         traffic=traffic,
         healthy_s=traffic.time_s(fabric, np.zeros(fabric.num_links)),
         before_s=traffic.time_s(now, link_loss),
+        step_s=step_s,
+        step_before_s=step_s(now) if step_s else None,
     )
 
 

@@ -93,6 +93,8 @@ class Plan:
                 "healthy_s": effect.healthy_s,
                 "before_s": effect.before_s,
                 "after_s": effect.after_s,
+                "step_before_s": effect.step_before_s,
+                "step_after_s": effect.step_after_s,
                 "capacity_away_before": _shares(effect.away_before),
                 "capacity_away_after": _shares(effect.away_after),
                 "nodes": effect.num_nodes,
@@ -128,6 +130,8 @@ def _plan(trial: Trial, finding: Finding, able: Collection[Verb]) -> Plan:
             then = edit.drain(then, act.part)
         elif act.verb == "repair-fib":
             then = edit.slow(then, act.part, 1.0)
+        elif act.verb == "rebalance":
+            then = edit.restore(then, act.part)
         elif act.verb == "cordon":
             nodes.add(act.part)
     return Plan(finding=finding, acts=acts, effect=trial.effect(then, num_nodes=len(nodes)))

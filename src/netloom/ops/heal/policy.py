@@ -68,7 +68,7 @@ def _never(plan: Plan, sight: Sight, policy: HealPolicy, now_s: float) -> Iterat
         if _concerns(plan, dispute.part):
             yield f"sources disagree on {dispute.part} ({'; '.join(dispute.says)}); look again"
     effect = plan.effect
-    takes_more = effect.away_after != effect.away_before
+    takes_more = effect.takes_more
     if takes_more and effect.away_after.share > policy.most_capacity_away:
         yield (
             f"{effect.away_after.share:.1%} of the capacity would be away, more than "
@@ -106,8 +106,9 @@ def certainty(finding: Finding) -> float:
 
 def _limits(plan: Plan, policy: HealPolicy) -> Iterator[str]:
     if plan.effect.slowdown > policy.most_slowdown:
+        what = "trial flows" if plan.effect.step_before_s is None else "a step of the job"
         yield (
-            f"flows would take {plan.effect.slowdown:.1%} longer than now, more than "
+            f"{what} would take {plan.effect.slowdown:.1%} longer than now, more than "
             f"{policy.most_slowdown:.1%}"
         )
     if plan.effect.num_nodes > policy.most_nodes:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from netloom.ops.locate.findings import Finding
 
 __all__ = ["Dispute", "Sight", "Trouble", "plain_part"]
@@ -21,7 +23,7 @@ class Trouble(StrEnum):
     WRONG_SPEED = "wrong speed"
     SYMBOL_ERRORS = "symbol errors"
     NO_MANAGER = "dead subnet manager"
-    UNUSED = "unused cable"  # up, but no route leads over it
+    UNUSED = "unused cable"  # there, but no manager has taken it into use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,7 @@ class Sight:
         disputes: Parts on which sources disagree.
         doubts: What could not be found out, and why.
         num_flows: Flows and probes behind the findings.
+        lids: InfiniBand addresses of the devices that answered, by name.
     """
 
     findings: tuple[Finding, ...]
@@ -56,6 +59,7 @@ class Sight:
     disputes: tuple[Dispute, ...] = ()
     doubts: tuple[str, ...] = ()
     num_flows: int = 0
+    lids: Mapping[str, int] = field(default_factory=dict)
 
 
 def plain_part(part: str) -> str:
