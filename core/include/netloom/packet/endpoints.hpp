@@ -168,6 +168,7 @@ class Endpoints final : public EndpointSide {
     bool probed = false;            ///< The last packet was repeated, and nothing was heard since.
     State state = State::kUnborn;
     std::uint8_t silences = 0;  ///< Timeouts with nothing out.
+    bool local = false;         ///< Stays on scale-up links, which have no congestion control.
   };
 
   /// The receiving end of a flow.
@@ -246,7 +247,8 @@ class Endpoints final : public EndpointSide {
     out.link = door(source, target, work.entropy[flow]);
     out.line = line_of(source, target, out.link);
     out.cc = Cc::make(cc_settings_, out.line, net_.now);
-    out.window = window_of(out.line);
+    out.local = !work.local.empty() && work.local[flow] != 0;
+    out.window = out.local ? ~std::uint64_t{0} : window_of(out.line);
     transport_.open(out.sender);
     if constexpr (Transport::kPulls) {
       out.sender.granted_bytes = first_window(out.line);
@@ -293,7 +295,7 @@ class Endpoints final : public EndpointSide {
     const Outgoing& out = out_[flow];
     return transport_.has_work(out.sender, extent(flow)) &&
            transport_.in_flight(out.sender, extent(flow)) <
-               std::min(out.cc.window_bytes(), out.window);
+               (out.local ? out.window : std::min(out.cc.window_bytes(), out.window));
   }
 
   /// Puts an idle flow in line if it may send, or sets its pace's alarm.
@@ -374,6 +376,9 @@ class Endpoints final : public EndpointSide {
   }
 
   void pace(Outgoing& out, std::uint32_t wire_bytes) {
+    if (out.local) {
+      return;
+    }
     const double rate_bps = out.cc.rate_bps();
     if (Cc::kMovesDeparture || rate_bps < static_cast<double>(net_.port(out.link).rate_bps)) {
       out.pace_at = net_.now + spread_over(wire_bytes, rate_bps);
@@ -384,7 +389,7 @@ class Endpoints final : public EndpointSide {
   /// The departure that was set at `old_bps` is where the rate of now would have set it.
   void move_departure(Outgoing& out, double old_bps) {
     const double new_bps = out.cc.rate_bps();
-    if (new_bps == old_bps) {
+    if (new_bps == old_bps || out.local) {
       return;
     }
     out.pace_at += spread_over(out.paced_bytes, new_bps) - spread_over(out.paced_bytes, old_bps);
