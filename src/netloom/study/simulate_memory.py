@@ -79,7 +79,7 @@ def check_drawing(size: Size, *, engine: str, connections: int = 1) -> None:
     if need > have:
         message = (
             f"traffic: {size.transfers:,} transfers need about {_gib(need)} GiB, and "
-            f"{_gib(have)} GiB are free; {_remedy(engine)}"
+            f"{_gib(have)} GiB are free; {_remedy(engine, flows=_fluid_books(size) <= have)}"
         )
         raise InfeasibleError(message)
 
@@ -206,9 +206,10 @@ def _some(transfers: Transfers) -> Transfers:
     )
 
 
-def _remedy(engine: str) -> str:
+def _remedy(engine: str, *, flows: bool = True) -> str:
+    """Return what to do; *flows* says whether these might fit as flows."""
     smaller = "simulate fewer endpoints or fewer messages"
-    return f"{smaller}, or --engine flow" if engine == "packet" else smaller
+    return f"{smaller}, or --engine flow" if engine == "packet" and flows else smaller
 
 
 def _gib(count: int) -> str:
