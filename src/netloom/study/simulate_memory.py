@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Need", "check_drawing", "check_fits", "check_table", "need_of", "size_of_drawn"]
 
 _DRAWN, _DRAWN_WAIT = 157, 40  # a transfer and a wait while they are laid out
+_HELD, _HELD_WAIT = 46, 4  # their columns
 _KEPT: Final = 130  # a transfer and its times once it is over
 _LINK: Final = 900
 # Packet engine: a transfer, each of its connections, each pair of connections that wait, what is
@@ -34,9 +35,9 @@ _MOST_PACKETS: Final = 1000  # in flight for each endpoint, or 64 for each open 
 _OPEN_PACKETS: Final = 64
 _PIECES: Final = 5  # of a packet in a scheduled fabric, for the half of its time that it is inside
 # Flow engine: a transfer, each link of each of its ways, a wait, a link.
-_FLUID, _ENTRY, _FLUID_WAIT, _FLUID_LINK = 215, 84, 40, 1400
+_FLUID, _ENTRY, _FLUID_WAIT, _FLUID_LINK = 215, 84, 40, 1800
 _SAMPLE: Final = 64  # transfers whose ways are looked at
-_WINDOW_PS: Final = 1_000_000_000  # transfers that start within this are open together
+_WINDOW_PS: Final = 200_000_000  # transfers that start within this are open together
 _GIB: Final = 1 << 30
 
 
@@ -48,11 +49,13 @@ class Need:
         fixed_bytes: The network, shared by all.
         run_bytes: A run at its peak.
         kept_bytes: A run's results.
+        held_bytes: What of all this is there already: the network, and one run's transfers.
     """
 
     fixed_bytes: int
     run_bytes: int
     kept_bytes: int
+    held_bytes: int = 0
 
     def peak_bytes(self, *, num_runs: int = 1, num_workers: int = 1) -> int:
         """Return what so many runs take, of which so many are under way at a time."""
@@ -62,7 +65,7 @@ class Need:
 
     def most_workers(self, have_bytes: int, *, num_runs: int) -> int:
         """Return how many of so many runs fit at a time; 0 where not even one does."""
-        left = have_bytes - self.fixed_bytes - num_runs * self.kept_bytes
+        left = have_bytes + self.held_bytes - self.fixed_bytes - num_runs * self.kept_bytes
         each = max(self.run_bytes - self.kept_bytes, 1)
         return int(min(max(left // each, 0), num_runs))
 
@@ -107,21 +110,21 @@ def check_fits(need: Need, *, engine: str, num_runs: int, num_workers: int) -> N
         InfeasibleError: they do not; the message says how many would.
     """
     have = available_bytes()
-    wanted = need.peak_bytes(num_runs=num_runs, num_workers=num_workers)
+    wanted = need.peak_bytes(num_runs=num_runs, num_workers=num_workers) - need.held_bytes
     if wanted <= have:
         return
     fit = need.most_workers(have, num_runs=num_runs)
     runs = f"{num_runs} runs, {min(num_runs, num_workers)} at a time" if num_runs > 1 else "the run"
     remedy = f"run {fit} at a time" if fit else _remedy(engine)
     message = (
-        f"memory: {runs} would need about {_gib(wanted)} GiB, and {_gib(have)} GiB are free; "
+        f"memory: {runs} would need about {_gib(wanted)} GiB more, and {_gib(have)} GiB are free; "
         f"{remedy}"
     )
     raise InfeasibleError(message)
 
 
 def need_of(runner: Runner, transfers: Transfers) -> Need:
-    """Return what a run of *transfers* takes, beside what the process has now.
+    """Return what a run of *transfers* takes, beside what every process does.
 
     Raises:
         NetloomError: a transfer has no way.
@@ -135,6 +138,7 @@ def need_of(runner: Runner, transfers: Transfers) -> Need:
         fixed_bytes=fixed,
         run_bytes=max(run, _drawing(size)),
         kept_bytes=size.transfers * _KEPT,
+        held_bytes=fixed // 2 + size.transfers * _HELD + size.waits * _HELD_WAIT,
     )
 
 
@@ -165,9 +169,10 @@ def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple
     packets = min(_MOST_PACKETS * wiring.num_endpoints, _OPEN_PACKETS * num_open)
     if settings.flow_control == "scheduled":
         packets *= _PIECES
-    table = wiring.choices.nbytes * (2.5 if settings.balance == "adaptive" else 2)
+    table = wiring.choices.nbytes
+    copies = 2.5 if settings.balance == "adaptive" else 2.0
     run = _books(size, settings.connections) + num_open * (_OPEN + rings + spray)
-    return _LINK * wiring.num_links, int(run + packets * _PACKET + table)
+    return _LINK * wiring.num_links + table, int(run + packets * _PACKET + copies * table)
 
 
 def _of_flows(runner: FlowRunner, transfers: Transfers, size: Size) -> tuple[int, int]:
