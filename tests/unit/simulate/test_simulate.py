@@ -43,6 +43,14 @@ def test_a_flow_alone_takes_what_the_closed_form_says_to_the_picosecond(
     assert taken_ps == run.ideal_ps[0]
 
 
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 8191])
+def test_several_connections_carry_the_bytes_of_their_transfer_and_no_more(size: int) -> None:
+    flow = {"kind": "one-to-one", "source": 0, "target": 63, "size": f"{size}B"}
+    run = nl.simulate(_scenario(flow), CATALOG, choices=Choices(qps=4)).first
+    assert run.delivery.counters["delivered_bytes"] == size
+    assert run.delivery.counters["data_packets"] == min(size, 4)
+
+
 def test_credits_and_cut_through_come_within_a_ten_thousandth() -> None:
     # Flow-control packets of 8 bytes cross the data now and then; the closed form has none.
     flow = {"kind": "one-to-one", "source": 0, "target": 63, "size": "2MB"}
