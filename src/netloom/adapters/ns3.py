@@ -153,7 +153,7 @@ def _cable(line: Line, num_nodes: int) -> tuple[int, int, float, int, float]:
     one, other = (line.whole(word, "node id", most=num_nodes - 1) for word in line.words[:2])
     if one == other:
         line.refuse(f"node {one} is joined to itself; name two different nodes")
-    rate_bps = parse_quantity(line.words[2], RATE, where=line.where)
+    rate_bps = _rate_bps(line, line.words[2])
     delay_s = parse_quantity(line.words[3], TIME, where=line.where)
     if rate_bps <= 0 or not 0 <= delay_s <= 1:
         line.refuse(f"{line.words[2]} and {line.words[3]}: a rate above 0, a delay up to 1s")
@@ -268,6 +268,11 @@ def read_config(text: str, *, name: str) -> Ns3Config:
     )
 
 
+def _rate_bps(line: Line, word: str) -> float:
+    """Return a rate as ns-3 writes it, ``100Gbps`` or ``100Gb/s``: its data-rate.cc has both."""
+    return parse_quantity(word.replace("b/s", "bps"), RATE, where=line.where)
+
+
 def _numbers(words: Mapping[str, tuple[Line, tuple[str, ...]]]) -> dict[str, float]:
     """Return the keys of congestion control; third.cc has intervals in microseconds."""
     found = {}
@@ -278,7 +283,7 @@ def _numbers(words: Mapping[str, tuple[Line, tuple[str, ...]]]) -> dict[str, flo
         if len(values) != 1:
             line.refuse(f"{key} takes one value, not {len(values)}")
         if unit == "rate":
-            found[key] = parse_quantity(values[0], RATE, where=line.where)
+            found[key] = _rate_bps(line, values[0])
         else:
             most, scale = (10**9, 1e-6) if unit == "us" else (255, 1.0)
             found[key] = float(line.number(values[0], key, most=most)) * scale

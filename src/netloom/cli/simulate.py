@@ -192,7 +192,6 @@ def _brought_case(
 
 
 def _run(case: Case, *, until: str, seeds: tuple[int, int]) -> Simulation:
-    import os  # noqa: PLC0415
     import resource  # noqa: PLC0415
     from time import perf_counter  # noqa: PLC0415
 
@@ -206,8 +205,11 @@ def _run(case: Case, *, until: str, seeds: tuple[int, int]) -> Simulation:
         message = f"seeds: {count} from {first}; give at least 1, from 0 on"
         raise SpecError(message)
     until_ps = round(parse_quantity(until, TIME, where="until") * 1e12) if until else None
+    num_workers = _workers(case, range(first, first + count))
     total = announce(case, first)
-    watcher = Watcher(unit="flows" if case.runner.name == "flow" else "events", total=total)
+    watcher = Watcher(
+        unit="flows" if case.runner.name == "flow" else "events", total=total, num_runs=count
+    )
     watcher.until_ps = until_ps or 0
     with watching(watcher):
         found = run_case(
@@ -216,7 +218,23 @@ def _run(case: Case, *, until: str, seeds: tuple[int, int]) -> Simulation:
             until_ps=until_ps,
             on_progress=watcher,
             clock=perf_counter,
-            num_workers=os.cpu_count() or 1,
+            num_workers=num_workers,
         )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return replace(found, peak_rss_bytes=peak)
+
+
+def _workers(case: Case, seeds: range) -> int:
+    """Return how many seeds run at a time: on all cores, but no more than memory has room for."""
+    import os  # noqa: PLC0415
+    import sys  # noqa: PLC0415
+
+    from netloom.engines.memory import available_bytes  # noqa: PLC0415
+    from netloom.study.simulate_memory import need_of  # noqa: PLC0415
+
+    cores = min(os.cpu_count() or 1, len(seeds))
+    need = need_of(case.runner, case.traffic(seeds[0]))
+    fit = need.most_workers(available_bytes(), num_runs=len(seeds))
+    if 0 < fit < cores:
+        print(f"netloom: {fit} seeds at a time, for want of memory", file=sys.stderr)
+    return min(cores, max(fit, 1))

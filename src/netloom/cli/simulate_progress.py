@@ -26,38 +26,57 @@ class Watcher:
 
     Attributes:
         unit: What the engine counts: events or flows.
-        total: How many of them are expected; 0 when nobody knows.
-        until_ps: Where the run stops, 0 for nowhere.
+        total: How many of them a run is expected to have; 0 when nobody knows.
+        until_ps: Where a run stops, 0 for nowhere.
+        num_runs: How many there are, some of them at a time, each on a thread.
     """
 
     unit: str
     total: int
     until_ps: int = 0
+    num_runs: int = 1
     stop: threading.Event = field(default_factory=threading.Event)
     _began_s: float = field(default_factory=perf_counter)
     _shown_s: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _width: int = 0
+    _under_way: dict[int, tuple[int, float]] = field(default_factory=dict)  # by thread
+    _over: int = 0  # runs that ended, and what they counted
+    _counted: int = 0
 
     def __call__(self, simulated_ps: int, count: int) -> bool:
         """Show a line now and then; return whether the run shall stop."""
         now_s = perf_counter() - self._began_s
+        with self._lock:
+            self._note(simulated_ps, count)
         if now_s > QUIET_S and now_s - self._shown_s > EVERY_S and sys.stderr.isatty():
             with self._lock:
                 self._shown_s = now_s
-                self._show(self.line(simulated_ps, count, now_s))
+                self._show(self.line(simulated_ps, now_s))
         return self.stop.is_set()
 
-    def line(self, simulated_ps: int, count: int, now_s: float) -> str:
-        """Return the line for *count* after *now_s* seconds."""
-        from netloom.units import TIME, format_quantity  # noqa: PLC0415
-
-        rate = count / now_s
+    def _note(self, simulated_ps: int, count: int) -> None:
+        """Write down how far the run of this thread is; one that begins anew follows another."""
+        thread = threading.get_ident()
+        before, _ = self._under_way.get(thread, (0, 0.0))
+        if count < before:
+            self._over += 1
+            self._counted += before
         done = simulated_ps / self.until_ps if self.until_ps else 0.0
         done = max(done, min(count / self.total, 1.0) if self.total else 0.0)
+        self._under_way[thread] = (count, done)
+
+    def line(self, simulated_ps: int, now_s: float) -> str:
+        """Return what to show after *now_s* seconds, of all runs that were noted."""
+        from netloom.units import TIME, format_quantity  # noqa: PLC0415
+
+        rate = (self._counted + sum(count for count, _ in self._under_way.values())) / now_s
+        done = (self._over + sum(done for _, done in self._under_way.values())) / self.num_runs
         left = f", about {now_s / done - now_s:.0f} s left" if done > 0.01 else ""
         simulated = format_quantity(simulated_ps * 1e-12, TIME)
-        return f"simulated {simulated}, {rate:,.3g} {self.unit}/s{left} (Ctrl-C keeps the results)"
+        run = f"seed {self._over + 1} of {self.num_runs}, " if self.num_runs > 1 else ""
+        speed = f"{rate:,.0f} {self.unit}/s{left}"
+        return f"{run}simulated {simulated}, {speed} (Ctrl-C keeps the results)"
 
     def clear(self) -> None:
         """Take the line away."""

@@ -133,7 +133,8 @@ def _over_seeds(found: Simulation) -> Table:
             else format_quantity(v, kind)
             for v in (values["mean"], values["low"], values["high"])
         ]
-        table.add_row(name.replace("_s_", " ").replace("_", " "), *shown)
+        plain = name.removesuffix("_s").removesuffix("_bps").replace("_s_", " ")
+        table.add_row(plain.replace("_", " ").replace("fct", "completion"), *shown)
     return table
 
 

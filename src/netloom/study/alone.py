@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from netloom.fabric.wiring_paths import first_ways
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from netloom.fabric.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
-__all__ = ["Frames", "alone_ps", "hpcc_alone_ps"]
+__all__ = ["CHUNK", "Frames", "alone_ps", "hpcc_alone_ps"]
+
+CHUNK: Final = 1 << 18  # transfers whose ways are looked at together: some 200 MB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +35,11 @@ class Frames:
         send_ps: At the sender, before the first bit; nothing where only scale-up links are crossed.
         receive_ps: At the receiver, after the last, likewise; meanwhile the acknowledgement is on
             its way.
-        connections: Over which a transfer is spread evenly.
         cut_through: Whether switches send a packet on while its tail still comes in.
+        connections: Over which a transfer is spread evenly.
+        parted: Whether packets of a connection may take different links between switches.
+        piece_of: Gives for packets the bytes of them that take one link between switches; None
+            where packets stay whole.
     """
 
     payload_bytes: int
@@ -44,58 +51,188 @@ class Frames:
     receive_ps: int
     cut_through: bool
     connections: int = 1
+    parted: bool = False
+    piece_of: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Packets:
+    """What each transfer is on a link, in bytes.
+
+    Attributes:
+        first: The first packet.
+        last: The shortest of those that end a connection's part.
+        lasts: All of these that are shorter than a full packet, together.
+        total: All packets together.
+    """
+
+    first: NDArray[np.float64]
+    last: NDArray[np.float64]
+    lasts: NDArray[np.float64]
+    total: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Way:
+    """The links that each transfer crosses.
+
+    Attributes:
+        per_byte: Picoseconds a byte on each, the first with the sender's software; 0 behind the
+            last.
+        bare: Which of them are rated in payload: scale-up links, and those to a shared NIC.
+        num_hops: How many there are.
+    """
+
+    per_byte: NDArray[np.float64]
+    bare: NDArray[np.bool_]
+    num_hops: NDArray[np.int64]
 
 
 def alone_ps(wiring: Wiring, transfers: Transfers, frames: Frames) -> NDArray[np.int64]:
     """Return each transfer's time alone on *wiring*: until it is received and the sender knows.
 
     The first of equal ways, no window and no rate control: full packets and a last one that may
-    be short, each sent on by every switch when the one before it has left. With store-and-forward
-    F(k, i), when packet k has left link i, is the larger of F(k, i - 1) and F(k - 1, i), plus the
-    packet's own time; full packets keep their distance, so only the last needs the recursion.
+    be short. It is the least time that there can be: where packets may take different links
+    between switches, none waits for another there.
 
     Raises:
         InfeasibleError: two endpoints cannot reach each other.
     """
-    source, target = (ends.astype(np.int64) for ends in (transfers.source, transfers.target))
+    begins = range(0, len(transfers), CHUNK)
+    parts = [_some_alone_ps(wiring, transfers, frames, slice(at, at + CHUNK)) for at in begins]
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+
+
+def _some_alone_ps(
+    wiring: Wiring, transfers: Transfers, frames: Frames, which: slice
+) -> NDArray[np.int64]:
+    source, target = (ends[which].astype(np.int64) for ends in (transfers.source, transfers.target))
     ways = first_ways(wiring, source, target)
-    inside = (wiring.link_scale_up[ways.links] | (ways.links < 0)).all(axis=1)
-    full, last, total = _sizes(transfers.size_bytes, frames)
-    left_ps = np.zeros(len(transfers))
-    first_ps = np.zeros(len(transfers))
-    slowest = np.zeros(len(transfers))
-    for hop in range(ways.links.shape[1]):
-        there = ways.links[:, hop] >= 0
-        rate_bps = wiring.link_rate_bps[ways.links[:, hop]]
-        if hop == 0:
-            host_bps = np.where(inside, np.inf, frames.host_rate_bps)
-            rate_bps = np.minimum(rate_bps, host_bps)
-        per_byte = np.where(there, 8e12 / rate_bps, 0.0)
-        slowest = np.maximum(slowest, per_byte)
-        if frames.cut_through and hop:
-            # The head waits for nothing; the tail comes at the pace of the slowest link so far.
-            left_ps = np.maximum(left_ps, total * slowest)
-            continue
-        first_ps = first_ps + full * per_byte
-        between = total - full - last  # negative for a single packet
-        before_ps = np.where(between >= 0, first_ps + between * slowest, 0.0)
-        left_ps = np.where(there, np.maximum(left_ps, before_ps) + last * per_byte, left_ps)
-    back_ps = (frames.ack_bytes > 0) * ways.delay_ps + frames.ack_bytes * ways.ps_per_byte
+    there = ways.links >= 0
+    bare = wiring.link_scale_up[ways.links] & there
+    inside = (bare | ~there).all(axis=1)
+    per_byte = np.where(there, 8e12 / wiring.link_rate_bps[ways.links], 0.0)
+    host_ps = np.where(inside, 0.0, 8e12 / frames.host_rate_bps)
+    per_byte[:, 0] = np.maximum(per_byte[:, 0], host_ps)
+    way = _Way(per_byte=per_byte, bare=bare, num_hops=ways.num_hops)
+    size_bytes = transfers.size_bytes[which]
+    framed, naked = (_packets(size_bytes, frames, bare=kind) for kind in (False, True))
+    if frames.parted or frames.connections > 1:
+        left_ps = _parted_ps(way, framed, naked, frames)
+    else:
+        left_ps = _in_line_ps(way, framed, naked, cut_through=frames.cut_through)
+    back = np.where(bare, 0.0, np.where(there, 8e12 / wiring.link_rate_bps[ways.links], 0.0))
+    ack_per_byte = back.max(axis=1) if frames.cut_through else back.sum(axis=1)
+    back_ps = (frames.ack_bytes > 0) * ways.delay_ps + frames.ack_bytes * ack_per_byte
     end_ps = np.maximum(back_ps, np.where(inside, 0, frames.receive_ps))
     begin_ps = np.where(inside, 0, frames.send_ps)
-    return np.rint(begin_ps + left_ps + ways.delay_ps + end_ps).astype(np.int64)
+    whole_ps: NDArray[np.float64] = begin_ps + left_ps + ways.delay_ps + end_ps
+    return np.rint(whole_ps).astype(np.int64)
 
 
-def _sizes(
-    size_bytes: NDArray[np.int64], frames: Frames
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return what the first packet, the last and all together take on a link, in bytes."""
-    part = -(-size_bytes // frames.connections)
-    packets = -(-part // frames.payload_bytes)
-    rest = part - (packets - 1) * frames.payload_bytes + frames.header_bytes
-    last = np.maximum(rest, frames.least_bytes).astype(np.float64)
-    first = np.where(packets > 1, float(frames.payload_bytes + frames.header_bytes), last)
-    return first, last, frames.connections * ((packets - 1) * first + last)
+def _in_line_ps(
+    way: _Way, framed: _Packets, bare: _Packets, *, cut_through: bool
+) -> NDArray[np.float64]:
+    """Return when the last packet has left the last link, all of them on one way.
+
+    With store-and-forward F(k, i), when packet k has left link i, is the larger of F(k, i - 1)
+    and F(k - 1, i), plus the packet's own time; full packets keep their distance, so only the
+    last needs the recursion.
+    """
+    left_ps, first_ps, slowest_ps = np.zeros((3, len(way.num_hops)))
+    single = framed.total == framed.last
+    between = (framed.total - framed.first - framed.last) / framed.first  # full packets
+    for hop in range(way.per_byte.shape[1]):
+        here, kind = way.per_byte[:, hop], way.bare[:, hop]
+        full_ps, last_ps, total_ps = (
+            here * np.where(kind, getattr(bare, size), getattr(framed, size))
+            for size in ("first", "last", "total")
+        )
+        if cut_through and hop:
+            # The head waits for nothing; the tail comes at the pace of the slowest link so far.
+            left_ps = np.maximum(left_ps, total_ps)
+            continue
+        slowest_ps = np.maximum(slowest_ps, full_ps)
+        first_ps = first_ps + full_ps
+        before_ps = np.where(single, 0.0, first_ps + between * slowest_ps)
+        there = here > 0
+        left_ps = np.where(there, np.maximum(left_ps, before_ps) + last_ps, left_ps)
+    return left_ps
+
+
+def _parted_ps(way: _Way, framed: _Packets, bare: _Packets, frames: Frames) -> NDArray[np.float64]:
+    """Return when all packets can have left the last link, if none meets another in between.
+
+    On the first link they follow one another, full ones first; on the last one again, in the order
+    in which they come, and a short one may have overtaken full ones. That link begins with what
+    comes first, and ends neither before it has sent everything, nor before the last of each kind.
+    """
+    row, last_hop = np.arange(len(way.num_hops)), way.num_hops - 1
+    hop = np.arange(way.per_byte.shape[1])
+    between = np.where((hop > 0) & (hop < last_hop[:, None]), way.per_byte, 0.0)
+    out = _times(way.per_byte[:, 0], way.bare[:, 0], framed, bare)
+    into = _times(
+        np.where(last_hop > 0, way.per_byte[row, last_hop], 0.0),
+        way.bare[row, last_hop],
+        framed,
+        bare,
+    )
+    if frames.cut_through:
+        tail_ps: NDArray[np.float64] = framed.first * between.max(axis=1, initial=0.0)
+        return np.maximum(np.maximum(out.total, into.total), tail_ps).astype(np.float64)
+    pieces = (
+        size if frames.piece_of is None else frames.piece_of(size)
+        for size in (framed.first, framed.last)
+    )
+    full_ps, last_ps = (between.sum(axis=1) * size for size in pieces)
+    return _streamed_ps(out, into, full_ps, last_ps)
+
+
+def _times(
+    per_byte: NDArray[np.float64], kind: NDArray[np.bool_], framed: _Packets, bare: _Packets
+) -> _Packets:
+    """Return the times of packets on a link, in the place of their bytes."""
+    return _Packets(
+        **{
+            size: per_byte * np.where(kind, getattr(bare, size), getattr(framed, size))
+            for size in ("first", "last", "lasts", "total")
+        }
+    )
+
+
+def _streamed_ps(
+    out: _Packets, into: _Packets, full_ps: NDArray[np.float64], last_ps: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return when the last link is done, from all times on it and on the first, and in between."""
+    some = out.total > out.lasts  # there are full packets
+    short = out.lasts > 0
+    comes_ps = out.first + full_ps
+    overtaker_ps = out.total - out.lasts + out.last + last_ps
+    begins_ps = np.where(some, np.minimum(comes_ps, overtaker_ps), overtaker_ps)
+    fulls_ps = np.maximum(out.total - out.lasts - out.first, into.total - into.lasts - into.first)
+    streamed_ps = np.where(some, comes_ps + fulls_ps + into.first, 0.0)
+    ends_ps = out.total + np.where(short, last_ps, full_ps)
+    ends_ps = ends_ps + np.where(short, into.last, into.first)
+    return np.maximum(np.maximum(begins_ps + into.total, streamed_ps), ends_ps)
+
+
+def _packets(size_bytes: NDArray[np.int64], frames: Frames, *, bare: bool) -> _Packets:
+    """Return the packets of each transfer, or their payload; parts differ by a byte at most."""
+    header, least = (0, 0) if bare else (frames.header_bytes, frames.least_bytes)
+    count = np.minimum(size_bytes, frames.connections)
+    share, rest = np.divmod(size_bytes, count)
+    full = float(frames.payload_bytes + header)
+    total, lasts = np.zeros((2, len(size_bytes)))
+    last = np.full(len(size_bytes), np.inf)
+    for part, times in ((share, count - rest), (share + 1, rest)):
+        packets = -(-part // frames.payload_bytes)
+        tail = part - (packets - 1) * frames.payload_bytes + header
+        tail = np.maximum(tail, least).astype(np.float64)
+        total += times * ((packets - 1) * full + tail)
+        lasts += np.where(tail < full, times * tail, 0.0)
+        last = np.where(times > 0, np.minimum(last, tail), last)
+    first = np.where(total > lasts, full, last)
+    return _Packets(first=first, last=last, lasts=lasts, total=total)
 
 
 def hpcc_alone_ps(

@@ -143,7 +143,11 @@ class PacketContention:
         ways = first_ways(
             wiring, transfers.source.astype(np.int64), transfers.target.astype(np.int64)
         )
-        self._check_size(network, transfers, settings, hops=int(ways.num_hops.sum()))
+        what = (
+            f"{pattern} of {group.size} GPUs on {network.technology.name}, "
+            f"{group.displaced:.0%} of nodes displaced"
+        )
+        self._check_size(what, transfers, settings, hops=int(ways.num_hops.sum()))
         delivery = run_packets(wiring, transfers, settings, seed=self.seed)
         host = settings.transport
         fixed_ps = host.send_ps + host.receive_ps + int(ways.delay_ps.max())
@@ -152,12 +156,12 @@ class PacketContention:
         return float(delivery.tables["arrivals"]["arrive_ps"].max() - fixed_ps) * 1e-12
 
     def _check_size(
-        self, network: Network, transfers: Transfers, settings: PacketSettings, *, hops: int
+        self, asked: str, transfers: Transfers, settings: PacketSettings, *, hops: int
     ) -> None:
         packets = -(-int(transfers.size_bytes[0]) // settings.transport.payload_bytes)
         count = 2 * packets * hops
         wall_s = count / PACKET_RATE_PER_S
-        what = f"{len(transfers):,} hops on {network.technology.name}: {count:,} link traversals"
+        what = f"{asked}: {len(transfers):,} hops, {count:,} link traversals"
         if count > MAX_TRAVERSALS:
             message = (
                 f"engine: {what} would take about {wall_s / 60:.0f} minutes; use --engine flow, or "

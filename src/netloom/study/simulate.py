@@ -18,9 +18,11 @@ from netloom.spec.problems import did_you_mean
 from netloom.study.choices import Choices
 from netloom.study.networks import network_of
 from netloom.study.predict import catalog_of, model_of
+from netloom.study.simulate_memory import check_drawing, check_fits, check_table, need_of
 from netloom.study.simulation import Run, Simulation
 from netloom.study.step_traffic import step_traffic
 from netloom.study.traffic import Place, transfers_of
+from netloom.study.traffic_size import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -116,9 +118,13 @@ def case_of(
     """
     check_engine(engine)
     network = network_of(scenario.cluster, catalog)
+    chosen = choices or Choices()
+    if scenario.traffic is not None:
+        size = size_of(scenario.traffic, _place(network))
+        connections = chosen.qps or network.technology.flows_per_rank
+        check_drawing(size, engine=engine, connections=connections)
     drawn, jobs, notes = _asked(scenario, catalog, network)
     fabric = build(network.design, network.node, network.scale_up)
-    chosen = choices or Choices()
     probe = drawn(0)
     if routes is not None and engine == "flow":
         message = "routes: flows are routed by the fabric; leave them out, or use --engine packet"
@@ -210,6 +216,8 @@ def _wiring(scenario: Scenario, network: Network, fabric: Fabric, probe: Transfe
     inside = bool((node[probe.source] == node[probe.target]).any())
     many = any(piece.kind in {"permutation", "poisson"} for piece in scenario.traffic or ())
     inside |= many and network.node.num_gpus > 1  # another seed may draw a pair inside a node
+    if inside:
+        check_table(len(fabric.vertex_node), network.design.num_gpus)
     return wiring_of(fabric, network, scenario.cluster.fabric.floor, scale_up=inside)
 
 
@@ -261,6 +269,8 @@ def run_case(
 ) -> Simulation:
     """Return *case* run with each of *seeds*; equal seeds give equal results.
 
+    Nothing begins that memory would not suffice for.
+
     Args:
         case: What to run.
         seeds: One run each.
@@ -270,11 +280,13 @@ def run_case(
         num_workers: Threads that runs are spread over; the engines let go of Python's lock.
 
     Raises:
-        NetloomError: the traffic is impossible on this network.
+        NetloomError: the traffic is impossible on this network, or too much for memory.
     """
     if not seeds:
         message = "seeds: give at least 1"
         raise SpecError(message)
+    need = need_of(case.runner, case.traffic(seeds[0]))
+    check_fits(need, engine=case.runner.name, num_runs=len(seeds), num_workers=num_workers)
 
     def one(seed: int) -> Run:
         begin_s = None if clock is None else clock()

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.fabric.wiring_paths import first_ways
+from netloom.study.alone import CHUNK
 from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:
     from netloom.study.simulate import Case
+    from netloom.study.simulate_packet import PacketRunner
+    from netloom.workload.transfers import Transfers
 
 __all__ = ["Cost", "cost_of"]
 
@@ -50,9 +53,15 @@ def cost_of(case: Case, seed: int) -> Cost:
 
     assert isinstance(runner, PacketRunner), runner
     check_transfers(transfers, runner.wiring.num_endpoints)
-    ways = first_ways(
-        runner.wiring, transfers.source.astype(np.int64), transfers.target.astype(np.int64)
+    count = sum(
+        _traversals(runner, transfers, slice(at, at + CHUNK))
+        for at in range(0, len(transfers), CHUNK)
     )
-    packets = -(-transfers.size_bytes // runner.payload_bytes)
-    count = int((2 * packets * ways.num_hops).sum())
     return Cost(count=count, unit="link traversals", wall_s=count / PACKET_RATE_PER_S)
+
+
+def _traversals(runner: PacketRunner, transfers: Transfers, which: slice) -> int:
+    source, target = (ends[which].astype(np.int64) for ends in (transfers.source, transfers.target))
+    ways = first_ways(runner.wiring, source, target)
+    packets = -(-transfers.size_bytes[which] // runner.payload_bytes)
+    return int((2 * packets * ways.num_hops).sum())

@@ -14,7 +14,7 @@ from netloom.study.simulate_flow import grid_of
 from netloom.units import RATE, SIZE, format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -134,6 +134,8 @@ class PacketRunner:
             receive_ps=host.receive_ps,
             cut_through=self.settings.switch.cut_through,
             connections=self.settings.connections,
+            parted=self.settings.balance == "adaptive" or self.settings.spray != "fixed",
+            piece_of=self._piece_of,
         )
         return alone_ps(self.wiring, transfers, frames)
 
@@ -142,6 +144,15 @@ class PacketRunner:
         """What a lone transfer waits for at the first switch."""
         scheduled = self.settings.flow_control == "scheduled"
         return self.settings.schedule.wait_ps if scheduled else 0
+
+    @property
+    def _piece_of(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
+        """How a scheduled fabric cuts packets that come with a gap; None for others."""
+        settings = self.settings
+        if settings.flow_control != "scheduled":
+            return None
+        gap_bytes = settings.transport.gap_bytes
+        return lambda size: settings.schedule.piece_bytes(size - gap_bytes)
 
     def _watch(self, transfers: Transfers) -> Watch:
         """Sample the queues towards the endpoints that receive most."""

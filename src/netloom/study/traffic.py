@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from netloom.spec.traffic import Traffic
     from netloom.workload.transfers import Transfers
 
-__all__ = ["Place", "transfers_of"]
+__all__ = ["DEFAULT_SLICES", "Place", "group_size", "members_of", "transfers_of"]
 
 MAX_FILE_BYTES: Final = 1 << 28
 _PS: Final = 1e12
 _COLUMNS: Final = ("source", "target", "size_bytes")
-_SLICES: Final = 8
+DEFAULT_SLICES: Final = 8  # of trees and broadcasts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ def _dag(piece: Traffic, place: Place, rng: np.random.Generator) -> Dag:
         case FlowFile():
             return _flow_file(piece.file)
         case Permutation():
-            members = _members(piece, place)
+            members = members_of(piece, place)
             return patterns.permutation(members, round(piece.size_bytes), rng=rng)
         case OpenLoop():
             return _open_loop(piece, place, rng)
@@ -93,7 +93,7 @@ def _dag(piece: Traffic, place: Place, rng: np.random.Generator) -> Dag:
 
 def _open_loop(piece: OpenLoop, place: Place, rng: np.random.Generator) -> Dag:
     return patterns.open_loop(
-        _members(piece, place),
+        members_of(piece, place),
         distribution(piece.distribution),
         rate_bps=place.rate_bps,
         load=piece.load,
@@ -104,7 +104,7 @@ def _open_loop(piece: OpenLoop, place: Place, rng: np.random.Generator) -> Dag:
 
 def _fixed(piece: Incast | Storage | CollectiveTraffic, place: Place) -> Dag:
     """Return traffic in which nothing is drawn."""
-    members = _members(piece, place)
+    members = members_of(piece, place)
     if isinstance(piece, Incast):
         return _incast(piece, members, place)
     if isinstance(piece, Storage):
@@ -119,8 +119,12 @@ def _endpoint(number: int, place: Place) -> NDArray[np.int64]:
     return np.array([number], dtype=np.int64)
 
 
-def _members(piece: Traffic, place: Place) -> NDArray[np.int64]:
-    """Return the endpoints that take part."""
+def members_of(piece: Traffic, place: Place) -> NDArray[np.int64]:
+    """Return the endpoints that take part.
+
+    Raises:
+        SpecError: there are not so many.
+    """
     found = np.arange(piece.first, place.num_endpoints, piece.every, dtype=np.int64)
     count = len(found) if piece.count is None else piece.count
     if not 1 <= count <= len(found):
@@ -168,16 +172,25 @@ def _collective(piece: CollectiveTraffic, members: NDArray[np.int64], place: Pla
     return beside(once)
 
 
-def _groups(piece: CollectiveTraffic, members: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    size = len(members) if piece.group is None else piece.group
+def group_size(piece: CollectiveTraffic, num_members: int) -> int:
+    """Return how many of so many members do a collective together.
+
+    Raises:
+        SpecError: they do not fall into groups of that size.
+    """
+    size = num_members if piece.group is None else piece.group
     block = size * piece.stride
-    if size < 2 or len(members) % block:
+    if size < 2 or num_members % block:
         message = (
-            f"{len(members)} endpoints do not fall into groups of {size} with stride "
+            f"{num_members} endpoints do not fall into groups of {size} with stride "
             f"{piece.stride}; make 'count' a multiple of {block}"
         )
         raise SpecError(message)
-    grid = members.reshape(-1, size, piece.stride)
+    return size
+
+
+def _groups(piece: CollectiveTraffic, members: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    grid = members.reshape(-1, group_size(piece, len(members)), piece.stride)
     return [grid[row, :, column] for row in range(len(grid)) for column in range(piece.stride)]
 
 
@@ -186,7 +199,7 @@ def _one_group(piece: CollectiveTraffic, group: NDArray[np.int64], *, per_node: 
     if piece.operation == "all-to-all":
         return exchange.all_to_all(group, size_bytes, in_flight=piece.in_flight)
     if piece.operation == "broadcast":
-        return exchange.broadcast(group, size_bytes, slices=piece.slices or _SLICES)
+        return exchange.broadcast(group, size_bytes, slices=piece.slices or DEFAULT_SLICES)
     if piece.operation == "send-recv":
         return exchange.send_recv(group, np.roll(group, -1), size_bytes)
     nodes = _by_node(group, per_node)
@@ -204,7 +217,7 @@ def _all_reduce(
     size_bytes: int,
 ) -> Dag:
     if piece.algorithm == "tree":
-        slices = piece.slices or _SLICES
+        slices = piece.slices or DEFAULT_SLICES
         return double_tree(nodes, size_bytes, channels=piece.channels, slices=slices)
     if piece.algorithm == "halving-doubling":
         return exchange.halving_doubling(group, size_bytes)

@@ -154,6 +154,16 @@ def test_check_reads_traffic_too(files: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_the_progress_line_tells_rate_and_time_left() -> None:
-    line = Watcher(unit="events", total=1000).line(2_000_000, 250, 5.0)
+    watcher = Watcher(unit="events", total=1000)
+    watcher(2_000_000, 250)
     # 250 of 1000 in 5 s: 50 a second, three times as long still to go.
-    assert line.startswith("simulated 2us, 50 events/s, about 15 s left")
+    assert watcher.line(2_000_000, 5.0).startswith("simulated 2us, 50 events/s, about 15 s left")
+
+
+def test_the_progress_line_counts_runs_that_are_over() -> None:
+    watcher = Watcher(unit="events", total=1000, num_runs=4)
+    for count in (400, 1000, 500):  # one run to its end, and half of the next
+        watcher(2_000_000, count)
+    # 1500 of 4000 in 15 s.
+    line = watcher.line(2_000_000, 15.0)
+    assert line.startswith("seed 2 of 4, simulated 2us, 100 events/s, about 25 s left")

@@ -85,6 +85,9 @@ def test_what_stays_on_scale_up_links_passes_no_nic() -> None:
     settings = PacketSettings(transport=host)
     work = transfers([(0, 1)], 4096)
     within = run_packets(inside, work, settings).tables["arrivals"]["arrive_ps"][0]
-    assert within == 2 * 334_240 + 2 * US
+    assert within == 2 * 4096 * 80 + 2 * US  # payload alone: no headers, no gaps
     outside = replace(settings, transport=replace(host, host_rate_bps=0.0))
-    assert run_packets(star(2), work, outside).tables["arrivals"]["arrive_ps"][0] == within + 7 * US
+    assert (
+        run_packets(star(2), work, outside).tables["arrivals"]["arrive_ps"][0]
+        == 2 * 334_240 + 9 * US
+    )

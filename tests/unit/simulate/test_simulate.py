@@ -38,11 +38,17 @@ def test_a_flow_alone_takes_what_the_closed_form_says_to_the_picosecond(
 ) -> None:
     flow = {"kind": "one-to-one", "source": 0, "target": 63, "size": size}
     choices = Choices(congestion_control="none", qps=qps)
-    if int(size.rstrip("MB")) < qps:
-        return  # a connection carries at least one byte
     run = nl.simulate(_scenario(flow, technology=technology), CATALOG, choices=choices).first
     taken_ps = int(run.delivery.finish_ps[0] - run.delivery.start_ps[0])
     assert taken_ps == run.ideal_ps[0]
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 8191])
+def test_several_connections_carry_the_bytes_of_their_transfer_and_no_more(size: int) -> None:
+    flow = {"kind": "one-to-one", "source": 0, "target": 63, "size": f"{size}B"}
+    run = nl.simulate(_scenario(flow), CATALOG, choices=Choices(qps=4)).first
+    assert run.delivery.counters["delivered_bytes"] == size
+    assert run.delivery.counters["data_packets"] == min(size, 4)
 
 
 def test_credits_and_cut_through_come_within_a_ten_thousandth() -> None:
@@ -85,7 +91,18 @@ def test_a_ring_all_reduce_of_gpus_of_one_node_stays_on_the_scale_up_network() -
     tiers = found.grid.tiers()
     carried = found.first.delivery.link_bytes
     assert not carried[np.char.find(tiers, "leaf") >= 0].any()
-    assert carried[tiers == "gpu->scale-up"].sum() > 14 * 8e6  # 2 (n - 1) vectors, and headers
+    assert carried[tiers == "gpu->scale-up"].sum() == 14 * 8e6  # 2 (n - 1) vectors, no headers
+
+
+@pytest.mark.parametrize("technology", ["rocev2-400g", "infiniband-ndr", "tcp-400g"])
+def test_the_engines_agree_on_a_ring_inside_a_node(technology: str) -> None:
+    # 14 steps of 8 MB over the scale-up network; packets are stored once more on the way.
+    ring = {"kind": "collective", "operation": "all-reduce", "size": "64MB", "count": 8}
+    spans = [
+        nl.simulate(_scenario(ring, technology=technology), CATALOG, engine=engine).first.span_s
+        for engine in ("packet", "flow")
+    ]
+    assert spans[0] == pytest.approx(spans[1], rel=0.005)
 
 
 def test_pieces_of_traffic_are_told_apart() -> None:

@@ -167,6 +167,7 @@ class Endpoints final : public EndpointSide {
     bool probed = false;            ///< The last packet was repeated, and nothing was heard since.
     State state = State::kUnborn;
     std::uint8_t silences = 0;  ///< Timeouts with nothing out.
+    bool local = false;         ///< Stays on scale-up links, which have no congestion control.
   };
 
   /// The receiving end of a flow.

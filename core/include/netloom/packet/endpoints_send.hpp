@@ -19,7 +19,8 @@ void Endpoints<Transport, Cc>::start(std::uint32_t flow) {
   out.link = door(source, target, work.entropy[flow]);
   out.line = line_of(source, target, out.link);
   out.cc = Cc::make(cc_settings_, out.line, net_.now);
-  out.window = window_of(out.line);
+  out.local = !work.local.empty() && work.local[flow] != 0;
+  out.window = out.local ? ~std::uint64_t{0} : window_of(out.line);
   transport_.open(out.sender);
   if constexpr (Transport::kPulls) {
     out.sender.granted_bytes = first_window(out.line);
@@ -73,7 +74,7 @@ bool Endpoints<Transport, Cc>::may_send(std::uint32_t flow) const {
   const Outgoing& out = out_[flow];
   return transport_.has_work(out.sender, extent(flow)) &&
          transport_.in_flight(out.sender, extent(flow)) <
-             std::min(out.cc.window_bytes(), out.window);
+             (out.local ? out.window : std::min(out.cc.window_bytes(), out.window));
 }
 
 template <class Transport, class Cc>
@@ -158,6 +159,9 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::pace(Outgoing& out, std::uint32_t wire_bytes) {
+  if (out.local) {
+    return;
+  }
   const double rate_bps = out.cc.rate_bps();
   if (Cc::kMovesDeparture || rate_bps < static_cast<double>(net_.port(out.link).rate_bps)) {
     out.pace_at = net_.now + spread_over(wire_bytes, rate_bps);
@@ -168,7 +172,7 @@ void Endpoints<Transport, Cc>::pace(Outgoing& out, std::uint32_t wire_bytes) {
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::move_departure(Outgoing& out, double old_bps) {
   const double new_bps = out.cc.rate_bps();
-  if (new_bps == old_bps) {
+  if (new_bps == old_bps || out.local) {
     return;
   }
   out.pace_at += spread_over(out.paced_bytes, new_bps) - spread_over(out.paced_bytes, old_bps);

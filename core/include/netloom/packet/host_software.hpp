@@ -56,7 +56,9 @@ class HostSoftware {
 
  private:
   [[nodiscard]] Time time_of(std::uint32_t bytes) const {
-    return static_cast<Time>(static_cast<double>(bytes) * ps_per_byte_);
+    const double exact = static_cast<double>(bytes) * ps_per_byte_;
+    const auto whole = static_cast<Time>(exact);
+    return static_cast<double>(whole) < exact ? whole + 1 : whole;  // rounded up, as on a wire
   }
 
   Network& net_;

@@ -129,14 +129,24 @@ class Network {
     }
   }
 
+  /// What a packet takes of a link. Scale-up links and those to a shared NIC are rated in payload,
+  /// and have neither a transport's headers nor its answers.
+  [[nodiscard]] std::uint32_t wire_bytes(const Port& port, const Packet& packet) const {
+    if (port.uncontrolled) [[unlikely]] {
+      return packet.form == Form::kData ? packet.payload_bytes : 0;
+    }
+    return packet.size_bytes + gap_bytes_;
+  }
+
   /// Puts a packet on the wire now; the port must be free.
   void launch(std::uint32_t link, Index index) {
     Port& out = ports[link];
     Packet& packet = pool[index];
-    const Time wire = out.time_of(packet.size_bytes + gap_bytes_);
+    const std::uint32_t bytes = wire_bytes(out, packet);
+    const Time wire = out.time_of(bytes);
     packet.came_by = kNone;
     out.busy_until = now + wire;
-    out.sent_bytes += packet.size_bytes + gap_bytes_;
+    out.sent_bytes += bytes;
     ++counters.link_traversals;
     const bool early = cut_through_ && out.to_switch;
     fly(link, index, now + out.flight_ps + (early ? 0 : wire));

@@ -203,7 +203,7 @@ class Switches final : public SwitchSide {
       return false;
     }
     packet.flags |= kStored;
-    const Time tail = net_.ports[in].time_of(packet.size_bytes + net_.config.hosts.gap_bytes);
+    const Time tail = net_.ports[in].time_of(net_.wire_bytes(net_.ports[in], packet));
     net_.events.push(net_.now + tail, Kind::kStored, in, index);
     return true;
   }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from netloom.engines.memory import available_bytes
 from netloom.engines.packet.faults import fault_arrays
 from netloom.engines.packet.lanes import arbitration_arrays, lanes_of, limit_bytes
 from netloom.errors import InfeasibleError, SpecError
@@ -167,14 +167,14 @@ def _check_ways(wiring: Wiring, transfers: Transfers) -> None:
 
 
 def _check_memory(wiring: Wiring, transfers: Transfers, *, num_lanes: int) -> None:
-    """Raise when the books alone, without a packet in flight, exceed the machine's memory."""
+    """Raise when the books alone, without a packet in flight, exceed what memory is left."""
     need = len(transfers) * _TRANSFER_BYTES + wiring.choices.nbytes
     need += wiring.num_links * (_LINK_BYTES + num_lanes * _LANE_BYTES)
-    have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    have = available_bytes()
     if need > have:
         message = (
             f"transfers: {len(transfers)} of them on {wiring.num_links} links need {need >> 20} "
-            f"MiB before the first packet, and this machine has {have >> 20}; run fewer at a time"
+            f"MiB before the first packet, and {have >> 20} MiB are free; run fewer at a time"
         )
         raise InfeasibleError(message)
 

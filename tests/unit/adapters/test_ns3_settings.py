@@ -1,0 +1,125 @@
+"""HPCC's configurations, as its run.py writes them, set the packet engine up like its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from netloom.adapters.ns3 import read_config
+from netloom.adapters.ns3_settings import config_notes, packet_settings
+from netloom.errors import SpecError
+from netloom.study.validate_fct_hpcc import fat_tree, settings_of
+
+RED = """KMAX_MAP 2 100000000000 1600 400000000000 6400
+KMIN_MAP 2 100000000000 400 400000000000 1600
+PMAX_MAP 2 100000000000 0.20 400000000000 0.20
+"""
+STEP = """KMAX_MAP 2 100000000000 300 400000000000 1200
+KMIN_MAP 2 100000000000 300 400000000000 1200
+PMAX_MAP 2 100000000000 1.00 400000000000 1.00
+"""
+
+
+def written(mode: int, rates: str, *, gain: float = 0.00390625, marks: str = RED) -> str:
+    """Return run.py's template (--bw 100 --utgt 99), as far as it bears on the simulation."""
+    return f"""ENABLE_QCN 1
+USE_DYNAMIC_PFC_THRESHOLD 1
+PACKET_PAYLOAD_SIZE 1000
+CC_MODE {mode}
+ALPHA_RESUME_INTERVAL 1
+RATE_DECREASE_INTERVAL 4
+CLAMP_TARGET_RATE 0
+RP_TIMER 300
+EWMA_GAIN {gain}
+FAST_RECOVERY_TIMES 1
+{rates}
+MIN_RATE 1000Mb/s
+L2_CHUNK_SIZE 4000
+L2_ACK_INTERVAL 1
+L2_BACK_TO_ZERO 0
+HAS_WIN 1
+GLOBAL_T 1
+VAR_WIN 1
+FAST_REACT 1
+U_TARGET 0.99
+MI_THRESH 0
+MULTI_RATE 0
+SAMPLE_FEEDBACK 0
+PINT_PROB 1.0
+RATE_BOUND 1
+ACK_HIGH_PRIO 1
+LINK_DOWN 0 0 0
+BUFFER_SIZE 32
+{marks}"""
+
+
+CASES = {
+    "HPCC-INT": written(3, "RATE_AI 40.0Mb/s\nRATE_HAI 40.0Mb/s"),
+    "HPCC-PINT": written(10, "RATE_AI 40.0Mb/s\nRATE_HAI 40.0Mb/s"),
+    "DCQCN+w": written(1, "RATE_AI 20.0Mb/s\nRATE_HAI 200.0Mb/s"),
+    "TIMELY+w": written(7, "RATE_AI 100.0Mb/s\nRATE_HAI 500.0Mb/s"),
+    "DCTCP": written(8, "DCTCP_RATE_AI 615Mb/s", gain=0.0625, marks=STEP),
+}
+
+
+@pytest.mark.parametrize("scheme", CASES)
+def test_a_file_of_run_py_is_the_scheme_that_its_authors_are_compared_with(scheme: str) -> None:
+    config = read_config(CASES[scheme], name="config.txt")
+    found, known = packet_settings(config, fat_tree()), settings_of(scheme)
+    assert found.congestion_control == known.congestion_control
+    assert found.transport == known.transport
+    assert config_notes(config) == ()
+    own = dict(found.parameters)
+    if scheme == "DCQCN+w":
+        # Steps of 5 and 50 Mb/s for 25 Gb/s, or at once for the 100 Gb/s of the hosts.
+        assert (own.pop("additive_bps"), own.pop("hyper_bps")) == (20e6, 200e6)
+        assert own.pop("alpha_period_ps") == pytest.approx(1e6)
+        assert own.pop("cut_period_ps") == pytest.approx(4e6)
+        assert own.pop("increase_period_ps") == pytest.approx(300e6)
+        assert (own.pop("recoveries"), own.pop("clamp_target")) == (1, 0)
+        own["steps_for_bps"] = 25e9
+    if scheme == "TIMELY+w":
+        assert own.pop("additive_of_line") == pytest.approx(1e-3)
+        assert own.pop("hyper_of_line") == pytest.approx(5e-3)
+    if scheme.startswith("HPCC"):
+        assert own.pop("increase_of_line") == pytest.approx(4e-4)
+    if scheme in {"HPCC-INT", "HPCC-PINT", "TIMELY+w"}:
+        own.pop("min_rate_bps")  # the scheme's own default: 1 Gb/s
+    if scheme == "DCTCP":
+        assert (own.pop("gain"), own.pop("min_rate_bps")) == (1 / 16, 1e9)
+    assert own == dict(known.parameters)
+
+
+def test_a_window_is_fixed_scaled_or_none_as_the_file_says() -> None:
+    text = CASES["DCQCN+w"]
+    for change, window in (
+        (("VAR_WIN 1", "VAR_WIN 0"), 1),
+        (("HAS_WIN 1", "HAS_WIN 0"), 0),
+        (("VAR_WIN 1", "VAR_WIN 1"), 2),
+    ):
+        config = read_config(text.replace(*change), name="config.txt")
+        assert packet_settings(config, fat_tree()).parameters["window"] == window
+
+
+def test_what_is_not_followed_is_said() -> None:
+    text = CASES["HPCC-PINT"].replace("PINT_PROB 1.0", "PINT_PROB 0.5")
+    config = read_config(text.replace("LINK_DOWN 0 0 0", "LINK_DOWN 100 1 2"), name="config.txt")
+    assert config_notes(config) == (
+        "PINT_PROB 0.5 is not followed: this ran as with 1",
+        "LINK_DOWN is not followed; no link goes down",
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("RATE_AI fast", r"config.txt:\d+: 'fast'"),
+        ("EWMA_GAIN -1", r"config.txt:\d+: '-1' is no EWMA_GAIN"),
+        ("RP_TIMER 1 2", r"config.txt:\d+: RP_TIMER takes one value"),
+        ("MI_THRESH 300", r"config.txt:\d+: '300' is no MI_THRESH"),
+    ],
+)
+def test_a_wrong_number_is_refused_with_its_line(line: str, message: str) -> None:
+    key = line.split(maxsplit=1)[0]
+    kept = [row for row in CASES["DCQCN+w"].splitlines() if not row.startswith(key + " ")]
+    with pytest.raises(SpecError, match=message):
+        read_config("\n".join([*kept, line]), name="config.txt")

@@ -1,0 +1,154 @@
+"""A simulation that memory would not suffice for is refused before it takes any."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import netloom as nl
+from netloom.catalog.load import load_catalog
+from netloom.errors import InfeasibleError
+from netloom.study import simulate_memory
+from netloom.study.simulate import case_of, run_case
+from netloom.study.simulate_memory import Need, need_of
+from netloom.study.traffic import Place, transfers_of
+from netloom.study.traffic_size import size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from netloom.spec.scenario import Scenario
+    from netloom.study.simulate import EngineName
+
+CATALOG = load_catalog()
+MIB = 1 << 20
+ALL_TO_ALL = {"kind": "collective", "operation": "all-to-all", "size": "1GB"}
+
+
+def scenario(gpus: int, *traffic: Mapping[str, object]) -> Scenario:
+    fabric = {"technology": "rocev2-400g", "topology": {"kind": "fat-tree"}}
+    return nl.load({"cluster": {"gpus": gpus, "fabric": fabric}, "traffic": list(traffic)})
+
+
+def have(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr(simulate_memory, "available_bytes", lambda: count)
+
+
+@pytest.mark.parametrize("engine", ["packet", "flow"])
+def test_an_exchange_of_too_many_messages_is_refused_before_it_is_drawn(
+    engine: EngineName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 16,384 x 16,383 messages: tens of gigabytes before the first one is sent.
+    have(monkeypatch, 20 << 30)
+    began_s = time.process_time()
+    with pytest.raises(InfeasibleError, match=r"traffic: 268,419,072 transfers need about .* free"):
+        nl.simulate(scenario(16_384, ALL_TO_ALL), CATALOG, engine=engine)
+    assert time.process_time() - began_s < 5
+
+
+def test_a_table_of_ways_that_is_too_large_is_refused_before_it_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    have(monkeypatch, 100 * MIB)
+    permutation = {"kind": "permutation", "size": "1MB"}
+    with pytest.raises(InfeasibleError, match=r"cluster: ways from .* keep traffic out of nodes"):
+        nl.simulate(scenario(4096, permutation), CATALOG)
+
+
+@pytest.mark.parametrize("engine", ["packet", "flow"])
+def test_a_run_that_would_not_fit_is_refused_with_need_have_and_remedy(
+    engine: EngineName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = case_of(scenario(64, ALL_TO_ALL), CATALOG, engine=engine)
+    have(monkeypatch, MIB)
+    with pytest.raises(InfeasibleError, match=r"^memory: the run would need about .* fewer"):
+        run_case(case)
+
+
+def test_seeds_that_do_not_fit_together_are_told_how_many_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = case_of(scenario(64, {**ALL_TO_ALL, "size": "64KB"}), CATALOG)
+    need = need_of(case.runner, case.traffic(0))
+    have(monkeypatch, need.peak_bytes(num_runs=8, num_workers=3) - need.held_bytes)
+    with pytest.raises(
+        InfeasibleError, match=r"8 runs, 4 at a time would need .*; run 3 at a time"
+    ):
+        run_case(case, seeds=range(8), num_workers=4)
+    assert len(run_case(case, seeds=range(3), num_workers=3).runs) == 3
+
+
+def test_workers_and_results_add_up() -> None:
+    need = Need(fixed_bytes=100, run_bytes=50, kept_bytes=10)
+    # The network once, two runs at a time, and the results of the other three.
+    assert need.peak_bytes(num_runs=5, num_workers=2) == 100 + 2 * 50 + 3 * 10
+    assert need.most_workers(need.peak_bytes(num_runs=5, num_workers=2), num_runs=5) == 2
+    assert need.most_workers(need.peak_bytes(num_runs=5, num_workers=2) - 1, num_runs=5) == 1
+    assert need.most_workers(120, num_runs=5) == 0
+
+
+COLLECTIVES = [
+    {"operation": operation, **more}
+    for operation in ("all-reduce", "all-gather", "all-to-all", "broadcast", "send-recv")
+    for more in ({}, {"group": 16}, {"channels": 4, "slices": 3, "repeats": 2})
+]
+TREES = [
+    {"operation": "all-reduce", "algorithm": algorithm, **more}
+    for algorithm in ("tree", "halving-doubling", "hierarchical")
+    for more in ({}, {"slices": 4}, {"repeats": 3})
+]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *({"kind": "collective", "size": "10MB", **more} for more in COLLECTIVES + TREES),
+        {"kind": "collective", "size": "10MB", "operation": "all-to-all", "in_flight": 4},
+        {"kind": "permutation", "size": "1MB"},
+        {"kind": "incast", "size": "1MB", "fan_in": 9},
+        {"kind": "one-to-one", "size": "1MB", "source": 0, "target": 1},
+        {"kind": "storage", "size": "1MB", "servers": 8, "bursts": 3},
+        {"kind": "poisson", "duration": "3ms"},
+    ],
+    ids=str,
+)
+def test_transfers_are_counted_before_they_are_drawn(piece: Mapping[str, object]) -> None:
+    traffic = scenario(64, piece).traffic
+    assert traffic is not None
+    place = Place(num_endpoints=64, per_node=8, rate_bps=400e9)
+    drawn = transfers_of(traffic, place, rng=np.random.default_rng(0))
+    size = size_of(traffic, place)
+    if piece["kind"] == "poisson":  # but for chance
+        assert len(drawn) <= size.transfers < 1.3 * len(drawn)
+        return
+    assert size.transfers == len(drawn)
+    assert len(drawn.waits) <= size.waits <= 2 * len(drawn.waits) + 64
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+from netloom.cli.main import main
+sys.exit(main(["simulate", sys.argv[1], "--until", "1us"]))
+"""
+
+
+def test_a_process_with_a_small_address_space_is_told_so(tmp_path: Path) -> None:
+    # 2048 x 2047 messages are some 6 GiB in packets; the limit is 3 GiB.
+    path = tmp_path / "large.yaml"
+    path.write_text(
+        "cluster: {gpus: 2048, fabric: {technology: rocev2-400g, topology: {kind: fat-tree}}}\n"
+        "traffic: [{kind: collective, operation: all-to-all, size: 1GB}]\n"
+    )
+    done = subprocess.run(  # noqa: S603  (this interpreter)
+        [sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert "4,192,256 transfers need about" in done.stderr
+    assert "MemoryError" not in done.stderr
