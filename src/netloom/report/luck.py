@@ -19,9 +19,16 @@ __all__ = ["luck_table"]
 def luck_table(found: Sequence[Luck]) -> Table:
     """Return mean with its interval and the spread, a row a technology."""
     count = len(found[0].seeds)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(f"step over {count} draws of the hash")
-    for heading in ("mean", "95 % confidence", "p5", "p50", "p95"):
+    table = Table(
+        title=f"step over {count:,} draws of the hash",
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+    )
+    table.add_column("technology", no_wrap=True)
+    for heading in ("mean", "95 % sure of the mean", "p5", "p50", "p95"):
         table.add_column(heading, justify="right")
     for one in found:
         mean = one.mean

@@ -41,15 +41,15 @@ class ClusterTotals:
         node_usd = self.network.node.price_usd
         if node_usd is None:
             return None
-        return self.bill.capex_usd + node_usd * self.num_nodes + self._other_nics("price_usd")
+        return self.bill.capex_usd + node_usd * self.num_nodes + self.other_nics("price_usd")
 
     @property
     def power_w(self) -> float:
         """Network and nodes, likewise; at full load, without cooling."""
         nodes_w = self.network.node.power_w * self.num_nodes
-        return self.bill.power_w + nodes_w + self._other_nics("power_w")
+        return self.bill.power_w + nodes_w + self.other_nics("power_w")
 
-    def _other_nics(self, attribute: Literal["price_usd", "power_w"]) -> float:
+    def other_nics(self, attribute: Literal["price_usd", "power_w"]) -> float:
         """Return what the technology's NICs take more than the nodes' own, where both are known."""
         new, own = getattr(self.network.nic, attribute), getattr(self.own_nic, attribute)
         return 0.0 if new is None or own is None else self.num_nics * float(new - own)

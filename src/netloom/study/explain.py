@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from netloom.errors import SpecError
 from netloom.provenance import Why
@@ -107,15 +107,30 @@ def _cluster_power(contender: Contender) -> Why:
     )
 
 
-def _machines(contender: Contender, attribute: str, *, unit: str) -> tuple[Why, ...]:
+def _machines(
+    contender: Contender, attribute: Literal["price_usd", "power_w"], *, unit: str
+) -> tuple[Why, Why]:
     """Return what of the machines enters a sum over the cluster."""
-    return (
-        Why(name="nodes", value=contender.num_nodes),
-        contender.network.node.why(attribute, unit=unit),
-        Why(name="NICs", value=contender.totals.num_nics),
-        contender.network.nic.why(attribute, unit=unit),
-        contender.own_nic.why(attribute, unit=unit),
+    node, totals = contender.network.node, contender.totals
+    each = getattr(node, attribute)
+    assert each is not None, node.name  # a contender's node has a price
+    nodes = Why(
+        name="nodes",
+        value=each * contender.num_nodes,
+        unit=unit,
+        how=f"{contender.num_nodes:,} x {node.name}",
+        parts=(node.why(attribute, unit=unit),),
     )
+    nics = Why(
+        name="other NICs",
+        value=totals.other_nics(attribute),
+        unit=unit,
+        how=f"{totals.num_nics:,} x (the technology's - the node's own)",
+        parts=tuple(
+            nic.why(attribute, unit=unit) for nic in (contender.network.nic, contender.own_nic)
+        ),
+    )
+    return nodes, nics
 
 
 def _money(contender: Contender) -> Why:

@@ -143,3 +143,14 @@ def test_a_step_that_rests_on_one_draw_of_the_hash_is_doubted() -> None:
 def test_a_technology_is_compared_once_however_it_is_spelt() -> None:
     scenario = nl.example("gpt3-175b-1k").comparing(("infiniband-hdr", "INFINIBAND-HDR"))
     assert len(nl.compare(scenario).contenders) == 1
+
+
+@pytest.mark.parametrize("name", ["cluster capex", "cluster power"])
+def test_what_a_cluster_costs_and_draws_is_the_sum_of_what_is_said_of_it(
+    comparison: nl.Comparison, name: str
+) -> None:
+    for technology in ("rocev2-400g", "iwarp-100g"):  # the node's own NICs, and others
+        money = comparison.why(f"usd_per_trillion_tokens:{technology}")
+        (found,) = (part for part in money.parts if part.name == name)
+        said = [part.value for part in found.parts]
+        assert sum(float(value) for value in said) == pytest.approx(found.value)

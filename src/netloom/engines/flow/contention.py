@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.workload.collective import Group
 
-__all__ = ["Press", "RoutedContention"]
+__all__ = ["Press", "RoutedContention", "least_mixed"]
 
 _PIECE: Final = 1 << 20  # flows routed at a time
 _HALVINGS: Final = 40  # 1e-12 of the traffic
