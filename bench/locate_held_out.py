@@ -103,15 +103,20 @@ def _shows(scene: Scene, fault: Fault) -> bool:
 
 
 def held_out(names: list[str] | None = None) -> None:
-    """Print a line for each row, those whose names hold any of *names* where some are given."""
+    """Print a line for each row, those whose names hold any of *names* where some are given.
+
+    A number among them is added to every seed.
+    """
+    more = sum(int(name) for name in names or [] if name.isdigit())
+    names = [name for name in names or [] if not name.isdigit()]
     print("\nOther shapes and noise than anything was tuned on, 80 windows a row:")
     tree = fabric_of({"kind": "fat-tree"}, 16)
     rows = [
-        Setting(name=name, fabric=fabric_of(*shape), noise=USUAL, seed=1000 + number)
+        Setting(name=name, fabric=fabric_of(*shape), noise=USUAL, seed=1000 + number + more)
         for number, (name, shape) in enumerate(SHAPES.items())
     ]
     rows += [
-        Setting(name=name, fabric=tree, noise=noise, seed=2000 + number)
+        Setting(name=name, fabric=tree, noise=noise, seed=2000 + number + more)
         for number, (name, noise) in enumerate(NOISES.items())
     ]
     for row in rows:

@@ -137,33 +137,37 @@ def add(score: Score, truths: tuple[Truth, ...], found: tuple[Finding, ...]) -> 
 
 
 def what_devices_say(names: list[str] | None = None) -> None:
-    """Print a line for each row, and with ``-v`` what was missed or wrong; then both kinds."""
+    """Print a line for each row, and with ``-v`` what was missed or wrong; then both kinds.
+
+    Other names choose rows; a number among them is added to every seed.
+    """
     names = names or []
-    wanted = [name for name in names if name != "-v"]
+    more = sum(int(name) for name in names if name.isdigit())
+    wanted = [name for name in names if name != "-v" and not name.isdigit()]
     sure: list[tuple[float, bool]] = []
     print("\nWhat devices say, 55 windows a row:")
     for number, (name, row) in enumerate(ROWS.items()):
         if wanted and not any(one in name for one in wanted):
             continue
-        score = scored(*row, seed=3000 + number)
+        score = scored(*row, seed=3000 + number + more)
         sure += score.sure
         print(score.line(name), flush=True)
         if "-v" in names:
             print("    missed:", "; ".join(score.missed))
             print("    wrong:", "; ".join(score.strange))
-    flows = located_by_flows()
+    flows = located_by_flows(4000 + more)
     print(
         f"  ECE of {len(sure)} findings that devices tell {calibration(sure):.3f}, of {len(flows)} "
         f"that flows tell {calibration(flows):.3f}, of both {calibration(sure + flows):.3f}"
     )
 
 
-def located_by_flows() -> list[tuple[float, bool]]:
+def located_by_flows(seed: int) -> list[tuple[float, bool]]:
     """Return confidence and truth of findings from flows, with noise as tuned and three worse."""
     fabric = fabric_of({"kind": "fat-tree"}, 16)
     names = ("as tuned", "30 % of counters missing", "rates scatter x 2", "odd flows x 3")
     rows = [
-        Setting(name=name, fabric=fabric, noise=NOISES[name], seed=4000 + number)
+        Setting(name=name, fabric=fabric, noise=NOISES[name], seed=seed + number)
         for number, name in enumerate(names)
     ]
     return [one for row in rows for one in scored_by_flows(row).sure]
