@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.adapters import ibdiags, ibsim, opensm
 from netloom.adapters.lab.infiniband import agree, end, is_alive, start_manager, subnets_of
 from netloom.adapters.programs import Running, is_running, wait_for
-from netloom.errors import SpecError
+from netloom.errors import LabError, SpecError
 from netloom.ops.condition import condition_of
 from netloom.ops.plant import subnets
 
@@ -36,7 +36,7 @@ PACE_S: Final = 0.1
 ACTIVE_S: Final = 10.0  # for a sweep and the one after it, and more for each device
 ACTIVE_DEVICE_S: Final = 0.01  # 4,618 devices take OpenSM 10 s on two cores
 _PORT: Final = re.compile(
-    r"^[0-9a-f]{1,16}\t\[(?P<number>\d{1,3})\]\t.* (?P<state>[A-Z][a-z]+)/[A-Z]\w+",
+    r"^[0-9a-f]{1,16}\t\[(?P<number>\d{1,3})\]\t.* (?P<state>[A-Z][a-z]+)/(?P<physical>[A-Z]\w+)",
     re.ASCII | re.MULTILINE,
 )
 LINK_DOWNED: Final = "PortCounters.LinkDownedCounter"
@@ -134,10 +134,16 @@ def _darken(place: LabFolder, site: _Site, cable: Cable) -> None:
     """Let a cable carry nothing while both ends stay Active and no trap is sent.
 
     That is what ibsim makes of a port that is disabled.
+
+    Raises:
+        LabError: the port is as before.
     """
     client = client_of(place, site.by_device[cable.upper.device])
     guid = ibsim.port_guid_of(site.plant, cable.upper.device)
     client.run("ibportstate", "-G", f"0x{guid:016x}", str(cable.upper.number), "disable")
+    if _port_state(site, cable.upper) != ("Active", "Disabled"):
+        message = f"{site.plant.port_name(cable.upper)} cannot be reached, so that it is not dark"
+        raise LabError(message)
 
 
 def _wait_active(site: _Site, lab: Lab, plugged: Sequence[Cable]) -> None:
@@ -156,22 +162,20 @@ def _wait_active(site: _Site, lab: Lab, plugged: Sequence[Cable]) -> None:
     }
 
     def active() -> bool | None:
-        waiting.difference_update({port for port in waiting if _is_active(site, port)})
+        used = {port for port in waiting if _port_state(site, port)[0] == "Active"}
+        waiting.difference_update(used)
         return None if waiting else True
 
     most_s = ACTIVE_S + ACTIVE_DEVICE_S * len(site.by_device)
     wait_for(active, timeout_s=most_s, step_s=0.05)
 
 
-def _is_active(site: _Site, port: Port) -> bool:
-    """Return whether a port is in use, as ibsim itself has it."""
+def _port_state(site: _Site, port: Port) -> tuple[str, str]:
+    """Return the logical and the physical state of a port, as ibsim itself has them."""
     simulator, name, number = site.at(port)
     said = ibsim.command(simulator, f'Dump "{name}"')
-    return any(
-        match["state"] == "Active"
-        for match in _PORT.finditer(said)
-        if int(match["number"]) == number
-    )
+    rows = (match for match in _PORT.finditer(said) if int(match["number"]) == number)
+    return next(((match["state"], match["physical"]) for match in rows), ("", ""))
 
 
 def _show_managers(place: LabFolder, lab: Lab, site: _Site, plugged: Sequence[Cable]) -> Lab:
