@@ -13,6 +13,7 @@ import numpy as np
 
 from netloom.engines.memory import available_bytes
 from netloom.errors import InfeasibleError
+from netloom.fabric.wiring import Wiring
 from netloom.study.traffic_size import Size
 from netloom.workload.transfers import Transfers
 
@@ -33,9 +34,9 @@ _TRANSFER, _FLOW, _WAIT, _OPEN, _SPRAY = 100, 296, 36, 117, 200
 _PACKET: Final = 64  # core/include/netloom/packet/packet.hpp
 _MOST_PACKETS: Final = 1000  # in flight for each endpoint, or 64 for each open connection
 _OPEN_PACKETS: Final = 64
-_PIECES: Final = 5  # of a packet in a scheduled fabric, for the half of its time that it is inside
+_PIECES: Final = 9  # of a full packet in a scheduled fabric
 # Flow engine: a transfer, each link of each of its ways, a wait, a link.
-_FLUID, _ENTRY, _FLUID_WAIT, _FLUID_LINK = 215, 84, 40, 1800
+_FLUID, _ENTRY, _FLUID_WAIT, _FLUID_LINK = 180, 84, 40, 1800
 _SAMPLE: Final = 64  # transfers whose ways are looked at
 _WINDOW_PS: Final = 200_000_000  # transfers that start within this are open together
 _GIB: Final = 1 << 30
@@ -183,7 +184,8 @@ def _of_flows(runner: FlowRunner, transfers: Transfers, size: Size) -> tuple[int
     entries = len(lay(ground(runner.network), some, runner.settings).ways.links)
     each = _FLUID + _ENTRY * entries / max(len(some), 1)
     run = size.transfers * each + size.waits * _FLUID_WAIT
-    return _FLUID_LINK * len(runner.network.link_source), int(run)
+    table = runner.network.choices.nbytes if isinstance(runner.network, Wiring) else 0
+    return _FLUID_LINK * len(runner.network.link_source) + table, int(run)
 
 
 def _most_open(transfers: Transfers) -> int:

@@ -228,7 +228,7 @@ class Scheduled {
     voq.credit += bytes;
     while (voq.head != kNone && wire(net_.pool[voq.head]) <= voq.credit) {
       const Index index = voq.head;
-      Packet& packet = net_.pool[index];
+      const Packet& packet = net_.pool[index];
       voq.head = packet.next;
       voq.credit -= wire(packet);
       held_bytes_[voq.vertex] -= packet.size_bytes;
