@@ -178,6 +178,8 @@ class Endpoints final : public EndpointSide {
     std::uint32_t unanswered_bytes = 0;
     std::uint32_t asked_to = 0;  ///< Packets before it are owed an answer; 0: none.
     bool open = false;
+    bool answered = false;     ///< Something that came in was.
+    bool owes_notice = false;  ///< Marked within the interval after the last notification.
     bool complete = false;
     bool closed = false;
   };
@@ -356,7 +358,7 @@ class Endpoints final : public EndpointSide {
     const std::uint32_t size_bytes = net_.pool[index].size_bytes;
     ++net_.counters.data_packets;
     net_.counters.retransmissions += segment.again ? 1U : 0U;
-    if (!may_send(flow)) {
+    if (!may_send(flow) || segment.again) {  // uet-htsim: every repetition asks
       net_.pool[index].flags |= kAsks;
     }
     net_.launch(out.link, index);

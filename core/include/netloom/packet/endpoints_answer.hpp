@@ -53,7 +53,11 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   }
   if (news.lost_bytes != 0) {
     out.cc.on_loss(cc_settings_, out.line, net_.now, news.lost_bytes);
-    spray_.on_loss(flow, packet.entropy, net_.now);
+    if ((packet.flags & kAtLastHop) != 0) {  // no path is to blame: uet-htsim processNack
+      spray_.on_ack(flow, packet.entropy, marked, net_.now);
+    } else {
+      spray_.on_loss(flow, packet.entropy, net_.now);
+    }
   }
   if (!nack) {
     const double old_bps = out.cc.rate_bps();

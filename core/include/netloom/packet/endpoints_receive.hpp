@@ -61,17 +61,18 @@ void Endpoints<Transport, Cc>::reply(std::uint32_t /*link*/, Index index, Reply 
   const bool caught_up = in.asked_to != 0 && transport_.has_before(in.receiver, in.asked_to);
   in.asked_to = caught_up ? 0 : in.asked_to;
   const bool due = in.unanswered_bytes >= set_.ack_every_bytes || in.complete || asks ||
-                   caught_up || (packet.flags & kMarked) != 0;
+                   caught_up || !in.answered || (packet.flags & kMarked) != 0;
   if (kind == Reply::kNothing || (kind == Reply::kMaybe && !due)) {
     net_.pool.give_back(index);
     return;
   }
   in.unanswered_bytes = 0;
+  in.answered |= kind != Reply::kNack;
   std::swap(packet.source, packet.target);
   packet.form = kind == Reply::kNack ? Form::kNack : Form::kAck;
   packet.size_bytes = static_cast<std::uint16_t>(set_.ack_bytes);
   packet.lane = set_.ack_on_data_lane ? net_.config.work.lane[packet.flow] : kControl;
-  packet.flags &= kMarked;
+  packet.flags &= static_cast<std::uint8_t>(kMarked | kAtLastHop);
   if (in.complete) {  // its books are closed: all of it has arrived
     packet.offset = transport_.end_of(extent(packet.flow));
     packet.bits = 0;
