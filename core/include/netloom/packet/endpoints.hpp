@@ -377,9 +377,10 @@ class Endpoints final : public EndpointSide {
 
   void pace(Outgoing& out, std::uint32_t wire_bytes) {
     const double rate_bps = out.cc.rate_bps();
-    if (Cc::kMovesDeparture || rate_bps < static_cast<double>(net_.port(out.link).rate_bps)) {
-      out.pace_at = net_.now + spread_over(wire_bytes, rate_bps);
-    }
+    const Port& port = net_.port(out.link);
+    out.pace_at = rate_bps < static_cast<double>(port.rate_bps)
+                      ? net_.now + spread_over(wire_bytes, rate_bps)
+                      : port.busy_until;
     out.paced_bytes = static_cast<std::uint16_t>(wire_bytes);
   }
 
