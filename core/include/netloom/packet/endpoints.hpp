@@ -400,6 +400,15 @@ class Endpoints final : public EndpointSide {
     return static_cast<Time>(wire_bytes * static_cast<double>(kBitPs) / rate_bps);
   }
 
+  /// What a data packet tells its receiver to grant; 0 where nobody pulls.
+  [[nodiscard]] std::uint64_t asked(std::uint32_t flow) const {
+    if constexpr (Transport::kPulls) {
+      return transport_.demand(out_[flow].sender, extent(flow));
+    } else {
+      return 0;
+    }
+  }
+
   Index make_data(std::uint32_t flow, const Segment& segment) {
     const Work& work = net_.config.work;
     Outgoing& out = out_[flow];
@@ -413,7 +422,7 @@ class Endpoints final : public EndpointSide {
     packet = {
         .sent = net_.now,
         .offset = segment.offset,
-        .bits = 0,
+        .bits = asked(flow),
         .flow = flow,
         .source = static_cast<std::uint32_t>(work.source[flow]),
         .target = static_cast<std::uint32_t>(work.target[flow]),

@@ -29,7 +29,8 @@ enum Flag : std::uint8_t {
 struct alignas(64) Packet {
   Time sent;             ///< When the data left its sender; echoed.
   std::uint64_t offset;  ///< Data: first payload byte. Answers: all bytes before it are here.
-  std::uint64_t bits;    ///< Selective acknowledgement from `number` & ~63; pulls: granted.
+  std::uint64_t bits;    ///< Selective acknowledgement from `number` & ~63; pulls: granted; data:
+                         ///< what the sender asks to be granted.
   std::uint32_t flow;
   std::uint32_t source;   ///< Vertex that sent it.
   std::uint32_t target;   ///< Vertex that it goes to.
