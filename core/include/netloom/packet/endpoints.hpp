@@ -178,6 +178,8 @@ class Endpoints final : public EndpointSide {
     std::uint32_t unanswered_bytes = 0;
     std::uint32_t asked_to = 0;  ///< Packets before it are owed an answer; 0: none.
     bool open = false;
+    bool answered = false;     ///< Something that came in was.
+    bool owes_notice = false;  ///< Marked within the interval after the last notification.
     bool complete = false;
     bool closed = false;
   };
@@ -254,6 +256,8 @@ class Endpoints final : public EndpointSide {
   /// The departure that was set at `old_bps` is where the rate of now would have set it.
   void move_departure(Outgoing& out, double old_bps);
   static Time spread_over(std::uint32_t wire_bytes, double rate_bps);
+  /// What a data packet tells its receiver to grant; 0 where nobody pulls.
+  [[nodiscard]] std::uint64_t asked(std::uint32_t flow) const;
   Index make_data(std::uint32_t flow, const Segment& segment);
 
   // ---- answers and timers, in endpoints_answer.hpp

@@ -16,6 +16,7 @@ void Endpoints<Transport, Cc>::answer(Index index) {
   if (out.state == State::kDone) {
     return;
   }
+  const double old_bps = out.cc.rate_bps();
   switch (packet.form) {
     case Form::kCnp:
       out.cc.on_notification(cc_settings_, out.line, net_.now);
@@ -31,6 +32,7 @@ void Endpoints<Transport, Cc>::answer(Index index) {
         return;
       }
   }
+  move_departure(out, old_bps);
   arm(flow);
   offer(flow);
 }
@@ -53,14 +55,14 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   }
   if (news.lost_bytes != 0) {
     out.cc.on_loss(cc_settings_, out.line, net_.now, news.lost_bytes);
-    spray_.on_loss(flow, packet.entropy, net_.now);
+    if ((packet.flags & kAtLastHop) != 0) {  // no path is to blame: uet-htsim processNack
+      spray_.on_ack(flow, packet.entropy, marked, net_.now);
+    } else {
+      spray_.on_loss(flow, packet.entropy, net_.now);
+    }
   }
   if (!nack) {
-    const double old_bps = out.cc.rate_bps();
     out.cc.on_ack(cc_settings_, out.line, ack_of(out, flow, index, news, marked));
-    if constexpr (Cc::kMovesDeparture) {
-      move_departure(out, old_bps);
-    }
     spray_.on_ack(flow, packet.entropy, marked, net_.now);
   }
   if (news.acked_bytes != 0 || news.lost_bytes != 0) {
@@ -94,9 +96,11 @@ void Endpoints<Transport, Cc>::tick(std::uint32_t flow, Time when) {
     return;
   }
   out.timer_at = kNever;
+  const double old_bps = out.cc.rate_bps();
   if (out.cc.next_timer() <= net_.now) {
     out.cc.on_timer(cc_settings_, out.line, net_.now);
   }
+  move_departure(out, old_bps);
   arm(flow);
   offer(flow);
 }
@@ -140,7 +144,9 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
   ++net_.counters.timeouts;
   out.doublings = static_cast<std::uint8_t>(std::min(out.doublings + 1U, set_.max_doublings));
   transport_.on_timeout(out.sender, extent(flow));
+  const double old_bps = out.cc.rate_bps();
   out.cc.on_timeout(cc_settings_, out.line, net_.now);
+  move_departure(out, old_bps);
   spray_.on_timeout(flow, out.last_entropy, net_.now);
   expect_answer(flow);
   arm(flow);

@@ -25,7 +25,7 @@ void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
   net_.counters.delivered_bytes += receipt.new_bytes;
   net_.counters.reordered += receipt.disordered ? 1U : 0U;
   const bool upset = receipt.disordered && set_.punish_disorder && receipt.reply == Reply::kNack;
-  if (set_.cnp_interval_ps != 0 && ((packet.flags & kMarked) != 0 || upset)) {
+  if (set_.cnp_interval_ps != 0 && ((packet.flags & kMarked) != 0 || upset || in.owes_notice)) {
     notify(flow, packet);
   }
   if (!in.complete && transport_.complete(in.receiver, extent(flow))) {
@@ -61,17 +61,18 @@ void Endpoints<Transport, Cc>::reply(std::uint32_t /*link*/, Index index, Reply 
   const bool caught_up = in.asked_to != 0 && transport_.has_before(in.receiver, in.asked_to);
   in.asked_to = caught_up ? 0 : in.asked_to;
   const bool due = in.unanswered_bytes >= set_.ack_every_bytes || in.complete || asks ||
-                   caught_up || (packet.flags & kMarked) != 0;
+                   caught_up || !in.answered || (packet.flags & kMarked) != 0;
   if (kind == Reply::kNothing || (kind == Reply::kMaybe && !due)) {
     net_.pool.give_back(index);
     return;
   }
   in.unanswered_bytes = 0;
+  in.answered |= kind != Reply::kNack;
   std::swap(packet.source, packet.target);
   packet.form = kind == Reply::kNack ? Form::kNack : Form::kAck;
   packet.size_bytes = static_cast<std::uint16_t>(set_.ack_bytes);
   packet.lane = set_.ack_on_data_lane ? net_.config.work.lane[packet.flow] : kControl;
-  packet.flags &= kMarked;
+  packet.flags &= static_cast<std::uint8_t>(kMarked | kAtLastHop);
   if (in.complete) {  // its books are closed: all of it has arrived
     packet.offset = transport_.end_of(extent(packet.flow));
     packet.bits = 0;
@@ -87,7 +88,8 @@ void Endpoints<Transport, Cc>::reply(std::uint32_t /*link*/, Index index, Reply 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::notify(std::uint32_t flow, const Packet& cause) {
   Incoming& in = in_[flow];
-  if (in.notified_at >= 0 && net_.now - in.notified_at < set_.cnp_interval_ps) {
+  in.owes_notice = in.notified_at >= 0 && net_.now - in.notified_at < set_.cnp_interval_ps;
+  if (in.owes_notice) {  // told when the interval is over: Zhu et al. 2015, htsim DCQCNSink
     return;
   }
   in.notified_at = net_.now;

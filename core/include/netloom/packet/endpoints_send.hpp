@@ -140,7 +140,7 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   const std::uint32_t size_bytes = net_.pool[index].size_bytes;
   ++net_.counters.data_packets;
   net_.counters.retransmissions += segment.again ? 1U : 0U;
-  if (!may_send(flow)) {
+  if (!may_send(flow) || segment.again) {  // uet-htsim: every repetition asks
     net_.pool[index].flags |= kAsks;
   }
   net_.launch(out.link, index);
@@ -163,9 +163,10 @@ void Endpoints<Transport, Cc>::pace(Outgoing& out, std::uint32_t wire_bytes) {
     return;
   }
   const double rate_bps = out.cc.rate_bps();
-  if (Cc::kMovesDeparture || rate_bps < static_cast<double>(net_.port(out.link).rate_bps)) {
-    out.pace_at = net_.now + spread_over(wire_bytes, rate_bps);
-  }
+  const Port& port = net_.port(out.link);
+  out.pace_at = rate_bps < static_cast<double>(port.rate_bps)
+                    ? net_.now + spread_over(wire_bytes, rate_bps)
+                    : port.busy_until;
   out.paced_bytes = static_cast<std::uint16_t>(wire_bytes);
 }
 
@@ -187,6 +188,15 @@ Time Endpoints<Transport, Cc>::spread_over(std::uint32_t wire_bytes, double rate
 }
 
 template <class Transport, class Cc>
+std::uint64_t Endpoints<Transport, Cc>::asked(std::uint32_t flow) const {
+  if constexpr (Transport::kPulls) {
+    return transport_.demand(out_[flow].sender, extent(flow));
+  } else {
+    return 0;
+  }
+}
+
+template <class Transport, class Cc>
 Index Endpoints<Transport, Cc>::make_data(std::uint32_t flow, const Segment& segment) {
   const Work& work = net_.config.work;
   Outgoing& out = out_[flow];
@@ -200,7 +210,7 @@ Index Endpoints<Transport, Cc>::make_data(std::uint32_t flow, const Segment& seg
   packet = {
       .sent = net_.now,
       .offset = segment.offset,
-      .bits = 0,
+      .bits = asked(flow),
       .flow = flow,
       .source = static_cast<std::uint32_t>(work.source[flow]),
       .target = static_cast<std::uint32_t>(work.target[flow]),

@@ -16,11 +16,12 @@ enum class Form : std::uint8_t { kData, kAck, kNack, kCnp, kPull };
 
 /// Bits of Packet::flags.
 enum Flag : std::uint8_t {
-  kMarked = 1,   ///< Congestion experienced; in an acknowledgement, its echo.
-  kTrimmed = 2,  ///< Lost its payload in a switch.
-  kLast = 4,     ///< Ends its transfer.
-  kAgain = 8,    ///< Sent before.
-  kAsks = 32,    ///< The sender can send no more before it is answered.
+  kMarked = 1,      ///< Congestion experienced; in an acknowledgement, its echo.
+  kTrimmed = 2,     ///< Lost its payload in a switch.
+  kLast = 4,        ///< Ends its transfer.
+  kAgain = 8,       ///< Sent before.
+  kAsks = 32,       ///< The sender can send no more before it is answered.
+  kAtLastHop = 64,  ///< Trimmed by the switch that its receiver is at.
   kStored = 16,  ///< All of it has come in, not its head alone (cut-through); software has seen it.
 };
 
@@ -28,7 +29,8 @@ enum Flag : std::uint8_t {
 struct alignas(64) Packet {
   Time sent;             ///< When the data left its sender; echoed.
   std::uint64_t offset;  ///< Data: first payload byte. Answers: all bytes before it are here.
-  std::uint64_t bits;    ///< Selective acknowledgement from `number` & ~63; pulls: granted.
+  std::uint64_t bits;    ///< Selective acknowledgement from `number` & ~63; pulls: granted; data:
+                         ///< what the sender asks to be granted.
   std::uint32_t flow;
   std::uint32_t source;   ///< Vertex that sent it.
   std::uint32_t target;   ///< Vertex that it goes to.

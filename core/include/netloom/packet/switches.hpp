@@ -279,6 +279,9 @@ class Switches final : public SwitchSide {
       Packet& packet = net_.pool[index];
       packet.size_bytes = static_cast<std::uint16_t>(net_.config.hosts.trimmed_bytes);
       packet.flags |= kTrimmed;
+      if (!net_.ports[out].to_switch) {
+        packet.flags |= kAtLastHop;
+      }
       packet.lane = kControl;
       ++net_.counters.trims;
       if (control_.admit(packet.came_by, out, packet) == Verdict::kTake) {

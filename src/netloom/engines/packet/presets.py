@@ -36,7 +36,9 @@ _UET_ACK: Final = 64  # assumed: Ethernet, IP, UDP and PDS fill the least frame
 
 # What the catalogue calls them, in the simulator's words. Spectrum-X: NVIDIA's default is RTT based
 # (ZTR-RTTCC), whose formulas are not published; rttcc is an assumed stand-in.
+# DCQCN is what NICs of these rates run (ConnectX firmware), unless the paper's is asked for.
 _CONGESTION: Final[Mapping[str, str]] = {
+    "dcqcn": "dcqcn-firmware",
     "spectrum-x": "rttcc",
     "voq-credits": "none",
     "tcp in the NIC": "cubic",
@@ -63,6 +65,16 @@ _FLOW_CONTROL: Final[Mapping[str, str]] = {
     "trimming": "trimming",
     "scheduled": "scheduled",
 }
+# RFC 5681: three duplicates. The least timeout is taken as the timeout itself; Linux's is HZ/5, and
+# doubles up to 120 s (include/net/tcp.h, TCP_RTO_MIN and TCP_RTO_MAX; RFC 6298, section 5.5).
+_TCP: Final[Mapping[str, Any]] = {
+    "recovery": "selective",
+    "disorder_packets": 3,
+    "probe_rtts": 2.0,  # RFC 8985, section 7.2; in a NIC assumed
+    # Linux tcp_rmem: 6 MB at most, half of it for the window (recalled).
+    "window_bytes": 3_145_728,
+    "ack_on_data_lane": True,
+}
 # Transports by name: what differs from the technology's framing.
 RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     "rc": {"recovery": "go-back-n", "timeout_ps": 4_000 * _US},
@@ -86,20 +98,13 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     },
     # Handley et al., NDP (SIGCOMM 2017): a pull a packet, 30 packets at first (recalled).
     "ndp": {"recovery": "pulled", "timeout_ps": 1_000 * _US},
-    # RFC 5681: three duplicates; Linux: 200 ms at least (recalled), taken as the timeout itself.
-    "tcp": {
-        "recovery": "selective",
-        "disorder_packets": 3,
-        "timeout_ps": 200_000 * _US,
-        "max_doublings": 9,  # RFC 6298, section 5.5; Linux stops at 120 s (recalled)
-        "probe_rtts": 2.0,  # RFC 8985, section 7.2
-        # Linux tcp_rmem: 6 MB at most, half of it for the window (recalled).
-        "window_bytes": 3_145_728,
-        "ack_on_data_lane": True,
-    },
+    "tcp": {**_TCP, "timeout_ps": 200_000 * _US, "max_doublings": 9},
+    # TCP in the NIC: Chelsio's has a least timeout of a quarter of a second, and doubles it up to
+    # 64 s (Linux drivers/net/ethernet/chelsio/cxgb/tp.c, A_TP_RXT_MIN and A_TP_RXT_MAX).
+    "iwarp": {**_TCP, "timeout_ps": 250_000 * _US, "max_doublings": 8},
 }
 _BY_RECOVERY: Final = {"go-back-n": "rc", "selective-repeat": "irn", "reorder": "reorder"}
-_BY_TRANSPORT: Final = {"tcp": "tcp", "iwarp": "tcp", "uet": "uet", "mrc": "uet"}
+_BY_TRANSPORT: Final = {"tcp": "tcp", "iwarp": "iwarp", "uet": "uet", "mrc": "uet"}
 # CNPs of a flow: 50 us apart (Zhu et al., SIGCOMM 2015), 4 us in firmware (mlxconfig dumps); BECN
 # answers every mark (InfiniBand annex A10; recalled).
 _CNP_INTERVAL_PS: Final = {"dcqcn": 50 * _US, "dcqcn-firmware": 4 * _US, "ib-cc": 1}
@@ -122,10 +127,11 @@ def settings_for(
     Raises:
         SpecError: a scheme is not known, or does not go with the others.
     """
+    own = {name: name for name in CONGESTION_CONTROLS}
     scheme = _one_of(
         "congestion_control",
         congestion_control or technology.congestion_control,
-        {**_CONGESTION, **{name: name for name in CONGESTION_CONTROLS}},
+        {**_CONGESTION, **own} if congestion_control else {**own, **_CONGESTION},
     )
     balance, spray = _one_of(
         "load_balancing", load_balancing or technology.load_balancing, LOAD_BALANCING

@@ -1,6 +1,6 @@
 // DCQCN as the paper has it: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments"
-// (SIGCOMM 2015). Rules and constants read in htsim's dcqcn.cpp; what NICs run is in
-// dcqcn_firmware.hpp.
+// (SIGCOMM 2015). Rules and constants read in htsim's dcqcn.cpp, but for the steps, which are a
+// twentieth and a tenth of the line there; what NICs run is in dcqcn_firmware.hpp.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class Dcqcn : public Deaf {
     Time increase_period = 55 * kMicrosecond;   // the paper, htsim
     std::uint32_t counter_bytes = 10'000'000;   // the paper, htsim
     std::uint16_t recoveries = 5;               // F: the paper, htsim
-    double additive_of_line = 1e-3;             // RAI: 40 Mb/s at 40 Gb/s, the paper
+    double additive_of_line = 1e-3;             // RAI: 40 Mb/s at 40 Gb/s, the paper (recalled)
     double hyper_of_line = 1e-2;                // RHAI: assumed ten RAI, the ratio NICs ship with
     double min_rate_bps = 10e6;                 // assumed
     Time notification_gap = 50 * kMicrosecond;  // the receiver's, between CNPs of a flow: the paper

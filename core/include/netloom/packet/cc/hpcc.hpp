@@ -46,8 +46,6 @@ struct HpccStep {
 /// taken from once a round trip.
 class HpccFlow : public Deaf {
  public:
-  static constexpr bool kMovesDeparture = true;  // rdma-hw.cc ChangeRate
-
   using Settings = HpccSettings;
 
   [[nodiscard]] std::uint64_t window_bytes() const { return window_bytes_; }

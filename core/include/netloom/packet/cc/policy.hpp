@@ -17,9 +17,6 @@ constexpr std::uint64_t kNoWindow = std::numeric_limits<std::uint64_t>::max();
 
 /// Hears nothing and has no timer. A scheme derives from it and hides what it does hear.
 struct Deaf {
-  /// Whether a new rate also moves the departure that the last one has set.
-  static constexpr bool kMovesDeparture = false;
-
   static void on_ack(const auto&... /*signal*/) {}
 
   static void on_notification(const auto&... /*signal*/) {}

@@ -94,7 +94,7 @@ class SelectiveRepeat {
         kNone;  ///< Repeated after a silence; its arrival condemns those before it.
     std::uint32_t arrived_ring = kNone;
     std::uint32_t lost_ring = kNone;
-    std::uint64_t sent_bytes = 0;     ///< Repetitions included, less what vanished unseen.
+    std::uint64_t sent_bytes = 0;     ///< Repetitions included.
     std::uint64_t granted_bytes = 0;  ///< May be sent, repetitions included.
   };
 
@@ -102,7 +102,7 @@ class SelectiveRepeat {
     std::uint32_t expected = 0;
     std::uint32_t ring = kNone;
     std::uint64_t granted_bytes = 0;
-    std::uint64_t wanted_bytes = 0;  ///< The transfer, and what was trimmed of it.
+    std::uint64_t wanted_bytes = 0;  ///< The transfer, what was trimmed of it, what senders ask.
   };
 
   void open(Sender& sender) {
@@ -191,15 +191,19 @@ class SelectiveRepeat {
   }
 
   void on_timeout(Sender& sender, const Extent& extent) {
-    std::uint64_t vanished_bytes = 0;
     for (std::uint32_t number = sender.acked; number < sender.next; ++number) {
-      vanished_bytes += lose(sender, extent, number);
+      lose(sender, extent, number);
     }
-    if (kPulled) {  // what was granted for packets that vanished, or a grant itself, is void
-      sender.sent_bytes -= vanished_bytes;
+    if (kPulled) {  // one packet asks for the rest (uet-htsim: a request to send)
       sender.granted_bytes =
           std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
     }
+  }
+
+  /// What the receiver has to grant in all for everything to be sent, as known now.
+  [[nodiscard]] static std::uint64_t demand(const Sender& sender, const Extent& extent) {
+    return sender.sent_bytes + std::uint64_t{sender.num_lost} * extent.payload_bytes +
+           extent.size_bytes - sent_to(sender, extent);
   }
 
   /// Sends the last packet again of which nothing was heard.
@@ -217,12 +221,13 @@ class SelectiveRepeat {
   }
 
   Receipt on_data(Receiver& receiver, const Extent& extent, const Packet& packet, Time /*now*/) {
+    receiver.wanted_bytes = std::max(receiver.wanted_bytes, packet.bits);
+    if (packet.number < receiver.expected || rings_.test(receiver.ring, packet.number)) {
+      return {.reply = Reply::kAck, .new_bytes = 0, .disordered = false};
+    }
     if ((packet.flags & kTrimmed) != 0) {
       receiver.wanted_bytes += extent.bytes_of(packet.number);
       return {.reply = Reply::kNack, .new_bytes = 0, .disordered = false};
-    }
-    if (packet.number < receiver.expected || rings_.test(receiver.ring, packet.number)) {
-      return {.reply = Reply::kAck, .new_bytes = 0, .disordered = false};
     }
     rings_.set(receiver.ring, packet.number);
     const bool disordered = packet.number != receiver.expected;

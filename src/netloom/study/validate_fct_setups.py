@@ -1,0 +1,293 @@
+"""The networks and settings of published completion times, by the names of data/fct_cases.csv.
+
+Rules: uet-htsim (uec.cpp, main_uec.cpp, compositequeue.cpp; .topo files), and what is known of NDP,
+IRN and MRC; docs/models/packet.md says which is recalled.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.engines.packet import Ecn, PacketSettings, Switch, Transport
+from netloom.fabric.plain_wiring import Cables, wire_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from netloom.fabric.wiring import Wiring
+
+__all__ = ["network_of", "settings_of_case"]
+
+_US: Final = 1_000_000
+_PAYLOAD_BYTES, _PACKET_BYTES, _ACK_BYTES = 4086, 4150, 64  # uet-htsim main_uec.cpp, uec.cpp
+
+
+def network_of(name: str) -> Wiring:
+    """Return the network that a case names."""
+    return _NETWORKS[name]()
+
+
+def settings_of_case(scheme: str, *, fabric: str, num_paths: int) -> PacketSettings:
+    """Return how endpoints and switches of a case behave."""
+    return _SETTINGS[scheme](_Setup(fabric=fabric, num_paths=num_paths))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Setup:
+    """What settings depend on beside the scheme."""
+
+    fabric: str
+    num_paths: int
+
+
+# ---- networks
+
+
+def _wired(cables: list[tuple[int, int]], num_hosts: int, rate_bps: float, delay_ps: int) -> Wiring:
+    lower, upper = (np.array(column, dtype=np.int64) for column in zip(*cables, strict=True))
+    num_vertices = int(upper.max()) + 1
+    return wire_up(
+        Cables(
+            lower=lower,
+            upper=upper,
+            rate_bps=np.full(len(lower), rate_bps),
+            delay_ps=np.full(len(lower), delay_ps),
+            up=np.ones(len(lower), dtype=np.bool_),
+        ),
+        num_endpoints=num_hosts,
+        name=tuple(f"node:{vertex}" for vertex in range(num_vertices)),
+        forward_ps=np.zeros(num_vertices, dtype=np.int64),
+    )
+
+
+def _two_tiers(num_hosts: int, per_leaf: int, rate_bps: float, *, taper: int = 1) -> Wiring:
+    """Return an uplink for each *taper* hosts of a leaf, each to its own spine; links of 1 us."""
+    num_leaves = num_hosts // per_leaf
+    down = [(host, num_hosts + host // per_leaf) for host in range(num_hosts)]
+    spine = num_hosts + num_leaves
+    up = [
+        (num_hosts + leaf, spine + k)
+        for leaf in range(num_leaves)
+        for k in range(per_leaf // taper)
+    ]
+    return _wired(down + up, num_hosts, rate_bps, _US)
+
+
+def _three_tiers(radix: int, rate_bps: float, delay_ps: int = _US) -> Wiring:
+    """Return the fat tree of switches with *radix* ports (Al-Fares et al., SIGCOMM 2008)."""
+    half = radix // 2
+    num_hosts = radix * half * half
+    edge, middle = num_hosts, num_hosts + radix * half
+    top = middle + radix * half
+    switches = range(radix * half)
+    cables = [(host, edge + host // half) for host in range(num_hosts)]
+    cables += [(edge + s, middle + s // half * half + k) for s in switches for k in range(half)]
+    cables += [(middle + s, top + s % half * half + k) for s in switches for k in range(half)]
+    return _wired(cables, num_hosts, rate_bps, delay_ps)
+
+
+_NETWORKS: Final[Mapping[str, Callable[[], Wiring]]] = {
+    "uec-8192": lambda: _two_tiers(8192, 64, 400e9),
+    "uec-8192-4to1": lambda: _two_tiers(8192, 64, 400e9, taper=4),
+    "uec-1024-4to1": lambda: _two_tiers(1024, 32, 100e9, taper=4),
+    "uec-1024-8to1": lambda: _two_tiers(1024, 32, 100e9, taper=8),
+    "uec-16": lambda: _three_tiers(4, 100e9),
+    "uec-128": lambda: _three_tiers(8, 100e9),
+    "uec-1024": lambda: _three_tiers(16, 100e9),
+    "ndp-432": lambda: _three_tiers(12, 10e9, delay_ps=_US // 2),
+    "irn-54": lambda: _three_tiers(6, 40e9, delay_ps=2 * _US),
+    "mrc-64": lambda: _two_tiers(64, 8, 100e9),
+}
+
+# ---- endpoints and switches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _UetNetwork:
+    """What uet-htsim derives its settings from, and the sizes of queues in packets.
+
+    Attributes:
+        num_hops: Links of the longest way, 1 us each.
+    """
+
+    rate_bps: float
+    num_hops: int
+    queue: int
+    marks_from: int
+    marks_all: int
+
+    @classmethod
+    def sized(cls, rate_bps: float, num_hops: int) -> _UetNetwork:
+        """Return main_uec.cpp's own sizes: a queue of one product, marks from 0.2 to 0.8 of it."""
+        product_bytes = _uet_rtt_ps(rate_bps, num_hops) * rate_bps / 8e12
+        queue = math.ceil(product_bytes / _PACKET_BYTES)
+        return cls(
+            rate_bps=rate_bps,
+            num_hops=num_hops,
+            queue=queue,
+            marks_from=math.ceil(0.2 * queue),
+            marks_all=math.ceil(0.8 * queue),
+        )
+
+    @property
+    def rtt_ps(self) -> int:
+        """Of the longest way, which every flow takes for its own (main_uec.cpp initNscc)."""
+        return _uet_rtt_ps(self.rate_bps, self.num_hops)
+
+    @property
+    def timeout_ps(self) -> int:
+        """15 us, and six full queues (main_uec.cpp)."""
+        return 15 * _US + round(6 * self.queue * _PACKET_BYTES * 8e12 / self.rate_bps)
+
+
+def _uet_rtt_ps(rate_bps: float, num_hops: int) -> int:
+    """Return main_uec.cpp calculate_rtt: a packet out, an acknowledgement back, link by link."""
+    wire_ps = (_PACKET_BYTES + _ACK_BYTES) * 8e12 / rate_bps
+    return num_hops * (2 * _US + round(wire_ps))
+
+
+# -q 100 -ecn 25 75 where the source's experiments say so.
+_UET_8192: Final = _UetNetwork(rate_bps=400e9, num_hops=4, queue=100, marks_from=25, marks_all=75)
+_UET: Final[Mapping[str, _UetNetwork]] = {
+    "uec-8192": _UET_8192,
+    "uec-8192-4to1": _UET_8192,
+    "uec-1024-4to1": _UetNetwork.sized(100e9, 4),
+    "uec-1024-8to1": _UetNetwork.sized(100e9, 4),
+    "uec-16": _UetNetwork.sized(100e9, 6),
+    "uec-128": _UetNetwork.sized(100e9, 6),
+    "uec-1024": _UetNetwork.sized(100e9, 6),
+    "mrc-64": replace(_UET_8192, rate_bps=100e9),  # assumed
+}
+
+
+def _uet(setup: _Setup, *, pulled: bool) -> PacketSettings:
+    network = _UET[setup.fabric]
+    marks = Ecn(
+        kmin_bytes=network.marks_from * _PACKET_BYTES,
+        kmax_bytes=network.marks_all * _PACKET_BYTES,
+        pmax=1.0,
+        at_rate_bps=0,
+    )
+    return PacketSettings(
+        flow_control="trimming",
+        balance="ecmp",
+        spray="bitmap" if setup.num_paths > 1 else "fixed",
+        num_paths=setup.num_paths,
+        congestion_control="none" if pulled else "nscc",
+        switch=Switch(
+            buffer_bytes=1 << 40, queue_bytes=network.queue * _PACKET_BYTES, reserve_bytes=0
+        ),
+        ecn=None if pulled else marks,
+        transport=Transport(
+            recovery="pulled" if pulled else "selective",
+            payload_bytes=_PAYLOAD_BYTES,
+            header_bytes=_PACKET_BYTES - _PAYLOAD_BYTES,
+            gap_bytes=0,
+            ack_bytes=_ACK_BYTES,
+            timeout_ps=network.timeout_ps,
+            ack_every_bytes=16_384,
+            pull_bytes=4 * _PAYLOAD_BYTES,
+            base_rtt_ps=network.rtt_ps,
+        ),
+    )
+
+
+def _ndp(setup: _Setup) -> PacketSettings:
+    """Return NDP as its paper has it (recalled): 9 KB packets, queues of 8, first window of 30."""
+    payload = 8936
+    return PacketSettings(
+        flow_control="trimming",
+        balance="source",
+        spray="oblivious",
+        num_paths=setup.num_paths,
+        switch=Switch(buffer_bytes=1 << 40, queue_bytes=8 * (payload + 64), reserve_bytes=0),
+        transport=Transport(
+            recovery="pulled",
+            payload_bytes=payload,
+            header_bytes=64,
+            gap_bytes=0,
+            ack_bytes=64,
+            timeout_ps=20_000 * _US,
+            pull_bytes=payload,
+            first_window_bytes=30 * payload,
+        ),
+    )
+
+
+def _irn(_: _Setup) -> PacketSettings:
+    """Return IRN (recalled): a window of 120 KB, timeouts of 320 and 100 us, 240 KB a port."""
+    return PacketSettings(
+        flow_control="lossy",
+        switch=Switch(buffer_bytes=6 * 240_000, queue_bytes=240_000, reserve_bytes=0),
+        transport=Transport(
+            recovery="selective",
+            payload_bytes=1000,
+            disorder_packets=1,
+            window_bytes=120_000,
+            timeout_ps=320 * _US,
+            timeout_low_ps=100 * _US,
+            timeout_low_packets=3,
+        ),
+    )
+
+
+def _go_back_n(setup: _Setup) -> PacketSettings:
+    """Return the same switches and go-back-N without a window, a gap reported once a round trip.
+
+    Its timeout is IRN's longer one (recalled).
+    """
+    host = Transport(payload_bytes=1000, nack_interval_ps=24 * _US, timeout_ps=320 * _US)
+    return replace(_irn(setup), transport=host)
+
+
+def _go_back_n_pfc(setup: _Setup) -> PacketSettings:
+    return replace(
+        _go_back_n(setup),
+        flow_control="pfc",
+        switch=Switch(buffer_bytes=6 * 240_000, alpha=1.0, reserve_bytes=0),
+        transport=Transport(payload_bytes=1000),
+    )
+
+
+def _roce(_: _Setup) -> PacketSettings:
+    """Return RoCEv2 with PFC and DCQCN as NICs run it, one QP."""
+    return PacketSettings(
+        flow_control="pfc",
+        congestion_control="dcqcn-firmware",
+        ecn=Ecn(),
+        transport=Transport(cnp_interval_ps=4 * _US),
+    )
+
+
+def _with_dcqcn(settings: PacketSettings) -> PacketSettings:
+    """Return *settings* with DCQCN as its paper has it: marks from 5 to 200 KB, 1 % (secondary)."""
+    return replace(
+        settings,
+        congestion_control="dcqcn",
+        ecn=Ecn(kmin_bytes=5_000, kmax_bytes=200_000, pmax=0.01, at_rate_bps=0),
+        transport=replace(settings.transport, cnp_interval_ps=50 * _US),
+    )
+
+
+def _with_timely(settings: PacketSettings) -> PacketSettings:
+    return replace(settings, congestion_control="timely")
+
+
+_SETTINGS: Final[Mapping[str, Callable[[_Setup], PacketSettings]]] = {
+    "nscc": lambda setup: _uet(setup, pulled=False),
+    "rccc": lambda setup: _uet(setup, pulled=True),
+    "mrc": lambda setup: _uet(setup, pulled=False),  # spray, trimming, no PFC
+    "ndp": _ndp,
+    "irn": _irn,
+    "irn-with-dcqcn": lambda setup: _with_dcqcn(_irn(setup)),
+    "irn-with-timely": lambda setup: _with_timely(_irn(setup)),
+    "roce-pfc": _go_back_n_pfc,
+    "roce-lossy": _go_back_n,
+    "roce-lossy-with-dcqcn": lambda setup: _with_dcqcn(_go_back_n(setup)),
+    "roce-lossy-with-timely": lambda setup: _with_timely(_go_back_n(setup)),
+    "roce": _roce,
+}

@@ -1,0 +1,53 @@
+"""Rates that change: departures, notifications, and which congestion control a technology gets."""
+
+from __future__ import annotations
+
+import pytest
+from wires import star, transfers
+
+from netloom.catalog.load import load_catalog
+from netloom.engines.packet import Ecn, PacketSettings, Transport, run_packets, settings_for
+
+US = 1_000_000
+
+
+@pytest.mark.parametrize("rate_bps", [100e9, 400e9])
+def test_a_sender_that_was_cut_to_the_least_rate_leaves_as_soon_as_it_may(rate_bps: float) -> None:
+    # A packet of 4178 bytes takes 33 ms at DCQCN's least rate, 1 Mb/s. The rate doubles and more
+    # every 300 us: were departures not to move, 8 MB, 640 us at 100 Gb/s, would take 33 ms.
+    settings = PacketSettings(
+        congestion_control="dcqcn-firmware",
+        ecn=Ecn(),
+        transport=Transport(cnp_interval_ps=4 * US),
+    )
+    work = transfers([(host, 0) for host in range(1, 9)], 1_000_000)
+    took_ps = run_packets(star(9, rate_bps=rate_bps), work, settings, seed=1).finish_ps.max()
+    assert took_ps < 3_000 * US
+
+
+def test_a_mark_within_the_interval_draws_a_notification_at_its_end() -> None:
+    # B, at 100 Gb/s, sends 250 KB beside A's 2 MB at 50 Gb/s: for 20 us the queue grows by 50 Gb/s,
+    # then it shrinks by as much. Above 20 KB all is marked, from 3 to 37 us. A hears of it at the
+    # first mark and again 50 us later; B's last packet has come by then: three notifications.
+    settings = PacketSettings(
+        ecn=Ecn(kmin_bytes=20_000, kmax_bytes=20_000, pmax=1.0, at_rate_bps=0),
+        transport=Transport(payload_bytes=1000, cnp_interval_ps=50 * US),
+    )
+    work = transfers([(1, 0), (2, 0)], [2_000_000, 250_000])
+    counters = run_packets(star(3, rate_bps=[100e9, 50e9, 100e9]), work, settings).counters
+    assert counters["cnps"] == 3
+
+
+def test_a_technology_has_the_dcqcn_of_its_nics_unless_the_papers_is_asked_for() -> None:
+    technology = load_catalog().technology("rocev2-400g")
+    assert settings_for(technology).congestion_control == "dcqcn-firmware"
+    assert settings_for(technology, congestion_control="dcqcn").congestion_control == "dcqcn"
+
+
+def test_tcp_in_a_nic_and_in_the_kernel_wait_as_their_sources_say() -> None:
+    # Chelsio's cxgb/tp.c: a quarter of a second; Linux's TCP_RTO_MIN: HZ / 5.
+    timeouts_ps = [
+        settings_for(load_catalog().technology(name)).transport.timeout_ps
+        for name in ("iwarp-100g", "tcp-100g")
+    ]
+    assert timeouts_ps == [250_000 * US, 200_000 * US]
