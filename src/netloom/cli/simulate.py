@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from netloom.cli.arguments import Whole
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
@@ -33,11 +34,11 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
     transport: str = "",
     flow_control: str = "",
     ecn: str = "",
-    qps: int = 0,
+    qps: Whole = 0,
     routes: Path | None = None,
     until: str = "",
-    seed: int = 0,
-    seeds: int = 1,
+    seed: Whole = 0,
+    seeds: Whole = 1,
     own: Path | None = None,
     json: bool = False,
     out: Path | None = None,
