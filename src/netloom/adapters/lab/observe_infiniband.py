@@ -120,6 +120,8 @@ def _viewed(
     ports = ibdiags.parse_ports(client.run("ibnetdiscover", "-p", *soon, "--cache", str(found)))
     states = ibdiags.parse_links(client.run("iblinkinfo", "-l", *kept))
     errors = ibdiags.parse_errors(client.run("ibqueryerrors", *soon, *kept))
+    if any(row.state == "Active" and not row.peer_name for row in states):
+        states = ibdiags.links(client)  # dark, or the answer came too late: look a second time
     states = _settled(client, states) if has_master else states
     return _View.of(ports, states, plant, network), errors
 
