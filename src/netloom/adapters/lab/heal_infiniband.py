@@ -36,7 +36,7 @@ SETTLE_S: Final = 30.0  # for OpenSM's tables, which take 3 s with 1,024 hosts
 TAKE_OVER_S: Final = 10.0  # for a standby, which takes 2 s
 PAIRS: Final = 8  # of hosts whose paths are traced
 WATCHED: Final = 4  # hosts whose partition keys are compared, unless told
-WORKERS: Final = 1  # programs at a time; ibsim has room for ten clients, and managers are some
+WORKERS: Final = 3  # programs at a time; ibsim has room for ten clients, and managers are some
 _ENTRY: Final = re.compile(r"^0x[0-9a-fA-F]{4} (?P<port>\d{3})\b", re.ASCII | re.MULTILINE)
 _END: Final = "valid lids dumped"
 
