@@ -109,6 +109,7 @@ save()
 POLICY = """
 heal:
   by_itself: [cordon, restart-job, ticket]
+  least_confidence: 50%
   quiet: 0s
   commands:
     cordon: [{python}, {script}, {folder}, cordon, "{{node}}"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -12,12 +12,12 @@ from netloom.adapters.lab.infiniband import subnets_of
 from netloom.adapters.lab.infiniband_faults import client_of, master_of
 from netloom.adapters.programs import is_running, wait_for
 from netloom.errors import LabError
-from netloom.ops.heal.sight import Dispute, Trouble
+from netloom.ops.heal.sight import Dispute, Trouble, plain_part
 from netloom.ops.locate.faults import FaultKind
 from netloom.ops.locate.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from netloom.adapters.lab.infiniband import Subnet
     from netloom.adapters.lab.store import LabFolder
@@ -36,6 +36,16 @@ FEWEST_ERRORS: Final = 10
 # A port that has a neighbour and waits for a subnet manager: InfiniBand Architecture
 # Specification, volume 1, PortInfo.PortState.
 IDLE: Final = ("Init", "Initialize", "Armed")
+# What a port says of itself where a cable is in such trouble.
+CONFIRMED: Final = {
+    Trouble.MISSING.value: ("Down",),
+    Trouble.UNUSED.value: IDLE,
+    FaultKind.BLACK_HOLE.value: ("Active",),
+}
+_STATE: Final = re.compile(r"^LinkState:\.{1,48}(?P<state>\w{1,16})", re.ASCII | re.MULTILINE)
+# What is asked over a cable that just went gets no answer; a second, as infiniband-diags wait, for
+# each such question adds up. ibsim answers within a millisecond when it is its turn.
+TIMEOUT_MS: Final = 200
 IDLE_S: Final = 3.0  # a manager that works looks every second, and takes 2 s with 1,024 hosts
 PACKET_BYTES: Final = 4096  # the largest path MTU; a symbol error damages one packet
 
@@ -81,25 +91,64 @@ def look(place: LabFolder, lab: Lab, plant: Plant, *, window_s: float) -> Seen:
     for network in subnets_of(place, lab, plant):
         _managers(seen, lab, network)
         client = observer(place, lab, network)
-        # Each goes through the whole subnet by itself; and each may fail while that changes.
-        with ThreadPoolExecutor(max_workers=3) as pool:
-            ports = pool.submit(ibdiags.ports, client)
-            states = pool.submit(ibdiags.links, client)
-            errors = pool.submit(ibdiags.errors, client)
         try:
-            links = (
-                _settled(client, states.result()) if master_of(lab, network) else states.result()
-            )
-            view = _View.of(ports.result(), links, plant, network)
-            _compare(seen, view)
-            seen.lids.update({row.name: row.lid for row in ports.result()})
-            rows = errors.result()
-        except LabError as error:
+            view, rows = _viewed(client, plant, network, has_master=bool(master_of(lab, network)))
+        except LabError as error:  # such a program may also crash while the fabric changes
             seen.doubts.append(f"subnet {network.number}: {error}")
             continue
+        _compare(seen, view)
+        _confirm(seen, view, client)
+        seen.lids.update(view.lids)
         _errors(seen, view, rows, window_s)
         _losses(seen, view, rows, client)
     return seen
+
+
+def _viewed(
+    client: ibdiags.Client, plant: Plant, network: Subnet, *, has_master: bool
+) -> tuple[_View, tuple[ibdiags.PortErrors, ...]]:
+    """Return a subnet and its error counters: it is gone through once, and the rest read from that.
+
+    While OpenSM sweeps a busy machine, every pass through 1,072 devices takes seconds.
+
+    Raises:
+        LabError: a program failed.
+    """
+    found = client.folder / f"found-{network.number}.cache"
+    found.unlink(missing_ok=True)  # ibnetdiscover writes over nothing
+    soon, kept = ("-t", str(TIMEOUT_MS)), ("--load-cache", str(found))
+    ports = ibdiags.parse_ports(client.run("ibnetdiscover", "-p", *soon, "--cache", str(found)))
+    states = ibdiags.parse_links(client.run("iblinkinfo", "-l", *kept))
+    errors = ibdiags.parse_errors(client.run("ibqueryerrors", *soon, *kept))
+    if any(row.state == "Active" and not row.peer_name for row in states):
+        states = ibdiags.links(client)  # dark, or the answer came too late: look a second time
+    states = _settled(client, states) if has_master else states
+    return _View.of(ports, states, plant, network), errors
+
+
+def _confirm(seen: Seen, view: _View, client: ibdiags.Client) -> None:
+    """Ask the ends of the cables that were not found in order themselves, and add who disagrees."""
+    by_part = {f"cable:{cable.number}": cable for cable in view.cables}
+    for finding in tuple(seen.findings):
+        cable = by_part.get(plain_part(finding.part))
+        if cable is None or finding.kind not in CONFIRMED:
+            continue
+        for name, port in view.jacks(cable):
+            said = _link_state(client, view.lids.get(name, 0), port)
+            if said and said not in CONFIRMED[finding.kind]:
+                says = (f"ibnetdiscover: {finding.kind}", f"smpquery has {name}[{port}] {said}")
+                seen.disputes.append(Dispute(part=f"cable:{cable.number}", says=says))
+
+
+def _link_state(client: ibdiags.Client, lid: int, port: int) -> str:
+    """Return the state of a port, from ``smpquery portinfo``; empty when it does not answer."""
+    if not lid:
+        return ""
+    try:
+        match = _STATE.search(client.run("smpquery", "portinfo", str(lid), str(port)))
+    except LabError:
+        return ""
+    return match["state"] if match else ""
 
 
 def _settled(
@@ -128,6 +177,7 @@ class _View:
         peers: From ibnetdiscover: what each cabled port is joined to.
         states: From iblinkinfo: whether each port is up, and what it could do better.
         devices: That answered.
+        lids: Of these, by name.
     """
 
     plant: Plant
@@ -135,6 +185,7 @@ class _View:
     peers: dict[Jack, Jack]
     states: dict[Jack, ibdiags.LinkRow]
     devices: frozenset[str]
+    lids: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -155,6 +206,7 @@ class _View:
             },
             states={(row.name, row.port): row for row in states},
             devices=frozenset(row.name for row in rows),
+            lids={row.name: row.lid for row in rows},
         )
 
     def jacks(self, cable: Cable) -> tuple[Jack, Jack]:
