@@ -251,7 +251,8 @@ class Endpoints final : public EndpointSide {
     out.window = window_of(out.line);
     transport_.open(out.sender);
     if constexpr (Transport::kPulls) {
-      out.sender.granted_bytes = first_window(out.line);
+      // What it is not needed for at first does not repeat anything later: that is pulled.
+      out.sender.granted_bytes = std::min(first_window(out.line), extent(flow).size_bytes);
     }
     spray_.begin(flow, net_.random);
     out.state = State::kIdle;
