@@ -1,4 +1,4 @@
-"""Rates that change: departures, notifications, and which congestion control a technology gets."""
+"""Rates that change: departures and notifications; and how long senders wait."""
 
 from __future__ import annotations
 
@@ -36,12 +36,6 @@ def test_a_mark_within_the_interval_draws_a_notification_at_its_end() -> None:
     work = transfers([(1, 0), (2, 0)], [2_000_000, 250_000])
     counters = run_packets(star(3, rate_bps=[100e9, 50e9, 100e9]), work, settings).counters
     assert counters["cnps"] == 3
-
-
-def test_a_technology_has_the_dcqcn_of_its_nics_unless_the_papers_is_asked_for() -> None:
-    technology = load_catalog().technology("rocev2-400g")
-    assert settings_for(technology).congestion_control == "dcqcn-firmware"
-    assert settings_for(technology, congestion_control="dcqcn").congestion_control == "dcqcn"
 
 
 def test_tcp_in_a_nic_and_in_the_kernel_wait_as_their_sources_say() -> None:

@@ -23,7 +23,8 @@ void Endpoints<Transport, Cc>::start(std::uint32_t flow) {
   out.window = out.local ? ~std::uint64_t{0} : window_of(out.line);
   transport_.open(out.sender);
   if constexpr (Transport::kPulls) {
-    out.sender.granted_bytes = first_window(out.line);
+    // What it is not needed for at first does not repeat anything later: that is pulled.
+    out.sender.granted_bytes = std::min(first_window(out.line), extent(flow).size_bytes);
   }
   spray_.begin(flow, net_.random);
   out.state = State::kIdle;

@@ -36,9 +36,7 @@ _UET_ACK: Final = 64  # assumed: Ethernet, IP, UDP and PDS fill the least frame
 
 # What the catalogue calls them, in the simulator's words. Spectrum-X: NVIDIA's default is RTT based
 # (ZTR-RTTCC), whose formulas are not published; rttcc is an assumed stand-in.
-# DCQCN is what NICs of these rates run (ConnectX firmware), unless the paper's is asked for.
 _CONGESTION: Final[Mapping[str, str]] = {
-    "dcqcn": "dcqcn-firmware",
     "spectrum-x": "rttcc",
     "voq-credits": "none",
     "tcp in the NIC": "cubic",
@@ -127,11 +125,10 @@ def settings_for(
     Raises:
         SpecError: a scheme is not known, or does not go with the others.
     """
-    own = {name: name for name in CONGESTION_CONTROLS}
     scheme = _one_of(
         "congestion_control",
         congestion_control or technology.congestion_control,
-        {**_CONGESTION, **own} if congestion_control else {**own, **_CONGESTION},
+        {**_CONGESTION, **{name: name for name in CONGESTION_CONTROLS}},
     )
     balance, spray = _one_of(
         "load_balancing", load_balancing or technology.load_balancing, LOAD_BALANCING
