@@ -2,7 +2,8 @@
 
 Ultra Ethernet's: ultraethernet/uet-htsim @40ccb05, results/experiment2_out.txt (incast of 1 MiB at
 400 Gb/s, links of 1 us, queues of 100 packets, marks from 25 to 75, packets of 4086 + 64 bytes) and
-validate_uec_sender.txt (100 Gb/s, round trip of 12 us; thresholds that its own runs stay under).
+validate_outputs/validate_uec_sender.out (@2658277; 100 Gb/s, round trip of 12 us; what its runs
+logged, and for one path the threshold that they stay under).
 NDP's: Handley et al., SIGCOMM 2017 (recalled).
 """
 
@@ -58,9 +59,9 @@ def test_an_incast_by_receiver_credits(fan_in: int, published_us: float) -> None
     assert got_us == pytest.approx(published_us, rel=0.01)
 
 
-# At 8 senders ours ends sooner, 191 us for 215: the tail depends on who is trimmed at first.
+# At 8 senders ours ends sooner, 190 us for 215: published by rules that keep trimmed senders slow.
 @pytest.mark.parametrize(
-    ("fan_in", "published_us", "bound"), [(2, 50.99, 0.01), (8, 215.3, 0.13), (32, 736.3, 0.05)]
+    ("fan_in", "published_us", "bound"), [(2, 50.99, 0.01), (8, 215.3, 0.12), (32, 736.3, 0.04)]
 )
 def test_an_incast_by_sender_windows(fan_in: int, published_us: float, bound: float) -> None:
     assert incast_us("nscc", fan_in) == pytest.approx(published_us, rel=bound)
@@ -72,7 +73,7 @@ def test_one_flow_of_two_megabytes_takes_what_uet_htsim_logged() -> None:
     assert delivery.finish_ps[0] / 1e6 == pytest.approx(176.2, abs=0.05)
 
 
-@pytest.mark.parametrize(("num_paths", "least_us", "most_us"), [(128, 180, 220), (1, 700, 1300)])
+@pytest.mark.parametrize(("num_paths", "least_us", "most_us"), [(128, 190, 216), (1, 700, 1300)])
 def test_a_permutation_of_1024_hosts_sprayed_and_not(
     num_paths: int, least_us: float, most_us: float
 ) -> None:
@@ -82,11 +83,11 @@ def test_a_permutation_of_1024_hosts_sprayed_and_not(
     assert least_us < delivery.finish_ps.max() / 1e6 < most_us
 
 
-def test_fifteen_senders_stay_under_the_threshold_of_uet_htsim() -> None:
+def test_fifteen_senders_take_what_uet_htsim_logged() -> None:
     tree = fat_tree(16, rate_bps=100e9, delay_ps=1_000_000)
     work = transfers([(i * 64 + 5, 1023) for i in range(15)], 2_000_000)
     delivery = run_packets(tree, work, uec("nscc", queue_packets=36))
-    assert 15 * 2_000_000 * 8 / 100e3 < delivery.finish_ps.max() / 1e6 < 2550
+    assert delivery.finish_ps.max() / 1e6 == pytest.approx(2478.53, rel=0.01)
 
 
 def test_ndp_fills_a_fat_tree_of_432_hosts() -> None:
