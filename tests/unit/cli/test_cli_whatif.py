@@ -113,7 +113,7 @@ def test_luck_is_told_with_its_interval(files: Path, capsys: pytest.CaptureFixtu
     assert isinstance(luck, dict)
     assert luck["draws"] == 3
     assert main(command) == 0
-    assert "95 % confidence" in capsys.readouterr().out
+    assert "95 % sure of the mean" in capsys.readouterr().out
     compared = ["compare", *command[1:], "--technologies", "rocev2-400g,infiniband-ndr", "--json"]
     assert main(compared) == 0
     found = out(capsys)["luck"]

@@ -176,7 +176,7 @@ def test_a_pair_without_a_way_is_refused() -> None:
 
 
 def test_more_than_the_machine_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.sysconf", lambda _name: 64)  # 64 pages of 64 bytes
+    monkeypatch.setattr("netloom.engines.packet.lower.available_bytes", lambda: 4096)
     with pytest.raises(InfeasibleError, match="run fewer at a time"):
         run_packets(TREE, SHUFFLE, BUSY)
 
