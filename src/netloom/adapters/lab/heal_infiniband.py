@@ -194,16 +194,16 @@ class InfinibandHands:
         return f"{first}started {name} again; {master} is master"
 
     def _agreed(self, network: Subnet) -> str | None:
-        """Return the master once it is the only one, all others stand by, and it answers."""
+        """Return the master once it is the only one, has swept and answers, and others stand by."""
         lab = self.place.read()
-        states = {
-            network.manager_name(index): opensm.read_log(manager).state
+        logs = {
+            network.manager_name(index): opensm.read_log(manager)
             for index, manager in enumerate(network.managers)
             if is_alive(lab, network.manager_name(index))
         }
-        masters = [name for name, state in states.items() if state == "master"]
-        settled = len(masters) == 1 and set(states.values()) <= {"master", "standby"}
-        if not settled or len(states) < len(network.managers):
+        masters = [name for name, log in logs.items() if log.state == "master" and log.num_sweeps]
+        others = {log.state for name, log in logs.items() if name not in masters}
+        if len(masters) != 1 or others - {"standby"} or len(logs) < len(network.managers):
             return None
         try:
             found = ibdiags.manager(client_of(self.place, network, host=network.hosts[-1]))
