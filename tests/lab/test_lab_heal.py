@@ -29,9 +29,8 @@ from netloom.ops.heal.act import carry_out
 from netloom.ops.heal.effect import trial_of
 from netloom.ops.heal.log import in_force
 from netloom.ops.heal.plan import plans_of
-from netloom.ops.heal.sight import Trouble
 from netloom.ops.lab import namespace_of
-from netloom.ops.locate.faults import FaultKind
+from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
 from netloom.ops.underlay import underlay_of
 from netloom.spec.heal import parse_policy

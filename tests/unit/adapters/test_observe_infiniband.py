@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from netloom.adapters.ibdiags import LinkRow, PortErrors
 from netloom.adapters.lab.observe_infiniband import Seen, _compare, _errors, _View
-from netloom.ops.heal.sight import Trouble
-from netloom.ops.locate.faults import FaultKind
+from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.plant import Cable, Device, Plant, Port
 
 # Two leaves with a cable to each of two spines: cables 0 to 3, by leaf and then by spine.

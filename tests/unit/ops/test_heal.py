@@ -26,8 +26,8 @@ from netloom.ops.heal.log import (
 )
 from netloom.ops.heal.plan import VERBS, Act, Plan, plans_of
 from netloom.ops.heal.policy import decide
-from netloom.ops.heal.sight import Dispute, Sight, Trouble
-from netloom.ops.locate.faults import FaultKind
+from netloom.ops.heal.sight import Dispute, Sight
+from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
 from netloom.spec.heal import HealPolicy, parse_policy
 from netloom.spec.scenario import Cluster

@@ -11,8 +11,8 @@ from netloom.fabric import edit
 from netloom.ops.heal.effect import Trial, trial_of
 from netloom.ops.heal.plan import VERBS, Plan, plans_of
 from netloom.ops.heal.policy import decide
-from netloom.ops.heal.sight import Sight, Trouble
-from netloom.ops.locate.faults import FaultKind
+from netloom.ops.heal.sight import Sight
+from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
 from netloom.spec.heal import HealPolicy, parse_policy
 from netloom.spec.load import parse

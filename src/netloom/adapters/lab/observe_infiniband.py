@@ -12,8 +12,8 @@ from netloom.adapters.lab.infiniband import subnets_of
 from netloom.adapters.lab.infiniband_faults import client_of, master_of
 from netloom.adapters.programs import is_running, wait_for
 from netloom.errors import LabError
-from netloom.ops.heal.sight import Dispute, Trouble, plain_part
-from netloom.ops.locate.faults import FaultKind
+from netloom.ops.heal.sight import Dispute, plain_part
+from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from netloom.adapters.lab.carrier import ends_of, with_carrier
 from netloom.adapters.lab.probes import Probed, flows_of, probe
 from netloom.adapters.lab.roce import cable_ends
 from netloom.errors import LabError
-from netloom.ops.heal.sight import Dispute, Trouble
+from netloom.ops.heal.sight import Dispute
 from netloom.ops.lab import namespace_of
+from netloom.ops.locate.faults import Trouble
 from netloom.ops.locate.findings import Finding
 from netloom.ops.underlay import expected_ways, interface_name, underlay_of
 from netloom.spec.observed import Observed, ObservedFlow, ObservedSwitch

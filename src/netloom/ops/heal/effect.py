@@ -19,8 +19,8 @@ from netloom.errors import InfeasibleError
 from netloom.fabric import edit
 from netloom.fabric.graph import LinkState, VertexKind
 from netloom.fabric.wire.recovery import added_s, efficiency
-from netloom.ops.heal.sight import Trouble, plain_part
-from netloom.ops.locate.faults import FaultKind
+from netloom.ops.heal.sight import plain_part
+from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.workload.dag import Dag, Label, to_transfers
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,19 +10,7 @@ if TYPE_CHECKING:
 
     from netloom.ops.locate.findings import Finding
 
-__all__ = ["Dispute", "Sight", "Trouble", "plain_part"]
-
-
-class Trouble(StrEnum):
-    """What devices say of themselves, besides what locating infers (``FaultKind``)."""
-
-    MISSING = "missing cable"  # designed, and not there or down
-    SILENT = "silent device"  # none of its cables is there
-    MISWIRED = "miswired"  # in another port than designed
-    WRONG_SPEED = "wrong speed"
-    SYMBOL_ERRORS = "symbol errors"
-    NO_MANAGER = "dead subnet manager"
-    UNUSED = "unused cable"  # there, but no manager has taken it into use
+__all__ = ["Dispute", "Sight", "plain_part"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ class Trouble(StrEnum):
     SYMBOL_ERRORS = "symbol errors"
     FLAPPING = "flapping"  # down and up again within a window
     NO_MANAGER = "dead subnet manager"
+    UNUSED = "unused cable"  # there, but no manager has taken it into use
 
 
 class Scope(StrEnum):
