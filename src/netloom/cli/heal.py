@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from netloom.cli.arguments import OptionalWhole
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,7 +26,7 @@ def heal(  # noqa: PLR0913  (one option of the command each)
     folder: Annotated[Path | None, Parameter(name="--dir")] = None,
     policy: Path | None = None,
     yes: bool = False,
-    undo: int | None = None,
+    undo: OptionalWhole = None,
     watch_host: tuple[str, ...] = (),
     own: Path | None = None,
     json: bool = False,

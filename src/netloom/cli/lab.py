@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from netloom.cli.arguments import OptionalWhole, Whole
 from netloom.ops.lab import FAULT_KINDS, Fault, default_name
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def up(
     name: str = "",
     folder: Folder = None,
     routing: str = "",
-    managers: int = 1,
+    managers: Whole = 1,
     own: Path | None = None,
 ) -> None:
     """Start the network of a scenario on this machine, in place of an earlier lab of its name.
@@ -132,9 +133,9 @@ def fault(  # noqa: PLR0913  (one option of the command each)
     kind: Kind,
     *parts: str,
     share: float | None = None,
-    count: int | None = None,
+    count: OptionalWhole = None,
     factor: float | None = None,
-    larger_than: int | None = None,
+    larger_than: OptionalWhole = None,
     folder: Folder = None,
     json: bool = False,
 ) -> None:
