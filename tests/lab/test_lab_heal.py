@@ -440,8 +440,9 @@ def test_a_kernel_that_lost_a_path_is_found_and_repaired(roce: Bench) -> None:
 def test_paths_that_frr_takes_from_the_kernel_after_a_flap_are_found_and_repaired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # FRR 8.4 as it comes: with nexthop objects in the kernel, which our own labs switch off. When
-    # a link flaps the kernel takes it out of the group, and zebra does not put it back.
+    # FRR 8.4 as it comes: with nexthop objects in the kernel, which our own labs switch off, and
+    # namespaces for VRFs too. When a link flaps the kernel takes it out of the group, and zebra
+    # does not put it back.
     need("roce")
     ours = frr.render_configuration
 
@@ -449,6 +450,7 @@ def test_paths_that_frr_takes_from_the_kernel_after_a_flap_are_found_and_repaire
         return ours(router).replace("no zebra nexthop kernel enable\n", "")
 
     monkeypatch.setattr(frr, "render_configuration", as_it_comes)
+    monkeypatch.setattr(frr, "ZEBRA_OPTIONS", frr.ZEBRA_OPTIONS[:2])
     bench = bench_in(tmp_path, "heal-group", ROCE)
     place = bench.lab.place
     try:

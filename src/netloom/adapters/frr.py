@@ -45,6 +45,9 @@ __all__ = [
 ]
 
 DAEMONS: Final = ("zebra", "bfdd", "bgpd")  # in the order they are started
+# Buffers for thousands of routes at once; VRFs that are namespaces (zebra then has no use for the
+# kernel's nexthop objects).
+ZEBRA_OPTIONS: Final = ("-s", "90000000", "--vrfwnetns")
 CONFIGURATION: Final = Path("/etc/frr")
 SOCKETS: Final = Path("/var/run/frr")
 MOST_ROWS: Final = 1_000_000
@@ -149,7 +152,7 @@ def start_daemon(
     if daemon == "zebra":
         launch = [sys.executable, "-I", "-S", str(Path(__file__).with_name("frr_launch.py"))]
         place = ["ip", "netns", "exec", pathspace, *launch]
-        options = ["-s", "90000000", "--vrfwnetns"]
+        options = list(ZEBRA_OPTIONS)
     else:
         place = ["nsenter", f"--target={zebra}", "--mount", "--net", "--"]
         options = []

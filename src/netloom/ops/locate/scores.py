@@ -24,6 +24,7 @@ __all__ = [
     "Evidence",
     "Scored",
     "Scores",
+    "could_be",
     "evidence_of",
     "explained",
     "healthy",
@@ -42,6 +43,7 @@ RARITY: Final = {
 SCOPE_RARITY: Final = {Scope.LINK: -1.0, Scope.CABLE: 0.0, Scope.SWITCH: -1.0}
 LEAST_FLOWS: Final = 2  # in trouble on a link before it is looked at: one never convicts
 BAD_SHARE: Final = 0.15  # of the flows through a switch in trouble before it is
+NEAR: Final = 10.0  # times a loss: neighbouring magnitudes are 3 apart
 ODD_SHARE: Final = 0.02  # flows with the most losses that a measured rate leaves out
 FAR: Final = 50.0  # of a log ratio: a flow that fits so badly is odd, not telling
 _KINDS: Final = tuple(MAGNITUDES)
@@ -184,6 +186,15 @@ def measured(evidence: Evidence, belief: Belief, fault: Fault) -> Fault:
     found = [_fitted(seen, belief, flows, replace(fault, kind=kind)) for kind in _LOSSES]
     known = [one for one in found if one is not None]
     return max(known, key=lambda one: one[0])[1] if known else fault
+
+
+def could_be(evidence: Evidence, belief: Belief, fault: Fault) -> bool:
+    """Return whether a loss is near what the flows across it lost; others always could be."""
+    if fault.kind not in _LOSSES:
+        return True
+    flows = np.unique(evidence.crossing(_links_of(evidence.fabric, fault))[1])
+    found = _fitted(evidence.seen, belief, flows, fault)
+    return found is not None and found[1].magnitude < NEAR * fault.magnitude
 
 
 def _fitted(

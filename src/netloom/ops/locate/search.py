@@ -7,14 +7,17 @@ parts, grown greedily; here with magnitudes and kinds, which flows tell apart.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from netloom.ops.locate.faults import Scope
-from netloom.ops.locate.scores import evidence_of, explained, healthy, measured, scores
+from netloom.ops.locate.scores import could_be, evidence_of, explained, healthy, measured, scores
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from netloom.fabric.graph import Fabric
     from netloom.ops.locate.faults import Fault
     from netloom.ops.locate.observations import Observations
@@ -55,7 +58,8 @@ def suspect(fabric: Fabric, seen: Observations) -> tuple[Suspicion, ...]:
         if best is None or best[0] <= COST:
             continue
         accepted[turn] = measured(evidence, belief, best[1])
-        found.append(replace(_weigh(left, *best), fault=accepted[turn]))
+        fits = partial(could_be, evidence, belief)
+        found.append(replace(_weigh(left, *best, fits), fault=accepted[turn]))
     distinct = {(one.fault.scope, one.fault.index): one for one in found}
     return tuple(sorted(distinct.values(), key=lambda one: -one.score))
 
@@ -82,12 +86,18 @@ def _belief(evidence: Evidence, faults: list[Fault]) -> Belief:
     return belief
 
 
-def _weigh(left: Scores, score: float, fault: Fault) -> Suspicion:
-    """Return the suspicion: a part's weight is that of all its kinds, magnitudes and directions."""
+def _weigh(left: Scores, score: float, fault: Fault, fits: Callable[[Fault], bool]) -> Suspicion:
+    """Return the suspicion: a part's weight is that of all its kinds, magnitudes and directions.
+
+    Where no flow may say too much, a small loss explains flows that lost everything as well as a
+    large one, and those that lost nothing better. So rivals must lose what their flows lost.
+    """
     weights: dict[tuple[bool, int], float] = {}
     best: dict[tuple[bool, int], tuple[float, Fault]] = {}
     for value, one in left.above(score - 20.0):
         part = _part(one)
+        if part != _part(fault) and not fits(one):
+            continue
         weights[part] = weights.get(part, 0.0) + float(np.exp(value - score))
         if part not in best or value > best[part][0]:
             best[part] = (value, one)
