@@ -96,6 +96,31 @@ def test_a_loss_of_large_packets_is_told_from_a_plain_one(fabric: Fabric, scene:
         assert found.fault.kind is kind
 
 
+def test_probes_of_few_packets_convict_the_cable_and_not_its_switches() -> None:
+    # Two hosts and two uplinks a leaf; every probe of 20 large packets over one uplink is lost
+    # whole, a tenth of them all. A loss of 1e-3 on a switch at its end explains those as well, once
+    # no flow may say too much, but not that its other flows lost nothing.
+    asked = {"technology": "rocev2-400g", "topology": {"kind": "fat-tree", "hosts_per_leaf": 2}}
+    network = network_of(Cluster.model_validate({"nodes": 2, "fabric": asked}), load_catalog())
+    tree = build(network.design, network.node, network.scale_up)
+    seen = watch(scene_of(tree, np.random.default_rng(7)), (), np.random.default_rng(8))
+    leaf = find_vertex(tree, "leaf:1")
+    uplink = int(np.flatnonzero(tree.link_source == leaf)[-1])
+    crossing = np.isin(seen.paths.links // 2, uplink // 2)
+    hit = np.isin(np.arange(len(seen)), seen.flow_of_crossing()[crossing]) & seen.is_large
+    probes = replace(
+        seen,
+        packets=np.full(len(seen), 20),
+        lost=np.where(hit, 20, 0),
+        slowdown=np.full(len(seen), np.nan),
+        delay_s=np.full(len(seen), np.nan),
+        link_errors=np.full(tree.num_links, -1),
+    )
+    (found,) = suspect(tree, probes)
+    assert (found.fault.scope, found.fault.index) == (Scope.CABLE, uplink // 2)
+    assert found.confidence > 0.95
+
+
 def test_a_one_way_loss_names_the_direction(fabric: Fabric, scene: Scene) -> None:
     rng = np.random.default_rng(15)
     truth = draw_fault(fabric, rng, "one-way")

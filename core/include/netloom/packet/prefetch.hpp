@@ -9,7 +9,7 @@ namespace netloom::packet {
 /// for one that does nothing (GCC 12: -fipa-pure-const), and leave calls of it out.
 [[gnu::always_inline]] inline void fetch_line(const void* where) {
   __builtin_prefetch(where, 1);
-  asm volatile("");
+  asm volatile("");  // NOLINT(portability-no-assembler): it is empty
 }
 
 }  // namespace netloom::packet
