@@ -118,7 +118,7 @@ def test_probes_of_few_packets_convict_the_cable_and_not_its_switches() -> None:
     )
     (found,) = suspect(tree, probes)
     assert (found.fault.scope, found.fault.index) == (Scope.CABLE, uplink // 2)
-    assert found.confidence > 0.95
+    assert found.confidence > 0.99
 
 
 def test_a_one_way_loss_names_the_direction(fabric: Fabric, scene: Scene) -> None:
