@@ -196,7 +196,8 @@ def latency_budget(contenders: Sequence[Contender]) -> Figure:
     ]
     layout = new_layout("microseconds, one way", "")
     layout |= {"barmode": "stack"}
-    layout["legend"] |= {"traceorder": "normal", "font": {"size": 11}}
+    # A dozen entries: small enough for two columns, and clear of the axis of what is left.
+    layout["legend"] |= {"traceorder": "normal", "font": {"size": 10}, "y": -0.4}
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
     return {"data": traces, "layout": layout}
 
