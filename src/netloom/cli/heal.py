@@ -12,8 +12,11 @@ from netloom.cli.arguments import OptionalWhole
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from netloom.adapters.lab.heal import Intended
+    from netloom.catalog.load import Catalog
     from netloom.fabric.graph import Fabric
     from netloom.spec.heal import HealPolicy
+    from netloom.spec.scenario import Scenario
     from netloom.study.whatif import Bench
 
 __all__ = ["heal", "step_of"]
@@ -53,7 +56,6 @@ def heal(  # noqa: PLR0913  (one option of the command each)
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.predict import catalog_of  # noqa: PLC0415
-    from netloom.study.whatif import bench_of  # noqa: PLC0415
 
     allowed = _policy(policy)
     place = LabFolder.of(lab, folder or default_folder())
@@ -62,10 +64,7 @@ def heal(  # noqa: PLR0913  (one option of the command each)
         emit_json({"undone": undo, "says": said}) if json else print(said)
         return 0
     with scenario_at(scenario) as asked:
-        bench = bench_of(asked, catalog_of(asked, own))
-    intended = healing.Intended(
-        fabric=bench.fabric, technology=bench.network.technology, step_s=step_of(bench)
-    )
+        intended = _intended(asked, catalog_of(asked, own))
     done = healing.heal(place, intended, allowed, yes=yes, watched=watch_host)
     if json:
         emit_json(done.to_json())
@@ -79,6 +78,21 @@ def heal(  # noqa: PLR0913  (one option of the command each)
     return int(
         any(step.outcome and step.outcome.result in ("undone", "stuck") for step in done.steps)
     )
+
+
+def _intended(asked: Scenario, catalog: Catalog) -> Intended:
+    """Return the network as designed, and how its job is judged where there is one."""
+    from netloom.adapters.lab.heal import Intended  # noqa: PLC0415
+    from netloom.fabric.build import build  # noqa: PLC0415
+    from netloom.study.networks import network_of  # noqa: PLC0415
+    from netloom.study.whatif import bench_of  # noqa: PLC0415
+
+    if asked.job_given is None:
+        network = network_of(asked.cluster, catalog)
+        fabric = build(network.design, network.node, network.scale_up)
+        return Intended(fabric=fabric, technology=network.technology, step_s=None)
+    bench = bench_of(asked, catalog)
+    return Intended(fabric=bench.fabric, technology=bench.network.technology, step_s=step_of(bench))
 
 
 def step_of(bench: Bench) -> Callable[[Fabric], float] | None:
