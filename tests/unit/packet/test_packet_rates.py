@@ -6,7 +6,13 @@ import pytest
 from wires import star, transfers
 
 from netloom.catalog.load import load_catalog
-from netloom.engines.packet import Ecn, PacketSettings, Transport, run_packets, settings_for
+from netloom.engines.packet import (
+    Ecn,
+    PacketSettings,
+    Transport,
+    run_packets,
+    settings_for,
+)
 
 US = 1_000_000
 
@@ -23,6 +29,21 @@ def test_a_sender_that_was_cut_to_the_least_rate_leaves_as_soon_as_it_may(rate_b
     work = transfers([(host, 0) for host in range(1, 9)], 1_000_000)
     took_ps = run_packets(star(9, rate_bps=rate_bps), work, settings, seed=1).finish_ps.max()
     assert took_ps < 3_000 * US
+
+
+def test_a_flow_just_under_its_line_and_one_at_it_take_turns() -> None:
+    # HPCC keeps the long flow at 99 % of the line: it is ready again a little after the port is.
+    # The new one, at line rate, would be at the head of the line by then, were it to stand there
+    # while its packet leaves, and send two packets of three until the first answers come. In turns
+    # 100 packets of 1082 bytes take 200 packet times at 100 Gb/s, 86,560 ps, and four links of 1 us.
+    settings = PacketSettings(
+        congestion_control="hpcc",
+        parameters={"target": 0.99, "rtt_ps": 12 * US},
+        transport=Transport(telemetry=True, payload_bytes=1000),
+    )
+    work = transfers([(0, 1), (0, 2)], [20_000_000, 100_000], start_ps=[0, 300 * US])
+    finish_ps = run_packets(star(3), work, settings).finish_ps
+    assert finish_ps[1] - 300 * US == pytest.approx(200 * 86_560 + 4 * US, rel=0.01)
 
 
 def test_a_mark_within_the_interval_draws_a_notification_at_its_end() -> None:

@@ -78,6 +78,7 @@ class Endpoints final : public EndpointSide {
     if (!port.up) {
       return;
     }
+    ready_.advance(link);
     if (const auto able = static_cast<std::uint16_t>(port.waiting & ~port.paused); able != 0) {
       net_.launch(link, net_.take_first(link, lane_of(link, able)));
     } else {
@@ -247,6 +248,8 @@ class Endpoints final : public EndpointSide {
   [[nodiscard]] bool may_send(std::uint32_t flow) const;
   /// Puts an idle flow in line if it may send, or sets its pace's alarm.
   void offer(std::uint32_t flow);
+  /// Sets the alarm of a flow whose next departure is later than its port is free.
+  bool awaits_pace(std::uint32_t flow);
   /// A pace's alarm; one that a change of rate has put in another's place is not heard.
   void ring(std::uint32_t flow, Time when);
   void kick(std::uint32_t link);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 #include "netloom/packet/endpoints.hpp"
 
@@ -81,19 +80,24 @@ bool Endpoints<Transport, Cc>::may_send(std::uint32_t flow) const {
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::offer(std::uint32_t flow) {
   Outgoing& out = out_[flow];
-  if (out.state != State::kIdle || !may_send(flow)) {
-    return;
-  }
-  const Port& port = net_.port(out.link);
-  if (out.pace_at > net_.now && out.pace_at > port.busy_until) {
-    out.state = State::kPaced;
-    out.alarm_at = out.pace_at;
-    net_.events.push(out.pace_at, Kind::kReady, flow);
+  if (out.state != State::kIdle || !may_send(flow) || awaits_pace(flow)) {
     return;
   }
   out.state = State::kReady;
   ready_.append(out.link, net_.config.work.lane[flow], flow);
   kick(out.link);
+}
+
+template <class Transport, class Cc>
+bool Endpoints<Transport, Cc>::awaits_pace(std::uint32_t flow) {
+  Outgoing& out = out_[flow];
+  if (out.pace_at <= net_.now || out.pace_at <= net_.port(out.link).busy_until) {
+    return false;
+  }
+  out.state = State::kPaced;
+  out.alarm_at = out.pace_at;
+  net_.events.push(out.pace_at, Kind::kReady, flow);
+  return true;
 }
 
 template <class Transport, class Cc>
@@ -153,9 +157,10 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   }
   expect_answer(flow);
   arm(flow);
-  const bool was_kicking = std::exchange(kicking_, true);  // the port is busy now
-  offer(flow);
-  kicking_ = was_kicking;
+  if (may_send(flow) && !awaits_pace(flow)) {
+    out.state = State::kReady;
+    ready_.append_after_sending(out.link, net_.config.work.lane[flow], flow);
+  }
 }
 
 template <class Transport, class Cc>

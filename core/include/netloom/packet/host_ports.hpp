@@ -13,7 +13,11 @@ namespace netloom::packet {
 class ReadyFlows {
  public:
   ReadyFlows(std::size_t num_links, std::uint32_t num_lanes, std::size_t num_flows)
-      : num_lanes_(num_lanes), rings_(num_links * num_lanes), lanes_(num_links), next_(num_flows) {}
+      : num_lanes_(num_lanes),
+        rings_(num_links * num_lanes),
+        lanes_(num_links),
+        sending_(num_links),
+        next_(num_flows) {}
 
   void append(std::uint32_t link, std::uint8_t lane, std::uint32_t flow) {
     Ring& ring = rings_[link * num_lanes_ + lane];
@@ -27,11 +31,27 @@ class ReadyFlows {
     ring.tail = flow;
   }
 
+  /// The flow whose packet is leaving goes to the end of the line when that has left (`advance`):
+  /// those that become ready meanwhile stand before it.
+  void append_after_sending(std::uint32_t link, std::uint8_t lane, std::uint32_t flow) {
+    sending_[link] = {.flow = flow, .lane = lane};
+    lanes_[link] |= static_cast<std::uint16_t>(1U << lane);
+  }
+
+  /// The port is free again.
+  void advance(std::uint32_t link) {
+    if (const Sending sending = sending_[link]; sending.flow != kNone) {
+      sending_[link].flow = kNone;
+      append(link, static_cast<std::uint8_t>(sending.lane), sending.flow);
+    }
+  }
+
   /// Lanes of the port in which a flow is ready.
   [[nodiscard]] std::uint16_t lanes(std::uint32_t link) const { return lanes_[link]; }
 
   [[nodiscard]] std::uint32_t first(std::uint32_t link, std::uint8_t lane) const {
-    return rings_[link * num_lanes_ + lane].head;
+    const std::uint32_t head = rings_[link * num_lanes_ + lane].head;
+    return head != kNone ? head : sending_[link].flow;
   }
 
   std::uint32_t take(std::uint32_t link, std::uint8_t lane) {
@@ -48,6 +68,7 @@ class ReadyFlows {
   void visit(Archive& archive) {
     archive(rings_);
     archive(lanes_);
+    archive(sending_);
     archive(next_);
   }
 
@@ -57,9 +78,15 @@ class ReadyFlows {
     std::uint32_t tail = kNone;
   };
 
+  struct Sending {
+    std::uint32_t flow = kNone;
+    std::uint32_t lane = 0;
+  };
+
   std::uint32_t num_lanes_;
   std::vector<Ring> rings_;
   std::vector<std::uint16_t> lanes_;
+  std::vector<Sending> sending_;
   std::vector<std::uint32_t> next_;
 };
 
