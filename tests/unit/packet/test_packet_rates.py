@@ -35,7 +35,7 @@ def test_a_flow_just_under_its_line_and_one_at_it_take_turns() -> None:
     # HPCC keeps the long flow at 99 % of the line: it is ready again a little after the port is.
     # The new one, at line rate, would be at the head of the line by then, were it to stand there
     # while its packet leaves, and send two packets of three until the first answers come. In turns
-    # 100 packets of 1082 bytes take 200 packet times at 100 Gb/s, 86,560 ps, and four links of 1 us.
+    # 100 packets of 1082 bytes take 200 packet times, 86,560 ps each at 100 Gb/s, and four links.
     settings = PacketSettings(
         congestion_control="hpcc",
         parameters={"target": 0.99, "rtt_ps": 12 * US},
