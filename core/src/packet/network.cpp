@@ -23,6 +23,7 @@ Network::Network(const Config& given)
     : config(given),
       random(given.seed),
       num_lanes(given.num_lanes),
+      sample_every_(given.watch.every_ps),
       gap_bytes_(given.hosts.gap_bytes),
       full_blocks_(blocks(std::max(given.hosts.payload_bytes + given.hosts.header_bytes,
                                    given.credit.packet_bytes))),
@@ -214,7 +215,11 @@ void Network::grant_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t 
   }
 }
 
-void Network::sample() {
+Time Network::sample() {
+  const std::size_t most = config.watch.max_samples * config.watch.links.size();
+  if (most != 0 && samples.size() >= most) {
+    thin_samples();
+  }
   for (const std::uint32_t link : config.watch.links) {
     samples.push_back({
         .when = now,
@@ -232,6 +237,19 @@ void Network::record_departure(std::uint32_t link, const Packet& packet) {
       .offset = packet.offset,
       .link = link,
       .flow = packet.flow,
+  return now + sample_every_;
+}
+
+void Network::thin_samples() {
+  const std::size_t row = config.watch.links.size();
+  std::size_t kept = 0;
+  for (std::size_t from = 0; from < samples.size(); from += 2 * row, kept += row) {
+    std::copy_n(samples.begin() + static_cast<std::ptrdiff_t>(from),
+                row,
+                samples.begin() + static_cast<std::ptrdiff_t>(kept));
+  }
+  samples.resize(kept);
+  sample_every_ *= 2;
       .size_bytes = packet.size_bytes,
       .form = static_cast<std::uint8_t>(packet.form),
       .flags = packet.flags,

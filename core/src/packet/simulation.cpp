@@ -213,8 +213,7 @@ void Simulation::dispatch(const Event& event) {
       fail(config_.faults[event.subject]);
       break;
     case Kind::kSample:
-      net_.sample();
-      net_.events.push(net_.now + config_.watch.every_ps, Kind::kSample, 0);
+      net_.events.push(net_.sample(), Kind::kSample, 0);
       break;
     case Kind::kDeadlock:
       look_for_deadlock();

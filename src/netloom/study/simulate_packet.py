@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["PacketRunner"]
 
 NUM_WATCHED: Final = 16  # links whose queues are sampled
-NUM_SAMPLES: Final = 400
+NUM_SAMPLES: Final = 400  # in the least time that the run can take
+MAX_SAMPLES: Final = 4 * NUM_SAMPLES
 _NEVER_PS: Final = 2**62
 
 
@@ -171,7 +172,14 @@ class PacketRunner:
         links = np.concatenate([last, into])[:NUM_WATCHED]
         busy_s = received.max() * 8 / wiring.link_rate_bps[last].max(initial=1.0)
         span_ps = int(transfers.start_ps.max() + busy_s * 1e12)
-        return Watch(links=tuple(links.tolist()), every_ps=max(span_ps // NUM_SAMPLES, 1000))
+        every_ps = max(span_ps // NUM_SAMPLES, 1000)
+        return Watch(links=tuple(links.tolist()), every_ps=every_ps, max_samples=MAX_SAMPLES)
+
+
+def _sooner(faults: Sequence[Fault], by_ps: int) -> list[Fault]:
+    """Return *faults* by their time, so much sooner; what was before the beginning is there then."""
+    ordered = sorted(faults, key=lambda fault: fault.when_ps)
+    return [replace(fault, when_ps=max(fault.when_ps - by_ps, 0)) for fault in ordered]
 
 
 def _later(delivery: Delivery, by_ps: int) -> Delivery:

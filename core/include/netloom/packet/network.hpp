@@ -232,7 +232,8 @@ class Network {
 
   void set_loss(const Fault& fault);
   void set_down(std::uint32_t link);
-  void sample();
+  /// Writes down the watched links, and returns when to do so again.
+  [[nodiscard]] Time sample();
 
   /// Empty-network time of a full packet to `target` and its acknowledgement back.
   [[nodiscard]] Time base_rtt(std::uint32_t source, std::uint32_t target) const;
@@ -309,6 +310,7 @@ class Network {
 
   std::vector<Door> doors_;
   std::vector<std::int32_t> door_links_;
+  void thin_samples();
   std::vector<std::uint32_t> door_begin_;  ///< Of each endpoint, and the end.
   std::vector<Time> delay_ps_;
   std::vector<Loss> losses_;        ///< Of each link, once any loses.
@@ -318,6 +320,7 @@ class Network {
   std::uint32_t gap_bytes_;
   std::uint32_t full_blocks_;  ///< Credit that the largest packet needs.
   bool cut_through_;
+  Time sample_every_;               ///< Grows with the run, so that samples stay few.
   std::uint64_t max_trace_;
 };
 
@@ -343,6 +346,7 @@ void Network::visit(Archive& archive) {
 }
 
 /// Either half of the simulator: what happens at the vertices of one kind.
+  archive(sample_every_);
 class Side {
  public:
   Side() = default;
