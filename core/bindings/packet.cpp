@@ -289,7 +289,7 @@ Totals counters(const Simulation& sim) {
   table["probes"] = c.probes;
   table["pauses"] = c.pauses;
   table["pause_frames"] = c.pause_frames;
-  table["pause_ps"] = c.pause_ps;
+  table["pause_ps"] = sim.network().pause_ps();
   table["credit_updates"] = c.credit_updates;
   table["credit_stalls"] = c.credit_stalls;
   table["watchdogs"] = c.watchdogs;

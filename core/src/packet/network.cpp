@@ -168,6 +168,14 @@ void Network::set_paused(std::uint32_t link, std::uint8_t lane, bool paused) {
   }
 }
 
+std::uint64_t Network::pause_ps() const {
+  std::uint64_t total = counters.pause_ps;
+  for (const Time since : paused_since_) {
+    total += since < 0 ? 0 : static_cast<std::uint64_t>(now - since);
+  }
+  return total;
+}
+
 void Network::spend(std::uint32_t link, const Packet& packet) {
   Credit& credit = credits[link * num_lanes + packet.lane];
   credit.left -= blocks(packet.size_bytes);
@@ -229,14 +237,6 @@ Time Network::sample() {
         .paused = ports[link].paused,
     });
   }
-}
-
-void Network::record_departure(std::uint32_t link, const Packet& packet) {
-  trace.push_back({
-      .when = now,
-      .offset = packet.offset,
-      .link = link,
-      .flow = packet.flow,
   return now + sample_every_;
 }
 
@@ -250,6 +250,14 @@ void Network::thin_samples() {
   }
   samples.resize(kept);
   sample_every_ *= 2;
+}
+
+void Network::record_departure(std::uint32_t link, const Packet& packet) {
+  trace.push_back({
+      .when = now,
+      .offset = packet.offset,
+      .link = link,
+      .flow = packet.flow,
       .size_bytes = packet.size_bytes,
       .form = static_cast<std::uint8_t>(packet.form),
       .flags = packet.flags,

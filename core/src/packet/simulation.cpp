@@ -297,6 +297,9 @@ void Simulation::watch_over(const Event& event) {
   }
   ++net_.counters.watchdogs;
   ignored_until_[at] = net_.now + config_.pause.restore_ps;
+  if (paused_until_[at] == kNever) {  // its peer has not stopped asking
+    net_.events.push(ignored_until_[at], Kind::kPause, event.subject, lane | 256U | 512U);
+  }
   net_.deadlock.clear();
   net_.set_paused(event.subject, lane, false);
   switches_->flush(event.subject, lane);
