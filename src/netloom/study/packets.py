@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from netloom.engines.packet.lanes import VirtualLanes
+from netloom.errors import SpecError
 
 if TYPE_CHECKING:
     from netloom.engines.packet.settings import PacketSettings
@@ -20,9 +21,16 @@ def packet_settings_of(asked: Packets, settings: PacketSettings) -> PacketSettin
     """Return *settings* with what *asked* changes.
 
     Raises:
-        SpecError: the flow control has no virtual lanes, or tables are wrong.
+        SpecError: the flow control has no virtual lanes, or no pauses to watch over, or tables are
+            wrong.
     """
     pfc = settings.pfc
+    if settings.flow_control != "pfc" and (asked.watchdog_s or asked.restore_s):
+        message = (
+            f"watchdog: {settings.flow_control} has no pauses to watch over; use flow control pfc, "
+            "or leave it out"
+        )
+        raise SpecError(message)
     if asked.watchdog_s is not None:
         pfc = replace(pfc, watchdog_ps=round(asked.watchdog_s * _PS))
     if asked.restore_s is not None:

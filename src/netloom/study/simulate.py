@@ -190,6 +190,14 @@ def _with_faults(runner: Runner, scenario: Scenario) -> Runner:
     from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
 
     assert isinstance(runner, PacketRunner), runner
+    control = runner.settings.flow_control
+    for number, fault in enumerate(scenario.faults):
+        if fault.kind == "pause" and control != "pfc":
+            message = (
+                f"faults.{number}: nobody heeds a pause where flow control is {control}; use pfc, "
+                "or a link that is 'slow' or 'down'"
+            )
+            raise SpecError(message)
     return replace(runner, faults=faults_of(scenario.faults, runner.wiring))
 
 

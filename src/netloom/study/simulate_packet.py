@@ -110,7 +110,7 @@ class PacketRunner:
             self.settings,
             seed=seed,
             until_ps=None if until_ps is None else max(until_ps - begin_ps, 0),
-            faults=[replace(fault, when_ps=fault.when_ps - begin_ps) for fault in self.faults],
+            faults=_sooner(self.faults, begin_ps),
             watch=self._watch(moved),
             on_progress=told,
         )
