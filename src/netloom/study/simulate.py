@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from netloom.spec.packets import Packets
     from netloom.spec.scenario import Scenario
     from netloom.study.runner import OnProgress, Runner
+    from netloom.study.simulation import Grid
     from netloom.workload.transfers import Transfers
 
 __all__ = ["Case", "case_of", "run_case", "runner_on", "simulate"]
@@ -323,5 +324,24 @@ def run_case(
         grid=case.runner.grid,
         runs=runs,
         jobs=case.jobs,
-        notes=(*case.notes, *case.runner.notes),
+        notes=(*case.notes, *case.runner.notes, *_stops(runs, case.runner.grid)),
     )
+
+
+def _stops(runs: Sequence[Run], grid: Grid) -> list[str]:
+    """Return in words why runs stopped by themselves before their end."""
+    found = []
+    for run in runs:
+        delivery = run.delivery
+        if delivery.stuck == "deadlock":
+            circle = [grid.link(int(link)) for link in delivery.tables["deadlock"]["link"]]
+            found.append(
+                f"seed {run.seed}: deadlock, for these wait in a circle: {', '.join(circle)}"
+            )
+        if delivery.stuck == "silence":
+            num = len(run.transfers)
+            found.append(
+                f"seed {run.seed}: {num - len(run.done):,} of {num:,} transfers never end: nothing "
+                "arrives any more, and nothing is left that would change it"
+            )
+    return found

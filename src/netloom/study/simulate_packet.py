@@ -177,7 +177,7 @@ class PacketRunner:
 
 
 def _sooner(faults: Sequence[Fault], by_ps: int) -> list[Fault]:
-    """Return *faults* by their time, so much sooner; what was before the beginning is there then."""
+    """Return *faults* by time, so much sooner; what came before the beginning is there then."""
     ordered = sorted(faults, key=lambda fault: fault.when_ps)
     return [replace(fault, when_ps=max(fault.when_ps - by_ps, 0)) for fault in ordered]
 

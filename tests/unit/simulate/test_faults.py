@@ -57,6 +57,22 @@ def test_a_nic_that_pauses_for_ever_stops_the_flow() -> None:
     assert found.partial
 
 
+@pytest.mark.parametrize("kind", ["pause", "down"])
+def test_a_run_that_can_never_end_stops_and_says_so(kind: str) -> None:
+    found = nl.simulate(_scenario({"kind": kind, "part": "gpu:15", "at": "20us"}), CATALOG)
+    assert found.partial
+    assert found.first.delivery.stuck == "silence"
+    assert any("1 of 1 transfers never end" in note for note in found.notes)
+
+
+def test_a_run_waits_for_a_link_that_is_mended_late() -> None:
+    # Nothing arrives for 30 s, which is longer than a thousand timeouts of 4 ms.
+    cut = _scenario({"kind": "down", "part": "gpu:15", "at": "20us", "until": "30s"})
+    found = nl.simulate(cut, CATALOG)
+    assert not found.partial
+    assert found.first.span_s > 30
+
+
 def test_a_watchdog_ends_a_storm_of_pauses() -> None:
     storm = _scenario({"kind": "pause", "part": "gpu:15", "at": "20us"})
     saved = storm.model_copy(
@@ -86,8 +102,8 @@ def test_a_pause_that_lasts_counts_up_to_where_the_run_stopped() -> None:
 
 def test_what_went_wrong_before_the_first_start_is_there_when_it_comes() -> None:
     # The same fault at the same state of the network, 1 ms later: the same completion.
-    slow = {"kind": "slow", "part": "gpu:15", "rate": "100Gbps"}
-    mended = {"kind": "down", "part": "gpu:0", "at": "10us", "until": "20us"}
+    slow: dict[str, object] = {"kind": "slow", "part": "gpu:15", "rate": "100Gbps"}
+    mended: dict[str, object] = {"kind": "down", "part": "gpu:0", "at": "10us", "until": "20us"}
     soon = _scenario(slow)
     late = _scenario(slow, mended)
     piece = late.traffic[0].model_copy(update={"start_s": 1e-3}) if late.traffic else None
