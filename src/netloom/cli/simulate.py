@@ -173,14 +173,19 @@ def _brought_case(
             raise SpecError(message)
         settings = packet_settings(brought.config, brought.wiring)
         runner: Runner = PacketRunner(
-            wiring=brought.wiring, settings=settings, hpcc_header_bytes=HEADER_BYTES
+            wiring=brought.wiring,
+            settings=settings,
+            faults=brought.faults,
+            hpcc_header_bytes=HEADER_BYTES,
         )
         name, notes = "as configured", config_notes(brought.config)
     else:
         if brought.config is not None:
             message = "--config sets up packets; flows know none of it: drop it, or --engine flow"
             raise SpecError(message)
-        runner = runner_on(brought.wiring, part, engine=engine, choices=choices)
+        runner = runner_on(
+            brought.wiring, part, engine=engine, choices=choices, faults=brought.faults
+        )
         name, notes = part.name, ()
     transfers = brought.transfers
     return Case(

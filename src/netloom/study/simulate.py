@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from netloom.catalog.parts import Technology
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
+    from netloom.engines.packet.faults import Fault
     from netloom.spec.packets import Packets
     from netloom.spec.scenario import Scenario
     from netloom.study.runner import OnProgress, Runner
@@ -248,6 +249,7 @@ def runner_on(
     """Return *engine* on *ground*, set up as *technology* says but for *choices*.
 
     Args:
+    faults: Sequence[Fault] = (),
         ground: What it runs on; the packet engine needs a wiring.
         technology: Gives what *choices* leave open.
         engine: ``packet`` or ``flow``.
@@ -257,14 +259,19 @@ def runner_on(
     Raises:
         SpecError: a scheme is not known, or no engine can do it.
     """
+        faults: What goes wrong with its links; packets only.
     if engine == "flow":
         from netloom.study.simulate_flow import FlowRunner  # noqa: PLC0415  (native code)
 
         return FlowRunner(network=ground, settings=choices.flow_settings(technology, network))
+    if engine == "flow" and faults:
+        message = "faults: flows lose nothing; use --engine packet, or a topology without loss"
+        raise SpecError(message)
     from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
 
     assert isinstance(ground, Wiring), ground
-    return PacketRunner(wiring=ground, settings=choices.packet_settings(technology))
+    settings = choices.packet_settings(technology)
+    return PacketRunner(wiring=ground, settings=settings, faults=faults)
 
 
 def run_case(
