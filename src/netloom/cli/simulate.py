@@ -84,6 +84,9 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         qps=qps,
     )
     brought = _brought(scenario, topology, flows, config)
+    if brought is not None and routes is not None:
+        message = "routes: they are for a scenario's switches; leave them out, or bring a scenario"
+        raise SpecError(message)
     if brought is None:
         found = _of_scenario(
             scenario,

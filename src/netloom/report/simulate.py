@@ -25,6 +25,7 @@ COUNTERS: Final = {
     "cnps": "CNPs",
     "pauses": "pauses",
     "drops": "drops",
+    "lost": "lost on links",
     "trims": "trimmed packets",
     "retransmissions": "retransmissions",
     "reordered": "reordered packets",

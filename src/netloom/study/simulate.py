@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
@@ -23,15 +24,16 @@ from netloom.study.simulation import Run, Simulation
 from netloom.study.step_traffic import step_traffic
 from netloom.study.traffic import Place, transfers_of
 from netloom.study.traffic_size import size_of
+from netloom.units import TIME, format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from netloom.catalog.load import Catalog
     from netloom.catalog.parts import Technology
+    from netloom.engines.packet.faults import Fault
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
-    from netloom.engines.packet.faults import Fault
     from netloom.spec.packets import Packets
     from netloom.spec.scenario import Scenario
     from netloom.study.runner import OnProgress, Runner
@@ -45,6 +47,7 @@ ENGINES: Final[tuple[EngineName, ...]] = ("packet", "flow")
 # GPUs up to which flows run on the wiring that packets do, so that one seed is one draw of the
 # hash. Beyond, a wiring's table of ways takes gigabytes, and flows run on the fabric itself.
 MOST_WIRED: Final = 8192
+_NEVER_PS: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -137,7 +140,8 @@ def case_of(
         ground = routed_by(routes, ground, fabric)
     if scenario.faults:
         _check_faults(engine)
-    with at("cluster.fabric.technology"):
+    # What was chosen in its place is not the file's fault.
+    with nullcontext() if chosen != Choices() else at("cluster.fabric.technology"):
         runner = runner_on(
             ground, network.technology, engine=engine, choices=chosen, network=network
         )
@@ -245,28 +249,28 @@ def runner_on(
     engine: EngineName,
     choices: Choices,
     network: Network | None = None,
+    faults: Sequence[Fault] = (),
 ) -> Runner:
     """Return *engine* on *ground*, set up as *technology* says but for *choices*.
 
     Args:
-    faults: Sequence[Fault] = (),
         ground: What it runs on; the packet engine needs a wiring.
         technology: Gives what *choices* leave open.
         engine: ``packet`` or ``flow``.
         choices: What to use instead.
         network: Where it comes from, when it is a cluster's own.
+        faults: What goes wrong with its links; packets only.
 
     Raises:
         SpecError: a scheme is not known, or no engine can do it.
     """
-        faults: What goes wrong with its links; packets only.
+    if engine == "flow" and faults:
+        message = "faults: flows lose nothing; use --engine packet, or a topology without loss"
+        raise SpecError(message)
     if engine == "flow":
         from netloom.study.simulate_flow import FlowRunner  # noqa: PLC0415  (native code)
 
         return FlowRunner(network=ground, settings=choices.flow_settings(technology, network))
-    if engine == "flow" and faults:
-        message = "faults: flows lose nothing; use --engine packet, or a topology without loss"
-        raise SpecError(message)
     from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
 
     assert isinstance(ground, Wiring), ground
@@ -301,7 +305,9 @@ def run_case(
     if not seeds:
         message = "seeds: give at least 1"
         raise SpecError(message)
-    need = need_of(case.runner, case.traffic(seeds[0]))
+    transfers = case.traffic(seeds[0])
+    _check_until(until_ps, transfers)
+    need = need_of(case.runner, transfers)
     check_fits(need, engine=case.runner.name, num_runs=len(seeds), num_workers=num_workers)
 
     def one(seed: int) -> Run:
@@ -333,6 +339,14 @@ def run_case(
         jobs=case.jobs,
         notes=(*case.notes, *case.runner.notes, *_stops(runs, case.runner.grid)),
     )
+
+
+def _check_until(until_ps: int | None, transfers: Transfers) -> None:
+    first_ps = int(transfers.start_ps.min(initial=_NEVER_PS))
+    if until_ps is not None and until_ps <= first_ps < _NEVER_PS:
+        until, first = (format_quantity(ps * 1e-12, TIME) for ps in (until_ps, first_ps))
+        message = f"until: {until}, but the first transfer starts at {first}; stop after that"
+        raise SpecError(message)
 
 
 def _stops(runs: Sequence[Run], grid: Grid) -> list[str]:

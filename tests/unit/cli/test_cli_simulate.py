@@ -77,7 +77,25 @@ def test_text_says_what_matters(files: Path, capsys: pytest.CaptureFixture[str])
     assert "leaf:0->gpu:0" in text
 
 
-HPCC_CASE = "--topology topology.txt --flows flow.txt --config config.txt"
+BROUGHT = "--topology topology.txt --flows flow.txt"
+HPCC_CASE = f"{BROUGHT} --config config.txt"
+
+
+def test_cables_lose_what_an_ns3_topology_says(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Node 0's cable loses a tenth of its packets either way; 10 or 11 of 40,000 bytes cross it,
+    # and as many acknowledgements: about two are lost, and what was lost is sent again.
+    lossy = TOPOLOGY.replace("0 4 100Gbps 0.001ms 0\n", "0 4 100Gbps 0.001ms 0.1\n")
+    (files / "lossy.txt").write_text(lossy)
+    brought = ["--topology", str(files / "lossy.txt"), "--flows", str(files / "flow.txt")]
+    assert main(["simulate", *brought, "--technology", "rocev2-100g", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["lost"] > 0
+    assert found["flows_finished"] == 2
+    assert found["notes"] == []
+    assert main(["simulate", *brought, "--engine", "flow"]) == 2
+    assert "flows lose nothing" in capsys.readouterr().err
 
 
 def test_a_case_of_hpcc_runs_as_it_is(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,7 +120,11 @@ def test_a_case_of_hpcc_runs_as_it_is(files: Path, capsys: pytest.CaptureFixture
         (["--topology", "topology.txt"], "give a scenario, or --topology and --flows"),
         (["small.yaml", "--seeds", "0"], "seeds: 0 from 0; give at least 1"),
         (["small.yaml", "--until", "2"], "until: '2' has no unit"),
-        (["small.yaml", "--cc", "none", "--transport", "x"], "transport: 'x' is not known"),
+        (["small.yaml", "--until", "0s"], "until: 0s, but the first transfer starts at 0s"),
+        (f"{BROUGHT} --until 1ms".split(), "until: 1ms, but the first transfer starts at 2s"),
+        (f"{BROUGHT} --routes x.dump".split(), "routes: they are for a scenario's switches"),
+        # The file is not at fault, and none of its lines is named.
+        (["small.yaml", "--transport", "x"], "small.yaml: transport: 'x' is not known"),
         (["small.yaml", "--technology", "rocev2-4g"], "rocev2-4g"),
         (
             [
