@@ -270,12 +270,14 @@ def runner_on(
     if engine == "flow":
         from netloom.study.simulate_flow import FlowRunner  # noqa: PLC0415  (native code)
 
-        return FlowRunner(network=ground, settings=choices.flow_settings(technology, network))
+        wired = isinstance(ground, Wiring)
+        settings = choices.flow_settings(technology, network, wired=wired)
+        return FlowRunner(network=ground, settings=settings)
     from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
 
     assert isinstance(ground, Wiring), ground
-    settings = choices.packet_settings(technology)
-    return PacketRunner(wiring=ground, settings=settings, faults=faults)
+    packets = choices.packet_settings(technology)
+    return PacketRunner(wiring=ground, settings=packets, faults=faults)
 
 
 def run_case(

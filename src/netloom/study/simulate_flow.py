@@ -104,4 +104,5 @@ def _alone_ps(laid: Laid) -> NDArray[np.int64]:
     per_bit = carried / capacity_bps[key % num_links]
     worst = np.zeros(len(laid.transfers))
     np.maximum.at(worst, key // num_links, per_bit)
-    return np.rint(laid.transfers.size_bytes * 8 * worst * 1e12).astype(np.int64) + laid.latency_ps
+    sent_ps = np.rint(laid.transfers.size_bytes * 8 * worst * 1e12).astype(np.int64)
+    return np.asarray(sent_ps + laid.latency_ps + laid.known_ps)
