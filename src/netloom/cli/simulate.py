@@ -44,6 +44,7 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
     out: Path | None = None,
     report: Path | None = None,
     fct: Path | None = None,
+    trace: Whole = 0,
 ) -> int:
     """Simulate traffic on a network, packet by packet or as flows.
 
@@ -71,6 +72,7 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         out: Write all tables into this folder as Arrow files.
         report: Write a self-contained HTML page to this file.
         fct: Write completion times to this file in the columns of HPCC's fct.txt.
+        trace: Keep the first so many departures of packets in OUT's trace.arrow.
     """
     from netloom.cli.simulate_output import show, write_all  # noqa: PLC0415
     from netloom.study.choices import Choices  # noqa: PLC0415
@@ -83,6 +85,9 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         ecn=ecn,
         qps=qps,
     )
+    if trace and out is None:
+        message = "trace: a trace is written to a folder; give --out as well"
+        raise SpecError(message)
     brought = _brought(scenario, topology, flows, config)
     if brought is not None and routes is not None:
         message = "routes: they are for a scenario's switches; leave them out, or bring a scenario"
@@ -97,10 +102,11 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
             routes=routes,
             until=until,
             seeds=(seed, seeds),
+            trace=trace,
         )
     else:
         case = _brought_case(brought, technology, engine, choices, own=own)
-        found = _run(case, until=until, seeds=(seed, seeds))
+        found = _run(case, until=until, seeds=(seed, seeds), trace=trace)
     node = None if brought is None else brought.node
     write_all(found, out=out, report=report, fct=fct, node=node)
     show(found, json=json, report=report)
@@ -130,6 +136,7 @@ def _of_scenario(  # noqa: PLR0913
     routes: Path | None,
     until: str,
     seeds: tuple[int, int],
+    trace: int,
 ) -> Simulation:
     from netloom.adapters.forwarding_files import read_routes  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
@@ -143,7 +150,7 @@ def _of_scenario(  # noqa: PLR0913
             asked = asked.model_copy(update={"cluster": cluster})  # noqa: PLW2901
         tables = None if routes is None else read_routes(routes)
         case = case_of(asked, catalog_of(asked, own), engine=engine, choices=choices, routes=tables)
-        return _run(case, until=until, seeds=seeds)
+        return _run(case, until=until, seeds=seeds, trace=trace)
 
 
 def _brought_case(
@@ -200,19 +207,20 @@ def _brought_case(
     )
 
 
-def _run(case: Case, *, until: str, seeds: tuple[int, int]) -> Simulation:
+def _run(case: Case, *, until: str, seeds: tuple[int, int], trace: int) -> Simulation:
     import resource  # noqa: PLC0415
     from time import perf_counter  # noqa: PLC0415
 
     from netloom.cli.simulate_output import announce  # noqa: PLC0415
     from netloom.cli.simulate_progress import Watcher, watching  # noqa: PLC0415
-    from netloom.study.simulate import run_case  # noqa: PLC0415
+    from netloom.study.simulate import run_case, traced  # noqa: PLC0415
     from netloom.units import TIME, parse_quantity  # noqa: PLC0415
 
     first, count = seeds
     if count < 1 or first < 0:
         message = f"seeds: {count} from {first}; give at least 1, from 0 on"
         raise SpecError(message)
+    case = traced(case, trace) if trace else case
     until_ps = round(parse_quantity(until, TIME, where="until") * 1e12) if until else None
     num_workers = _workers(case, range(first, first + count))
     total = announce(case, first)

@@ -15,6 +15,7 @@ from netloom.fabric.build import build
 from netloom.fabric.explicit import routed_by
 from netloom.fabric.wiring import Wiring
 from netloom.fabric.wiring_of import wiring_of
+from netloom.spec.packets import MOST_TRACED
 from netloom.spec.problems import did_you_mean
 from netloom.study.choices import Choices
 from netloom.study.networks import network_of
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from netloom.study.simulation import Grid
     from netloom.workload.transfers import Transfers
 
-__all__ = ["Case", "case_of", "run_case", "runner_on", "simulate"]
+__all__ = ["Case", "case_of", "run_case", "runner_on", "simulate", "traced"]
 
 EngineName = Literal["packet", "flow"]
 ENGINES: Final[tuple[EngineName, ...]] = ("packet", "flow")
@@ -149,6 +150,8 @@ def case_of(
         runner = _with_faults(runner, scenario)
     if scenario.packets is not None and engine == "packet":
         runner = _with_packets(runner, scenario.packets)
+    elif scenario.packets is not None:
+        notes += ("flows see nothing of what the scenario says under 'packets'",)
     return Case(
         title=scenario.name or f"{network.design.num_gpus:,} GPUs on {network.technology.name}",
         technology=network.technology.name,
@@ -185,6 +188,23 @@ def _asked(
     return drawn, names, ()
 
 
+def traced(case: Case, max_trace: int) -> Case:
+    """Return *case* with the first so many departures of packets kept in the table ``trace``.
+
+    Raises:
+        SpecError: it has no packets, or so many cannot be.
+    """
+    from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
+
+    if not isinstance(case.runner, PacketRunner):
+        message = "trace: flows have no packets; leave it out, or use --engine packet"
+        raise SpecError(message)
+    if not 0 <= max_trace <= MOST_TRACED:
+        message = f"trace: {max_trace} departures; keep 0 to {MOST_TRACED}"
+        raise SpecError(message)
+    return replace(case, runner=replace(case.runner, max_trace=max_trace))
+
+
 def _check_faults(engine: EngineName) -> None:
     if engine == "flow":
         message = "faults: flows know no faults in time; use --engine packet, or leave them out"
@@ -213,7 +233,8 @@ def _with_packets(runner: Runner, asked: Packets) -> Runner:
 
     assert isinstance(runner, PacketRunner), runner
     with at("packets"):
-        return replace(runner, settings=packet_settings_of(asked, runner.settings))
+        settings = packet_settings_of(asked, runner.settings)
+    return replace(runner, settings=settings, max_trace=asked.trace)
 
 
 def _place(network: Network) -> Place:

@@ -43,6 +43,7 @@ class PacketRunner:
         wiring: What it runs on.
         settings: How everything behaves.
         faults: What goes wrong, and when.
+        max_trace: Departures of packets that are kept in the table ``trace``, from the first.
         hpcc_header_bytes: Where not 0, slowdown is by HPCC's ideal with headers of this size, so
             that its published curves compare.
     """
@@ -50,6 +51,7 @@ class PacketRunner:
     wiring: Wiring
     settings: PacketSettings
     faults: Sequence[Fault] = ()
+    max_trace: int = 0
     hpcc_header_bytes: int = 0
 
     @property
@@ -162,7 +164,7 @@ class PacketRunner:
             transfers.target, transfers.size_bytes, minlength=wiring.num_endpoints
         )
         if not len(transfers):
-            return Watch()
+            return Watch(max_trace=self.max_trace)
         most = np.argsort(-received, kind="stable")[: NUM_WATCHED // 4]
         last = np.flatnonzero(np.isin(wiring.link_target, most) & ~wiring.link_scale_up)
         edges = np.unique(wiring.link_source[last])
@@ -173,7 +175,12 @@ class PacketRunner:
         busy_s = received.max() * 8 / wiring.link_rate_bps[last].max(initial=1.0)
         span_ps = int(transfers.start_ps.max() + busy_s * 1e12)
         every_ps = max(span_ps // NUM_SAMPLES, 1000)
-        return Watch(links=tuple(links.tolist()), every_ps=every_ps, max_samples=MAX_SAMPLES)
+        return Watch(
+            links=tuple(links.tolist()),
+            every_ps=every_ps,
+            max_samples=MAX_SAMPLES,
+            max_trace=self.max_trace,
+        )
 
 
 def _sooner(faults: Sequence[Fault], by_ps: int) -> list[Fault]:

@@ -9,12 +9,14 @@ import numpy as np
 
 from netloom.engines.delivery import Delivery
 from netloom.engines.native import PacketSimulation
-from netloom.engines.packet.connections import gathered, spread
+from netloom.engines.packet.connections import gathered, num_parts, spread
 from netloom.engines.packet.lower import Watch, lowered
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
     from netloom.engines.delivery import Columns
     from netloom.engines.packet.connections import Times
@@ -28,6 +30,9 @@ __all__ = ["Progress", "run_packets"]
 Stuck = Literal["", "deadlock", "silence"]
 
 _CHUNK_EVENTS: Final = 500_000  # about a tenth of a second
+# As core/include/netloom/packet/packet.hpp numbers them: forms, and bits of flags.
+_FORMS: Final = ("data", "ack", "nack", "cnp", "pull")
+_MARKED, _TRIMMED, _AGAIN = 1, 2, 8
 _RUNNING, _DONE, _DEADLOCK = 0, 1, 3
 _PATIENCE: Final = 1000  # timeouts without an arrival anywhere, after which no run goes on
 _LEAST_TIMEOUT_PS: Final = 1_000_000_000
@@ -86,7 +91,31 @@ def run_packets(  # noqa: PLR0913
     else:
         stuck = _run(simulation, until_ps, on_progress)
     times = gathered(cast("Times", simulation.transfers()), transfers, settings.connections)
-    return _delivery(simulation, times, made.priorities, stuck=stuck)
+    trace = _trace(simulation, num_parts(transfers, settings.connections))
+    return _delivery(simulation, times, made.priorities, trace, stuck=stuck)
+
+
+def _trace(simulation: PacketSimulation, count: NDArray[np.int64]) -> Columns:
+    """Return departures with the transfer and the connection of it that each packet belongs to."""
+    table = cast("Columns", simulation.trace())
+    flow = table["transfer"].astype(np.int64)  # the core knows connections alone
+    if not len(flow):
+        return table
+    flags = table["flags"].astype(np.int64)
+    begin = np.cumsum(count) - count
+    transfer = np.repeat(np.arange(len(count)), count)[flow]
+    return {
+        "when_ps": table["when_ps"],
+        "link": table["link"],
+        "transfer": transfer,
+        "connection": flow - begin[transfer],
+        "offset": table["offset"],
+        "size_bytes": table["size_bytes"],
+        "form": np.array(_FORMS)[table["form"].astype(np.int64)],
+        "marked": (flags & _MARKED) != 0,
+        "trimmed": (flags & _TRIMMED) != 0,
+        "again": (flags & _AGAIN) != 0,
+    }
 
 
 @dataclass(slots=True)
@@ -155,7 +184,12 @@ def _progress(simulation: PacketSimulation) -> Progress:
 
 
 def _delivery(
-    simulation: PacketSimulation, times: Times, priorities: tuple[int, ...], *, stuck: Stuck | None
+    simulation: PacketSimulation,
+    times: Times,
+    priorities: tuple[int, ...],
+    trace: Columns,
+    *,
+    stuck: Stuck | None,
 ) -> Delivery:
     pauses = cast("Columns", simulation.pauses())
     pauses["priority"] = np.array((0, *priorities), dtype=np.uint8)[pauses["lane"]]
@@ -163,7 +197,7 @@ def _delivery(
         "arrivals": {"arrive_ps": times["arrive_ps"]},
         "pauses": pauses,
         "samples": cast("Columns", simulation.samples()),
-        "trace": cast("Columns", simulation.trace()),
+        "trace": trace,
         "deadlock": {"link": simulation.deadlock()},
     }
     return Delivery(
