@@ -223,10 +223,9 @@ def _run(case: Case, *, until: str, seeds: tuple[int, int], trace: int) -> Simul
     case = traced(case, trace) if trace else case
     until_ps = round(parse_quantity(until, TIME, where="until") * 1e12) if until else None
     num_workers = _workers(case, range(first, first + count))
-    total = announce(case, first)
-    watcher = Watcher(
-        unit="flows" if case.runner.name == "flow" else "events", total=total, num_runs=count
-    )
+    announce(case, first)
+    unit = "flows" if case.runner.name == "flow" else "events"
+    watcher = Watcher(unit=unit, total=0, num_runs=count)
     watcher.until_ps = until_ps or 0
     with watching(watcher):
         found = run_case(
@@ -234,6 +233,7 @@ def _run(case: Case, *, until: str, seeds: tuple[int, int], trace: int) -> Simul
             seeds=range(first, first + count),
             until_ps=until_ps,
             on_progress=watcher,
+            on_share=watcher.tell,
             clock=perf_counter,
             num_workers=num_workers,
         )

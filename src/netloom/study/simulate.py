@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.spec.packets import Packets
     from netloom.spec.scenario import Scenario
-    from netloom.study.runner import OnProgress, Runner
+    from netloom.study.runner import OnProgress, OnShare, Runner
     from netloom.study.simulation import Grid
     from netloom.workload.transfers import Transfers
 
@@ -301,12 +301,13 @@ def runner_on(
     return PacketRunner(wiring=ground, settings=packets, faults=faults)
 
 
-def run_case(
+def run_case(  # noqa: PLR0913
     case: Case,
     *,
     seeds: Sequence[int] = (0,),
     until_ps: int | None = None,
     on_progress: OnProgress | None = None,
+    on_share: OnShare | None = None,
     clock: Callable[[], float] | None = None,
     num_workers: int = 1,
 ) -> Simulation:
@@ -319,6 +320,7 @@ def run_case(
         seeds: One run each.
         until_ps: Stop each run here.
         on_progress: Called by every run now and then; true stops it.
+        on_share: Told before that what share of a run's payload has arrived.
         clock: Gives seconds, for the time that each run took; without, nobody knows it.
         num_workers: Threads that runs are spread over; the engines let go of Python's lock.
 
@@ -337,7 +339,7 @@ def run_case(
         begin_s = None if clock is None else clock()
         transfers = case.traffic(seed)
         delivery, ideal_ps = case.runner.run(
-            transfers, seed=seed, until_ps=until_ps, on_progress=on_progress
+            transfers, seed=seed, until_ps=until_ps, on_progress=on_progress, on_share=on_share
         )
         return Run(
             seed=seed,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netloom.engines.packet.faults import Fault
     from netloom.engines.packet.settings import Ecn, PacketSettings
     from netloom.fabric.wiring import Wiring
-    from netloom.study.runner import OnProgress
+    from netloom.study.runner import OnProgress, OnShare
     from netloom.study.simulation import Grid
     from netloom.workload.transfers import Transfers
 
@@ -95,6 +95,7 @@ class PacketRunner:
         seed: int,
         until_ps: int | None,
         on_progress: OnProgress | None,
+        on_share: OnShare | None = None,
     ) -> tuple[Delivery, NDArray[np.int64]]:
         """Return the delivery, and how long each transfer would take alone."""
         ideal_ps = self._alone_ps(transfers)
@@ -102,7 +103,11 @@ class PacketRunner:
         begin_ps = int(transfers.start_ps.min(initial=_NEVER_PS)) if len(transfers) else 0
         moved = replace(transfers, start_ps=transfers.start_ps - begin_ps)
 
+        total_bytes = max(int(transfers.size_bytes.sum()), 1)
+
         def told(progress: Progress) -> bool:
+            if on_share is not None:
+                on_share(progress.delivered_bytes / total_bytes)
             simulated_ps = progress.simulated_ps + begin_ps
             return on_progress is None or not on_progress(simulated_ps, progress.events)
 

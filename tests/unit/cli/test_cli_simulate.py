@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
+import netloom as nl
+from netloom.catalog.load import load_catalog
 from netloom.cli.main import main
 from netloom.cli.simulate_progress import Watcher
+from netloom.study.simulate import case_of, run_case
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,6 +183,26 @@ def test_the_progress_line_tells_rate_and_time_left() -> None:
     watcher(2_000_000, 250)
     # 250 of 1000 in 5 s: 50 a second, three times as long still to go.
     assert watcher.line(2_000_000, 5.0).startswith("simulated 2us, 50 events/s, about 15 s left")
+
+
+def test_the_time_left_is_reckoned_by_the_payload_that_has_arrived() -> None:
+    # Events are more than packets times links; of the payload a fifth is there after 10 s.
+    watcher = Watcher(unit="events", total=0)
+    watcher.tell(0.2)
+    watcher(2_000_000, 1000)
+    assert watcher.line(2_000_000, 10.0).startswith("simulated 2us, 100 events/s, about 40 s left")
+
+
+@pytest.mark.parametrize("engine", ["packet", "flow"])
+def test_shares_grow_up_to_all_that_is_sent(engine: Literal["packet", "flow"]) -> None:
+    chain = {"kind": "collective", "operation": "all-reduce", "size": "256MB", "slices": 64}
+    cluster = {"gpus": 16, "fabric": {"technology": "rocev2-400g"}}
+    case = case_of(nl.load({"cluster": cluster, "traffic": [chain]}), load_catalog(), engine=engine)
+    shares: list[float] = []
+    run_case(case, on_share=shares.append)
+    assert len(shares) > 1
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] <= 1
 
 
 def test_the_progress_line_counts_runs_that_are_over() -> None:

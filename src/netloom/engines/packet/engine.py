@@ -46,6 +46,7 @@ class Progress:
     simulated_ps: int
     events: int
     link_traversals: int
+    delivered_bytes: int
     num_unfinished: int
 
 
@@ -179,6 +180,7 @@ def _progress(simulation: PacketSimulation) -> Progress:
         simulated_ps=simulation.now_ps(),
         events=counters["events"],
         link_traversals=counters["link_traversals"],
+        delivered_bytes=counters["delivered_bytes"],
         num_unfinished=simulation.unfinished(),
     )
 
