@@ -183,6 +183,9 @@ def read_flows(text: str, topology: Ns3Topology, *, name: str) -> Transfers:
     if len(rows) != count:
         message = f"{name}: {len(rows)} flows, but line 1 says {count}; correct one of them"
         raise SpecError(message)
+    if not rows:
+        message = f"{name}: no flows; add a line 'source target pg port bytes start'"
+        raise SpecError(message)
     table = np.array(rows, dtype=np.int64).reshape(-1, 5)
     source = table[:, 0]
     order = np.argsort(source, kind="stable")
