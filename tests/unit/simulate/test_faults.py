@@ -178,6 +178,7 @@ def test_a_slow_receiver_is_slow_one_way() -> None:
         ({"kind": "down", "part": "leaf:9"}, r"^faults\.0: 'leaf:9' is not there; write leaf:0"),
         ({"kind": "down", "part": "leef:0"}, "did you mean 'leaf'"),
         ({"kind": "down", "part": "gpu:0-gpu:1"}, "no cable joins gpu:0 and gpu:1"),
+        ({"kind": "down", "part": "gpu:0-leaf:0-gpu:1"}, "names 3 parts; name one, or two"),
         ({"kind": "slow", "part": "gpu:0"}, "'rate' belongs to kind slow"),
         ({"kind": "down", "part": "gpu:0", "loss": "1%"}, "'loss' belongs to kind loss"),
         ({"kind": "down", "part": "gpu:0", "at": "2us", "until": "1us"}, "'until' comes after"),
