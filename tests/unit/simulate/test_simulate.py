@@ -210,6 +210,16 @@ def test_unknown_schemes_and_engines_are_refused() -> None:
         nl.simulate(scenario, CATALOG, engine="packets")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("spray", ["spray", "bitmap", "reps"])
+def test_rocev1_shows_switches_nothing_to_spray_with(spray: str) -> None:
+    scenario = _scenario({"kind": "permutation", "size": "1MB"})
+    fabric = scenario.cluster.fabric.model_copy(update={"technology": "rocev1-100g"})
+    cluster = scenario.cluster.model_copy(update={"fabric": fabric})
+    asked = scenario.model_copy(update={"cluster": cluster})
+    with pytest.raises(SpecError, match="changes the source port, and these packets have none"):
+        nl.simulate(asked, CATALOG, choices=Choices(load_balancing=spray))
+
+
 def test_rails_that_do_not_meet_are_named_before_the_run() -> None:
     scenario = nl.load(
         {
