@@ -224,4 +224,6 @@ def each_in_its_own_process() -> None:
 
 
 if __name__ == "__main__":
-    BENCHMARKS[sys.argv[1]]()
+    if sys.argv[1:] and sys.argv[1] not in BENCHMARKS:
+        sys.exit(f"bench.flow: {sys.argv[1]!r} is not known; choose one of {', '.join(BENCHMARKS)}")
+    BENCHMARKS.get(" ".join(sys.argv[1:2]), each_in_its_own_process)()

@@ -168,8 +168,9 @@ std::vector<Fault> faults(const nb::dict& arrays) {
 Watch watch(const nb::dict& arrays, const Numbers& numbers) {
   Watch w;
   fill(w.links, arrays, "watched_links");
-  Reader{numbers}("sample_every_ps", w.every_ps)("max_trace", w.max_trace)(
-      "max_pauses", w.max_pauses)("deadlock_every_ps", w.deadlock_every_ps);
+  Reader{numbers}("sample_every_ps", w.every_ps)("max_samples", w.max_samples)(
+      "max_trace", w.max_trace)("max_pauses", w.max_pauses)("deadlock_every_ps",
+                                                            w.deadlock_every_ps);
   return w;
 }
 
@@ -288,7 +289,7 @@ Totals counters(const Simulation& sim) {
   table["probes"] = c.probes;
   table["pauses"] = c.pauses;
   table["pause_frames"] = c.pause_frames;
-  table["pause_ps"] = c.pause_ps;
+  table["pause_ps"] = sim.network().pause_ps();
   table["credit_updates"] = c.credit_updates;
   table["credit_stalls"] = c.credit_stalls;
   table["watchdogs"] = c.watchdogs;

@@ -23,6 +23,7 @@ Network::Network(const Config& given)
     : config(given),
       random(given.seed),
       num_lanes(given.num_lanes),
+      sample_every_(given.watch.every_ps),
       gap_bytes_(given.hosts.gap_bytes),
       full_blocks_(blocks(std::max(given.hosts.payload_bytes + given.hosts.header_bytes,
                                    given.credit.packet_bytes))),
@@ -167,6 +168,14 @@ void Network::set_paused(std::uint32_t link, std::uint8_t lane, bool paused) {
   }
 }
 
+std::uint64_t Network::pause_ps() const {
+  std::uint64_t total = counters.pause_ps;
+  for (const Time since : paused_since_) {
+    total += since < 0 ? 0 : static_cast<std::uint64_t>(now - since);
+  }
+  return total;
+}
+
 void Network::spend(std::uint32_t link, const Packet& packet) {
   Credit& credit = credits[link * num_lanes + packet.lane];
   credit.left -= blocks(packet.size_bytes);
@@ -214,7 +223,11 @@ void Network::grant_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t 
   }
 }
 
-void Network::sample() {
+Time Network::sample() {
+  const std::size_t most = config.watch.max_samples * config.watch.links.size();
+  if (most != 0 && samples.size() >= most) {
+    thin_samples();
+  }
   for (const std::uint32_t link : config.watch.links) {
     samples.push_back({
         .when = now,
@@ -224,6 +237,19 @@ void Network::sample() {
         .paused = ports[link].paused,
     });
   }
+  return now + sample_every_;
+}
+
+void Network::thin_samples() {
+  const std::size_t row = config.watch.links.size();
+  std::size_t kept = 0;
+  for (std::size_t from = 0; from < samples.size(); from += 2 * row, kept += row) {
+    std::copy_n(samples.begin() + static_cast<std::ptrdiff_t>(from),
+                row,
+                samples.begin() + static_cast<std::ptrdiff_t>(kept));
+  }
+  samples.resize(kept);
+  sample_every_ *= 2;
 }
 
 void Network::record_departure(std::uint32_t link, const Packet& packet) {

@@ -213,8 +213,7 @@ void Simulation::dispatch(const Event& event) {
       fail(config_.faults[event.subject]);
       break;
     case Kind::kSample:
-      net_.sample();
-      net_.events.push(net_.now + config_.watch.every_ps, Kind::kSample, 0);
+      net_.events.push(net_.sample(), Kind::kSample, 0);
       break;
     case Kind::kDeadlock:
       look_for_deadlock();
@@ -298,6 +297,9 @@ void Simulation::watch_over(const Event& event) {
   }
   ++net_.counters.watchdogs;
   ignored_until_[at] = net_.now + config_.pause.restore_ps;
+  if (paused_until_[at] == kNever) {  // its peer has not stopped asking
+    net_.events.push(ignored_until_[at], Kind::kPause, event.subject, lane | 256U | 512U);
+  }
   net_.deadlock.clear();
   net_.set_paused(event.subject, lane, false);
   switches_->flush(event.subject, lane);

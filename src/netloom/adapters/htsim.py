@@ -282,9 +282,10 @@ def _failed(
 ) -> int:
     tier = SWITCH_TYPES.index(failure.switch_type)
     if tier >= len(counts) or failure.switch >= counts[tier]:
+        known = [f"{count} {kind}" for kind, count in zip(SWITCH_TYPES, counts, strict=False)]
         message = (
             f"{failure.where}: there is no {failure.switch_type} switch {failure.switch}; "
-            f"the tree has {dict(zip(SWITCH_TYPES, counts, strict=False))}"
+            f"the tree has {', '.join(known)}"
         )
         raise SpecError(message)
     vertex = num_nodes + sum(counts[:tier]) + failure.switch

@@ -98,11 +98,26 @@ def read_connections(text: str, *, name: str) -> Connections:
                 f"{parts.counts.get(key, 0)}; correct one of them"
             )
             raise SpecError(message)
+    _check_hosts(parts, name)
     return Connections(
-        num_nodes=parts.counts.get("Nodes", 0),
+        num_nodes=parts.counts["Nodes"],
         transfers=_transfers(parts),
         failures=tuple(parts.failures),
     )
+
+
+def _check_hosts(parts: _Parts, name: str) -> None:
+    """Raise unless there are flows, all of them between hosts that the file is for."""
+    if "Nodes" not in parts.counts:
+        message = f"{name}: the line 'Nodes N' is missing; is it a .cm file?"
+        raise SpecError(message)
+    if not parts.flows:
+        message = f"{name}: no connections; add a line such as '0->1 id 1 start 0 size 1000'"
+        raise SpecError(message)
+    most = parts.counts["Nodes"] - 1
+    for flow in parts.flows:
+        if max(flow.source, flow.target) > most:
+            flow.line.refuse(f"host {max(flow.source, flow.target)}; hosts are 0 to {most}")
 
 
 def _read_line(line: Line, parts: _Parts) -> None:

@@ -49,7 +49,7 @@ class Ns3Topology:
     Attributes:
         wiring: Hosts in order of their ids as endpoints, then switches likewise.
         node: The id in the file of each vertex.
-        loss: Packets lost on each cable, as the file says; netloom's engines do not use it.
+        loss: Share of packets lost on each cable, each way, as the file says.
     """
 
     wiring: Wiring
@@ -158,6 +158,8 @@ def _cable(line: Line, num_nodes: int) -> tuple[int, int, float, int, float]:
     if rate_bps <= 0 or not 0 <= delay_s <= 1:
         line.refuse(f"{line.words[2]} and {line.words[3]}: a rate above 0, a delay up to 1s")
     loss = line.number(line.words[4], "loss rate", most=1)
+    if loss == 1:
+        line.refuse("a cable that loses every packet is none; leave it out, or lower its loss rate")
     return one, other, rate_bps, round(delay_s * 1e12), float(loss)
 
 
@@ -180,6 +182,9 @@ def read_flows(text: str, topology: Ns3Topology, *, name: str) -> Transfers:
     rows = [_flow(line, hosts) for line in lines]
     if len(rows) != count:
         message = f"{name}: {len(rows)} flows, but line 1 says {count}; correct one of them"
+        raise SpecError(message)
+    if not rows:
+        message = f"{name}: no flows; add a line 'source target pg port bytes start'"
         raise SpecError(message)
     table = np.array(rows, dtype=np.int64).reshape(-1, 5)
     source = table[:, 0]

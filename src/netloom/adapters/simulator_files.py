@@ -10,6 +10,7 @@ import numpy as np
 from netloom.adapters.htsim import read_tree, wire_tree
 from netloom.adapters.htsim_cm import read_connections
 from netloom.adapters.ns3 import Ns3Config, read_config, read_flows, read_topology
+from netloom.engines.packet.faults import Fault
 from netloom.errors import SpecError
 from netloom.spec.files import read_text
 
@@ -34,6 +35,7 @@ class Brought:
         node: The number that the files give each vertex.
         simulator: ``htsim`` or ``ns-3 HPCC``.
         config: What an ns-3 configuration says, where one was given.
+        faults: The packets that cables of an ns-3 topology lose.
         notes: What of the files is not used.
     """
 
@@ -42,6 +44,7 @@ class Brought:
     node: NDArray[np.int64]
     simulator: str
     config: Ns3Config | None = None
+    faults: tuple[Fault, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -66,7 +69,19 @@ def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
         node=found.node,
         simulator="ns-3 HPCC",
         config=None if config is None else read_config(_text(config, "a file"), name=str(config)),
-        notes=("loss rates in the topology file are not used",) if found.loss.any() else (),
+        faults=_losses(found.loss),
+    )
+
+
+def _losses(of_cable: NDArray[np.float64]) -> tuple[Fault, ...]:
+    """Return what cables lose from the beginning on, either way, packet by packet.
+
+    HPCC-ns3 third.cc: a RateErrorModel of unit packet at both ends of a link (recalled).
+    """
+    return tuple(
+        Fault(when_ps=0, kind="loss", link=2 * cable + way, loss=float(of_cable[cable]))
+        for cable in np.flatnonzero(of_cable).tolist()
+        for way in (0, 1)
     )
 
 

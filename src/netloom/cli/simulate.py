@@ -44,6 +44,7 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
     out: Path | None = None,
     report: Path | None = None,
     fct: Path | None = None,
+    trace: Whole = 0,
 ) -> int:
     """Simulate traffic on a network, packet by packet or as flows.
 
@@ -71,6 +72,7 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         out: Write all tables into this folder as Arrow files.
         report: Write a self-contained HTML page to this file.
         fct: Write completion times to this file in the columns of HPCC's fct.txt.
+        trace: Keep the first so many departures of packets in OUT's trace.arrow.
     """
     from netloom.cli.simulate_output import show, write_all  # noqa: PLC0415
     from netloom.study.choices import Choices  # noqa: PLC0415
@@ -83,7 +85,13 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         ecn=ecn,
         qps=qps,
     )
+    if trace and out is None:
+        message = "trace: a trace is written to a folder; give --out as well"
+        raise SpecError(message)
     brought = _brought(scenario, topology, flows, config)
+    if brought is not None and routes is not None:
+        message = "routes: they are for a scenario's switches; leave them out, or bring a scenario"
+        raise SpecError(message)
     if brought is None:
         found = _of_scenario(
             scenario,
@@ -94,10 +102,11 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
             routes=routes,
             until=until,
             seeds=(seed, seeds),
+            trace=trace,
         )
     else:
         case = _brought_case(brought, technology, engine, choices, own=own)
-        found = _run(case, until=until, seeds=(seed, seeds))
+        found = _run(case, until=until, seeds=(seed, seeds), trace=trace)
     node = None if brought is None else brought.node
     write_all(found, out=out, report=report, fct=fct, node=node)
     show(found, json=json, report=report)
@@ -127,6 +136,7 @@ def _of_scenario(  # noqa: PLR0913
     routes: Path | None,
     until: str,
     seeds: tuple[int, int],
+    trace: int,
 ) -> Simulation:
     from netloom.adapters.forwarding_files import read_routes  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
@@ -140,7 +150,7 @@ def _of_scenario(  # noqa: PLR0913
             asked = asked.model_copy(update={"cluster": cluster})  # noqa: PLW2901
         tables = None if routes is None else read_routes(routes)
         case = case_of(asked, catalog_of(asked, own), engine=engine, choices=choices, routes=tables)
-        return _run(case, until=until, seeds=seeds)
+        return _run(case, until=until, seeds=seeds, trace=trace)
 
 
 def _brought_case(
@@ -173,14 +183,19 @@ def _brought_case(
             raise SpecError(message)
         settings = packet_settings(brought.config, brought.wiring)
         runner: Runner = PacketRunner(
-            wiring=brought.wiring, settings=settings, hpcc_header_bytes=HEADER_BYTES
+            wiring=brought.wiring,
+            settings=settings,
+            faults=brought.faults,
+            hpcc_header_bytes=HEADER_BYTES,
         )
         name, notes = "as configured", config_notes(brought.config)
     else:
         if brought.config is not None:
             message = "--config sets up packets; flows know none of it: drop it, or --engine flow"
             raise SpecError(message)
-        runner = runner_on(brought.wiring, part, engine=engine, choices=choices)
+        runner = runner_on(
+            brought.wiring, part, engine=engine, choices=choices, faults=brought.faults
+        )
         name, notes = part.name, ()
     transfers = brought.transfers
     return Case(
@@ -192,25 +207,25 @@ def _brought_case(
     )
 
 
-def _run(case: Case, *, until: str, seeds: tuple[int, int]) -> Simulation:
+def _run(case: Case, *, until: str, seeds: tuple[int, int], trace: int) -> Simulation:
     import resource  # noqa: PLC0415
     from time import perf_counter  # noqa: PLC0415
 
     from netloom.cli.simulate_output import announce  # noqa: PLC0415
     from netloom.cli.simulate_progress import Watcher, watching  # noqa: PLC0415
-    from netloom.study.simulate import run_case  # noqa: PLC0415
+    from netloom.study.simulate import run_case, traced  # noqa: PLC0415
     from netloom.units import TIME, parse_quantity  # noqa: PLC0415
 
     first, count = seeds
     if count < 1 or first < 0:
         message = f"seeds: {count} from {first}; give at least 1, from 0 on"
         raise SpecError(message)
+    case = traced(case, trace) if trace else case
     until_ps = round(parse_quantity(until, TIME, where="until") * 1e12) if until else None
     num_workers = _workers(case, range(first, first + count))
-    total = announce(case, first)
-    watcher = Watcher(
-        unit="flows" if case.runner.name == "flow" else "events", total=total, num_runs=count
-    )
+    announce(case, first)
+    unit = "flows" if case.runner.name == "flow" else "events"
+    watcher = Watcher(unit=unit, total=0, num_runs=count)
     watcher.until_ps = until_ps or 0
     with watching(watcher):
         found = run_case(
@@ -218,6 +233,7 @@ def _run(case: Case, *, until: str, seeds: tuple[int, int]) -> Simulation:
             seeds=range(first, first + count),
             until_ps=until_ps,
             on_progress=watcher,
+            on_share=watcher.tell,
             clock=perf_counter,
             num_workers=num_workers,
         )

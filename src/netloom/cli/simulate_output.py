@@ -18,8 +18,8 @@ __all__ = ["announce", "show", "write_all"]
 LONG_S: Final = 10.0
 
 
-def announce(case: Case, seed: int) -> int:
-    """Say on standard error how long a long run will take; return what the engine will count."""
+def announce(case: Case, seed: int) -> None:
+    """Say on standard error how long a long run will take."""
     from netloom.study.simulate_cost import cost_of  # noqa: PLC0415
 
     cost = cost_of(case, seed)
@@ -29,7 +29,6 @@ def announce(case: Case, seed: int) -> int:
             "seed; congestion makes it longer",
             file=sys.stderr,
         )
-    return cost.count
 
 
 def write_all(

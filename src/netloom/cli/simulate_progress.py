@@ -26,7 +26,7 @@ class Watcher:
 
     Attributes:
         unit: What the engine counts: events or flows.
-        total: How many of them a run is expected to have; 0 when nobody knows.
+        total: How many of them a run has, where no share is told; 0 when nobody knows.
         until_ps: Where a run stops, 0 for nowhere.
         num_runs: How many there are, some of them at a time, each on a thread.
     """
@@ -40,9 +40,15 @@ class Watcher:
     _shown_s: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _width: int = 0
+    _share: dict[int, float] = field(default_factory=dict)  # by thread
     _under_way: dict[int, tuple[int, float]] = field(default_factory=dict)  # by thread
     _over: int = 0  # runs that ended, and what they counted
     _counted: int = 0
+
+    def tell(self, share: float) -> None:
+        """Hear what share of its payload has arrived in the run of this thread."""
+        with self._lock:
+            self._share[threading.get_ident()] = share
 
     def __call__(self, simulated_ps: int, count: int) -> bool:
         """Show a line now and then; return whether the run shall stop."""
@@ -63,7 +69,8 @@ class Watcher:
             self._over += 1
             self._counted += before
         done = simulated_ps / self.until_ps if self.until_ps else 0.0
-        done = max(done, min(count / self.total, 1.0) if self.total else 0.0)
+        share = self._share.get(thread, count / self.total if self.total else 0.0)
+        done = max(done, min(share, 1.0))
         self._under_way[thread] = (count, done)
 
     def line(self, simulated_ps: int, now_s: float) -> str:

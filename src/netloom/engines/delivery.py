@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +31,8 @@ class Delivery:
             ``drops``, ``pauses``.
         tables: Further observations, each a table of equally long columns, by name.
         partial: Whether the run was stopped before its end.
+        stuck: Why it stopped by itself before its end: links that wait for one another in a circle
+            (the table ``deadlock`` names them), or nothing that arrived any more.
     """
 
     engine: str
@@ -41,3 +43,4 @@ class Delivery:
     counters: Mapping[str, int]
     tables: Mapping[str, Columns] = field(default_factory=dict)
     partial: bool = False
+    stuck: Literal["", "deadlock", "silence"] = ""

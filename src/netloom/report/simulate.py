@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from netloom.study.simulation import Simulation
 
-__all__ = ["COUNTERS", "headline", "simulation_text"]
+__all__ = ["COUNTERS", "headline", "over_seeds", "ratio", "simulation_text", "time"]
 
 # What the engines count, in the words of a reader; others are left to the JSON.
 COUNTERS: Final = {
@@ -25,6 +25,7 @@ COUNTERS: Final = {
     "cnps": "CNPs",
     "pauses": "pauses",
     "drops": "drops",
+    "lost": "lost on links",
     "trims": "trimmed packets",
     "retransmissions": "retransmissions",
     "reordered": "reordered packets",
@@ -83,9 +84,9 @@ def _completion(found: Simulation) -> Table:
     table = _grid("", *_STATISTICS)
     numbers = found.first.to_json()
     times = numbers["fct_s"]
-    table.add_row("completion", *(_time(times.get(name)) for name in _STATISTICS))
+    table.add_row("completion", *(time(times.get(name)) for name in _STATISTICS))
     slower = numbers["slowdown"]
-    table.add_row("slowdown", *(_ratio(slower.get(name)) for name in _STATISTICS))
+    table.add_row("slowdown", *(ratio(slower.get(name)) for name in _STATISTICS))
     return table
 
 
@@ -104,10 +105,10 @@ def _jobs(found: Simulation) -> Table:
             row["job"],
             f"{row['flows']:,}",
             f"{row['flows_finished']:,}",
-            _time(row["fct_s"].get("p50")),
-            _time(row["fct_s"].get("p99")),
-            _ratio(row["slowdown"].get("p99")),
-            _time(row["finish_s"]),
+            time(row["fct_s"].get("p50")),
+            time(row["fct_s"].get("p99")),
+            ratio(row["slowdown"].get("p99")),
+            time(row["finish_s"]),
         )
     if len(rows) > _MOST_JOBS:
         table.add_row(f"and {len(rows) - _MOST_JOBS} more")
@@ -123,24 +124,31 @@ def _busiest(rows: list[dict[str, Any]]) -> Table:
 
 def _over_seeds(found: Simulation) -> Table:
     table = _grid("over seeds", "mean", "95% from", "to")
-    for name, values in found.over_seeds().items():
-        kind = RATE if name.endswith("bps") else TIME
-        shown = [
-            "-"
-            if v is None
-            else f"{v:.3f}"
-            if name.startswith("slow")
-            else format_quantity(v, kind)
-            for v in (values["mean"], values["low"], values["high"])
-        ]
-        plain = name.removesuffix("_s").removesuffix("_bps").replace("_s_", " ")
-        table.add_row(plain.replace("_", " ").replace("fct", "completion"), *shown)
+    for row in over_seeds(found):
+        table.add_row(*row)
     return table
 
 
-def _time(seconds: float | None) -> str:
+def over_seeds(found: Simulation) -> list[list[str]]:
+    """Return rows of a name, the mean over the seeds and its confidence interval."""
+    rows = []
+    for name, values in found.over_seeds().items():
+        write = ratio if name.startswith("slow") else _rate if name.endswith("bps") else time
+        plain = name.removesuffix("_s").removesuffix("_bps").replace("_s_", " ")
+        shown = (write(values[end]) for end in ("mean", "low", "high"))
+        rows.append([plain.replace("_", " ").replace("fct", "completion"), *shown])
+    return rows
+
+
+def time(seconds: float | None) -> str:
+    """Return a time as written, or a dash where there is none."""
     return "-" if seconds is None else format_quantity(seconds, TIME, digits=4)
 
 
-def _ratio(value: float | None) -> str:
+def _rate(rate_bps: float | None) -> str:
+    return "-" if rate_bps is None else format_quantity(rate_bps, RATE, digits=4)
+
+
+def ratio(value: float | None) -> str:
+    """Return a ratio as written, or a dash where there is none."""
     return "-" if value is None else f"{value:.3f}"

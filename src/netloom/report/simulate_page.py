@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from netloom.report import simulate_figures as figures
 from netloom.report.html import render
-from netloom.report.simulate import COUNTERS, headline
+from netloom.report.simulate import COUNTERS, headline, over_seeds, ratio, time
 from netloom.report.simulate_pauses import pause_tree
 from netloom.units import SIZE, TIME, format_quantity
 
@@ -66,6 +66,7 @@ def simulation_page(found: Simulation) -> str:
         numbers=_numbers(found),
         sizes=_sizes(found),
         jobs=_jobs(found),
+        seeds=over_seeds(found) if len(found.runs) > 1 else [],
         busiest=[(row["link"], f"{row['utilisation']:.1%}") for row in found.busiest()],
         pauses=pause_tree(found),
     )
@@ -93,9 +94,6 @@ def _numbers(found: Simulation) -> list[tuple[str, str]]:
 
 
 def _jobs(found: Simulation) -> list[list[str]]:
-    def time(value: float | None) -> str:
-        return "-" if value is None else format_quantity(value, TIME, digits=4)
-
     return [
         [
             row["job"],
@@ -103,8 +101,8 @@ def _jobs(found: Simulation) -> list[list[str]]:
             f"{row['flows_finished']:,}",
             time(row["fct_s"].get("p50")),
             time(row["fct_s"].get("p99")),
-            f"{row['slowdown'].get('p50', 0):.3f}",
-            f"{row['slowdown'].get('p99', 0):.3f}",
+            ratio(row["slowdown"].get("p50")),
+            ratio(row["slowdown"].get("p99")),
             time(row["finish_s"]),
         ]
         for row in found.by_job()

@@ -6,14 +6,19 @@ from typing import Annotated
 
 from pydantic import Field
 
-from netloom.spec.quantity import TimeS
+from netloom.spec.quantity import SizeBytes, TimeS
 from netloom.spec.strict import Strict
 
-__all__ = ["Entry", "Lanes", "Packets"]
+__all__ = ["Entry", "Lanes", "Packets", "Switches", "Weight"]
+
+MOST_TRACED = 10_000_000  # some GB of columns
 
 Level = Annotated[int, Field(ge=0, le=7)]
 Lane = Annotated[int, Field(ge=0, le=14)]
 Time = Annotated[TimeS, Field(gt=0, le=3600)]
+Size = Annotated[SizeBytes, Field(ge=64, le=1e12)]
+Room = Annotated[SizeBytes, Field(ge=0, le=1e12)]
+Parameter = Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]
 
 
 class Entry(Strict):
@@ -47,9 +52,72 @@ class Lanes(Strict):
     )
 
 
+class Weight(Strict):
+    """The turn of a priority in deficit round robin."""
+
+    priority: Level = Field(description="A traffic's priority")
+    weight_bytes: Annotated[SizeBytes, Field(ge=64, le=1e9)] = Field(
+        description="What it may send in its turn"
+    )
+
+
+class Switches(Strict):
+    """Buffers, queues and pipelines, of every switch alike."""
+
+    buffer_bytes: Size | None = Field(
+        default=None,
+        description="Shared by all ports of a switch; 32 MB at host ports of 100 Gb/s and more in "
+        "proportion when left out",
+    )
+    alpha: Annotated[float, Field(gt=0, le=64)] | None = Field(
+        default=None,
+        description="Share of what is free of the buffer that one input (pfc) or output queue may "
+        "take, at the rate of host ports; 1/8 when left out",
+    )
+    reserve_bytes: Room | None = Field(
+        default=None, description="Each input and priority has for itself (pfc)"
+    )
+    headroom_bytes: Room | None = Field(
+        default=None,
+        description="Behind the threshold of each input and priority (pfc); what its cable needs "
+        "when left out",
+    )
+    resume_bytes: Room | None = Field(
+        default=None, description="Under the threshold before traffic resumes (pfc)"
+    )
+    queue_bytes: Size | None = Field(
+        default=None, description="Fixed bound of each output queue (none, trimming)"
+    )
+    weights: Annotated[tuple[Weight, ...], Field(min_length=1, max_length=8)] | None = Field(
+        default=None,
+        description="What priorities may send in their turns; strict priority, the highest first, "
+        "when left out",
+    )
+    cut_through: bool | None = Field(
+        default=None, description="Whether packets leave while their tails still come in"
+    )
+    hash_alike: bool = Field(
+        default=False,
+        description="Whether all switches hash with one seed, so that choices repeat tier by tier",
+    )
+    flowlet_gap_s: Time | None = Field(
+        default=None, description="Silence after which a flow may change its path (flowlet)"
+    )
+
+
 class Packets(Strict):
     """What only 'netloom simulate --engine packet' asks for."""
 
+    switches: Switches | None = Field(default=None, description="Buffers, queues and pipelines")
+    paths: Annotated[int, Field(ge=1, le=32_768)] | None = Field(
+        default=None, description="Ways that a spraying sender tells apart, a power of two; or 128"
+    )
+    parameters: (
+        Annotated[dict[Parameter, Annotated[float, Field(ge=0)]], Field(max_length=32)] | None
+    ) = Field(default=None, description="Of congestion control, by name, instead of its own")
+    trace: Annotated[int, Field(ge=0, le=MOST_TRACED)] = Field(
+        default=0, description="Departures of packets to keep, from the first, in the table 'trace'"
+    )
     lanes: Lanes | None = Field(default=None, description="InfiniBand's virtual lanes")
     watchdog_s: Time | None = Field(
         default=None, description="A queue paused for this long is dropped; never when left out"

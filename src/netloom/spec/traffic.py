@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from netloom.spec.quantity import Share, SizeBytes, TimeS
-from netloom.spec.strict import Strict
+from netloom.spec.strict import Strict, written_name
 
 __all__ = [
     "CollectiveTraffic",
@@ -31,6 +31,18 @@ _SIZE = Field(description="Payload of each flow")
 Word = Annotated[str, Field(max_length=200, pattern=r"^[^\u0000-\u001f\u007f-\u009f]*$")]
 
 
+_WHO = ("first", "count", "every")
+_RINGS = ("all-reduce", "all-gather", "reduce-scatter")
+_REDUCED = tuple(f"{way} all-reduce" for way in ("tree", "halving-doubling", "hierarchical"))
+# In which collectives something comes of a key; elsewhere it is refused.
+_USED_BY = {
+    "algorithm": ("all-reduce", *_REDUCED),
+    "channels": (*_RINGS, "tree all-reduce"),
+    "slices": (*_RINGS, "tree all-reduce", "hierarchical all-reduce", "broadcast"),
+    "in_flight": ("all-to-all",),
+}
+
+
 class _Piece(Strict):
     """What every kind of traffic has: who takes part, when, and as which tenant."""
 
@@ -44,6 +56,14 @@ class _Piece(Strict):
     priority: Annotated[int, Field(ge=0, le=7)] = Field(
         default=3, description="Traffic class; RoCE is commonly put on 3"
     )
+
+
+def _refuse(piece: _Piece, names: tuple[str, ...], why: str) -> None:
+    """Raise for the first of *names* that was asked for though nothing comes of it."""
+    for name in names:
+        if getattr(piece, name) != type(piece).model_fields[name].default:
+            message = f"'{written_name(name)}' {why}; leave it out"
+            raise ValueError(message)
 
 
 class Permutation(_Piece):
@@ -71,6 +91,11 @@ class OneToOne(_Piece):
     size_bytes: Size = _SIZE
     source: Number = Field(description="The endpoint that sends")
     target: Number = Field(description="The endpoint that receives")
+
+    @model_validator(mode="after")
+    def _all_is_used(self) -> Self:
+        _refuse(self, _WHO, "says who takes part, and 'source' and 'target' do that here")
+        return self
 
 
 class Storage(_Piece):
@@ -129,6 +154,16 @@ class CollectiveTraffic(_Piece):
     )
     compute_s: Time = Field(default=0.0, description="Computation from one repeat to the next")
 
+    @model_validator(mode="after")
+    def _all_is_used(self) -> Self:
+        way: str = self.operation
+        if way == "all-reduce" and self.algorithm != "ring":
+            way = f"{self.algorithm} {way}"
+        for name, ways in _USED_BY.items():
+            if way not in ways:
+                _refuse(self, (name,), f"is of no use in {way}")
+        return self
+
 
 class FlowFile(_Piece):
     """Flows listed in a CSV file with the columns source, target, size_bytes, perhaps start_s."""
@@ -137,6 +172,11 @@ class FlowFile(_Piece):
     file: Annotated[str, Field(min_length=1, max_length=4096)] = Field(
         description="Path of the CSV file, relative to here"
     )
+
+    @model_validator(mode="after")
+    def _all_is_used(self) -> Self:
+        _refuse(self, _WHO, "says who takes part, and the file does that here")
+        return self
 
 
 Traffic = Annotated[

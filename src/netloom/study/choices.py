@@ -40,8 +40,10 @@ class Choices:
     ecn: str = ""
     qps: int = 0
 
-    def flow_settings(self, technology: Technology, network: Network | None) -> FlowSettings:
-        """Return the flow engine's settings.
+    def flow_settings(
+        self, technology: Technology, network: Network | None, *, wired: bool
+    ) -> FlowSettings:
+        """Return the flow engine's settings, on a wiring or on a fabric.
 
         Raises:
             SpecError: flows do not know a scheme that was chosen.
@@ -52,7 +54,8 @@ class Choices:
             if getattr(self, name):
                 message = f"{name}: flows have none; leave it out, or use --engine packet"
                 raise SpecError(message)
-        found = settings_for(technology, loss=network.loss if network else None)
+        loss = network.loss if network else None
+        found = settings_for(technology, loss=loss, wired=wired)
         if self.load_balancing:
             if self.load_balancing not in _FLOW_BALANCES:
                 hint = did_you_mean(self.load_balancing, _FLOW_BALANCES)

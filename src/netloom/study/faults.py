@@ -81,7 +81,10 @@ def _mended(asked: LinkFault, link: int, when_ps: int, wiring: Wiring) -> Fault:
 def _links(asked: LinkFault, wiring: Wiring) -> NDArray[np.int64]:
     """Return the links that are meant: into a part that pauses, else as the direction says."""
     ends = asked.part.split("-") if asked.part not in wiring.name else [asked.part]
-    vertices = [_vertex(end, wiring) for end in ends[:2]]
+    if len(ends) > 2:
+        message = f"{asked.part!r} names {len(ends)} parts; name one, or two joined by '-'"
+        raise SpecError(message)
+    vertices = [_vertex(end, wiring) for end in ends]
     source, target = wiring.link_source, wiring.link_target
     if len(vertices) == 1:
         into, out = target == vertices[0], source == vertices[0]

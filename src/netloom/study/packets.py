@@ -3,33 +3,115 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from netloom.engines.packet.lanes import VirtualLanes
+from netloom.errors import SpecError, at
+from netloom.spec.packets import Switches
+from netloom.spec.strict import written_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from netloom.engines.packet.settings import PacketSettings
     from netloom.spec.packets import Entry, Lanes, Packets
 
 __all__ = ["packet_settings_of"]
 
 _PS: Final = 1e12
+_SWITCH_BYTES: Final = ("buffer_bytes", "reserve_bytes", "queue_bytes")
+# Which flow controls each wish goes with.
+_GOES_WITH: Final[Mapping[str, tuple[str, ...]]] = {
+    "buffer_bytes": ("pfc", "lossy", "trimming"),
+    "alpha": ("pfc", "lossy", "trimming"),
+    "reserve_bytes": ("pfc",),
+    "headroom_bytes": ("pfc",),
+    "resume_bytes": ("pfc",),
+    "queue_bytes": ("lossy", "trimming"),
+    "weights": ("pfc", "lossy", "trimming"),
+}
 
 
 def packet_settings_of(asked: Packets, settings: PacketSettings) -> PacketSettings:
     """Return *settings* with what *asked* changes.
 
     Raises:
-        SpecError: the flow control has no virtual lanes, or tables are wrong.
+        SpecError: something does not go with the flow control or the way of balancing, or is wrong
+            by itself.
     """
-    pfc = settings.pfc
+    with at("switches"):
+        found = _with_switches(asked.switches or Switches(), settings)
+    pfc = found.pfc
+    if asked.watchdog_s is not None or asked.restore_s is not None:
+        _needs("watchdog", found, ("pfc",))
     if asked.watchdog_s is not None:
         pfc = replace(pfc, watchdog_ps=round(asked.watchdog_s * _PS))
     if asked.restore_s is not None:
         pfc = replace(pfc, restore_ps=round(asked.restore_s * _PS))
-    if asked.lanes is None:
-        return replace(settings, pfc=pfc)
-    return replace(settings, pfc=pfc, lanes=_lanes(asked.lanes))
+    return replace(
+        found,
+        pfc=pfc,
+        lanes=found.lanes if asked.lanes is None else _lanes(asked.lanes),
+        num_paths=_paths(asked, found),
+        parameters=found.parameters if asked.parameters is None else _parameters(asked.parameters),
+    )
+
+
+def _with_switches(asked: Switches, settings: PacketSettings) -> PacketSettings:
+    for name, controls in _GOES_WITH.items():
+        if getattr(asked, name) is not None:
+            _needs(written_name(name), settings, controls)
+    if asked.flowlet_gap_s is not None and settings.balance != "flowlet":
+        message = (
+            f"flowlet_gap: {settings.balance} has no flowlets; choose flowlet, or leave it out"
+        )
+        raise SpecError(message)
+    switch = {name: getattr(asked, name) for name in ("alpha", "cut_through")}
+    switch |= {name: _whole(getattr(asked, name)) for name in _SWITCH_BYTES}
+    switch["weights"] = asked.weights and {
+        turn.priority: round(turn.weight_bytes) for turn in asked.weights
+    }
+    switch["flowlet_gap_ps"] = _whole(asked.flowlet_gap_s, times=_PS)
+    pfc = {name: _whole(getattr(asked, name)) for name in ("headroom_bytes", "resume_bytes")}
+    return replace(
+        settings,
+        switch=replace(settings.switch, seeds_equal=asked.hash_alike, **_given(switch)),
+        pfc=replace(settings.pfc, **_given(pfc)),
+    )
+
+
+def _needs(name: str, settings: PacketSettings, controls: tuple[str, ...]) -> None:
+    if settings.flow_control not in controls:
+        message = (
+            f"{name}: flow control {settings.flow_control} does not use it; choose "
+            f"{' or '.join(controls)}, or leave it out"
+        )
+        raise SpecError(message)
+
+
+def _whole(value: float | None, *, times: float = 1.0) -> int | None:
+    return None if value is None else round(value * times)
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _paths(asked: Packets, settings: PacketSettings) -> int:
+    if asked.paths is None:
+        return settings.num_paths
+    if settings.spray == "fixed":
+        message = "paths: senders do not spray; choose spray, bitmap or reps, or leave it out"
+        raise SpecError(message)
+    return asked.paths
+
+
+def _parameters(asked: Mapping[str, float]) -> dict[str, float]:
+    for name, value in asked.items():
+        if name.endswith("_period_ps") and value < 1:
+            message = f"parameters.{name}: {value} is no period; give at least 1"
+            raise SpecError(message)
+    return dict(asked)
 
 
 def _lanes(asked: Lanes) -> VirtualLanes:

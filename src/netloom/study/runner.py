@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from netloom.study.simulation import Grid
     from netloom.workload.transfers import Transfers
 
-__all__ = ["OnProgress", "Runner"]
+__all__ = ["OnProgress", "OnShare", "Runner"]
 
 # Told the simulated picoseconds and what the engine has done so far; true stops the run.
 OnProgress = Callable[[int, int], bool]
+# Told before that what share of all there is to do is done: of the payload, or of the flows.
+OnShare = Callable[[float], None]
 
 
 class Runner(Protocol):
@@ -49,6 +51,7 @@ class Runner(Protocol):
         seed: int,
         until_ps: int | None,
         on_progress: OnProgress | None,
+        on_share: OnShare | None = None,
     ) -> tuple[Delivery, NDArray[np.int64]]:
         """Return the delivery, and how long each transfer would take alone."""
         ...

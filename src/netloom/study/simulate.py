@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
@@ -14,6 +15,7 @@ from netloom.fabric.build import build
 from netloom.fabric.explicit import routed_by
 from netloom.fabric.wiring import Wiring
 from netloom.fabric.wiring_of import wiring_of
+from netloom.spec.packets import MOST_TRACED
 from netloom.spec.problems import did_you_mean
 from netloom.study.choices import Choices
 from netloom.study.networks import network_of
@@ -23,26 +25,30 @@ from netloom.study.simulation import Run, Simulation
 from netloom.study.step_traffic import step_traffic
 from netloom.study.traffic import Place, transfers_of
 from netloom.study.traffic_size import size_of
+from netloom.units import TIME, format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from netloom.catalog.load import Catalog
     from netloom.catalog.parts import Technology
+    from netloom.engines.packet.faults import Fault
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
     from netloom.spec.packets import Packets
     from netloom.spec.scenario import Scenario
-    from netloom.study.runner import OnProgress, Runner
+    from netloom.study.runner import OnProgress, OnShare, Runner
+    from netloom.study.simulation import Grid
     from netloom.workload.transfers import Transfers
 
-__all__ = ["Case", "case_of", "run_case", "runner_on", "simulate"]
+__all__ = ["Case", "case_of", "run_case", "runner_on", "simulate", "traced"]
 
 EngineName = Literal["packet", "flow"]
 ENGINES: Final[tuple[EngineName, ...]] = ("packet", "flow")
 # GPUs up to which flows run on the wiring that packets do, so that one seed is one draw of the
 # hash. Beyond, a wiring's table of ways takes gigabytes, and flows run on the fabric itself.
 MOST_WIRED: Final = 8192
+_NEVER_PS: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,7 +141,8 @@ def case_of(
         ground = routed_by(routes, ground, fabric)
     if scenario.faults:
         _check_faults(engine)
-    with at("cluster.fabric.technology"):
+    # What was chosen in its place is not the file's fault.
+    with nullcontext() if chosen != Choices() else at("cluster.fabric.technology"):
         runner = runner_on(
             ground, network.technology, engine=engine, choices=chosen, network=network
         )
@@ -143,6 +150,8 @@ def case_of(
         runner = _with_faults(runner, scenario)
     if scenario.packets is not None and engine == "packet":
         runner = _with_packets(runner, scenario.packets)
+    elif scenario.packets is not None:
+        notes += ("flows see nothing of what the scenario says under 'packets'",)
     return Case(
         title=scenario.name or f"{network.design.num_gpus:,} GPUs on {network.technology.name}",
         technology=network.technology.name,
@@ -179,6 +188,23 @@ def _asked(
     return drawn, names, ()
 
 
+def traced(case: Case, max_trace: int) -> Case:
+    """Return *case* with the first so many departures of packets kept in the table ``trace``.
+
+    Raises:
+        SpecError: it has no packets, or so many cannot be.
+    """
+    from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
+
+    if not isinstance(case.runner, PacketRunner):
+        message = "trace: flows have no packets; leave it out, or use --engine packet"
+        raise SpecError(message)
+    if not 0 <= max_trace <= MOST_TRACED:
+        message = f"trace: {max_trace} departures; keep 0 to {MOST_TRACED}"
+        raise SpecError(message)
+    return replace(case, runner=replace(case.runner, max_trace=max_trace))
+
+
 def _check_faults(engine: EngineName) -> None:
     if engine == "flow":
         message = "faults: flows know no faults in time; use --engine packet, or leave them out"
@@ -190,6 +216,14 @@ def _with_faults(runner: Runner, scenario: Scenario) -> Runner:
     from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
 
     assert isinstance(runner, PacketRunner), runner
+    control = runner.settings.flow_control
+    for number, fault in enumerate(scenario.faults):
+        if fault.kind == "pause" and control != "pfc":
+            message = (
+                f"faults.{number}: nobody heeds a pause where flow control is {control}; use pfc, "
+                "or a link that is 'slow' or 'down'"
+            )
+            raise SpecError(message)
     return replace(runner, faults=faults_of(scenario.faults, runner.wiring))
 
 
@@ -199,7 +233,8 @@ def _with_packets(runner: Runner, asked: Packets) -> Runner:
 
     assert isinstance(runner, PacketRunner), runner
     with at("packets"):
-        return replace(runner, settings=packet_settings_of(asked, runner.settings))
+        settings = packet_settings_of(asked, runner.settings)
+    return replace(runner, settings=settings, max_trace=asked.trace)
 
 
 def _place(network: Network) -> Place:
@@ -235,6 +270,7 @@ def runner_on(
     engine: EngineName,
     choices: Choices,
     network: Network | None = None,
+    faults: Sequence[Fault] = (),
 ) -> Runner:
     """Return *engine* on *ground*, set up as *technology* says but for *choices*.
 
@@ -244,26 +280,34 @@ def runner_on(
         engine: ``packet`` or ``flow``.
         choices: What to use instead.
         network: Where it comes from, when it is a cluster's own.
+        faults: What goes wrong with its links; packets only.
 
     Raises:
         SpecError: a scheme is not known, or no engine can do it.
     """
+    if engine == "flow" and faults:
+        message = "faults: flows lose nothing; use --engine packet, or a topology without loss"
+        raise SpecError(message)
     if engine == "flow":
         from netloom.study.simulate_flow import FlowRunner  # noqa: PLC0415  (native code)
 
-        return FlowRunner(network=ground, settings=choices.flow_settings(technology, network))
+        wired = isinstance(ground, Wiring)
+        settings = choices.flow_settings(technology, network, wired=wired)
+        return FlowRunner(network=ground, settings=settings)
     from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415  (native code)
 
     assert isinstance(ground, Wiring), ground
-    return PacketRunner(wiring=ground, settings=choices.packet_settings(technology))
+    packets = choices.packet_settings(technology)
+    return PacketRunner(wiring=ground, settings=packets, faults=faults)
 
 
-def run_case(
+def run_case(  # noqa: PLR0913
     case: Case,
     *,
     seeds: Sequence[int] = (0,),
     until_ps: int | None = None,
     on_progress: OnProgress | None = None,
+    on_share: OnShare | None = None,
     clock: Callable[[], float] | None = None,
     num_workers: int = 1,
 ) -> Simulation:
@@ -276,6 +320,7 @@ def run_case(
         seeds: One run each.
         until_ps: Stop each run here.
         on_progress: Called by every run now and then; true stops it.
+        on_share: Told before that what share of a run's payload has arrived.
         clock: Gives seconds, for the time that each run took; without, nobody knows it.
         num_workers: Threads that runs are spread over; the engines let go of Python's lock.
 
@@ -285,14 +330,16 @@ def run_case(
     if not seeds:
         message = "seeds: give at least 1"
         raise SpecError(message)
-    need = need_of(case.runner, case.traffic(seeds[0]))
+    transfers = case.traffic(seeds[0])
+    _check_until(until_ps, transfers)
+    need = need_of(case.runner, transfers)
     check_fits(need, engine=case.runner.name, num_runs=len(seeds), num_workers=num_workers)
 
     def one(seed: int) -> Run:
         begin_s = None if clock is None else clock()
         transfers = case.traffic(seed)
         delivery, ideal_ps = case.runner.run(
-            transfers, seed=seed, until_ps=until_ps, on_progress=on_progress
+            transfers, seed=seed, until_ps=until_ps, on_progress=on_progress, on_share=on_share
         )
         return Run(
             seed=seed,
@@ -315,5 +362,32 @@ def run_case(
         grid=case.runner.grid,
         runs=runs,
         jobs=case.jobs,
-        notes=(*case.notes, *case.runner.notes),
+        notes=(*case.notes, *case.runner.notes, *_stops(runs, case.runner.grid)),
     )
+
+
+def _check_until(until_ps: int | None, transfers: Transfers) -> None:
+    first_ps = int(transfers.start_ps.min(initial=_NEVER_PS))
+    if until_ps is not None and until_ps <= first_ps < _NEVER_PS:
+        until, first = (format_quantity(ps * 1e-12, TIME) for ps in (until_ps, first_ps))
+        message = f"until: {until}, but the first transfer starts at {first}; stop after that"
+        raise SpecError(message)
+
+
+def _stops(runs: Sequence[Run], grid: Grid) -> list[str]:
+    """Return in words why runs stopped by themselves before their end."""
+    found = []
+    for run in runs:
+        delivery = run.delivery
+        if delivery.stuck == "deadlock":
+            circle = [grid.link(int(link)) for link in delivery.tables["deadlock"]["link"]]
+            found.append(
+                f"seed {run.seed}: deadlock, for these wait in a circle: {', '.join(circle)}"
+            )
+        if delivery.stuck == "silence":
+            num = len(run.transfers)
+            found.append(
+                f"seed {run.seed}: {num - len(run.done):,} of {num:,} transfers never end: nothing "
+                "arrives any more, and nothing is left that would change it"
+            )
+    return found

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netloom.engines.flow.run import Laid
     from netloom.engines.flow.settings import FlowSettings
     from netloom.fabric.wiring import Wiring
-    from netloom.study.runner import OnProgress
+    from netloom.study.runner import OnProgress, OnShare
     from netloom.workload.transfers import Transfers
 
 __all__ = ["FlowRunner", "grid_of"]
@@ -65,14 +65,21 @@ class FlowRunner:
         seed: int,
         until_ps: int | None,
         on_progress: OnProgress | None,
+        on_share: OnShare | None = None,
     ) -> tuple[Delivery, NDArray[np.int64]]:
         """Return the delivery, and how long each transfer would take alone."""
         laid = lay(ground(self.network), transfers, self.settings, seed=seed)
+
+        def told(simulated_ps: int, done: int) -> bool:
+            if on_share is not None:
+                on_share(done / max(len(laid.ways), 1))
+            return on_progress is not None and on_progress(simulated_ps, done)
+
         delivery = deliver(
             laid,
             num_bins=NUM_BINS,
             until_ps=FOREVER_PS if until_ps is None else until_ps,
-            on_progress=on_progress,
+            on_progress=told,
         )
         return delivery, _alone_ps(laid)
 
@@ -104,4 +111,5 @@ def _alone_ps(laid: Laid) -> NDArray[np.int64]:
     per_bit = carried / capacity_bps[key % num_links]
     worst = np.zeros(len(laid.transfers))
     np.maximum.at(worst, key // num_links, per_bit)
-    return np.rint(laid.transfers.size_bytes * 8 * worst * 1e12).astype(np.int64) + laid.latency_ps
+    sent_ps = np.rint(laid.transfers.size_bytes * 8 * worst * 1e12).astype(np.int64)
+    return np.asarray(sent_ps + laid.latency_ps + laid.known_ps)

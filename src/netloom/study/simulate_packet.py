@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from netloom.engines.packet.faults import Fault
     from netloom.engines.packet.settings import Ecn, PacketSettings
     from netloom.fabric.wiring import Wiring
-    from netloom.study.runner import OnProgress
+    from netloom.study.runner import OnProgress, OnShare
     from netloom.study.simulation import Grid
     from netloom.workload.transfers import Transfers
 
 __all__ = ["PacketRunner"]
 
 NUM_WATCHED: Final = 16  # links whose queues are sampled
-NUM_SAMPLES: Final = 400
+NUM_SAMPLES: Final = 400  # in the least time that the run can take
+MAX_SAMPLES: Final = 4 * NUM_SAMPLES
 _NEVER_PS: Final = 2**62
 
 
@@ -42,6 +43,7 @@ class PacketRunner:
         wiring: What it runs on.
         settings: How everything behaves.
         faults: What goes wrong, and when.
+        max_trace: Departures of packets that are kept in the table ``trace``, from the first.
         hpcc_header_bytes: Where not 0, slowdown is by HPCC's ideal with headers of this size, so
             that its published curves compare.
     """
@@ -49,6 +51,7 @@ class PacketRunner:
     wiring: Wiring
     settings: PacketSettings
     faults: Sequence[Fault] = ()
+    max_trace: int = 0
     hpcc_header_bytes: int = 0
 
     @property
@@ -92,6 +95,7 @@ class PacketRunner:
         seed: int,
         until_ps: int | None,
         on_progress: OnProgress | None,
+        on_share: OnShare | None = None,
     ) -> tuple[Delivery, NDArray[np.int64]]:
         """Return the delivery, and how long each transfer would take alone."""
         ideal_ps = self._alone_ps(transfers)
@@ -99,7 +103,11 @@ class PacketRunner:
         begin_ps = int(transfers.start_ps.min(initial=_NEVER_PS)) if len(transfers) else 0
         moved = replace(transfers, start_ps=transfers.start_ps - begin_ps)
 
+        total_bytes = max(int(transfers.size_bytes.sum()), 1)
+
         def told(progress: Progress) -> bool:
+            if on_share is not None:
+                on_share(progress.delivered_bytes / total_bytes)
             simulated_ps = progress.simulated_ps + begin_ps
             return on_progress is None or not on_progress(simulated_ps, progress.events)
 
@@ -109,7 +117,7 @@ class PacketRunner:
             self.settings,
             seed=seed,
             until_ps=None if until_ps is None else max(until_ps - begin_ps, 0),
-            faults=[replace(fault, when_ps=fault.when_ps - begin_ps) for fault in self.faults],
+            faults=_sooner(self.faults, begin_ps),
             watch=self._watch(moved),
             on_progress=told,
         )
@@ -161,7 +169,7 @@ class PacketRunner:
             transfers.target, transfers.size_bytes, minlength=wiring.num_endpoints
         )
         if not len(transfers):
-            return Watch()
+            return Watch(max_trace=self.max_trace)
         most = np.argsort(-received, kind="stable")[: NUM_WATCHED // 4]
         last = np.flatnonzero(np.isin(wiring.link_target, most) & ~wiring.link_scale_up)
         edges = np.unique(wiring.link_source[last])
@@ -171,7 +179,19 @@ class PacketRunner:
         links = np.concatenate([last, into])[:NUM_WATCHED]
         busy_s = received.max() * 8 / wiring.link_rate_bps[last].max(initial=1.0)
         span_ps = int(transfers.start_ps.max() + busy_s * 1e12)
-        return Watch(links=tuple(links.tolist()), every_ps=max(span_ps // NUM_SAMPLES, 1000))
+        every_ps = max(span_ps // NUM_SAMPLES, 1000)
+        return Watch(
+            links=tuple(links.tolist()),
+            every_ps=every_ps,
+            max_samples=MAX_SAMPLES,
+            max_trace=self.max_trace,
+        )
+
+
+def _sooner(faults: Sequence[Fault], by_ps: int) -> list[Fault]:
+    """Return *faults* by time, so much sooner; what came before the beginning is there then."""
+    ordered = sorted(faults, key=lambda fault: fault.when_ps)
+    return [replace(fault, when_ps=max(fault.when_ps - by_ps, 0)) for fault in ordered]
 
 
 def _later(delivery: Delivery, by_ps: int) -> Delivery:

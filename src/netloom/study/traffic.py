@@ -79,9 +79,12 @@ def _dag(piece: Traffic, place: Place, rng: np.random.Generator) -> Dag:
     match piece:
         case OneToOne():
             source, target = _endpoint(piece.source, place), _endpoint(piece.target, place)
+            if piece.source == piece.target:
+                message = f"{piece.source} sends to itself; name two different endpoints"
+                raise SpecError(message)
             return exchange.send_recv(source, target, round(piece.size_bytes))
         case FlowFile():
-            return _flow_file(piece.file)
+            return _flow_file(piece.file, place)
         case Permutation():
             members = members_of(piece, place)
             return patterns.permutation(members, round(piece.size_bytes), rng=rng)
@@ -229,11 +232,11 @@ def _by_node(group: NDArray[np.int64], per_node: int) -> list[NDArray[np.int64]]
     return np.split(group, first[1:])
 
 
-def _flow_file(name: str) -> Dag:
+def _flow_file(name: str, place: Place) -> Dag:
     """Return the flows in a CSV file.
 
     Raises:
-        SpecError: a column is missing or a cell wrong; the message names the line.
+        SpecError: a column is missing, or a cell wrong or no endpoint; the message names the line.
     """
     text = read_text(name, max_bytes=MAX_FILE_BYTES, wanted="a CSV file of flows")
     rows = csv.DictReader(text.splitlines())
@@ -241,7 +244,7 @@ def _flow_file(name: str) -> Dag:
     if missing:
         message = f"{name}:1: the columns {', '.join(missing)} are missing; add them"
         raise SpecError(message)
-    cells = [_flow_row(row, f"{name}:{rows.line_num}") for row in rows]
+    cells = [_flow_row(row, f"{name}:{rows.line_num}", place) for row in rows]
     if not cells:
         message = f"{name}: no flows; add a line below the heading"
         raise SpecError(message)
@@ -255,7 +258,7 @@ def _flow_file(name: str) -> Dag:
     )
 
 
-def _flow_row(row: dict[str, str], where: str) -> tuple[int, int, int, int]:
+def _flow_row(row: dict[str, str], where: str, place: Place) -> tuple[int, int, int, int]:
     try:
         source, target, size = (int(row[column]) for column in _COLUMNS)
         start_s = float(row.get("start_s") or 0)
@@ -267,4 +270,9 @@ def _flow_row(row: dict[str, str], where: str) -> tuple[int, int, int, int]:
             "start_s less than an hour; correct the line"
         )
         raise SpecError(message)
+    with at(where):
+        _endpoint(max(source, target), place)
+        if source == target:
+            message = f"{source} sends to itself; name two different endpoints"
+            raise SpecError(message)
     return source, target, size, round(start_s * _PS)

@@ -210,6 +210,8 @@ trigger id 1 multishot
         ),
         (("Connections 4", "Connections 5"), "4 connections, but the header says 5"),
         (("prio 1", "prio 9"), ":8: '9' is no priority"),
+        (("Nodes 32", "Nodes 9"), ":8: host 9; hosts are 0 to 8"),
+        (("Nodes 32\n", ""), "the line 'Nodes N' is missing"),
         (("TOR switch_id", "TOP switch_id"), ":10: a failure has the form"),
     ],
 )
@@ -245,6 +247,7 @@ def test_a_wrong_tree_is_refused_with_line_and_remedy(
         (("100Gbps", "100"), ":3: '100' has no unit"),
         (("0 4 100Gbps", "4 4 100Gbps"), ":3: node 4 is joined to itself"),
         (("0.001ms 0\n", "0.001ms\n"), ":3: .* has not the form"),
+        (("0.001ms 0\n", "0.001ms 1\n"), ":3: a cable that loses every packet is none"),
     ],
 )
 def test_a_wrong_topology_is_refused_with_line_and_remedy(
@@ -258,6 +261,13 @@ def test_flows_of_hosts_that_are_not_there_are_refused() -> None:
     topology = read_topology(TOPOLOGY, name="t")
     with pytest.raises(SpecError, match="f:2: node 4 is no host of the topology"):
         read_flows("1\n0 4 3 100 5 2\n", topology, name="f")
+
+
+def test_files_without_flows_are_refused() -> None:
+    with pytest.raises(SpecError, match=r"c.cm: no connections; add a line"):
+        read_connections("Nodes 4\nConnections 0\n", name="c.cm")
+    with pytest.raises(SpecError, match="f: no flows; add a line"):
+        read_flows("0\n", read_topology(TOPOLOGY, name="t"), name="f")
 
 
 def test_files_of_two_simulators_do_not_go_together(tmp_path: Path) -> None:

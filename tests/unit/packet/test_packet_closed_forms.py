@@ -134,6 +134,18 @@ def test_samples_and_trace_are_what_was_asked_for() -> None:
     assert len(delivery.tables["trace"]["when_ps"]) == 5
 
 
+def test_samples_stay_few_and_evenly_apart_however_long_the_run() -> None:
+    # 100 packets of 4178 bytes at 100 Gb/s take 33.4 us: 334 times of 100 ns each, of which 16 may
+    # be kept. 1.6, 3.2, 6.4, 12.8 and 25.6 us fill the books: every 3.2 us is left, from 0 on.
+    watch = Watch(links=(1, 3), every_ps=100_000, max_samples=16)
+    delivery = run_packets(star(2), transfers([(0, 1)], 409_600), QUIET, watch=watch)
+    samples = delivery.tables["samples"]
+    when = samples["when_ps"][::2].tolist()
+    assert when == [3_200_000 * number for number in range(len(when))]
+    assert 8 <= len(when) <= 16
+    assert samples["link"].tolist() == [1, 3] * len(when)
+
+
 def test_links_count_every_byte_headers_and_gaps_included() -> None:
     delivery = run_packets(star(2), transfers([(0, 1)], 10_000), QUIET)
     data = 10_000 + 3 * 82

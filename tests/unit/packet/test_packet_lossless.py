@@ -19,6 +19,8 @@ from netloom.engines.packet import (
     run_packets,
 )
 from netloom.errors import InfeasibleError
+from netloom.study.simulate import Case, run_case
+from netloom.study.simulate_packet import PacketRunner
 
 # Two hosts of 100 Gb/s send into a third one's port, so the switch must pause both.
 PAIR = [(0, 2), (1, 2)]
@@ -97,8 +99,19 @@ def test_a_circle_of_full_buffers_is_found_and_its_links_named(control: str) -> 
     watch = Watch(deadlock_every_ps=100_000_000)
     delivery = run_packets(around, work, settings, watch=watch, until_ps=100_000_000_000)  # type: ignore[arg-type]
     assert delivery.partial
+    assert delivery.stuck == "deadlock"
     assert delivery.counters["deadlocks"] == 1
     assert sorted(delivery.tables["deadlock"]["link"].tolist()) == [6, 8, 10]
+
+
+def test_who_reads_the_results_is_told_of_the_circle() -> None:
+    around, work = ring()
+    settings = PacketSettings(switch=Switch(buffer_bytes=500_000, reserve_bytes=0))
+    runner = PacketRunner(wiring=around, settings=settings)  # type: ignore[arg-type]
+    case = Case(title="ring", technology="none", runner=runner, traffic=lambda _: work)  # type: ignore[arg-type,return-value]
+    (note,) = run_case(case).notes
+    assert note.startswith("seed 0: deadlock")
+    assert all(link in note for link in ("v3->v4", "v4->v5", "v5->v3"))
 
 
 def test_the_watchdog_breaks_a_circle() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -105,3 +106,20 @@ def test_parallel_links_are_told_apart() -> None:
         "a:0->b:0 #2",
         "b:0->a:0 #2",
     ]
+
+
+def test_of_several_seeds_the_page_tells_mean_and_interval() -> None:
+    # Spans of 1 and 3 ns: mean 2, and Student's quantile 12.706 times the deviation 1.414 over the
+    # root of 2 to either side.
+    one, other = _simulation([10]), _simulation([10, 10, 10])
+    page = simulation_page(replace(one, runs=(one.first, other.first)))
+    assert "Over 2 seeds" in page
+    assert "<td>span</td><td>2ns</td><td>-10.71ns</td><td>14.71ns</td>" in page
+    assert "Over " not in simulation_page(one)
+
+
+def test_traffic_of_which_nothing_ended_has_no_slowdown() -> None:
+    found = _simulation([10])
+    page = simulation_page(replace(found, jobs=("all", "none")))
+    row = page.split("<td>none</td>")[1].split("</tr>")[0]
+    assert row == "<td>0</td><td>0</td>" + 5 * "<td>-</td>"

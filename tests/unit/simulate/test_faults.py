@@ -57,6 +57,22 @@ def test_a_nic_that_pauses_for_ever_stops_the_flow() -> None:
     assert found.partial
 
 
+@pytest.mark.parametrize("kind", ["pause", "down"])
+def test_a_run_that_can_never_end_stops_and_says_so(kind: str) -> None:
+    found = nl.simulate(_scenario({"kind": kind, "part": "gpu:15", "at": "20us"}), CATALOG)
+    assert found.partial
+    assert found.first.delivery.stuck == "silence"
+    assert any("1 of 1 transfers never end" in note for note in found.notes)
+
+
+def test_a_run_waits_for_a_link_that_is_mended_late() -> None:
+    # Nothing arrives for 30 s, which is longer than a thousand timeouts of 4 ms.
+    cut = _scenario({"kind": "down", "part": "gpu:15", "at": "20us", "until": "30s"})
+    found = nl.simulate(cut, CATALOG)
+    assert not found.partial
+    assert found.first.span_s > 30
+
+
 def test_a_watchdog_ends_a_storm_of_pauses() -> None:
     storm = _scenario({"kind": "pause", "part": "gpu:15", "at": "20us"})
     saved = storm.model_copy(
@@ -65,6 +81,48 @@ def test_a_watchdog_ends_a_storm_of_pauses() -> None:
     found = nl.simulate(saved, CATALOG, until_s=20e-3)
     assert found.first.delivery.counters["watchdogs"] >= 1
     assert len(found.first.done) == 1
+
+
+def test_a_nic_that_pauses_for_ever_pauses_again_when_the_watchdog_lets_it() -> None:
+    # From 20 us on: 200 us of pause, 300 us ignored, 200 us of pause, ...: by 1.3 ms the third
+    # watchdog has come (220, 720 and 1,220 us), and 3 x 200 us were paused.
+    storm = _scenario({"kind": "pause", "part": "gpu:15", "at": "20us"})
+    watched = Packets.model_validate({"watchdog": "200us", "restore": "300us"})
+    found = nl.simulate(storm.model_copy(update={"packets": watched}), CATALOG, until_s=1.3e-3)
+    assert found.first.delivery.counters["watchdogs"] == 3
+    assert found.first.delivery.counters["pause_ps"] == 600_000_000
+
+
+def test_a_pause_that_lasts_counts_up_to_where_the_run_stopped() -> None:
+    stuck = _scenario({"kind": "pause", "part": "gpu:15", "at": "20us"})
+    found = nl.simulate(stuck, CATALOG, until_s=1e-3)
+    assert found.first.delivery.counters["pauses"] == 1
+    assert found.first.delivery.counters["pause_ps"] == 980_000_000
+
+
+def test_what_went_wrong_before_the_first_start_is_there_when_it_comes() -> None:
+    # The same fault at the same state of the network, 1 ms later: the same completion.
+    slow: dict[str, object] = {"kind": "slow", "part": "gpu:15", "rate": "100Gbps"}
+    mended: dict[str, object] = {"kind": "down", "part": "gpu:0", "at": "10us", "until": "20us"}
+    soon = _scenario(slow)
+    late = _scenario(slow, mended)
+    piece = late.traffic[0].model_copy(update={"start_s": 1e-3}) if late.traffic else None
+    late = late.model_copy(update={"traffic": (piece,)})
+    first, second = (nl.simulate(s, CATALOG).first for s in (soon, late))
+    assert second.fct_s.tolist() == first.fct_s.tolist()
+
+
+@pytest.mark.parametrize("technology", ["infiniband-ndr", "tcp-400g", "uet-400g"])
+def test_pauses_and_their_watchdog_are_refused_where_nobody_pauses(technology: str) -> None:
+    asked = _scenario({"kind": "pause", "part": "gpu:15"})
+    fabric = asked.cluster.fabric.model_copy(update={"technology": technology})
+    cluster = asked.cluster.model_copy(update={"fabric": fabric})
+    asked = asked.model_copy(update={"cluster": cluster})
+    with pytest.raises(SpecError, match=r"faults.0: nobody heeds a pause"):
+        nl.simulate(asked, CATALOG)
+    watched = Packets.model_validate({"watchdog": "200us"})
+    with pytest.raises(SpecError, match=r"packets: watchdog: flow control .* does not use it"):
+        nl.simulate(asked.model_copy(update={"faults": (), "packets": watched}), CATALOG)
 
 
 def test_a_flapping_link_is_cut_as_often_as_asked() -> None:
@@ -120,6 +178,7 @@ def test_a_slow_receiver_is_slow_one_way() -> None:
         ({"kind": "down", "part": "leaf:9"}, r"^faults\.0: 'leaf:9' is not there; write leaf:0"),
         ({"kind": "down", "part": "leef:0"}, "did you mean 'leaf'"),
         ({"kind": "down", "part": "gpu:0-gpu:1"}, "no cable joins gpu:0 and gpu:1"),
+        ({"kind": "down", "part": "gpu:0-leaf:0-gpu:1"}, "names 3 parts; name one, or two"),
         ({"kind": "slow", "part": "gpu:0"}, "'rate' belongs to kind slow"),
         ({"kind": "down", "part": "gpu:0", "loss": "1%"}, "'loss' belongs to kind loss"),
         ({"kind": "down", "part": "gpu:0", "at": "2us", "until": "1us"}, "'until' comes after"),

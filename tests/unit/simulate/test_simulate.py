@@ -16,6 +16,8 @@ from netloom.study.choices import Choices
 from netloom.study.simulate import case_of, run_case
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from netloom.spec.scenario import Scenario
     from netloom.study.simulate import EngineName
 
@@ -169,6 +171,7 @@ def test_tables_have_a_row_for_each_flow_and_link() -> None:
         ),
         ({"kind": "poisson", "duration": "1ms", "distribution": "no.cdf"}, "cannot be read"),
         ({"kind": "flows", "file": "no.csv"}, "cannot be read"),
+        ({"kind": "one-to-one", "source": 3, "target": 3, "size": "1MB"}, "3 sends to itself"),
     ],
 )
 def test_impossible_traffic_is_refused_before_anything_runs(
@@ -176,6 +179,21 @@ def test_impossible_traffic_is_refused_before_anything_runs(
 ) -> None:
     with pytest.raises(SpecError, match=r"^traffic\.0: .*" + message):
         case_of(_scenario(traffic), CATALOG)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("0,99,5", r"flows.csv:3: there is no endpoint 99; they are 0 to 63"),
+        ("7,7,5", r"flows.csv:3: 7 sends to itself"),
+        ("0,1,many", r"flows.csv:3: source and target are endpoints"),
+    ],
+)
+def test_a_wrong_line_of_a_flow_file_is_named(row: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "flows.csv"
+    file.write_text(f"source,target,size_bytes\n0,1,5\n{row}\n")
+    with pytest.raises(SpecError, match=message):
+        nl.simulate(_scenario({"kind": "flows", "file": str(file)}), CATALOG)
 
 
 def test_unknown_schemes_and_engines_are_refused() -> None:
@@ -190,6 +208,16 @@ def test_unknown_schemes_and_engines_are_refused() -> None:
         nl.simulate(scenario, CATALOG, engine="flow", choices=Choices(congestion_control="hpcc"))
     with pytest.raises(SpecError, match="engine: 'packets' is not known; did you mean 'packet'"):
         nl.simulate(scenario, CATALOG, engine="packets")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("spray", ["spray", "bitmap", "reps"])
+def test_rocev1_shows_switches_nothing_to_spray_with(spray: str) -> None:
+    scenario = _scenario({"kind": "permutation", "size": "1MB"})
+    fabric = scenario.cluster.fabric.model_copy(update={"technology": "rocev1-100g"})
+    cluster = scenario.cluster.model_copy(update={"fabric": fabric})
+    asked = scenario.model_copy(update={"cluster": cluster})
+    with pytest.raises(SpecError, match="changes the source port, and these packets have none"):
+        nl.simulate(asked, CATALOG, choices=Choices(load_balancing=spray))
 
 
 def test_rails_that_do_not_meet_are_named_before_the_run() -> None:

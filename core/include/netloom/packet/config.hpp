@@ -154,10 +154,11 @@ struct Fault {
 /// What is written down beside the totals.
 struct Watch {
   std::vector<std::uint32_t> links;
-  Time every_ps = 0;             ///< Between samples of those links; 0: none.
-  std::uint64_t max_trace = 0;   ///< Packets' departures that are kept.
-  std::uint64_t max_pauses = 0;  ///< Pauses that are kept.
-  Time deadlock_every_ps = 0;    ///< Between looks for a circle of waiting links; 0: none.
+  Time every_ps = 0;              ///< Between samples of those links; 0: none.
+  std::uint64_t max_samples = 0;  ///< Times kept: of so many every other one goes, and is missed.
+  std::uint64_t max_trace = 0;    ///< Packets' departures that are kept.
+  std::uint64_t max_pauses = 0;   ///< Pauses that are kept.
+  Time deadlock_every_ps = 0;     ///< Between looks for a circle of waiting links; 0: none.
 };
 
 struct Config {

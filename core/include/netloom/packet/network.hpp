@@ -230,9 +230,13 @@ class Network {
     return paused_since_[link * num_lanes + lane];
   }
 
+  /// How long lanes were paused in all, those that still are included.
+  [[nodiscard]] std::uint64_t pause_ps() const;
+
   void set_loss(const Fault& fault);
   void set_down(std::uint32_t link);
-  void sample();
+  /// Writes down the watched links, and returns when to do so again.
+  [[nodiscard]] Time sample();
 
   /// Empty-network time of a full packet to `target` and its acknowledgement back.
   [[nodiscard]] Time base_rtt(std::uint32_t source, std::uint32_t target) const;
@@ -306,6 +310,7 @@ class Network {
   void make_ports();
   void make_doors();
   void record_departure(std::uint32_t link, const Packet& packet);
+  void thin_samples();
 
   std::vector<Door> doors_;
   std::vector<std::int32_t> door_links_;
@@ -315,6 +320,7 @@ class Network {
   std::vector<Time> last_down_;     ///< Of each link, once any was cut; the least: never.
   std::vector<Time> paused_since_;  ///< Of each link and lane; -1 when it is not.
   std::vector<Index> open_pause_;   ///< Its record.
+  Time sample_every_;               ///< Grows with the run, so that samples stay few.
   std::uint32_t gap_bytes_;
   std::uint32_t full_blocks_;  ///< Credit that the largest packet needs.
   bool cut_through_;
@@ -340,6 +346,7 @@ void Network::visit(Archive& archive) {
   archive(last_down_);
   archive(paused_since_);
   archive(open_pause_);
+  archive(sample_every_);
 }
 
 /// Either half of the simulator: what happens at the vertices of one kind.

@@ -25,7 +25,7 @@ struct Counters {
   std::uint64_t probes = 0;  ///< Last packets repeated after a short silence.
   std::uint64_t pauses = 0;  ///< Lanes of links put to rest.
   std::uint64_t pause_frames = 0;
-  std::uint64_t pause_ps = 0;
+  std::uint64_t pause_ps = 0;  ///< Of pauses that are over.
   std::uint64_t credit_updates = 0;
   std::uint64_t credit_stalls = 0;  ///< Lanes that ran out of credit.
   std::uint64_t watchdogs = 0;

@@ -17,6 +17,7 @@ from netloom.engines.flow.routes import (
     ways_of,
 )
 from netloom.engines.flow.settings import FlowSettings
+from netloom.engines.flow.waits import waits_ps
 from netloom.errors import InfeasibleError
 from netloom.fabric.routing.flows import Flows
 from netloom.fabric.routing.source_ports import mixed_ports
@@ -47,7 +48,8 @@ class Laid:
         parts: Connections of each transfer; those of transfer i are parts ``i * parts`` up to
             ``(i + 1) * parts - 1``.
         ways: Of each part.
-        latency_ps: Of each transfer.
+        latency_ps: Of each transfer, from its last byte sent to its arrival.
+        known_ps: From there until its sender knows, where that is reckoned.
     """
 
     on: Ground
@@ -56,6 +58,7 @@ class Laid:
     parts: int
     ways: Ways
     latency_ps: NDArray[np.int64]
+    known_ps: NDArray[np.int64]
 
 
 def run_flows(
@@ -110,10 +113,11 @@ def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int =
     )
     ways = ways_of(on, flows, settings)
     _check_capacity(on, ways)
-    switches = num_switches(on, ways).reshape(-1, parts).max(axis=1, initial=0)
-    table = np.array(settings.latency_ps, dtype=np.int64)
-    latency_ps = table[np.minimum(switches, len(table) - 1)]
-    latency_ps += way_delay_ps(on, ways).reshape(-1, parts).max(axis=1, initial=0)
+    if settings.ends is not None:
+        latency_ps, known_ps = waits_ps(on, ways, transfers, settings.ends, parts=parts)
+    else:
+        latency_ps = _latency_ps(on, ways, settings, parts)
+        known_ps = np.zeros_like(latency_ps)
     return Laid(
         on=on,
         transfers=transfers,
@@ -121,7 +125,16 @@ def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int =
         parts=parts,
         ways=ways,
         latency_ps=latency_ps,
+        known_ps=known_ps,
     )
+
+
+def _latency_ps(on: Ground, ways: Ways, settings: FlowSettings, parts: int) -> NDArray[np.int64]:
+    """Return the technology's latency by switches on the way, and a wiring's own delays."""
+    switches = num_switches(on, ways).reshape(-1, parts).max(axis=1, initial=0)
+    table = np.array(settings.latency_ps, dtype=np.int64)
+    delay_ps = way_delay_ps(on, ways).reshape(-1, parts).max(axis=1, initial=0)
+    return np.asarray(table[np.minimum(switches, len(table) - 1)] + delay_ps)
 
 
 def _check_capacity(on: Ground, ways: Ways) -> None:
@@ -154,11 +167,15 @@ def deliver(
     tables: dict[str, Columns] = {"bottlenecks": _bottlenecks(laid, found)}
     if bins:
         tables["utilisation"] = _utilisation(found, capacity_bps, bins)
+    arrive_ps = found["finish_ps"]
+    known_ps = np.where(arrive_ps < 0, -1, arrive_ps + laid.known_ps)
+    late = known_ps > until_ps
+    finish_ps = np.where(late, -1, known_ps)
     return Delivery(
         engine="flow",
         start_ps=found["start_ps"],
-        finish_ps=found["finish_ps"],
-        simulated_ps=found["simulated_ps"],
+        finish_ps=finish_ps,
+        simulated_ps=max(found["simulated_ps"], int(finish_ps.max(initial=0))),
         link_bytes=_link_bytes(laid, found, bins),
         counters={
             "flows": len(laid.ways),
@@ -167,7 +184,7 @@ def deliver(
             "visits": found["num_visits"],
         },
         tables=tables,
-        partial=found["stopped"],
+        partial=found["stopped"] or bool(late.any()),
     )
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from netloom.engines.flow.ends import Ends, ends_of
 from netloom.errors import SpecError
 from netloom.fabric.wire import framing, latency, recovery
 
@@ -44,6 +45,8 @@ class FlowSettings:
         latency_ps: From the last byte sent to its arrival, by the number of switches on the way
             (0 inside a node); the last entry holds for all longer ways. A wiring's own delays
             come on top.
+        ends: In place of that latency, on a wiring: what both ends and storing switches add to
+            the delays of its links, and when the sender knows.
         priority_weights: The weight of a flow of each priority, 0 to 7.
         num_bins: Most spans of time that the use of each link is told for; 0 for none.
     """
@@ -59,6 +62,7 @@ class FlowSettings:
     host_rate_bps: float = math.inf
     scale_up_share: float = 1.0
     latency_ps: tuple[int, ...] = (0,)
+    ends: Ends | None = None
     priority_weights: tuple[float, ...] = (1.0,) * _NUM_PRIORITIES
     num_bins: int = 0
 
@@ -92,6 +96,7 @@ def settings_for(
     num_switches: int = 5,
     nic_share: float = 1.0,
     scale_up_share: float = 1.0,
+    wired: bool = False,
 ) -> FlowSettings:
     """Return how flows behave on *technology*.
 
@@ -101,6 +106,7 @@ def settings_for(
         num_switches: On the way that retransmissions are reckoned for; 5 are three tiers.
         nic_share: What the communication library reaches of a NIC's payload rate.
         scale_up_share: What it reaches of a scale-up link.
+        wired: Whether they run on a wiring, whose links have delays of their own.
     """
     table = _latencies_s(technology)
     resent = recovery.efficiency(
@@ -119,6 +125,7 @@ def settings_for(
         host_rate_bps=technology.host_rate_bps or math.inf,
         scale_up_share=scale_up_share,
         latency_ps=tuple(round(one_way_s * 1e12) for one_way_s in table),
+        ends=ends_of(technology) if wired else None,
     )
 
 

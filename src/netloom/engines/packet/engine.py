@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 import numpy as np
 
 from netloom.engines.delivery import Delivery
 from netloom.engines.native import PacketSimulation
-from netloom.engines.packet.connections import gathered, spread
+from netloom.engines.packet.connections import gathered, num_parts, spread
 from netloom.engines.packet.lower import Watch, lowered
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from netloom.engines.delivery import Columns
     from netloom.engines.packet.connections import Times
     from netloom.engines.packet.faults import Fault
-    from netloom.engines.packet.settings import PacketSettings
+    from netloom.engines.packet.settings import PacketSettings, Transport
     from netloom.fabric.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
 __all__ = ["Progress", "run_packets"]
 
+Stuck = Literal["", "deadlock", "silence"]
+
 _CHUNK_EVENTS: Final = 500_000  # about a tenth of a second
-_RUNNING, _DONE = 0, 1
+# As core/include/netloom/packet/packet.hpp numbers them: forms, and bits of flags.
+_FORMS: Final = ("data", "ack", "nack", "cnp", "pull")
+_MARKED, _TRIMMED, _AGAIN = 1, 2, 8
+_RUNNING, _DONE, _DEADLOCK = 0, 1, 3
+_PATIENCE: Final = 1000  # timeouts without an arrival anywhere, after which no run goes on
+_LEAST_TIMEOUT_PS: Final = 1_000_000_000
 _FOREVER_PS: Final = (1 << 63) - 1
 
 
@@ -37,6 +46,7 @@ class Progress:
     simulated_ps: int
     events: int
     link_traversals: int
+    delivered_bytes: int
     num_unfinished: int
 
 
@@ -59,7 +69,8 @@ def run_packets(  # noqa: PLR0913
         settings: How everything behaves.
         seed: Of source ports (0 keeps those given), marking, spraying and losses; equal seeds give
             equal results.
-        until_ps: End the run then, whatever is unfinished; by default it runs to its end.
+        until_ps: End the run then, whatever is unfinished; by default it runs to its end, or until
+            nothing has arrived anywhere for a thousand timeouts and nothing new is due.
         faults: What goes wrong, and when.
         watch: What to write down beside the totals.
         on_progress: Called some ten times a second; the run ends when it returns False.
@@ -75,22 +86,92 @@ def run_packets(  # noqa: PLR0913
     except ValueError as error:  # a parameter that the scheme does not have
         message = f"parameters: {error}; leave it out"
         raise SpecError(message) from error
-    status = _run(simulation, _FOREVER_PS if until_ps is None else until_ps, on_progress)
+    if until_ps is None:
+        silence = _Silence(_patience_ps(settings.transport, transfers), _last_ps(transfers, faults))
+        stuck = _run(simulation, _FOREVER_PS, on_progress, silence)
+    else:
+        stuck = _run(simulation, until_ps, on_progress)
     times = gathered(cast("Times", simulation.transfers()), transfers, settings.connections)
-    return _delivery(simulation, times, made.priorities, done=status == _DONE)
+    trace = _trace(simulation, num_parts(transfers, settings.connections))
+    return _delivery(simulation, times, made.priorities, trace, stuck=stuck)
+
+
+def _trace(simulation: PacketSimulation, count: NDArray[np.int64]) -> Columns:
+    """Return departures with the transfer and the connection of it that each packet belongs to."""
+    table = cast("Columns", simulation.trace())
+    flow = table["transfer"].astype(np.int64)  # the core knows connections alone
+    if not len(flow):
+        return table
+    flags = table["flags"].astype(np.int64)
+    begin = np.cumsum(count) - count
+    transfer = np.repeat(np.arange(len(count)), count)[flow]
+    return {
+        "when_ps": table["when_ps"],
+        "link": table["link"],
+        "transfer": transfer,
+        "connection": flow - begin[transfer],
+        "offset": table["offset"],
+        "size_bytes": table["size_bytes"],
+        "form": np.array(_FORMS)[table["form"].astype(np.int64)],
+        "marked": (flags & _MARKED) != 0,
+        "trimmed": (flags & _TRIMMED) != 0,
+        "again": (flags & _AGAIN) != 0,
+    }
+
+
+@dataclass(slots=True)
+class _Silence:
+    """How long nothing has arrived.
+
+    Attributes:
+        patience_ps: How long that may last.
+        since_ps: From when on it counts: the last arrival that was noted, or the last thing that
+            comes by itself, such as a start or the end of a fault.
+    """
+
+    patience_ps: int
+    since_ps: int
+    _arrived: int = -1
+
+    def too_long(self, simulation: PacketSimulation) -> bool:
+        """Return whether there is no hope; called now and then."""
+        now_ps, arrived = simulation.now_ps(), simulation.counters()["delivered_bytes"]
+        if arrived != self._arrived:
+            self._arrived, self.since_ps = arrived, max(now_ps, self.since_ps)
+        return now_ps - self.since_ps > self.patience_ps
+
+
+def _patience_ps(host: Transport, transfers: Transfers) -> int:
+    timeout_ps = max(host.timeout_ps, _LEAST_TIMEOUT_PS)
+    doubled_ps = 10 * timeout_ps << host.max_doublings
+    return _PATIENCE * timeout_ps + doubled_ps + int(transfers.delay_ps.max(initial=0))
+
+
+def _last_ps(transfers: Transfers, faults: Sequence[Fault]) -> int:
+    """Return when the last transfer starts or the last fault happens."""
+    last_fault_ps = max((fault.when_ps for fault in faults), default=0)
+    return max(int(transfers.start_ps.max(initial=0)), last_fault_ps)
 
 
 def _run(
     simulation: PacketSimulation,
     until_ps: int,
     on_progress: Callable[[Progress], bool] | None,
-) -> int:
+    silence: _Silence | None = None,
+) -> Stuck | None:
+    """Run to the end, *until_ps* or a stop; return why it stopped by itself, None at its end."""
     while True:
         status = simulation.run(until_ps, _CHUNK_EVENTS)
-        if status != _RUNNING or simulation.now_ps() >= until_ps:
-            return status
+        if status == _DONE:
+            return None
+        if status != _RUNNING:
+            return "deadlock" if status == _DEADLOCK else "silence"
+        if simulation.now_ps() >= until_ps:
+            return ""
+        if silence is not None and silence.too_long(simulation):
+            return "silence"
         if on_progress is not None and not on_progress(_progress(simulation)):
-            return status
+            return ""
 
 
 def _progress(simulation: PacketSimulation) -> Progress:
@@ -99,12 +180,18 @@ def _progress(simulation: PacketSimulation) -> Progress:
         simulated_ps=simulation.now_ps(),
         events=counters["events"],
         link_traversals=counters["link_traversals"],
+        delivered_bytes=counters["delivered_bytes"],
         num_unfinished=simulation.unfinished(),
     )
 
 
 def _delivery(
-    simulation: PacketSimulation, times: Times, priorities: tuple[int, ...], *, done: bool
+    simulation: PacketSimulation,
+    times: Times,
+    priorities: tuple[int, ...],
+    trace: Columns,
+    *,
+    stuck: Stuck | None,
 ) -> Delivery:
     pauses = cast("Columns", simulation.pauses())
     pauses["priority"] = np.array((0, *priorities), dtype=np.uint8)[pauses["lane"]]
@@ -112,7 +199,7 @@ def _delivery(
         "arrivals": {"arrive_ps": times["arrive_ps"]},
         "pauses": pauses,
         "samples": cast("Columns", simulation.samples()),
-        "trace": cast("Columns", simulation.trace()),
+        "trace": trace,
         "deadlock": {"link": simulation.deadlock()},
     }
     return Delivery(
@@ -123,5 +210,6 @@ def _delivery(
         link_bytes=simulation.link_bytes(),
         counters=simulation.counters(),
         tables={name: table for name, table in tables.items() if len(next(iter(table.values())))},
-        partial=not done,
+        partial=stuck is not None,
+        stuck=stuck or "",
     )

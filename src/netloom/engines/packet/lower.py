@@ -45,6 +45,8 @@ class Watch:
     Attributes:
         links: Whose queue, pauses and bytes are sampled.
         every_ps: Between samples; each costs one event and a row a link. 0 for none.
+        max_samples: Times that are kept, an even number: when there are so many, every other one
+            is dropped and the time between samples doubles, however long the run.
         max_trace: Departures of packets that are kept, from the first.
         max_pauses: Pauses that are kept with their begin and end.
         deadlock_every_ps: Between looks for links that wait for each other in a circle.
@@ -52,6 +54,7 @@ class Watch:
 
     links: tuple[int, ...] = ()
     every_ps: int = 0
+    max_samples: int = 100_000
     max_trace: int = 0
     max_pauses: int = 1_000_000
     deadlock_every_ps: int = 1_000_000_000
@@ -114,6 +117,7 @@ def lowered(
         "num_lanes": 1 + len(lanes),
         "seed": seed,
         "sample_every_ps": watch.every_ps if watch.links else 0,
+        "max_samples": watch.max_samples + watch.max_samples % 2,
         "max_trace": watch.max_trace,
         "max_pauses": watch.max_pauses,
         "base_rtt_ps": _base_rtt_ps(wiring, transfers, settings),

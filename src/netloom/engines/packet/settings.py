@@ -308,6 +308,12 @@ class PacketSettings:
                 "hash; use balance ecmp"
             )
             raise SpecError(message)
+        if self.spray != "fixed" and not self.transport.source_ports:
+            message = (
+                f"spray: {self.spray} changes the source port, and these packets have none for "
+                "switches to hash; use another transport, or balance adaptive"
+            )
+            raise SpecError(message)
         packet = self.transport.payload_bytes + self.transport.header_bytes
         if self.flow_control == "scheduled":
             packet = self.schedule.dressed_bytes(packet)

@@ -1,0 +1,54 @@
+"""What a transfer waits for beside its bytes, on a wiring whose links have delays of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.engines.flow.routes import way_delay_ps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from netloom.engines.flow.ends import Ends
+    from netloom.engines.flow.routes import Ground
+    from netloom.engines.flow.ways import Ways
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["waits_ps"]
+
+_ACK_HEADER_BYTES: Final = 4  # AETH: InfiniBand vol. 1 (recalled)
+_PS: Final = 1e12
+
+
+def waits_ps(
+    on: Ground, ways: Ways, transfers: Transfers, ends: Ends, *, parts: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return from each last byte sent to its arrival, and from there until the sender knows.
+
+    A packet is stored at every switch, which shows on all links but the slowest; there packets
+    follow one another. The acknowledgement sets out when the last bit is in, not when it is in
+    memory. Of several connections the slowest counts.
+    """
+
+    def worst(of_part: NDArray[np.float64]) -> NDArray[np.float64]:
+        most: NDArray[np.float64] = of_part.reshape(-1, parts).max(axis=1, initial=0.0)
+        return most
+
+    wired = ~on.is_scale_up[ways.links]
+    share = ways.shares if len(ways.shares) else np.ones(len(ways.links))
+    per_byte = np.where(wired, 8 * _PS / on.link_rate_bps[ways.links], 0.0)
+    every = np.bincount(ways.owner(), per_byte * share, minlength=len(ways)).astype(np.float64)
+    slowest: NDArray[np.float64] = np.zeros(len(ways))
+    np.maximum.at(slowest, ways.owner(), per_byte)
+    outside = worst(slowest) > 0
+    packet_bytes = np.minimum(-(-transfers.size_bytes // parts), ends.payload_bytes)
+    stored = worst(every - slowest) * (packet_bytes + ends.header_bytes) if ends.stores else 0.0
+    delay_ps = worst(way_delay_ps(on, ways).astype(np.float64))
+    receive_ps = np.where(outside, ends.receive_ps, 0)
+    arrive_ps = np.where(outside, ends.send_ps, 0) + stored + delay_ps + receive_ps
+    ack_bytes = ends.header_bytes + _ACK_HEADER_BYTES
+    back_ps = delay_ps + ack_bytes * worst(every if ends.stores else slowest)
+    known_ps = np.maximum(back_ps - receive_ps, 0)
+    return np.rint(arrive_ps).astype(np.int64), np.rint(known_ps).astype(np.int64)
