@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from netloom.study.validate_fct_hpcc import Finished
 
 __all__ = [
-    "MOST_INVERTED_PCT",
     "FctGroup",
     "FctSuite",
     "num_jobs",
@@ -65,11 +64,10 @@ _MS: Final = 1_000_000_000
 # At half load and over; at less as long as it takes for as many flows. A busy host stays busy for
 # milliseconds: over ten parts of 9 ms of one run of 100, p95 of a tenth has a standard deviation of
 # 3 to 10 %. FB_Hadoop's flows, and with them such times, are shorter.
-_STOP_PS: Final = {"wb": 30 * _MS, "fb": 10 * _MS}
+_STOP_PS: Final = {"wb": 20 * _MS, "fb": 8 * _MS}
 _HALF_PCT: Final = 50
 _MOST_LOAD_PCT: Final = 80  # with headers and acknowledgements the network is full beyond
 _SEED: Final = 1
-MOST_INVERTED_PCT: Final = 2.0  # of pairs, as achieved; aimed at: none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +91,8 @@ class FctSuite:
         pairs: Of schemes, tenth by tenth, that the publication tells apart by more than the
             tolerance.
         pairs_in_order: Of these, how many the runs put in the same order.
-        bound_ok: Whether some row counts, every counted row inside keeps its bound, and no more
-            pairs than ``MOST_INVERTED_PCT`` are in the wrong order.
+        bound_ok: Whether some row counts, every counted row inside keeps its bound, and every pair
+            is in order.
     """
 
     suite: str
@@ -283,7 +281,6 @@ def _suite(rows: Sequence[FctRow], curves: tuple[FctCurve, ...]) -> FctSuite:
     errors = sorted(abs(row.error_pct or 0.0) for row in judged)
     order = _order(rows)
     kept = all(abs(row.error_pct or 0.0) <= row.bound_pct for row in judged)
-    kept &= 100 * (len(order) - sum(order)) <= MOST_INVERTED_PCT * len(order)
     return FctSuite(
         suite="fct",
         rows=len(rows),
@@ -296,7 +293,7 @@ def _suite(rows: Sequence[FctRow], curves: tuple[FctCurve, ...]) -> FctSuite:
         bias_pct=mean(row.error_pct or 0.0 for row in judged) if judged else None,
         pairs=len(order),
         pairs_in_order=sum(order),
-        bound_ok=bool(judged) and kept,
+        bound_ok=bool(judged) and kept and all(order),
         groups=_groups(judged),
         per_row=tuple(rows),
         curves=curves,

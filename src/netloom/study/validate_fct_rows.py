@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from netloom.study.validate_fct_hpcc import Finished
 
 __all__ = [
-    "BOUNDS_PCT",
     "TOLERANCES_PCT",
     "CurveKey",
     "FctCurve",
@@ -30,10 +29,8 @@ __all__ = [
     "pairs_in_order",
 ]
 
-# By percentile of completion times: what is aimed at in each tenth of flows by size, and what the
-# suite is held to, as achieved (docs/models/packet.md says where and why they differ).
+# By percentile of completion times: what each tenth of flows by size is held to.
 TOLERANCES_PCT: Final[Mapping[int, float]] = {50: 10.0, 95: 15.0}
-BOUNDS_PCT: Final[Mapping[int, float]] = {50: 10.0, 95: 16.0}
 _LEAST_FLOWS: Final = {50: 50, 95: 100}  # fewer say little about the percentile
 _TENTHS: Final = range(10)
 
@@ -156,7 +153,7 @@ def _tenth_row(key: CurveKey, tenth: int, published: float, ratio: NDArray[np.fl
         predicted=None if error_pct is None else published * found,
         error_pct=error_pct,
         tolerance_pct=tolerance_pct,
-        bound_pct=BOUNDS_PCT.get(percentile, 0.0),
+        bound_pct=tolerance_pct,
         within=enough and error_pct is not None and abs(error_pct) <= tolerance_pct,
         counted=percentile in TOLERANCES_PCT,
         inside=bool(enough),
