@@ -42,8 +42,8 @@ _LONGEST_RTT_PS: Final = 12_240_000
 _US: Final = 1_000_000
 _SETTLE_PS: Final = 500 * _US  # some 40 round trips: what is under way at first finds its rate
 # A flow counts if one this many times slower than processor sharing on average would be seen to
-# end. The slowest hundredth of a published tenth: 3.7 times (14.1 at 50 % load, where it is 3.9).
-_SLOWEST_OVER_MEAN: Final = 4.0
+# end. p95 of the slowest published tenth is 2.5 times (9.6 at 50 % load, where the average is 3.9).
+_SLOWEST_OVER_MEAN: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
