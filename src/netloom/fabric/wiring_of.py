@@ -199,14 +199,19 @@ def _links(fabric: Fabric, network: Network, floor: Floor, kept: _Kept) -> dict[
 
 
 def _pulled_bps(fabric: Fabric, network: Network) -> NDArray[np.float64]:
-    """Return how fast a NIC reads from its GPUs: no faster than its ports send payload."""
+    """Return how fast a NIC reads from its GPUs: no faster than its ports send payload.
+
+    On InfiniBand, no faster than its ports: a packet from a slower link could not be cut through,
+    and the reading link has no headers to slow it down.
+    """
     kind, technology = fabric.vertex_kind, network.technology
     of_nic = kind[fabric.link_source] == VertexKind.NIC
     up = of_nic & (kind[fabric.link_target] == VertexKind.SWITCH)
     sent_bps = np.bincount(
         fabric.link_source[up], fabric.link_rate_bps[up], minlength=fabric.num_vertices
     )
-    payload_bps = sent_bps * efficiency(technology.payload_bytes, technology.header_bytes)
+    share = efficiency(technology.payload_bytes, technology.header_bytes)
+    payload_bps = sent_bps * (1.0 if technology.protocol == "infiniband" else share)
     reads = (kind[fabric.link_source] == VertexKind.GPU) & (payload_bps[fabric.link_target] > 0)
     return np.where(reads, payload_bps[fabric.link_target], np.inf)
 

@@ -124,6 +124,8 @@ def _some_alone_ps(
         left_ps = _parted_ps(way, framed, naked, frames)
     else:
         left_ps = _in_line_ps(way, framed, naked, cut_through=frames.cut_through)
+    if frames.cut_through:
+        left_ps = left_ps + _stored_ps(way, framed, naked)
     back = np.where(bare, 0.0, np.where(there, 8e12 / wiring.link_rate_bps[ways.links], 0.0))
     ack_per_byte = back.max(axis=1) if frames.cut_through else back.sum(axis=1)
     back_ps = (frames.ack_bytes > 0) * ways.delay_ps + frames.ack_bytes * ack_per_byte
@@ -174,6 +176,16 @@ def _in_line_ps(
         there = here > 0
         left_ps = np.where(there, np.maximum(left_ps, before_ps) + last_ps, left_ps)
     return left_ps
+
+
+def _stored_ps(way: _Way, framed: _Packets, bare: _Packets) -> NDArray[np.float64]:
+    """Return the least that storing adds where a link is faster than the one before it.
+
+    There a packet cannot be cut through, for the faster link would run dry.
+    """
+    faster = (way.per_byte[:, 1:] > 0) & (way.per_byte[:, 1:] < way.per_byte[:, :-1])
+    last = np.where(way.bare[:, 1:], bare.last[:, None], framed.last[:, None])
+    return np.asarray((faster * way.per_byte[:, 1:] * last).sum(axis=1))
 
 
 def _parted_ps(way: _Way, framed: _Packets, bare: _Packets, frames: Frames) -> NDArray[np.float64]:
