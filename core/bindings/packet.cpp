@@ -345,8 +345,9 @@ void register_packet(nb::module_& m) {
       .def("link_bytes",
            [](const Simulation& sim) {
              std::vector<std::int64_t> bytes;
-             for (const Port& port : sim.network().ports) {
-               bytes.push_back(static_cast<std::int64_t>(port.sent_bytes));
+             const Network& network = sim.network();
+             for (std::uint32_t link = 0; link < network.ports.size(); ++link) {
+               bytes.push_back(network.carried_bytes(link));
              }
              return handed_over(std::move(bytes));
            })

@@ -168,6 +168,16 @@ void Network::set_paused(std::uint32_t link, std::uint8_t lane, bool paused) {
   }
 }
 
+std::int64_t Network::carried_bytes(std::uint32_t link) const {
+  const Port& port = ports[link];
+  const HostSettings& hosts = config.hosts;
+  const std::int64_t full = hosts.payload_bytes + hosts.header_bytes + hosts.gap_bytes;
+  const Time full_ps = port.time_of(full);
+  // Host software may keep a port for longer than its packet is on the wire.
+  const Time left_ps = std::clamp(port.busy_until - now, Time{0}, full_ps);
+  return static_cast<std::int64_t>(port.sent_bytes) - full * left_ps / full_ps;
+}
+
 std::uint64_t Network::pause_ps() const {
   std::uint64_t total = counters.pause_ps;
   for (const Time since : paused_since_) {

@@ -67,6 +67,8 @@ class Ns3Config:
         buffer_bytes: Of a switch.
         payload_bytes: Of a full packet.
         numbers: Keys of congestion control that the file has, in bit/s, seconds or plain.
+        stop_s: When the simulator stops its clock.
+        loss: Share of packets that every cable loses, each way, whose own share is 0.
         words: Every key of the file with its words.
     """
 
@@ -81,6 +83,7 @@ class Ns3Config:
     topology_file: str = ""
     flow_file: str = ""
     stop_s: float | None = None
+    loss: float = 0.0
     numbers: Mapping[str, float] = field(default_factory=dict)
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -157,10 +160,8 @@ def _cable(line: Line, num_nodes: int) -> tuple[int, int, float, int, float]:
     delay_s = parse_quantity(line.words[3], TIME, where=line.where)
     if rate_bps <= 0 or not 0 <= delay_s <= 1:
         line.refuse(f"{line.words[2]} and {line.words[3]}: a rate above 0, a delay up to 1s")
-    loss = line.number(line.words[4], "loss rate", most=1)
-    if loss == 1:
-        line.refuse("a cable that loses every packet is none; leave it out, or lower its loss rate")
-    return one, other, rate_bps, round(delay_s * 1e12), float(loss)
+    loss = _loss((line, line.words[4]))
+    return one, other, rate_bps, round(delay_s * 1e12), loss
 
 
 def read_flows(text: str, topology: Ns3Topology, *, name: str) -> Transfers:
@@ -268,9 +269,21 @@ def read_config(text: str, *, name: str) -> Ns3Config:
         topology_file=path("TOPOLOGY_FILE"),
         flow_file=path("FLOW_FILE"),
         stop_s=None if stop is None else float(stop[0].number(stop[1], "SIMULATOR_STOP_TIME")),
+        loss=_loss(one("ERROR_RATE_PER_LINK")),
         numbers=_numbers(words),
         words={key: values for key, (_, values) in words.items()},
     )
+
+
+def _loss(given: tuple[Line, str] | None) -> float:
+    """Return a share of packets that is lost, as the words after its key say."""
+    if given is None:
+        return 0.0
+    line, word = given
+    loss = float(line.number(word, "loss rate", most=1))
+    if loss == 1:
+        line.refuse("cables that lose every packet are none; lower their loss rate")
+    return loss
 
 
 def _rate_bps(line: Line, word: str) -> float:

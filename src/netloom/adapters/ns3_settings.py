@@ -37,7 +37,6 @@ _FIXED_WINDOW, _SCALED_WINDOW = 1.0, 2.0  # VAR_WIN 0 and 1
 MAX_PAIRS: Final = 200_000
 # Keys whose other values netloom does not follow: the value it does.
 _ONLY: Final = {
-    "ERROR_RATE_PER_LINK": 0.0,
     "FAST_REACT": 1.0,
     "L2_ACK_INTERVAL": 1.0,
     "L2_BACK_TO_ZERO": 0.0,

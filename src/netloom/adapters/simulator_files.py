@@ -63,20 +63,23 @@ def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
     if topology.suffix == ".topo":
         return _htsim(topology, flows, config)
     found = read_topology(_text(topology, "a topology file"), name=str(topology))
+    asked = None if config is None else read_config(_text(config, "a file"), name=str(config))
+    elsewhere = 0.0 if asked is None else asked.loss
     return Brought(
         wiring=found.wiring,
         transfers=read_flows(_text(flows, "a flow file"), found, name=str(flows)),
         node=found.node,
         simulator="ns-3 HPCC",
-        config=None if config is None else read_config(_text(config, "a file"), name=str(config)),
-        faults=_losses(found.loss),
+        config=asked,
+        faults=_losses(np.where(found.loss > 0, found.loss, elsewhere)),
     )
 
 
 def _losses(of_cable: NDArray[np.float64]) -> tuple[Fault, ...]:
     """Return what cables lose from the beginning on, either way, packet by packet.
 
-    HPCC-ns3 third.cc: a RateErrorModel of unit packet at both ends of a link (recalled).
+    HPCC-ns3 third.cc: a RateErrorModel of unit packet at both ends of a link, of the link's own
+    rate or, where that is 0, ERROR_RATE_PER_LINK (recalled).
     """
     return tuple(
         Fault(when_ps=0, kind="loss", link=2 * cable + way, loss=float(of_cable[cable]))

@@ -11,12 +11,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from cyclopts import App, CycloptsError, Parameter
-
 from netloom.errors import NetloomError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from cyclopts import App
 
 __all__ = ["main"]
 
@@ -63,6 +63,8 @@ COMMANDS: Final = (
 
 def build_app() -> App:
     """Return the command line with every command registered, none of them imported."""
+    from cyclopts import App, Parameter  # noqa: PLC0415  (slow: Ctrl-C meanwhile is ours to meet)
+
     app = App(
         name="netloom",
         help="The workbench for the networks that train large AI models.",
@@ -109,6 +111,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
     """Return the exit code for *error*, and what to say about it."""
+    if isinstance(error, KeyboardInterrupt):
+        return EXIT_INTERRUPTED, "interrupted"
+    from cyclopts import CycloptsError  # noqa: PLC0415  (slow)
+
     match error:
         case CycloptsError():
             error.verbose = False
@@ -116,8 +122,6 @@ def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
             return EXIT_USER, f"{error} Try '{command} --help'."
         case NetloomError() | MemoryError():
             return EXIT_USER, _memory(error) if isinstance(error, MemoryError) else str(error)
-        case KeyboardInterrupt():
-            return EXIT_INTERRUPTED, "interrupted"
         case BrokenPipeError():
             _abandon_output()
             return EXIT_PIPE, ""

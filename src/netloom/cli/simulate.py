@@ -106,6 +106,8 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         )
     else:
         case = _brought_case(brought, technology, engine, choices, own=own)
+        if not until and brought.config is not None and brought.config.stop_s is not None:
+            until = f"{brought.config.stop_s}s"
         found = _run(case, until=until, seeds=(seed, seeds), trace=trace)
     node = None if brought is None else brought.node
     write_all(found, out=out, report=report, fct=fct, node=node)

@@ -19,6 +19,7 @@ from netloom.fabric.nexthops import Doors, check_size, next_hops
 from netloom.fabric.renumbered import Renumbered
 from netloom.fabric.routing.candidates import tables
 from netloom.fabric.scale_up_ways import add_scale_up
+from netloom.fabric.wire.framing import efficiency
 from netloom.fabric.wire.latency import PROPAGATION_S_PER_M
 from netloom.fabric.wiring import Wiring
 
@@ -189,10 +190,30 @@ def _links(fabric: Fabric, network: Network, floor: Floor, kept: _Kept) -> dict[
     return {
         "link_source": kept.new_vertex[fabric.link_source[links]].astype(np.int32),
         "link_target": kept.new_vertex[fabric.link_target[links]].astype(np.int32),
-        "link_rate_bps": np.minimum(rate_bps[links], limit_bps),
+        "link_rate_bps": np.minimum(
+            np.minimum(rate_bps, _pulled_bps(fabric, network))[links], limit_bps
+        ),
         "link_delay_ps": np.rint(delay_s[links] * _PS).astype(np.int64),
         "link_scale_up": ~scale_out[links],
     }
+
+
+def _pulled_bps(fabric: Fabric, network: Network) -> NDArray[np.float64]:
+    """Return how fast a NIC reads from its GPUs: no faster than its ports send payload.
+
+    On InfiniBand, no faster than its ports: a packet from a slower link could not be cut through,
+    and the reading link has no headers to slow it down.
+    """
+    kind, technology = fabric.vertex_kind, network.technology
+    of_nic = kind[fabric.link_source] == VertexKind.NIC
+    up = of_nic & (kind[fabric.link_target] == VertexKind.SWITCH)
+    sent_bps = np.bincount(
+        fabric.link_source[up], fabric.link_rate_bps[up], minlength=fabric.num_vertices
+    )
+    share = efficiency(technology.payload_bytes, technology.header_bytes)
+    payload_bps = sent_bps * (1.0 if technology.protocol == "infiniband" else share)
+    reads = (kind[fabric.link_source] == VertexKind.GPU) & (payload_bps[fabric.link_target] > 0)
+    return np.where(reads, payload_bps[fabric.link_target], np.inf)
 
 
 def _delays_s(fabric: Fabric, network: Network, floor: Floor) -> NDArray[np.float64]:

@@ -26,11 +26,16 @@ COUNTERS: Final = {
     "pauses": "pauses",
     "drops": "drops",
     "lost": "lost on links",
+    "unroutable": "packets without a way",
     "trims": "trimmed packets",
     "retransmissions": "retransmissions",
     "reordered": "reordered packets",
+    "timeouts": "timeouts",
+    "watchdogs": "watchdogs that struck",
     "classes": "flow classes",
 }
+# Told in text only where there are some.
+_RARE: Final = frozenset({"lost", "unroutable", "timeouts", "watchdogs"})
 _STATISTICS: Final = ("mean", "p50", "p99", "max")
 _MOST_JOBS: Final = 12
 
@@ -92,7 +97,11 @@ def _completion(found: Simulation) -> Table:
 
 def _counters(found: Simulation) -> str:
     counters = found.first.delivery.counters
-    shown = [f"{counters[key]:,} {word}" for key, word in COUNTERS.items() if key in counters]
+    shown = [
+        f"{counters[key]:,} {word}"
+        for key, word in COUNTERS.items()
+        if key in counters and (counters[key] or key not in _RARE)
+    ]
     work = [] if found.wall_s is None else [f"{found.wall_s:.2f} s of work"]
     return ", ".join([*shown, *work])
 

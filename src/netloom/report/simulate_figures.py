@@ -135,9 +135,12 @@ def over_time(
     """
     time = table["from_ps"] if "from_ps" in table else table["when_ps"]
     first_ps = found.first.delivery.start_ps.min(initial=int(time[0]))
+    link, height = table["link"].astype(np.int64), table[value].astype(np.float64)
     peak = np.zeros(len(found.grid.link_source))
-    np.maximum.at(peak, table["link"].astype(np.int64), table[value].astype(np.float64))
-    chosen = np.argsort(-peak, kind="stable")[:MAX_LINES]
+    np.maximum.at(peak, link, height)
+    total = np.bincount(link, height, minlength=len(peak))
+    # Where many reach the same height, those that stay there.
+    chosen = np.lexsort((-total, -(peak / max(peak.max(), 1e-300)).round(3)))[:MAX_LINES]
     traces = []
     for number, link in enumerate(chosen[peak[chosen] > 0].tolist()):
         mine = np.flatnonzero(table["link"] == link)

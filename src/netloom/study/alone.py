@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring_paths import Ways
     from netloom.workload.transfers import Transfers
 
 __all__ = ["CHUNK", "Frames", "alone_ps", "hpcc_alone_ps"]
@@ -114,13 +115,17 @@ def _some_alone_ps(
     per_byte = np.where(there, 8e12 / wiring.link_rate_bps[ways.links], 0.0)
     host_ps = np.where(inside, 0.0, 8e12 / frames.host_rate_bps)
     per_byte[:, 0] = np.maximum(per_byte[:, 0], host_ps)
-    way = _Way(per_byte=per_byte, bare=bare, num_hops=ways.num_hops)
     size_bytes = transfers.size_bytes[which]
+    if frames.connections > 1:
+        _over_ports(per_byte, wiring, ways, np.minimum(size_bytes, frames.connections))
+    way = _Way(per_byte=per_byte, bare=bare, num_hops=ways.num_hops)
     framed, naked = (_packets(size_bytes, frames, bare=kind) for kind in (False, True))
     if frames.parted or frames.connections > 1:
         left_ps = _parted_ps(way, framed, naked, frames)
     else:
         left_ps = _in_line_ps(way, framed, naked, cut_through=frames.cut_through)
+    if frames.cut_through:
+        left_ps = left_ps + _stored_ps(way, framed, naked)
     back = np.where(bare, 0.0, np.where(there, 8e12 / wiring.link_rate_bps[ways.links], 0.0))
     ack_per_byte = back.max(axis=1) if frames.cut_through else back.sum(axis=1)
     back_ps = (frames.ack_bytes > 0) * ways.delay_ps + frames.ack_bytes * ack_per_byte
@@ -128,6 +133,19 @@ def _some_alone_ps(
     begin_ps = np.where(inside, 0, frames.send_ps)
     whole_ps: NDArray[np.float64] = begin_ps + left_ps + ways.delay_ps + end_ps
     return np.rint(whole_ps).astype(np.int64)
+
+
+def _over_ports(
+    per_byte: NDArray[np.float64], wiring: Wiring, ways: Ways, count: NDArray[np.int64]
+) -> None:
+    """Let connections spread evenly over the ports of both ends: none has fewer than its share."""
+    row, last = np.arange(len(count)), ways.num_hops - 1
+    outside = ~wiring.link_scale_up
+    for hop, ends in ((np.zeros_like(last), wiring.link_source), (last, wiring.link_target)):
+        link = ways.links[row, hop]
+        num_ports = np.bincount(ends[outside], minlength=wiring.num_vertices)[ends[link]]
+        share = -(-count // np.maximum(num_ports, 1)) / count
+        per_byte[row, hop] *= np.where(outside[link], share, 1.0)
 
 
 def _in_line_ps(
@@ -160,6 +178,16 @@ def _in_line_ps(
     return left_ps
 
 
+def _stored_ps(way: _Way, framed: _Packets, bare: _Packets) -> NDArray[np.float64]:
+    """Return the least that storing adds where a link is faster than the one before it.
+
+    There a packet cannot be cut through, for the faster link would run dry.
+    """
+    faster = (way.per_byte[:, 1:] > 0) & (way.per_byte[:, 1:] < way.per_byte[:, :-1])
+    last = np.where(way.bare[:, 1:], bare.last[:, None], framed.last[:, None])
+    return np.asarray((faster * way.per_byte[:, 1:] * last).sum(axis=1))
+
+
 def _parted_ps(way: _Way, framed: _Packets, bare: _Packets, frames: Frames) -> NDArray[np.float64]:
     """Return when all packets can have left the last link, if none meets another in between.
 
@@ -167,15 +195,16 @@ def _parted_ps(way: _Way, framed: _Packets, bare: _Packets, frames: Frames) -> N
     in which they come, and a short one may have overtaken full ones. That link begins with what
     comes first, and ends neither before it has sent everything, nor before the last of each kind.
     """
-    row, last_hop = np.arange(len(way.num_hops)), way.num_hops - 1
-    hop = np.arange(way.per_byte.shape[1])
-    between = np.where((hop > 0) & (hop < last_hop[:, None]), way.per_byte, 0.0)
-    out = _times(way.per_byte[:, 0], way.bare[:, 0], framed, bare)
-    into = _times(
-        np.where(last_hop > 0, way.per_byte[row, last_hop], 0.0),
-        way.bare[row, last_hop],
-        framed,
-        bare,
+    last, hop = way.num_hops - 1, np.arange(way.per_byte.shape[1])
+    out, of_out, after = _end(way, framed, bare, np.zeros_like(last), np.minimum(1, last))
+    into, of_into, before = _end(way, framed, bare, last, np.maximum(last - 1, 0))
+    used = (hop == after[:, None]) | (hop == before[:, None])
+    between = np.where((hop > 0) & (hop < last[:, None]) & ~used, way.per_byte, 0.0)
+    into = _Packets(
+        **{
+            size: np.where(last > 0, getattr(into, size), 0.0)
+            for size in ("first", "last", "lasts", "total")
+        }
     )
     if frames.cut_through:
         tail_ps: NDArray[np.float64] = framed.first * between.max(axis=1, initial=0.0)
@@ -185,7 +214,40 @@ def _parted_ps(way: _Way, framed: _Packets, bare: _Packets, frames: Frames) -> N
         for size in (framed.first, framed.last)
     )
     full_ps, last_ps = (between.sum(axis=1) * size for size in pieces)
-    return _streamed_ps(out, into, full_ps, last_ps)
+    beside_ps: NDArray[np.float64] = np.where(after > 0, of_out.first, 0.0) + np.where(
+        before > 0, of_into.last, 0.0
+    )
+    return np.asarray(_streamed_ps(out, into, full_ps, last_ps) + beside_ps)
+
+
+def _end(
+    way: _Way,
+    framed: _Packets,
+    bare: _Packets,
+    hop: NDArray[np.int64],
+    beside: NDArray[np.int64],
+) -> tuple[_Packets, _Packets, NDArray[np.int64]]:
+    """Return the times on the slower link at one end, those on the faster, and which else is one.
+
+    That is the link at *hop* alone, unless it leads to a NIC that several GPUs share: then all
+    packets take the NIC's own cable, at *beside*, as well; elsewhere the third is 0.
+    """
+    row = np.arange(len(hop))
+    near, next_ = (
+        _times(way.per_byte[row, at], way.bare[row, at], framed, bare) for at in (hop, beside)
+    )
+    shared = way.bare[row, hop] & ~way.bare[row, beside]
+    slower = shared & (next_.total > near.total)
+    slow, fast = (
+        _Packets(
+            **{
+                size: np.where(slower == first, getattr(next_, size), getattr(near, size))
+                for size in ("first", "last", "lasts", "total")
+            }
+        )
+        for first in (True, False)
+    )
+    return slow, fast, np.where(shared, beside, 0)
 
 
 def _times(

@@ -207,13 +207,30 @@ class Simulation:
             }
         )
 
+    def counters(self) -> Table:
+        """Return what the engine counted in every run, a row a seed and counter."""
+        rows = [
+            (run.seed, name, int(count))
+            for run in self.runs
+            for name, count in run.delivery.counters.items()
+        ]
+        seeds, names, counts = zip(*rows, strict=True) if rows else ((), (), ())
+        return Table.from_columns(
+            {
+                "seed": np.array(seeds, dtype=np.int64),
+                "counter": list(names),
+                "count": np.array(counts, dtype=np.int64),
+            }
+        )
+
     def tables(self) -> dict[str, Table]:
-        """Return everything observed in the first run, by name."""
+        """Return everything observed in the first run, by name; the counters of all."""
         own = {
             name: Table.from_columns(columns)
             for name, columns in self.first.delivery.tables.items()
         }
-        return {"flows": self.flows(), "links": self.links()} | own
+        common = {"flows": self.flows(), "links": self.links(), "counters": self.counters()}
+        return common | own
 
     def utilisation(self) -> NDArray[np.float64]:
         """Return what each link carried in the first run over what it could have."""

@@ -247,7 +247,7 @@ def test_a_wrong_tree_is_refused_with_line_and_remedy(
         (("100Gbps", "100"), ":3: '100' has no unit"),
         (("0 4 100Gbps", "4 4 100Gbps"), ":3: node 4 is joined to itself"),
         (("0.001ms 0\n", "0.001ms\n"), ":3: .* has not the form"),
-        (("0.001ms 0\n", "0.001ms 1\n"), ":3: a cable that loses every packet is none"),
+        (("0.001ms 0\n", "0.001ms 1\n"), ":3: cables that lose every packet are none"),
     ],
 )
 def test_a_wrong_topology_is_refused_with_line_and_remedy(

@@ -198,3 +198,19 @@ def test_example_prints_a_scenario_that_checks(
 def test_example_prints_the_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["example", "--names"]) == 0
     assert capsys.readouterr().out.split() == list(examples())
+
+
+def test_ctrl_c_while_the_command_line_is_still_imported_leaves_no_traceback() -> None:
+    # Importing the library for the command line takes most of a tenth of a second.
+    program = (
+        "import sys, signal, importlib.abc\n"
+        "class Meet(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'cyclopts': signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Meet())\n"
+        "from netloom.cli.main import main\n"
+        "sys.exit(main(['example']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)  # noqa: S603, PLW1510
+    assert done.returncode == 130
+    assert done.stderr == "netloom: interrupted\n"

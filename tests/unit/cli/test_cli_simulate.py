@@ -117,6 +117,28 @@ def test_a_case_of_hpcc_runs_as_it_is(files: Path, capsys: pytest.CaptureFixture
     assert main(["simulate", *brought, "--engine", "flow", "--technology", "rocev2-100g"]) == 0
 
 
+def test_a_configuration_stops_the_clock_and_loses_packets(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["simulate", *f"--topology {files}/topology.txt --flows {files}/flow.txt".split()]
+    config = files / "config.txt"
+    # The first flow has ended after 9.6 us, the second begins 10 us later and has not.
+    config.write_text(CONFIG + "SIMULATOR_STOP_TIME 2.000012\n")
+    assert main([*command, "--config", str(config), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["partial"], found["flows_finished"]) == (True, 1)
+    assert found["simulated_s"] == pytest.approx(2.000012)
+    assert main([*command, "--config", str(config), "--until", "3s", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["flows_finished"] == 2
+    # That simulator has no timeouts: a flow that loses its last packet waits for ever.
+    config.write_text(CONFIG + "ERROR_RATE_PER_LINK 0.1\n")
+    assert main([*command, "--config", str(config), "--until", "2.1s", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["lost"] > 0
+    assert found["timeouts"] == 0
+    assert found["notes"] == []
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [

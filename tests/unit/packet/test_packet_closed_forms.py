@@ -152,6 +152,12 @@ def test_links_count_every_byte_headers_and_gaps_included() -> None:
     assert delivery.link_bytes.tolist() == [data, 3 * 86, 3 * 86, data]
 
 
+def test_a_stopped_run_counts_of_a_packet_what_is_on_the_wire() -> None:
+    # At 100 Gb/s a packet of 4178 bytes takes 334,240 ps: after 501,360 ps one and a half are out.
+    delivery = run_packets(star(2), transfers([(0, 1)], 409_600), QUIET, until_ps=501_360)
+    assert delivery.link_bytes.tolist() == [4178 * 3 // 2, 0, 0, 0]
+
+
 def test_several_connections_carry_a_transfer_together() -> None:
     many = replace(QUIET, connections=4)
     delivery = run_packets(star(2), transfers([(0, 1)], 10 * 4096 + 2), many)

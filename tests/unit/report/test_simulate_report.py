@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from netloom.engines.delivery import Delivery
+from netloom.report.simulate_figures import over_time
 from netloom.report.simulate_page import simulation_page
 from netloom.report.simulate_pauses import pause_tree
 from netloom.study.simulation import Grid, Run, Simulation
@@ -123,3 +124,14 @@ def test_traffic_of_which_nothing_ended_has_no_slowdown() -> None:
     page = simulation_page(replace(found, jobs=("all", "none")))
     row = page.split("<td>none</td>")[1].split("</tr>")[0]
     assert row == "<td>0</td><td>0</td>" + 5 * "<td>-</td>"
+
+
+def test_of_many_links_that_were_full_those_are_drawn_that_stayed_so() -> None:
+    # Links 0 to 3 are full once, links 4 and 5 twice.
+    table = {
+        "link": np.array([0, 1, 2, 3, 4, 5, 4, 5]),
+        "from_ps": np.array([0] * 6 + [10] * 2),
+        "utilisation": np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]),
+    }
+    figure = over_time(_simulation([10]), table, value="utilisation", unit="%")
+    assert [line["name"] for line in figure["data"][:2]] == ["leaf:3->host:1", "host:1->leaf:3"]

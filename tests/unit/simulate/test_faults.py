@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 
 import netloom as nl
 from netloom.catalog.load import load_catalog
 from netloom.errors import SpecError
 from netloom.fabric.wiring_of import wiring_of
+from netloom.report.simulate import simulation_text
 from netloom.spec.packets import Packets
 from netloom.study.fabrics import build
 from netloom.study.faults import faults_of
@@ -163,6 +166,18 @@ def test_packets_are_lost_by_share_size_direction_and_bits(
     found = nl.simulate(_scenario(fault | {"part": "gpu:0"}), CATALOG).first
     assert (found.delivery.counters["lost"] > 0) == (loses == "some")
     assert len(found.done) == 1
+
+
+def test_the_text_tells_of_losses_where_there_are_some() -> None:
+    def words(*faults: dict[str, object]) -> str:
+        console = Console(width=500, record=True, file=StringIO())
+        console.print(simulation_text(nl.simulate(_scenario(*faults), CATALOG)))
+        return console.export_text()
+
+    lossy = words({"kind": "loss", "part": "gpu:0", "loss": "5%"})
+    assert "lost on links" in lossy
+    assert "timeouts" in lossy
+    assert "lost on links" not in words()
 
 
 def test_a_slow_receiver_is_slow_one_way() -> None:

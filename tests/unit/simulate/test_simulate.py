@@ -156,6 +156,8 @@ def test_tables_have_a_row_for_each_flow_and_link() -> None:
     tables = found.tables()
     assert len(tables["flows"]) == 64
     assert len(tables["links"]) == len(found.grid.link_source)
+    counted = {row["counter"]: row["count"] for row in tables["counters"].rows()}
+    assert counted == dict(found.first.delivery.counters)
 
 
 @pytest.mark.parametrize(

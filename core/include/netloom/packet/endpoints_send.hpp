@@ -16,9 +16,12 @@ void Endpoints<Transport, Cc>::start(std::uint32_t flow) {
   const auto target = static_cast<std::uint32_t>(work.target[flow]);
   progress_.started(flow);
   out.link = door(source, target, work.entropy[flow]);
+  out.local = progress_.local(flow);
   out.line = line_of(source, target, out.link);
+  if (set_.host_rate_bps > 0 && !out.local) {
+    out.line.rate_bps = std::min(out.line.rate_bps, set_.host_rate_bps);
+  }
   out.cc = Cc::make(cc_settings_, out.line, net_.now);
-  out.local = !work.local.empty() && work.local[flow] != 0;
   out.window = out.local ? ~std::uint64_t{0} : window_of(out.line);
   transport_.open(out.sender);
   if constexpr (Transport::kPulls) {
@@ -35,12 +38,8 @@ template <class Transport, class Cc>
 Line Endpoints<Transport, Cc>::line_of(std::uint32_t source,
                                        std::uint32_t target,
                                        std::uint32_t link) const {
-  auto rate_bps = static_cast<double>(net_.ports[link].rate_bps);
-  if (set_.host_rate_bps > 0 && !net_.ports[link].uncontrolled) {
-    rate_bps = std::min(rate_bps, set_.host_rate_bps);
-  }
   return {
-      .rate_bps = rate_bps,
+      .rate_bps = static_cast<double>(net_.ports[link].rate_bps),
       .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
       .payload_bytes = set_.payload_bytes,
       .packet_bytes = set_.payload_bytes + set_.header_bytes,
@@ -149,7 +148,7 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
     net_.pool[index].flags |= kAsks;
   }
   net_.launch(out.link, index);
-  software_.push(out.link, size_bytes);
+  software_.push(out.link, flow, size_bytes);
   out.cc.on_sent(cc_settings_, out.line, net_.now, segment.payload_bytes);
   pace(out, size_bytes + set_.gap_bytes);
   if (transport_.in_flight(out.sender, extent(flow)) <= set_.payload_bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,18 +18,20 @@ class HostSoftware {
       : net_(network) {
     if (network.config.hosts.host_rate_bps > 0) {
       ps_per_byte_ = static_cast<double>(kBitPs) / network.config.hosts.host_rate_bps;
-      done_at_.resize(network.ports.size());
+      done_at_.resize(network.ports.size() + network.config.topology.num_vertices);
+      free_at_.resize(done_at_.size());
     }
   }
 
-  /// A packet has been launched: the port is free again when the next one is copied.
-  void push(std::uint32_t link, std::uint32_t size_bytes) {
+  /// A packet of `flow` has been launched: the port is free again when the next one is copied.
+  void push(std::uint32_t link, std::uint32_t flow, std::uint32_t size_bytes) {
     Port& port = net_.port(link);
-    if (done_at_.empty() || port.uncontrolled) {
+    if (done_at_.empty() || local(flow)) {
       return;
     }
-    const Time copied = net_.now + time_of(size_bytes + net_.config.hosts.gap_bytes);
-    port.busy_until = std::max(port.busy_until, copied);
+    Time& free_at = free_at_[place(link, port.target)];
+    free_at = std::max(free_at, net_.now) + time_of(size_bytes + net_.config.hosts.gap_bytes);
+    port.busy_until = std::max(port.busy_until, free_at);
   }
 
   /// Whether a packet that has arrived must wait; it arrives again, marked kStored, when its turn
@@ -36,25 +39,38 @@ class HostSoftware {
   [[nodiscard]] bool delays(std::uint32_t link, Index index) {
     Packet& packet = net_.pool[index];
     if (done_at_.empty() || packet.form != Form::kData || (packet.flags & kStored) != 0 ||
-        net_.ports[link].uncontrolled) {
+        local(packet.flow)) {
       return false;
     }
     packet.flags |= kStored;
     // The wire brought it in while software worked on the packets before it.
     const Time wire = net_.ports[link].time_of(packet.size_bytes + net_.config.hosts.gap_bytes);
-    const Time begin = std::max(done_at_[link], net_.now - wire);
-    done_at_[link] =
-        std::max(net_.now, begin + time_of(packet.size_bytes + net_.config.hosts.gap_bytes));
-    net_.events.push(done_at_[link], Kind::kStored, link, index);
+    Time& done_at =
+        done_at_[place(link, static_cast<std::uint32_t>(net_.config.topology.source[link]))];
+    const Time begin = std::max(done_at, net_.now - wire);
+    done_at = std::max(net_.now, begin + time_of(packet.size_bytes + net_.config.hosts.gap_bytes));
+    net_.events.push(done_at, Kind::kStored, link, index);
     return true;
   }
 
   template <class Archive>
   void visit(Archive& archive) {
     archive(done_at_);
+    archive(free_at_);
   }
 
  private:
+  /// What stays on scale-up links passes no software; what takes one to a shared NIC does.
+  [[nodiscard]] bool local(std::uint32_t flow) const {
+    const auto& all = net_.config.work.local;
+    return !all.empty() && all[flow] != 0;
+  }
+
+  /// A port of its own, or the NIC that it shares with others: one processor serves it.
+  [[nodiscard]] std::size_t place(std::uint32_t link, std::uint32_t nic) const {
+    return net_.ports[link].uncontrolled ? net_.ports.size() + nic : link;
+  }
+
   [[nodiscard]] Time time_of(std::uint32_t bytes) const {
     const double exact = static_cast<double>(bytes) * ps_per_byte_;
     const auto whole = static_cast<Time>(exact);
@@ -63,7 +79,8 @@ class HostSoftware {
 
   Network& net_;
   double ps_per_byte_ = 0;
-  std::vector<Time> done_at_;  ///< Of each link as ingress; none without a limit.
+  std::vector<Time> done_at_;  ///< Of each place as ingress; none without a limit.
+  std::vector<Time> free_at_;  ///< The same as egress.
 };
 
 }  // namespace netloom::packet

@@ -230,6 +230,9 @@ class Network {
     return paused_since_[link * num_lanes + lane];
   }
 
+  /// What a link has carried, of the packet that it is sending only what is out by now.
+  [[nodiscard]] std::int64_t carried_bytes(std::uint32_t link) const;
+
   /// How long lanes were paused in all, those that still are included.
   [[nodiscard]] std::uint64_t pause_ps() const;
 

@@ -87,11 +87,9 @@ def _of_fabric(fabric: Fabric) -> Ground:
 
 
 def _of_wiring(wiring: Wiring) -> Ground:
-    at_end = (wiring.link_source < wiring.num_endpoints) | (
-        wiring.link_target < wiring.num_endpoints
-    )
     is_switch = np.arange(wiring.num_vertices) >= wiring.num_endpoints
     is_switch[wiring.link_target[wiring.link_scale_up]] = False
+    at_end = ~is_switch[wiring.link_source] | ~is_switch[wiring.link_target]
     return Ground(
         routes=wiring,
         num_endpoints=wiring.num_endpoints,

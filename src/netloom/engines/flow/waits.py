@@ -28,7 +28,8 @@ def waits_ps(
     """Return from each last byte sent to its arrival, and from there until the sender knows.
 
     A packet is stored at every switch, which shows on all links but the slowest; there packets
-    follow one another. The acknowledgement sets out when the last bit is in, not when it is in
+    follow one another. Switches that cut through store it before a link that is faster than the
+    first. The acknowledgement sets out when the last bit is in, not when it is in
     memory. Of several connections the slowest counts.
     """
 
@@ -38,17 +39,35 @@ def waits_ps(
 
     wired = ~on.is_scale_up[ways.links]
     share = ways.shares if len(ways.shares) else np.ones(len(ways.links))
-    per_byte = np.where(wired, 8 * _PS / on.link_rate_bps[ways.links], 0.0)
-    every = np.bincount(ways.owner(), per_byte * share, minlength=len(ways)).astype(np.float64)
-    slowest: NDArray[np.float64] = np.zeros(len(ways))
-    np.maximum.at(slowest, ways.owner(), per_byte)
-    outside = worst(slowest) > 0
+    per_byte = 8 * _PS / on.link_rate_bps[ways.links]
     packet_bytes = np.minimum(-(-transfers.size_bytes // parts), ends.payload_bytes)
-    stored = worst(every - slowest) * (packet_bytes + ends.header_bytes) if ends.stores else 0.0
+    sent = packet_bytes[ways.owner() // parts] + np.where(wired, ends.header_bytes, 0)
+    outside = worst(_most(ways, wired)) > 0
+    time = per_byte * sent
+    if ends.stores:
+        stored_ps = worst(_sum(ways, time * share) - _most(ways, time))
+    else:
+        stored_ps = worst(_into_faster(ways, time))
     delay_ps = worst(way_delay_ps(on, ways).astype(np.float64))
     receive_ps = np.where(outside, ends.receive_ps, 0)
-    arrive_ps = np.where(outside, ends.send_ps, 0) + stored + delay_ps + receive_ps
-    ack_bytes = ends.header_bytes + _ACK_HEADER_BYTES
-    back_ps = delay_ps + ack_bytes * worst(every if ends.stores else slowest)
+    arrive_ps = np.where(outside, ends.send_ps, 0) + stored_ps + delay_ps + receive_ps
+    back = np.where(wired, per_byte, 0.0) * (ends.header_bytes + _ACK_HEADER_BYTES)
+    back_ps = delay_ps + worst(_sum(ways, back * share) if ends.stores else _most(ways, back))
     known_ps = np.maximum(back_ps - receive_ps, 0)
     return np.rint(arrive_ps).astype(np.int64), np.rint(known_ps).astype(np.int64)
+
+
+def _into_faster(ways: Ways, time: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a packet's time on the fastest link, where that is faster than the first."""
+    least = 1 / _most(ways, 1 / time)
+    return np.where(least < time[ways.offsets[:-1]], least, 0.0)
+
+
+def _sum(ways: Ways, of_link: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.bincount(ways.owner(), of_link, minlength=len(ways)).astype(np.float64)
+
+
+def _most(ways: Ways, of_link: NDArray[np.generic]) -> NDArray[np.float64]:
+    found = np.zeros(len(ways))
+    np.maximum.at(found, ways.owner(), of_link.astype(np.float64))
+    return found

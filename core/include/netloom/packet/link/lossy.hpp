@@ -23,7 +23,8 @@ class Bounded {
 
   [[nodiscard]] Verdict admit(std::uint32_t in, std::uint32_t out, const Packet& packet) {
     const std::uint32_t vertex = net_.ports[in].target;
-    if (net_.ports[out].uncontrolled || fits(vertex, out, packet)) {
+    // What came from a GPU by a link of its node waits in the NIC, which loses nothing of its own.
+    if (net_.ports[out].uncontrolled || net_.ports[in].uncontrolled || fits(vertex, out, packet)) {
       used_[vertex] += packet.size_bytes;
       return Verdict::kTake;
     }

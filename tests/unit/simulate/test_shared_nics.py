@@ -1,0 +1,63 @@
+"""GPUs that share a NIC, and GPUs with several: what one flow and two take, in both engines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import netloom as nl
+from netloom.catalog.load import load_catalog
+from netloom.study.simulate import ENGINES
+
+if TYPE_CHECKING:
+    from netloom.study.simulate import EngineName
+
+
+CATALOG = load_catalog()
+# 16 MB in packets of 4096 and 82 bytes at 400 Gb/s: 326.4 us, and some 3 us of latency.
+ALONE_S = 326.4e-6
+
+
+def _run(
+    node: str, technology: str, sources: tuple[int, ...], engine: EngineName = "packet"
+) -> nl.Simulation:
+    topology = {"kind": "fat-tree"}
+    fabric = {"technology": technology, "topology": topology}
+    flows = [
+        {"kind": "one-to-one", "source": one, "target": 8 + one, "size": "16MB"} for one in sources
+    ]
+    cluster = {"gpus": 16, "node": node, "fabric": fabric}
+    return nl.simulate(nl.load({"cluster": cluster, "traffic": flows}), CATALOG, engine=engine)
+
+
+def test_a_nic_marks_nothing_of_its_own_gpus() -> None:
+    # GPU and NIC are joined by PCIe, which is faster than the NIC's port: packets wait in the NIC.
+    for sources in ((0,), (0, 1)):  # both GPUs use one NIC
+        found = _run("pcie-h100-8", "rocev2-400g", sources).first
+        assert found.delivery.counters["marks"] == 0
+        assert found.span_s == pytest.approx(len(sources) * ALONE_S, rel=0.02)
+
+
+@pytest.mark.parametrize("technology", ["rocev2-400g", "infiniband-ndr", "uet-400g", "tcp-400g"])
+def test_both_engines_agree_on_a_shared_nic(technology: str) -> None:
+    packets, flows = (_run("pcie-h100-8", technology, (0,), engine).first for engine in ENGINES)
+    assert packets.span_s == pytest.approx(flows.span_s, rel=0.02)
+    assert packets.slowdown[0] == pytest.approx(1, abs=0.01)
+    assert packets.slowdown[0] > 1 - 1e-9
+
+
+def test_software_copies_at_its_pace_also_for_a_shared_nic() -> None:
+    shared, own = (
+        _run(node, "tcp-400g", (0,)).first.span_s for node in ("pcie-h100-8", "dgx-h100")
+    )
+    assert shared == pytest.approx(own, rel=0.02)
+    # One processor copies for both.
+    both = _run("pcie-h100-8", "tcp-400g", (0, 1)).first.span_s
+    assert both == pytest.approx(2 * shared, rel=0.03)
+
+
+def test_connections_over_several_ports_are_not_faster_than_alone() -> None:
+    # Three NICs of 200 Gb/s for each GPU; of four connections two share a port at the least.
+    found = _run("gaudi3-8", "rocev2-400g", (0,)).first
+    assert 1 <= found.slowdown[0] < 2.1
