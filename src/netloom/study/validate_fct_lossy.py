@@ -13,7 +13,7 @@ from netloom.engines.packet import Ecn, PacketSettings, Switch, Transport
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["LOSSY_SETTINGS"]
+__all__ = ["LOSSY_SETTINGS", "irn_settings"]
 
 _US: Final = 1_000_000
 
@@ -40,16 +40,21 @@ def _ndp(num_paths: int) -> PacketSettings:
     )
 
 
+# Mittal et al., SIGCOMM 2018, section 4.1 (recalled): input-queued switches whose ports serve
+# inputs in turn, twice the network's product of 120 KB for each input port.
+_IRN_SWITCH: Final = Switch(ingress_bytes=240_000, input_turns=True, reserve_bytes=0)
+
+
 def _irn() -> PacketSettings:
-    """Return IRN (recalled): a window of 120 KB, timeouts of 320 and 100 us, 240 KB a port."""
+    """Return IRN (recalled): 110 packets in flight, timeouts of 320 and, up to three, 100 us."""
     return PacketSettings(
         flow_control="lossy",
-        switch=Switch(buffer_bytes=6 * 240_000, queue_bytes=240_000, reserve_bytes=0),
+        switch=_IRN_SWITCH,
         transport=Transport(
             recovery="selective",
             payload_bytes=1000,
             disorder_packets=1,
-            window_bytes=120_000,
+            window_bytes=110_000,
             timeout_ps=320 * _US,
             timeout_low_ps=100 * _US,
             timeout_low_packets=3,
@@ -58,21 +63,21 @@ def _irn() -> PacketSettings:
 
 
 def _go_back_n() -> PacketSettings:
-    """Return the same switches and go-back-N without a window, a gap reported once a round trip.
+    """Return the same switches and go-back-N without a window, with IRN's longer timeout.
 
-    Its timeout is IRN's longer one (recalled).
+    A gap is reported once a round trip (assumed; once for all, as InfiniBand has it, does worse).
     """
     host = Transport(payload_bytes=1000, nack_interval_ps=24 * _US, timeout_ps=320 * _US)
     return replace(_irn(), transport=host)
 
 
-def _go_back_n_pfc() -> PacketSettings:
-    return replace(
-        _go_back_n(),
-        flow_control="pfc",
-        switch=Switch(buffer_bytes=6 * 240_000, alpha=1.0, reserve_bytes=0),
-        transport=Transport(payload_bytes=1000),
-    )
+def _with_pfc(settings: PacketSettings) -> PacketSettings:
+    """Return *settings* with pauses and, as the authors have it (recalled), without timeouts.
+
+    The threshold is the buffer less what a cable needs; the authors' headroom is its product.
+    """
+    host = replace(settings.transport, timeout_ps=0, timeout_low_ps=0, timeout_low_packets=0)
+    return replace(settings, flow_control="pfc", transport=host)
 
 
 def _roce() -> PacketSettings:
@@ -99,15 +104,27 @@ def _with_timely(settings: PacketSettings) -> PacketSettings:
     return replace(settings, congestion_control="timely")
 
 
+_IRN_TRANSPORTS: Final[Mapping[str, Callable[[], PacketSettings]]] = {
+    "irn": _irn,
+    "irn-pfc": lambda: _with_pfc(_irn()),
+    "roce-pfc": lambda: _with_pfc(_go_back_n()),
+    "roce-lossy": _go_back_n,
+}
+_IRN_CONTROLS: Final[Mapping[str, Callable[[PacketSettings], PacketSettings]]] = {
+    "": lambda settings: settings,
+    "dcqcn": _with_dcqcn,
+    "timely": _with_timely,
+}
+
+
+def irn_settings(scheme: str) -> PacketSettings:
+    """Return one side of IRN's comparisons: a transport, after ``-with-`` its control."""
+    transport, _, control = scheme.partition("-with-")
+    return _IRN_CONTROLS[control](_IRN_TRANSPORTS[transport]())
+
+
 # By scheme; each is told the number of paths.
 LOSSY_SETTINGS: Final[Mapping[str, Callable[[int], PacketSettings]]] = {
     "ndp": _ndp,
-    "irn": lambda _: _irn(),
-    "irn-with-dcqcn": lambda _: _with_dcqcn(_irn()),
-    "irn-with-timely": lambda _: _with_timely(_irn()),
-    "roce-pfc": lambda _: _go_back_n_pfc(),
-    "roce-lossy": lambda _: _go_back_n(),
-    "roce-lossy-with-dcqcn": lambda _: _with_dcqcn(_go_back_n()),
-    "roce-lossy-with-timely": lambda _: _with_timely(_go_back_n()),
     "roce": lambda _: _roce(),
 }
