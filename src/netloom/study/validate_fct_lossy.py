@@ -90,6 +90,31 @@ def _roce() -> PacketSettings:
     )
 
 
+# Zhu et al., SIGCOMM 2015 (recalled): Trident II, 12 MB; beta 8, which is alpha 1; 1 KB packets.
+_TRIDENT: Final = Switch(buffer_bytes=12_000_000, alpha=1.0)
+
+
+def _uncontrolled() -> PacketSettings:
+    return PacketSettings(switch=_TRIDENT, transport=Transport(payload_bytes=1000))
+
+
+def _dctcp() -> PacketSettings:
+    """Return DCTCP beside DCQCN in its paper: marks above 160 KB (recalled), Ethernet frames."""
+    return PacketSettings(
+        flow_control="lossy",
+        congestion_control="dctcp",
+        switch=_TRIDENT,
+        ecn=Ecn(kmin_bytes=160_000, kmax_bytes=160_000, pmax=1.0, at_rate_bps=0),
+        transport=Transport(
+            recovery="selective",
+            payload_bytes=1460,
+            header_bytes=58,
+            disorder_packets=3,
+            timeout_ps=10_000 * _US,
+        ),
+    )
+
+
 def _with_dcqcn(settings: PacketSettings) -> PacketSettings:
     """Return *settings* with DCQCN as its paper has it: marks from 5 to 200 KB, 1 % (secondary)."""
     return replace(
@@ -127,4 +152,8 @@ def irn_settings(scheme: str) -> PacketSettings:
 LOSSY_SETTINGS: Final[Mapping[str, Callable[[int], PacketSettings]]] = {
     "ndp": _ndp,
     "roce": lambda _: _roce(),
+    "roce-8-qps": lambda _: replace(_roce(), connections=8),
+    "uncontrolled": lambda _: _uncontrolled(),
+    "dcqcn": lambda _: _with_dcqcn(_uncontrolled()),
+    "dctcp": lambda _: _dctcp(),
 }

@@ -104,6 +104,9 @@ _NETWORKS: Final[Mapping[str, Callable[[], Wiring]]] = {
     "ndp-432": lambda: _three_tiers(12, 10e9, delay_ps=_US // 2),
     "irn-54": lambda: _three_tiers(6, 40e9, delay_ps=2 * _US),
     "mrc-64": lambda: _two_tiers(64, 8, 100e9),
+    "mrc-64-800g": lambda: _two_tiers(64, 8, 800e9),
+    "reps-64": lambda: _two_tiers(64, 16, 400e9),
+    "dcqcn-21": lambda: _wired([(host, 21) for host in range(21)], 21, 40e9, _US),
 }
 
 # ---- endpoints and switches
@@ -164,6 +167,8 @@ _UET: Final[Mapping[str, _UetNetwork]] = {
     "uec-128": _UetNetwork.sized(100e9, 6),
     "uec-1024": _UetNetwork.sized(100e9, 6),
     "mrc-64": replace(_UET_8192, rate_bps=100e9),  # assumed
+    "mrc-64-800g": replace(_UET_8192, rate_bps=800e9),  # assumed
+    "reps-64": _UET_8192,  # assumed
 }
 
 
@@ -203,4 +208,5 @@ _SETTINGS: Final[Mapping[str, Callable[[_Setup], PacketSettings]]] = {
     "nscc": lambda setup: _uet(setup, pulled=False),
     "rccc": lambda setup: _uet(setup, pulled=True),
     "mrc": lambda setup: _uet(setup, pulled=False),  # spray, trimming, no PFC
+    "reps": lambda setup: replace(_uet(setup, pulled=False), spray="reps"),
 }
