@@ -125,6 +125,19 @@ def _with_dcqcn(settings: PacketSettings) -> PacketSettings:
     )
 
 
+def _with_nic_dcqcn(settings: PacketSettings) -> PacketSettings:
+    """Return *settings* with DCQCN as in ConnectX-4, which IRN's authors simulate (recalled).
+
+    Their marks are not known: those of DCQCN's paper.
+    """
+    marked = _with_dcqcn(settings)
+    return replace(
+        marked,
+        congestion_control="dcqcn-firmware",
+        transport=replace(marked.transport, cnp_interval_ps=4 * _US),
+    )
+
+
 def _with_timely(settings: PacketSettings) -> PacketSettings:
     return replace(settings, congestion_control="timely")
 
@@ -137,7 +150,7 @@ _IRN_TRANSPORTS: Final[Mapping[str, Callable[[], PacketSettings]]] = {
 }
 _IRN_CONTROLS: Final[Mapping[str, Callable[[PacketSettings], PacketSettings]]] = {
     "": lambda settings: settings,
-    "dcqcn": _with_dcqcn,
+    "dcqcn": _with_nic_dcqcn,
     "timely": _with_timely,
 }
 
