@@ -252,6 +252,7 @@ Config random_config(Random& random) {
   c.switches.ingress_bytes = c.link_control == "lossy" && random.below(2) == 0 ? 30'000 : 0;
   c.switches.input_turns =
       (c.link_control == "lossy" || c.link_control == "pfc") && random.below(2) == 0;
+  c.switches.return_headers = random.below(2) == 0;
   const bool by_credit = c.link_control == "credits" || c.link_control == "scheduled";
   c.credit.blocks = by_credit ? 200 + random.below(4'000) : 0;
   c.credit.packet_bytes = 4'400;

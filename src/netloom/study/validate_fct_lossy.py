@@ -26,7 +26,12 @@ def _ndp(num_paths: int) -> PacketSettings:
         balance="source",
         spray="oblivious",
         num_paths=num_paths,
-        switch=Switch(buffer_bytes=1 << 40, queue_bytes=8 * (payload + 64), reserve_bytes=0),
+        switch=Switch(
+            buffer_bytes=1 << 40,
+            queue_bytes=8 * (payload + 64),
+            reserve_bytes=0,
+            return_headers=True,
+        ),
         transport=Transport(
             recovery="pulled",
             payload_bytes=payload,

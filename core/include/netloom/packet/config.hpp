@@ -84,9 +84,10 @@ struct SwitchSettings {
   Arbitration arbitration;            ///< InfiniBand's, instead of the above.
   bool cut_through = false;
   bool telemetry = false;
-  bool pint = false;         ///< One byte of telemetry; needs hosts.base_rtt_ps.
-  bool seeds_equal = false;  ///< All switches hash alike: polarisation.
-  bool input_turns = false;  ///< A port serves the links that packets came by in turn.
+  bool pint = false;            ///< One byte of telemetry; needs hosts.base_rtt_ps.
+  bool seeds_equal = false;     ///< All switches hash alike: polarisation.
+  bool input_turns = false;     ///< A port serves the links that packets came by in turn.
+  bool return_headers = false;  ///< Trimmed packets that do not fit go back to their sender.
   Time flowlet_gap_ps = 0;
 };
 

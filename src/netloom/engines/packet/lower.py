@@ -359,6 +359,7 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         "queue_bytes": switch.queue_bytes,
         "ingress_bytes": switch.ingress_bytes,
         "input_turns": switch.input_turns,
+        "return_headers": switch.return_headers,
         "cut_through": switch.cut_through,
         "seeds_equal": switch.seeds_equal,
         "flowlet_gap_ps": switch.flowlet_gap_ps,

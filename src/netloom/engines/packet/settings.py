@@ -68,6 +68,7 @@ class Switch:
             of its priorities, headroom included. 0 for none.
         input_turns: Whether a port serves the links that packets came by in turn (virtual output
             queues) rather than first come, first served.
+        return_headers: Whether a trimmed packet that does not fit goes back to its sender (NDP).
         weights: Bytes a round that each priority may send (deficit round robin), by priority;
             empty for strict priority, the highest number first.
         cut_through: Whether a packet leaves while its tail still comes in.
@@ -82,6 +83,7 @@ class Switch:
     queue_bytes: int = 0
     ingress_bytes: int = 0
     input_turns: bool = False
+    return_headers: bool = False
     weights: Mapping[int, int] = field(default_factory=dict)
     cut_through: bool = False
     seeds_equal: bool = False
