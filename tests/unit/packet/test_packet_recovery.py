@@ -161,7 +161,7 @@ def test_a_slowed_link_takes_longer() -> None:
 
 
 def test_headers_that_do_not_fit_go_back_to_their_senders() -> None:
-    # A packet comes each 0.33 us, a header of 84 bytes leaves in 6.7 ns: of more than 50 senders not
+    # A packet comes each 0.33 us, a header of 84 bytes leaves in 6.7 ns: with over 50 senders not
     # all headers fit for long. Nobody waits for a timeout, and the port is hardly ever idle.
     switch = Switch(queue_bytes=8_316, buffer_bytes=10_000_000, reserve_bytes=0)
     ndp = PacketSettings(
