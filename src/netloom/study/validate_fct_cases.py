@@ -7,12 +7,12 @@ Cases stand in data/fct_cases.csv, the networks and settings that they name in
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from netloom.study.validate_fct_case import FctCase
 from netloom.study.validate_fct_measures import MEASURES, Bench
 from netloom.study.validate_fct_setups import network_of, settings_of_case
 from netloom.workload import patterns
@@ -25,37 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FctCase", "run_case", "shipped_cases"]
 
-Compare = Literal["near", "most", "least"]
 _US: Final = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FctCase:
-    """One published number and the run that should give it.
-
-    Attributes:
-        fabric: A network of `validate_fct_setups`.
-        scheme: Settings of `validate_fct_setups`.
-        compare: Whether the published number is to be met, or is the most or the least.
-        tolerance_pct: How near is near.
-        bound_pct: What it is held to: more than the tolerance where a gap is known.
-        seen: Whether the number was read in its source.
-    """
-
-    case: str
-    fabric: str
-    scheme: str
-    pattern: str
-    num_flows: int
-    size_bytes: int
-    num_paths: int
-    published: float
-    unit: str
-    compare: Compare
-    tolerance_pct: float
-    bound_pct: float
-    seen: str
-    source: str
 
 
 def shipped_cases() -> tuple[FctCase, ...]:

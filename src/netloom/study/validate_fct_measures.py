@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery
     from netloom.engines.packet import PacketSettings, Progress, Transport
     from netloom.fabric.wiring import Wiring
-    from netloom.study.validate_fct_cases import FctCase
+    from netloom.study.validate_fct_case import FctCase
     from netloom.workload.transfers import Transfers
 
 __all__ = ["MEASURES", "Bench", "irn_ratios"]

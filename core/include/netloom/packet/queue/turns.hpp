@@ -27,7 +27,7 @@ class InputTurns {
     lines_.resize(num_queues * num_places_);
   }
 
-  [[nodiscard]] bool empty() const { return lines_.empty(); }
+  [[nodiscard]] bool empty() const { return num_places_ == 0; }
 
   void append(PacketPool& pool, std::size_t queue, Index index) {
     Line& line = line_of(queue, place(pool[index]));
@@ -81,8 +81,8 @@ class InputTurns {
   }
 
   std::vector<std::uint32_t> place_;  ///< Of each link, among those into the same vertex.
-  std::size_t num_places_ = 1;
-  std::vector<Line> lines_;  ///< Of each queue and place; empty where ports do not take turns.
+  std::size_t num_places_ = 0;        ///< Of a queue; 0 where ports do not take turns.
+  std::vector<Line> lines_;           ///< Of each queue and place.
 };
 
 }  // namespace netloom::packet
