@@ -146,6 +146,18 @@ def _pauses(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     return 100 * one / other
 
 
+def _lossy_path(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+    """Return a flow's rate, in percent, when a fifth is lost on the first uplink of its leaf."""
+    num_hosts = bench.wiring.num_endpoints
+    transfers = _transfers(Dag.of(np.array([0]), np.array([num_hosts - 1]), case.size_bytes), rng)
+    uplinks = (bench.wiring.link_source == num_hosts) & (bench.wiring.link_target > num_hosts)
+    fault = Fault(when_ps=0, kind="loss", link=int(np.flatnonzero(uplinks)[0]), loss=0.2)
+    whole, hurt = (
+        bench.run(transfers, _settings(case), faults=some).finish_ps[0] for some in ([], [fault])
+    )
+    return float(100 * whole / hurt)
+
+
 def _failure(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     """Return by how much the last of many flows is late, in us, when a cable on their way is cut.
 
@@ -239,4 +251,5 @@ MEASURES: Final[Mapping[str, Callable[[FctCase, Bench, np.random.Generator], flo
     "queue": _queue,
     "pauses": _pauses,
     "failure": _failure,
+    "lossy-path": _lossy_path,
 }
