@@ -156,7 +156,7 @@ class Switches final : public SwitchSide {
 
   /// Drops a packet; or sends it back, if it is the header of one and the switch does that.
   void refuse(Index index) {
-    Packet& packet = net_.pool[index];
+    const Packet& packet = net_.pool[index];
     if (net_.config.switches.return_headers && packet.form == Form::kData &&
         (packet.flags & kTrimmed) != 0 && return_header(index)) {
       return;
