@@ -249,6 +249,10 @@ Config random_config(Random& random) {
   c.hosts.base_rtt_ps = c.switches.pint ? 12'000'000 : 0;
   c.switches.cut_through = random.below(2) == 0;
   c.switches.queue_bytes = random.below(2) == 0 ? 40'000 : 0;
+  c.switches.ingress_bytes = c.link_control == "lossy" && random.below(2) == 0 ? 30'000 : 0;
+  c.switches.input_turns =
+      (c.link_control == "lossy" || c.link_control == "pfc") && random.below(2) == 0;
+  c.switches.return_headers = random.below(2) == 0;
   const bool by_credit = c.link_control == "credits" || c.link_control == "scheduled";
   c.credit.blocks = by_credit ? 200 + random.below(4'000) : 0;
   c.credit.packet_bytes = 4'400;

@@ -26,11 +26,11 @@ Edges waits(Network& net, Time patience) {
       if (((net.port(link).paused >> lane) & 1U) == 0) {
         continue;
       }
-      for (Index at = net.queue(link, lane).head; at != kNone; at = net.pool[at].next) {
-        if (net.pool[at].came_by != kNone && held(net.pool[at].came_by)) {
-          edges[net.pool[at].came_by].insert(link);
+      net.each_waiting(link, lane, [&](const Packet& packet) {
+        if (packet.came_by != kNone && held(packet.came_by)) {
+          edges[packet.came_by].insert(link);
         }
-      }
+      });
     }
   }
   return edges;

@@ -37,6 +37,9 @@ void Network::make_ports() {
   const Topology& t = config.topology;
   ports.resize(t.source.size());
   queues.resize(ports.size() * num_lanes);
+  if (config.switches.input_turns) {
+    turns.set_up(t.target, queues.size());
+  }
   paused_since_.assign(queues.size(), -1);
   open_pause_.assign(queues.size(), kNone);
   delay_ps_ = t.delay_ps;

@@ -1,7 +1,7 @@
 """The networks and settings of published completion times, by the names of data/fct_cases.csv.
 
-Rules: uet-htsim (uec.cpp, main_uec.cpp, compositequeue.cpp; .topo files), and what is known of NDP,
-IRN and MRC; docs/models/packet.md says which is recalled.
+Rules: uet-htsim (uec.cpp, main_uec.cpp, compositequeue.cpp; .topo files); NDP, IRN and RoCE stand
+in `validate_fct_lossy`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from netloom.engines.packet import Ecn, PacketSettings, Switch, Transport
 from netloom.fabric.plain_wiring import Cables, wire_up
+from netloom.study.validate_fct_lossy import LOSSY_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,6 +34,8 @@ def network_of(name: str) -> Wiring:
 
 def settings_of_case(scheme: str, *, fabric: str, num_paths: int) -> PacketSettings:
     """Return how endpoints and switches of a case behave."""
+    if scheme in LOSSY_SETTINGS:
+        return LOSSY_SETTINGS[scheme](num_paths)
     return _SETTINGS[scheme](_Setup(fabric=fabric, num_paths=num_paths))
 
 
@@ -101,6 +104,9 @@ _NETWORKS: Final[Mapping[str, Callable[[], Wiring]]] = {
     "ndp-432": lambda: _three_tiers(12, 10e9, delay_ps=_US // 2),
     "irn-54": lambda: _three_tiers(6, 40e9, delay_ps=2 * _US),
     "mrc-64": lambda: _two_tiers(64, 8, 100e9),
+    "mrc-64-800g": lambda: _two_tiers(64, 8, 800e9),
+    "reps-64": lambda: _two_tiers(64, 16, 400e9),
+    "dcqcn-21": lambda: _wired([(host, 21) for host in range(21)], 21, 40e9, _US),
 }
 
 # ---- endpoints and switches
@@ -161,6 +167,8 @@ _UET: Final[Mapping[str, _UetNetwork]] = {
     "uec-128": _UetNetwork.sized(100e9, 6),
     "uec-1024": _UetNetwork.sized(100e9, 6),
     "mrc-64": replace(_UET_8192, rate_bps=100e9),  # assumed
+    "mrc-64-800g": replace(_UET_8192, rate_bps=800e9),  # assumed
+    "reps-64": _UET_8192,  # assumed
 }
 
 
@@ -196,98 +204,9 @@ def _uet(setup: _Setup, *, pulled: bool) -> PacketSettings:
     )
 
 
-def _ndp(setup: _Setup) -> PacketSettings:
-    """Return NDP as its paper has it (recalled): 9 KB packets, queues of 8, first window of 30."""
-    payload = 8936
-    return PacketSettings(
-        flow_control="trimming",
-        balance="source",
-        spray="oblivious",
-        num_paths=setup.num_paths,
-        switch=Switch(buffer_bytes=1 << 40, queue_bytes=8 * (payload + 64), reserve_bytes=0),
-        transport=Transport(
-            recovery="pulled",
-            payload_bytes=payload,
-            header_bytes=64,
-            gap_bytes=0,
-            ack_bytes=64,
-            timeout_ps=20_000 * _US,
-            pull_bytes=payload,
-            first_window_bytes=30 * payload,
-        ),
-    )
-
-
-def _irn(_: _Setup) -> PacketSettings:
-    """Return IRN (recalled): a window of 120 KB, timeouts of 320 and 100 us, 240 KB a port."""
-    return PacketSettings(
-        flow_control="lossy",
-        switch=Switch(buffer_bytes=6 * 240_000, queue_bytes=240_000, reserve_bytes=0),
-        transport=Transport(
-            recovery="selective",
-            payload_bytes=1000,
-            disorder_packets=1,
-            window_bytes=120_000,
-            timeout_ps=320 * _US,
-            timeout_low_ps=100 * _US,
-            timeout_low_packets=3,
-        ),
-    )
-
-
-def _go_back_n(setup: _Setup) -> PacketSettings:
-    """Return the same switches and go-back-N without a window, a gap reported once a round trip.
-
-    Its timeout is IRN's longer one (recalled).
-    """
-    host = Transport(payload_bytes=1000, nack_interval_ps=24 * _US, timeout_ps=320 * _US)
-    return replace(_irn(setup), transport=host)
-
-
-def _go_back_n_pfc(setup: _Setup) -> PacketSettings:
-    return replace(
-        _go_back_n(setup),
-        flow_control="pfc",
-        switch=Switch(buffer_bytes=6 * 240_000, alpha=1.0, reserve_bytes=0),
-        transport=Transport(payload_bytes=1000),
-    )
-
-
-def _roce(_: _Setup) -> PacketSettings:
-    """Return RoCEv2 with PFC and DCQCN as NICs run it, one QP."""
-    return PacketSettings(
-        flow_control="pfc",
-        congestion_control="dcqcn-firmware",
-        ecn=Ecn(),
-        transport=Transport(cnp_interval_ps=4 * _US),
-    )
-
-
-def _with_dcqcn(settings: PacketSettings) -> PacketSettings:
-    """Return *settings* with DCQCN as its paper has it: marks from 5 to 200 KB, 1 % (secondary)."""
-    return replace(
-        settings,
-        congestion_control="dcqcn",
-        ecn=Ecn(kmin_bytes=5_000, kmax_bytes=200_000, pmax=0.01, at_rate_bps=0),
-        transport=replace(settings.transport, cnp_interval_ps=50 * _US),
-    )
-
-
-def _with_timely(settings: PacketSettings) -> PacketSettings:
-    return replace(settings, congestion_control="timely")
-
-
 _SETTINGS: Final[Mapping[str, Callable[[_Setup], PacketSettings]]] = {
     "nscc": lambda setup: _uet(setup, pulled=False),
     "rccc": lambda setup: _uet(setup, pulled=True),
     "mrc": lambda setup: _uet(setup, pulled=False),  # spray, trimming, no PFC
-    "ndp": _ndp,
-    "irn": _irn,
-    "irn-with-dcqcn": lambda setup: _with_dcqcn(_irn(setup)),
-    "irn-with-timely": lambda setup: _with_timely(_irn(setup)),
-    "roce-pfc": _go_back_n_pfc,
-    "roce-lossy": _go_back_n,
-    "roce-lossy-with-dcqcn": lambda setup: _with_dcqcn(_go_back_n(setup)),
-    "roce-lossy-with-timely": lambda setup: _with_timely(_go_back_n(setup)),
-    "roce": _roce,
+    "reps": lambda setup: replace(_uet(setup, pulled=False), spray="reps"),
 }

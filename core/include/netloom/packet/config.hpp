@@ -79,12 +79,15 @@ struct SwitchSettings {
   std::int64_t reserve_bytes = 0;     ///< Per ingress link and lane.
   std::int64_t resume_bytes = 0;      ///< Under the threshold before a pause is lifted.
   std::int64_t queue_bytes = 0;       ///< Most that may wait at a port and lane; 0: no own limit.
+  std::int64_t ingress_bytes = 0;     ///< Each ingress link's own buffer; 0: all share one.
   std::vector<std::uint32_t> weight;  ///< Of each lane, in bytes a round; 0: strict priority.
   Arbitration arbitration;            ///< InfiniBand's, instead of the above.
   bool cut_through = false;
   bool telemetry = false;
-  bool pint = false;         ///< One byte of telemetry; needs hosts.base_rtt_ps.
-  bool seeds_equal = false;  ///< All switches hash alike: polarisation.
+  bool pint = false;            ///< One byte of telemetry; needs hosts.base_rtt_ps.
+  bool seeds_equal = false;     ///< All switches hash alike: polarisation.
+  bool input_turns = false;     ///< A port serves the links that packets came by in turn.
+  bool return_headers = false;  ///< Trimmed packets that do not fit go back to their sender.
   Time flowlet_gap_ps = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "netloom/packet/huge_pages.hpp"
 #include "netloom/packet/packet.hpp"
 #include "netloom/packet/prefetch.hpp"
+#include "netloom/packet/queue/turns.hpp"
 #include "netloom/packet/random.hpp"
 #include "netloom/packet/records.hpp"
 #include "netloom/packet/signals.hpp"
@@ -56,7 +57,7 @@ struct alignas(64) Port {
 
 static_assert(sizeof(Port) == 64);
 
-/// Packets of one lane that wait for a port, first in first out.
+/// Packets of one lane that wait for a port, first in first out unless ports take turns.
 struct Queue {
   Index head = kNone;
   Index tail = kNone;
@@ -182,10 +183,13 @@ class Network {
     Packet& packet = pool[index];
     Queue& waiting = queue(link, packet.lane);
     packet.next = kNone;
+    if (!turns.empty()) [[unlikely]] {
+      turns.append(pool, link * num_lanes + packet.lane, index);
+    }
     if (waiting.head == kNone) {
       waiting.head = index;
       ports[link].waiting |= static_cast<std::uint16_t>(1U << packet.lane);
-    } else {
+    } else if (turns.empty()) [[likely]] {
       pool[waiting.tail].next = index;
     }
     waiting.tail = index;
@@ -197,7 +201,7 @@ class Network {
     Queue& waiting = queue(link, lane);
     const Index index = waiting.head;
     const Packet& packet = pool[index];
-    waiting.head = packet.next;
+    waiting.head = turns.empty() ? packet.next : turns.take(pool, link * num_lanes + lane, index);
     waiting.bytes -= packet.size_bytes;
     ports[link].waiting_bytes -= packet.size_bytes;
     if (waiting.head == kNone) {
@@ -205,6 +209,18 @@ class Network {
       ports[link].waiting &= static_cast<std::uint16_t>(~(1U << lane));
     }
     return index;
+  }
+
+  /// Every packet that waits for a port in a lane.
+  template <class Visit>
+  void each_waiting(std::uint32_t link, std::uint8_t lane, Visit visit) const {
+    const auto walk = [&](Index at) {
+      for (; at != kNone; at = pool[at].next) {
+        visit(pool[at]);
+      }
+    };
+    const std::size_t queue = link * num_lanes + lane;
+    turns.empty() ? walk(queues[queue].head) : turns.each_line(queue, walk);
   }
 
   /// Schedules a wake-up for when the port is free, unless there is one.
@@ -255,6 +271,7 @@ class Network {
   std::uint32_t num_lanes;
   Large<Port> ports;
   Large<Queue> queues;
+  InputTurns turns;  ///< Where ports serve their inputs in turn.
   Large<Hop> telemetry;
   std::vector<Credit> credits;    ///< Of each link and lane, where credits rule.
   std::vector<Arbiter> arbiters;  ///< Of each link, where lanes are arbitrated.
@@ -337,6 +354,7 @@ void Network::visit(Archive& archive) {
   archive(random);
   archive(ports);
   archive(queues);
+  turns.visit(archive);
   archive(telemetry);
   archive(credits);
   archive(arbiters);

@@ -22,6 +22,7 @@ enum Flag : std::uint8_t {
   kAgain = 8,       ///< Sent before.
   kAsks = 32,       ///< The sender can send no more before it is answered.
   kAtLastHop = 64,  ///< Trimmed by the switch that its receiver is at.
+  kReturned = 128,  ///< A header that did not fit, on its way back.
   kStored = 16,  ///< All of it has come in, not its head alone (cut-through); software has seen it.
 };
 

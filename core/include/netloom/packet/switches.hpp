@@ -150,9 +150,39 @@ class Switches final : public SwitchSide {
     } else if (verdict == Verdict::kTrim) {
       trim(in, out, index);
     } else {
-      ++net_.counters.drops;
-      net_.pool.give_back(index);
+      refuse(index);
     }
+  }
+
+  /// Drops a packet; or sends it back, if it is the header of one and the switch does that.
+  void refuse(Index index) {
+    const Packet& packet = net_.pool[index];
+    if (net_.config.switches.return_headers && packet.form == Form::kData &&
+        (packet.flags & kTrimmed) != 0 && return_header(index)) {
+      return;
+    }
+    ++net_.counters.drops;
+    net_.pool.give_back(index);
+  }
+
+  /// Turns a header round (NDP's return to sender, htsim CompositeQueue): it says that its packet
+  /// is lost, and nothing of any other. Returns whether it fits.
+  bool return_header(Index index) {
+    Packet& packet = net_.pool[index];
+    const std::uint32_t in = packet.came_by;
+    std::swap(packet.source, packet.target);
+    packet.form = Form::kNack;
+    packet.flags = static_cast<std::uint8_t>(kReturned | (packet.flags & kAtLastHop));
+    packet.offset = 0;
+    packet.bits = 0;
+    packet.came_by = kNone;
+    const std::uint32_t back = route(net_.ports[in].target, packet);
+    packet.came_by = in;
+    if (back == kNone || control_.admit(in, back, packet) != Verdict::kTake) {
+      return false;
+    }
+    enqueue(back, index);
+    return true;
   }
 
   /// Sends on what a scheduled fabric kept and now lets go.
@@ -287,8 +317,7 @@ class Switches final : public SwitchSide {
       if (control_.admit(packet.came_by, out, packet) == Verdict::kTake) {
         enqueue(out, index);
       } else {
-        ++net_.counters.drops;
-        net_.pool.give_back(index);
+        refuse(index);
       }
     }
   }

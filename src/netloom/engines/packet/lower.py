@@ -244,7 +244,9 @@ def _switch_arrays(wiring: Wiring, settings: PacketSettings, *, num_lanes: int) 
     buffer = np.full(wiring.num_vertices, settings.switch.buffer_bytes, dtype=np.int64)
     if settings.switch.buffer_bytes == 0:
         buffer[:] = round(_BUFFER_AT_100G * host_bps / 100e9)
-    if settings.flow_control == "pfc":
+    if settings.flow_control == "pfc" and settings.switch.ingress_bytes:
+        _check_input(wiring, settings, headroom)
+    elif settings.flow_control == "pfc":
         _check_headroom(wiring, settings, buffer=buffer, headroom=headroom * num_lanes)
     else:
         headroom = np.zeros_like(headroom)
@@ -305,6 +307,21 @@ def _check_headroom(
         raise InfeasibleError(message)
 
 
+def _check_input(wiring: Wiring, settings: PacketSettings, headroom: NDArray[np.int64]) -> None:
+    own = settings.switch.ingress_bytes
+    most = int(headroom[wiring.link_target >= wiring.num_endpoints].max(initial=0))
+    if most >= own:
+        message = (
+            f"switch.ingress_bytes: {own} bytes, and headroom takes {most} of them; use more, or "
+            "shorter cables"
+        )
+        raise InfeasibleError(message)
+
+
+def _reserves(settings: PacketSettings) -> bool:
+    return settings.flow_control == "pfc" and settings.switch.ingress_bytes == 0
+
+
 def _marking(
     rate_bps: NDArray[np.float64], settings: PacketSettings
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -344,9 +361,12 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         "telemetry": transport.telemetry,
         "pint": settings.congestion_control == "hpcc-pint",
         "pmax": settings.ecn.pmax if settings.ecn else 0.0,
-        "reserve_bytes": switch.reserve_bytes if settings.flow_control == "pfc" else 0,
+        "reserve_bytes": switch.reserve_bytes if _reserves(settings) else 0,
         "resume_bytes": pfc.resume_bytes,
         "queue_bytes": switch.queue_bytes,
+        "ingress_bytes": switch.ingress_bytes,
+        "input_turns": switch.input_turns,
+        "return_headers": switch.return_headers,
         "cut_through": switch.cut_through,
         "seeds_equal": switch.seeds_equal,
         "flowlet_gap_ps": switch.flowlet_gap_ps,

@@ -47,6 +47,7 @@ CONGESTION_CONTROLS: Final = (
     "rttcc",
 )
 _PULLED: Final = ("none", "nscc")
+_BY_INPUT: Final = ("pfc", "lossy")
 _US: Final = 1_000_000
 _MOST_PACKET_BYTES: Final = 65_535  # a field of 16 bits, in IP as in the core
 
@@ -63,6 +64,11 @@ class Switch:
             (HPCC-ns3 third.cc: 1/8, doubled with the rate).
         reserve_bytes: Each ingress link and priority has for itself (HPCC-ns3 switch-mmu: 4 KB).
         queue_bytes: Fixed bound of each egress queue instead of a share; 0 for none.
+        ingress_bytes: Fixed buffer of each ingress link in place of a shared one; with PFC of each
+            of its priorities, headroom included. 0 for none.
+        input_turns: Whether a port serves the links that packets came by in turn (virtual output
+            queues) rather than first come, first served.
+        return_headers: Whether a trimmed packet that does not fit goes back to its sender (NDP).
         weights: Bytes a round that each priority may send (deficit round robin), by priority;
             empty for strict priority, the highest number first.
         cut_through: Whether a packet leaves while its tail still comes in.
@@ -75,6 +81,9 @@ class Switch:
     alpha: float = 0.125
     reserve_bytes: int = 4096
     queue_bytes: int = 0
+    ingress_bytes: int = 0
+    input_turns: bool = False
+    return_headers: bool = False
     weights: Mapping[int, int] = field(default_factory=dict)
     cut_through: bool = False
     seeds_equal: bool = False
@@ -312,6 +321,13 @@ class PacketSettings:
             message = (
                 f"spray: {self.spray} changes the source port, and these packets have none for "
                 "switches to hash; use another transport, or balance adaptive"
+            )
+            raise SpecError(message)
+        by_input = self.switch.input_turns or self.switch.ingress_bytes != 0
+        if by_input and self.flow_control not in _BY_INPUT:
+            message = (
+                f"switch: {self.flow_control} keeps its own queues; use ingress_bytes and "
+                f"input_turns with {' or '.join(_BY_INPUT)}"
             )
             raise SpecError(message)
         packet = self.transport.payload_bytes + self.transport.header_bytes

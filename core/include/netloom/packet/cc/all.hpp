@@ -22,10 +22,10 @@ namespace netloom::packet::cc {
 inline void read(Parameters& /*p*/, None::Settings& /*s*/) {}
 
 inline void read(Parameters& p, Dcqcn::Settings& s) {
-  p("gain", s.gain)("alpha_period_ps", s.alpha_period)("increase_period_ps", s.increase_period)(
-      "counter_bytes", s.counter_bytes)("recoveries", s.recoveries)(
-      "additive_of_line", s.additive_of_line)("hyper_of_line", s.hyper_of_line)("min_rate_bps",
-                                                                                s.min_rate_bps);
+  p("gain", s.gain)("first_alpha", s.first_alpha)("alpha_period_ps", s.alpha_period)(
+      "increase_period_ps", s.increase_period)("counter_bytes", s.counter_bytes)(
+      "recoveries", s.recoveries)("additive_of_line", s.additive_of_line)(
+      "hyper_of_line", s.hyper_of_line)("min_rate_bps", s.min_rate_bps);
 }
 
 inline void read(Parameters& p, DcqcnFirmware::Settings& s) {

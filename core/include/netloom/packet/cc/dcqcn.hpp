@@ -14,6 +14,7 @@ class Dcqcn : public Deaf {
  public:
   struct Settings {
     double gain = 1.0 / 256;                    // g: the paper, htsim
+    double first_alpha = 1.0;                   // the paper (recalled), htsim; ns3-rdma: 1/2
     Time alpha_period = 55 * kMicrosecond;      // the paper, htsim
     Time increase_period = 55 * kMicrosecond;   // the paper, htsim
     std::uint32_t counter_bytes = 10'000'000;   // the paper, htsim
@@ -24,8 +25,9 @@ class Dcqcn : public Deaf {
     Time notification_gap = 50 * kMicrosecond;  // the receiver's, between CNPs of a flow: the paper
   };
 
-  static Dcqcn make(const Settings& /*settings*/, const Line& line, Time /*now*/) {
+  static Dcqcn make(const Settings& settings, const Line& line, Time /*now*/) {
     Dcqcn flow;
+    flow.alpha_ = settings.first_alpha;
     flow.rate_bps_ = line.rate_bps;  // no slow start
     flow.target_bps_ = line.rate_bps;
     return flow;
@@ -102,7 +104,7 @@ class Dcqcn : public Deaf {
 
   double rate_bps_ = 0;
   double target_bps_ = 0;
-  double alpha_ = 1;
+  double alpha_ = 0;
   Time alpha_at_ = kNever;     ///< The last CNP.
   Time increase_at_ = kNever;  ///< Never while at line rate.
   std::uint32_t counted_bytes_ = 0;

@@ -11,7 +11,8 @@
 
 namespace netloom::packet {
 
-/// Dynamic thresholds on egress (Choudhury and Hahne, ToN 1998; recalled), or a fixed queue.
+/// Dynamic thresholds on egress (Choudhury and Hahne, ToN 1998; recalled), a fixed queue, or a
+/// fixed buffer of each ingress link (input-queued switches), whichever port a packet waits for.
 ///
 /// With `kTrims`, what does not fit loses its payload instead (NDP, SIGCOMM 2017): headers wait in
 /// the control lane, which holds twice a data queue, as in htsim's CompositeQueue.
@@ -19,13 +20,14 @@ template <bool kTrims>
 class Bounded {
  public:
   explicit Bounded(Network& network)
-      : net_(network), used_(network.config.topology.num_vertices) {}
+      : net_(network),
+        by_input_(network.config.switches.ingress_bytes != 0),
+        used_(by_input_ ? network.ports.size() : network.config.topology.num_vertices) {}
 
   [[nodiscard]] Verdict admit(std::uint32_t in, std::uint32_t out, const Packet& packet) {
-    const std::uint32_t vertex = net_.ports[in].target;
     // What came from a GPU by a link of its node waits in the NIC, which loses nothing of its own.
-    if (net_.ports[out].uncontrolled || net_.ports[in].uncontrolled || fits(vertex, out, packet)) {
-      used_[vertex] += packet.size_bytes;
+    if (net_.ports[out].uncontrolled || net_.ports[in].uncontrolled || fits(in, out, packet)) {
+      used(in) += packet.size_bytes;
       return Verdict::kTake;
     }
     return kTrims && packet.form == Form::kData && (packet.flags & kTrimmed) == 0 ? Verdict::kTrim
@@ -33,13 +35,13 @@ class Bounded {
   }
 
   void depart(std::uint32_t in, const Packet& packet, Time /*leaves*/) {
-    used_[net_.ports[in].target] -= packet.size_bytes;
+    used(in) -= packet.size_bytes;
   }
 
   /// A packet that was taken loses `bytes` in its queue.
-  void shrink(std::uint32_t in, std::uint32_t bytes) { used_[net_.ports[in].target] -= bytes; }
+  void shrink(std::uint32_t in, std::uint32_t bytes) { used(in) -= bytes; }
 
-  void grow(std::uint32_t in, std::uint32_t bytes) { used_[net_.ports[in].target] += bytes; }
+  void grow(std::uint32_t in, std::uint32_t bytes) { used(in) += bytes; }
 
   void handle(const Event& /*event*/) {}
 
@@ -51,8 +53,16 @@ class Bounded {
   }
 
  private:
-  [[nodiscard]] bool fits(std::uint32_t vertex, std::uint32_t out, const Packet& packet) {
+  [[nodiscard]] std::int64_t& used(std::uint32_t in) {
+    return used_[by_input_ ? in : net_.ports[in].target];
+  }
+
+  [[nodiscard]] bool fits(std::uint32_t in, std::uint32_t out, const Packet& packet) {
     const SwitchSettings& set = net_.config.switches;
+    if (by_input_) {
+      return used(in) + packet.size_bytes <= set.ingress_bytes;
+    }
+    const std::uint32_t vertex = net_.ports[in].target;
     const std::int64_t waiting = net_.queue(out, packet.lane).bytes + packet.size_bytes;
     const std::int64_t free = set.buffer_bytes[vertex] - used_[vertex];
     if (std::int64_t{packet.size_bytes} > free) {
@@ -66,7 +76,8 @@ class Bounded {
   }
 
   Network& net_;
-  std::vector<std::int64_t> used_;  ///< Of each switch.
+  bool by_input_;
+  std::vector<std::int64_t> used_;  ///< Of each switch, or of each link as its ingress.
 };
 
 using Lossy = Bounded<false>;

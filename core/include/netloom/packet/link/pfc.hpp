@@ -18,11 +18,13 @@ enum class Verdict : std::uint8_t { kTake, kDrop, kTrim };
 /// Each ingress link and lane first fills its reserve, then the shared buffer up to alpha times
 /// what is free of it, then its headroom. It pauses its peer when it reaches the threshold or uses
 /// headroom, and lets it go on when the headroom is empty and `resume_bytes` fit under the
-/// threshold. A packet leaves the account when its transmission begins.
+/// threshold. A packet leaves the account when its transmission begins. With `ingress_bytes`
+/// nothing is shared: the threshold is that less the headroom.
 class Pfc {
  public:
   explicit Pfc(Network& network)
       : net_(network),
+        by_input_(network.config.switches.ingress_bytes != 0),
         ingress_(network.queues.size()),
         free_(network.config.switches.buffer_bytes) {
     const SwitchSettings& set = net_.config.switches;
@@ -30,7 +32,9 @@ class Pfc {
       const std::int64_t held = set.headroom_bytes[link] + set.reserve_bytes;
       free_[net_.ports[link].target] -= held * (net_.num_lanes - 1);
       for (std::size_t lane = 0; lane < net_.num_lanes; ++lane) {
-        ingress_[link * net_.num_lanes + lane].alpha = set.alpha[link];
+        ingress_[link * net_.num_lanes + lane].alpha =
+            by_input_ ? static_cast<double>(set.ingress_bytes - set.headroom_bytes[link])
+                      : set.alpha[link];
       }
     }
   }
@@ -101,7 +105,7 @@ class Pfc {
     std::int64_t bytes = 0;
     std::int64_t headroom = 0;
     Time refresh_at = kNever;  ///< When the pause is asked for again; never: it is not paused.
-    double alpha = 0.0;        ///< Share of the free buffer that it may take.
+    double alpha = 0.0;        ///< Share of the free buffer that it may take, or bytes of its own.
 
     [[nodiscard]] bool paused() const { return refresh_at != kNever; }
   };
@@ -114,8 +118,8 @@ class Pfc {
     return std::max(account.bytes - net_.config.switches.reserve_bytes, std::int64_t{0});
   }
 
-  [[nodiscard]] static std::int64_t threshold(const Ingress& account, std::int64_t free) {
-    return static_cast<std::int64_t>(account.alpha * static_cast<double>(free));
+  [[nodiscard]] std::int64_t threshold(const Ingress& account, std::int64_t free) const {
+    return static_cast<std::int64_t>(account.alpha * (by_input_ ? 1 : static_cast<double>(free)));
   }
 
   /// Asks the peer to stop, and will ask again before the pause runs out.
@@ -140,6 +144,7 @@ class Pfc {
   }
 
   Network& net_;
+  bool by_input_;
   Large<Ingress> ingress_;
   std::vector<std::int64_t> free_;  ///< Of each vertex: shared buffer, less headroom and reserve.
 };

@@ -96,6 +96,7 @@ class SelectiveRepeat {
     std::uint32_t lost_ring = kNone;
     std::uint64_t sent_bytes = 0;     ///< Repetitions included.
     std::uint64_t granted_bytes = 0;  ///< May be sent, repetitions included.
+    bool pulled = false;              ///< Its receiver has asked for more.
   };
 
   struct Receiver {
@@ -183,9 +184,30 @@ class SelectiveRepeat {
   }
 
   News on_nack(Sender& sender, const Extent& extent, const Packet& nack) {
+    if ((nack.flags & kReturned) != 0) {
+      return on_return(sender, extent, nack);
+    }
     News news = on_ack(sender, extent, nack);
     if (nack.number >= sender.acked && nack.number < sender.next) {
       news.lost_bytes += lose(sender, extent, nack.number);
+    }
+    return news;
+  }
+
+  /// A switch sent the packet's header back: its receiver has not heard of it.
+  ///
+  /// Where receivers pull, it is sent again at once if nothing else is out and no pull is to come,
+  /// and else waits for one (NDP's ndp.cpp, processRTS).
+  News on_return(Sender& sender, const Extent& extent, const Packet& header) {
+    News news;
+    if (header.number >= sender.acked && header.number < sender.next) {
+      news.lost_bytes = lose(sender, extent, header.number);
+    }
+    const bool is_known = sender.acked != 0 || sender.highest != 0 || sender.pulled;
+    const bool expects = is_known && sender.next < extent.num_packets();
+    if (kPulled && sender.in_flight == 0 && !expects) {
+      sender.granted_bytes =
+          std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
     }
     return news;
   }
@@ -217,6 +239,7 @@ class SelectiveRepeat {
   }
 
   void on_pull(Sender& sender, std::uint64_t granted_bytes) {
+    sender.pulled = true;
     sender.granted_bytes = std::max(sender.granted_bytes, granted_bytes);
   }
 
