@@ -217,6 +217,7 @@ const std::vector<std::string>& schemes() {
       "reno",
       "cubic",
       "nscc",
+      "nscc-unscaled",
       "rttcc",
   };
   return names;

@@ -106,7 +106,8 @@ _BY_TRANSPORT: Final = {"tcp": "tcp", "iwarp": "iwarp", "uet": "uet", "mrc": "ue
 # CNPs of a flow: 50 us apart (Zhu et al., SIGCOMM 2015), 4 us in firmware (mlxconfig dumps); BECN
 # answers every mark (InfiniBand annex A10; recalled).
 _CNP_INTERVAL_PS: Final = {"dcqcn": 50 * _US, "dcqcn-firmware": 4 * _US, "ib-cc": 1}
-_MARKED: Final = frozenset({"dcqcn", "dcqcn-firmware", "dctcp-rate", "nscc", "ib-cc"})
+_NSCC: Final = frozenset({"nscc", "nscc-unscaled"})
+_MARKED: Final = frozenset({"dcqcn", "dcqcn-firmware", "dctcp-rate", "ib-cc"}) | _NSCC
 # DCTCP's step at 30 KB x bw/10 Gb/s: HPCC-ns3 run.py.
 _STEP: Final = Ecn(kmin_bytes=30_000, kmax_bytes=30_000, pmax=1.0, at_rate_bps=10e9)
 
@@ -216,7 +217,7 @@ def _ecn(scheme: str, technology: Technology, control: str) -> Ecn | None:
     if scheme in {"dctcp", "dctcp-rate"}:
         return _STEP
     packet = int(technology.payload_bytes + technology.header_bytes)
-    if scheme == "nscc":  # uet-htsim: 25 and 75 of 100 packets
+    if scheme in _NSCC:  # uet-htsim: 25 and 75 of 100 packets
         return Ecn(kmin_bytes=25 * packet, kmax_bytes=75 * packet, pmax=1.0, at_rate_bps=0)
     if control == "credits":
         # InfiniBand's threshold weight 15 has no unit in the specification: half a lane's buffer,

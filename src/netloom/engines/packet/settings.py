@@ -44,6 +44,7 @@ CONGESTION_CONTROLS: Final = (
     "reno",
     "cubic",
     "nscc",
+    "nscc-unscaled",
     "rttcc",
 )
 _PULLED: Final = ("none", "nscc")
