@@ -198,7 +198,7 @@ const std::vector<std::string>& transports() {
 }
 
 const std::vector<std::string>& sprays() {
-  static const std::vector<std::string> names{"fixed", "oblivious", "bitmap", "reps"};
+  static const std::vector<std::string> names{"fixed", "oblivious", "bitmap", "mixed", "reps"};
   return names;
 }
 

@@ -50,9 +50,10 @@ LOAD_BALANCING: Final[Mapping[str, tuple[str, str]]] = {
     "adaptive": ("adaptive", "fixed"),
     "cells": ("adaptive", "fixed"),
     "source": ("source", "fixed"),
-    "spray": ("ecmp", "oblivious"),
+    "spray": ("ecmp", "mixed"),  # uet-htsim main_uec.cpp: MIXED unless told otherwise
     "oblivious": ("ecmp", "oblivious"),
     "bitmap": ("ecmp", "bitmap"),
+    "mixed": ("ecmp", "mixed"),
     "reps": ("ecmp", "reps"),
 }
 _FLOW_CONTROL: Final[Mapping[str, str]] = {
