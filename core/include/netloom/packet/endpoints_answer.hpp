@@ -132,7 +132,7 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
     return;
   }
   out.deadline = kNever;
-  if (transport_.in_flight(out.sender, extent(flow)) == 0 && is_patient(out)) {
+  if (!transport_.is_waiting(out.sender) && is_patient(out)) {
     if (Transport::kPulls) {
       expect_answer(flow);
     }

@@ -88,6 +88,8 @@ class SelectiveRepeat {
     std::uint32_t next = 0;       ///< Never sent.
     std::uint32_t in_flight = 0;  ///< Sent, neither acknowledged nor believed lost.
     std::uint32_t num_lost = 0;   ///< To be sent again.
+    std::uint32_t num_named = 0;  ///< Known to have arrived, by their numbers.
+    std::uint32_t num_told = 0;   ///< That have arrived, as their receiver counts.
     std::uint32_t highest = 0;    ///< One past the last packet known to have arrived.
     std::uint32_t judged = 0;     ///< Disorder has had its say on packets before it.
     std::uint32_t probe =
@@ -101,6 +103,7 @@ class SelectiveRepeat {
   struct Receiver {
     std::uint32_t expected = 0;
     std::uint32_t ring = kNone;
+    std::uint32_t num_received = 0;
     std::uint64_t granted_bytes = 0;
     std::uint64_t wanted_bytes = 0;  ///< The transfer, what was trimmed of it, what senders ask.
   };
@@ -127,9 +130,15 @@ class SelectiveRepeat {
            (sender.next < extent.num_packets() && sender.next - sender.acked < rings_.capacity());
   }
 
+  /// What counts against a window: packets that are known to have arrived do not, also where it is
+  /// not known which they are.
   [[nodiscard]] static std::uint64_t in_flight(const Sender& sender, const Extent& extent) {
-    return std::uint64_t{sender.in_flight} * extent.payload_bytes;
+    return std::uint64_t{sender.in_flight - std::min(sender.in_flight, unnamed(sender))} *
+           extent.payload_bytes;
   }
+
+  /// Whether a packet is out that may have to be sent again.
+  [[nodiscard]] static bool is_waiting(const Sender& sender) { return sender.in_flight != 0; }
 
   [[nodiscard]] static std::uint64_t acked_to(const Sender& sender, const Extent& extent) {
     return std::min(std::uint64_t{sender.acked} * extent.payload_bytes, extent.size_bytes);
@@ -166,6 +175,7 @@ class SelectiveRepeat {
     if (finished(sender, extent)) {
       return news;
     }
+    const std::uint64_t before = std::uint64_t{unnamed(sender)} * extent.payload_bytes;
     std::uint64_t bits = ack.bits;
     while (bits != 0) {
       const auto number = static_cast<std::uint32_t>(
@@ -178,6 +188,10 @@ class SelectiveRepeat {
       rings_.clear(sender.arrived_ring, sender.acked);
     }
     sender.highest = std::max(sender.highest, sender.acked);
+    sender.num_told = std::max(sender.num_told, static_cast<std::uint32_t>(ack.offset >> 32U));
+    const std::uint64_t total =
+        news.acked_bytes + std::uint64_t{unnamed(sender)} * extent.payload_bytes;
+    news.acked_bytes = static_cast<std::uint32_t>(total - std::min(total, before));
     news.lost_bytes = judge(sender, extent) + conclude(sender, extent);
     return news;
   }
@@ -230,6 +244,7 @@ class SelectiveRepeat {
       return {.reply = Reply::kNack, .new_bytes = 0, .disordered = false};
     }
     rings_.set(receiver.ring, packet.number);
+    ++receiver.num_received;
     const bool disordered = packet.number != receiver.expected;
     while (rings_.test(receiver.ring, receiver.expected)) {
       rings_.clear(receiver.ring, receiver.expected++);
@@ -252,10 +267,12 @@ class SelectiveRepeat {
   }
 
   /// What an answer says when all has arrived.
-  [[nodiscard]] static std::uint64_t end_of(const Extent& extent) { return extent.num_packets(); }
+  [[nodiscard]] std::uint64_t end_of(const Extent& extent) const {
+    return told(extent.num_packets(), extent.num_packets());
+  }
 
   void report(const Receiver& receiver, Packet& answer) const {
-    answer.offset = receiver.expected;
+    answer.offset = told(receiver.expected, receiver.num_received);
     const std::uint32_t base = answer.number & ~63U;
     answer.bits = base + 64 <= receiver.expected ? 0 : rings_.word(receiver.ring, answer.number);
   }
@@ -266,6 +283,19 @@ class SelectiveRepeat {
   }
 
  private:
+  /// What an answer says beside the packets around the one that it answers: before which number all
+  /// have arrived and, where one answer stands for several packets, how many have (UET's
+  /// rcvd_bytes; uet-htsim processAck). IRN's and TCP's answers do not count.
+  [[nodiscard]] std::uint64_t told(std::uint32_t expected, std::uint32_t num_received) const {
+    const std::uint64_t count = settings_.ack_every_bytes != 0 ? num_received : 0;
+    return count << 32U | expected;
+  }
+
+  /// Packets that have arrived, of which it is not known which they are.
+  [[nodiscard]] static std::uint32_t unnamed(const Sender& sender) {
+    return sender.num_told - std::min(sender.num_told, sender.num_named);
+  }
+
   [[nodiscard]] std::uint32_t first_lost(const Sender& sender) const {
     std::uint32_t number = sender.acked;
     while (true) {
@@ -285,6 +315,7 @@ class SelectiveRepeat {
       return 0;
     }
     rings_.set(sender.arrived_ring, number);
+    ++sender.num_named;
     sender.highest = std::max(sender.highest, number + 1);
     if (rings_.test(sender.lost_ring, number)) {
       rings_.clear(sender.lost_ring, number);
