@@ -166,7 +166,7 @@ class Endpoints final : public EndpointSide {
     std::uint8_t doublings = 0;     ///< Of the timeout, since the last news.
     bool probed = false;            ///< The last packet was repeated, and nothing was heard since.
     State state = State::kUnborn;
-    std::uint8_t silences = 0;  ///< Timeouts with nothing out.
+    std::uint8_t silences = 0;  ///< Timeouts with nothing out, since the last answer.
     bool local = false;         ///< Stays on scale-up links, which have no congestion control.
   };
 
@@ -304,8 +304,8 @@ class Endpoints final : public EndpointSide {
   }
 
   /// With nothing out there is nothing to send again; but a pull may have been lost, so that after
-  /// many silences a sender that is pulled stirs. Others share its receiver: most silences are
-  /// theirs.
+  /// many silences on end a sender that is pulled stirs. Others share its receiver: most silences
+  /// are theirs.
   static bool is_patient(Outgoing& out) {
     constexpr std::uint8_t kSilences = 64;
     return !Transport::kPulls || ++out.silences % kSilences != 0;

@@ -16,6 +16,7 @@ void Endpoints<Transport, Cc>::answer(Index index) {
   if (out.state == State::kDone) {
     return;
   }
+  out.silences = 0;
   const double old_bps = out.cc.rate_bps();
   switch (packet.form) {
     case Form::kCnp:
