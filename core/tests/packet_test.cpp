@@ -302,6 +302,8 @@ Config random_config(Random& random) {
   }
   c.hosts.disorder_packets = random.below(4);
   c.hosts.ack_every_bytes = random.below(2) == 0 ? 16'384 : 0;
+  c.hosts.first_window_lapses = random.below(2) == 0;
+  c.hosts.pull_share = random.below(2) == 0 ? 1.0 : 0.9;
   c.seed = random();
   if (random.below(3) == 0) {
     const auto link = random.below(static_cast<std::uint32_t>(c.topology.source.size()));

@@ -335,7 +335,12 @@ class Endpoints final : public EndpointSide {
   /// Sends a packet at once if the port is free, else in its turn.
   void dispatch(std::uint32_t link, Index index);
   void want_more(std::uint32_t flow, std::uint32_t link);
+  /// Grants the flow whose turn it is what it asks for or, when none asks, some more to one that
+  /// had what it asked for: its first window may have lapsed.
   void pull(std::uint32_t endpoint);
+  void send_pull(std::uint32_t flow);
+  /// What a grant takes at the rate that a receiver asks for.
+  [[nodiscard]] Time pull_time(std::uint32_t flow, std::uint64_t bytes);
 
   Network& net_;
   const HostSettings& set_;

@@ -89,11 +89,14 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     "reorder": {"recovery": "selective", "timeout_ps": 4_000 * _US},
     # uet-htsim @40ccb05: least timeout 100 us, an acknowledgement every 16 KiB.
     "uet": {"recovery": "selective", "timeout_ps": 100 * _US, "ack_every_bytes": 16_384},
+    # Four packets a pull, at 0.99 of the port's rate; the first answer ends the first window.
     "rccc": {
         "recovery": "pulled",
         "timeout_ps": 100 * _US,
         "ack_every_bytes": 16_384,
+        "first_window_lapses": True,
         "pull_bytes": 16_384,
+        "pull_share": 0.99,
     },
     # Handley et al., NDP (SIGCOMM 2017): a pull a packet, 30 packets at first (recalled).
     "ndp": {"recovery": "pulled", "timeout_ps": 1_000 * _US},

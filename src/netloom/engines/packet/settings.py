@@ -168,7 +168,9 @@ class Transport:
         disorder_packets: Later arrivals that mean a loss (``selective``); 0: never.
         ring_packets: Numbers tracked between oldest gap and newest packet; a power of two.
         first_window_bytes: Sent before the first pull; 0: 1.5 times rate times round trip.
+        first_window_lapses: Whether the first answer ends it, used up or not (UET's RCCC).
         pull_bytes: Asked for at a time (``pulled``).
+        pull_share: Of its port's rate that a receiver asks for.
         host_rate_bps: What software can copy through a port, each way; 0: no limit. Transfers that
             stay on scale-up links pass no software.
         send_ps: From a transfer's start to its first bit on the wire; on scale-up links, nothing.
@@ -202,7 +204,9 @@ class Transport:
     disorder_packets: int = 0
     ring_packets: int = 4096
     first_window_bytes: int = 0
+    first_window_lapses: bool = False
     pull_bytes: int = 4096
+    pull_share: float = 1.0
     host_rate_bps: float = 0.0
     send_ps: int = 0
     receive_ps: int = 0
@@ -288,6 +292,9 @@ class PacketSettings:
             raise SpecError(message)
 
     def _check_combination(self) -> None:
+        if not 0 < self.transport.pull_share <= 1:
+            message = f"pull_share: {self.transport.pull_share} is no share; use 0 to 1"
+            raise SpecError(message)
         if self.transport.recovery == "pulled" and self.congestion_control not in _PULLED:
             message = (
                 f"congestion_control: {self.congestion_control} does not go with a receiver that "

@@ -98,6 +98,9 @@ class SelectiveRepeat {
     std::uint32_t lost_ring = kNone;
     std::uint64_t sent_bytes = 0;     ///< Repetitions included.
     std::uint64_t granted_bytes = 0;  ///< May be sent, repetitions included.
+    std::uint64_t lapsed_bytes = 0;   ///< Of the first window; grants count it all the same.
+    std::uint64_t missed_bytes = 0;   ///< Taken for lost after a silence: nobody saw them trimmed.
+    bool answered = false;
   };
 
   struct Receiver {
@@ -105,7 +108,11 @@ class SelectiveRepeat {
     std::uint32_t ring = kNone;
     std::uint32_t num_received = 0;
     std::uint64_t granted_bytes = 0;
-    std::uint64_t wanted_bytes = 0;  ///< The transfer, what was trimmed of it, what senders ask.
+    std::uint64_t asked_bytes = 0;    ///< The transfer, and what its sender asks for beside it.
+    std::uint64_t trimmed_bytes = 0;  ///< Which it need not ask for.
+
+    /// What is to be granted in all, as far as is known.
+    [[nodiscard]] std::uint64_t wanted_bytes() const { return asked_bytes + trimmed_bytes; }
   };
 
   void open(Sender& sender) {
@@ -175,6 +182,7 @@ class SelectiveRepeat {
     if (finished(sender, extent)) {
       return news;
     }
+    hear(sender);
     const std::uint64_t before = std::uint64_t{unnamed(sender)} * extent.payload_bytes;
     std::uint64_t bits = ack.bits;
     while (bits != 0) {
@@ -206,7 +214,7 @@ class SelectiveRepeat {
 
   void on_timeout(Sender& sender, const Extent& extent) {
     for (std::uint32_t number = sender.acked; number < sender.next; ++number) {
-      lose(sender, extent, number);
+      sender.missed_bytes += lose(sender, extent, number);
     }
     if (kPulled) {  // one packet asks for the rest (uet-htsim: a request to send)
       sender.granted_bytes =
@@ -214,10 +222,14 @@ class SelectiveRepeat {
     }
   }
 
-  /// What the receiver has to grant in all for everything to be sent, as known now.
-  [[nodiscard]] static std::uint64_t demand(const Sender& sender, const Extent& extent) {
-    return sender.sent_bytes + std::uint64_t{sender.num_lost} * extent.payload_bytes +
-           extent.size_bytes - sent_to(sender, extent);
+  /// What the receiver has to grant in all for everything to be sent, beside what it sees trimmed.
+  [[nodiscard]] std::uint64_t demand(const Sender& sender, const Extent& extent) const {
+    const std::uint64_t all = extent.size_bytes + sender.lapsed_bytes + sender.missed_bytes;
+    // A first window that lapses may be more than all of it, and yet too short: one packet more is
+    // asked for meanwhile (uet-htsim computePullTarget).
+    const bool may_lapse = settings_.first_window_lapses && !sender.answered &&
+                           sent_to(sender, extent) < extent.size_bytes;
+    return may_lapse ? std::max(all, sender.granted_bytes + extent.payload_bytes) : all;
   }
 
   /// Sends the last packet again of which nothing was heard.
@@ -231,16 +243,17 @@ class SelectiveRepeat {
   }
 
   void on_pull(Sender& sender, std::uint64_t granted_bytes) {
-    sender.granted_bytes = std::max(sender.granted_bytes, granted_bytes);
+    hear(sender);
+    sender.granted_bytes = std::max(sender.granted_bytes, granted_bytes - sender.lapsed_bytes);
   }
 
   Receipt on_data(Receiver& receiver, const Extent& extent, const Packet& packet, Time /*now*/) {
-    receiver.wanted_bytes = std::max(receiver.wanted_bytes, packet.bits);
+    receiver.asked_bytes = std::max(receiver.asked_bytes, packet.bits);
     if (packet.number < receiver.expected || rings_.test(receiver.ring, packet.number)) {
       return {.reply = Reply::kAck, .new_bytes = 0, .disordered = false};
     }
     if ((packet.flags & kTrimmed) != 0) {
-      receiver.wanted_bytes += extent.bytes_of(packet.number);
+      receiver.trimmed_bytes += extent.bytes_of(packet.number);
       return {.reply = Reply::kNack, .new_bytes = 0, .disordered = false};
     }
     rings_.set(receiver.ring, packet.number);
@@ -283,6 +296,16 @@ class SelectiveRepeat {
   }
 
  private:
+  /// The first answer ends a first window that lapses (uet-htsim stopSpeculating).
+  void hear(Sender& sender) {
+    if (kPulled && settings_.first_window_lapses && !sender.answered &&
+        sender.granted_bytes > sender.sent_bytes) {
+      sender.lapsed_bytes = sender.granted_bytes - sender.sent_bytes;
+      sender.granted_bytes = sender.sent_bytes;
+    }
+    sender.answered = true;
+  }
+
   /// What an answer says beside the packets around the one that it answers: before which number all
   /// have arrived and, where one answer stands for several packets, how many have (UET's
   /// rcvd_bytes; uet-htsim processAck). IRN's and TCP's answers do not count.
