@@ -154,7 +154,7 @@ def settings_for(
         switch=_switch(technology, control, host),
         pfc=Pfc(response_ps=_response_ps(technology)),
         credits=Credits(),
-        ecn=_ecn(scheme, technology, control),
+        ecn=_ecn(scheme, technology, control, pulled=name == "rccc"),
         transport=host,
         lanes=VirtualLanes() if control == "credits" else None,
         schedule=Schedule(wait_ps=_ps(technology.latency.credit_s)),
@@ -215,14 +215,21 @@ def _switch(technology: Technology, control: str, host: Transport) -> Switch:
     return Switch(queue_bytes=100 * (host.payload_bytes + host.header_bytes), reserve_bytes=0)
 
 
-def _ecn(scheme: str, technology: Technology, control: str) -> Ecn | None:
+def _ecn(scheme: str, technology: Technology, control: str, *, pulled: bool) -> Ecn | None:
+    """Return the marks of a scheme; where UET's receivers pull they are about paths alone."""
+    packet = int(technology.payload_bytes + technology.header_bytes)
+    if scheme in _NSCC or pulled:  # uet-htsim: 25 and 75 of 100 packets
+        return Ecn(
+            kmin_bytes=25 * packet,
+            kmax_bytes=75 * packet,
+            pmax=1.0,
+            at_rate_bps=0,
+            to_endpoints=not pulled,
+        )
     if scheme not in _MARKED and scheme != "dctcp":
         return None
     if scheme in {"dctcp", "dctcp-rate"}:
         return _STEP
-    packet = int(technology.payload_bytes + technology.header_bytes)
-    if scheme in _NSCC:  # uet-htsim: 25 and 75 of 100 packets
-        return Ecn(kmin_bytes=25 * packet, kmax_bytes=75 * packet, pmax=1.0, at_rate_bps=0)
     if control == "credits":
         # InfiniBand's threshold weight 15 has no unit in the specification: half a lane's buffer,
         # every tenth packet (marking rate 0xA, Mellanox OFED 2.x manual). Assumed.

@@ -129,12 +129,15 @@ class Ecn:
         kmax_bytes: Everything is marked beyond.
         pmax: Share that is marked at ``kmax_bytes``.
         at_rate_bps: The thresholds are for ports of this rate, and grow with it; 0 for any.
+        to_endpoints: Whether ports to endpoints mark as well. Where receivers pull they keep those
+            queues short themselves, and marks are about paths alone (uet-htsim main_uec.cpp).
     """
 
     kmin_bytes: int = 100_000  # HPCC-ns3 run.py: 100 KB x bw/25 Gb/s
     kmax_bytes: int = 400_000  # HPCC-ns3 run.py: 400 KB x bw/25 Gb/s
     pmax: float = 0.2  # HPCC-ns3 run.py
     at_rate_bps: float = 25e9
+    to_endpoints: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
