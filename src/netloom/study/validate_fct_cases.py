@@ -119,7 +119,7 @@ def _settings(case: FctCase) -> PacketSettings:
 
 
 def _synthetic(case: FctCase, bench: _Bench, rng: np.random.Generator) -> float:
-    """Return the last completion in microseconds, or the mean rate in percent of the line."""
+    """Return the last completion in us, packets sent again, or the mean rate in percent of line."""
     hosts = np.arange(bench.wiring.num_endpoints)
     if case.pattern == "permutation":
         dag = patterns.permutation(hosts, case.size_bytes, rng=rng)
@@ -128,9 +128,12 @@ def _synthetic(case: FctCase, bench: _Bench, rng: np.random.Generator) -> float:
         senders = hosts[apart::apart][: case.num_flows]
         dag = patterns.incast(senders, 0, case.size_bytes)
     transfers = to_transfers([dag], [Label(priority=0, job=0)], rng=rng)
-    took_ps = bench.run(transfers, _settings(case)).finish_ps
+    delivery = bench.run(transfers, _settings(case))
+    took_ps = delivery.finish_ps
     if case.unit == "us":
         return float(took_ps.max()) / _US
+    if case.unit == "packets again":
+        return float(delivery.counters["retransmissions"])
     rate_bps = case.size_bytes * 8e12 / took_ps
     return float(100 * rate_bps.mean() / bench.wiring.link_rate_bps[0])
 
