@@ -1,7 +1,7 @@
 """Published completion times other than curves: UET, NDP, IRN and a victim of an incast.
 
-Cases stand in data/fct_cases.csv, the networks and settings that they name in
-`validate_fct_setups`.
+Cases stand in data/fct_cases.csv and, where they take minutes, fct_long_cases.csv; the networks and
+settings that they name in `validate_fct_setups`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from netloom.fabric.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
-__all__ = ["FctCase", "run_case", "shipped_cases"]
+__all__ = ["FctCase", "long_cases", "run_case", "shipped_cases"]
 
 Compare = Literal["near", "most", "least"]
 _US: Final = 1_000_000
@@ -48,6 +48,7 @@ class FctCase:
         tolerance_pct: How near is near.
         bound_pct: What it is held to: more than the tolerance where a gap is known.
         seen: Whether the number was read in its source.
+        core_min: Minutes of a core that it takes; 0: seconds.
     """
 
     case: str
@@ -64,18 +65,33 @@ class FctCase:
     bound_pct: float
     seen: str
     source: str
+    core_min: float = 0.0
+
+    @property
+    def expected_ps(self) -> int:
+        """When it will have ended, if it ends as published; 0 where that is not known."""
+        return round(self.published * _US) if self.unit == "us" else 0
 
 
 def shipped_cases() -> tuple[FctCase, ...]:
-    """Return the cases that netloom ships."""
-    text = resources.files("netloom.study").joinpath("data", "fct_cases.csv").read_text("utf-8")
+    """Return the cases that netloom ships and that take seconds."""
+    return _read("fct_cases.csv")
+
+
+def long_cases() -> tuple[FctCase, ...]:
+    """Return those that take many minutes each."""
+    return _read("fct_long_cases.csv")
+
+
+def _read(name: str) -> tuple[FctCase, ...]:
+    text = resources.files("netloom.study").joinpath("data", name).read_text("utf-8")
     return tuple(_case(row) for row in csv.DictReader(text.splitlines()))
 
 
 def _case(row: dict[str, Any]) -> FctCase:
     whole = {name: int(row[name]) for name in ("num_flows", "size_bytes", "num_paths")}
-    real = {name: float(row[name]) for name in ("published", "tolerance_pct", "bound_pct")}
-    return FctCase(**{**row, **whole, **real})
+    real = ("published", "tolerance_pct", "bound_pct", "core_min")
+    return FctCase(**{**row, **whole, **{name: float(row[name]) for name in real if name in row}})
 
 
 def run_case(
