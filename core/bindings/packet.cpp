@@ -136,7 +136,8 @@ HostSettings hosts(const Numbers& numbers, const Names& names) {
       "max_doublings", h.max_doublings)("probe_rtts", h.probe_rtts)("window_bytes", h.window_bytes)(
       "window_bdp", h.window_bdp)("disorder_packets", h.disorder_packets)(
       "ring_packets", h.ring_packets)("first_window_bytes", h.first_window_bytes)(
-      "pull_bytes", h.pull_bytes)("host_rate_bps", h.host_rate_bps)("send_ps", h.send_ps)(
+      "first_window_lapses", h.first_window_lapses)("pull_bytes", h.pull_bytes)(
+      "pull_share", h.pull_share)("host_rate_bps", h.host_rate_bps)("send_ps", h.send_ps)(
       "receive_ps", h.receive_ps)("base_rtt_ps", h.base_rtt_ps)("num_paths", h.num_paths);
   h.entropy = names.at("entropy");
   return h;

@@ -7,6 +7,7 @@
 #include "cc_signals.hpp"
 #include "check.hpp"
 #include "netloom/packet/cc/nscc.hpp"
+#include "netloom/packet/cc/nscc_unscaled.hpp"
 #include "netloom/packet/cc/swift.hpp"
 
 namespace {
@@ -62,21 +63,32 @@ void swift_gives_up_after_five_timeouts() {
 }
 
 // On the reference network a = 1; trimming: target 9 us, b = 0.75. The window starts at 1.5 BDP.
-struct NsccCase : Sender<Nscc> {
-  explicit NsccCase(double first_packets = 100)
-      : Sender<Nscc>{.settings = {.first_packets = first_packets}} {
-    flow.on_sent(settings, line, 0, static_cast<std::uint32_t>(flow.window_bytes()));
-    now = line.base_rtt - 1;  // a round trip later eta would join in
+template <class Cc>
+struct WindowCase : Sender<Cc> {
+  explicit WindowCase(double first_packets = 100)
+      : Sender<Cc>{.settings = {.first_packets = first_packets}} {
+    this->flow.on_sent(
+        this->settings, this->line, 0, static_cast<std::uint32_t>(this->flow.window_bytes()));
+    this->now = this->line.base_rtt - 1;  // a round trip later eta would join in
   }
 
   /// Acknowledges `num` packets that queued for `delay`, all within one adjustment.
   void acks(int num, Time delay, bool marked = false) {
     for (int i = 0; i < num; ++i) {
-      ack(marked, kLine.base_rtt + delay);
-      flow.on_sent(settings, line, now, line.payload_bytes);
+      this->ack(marked, kLine.base_rtt + delay);
+      this->flow.on_sent(this->settings, this->line, this->now, this->line.payload_bytes);
+    }
+  }
+
+  void lose(int num) {
+    for (int i = 0; i < num; ++i) {
+      this->flow.on_loss(this->settings, kLine, this->now, 1'000);
     }
   }
 };
+
+using NsccCase = WindowCase<Nscc>;
+using UnscaledCase = WindowCase<NsccUnscaled>;
 
 void nscc_starts_at_one_and_a_half_bdp() {
   check(Sender<Nscc>{}.window() == 225, "150 packets make a BDP");
@@ -215,6 +227,94 @@ void nscc_keeps_its_rules() {
   nscc_heeds_losses_again_after_4_gb();
 }
 
+// Seventeen packets are more than 16,000 bytes and make an adjustment. No mark and 3 us, half of
+// the target of 6: an acknowledgement adds 4e6 / 2 whatever it covers, and 1,000 x its 1,000 bytes.
+void nscc_unscaled_hardly_grows_below_its_target() {
+  UnscaledCase sender;
+  double bytes = 100'000;
+  for (int i = 0; i < 100; ++i) {
+    sender.acks(17, 3 * kMicrosecond);
+    bytes += 17 * (2e6 + 1e6) / bytes;
+  }
+  check(sender.window() == static_cast<std::uint64_t>(bytes / 1'000) + 1, "a part is a packet");
+}
+
+// The same on a line four times as fast, where Nscc grows four times as much.
+void nscc_unscaled_is_the_same_on_any_line() {
+  UnscaledCase slow;
+  UnscaledCase fast;
+  fast.line.rate_bps = 400e9;
+  slow.acks(170, 3 * kMicrosecond);
+  fast.acks(170, 3 * kMicrosecond);
+  check(slow.window() == fast.window(), "gains follow the line");
+}
+
+// Beyond the target 1,000 x 1,000 bytes for each packet: 17e6 over 100,000 bytes.
+void nscc_unscaled_grows_by_a_packet_beyond_its_target() {
+  UnscaledCase sender;
+  double bytes = 100'000;
+  for (int i = 0; i < 100; ++i) {
+    sender.acks(17, 20 * kMicrosecond);
+    bytes += 17e6 / bytes;
+  }
+  check(sender.window() == static_cast<std::uint64_t>(bytes / 1'000) + 1, "not a packet");
+}
+
+// 300 bytes once in more than 12 us: 20 times make six packets.
+void nscc_unscaled_adds_eta_every_twelve_microseconds() {
+  UnscaledCase sender;
+  for (int i = 0; i < 20; ++i) {
+    sender.now += 12 * kMicrosecond + 1;
+    sender.acks(1, 3 * kMicrosecond, true);
+  }
+  check(sender.window() == 106, "20 times 300 bytes");
+}
+
+// A mark and 500 us: the average is 0.0125 x 500 = 6.25 us, past the target of 6: 1 - 0.8 / 25.
+void nscc_unscaled_cuts_by_the_average_delay_once_a_round_trip() {
+  UnscaledCase sender;
+  sender.acks(1, 500 * kMicrosecond, true);
+  check(sender.window() == 97, "96.8 packets");
+  sender.acks(50, 500 * kMicrosecond, true);
+  check(sender.window() == 97, "once");
+}
+
+// Quick adapt 12 us after the last look: seven packets were achieved. It has then 100 packets to
+// ignore: marks change nothing, and yet every trimmed packet comes off the window.
+void nscc_unscaled_loses_what_is_trimmed_also_while_it_ignores_marks() {
+  UnscaledCase sender;
+  sender.acks(1, 0, true);
+  sender.acks(7, 5 * kMicrosecond, true);
+  sender.now += 13 * kMicrosecond;
+  sender.lose(1);
+  check(sender.window() == 7, "what it achieved");
+  sender.acks(1, 500 * kMicrosecond, true);
+  check(sender.window() == 7, "a mark that is ignored");
+  sender.lose(3);
+  check(sender.window() == 4, "three more");
+}
+
+// Thirty packets are more than 225 / 8: it does not adapt, and the loss is one packet.
+void nscc_unscaled_that_achieved_enough_does_not_adapt() {
+  UnscaledCase sender;
+  sender.acks(1, 0, true);
+  sender.acks(30, 5 * kMicrosecond, true);
+  sender.now += 13 * kMicrosecond;
+  sender.lose(1);
+  check(sender.window() == 99, "one packet");
+}
+
+void nscc_unscaled_keeps_its_rules() {
+  check(Sender<NsccUnscaled>{}.window() == 225, "150 packets make a BDP");
+  nscc_unscaled_hardly_grows_below_its_target();
+  nscc_unscaled_is_the_same_on_any_line();
+  nscc_unscaled_grows_by_a_packet_beyond_its_target();
+  nscc_unscaled_adds_eta_every_twelve_microseconds();
+  nscc_unscaled_cuts_by_the_average_delay_once_a_round_trip();
+  nscc_unscaled_loses_what_is_trimmed_also_while_it_ignores_marks();
+  nscc_unscaled_that_achieved_enough_does_not_adapt();
+}
+
 }  // namespace
 
 int main() {
@@ -222,7 +322,9 @@ int main() {
   swift_paces_what_is_less_than_a_packet();
   swift_gives_up_after_five_timeouts();
   nscc_keeps_its_rules();
+  nscc_unscaled_keeps_its_rules();
   windows_stay_whole<Swift>();
   windows_stay_whole<Nscc>();
+  windows_stay_whole<NsccUnscaled>();
   return netloom::test::failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

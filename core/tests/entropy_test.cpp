@@ -14,6 +14,7 @@ using netloom::packet::Time;
 using netloom::packet::balance::Bitmap;
 using netloom::packet::balance::Entropy;
 using netloom::packet::balance::EntropySource;
+using netloom::packet::balance::Mixed;
 using netloom::packet::balance::Oblivious;
 using netloom::packet::balance::Reps;
 using netloom::test::check;
@@ -41,6 +42,7 @@ struct Largest {
 
 static_assert(EntropySource<Oblivious, Draw>);
 static_assert(EntropySource<Bitmap, Draw>);
+static_assert(EntropySource<Mixed, Draw>);
 static_assert(EntropySource<Reps, Draw>);
 
 template <class Source>
@@ -118,6 +120,33 @@ void a_sender_goes_on_when_every_path_owes() {
   check((source.next(draw) & kPath) == 15, "the first in turn is used all the same");
 }
 
+// The largest draw sets the flow's upper bits and begins its cycle with path 15.
+void a_mixed_sender_recycles_first_and_cycles_else() {
+  Largest draw;
+  auto source = Mixed::make(kNumPaths, draw);
+  check(source.next(draw) == 0xFFFF, "nothing has come back: the first of the cycle");
+  source.on_ack(0xFFF3, /*marked=*/false, 1);
+  source.on_ack(0xFFF4, /*marked=*/true, 2);
+  source.on_loss(0xFFFE, 3);
+  source.on_ack(0xFFF5, /*marked=*/false, 4);
+  check(source.next(draw) == 0xFFF3, "the oldest that came back unmarked, with its upper bits");
+  check(source.next(draw) == 0xFFF5, "a marked value is not recycled");
+  check(source.next(draw) == 0xFFFD, "then the cycle goes on, past 14 that was lost");
+}
+
+// Seventy values come back, sixty-four are kept: the oldest.
+void a_mixed_sender_keeps_sixty_four_values() {
+  Largest draw;
+  auto source = Mixed::make(kNumPaths, draw);
+  for (Entropy i = 0; i < 70; ++i) {
+    source.on_ack(i % 3, /*marked=*/false, 1);
+  }
+  for (int i = 0; i < 64; ++i) {
+    check((source.next(draw) & kPath) == i % 3, "in the order in which they came");
+  }
+  check((source.next(draw) & kPath) == 15, "then the cycle");
+}
+
 void reps_recycles_unmarked_values_oldest_first() {
   Largest draw;
   auto source = Reps::make(kNumPaths, draw);
@@ -177,6 +206,8 @@ int main() {
   a_clean_bitmap_uses_every_path_once_a_cycle();
   a_path_is_skipped_once_for_each_penalty();
   a_sender_goes_on_when_every_path_owes();
+  a_mixed_sender_recycles_first_and_cycles_else();
+  a_mixed_sender_keeps_sixty_four_values();
   reps_recycles_unmarked_values_oldest_first();
   reps_forgets_the_oldest_of_nine();
   a_frozen_cache_is_used_over_and_over();

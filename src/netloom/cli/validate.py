@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.catalog.load import load_catalog
-from netloom.cli.output import to_plain, write_atomically
+from netloom.cli.output import announce, to_plain, write_atomically
 from netloom.cli.progress import progress
 from netloom.errors import SpecError
 
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["validate"]
 
 
-def validate(
+def validate(  # noqa: PLR0913  (one option of the command each)
     suite: str | None = None,
     *,
     data: Path | None = None,
     calibration: Path | None = None,
     json: bool = False,
     rows: bool = False,
+    long: bool = False,
     report: Path | None = None,
 ) -> int:
     """Compare predictions with measurements and say how far off they are.
@@ -45,6 +46,8 @@ def validate(
         calibration: What ``netloom calibrate gpu`` wrote on the GPU that *data* was measured on.
         json: Print JSON instead of tables: one object for a suite, one keyed by suite for all.
         rows: Print every row, not only the sums.
+        long: Of ``fct``, simulate the cases that take many minutes each, and no others; how long
+            is said before.
         report: Write a self-contained HTML page with predicted against measured to this file.
     """
     known = {**_SUITES, **_LONG_SUITES}
@@ -54,8 +57,11 @@ def validate(
     if data is not None and suite is None:
         message = f"--data: say which suite {data} belongs to: {', '.join(known)}"
         raise SpecError(message)
+    if long and (suite not in _LONG_SUITES or data is not None):
+        message = "--long: the long cases are shipped ones of fct; say: netloom validate fct --long"
+        raise SpecError(message)
     names = list(_SUITES) if suite is None else [suite]
-    results = _results(names, data, calibration)
+    results = [_long_fct()] if long else _results(names, data, calibration)
     if report is not None:
         _write_report(report, dict(zip(names, results, strict=True)))
     if json:
@@ -126,6 +132,21 @@ def _fct(data: Path | None) -> AnySuite:
         return study.validate_fct(
             points, cases, num_workers=os.cpu_count() or 1, on_progress=advance
         )
+
+
+def _long_fct() -> AnySuite:
+    from netloom.study import validate_fct as study  # noqa: PLC0415  (numpy-free start-up)
+    from netloom.study.validate_fct_cases import long_cases  # noqa: PLC0415
+
+    cases, num_cores = long_cases(), os.cpu_count() or 1
+    all_min = sum(case.core_min for case in cases)
+    least_min = max(all_min / num_cores, *(case.core_min for case in cases))
+    announce(
+        f"netloom: {len(cases)} runs, {all_min:.0f} minutes of a core: {least_min:.0f} minutes and "
+        f"more on {num_cores} cores"
+    )
+    with progress("simulating", 100 * len(cases)) as advance:
+        return study.validate_fct((), cases, num_workers=num_cores, on_progress=advance)
 
 
 # They say themselves how far they have come.

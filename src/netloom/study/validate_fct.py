@@ -248,8 +248,18 @@ class _Jobs:
 
     def numbers(self, cases: Sequence[FctCase]) -> list[float]:
         def one(case: FctCase) -> float:
-            number = run_case(case, seed=_SEED, on_progress=lambda _: not self.stopped.is_set())
-            self.on_progress(100)
+            told = 0
+
+            def tell(progress: Progress) -> bool:
+                nonlocal told
+                if case.expected_ps:
+                    done = min(99, 100 * progress.simulated_ps // case.expected_ps)
+                    self.on_progress(max(done - told, 0))
+                    told = max(done, told)
+                return not self.stopped.is_set()
+
+            number = run_case(case, seed=_SEED, on_progress=tell)
+            self.on_progress(100 - told)
             return number
 
         return self._all(one, cases)

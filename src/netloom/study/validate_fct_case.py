@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 __all__ = ["FctCase"]
 
 Compare = Literal["near", "most", "least"]
+_US: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class FctCase:
         tolerance_pct: How near is near.
         bound_pct: What it is held to: more than the tolerance where a gap is known.
         seen: Whether the number was read in its source.
+        core_min: Minutes of a core that it takes; 0: seconds.
     """
 
     case: str
@@ -37,3 +39,9 @@ class FctCase:
     bound_pct: float
     seen: str
     source: str
+    core_min: float = 0.0
+
+    @property
+    def expected_ps(self) -> int:
+        """When it will have ended, if it ends as published; 0 where that is not known."""
+        return round(self.published * _US) if self.unit == "us" else 0

@@ -1,7 +1,8 @@
 """Published completion times other than curves: UET, NDP, IRN and a victim of an incast.
 
-Cases stand in data/fct_cases.csv, the networks and settings that they name in
-`validate_fct_setups`, and what is more than a last completion in `validate_fct_measures`.
+Cases stand in data/fct_cases.csv and, where they take minutes, fct_long_cases.csv; the networks and
+settings that they name in `validate_fct_setups`, and what is more than a last completion in
+`validate_fct_measures`.
 """
 
 from __future__ import annotations
@@ -23,21 +24,30 @@ if TYPE_CHECKING:
 
     from netloom.engines.packet import PacketSettings, Progress
 
-__all__ = ["FctCase", "run_case", "shipped_cases"]
+__all__ = ["FctCase", "long_cases", "run_case", "shipped_cases"]
 
 _US: Final = 1_000_000
 
 
 def shipped_cases() -> tuple[FctCase, ...]:
-    """Return the cases that netloom ships."""
-    text = resources.files("netloom.study").joinpath("data", "fct_cases.csv").read_text("utf-8")
+    """Return the cases that netloom ships and that take seconds."""
+    return _read("fct_cases.csv")
+
+
+def long_cases() -> tuple[FctCase, ...]:
+    """Return those that take many minutes each."""
+    return _read("fct_long_cases.csv")
+
+
+def _read(name: str) -> tuple[FctCase, ...]:
+    text = resources.files("netloom.study").joinpath("data", name).read_text("utf-8")
     return tuple(_case(row) for row in csv.DictReader(text.splitlines()))
 
 
 def _case(row: dict[str, Any]) -> FctCase:
     whole = {name: int(row[name]) for name in ("num_flows", "size_bytes", "num_paths")}
-    real = {name: float(row[name]) for name in ("published", "tolerance_pct", "bound_pct")}
-    return FctCase(**{**row, **whole, **real})
+    real = ("published", "tolerance_pct", "bound_pct", "core_min")
+    return FctCase(**{**row, **whole, **{name: float(row[name]) for name in real if name in row}})
 
 
 def run_case(
@@ -54,7 +64,7 @@ def _settings(case: FctCase) -> PacketSettings:
 
 
 def _synthetic(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
-    """Return the last completion in microseconds, or the mean rate in percent of the line."""
+    """Return the last completion in us, packets sent again, or the mean rate in percent of line."""
     hosts = np.arange(bench.wiring.num_endpoints)
     if case.pattern == "permutation":
         dag = patterns.permutation(hosts, case.size_bytes, rng=rng)
@@ -63,8 +73,11 @@ def _synthetic(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
         senders = hosts[apart::apart][: case.num_flows]
         dag = patterns.incast(senders, 0, case.size_bytes)
     transfers = to_transfers([dag], [Label(priority=0, job=0)], rng=rng)
-    took_ps = bench.run(transfers, _settings(case)).finish_ps
+    delivery = bench.run(transfers, _settings(case))
+    took_ps = delivery.finish_ps
     if case.unit == "us":
         return float(took_ps.max()) / _US
+    if case.unit == "packets again":
+        return float(delivery.counters["retransmissions"])
     rate_bps = case.size_bytes * 8e12 / took_ps
     return float(100 * rate_bps.mean() / bench.wiring.link_rate_bps[0])

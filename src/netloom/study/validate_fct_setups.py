@@ -172,24 +172,32 @@ _UET: Final[Mapping[str, _UetNetwork]] = {
 }
 
 
-def _uet(setup: _Setup, *, pulled: bool) -> PacketSettings:
+def _uet(
+    setup: _Setup, *, pulled: bool = False, scheme: str = "nscc", spray: str = "mixed"
+) -> PacketSettings:
+    """Return UET with *scheme* at its senders or, *pulled*, by its receivers' credits (RCCC).
+
+    Where receivers pull, marks are about paths alone, a first window ends with its first answer and
+    pulls come at 0.99 of the line (uec.cpp stopSpeculating, main_uec.cpp).
+    """
     network = _UET[setup.fabric]
     marks = Ecn(
         kmin_bytes=network.marks_from * _PACKET_BYTES,
         kmax_bytes=network.marks_all * _PACKET_BYTES,
         pmax=1.0,
         at_rate_bps=0,
+        to_endpoints=not pulled,
     )
     return PacketSettings(
         flow_control="trimming",
         balance="ecmp",
-        spray="bitmap" if setup.num_paths > 1 else "fixed",
+        spray=spray if setup.num_paths > 1 else "fixed",
         num_paths=setup.num_paths,
-        congestion_control="none" if pulled else "nscc",
+        congestion_control="none" if pulled else scheme,
         switch=Switch(
             buffer_bytes=1 << 40, queue_bytes=network.queue * _PACKET_BYTES, reserve_bytes=0
         ),
-        ecn=None if pulled else marks,
+        ecn=marks,
         transport=Transport(
             recovery="pulled" if pulled else "selective",
             payload_bytes=_PAYLOAD_BYTES,
@@ -198,15 +206,18 @@ def _uet(setup: _Setup, *, pulled: bool) -> PacketSettings:
             ack_bytes=_ACK_BYTES,
             timeout_ps=network.timeout_ps,
             ack_every_bytes=16_384,
+            first_window_lapses=True,
             pull_bytes=4 * _PAYLOAD_BYTES,
+            pull_share=0.99,
             base_rtt_ps=network.rtt_ps,
         ),
     )
 
 
 _SETTINGS: Final[Mapping[str, Callable[[_Setup], PacketSettings]]] = {
-    "nscc": lambda setup: _uet(setup, pulled=False),
+    "nscc": _uet,
+    "nscc-unscaled": lambda setup: _uet(setup, scheme="nscc-unscaled"),
     "rccc": lambda setup: _uet(setup, pulled=True),
-    "mrc": lambda setup: _uet(setup, pulled=False),  # spray, trimming, no PFC
-    "reps": lambda setup: replace(_uet(setup, pulled=False), spray="reps"),
+    "mrc": lambda setup: _uet(setup, spray="bitmap"),  # avoids marked paths; trimming, no PFC
+    "reps": lambda setup: _uet(setup, spray="reps"),
 }

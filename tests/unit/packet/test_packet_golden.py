@@ -36,7 +36,7 @@ BUSY = PacketSettings(
 )
 REPEATS = Transport(recovery="selective", timeout_ps=100 * US)
 SCHEMES: Final = ("none", "dcqcn", "dcqcn-firmware", "timely", "swift", "dctcp", "dctcp-rate")
-MORE_SCHEMES: Final = ("hpcc", "ib-cc", "reno", "cubic", "nscc", "rttcc")
+MORE_SCHEMES: Final = ("hpcc", "ib-cc", "reno", "cubic", "nscc", "nscc-unscaled", "rttcc")
 
 
 def settings() -> dict[str, PacketSettings]:
@@ -56,7 +56,7 @@ def settings() -> dict[str, PacketSettings]:
     }
     of_spray = {
         f"spray {spray}": replace(trimmed, spray=spray, congestion_control="nscc")
-        for spray in ("oblivious", "bitmap", "reps")
+        for spray in ("oblivious", "bitmap", "mixed", "reps")
     }
     pulled = replace(trimmed, congestion_control="none", transport=_pulled())
     return {
@@ -67,6 +67,10 @@ def settings() -> dict[str, PacketSettings]:
         "credits adaptive": replace(BUSY, flow_control="credits", balance="adaptive"),
         "cut through": replace(BUSY, switch=Switch(buffer_bytes=2_000_000, cut_through=True)),
         "pulled": pulled,
+        "pulled as by UET": replace(pulled, transport=_pulled_as_by_uet()),
+        "selective with few answers": replace(
+            trimmed, congestion_control="nscc", transport=replace(REPEATS, ack_every_bytes=16_384)
+        ),
     }
 
 
@@ -76,6 +80,16 @@ def _heard(transport: Transport, scheme: str) -> Transport:
 
 def _pulled() -> Transport:
     return Transport(recovery="pulled", timeout_ps=100 * US)
+
+
+def _pulled_as_by_uet() -> Transport:
+    return replace(
+        _pulled(),
+        ack_every_bytes=16_384,
+        first_window_lapses=True,
+        pull_bytes=16_384,
+        pull_share=0.99,
+    )
 
 
 def fingerprint(delivery: Delivery) -> str:

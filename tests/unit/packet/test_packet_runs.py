@@ -160,6 +160,8 @@ def test_polarised_switches_leave_links_idle() -> None:
         ({"congestion_control": "hpcc"}, "telemetry"),
         ({"parameters": {"gian": 1.0}}, "no parameter 'gian'"),
         ({"switch": Switch(alpha=0.0)}, "alpha"),
+        ({"transport": Transport(pull_share=0.0)}, "pull_share"),
+        ({"num_paths": 512, "spray": "mixed"}, "too many"),
         ({"ecn": Ecn(kmin_bytes=9, kmax_bytes=3)}, "Kmin comes first"),
     ],
 )

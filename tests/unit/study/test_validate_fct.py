@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.cli.validate import validate
+from netloom.engines.packet import Progress
 from netloom.errors import SpecError
 from netloom.fabric.wiring_paths import first_ways
 from netloom.study import validate_fct
 from netloom.study.validate_fct import read_points, shipped_points
-from netloom.study.validate_fct_cases import FctCase, shipped_cases
+from netloom.study.validate_fct_cases import FctCase, long_cases, shipped_cases
 from netloom.study.validate_fct_hpcc import (
     Finished,
     TreeCase,
@@ -34,6 +35,7 @@ from netloom.study.validate_fct_rows import (
 from netloom.workload.sizes import distribution
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 KEY = CurveKey(workload="wb", load_pct=50, fct_percentile=50, scheme="DCTCP")
@@ -219,6 +221,47 @@ def test_one_job_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(validate_fct, "run_tree", fails)
     with pytest.raises(SpecError, match="no"):
         validate_fct.validate_fct(shipped_points(), num_workers=2)
+
+
+def test_a_case_tells_how_far_it_has_come_and_no_more_than_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def runs(_: FctCase, *, seed: int, on_progress: Callable[[Progress], bool]) -> float:
+        # 100 us were published; the run takes 150.
+        for at_us in (30, 60, 90, 120, 150):
+            done = Progress(
+                simulated_ps=at_us * 1_000_000,
+                events=0,
+                link_traversals=0,
+                delivered_bytes=0,
+                num_unfinished=1,
+            )
+            assert on_progress(done)
+        return 150.0 * seed
+
+    told: list[int] = []
+    monkeypatch.setattr(validate_fct, "run_case", runs)
+    validate_fct.validate_fct((), [case("near", 100.0)], on_progress=told.append)
+    assert told == [30, 30, 30, 9, 0, 1]
+
+
+def test_long_cases_are_told_beforehand_and_run_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(validate_fct, "run_case", lambda case, **_: case.published)
+    assert validate("fct", long=True) == 0
+    said = capsys.readouterr()
+    assert f"{len(long_cases())} runs, " in said.err
+    assert "minutes of a core" in said.err
+    assert f"fct: {len(long_cases())} rows" in said.out
+    assert all(case.core_min > 1 for case in long_cases())
+    assert not {case.case for case in long_cases()} & {case.case for case in shipped_cases()}
+
+
+@pytest.mark.parametrize("suite", [None, "steps"])
+def test_only_completion_times_have_long_cases(suite: str | None) -> None:
+    with pytest.raises(SpecError, match="netloom validate fct --long"):
+        validate(suite, long=True)
 
 
 def as_published(case: TreeCase, **_: object) -> Finished:

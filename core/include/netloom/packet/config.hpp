@@ -133,7 +133,9 @@ struct HostSettings {
   std::uint32_t disorder_packets = 0;    ///< Later arrivals that mean a loss; 0: never.
   std::uint32_t ring_packets = 4096;     ///< Tracked between the oldest gap and the newest packet.
   std::uint32_t first_window_bytes = 0;  ///< Before the first pull; 0: 1.5 of the path's product.
+  bool first_window_lapses = false;      ///< The first answer ends it, used up or not.
   std::uint32_t pull_bytes = 0;
+  double pull_share = 1.0;        ///< Of its port's rate that a receiver asks for.
   double host_rate_bps = 0.0;     ///< What software moves through a port each way; 0: no limit.
   Time send_ps = 0;               ///< From a transfer's start to its first bit.
   Time receive_ps = 0;            ///< From its last bit to its arrival.

@@ -167,7 +167,7 @@ class Endpoints final : public EndpointSide {
     std::uint8_t doublings = 0;     ///< Of the timeout, since the last news.
     bool probed = false;            ///< The last packet was repeated, and nothing was heard since.
     State state = State::kUnborn;
-    std::uint8_t silences = 0;  ///< Timeouts with nothing out.
+    std::uint8_t silences = 0;  ///< Timeouts with nothing out, since the last answer.
     bool local = false;         ///< Stays on scale-up links, which have no congestion control.
   };
 
@@ -307,8 +307,8 @@ class Endpoints final : public EndpointSide {
   }
 
   /// With nothing out there is nothing to send again; but a pull may have been lost, so that after
-  /// many silences a sender that is pulled stirs. Others share its receiver: most silences are
-  /// theirs.
+  /// many silences on end a sender that is pulled stirs. Others share its receiver: most silences
+  /// are theirs.
   static bool is_patient(Outgoing& out) {
     constexpr std::uint8_t kSilences = 64;
     return !Transport::kPulls || ++out.silences % kSilences != 0;
@@ -338,7 +338,12 @@ class Endpoints final : public EndpointSide {
   /// Sends a packet at once if the port is free, else in its turn.
   void dispatch(std::uint32_t link, Index index);
   void want_more(std::uint32_t flow, std::uint32_t link);
+  /// Grants the flow whose turn it is what it asks for or, when none asks, some more to one that
+  /// had what it asked for: its first window may have lapsed.
   void pull(std::uint32_t endpoint);
+  void send_pull(std::uint32_t flow);
+  /// What a grant takes at the rate that a receiver asks for.
+  [[nodiscard]] Time pull_time(std::uint32_t flow, std::uint64_t bytes);
 
   Network& net_;
   const HostSettings& set_;

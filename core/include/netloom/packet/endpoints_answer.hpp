@@ -16,6 +16,7 @@ void Endpoints<Transport, Cc>::answer(Index index) {
   if (out.state == State::kDone) {
     return;
   }
+  out.silences = 0;
   const double old_bps = out.cc.rate_bps();
   switch (packet.form) {
     case Form::kCnp:
@@ -132,7 +133,7 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
     return;
   }
   out.deadline = kNever;
-  if (transport_.in_flight(out.sender, extent(flow)) == 0 && is_patient(out)) {
+  if (!transport_.is_waiting(out.sender) && is_patient(out)) {
     if (Transport::kPulls) {
       expect_answer(flow);
     }

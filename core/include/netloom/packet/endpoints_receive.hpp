@@ -46,7 +46,7 @@ void Endpoints<Transport, Cc>::open(std::uint32_t flow, const Packet& packet) {
   in.link = door(packet.target, packet.source, packet.entropy);
   transport_.open(in.receiver);
   if constexpr (Transport::kPulls) {
-    in.receiver.wanted_bytes = extent(flow).size_bytes;
+    in.receiver.asked_bytes = extent(flow).size_bytes;
     in.receiver.granted_bytes = out_[flow].sender.granted_bytes;
   }
 }
@@ -139,7 +139,7 @@ template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::want_more(std::uint32_t flow, std::uint32_t link) {
   if constexpr (Transport::kPulls) {
     const auto& receiver = in_[flow].receiver;
-    if (!in_[flow].complete && receiver.granted_bytes < receiver.wanted_bytes) {
+    if (!in_[flow].complete && receiver.granted_bytes < receiver.wanted_bytes()) {
       pulls_.ask(net_.port(link).target, flow);
     }
   }
@@ -148,30 +148,47 @@ void Endpoints<Transport, Cc>::want_more(std::uint32_t flow, std::uint32_t link)
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::pull(std::uint32_t endpoint) {
   if constexpr (Transport::kPulls) {
-    const std::uint32_t flow = pulls_.take(endpoint);
+    const std::uint32_t asking = pulls_.take(endpoint);
+    const std::uint32_t flow = asking != kNone ? asking : pulls_.take_resting(endpoint);
     if (flow == kNone || in_[flow].complete) {
       pulls_.done(endpoint, net_.now);
       return;
     }
     auto& receiver = in_[flow].receiver;
-    const std::uint64_t more =
-        std::min<std::uint64_t>(set_.pull_bytes, receiver.wanted_bytes - receiver.granted_bytes);
+    const bool asked = receiver.granted_bytes < receiver.wanted_bytes();
+    const std::uint64_t most =
+        asked ? receiver.wanted_bytes() - receiver.granted_bytes : ~std::uint64_t{0};
+    const std::uint64_t more = std::min<std::uint64_t>(set_.pull_bytes, most);
     receiver.granted_bytes += more;
+    send_pull(flow);
+    pulls_.done(endpoint, net_.now + pull_time(flow, more));
+    if (receiver.granted_bytes < receiver.wanted_bytes()) {
+      pulls_.ask(endpoint, flow);
+    } else if (set_.first_window_lapses &&
+               receiver.granted_bytes < receiver.wanted_bytes() + first_window(out_[flow].line)) {
+      pulls_.rest(endpoint, flow);  // uet-htsim UecPullPacer: slow pulls
+    }
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::send_pull(std::uint32_t flow) {
+  if constexpr (Transport::kPulls) {
     Packet cause{};
     cause.flow = flow;
     cause.entropy = net_.config.work.entropy[flow];
+    const std::uint64_t granted_bytes = in_[flow].receiver.granted_bytes;
     send_control(
-        flow,
-        cause,
-        {.form = Form::kPull, .size_bytes = set_.ack_bytes, .bits = receiver.granted_bytes});
-    const std::uint64_t packets = (more + set_.payload_bytes - 1) / set_.payload_bytes;
-    const std::uint64_t wire = more + packets * (set_.header_bytes + set_.gap_bytes);
-    pulls_.done(endpoint,
-                net_.now + net_.port(in_[flow].link ^ 1U).time_of(static_cast<std::int64_t>(wire)));
-    if (receiver.granted_bytes < receiver.wanted_bytes) {
-      pulls_.ask(endpoint, flow);
-    }
+        flow, cause, {.form = Form::kPull, .size_bytes = set_.ack_bytes, .bits = granted_bytes});
   }
+}
+
+template <class Transport, class Cc>
+Time Endpoints<Transport, Cc>::pull_time(std::uint32_t flow, std::uint64_t bytes) {
+  const std::uint64_t packets = (bytes + set_.payload_bytes - 1) / set_.payload_bytes;
+  const std::uint64_t wire = bytes + packets * (set_.header_bytes + set_.gap_bytes);
+  const Time takes = net_.port(in_[flow].link ^ 1U).time_of(static_cast<std::int64_t>(wire));
+  return static_cast<Time>(static_cast<double>(takes) / set_.pull_share);
 }
 
 }  // namespace netloom::packet

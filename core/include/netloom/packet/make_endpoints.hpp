@@ -41,6 +41,7 @@ EndpointsPtr make_endpoints(const std::string& scheme, Parameters parameters, Ne
       {"reno", &make_one<Transport, cc::Reno>},
       {"cubic", &make_one<Transport, cc::Cubic>},
       {"nscc", &make_one<Transport, cc::Nscc>},
+      {"nscc-unscaled", &make_one<Transport, cc::NsccUnscaled>},
       {"rttcc", &make_one<Transport, cc::Rttcc>},
   };
   const auto found = schemes.find(scheme);

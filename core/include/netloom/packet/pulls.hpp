@@ -8,36 +8,32 @@
 
 namespace netloom::packet {
 
-/// For each endpoint, the flows that want a grant, in turn, and when the next may go out.
+/// For each endpoint, the flows that want a grant, in turn, those that might use one beyond what
+/// they asked for, and when the next grant may go out.
 class Pulls {
  public:
   Pulls(Network& network, std::size_t num_flows)
       : net_(network), hosts_(network.config.topology.num_endpoints), flows_(num_flows) {}
 
   void ask(std::uint32_t endpoint, std::uint32_t flow) {
-    if (flows_[flow].waiting) {
-      return;
-    }
-    flows_[flow] = {.next = kNone, .waiting = true};
-    Host& host = hosts_[endpoint];
-    if (host.head == kNone) {
-      host.head = flow;
-    } else {
-      flows_[host.tail].next = flow;
-    }
-    host.tail = flow;
+    append(hosts_[endpoint].asking, flow, &Flow::asking);
     schedule(endpoint);
   }
 
-  /// The flow whose turn it is; kNone when none waits.
+  /// The flow has been granted what it asked for: it gets more when nobody asks.
+  void rest(std::uint32_t endpoint, std::uint32_t flow) {
+    append(hosts_[endpoint].resting, flow, &Flow::resting);
+    schedule(endpoint);
+  }
+
+  /// The flow whose turn it is; kNone when none asks.
   std::uint32_t take(std::uint32_t endpoint) {
-    Host& host = hosts_[endpoint];
-    const std::uint32_t flow = host.head;
-    if (flow != kNone) {
-      host.head = flows_[flow].next;
-      flows_[flow].waiting = false;
-    }
-    return flow;
+    return first(hosts_[endpoint].asking, &Flow::asking);
+  }
+
+  /// The same of those that rest.
+  std::uint32_t take_resting(std::uint32_t endpoint) {
+    return first(hosts_[endpoint].resting, &Flow::resting);
   }
 
   /// A turn is over, and the next one not before `next_at`.
@@ -45,7 +41,7 @@ class Pulls {
     Host& host = hosts_[endpoint];
     host.next_at = next_at;
     host.scheduled = false;
-    if (host.head != kNone) {
+    if (host.asking.head != kNone || host.resting.head != kNone) {
       schedule(endpoint);
     }
   }
@@ -57,17 +53,50 @@ class Pulls {
   }
 
  private:
-  struct Host {
+  struct Line {
     std::uint32_t head = kNone;
     std::uint32_t tail = kNone;
+  };
+
+  struct Host {
+    Line asking;
+    Line resting;
     Time next_at = 0;
     bool scheduled = false;
   };
 
-  struct Flow {
+  /// A flow's place in one line.
+  struct Place {
     std::uint32_t next = kNone;
-    bool waiting = false;
+    bool taken = false;
   };
+
+  struct Flow {
+    Place asking;
+    Place resting;
+  };
+
+  void append(Line& line, std::uint32_t flow, Place Flow::* place) {
+    if ((flows_[flow].*place).taken) {
+      return;
+    }
+    flows_[flow].*place = {.next = kNone, .taken = true};
+    if (line.head == kNone) {
+      line.head = flow;
+    } else {
+      (flows_[line.tail].*place).next = flow;
+    }
+    line.tail = flow;
+  }
+
+  std::uint32_t first(Line& line, Place Flow::* place) {
+    const std::uint32_t flow = line.head;
+    if (flow != kNone) {
+      line.head = (flows_[flow].*place).next;
+      (flows_[flow].*place).taken = false;
+    }
+    return flow;
+  }
 
   void schedule(std::uint32_t endpoint) {
     Host& host = hosts_[endpoint];

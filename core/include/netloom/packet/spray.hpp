@@ -20,10 +20,12 @@ class Spray {
       oblivious_.resize(num_flows);
     } else if (kind == "bitmap") {
       bitmap_.resize(num_flows);
+    } else if (kind == "mixed") {
+      mixed_.resize(num_flows);
     } else if (kind == "reps") {
       reps_.resize(num_flows);
     }
-    fixed_ = oblivious_.empty() && bitmap_.empty() && reps_.empty();
+    fixed_ = oblivious_.empty() && bitmap_.empty() && mixed_.empty() && reps_.empty();
   }
 
   void begin(std::uint32_t flow, Random& random) {
@@ -57,6 +59,7 @@ class Spray {
   void visit(Archive& archive) {
     archive(oblivious_);
     archive(bitmap_);
+    archive(mixed_);
     archive(reps_);
   }
 
@@ -70,6 +73,8 @@ class Spray {
       act(oblivious_[flow]);
     } else if (!bitmap_.empty()) {
       act(bitmap_[flow]);
+    } else if (!mixed_.empty()) {
+      act(mixed_[flow]);
     } else {
       act(reps_[flow]);
     }
@@ -79,6 +84,7 @@ class Spray {
   std::uint16_t num_paths_;
   std::vector<balance::Oblivious> oblivious_;
   std::vector<balance::Bitmap> bitmap_;
+  std::vector<balance::Mixed> mixed_;
   std::vector<balance::Reps> reps_;
 };
 

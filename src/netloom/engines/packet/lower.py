@@ -250,7 +250,7 @@ def _switch_arrays(wiring: Wiring, settings: PacketSettings, *, num_lanes: int) 
         _check_headroom(wiring, settings, buffer=buffer, headroom=headroom * num_lanes)
     else:
         headroom = np.zeros_like(headroom)
-    kmin, kmax = _marking(rate_bps, settings)
+    kmin, kmax = _marking(wiring, settings)
     # A NIC that several GPUs share is a vertex, but marks nothing of its own.
     of_nic = controlled & np.isin(wiring.link_source, wiring.link_target[~controlled])
     kmin, kmax = (np.where(of_nic, _NEVER_BYTES, marks) for marks in (kmin, kmax))
@@ -323,15 +323,16 @@ def _reserves(settings: PacketSettings) -> bool:
 
 
 def _marking(
-    rate_bps: NDArray[np.float64], settings: PacketSettings
+    wiring: Wiring, settings: PacketSettings
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    ecn = settings.ecn
+    ecn, rate_bps = settings.ecn, wiring.link_rate_bps
     if ecn is None:
         never = np.full(len(rate_bps), _NEVER_BYTES, dtype=np.int64)
         return never, never
     scale = rate_bps / ecn.at_rate_bps if ecn.at_rate_bps else np.ones_like(rate_bps)
     kmin, kmax = (np.floor(scale * k).astype(np.int64) for k in (ecn.kmin_bytes, ecn.kmax_bytes))
-    return kmin, kmax
+    silent = (wiring.link_target < wiring.num_endpoints) & (not ecn.to_endpoints)
+    return np.where(silent, _NEVER_BYTES, kmin), np.where(silent, _NEVER_BYTES, kmax)
 
 
 def _weights(settings: PacketSettings, lanes: list[int]) -> NDArray[np.uint32]:

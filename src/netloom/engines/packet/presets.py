@@ -50,9 +50,10 @@ LOAD_BALANCING: Final[Mapping[str, tuple[str, str]]] = {
     "adaptive": ("adaptive", "fixed"),
     "cells": ("adaptive", "fixed"),
     "source": ("source", "fixed"),
-    "spray": ("ecmp", "oblivious"),
+    "spray": ("ecmp", "mixed"),  # uet-htsim main_uec.cpp: MIXED unless told otherwise
     "oblivious": ("ecmp", "oblivious"),
     "bitmap": ("ecmp", "bitmap"),
+    "mixed": ("ecmp", "mixed"),
     "reps": ("ecmp", "reps"),
 }
 _FLOW_CONTROL: Final[Mapping[str, str]] = {
@@ -88,11 +89,14 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     "reorder": {"recovery": "selective", "timeout_ps": 4_000 * _US},
     # uet-htsim @40ccb05: least timeout 100 us, an acknowledgement every 16 KiB.
     "uet": {"recovery": "selective", "timeout_ps": 100 * _US, "ack_every_bytes": 16_384},
+    # Four packets a pull, at 0.99 of the port's rate; the first answer ends the first window.
     "rccc": {
         "recovery": "pulled",
         "timeout_ps": 100 * _US,
         "ack_every_bytes": 16_384,
+        "first_window_lapses": True,
         "pull_bytes": 16_384,
+        "pull_share": 0.99,
     },
     # Handley et al., NDP (SIGCOMM 2017): a pull a packet, 30 packets at first (recalled).
     "ndp": {"recovery": "pulled", "timeout_ps": 1_000 * _US},
@@ -106,7 +110,8 @@ _BY_TRANSPORT: Final = {"tcp": "tcp", "iwarp": "iwarp", "uet": "uet", "mrc": "ue
 # CNPs of a flow: 50 us apart (Zhu et al., SIGCOMM 2015), 4 us in firmware (mlxconfig dumps); BECN
 # answers every mark (InfiniBand annex A10; recalled).
 _CNP_INTERVAL_PS: Final = {"dcqcn": 50 * _US, "dcqcn-firmware": 4 * _US, "ib-cc": 1}
-_MARKED: Final = frozenset({"dcqcn", "dcqcn-firmware", "dctcp-rate", "nscc", "ib-cc"})
+_NSCC: Final = frozenset({"nscc", "nscc-unscaled"})
+_MARKED: Final = frozenset({"dcqcn", "dcqcn-firmware", "dctcp-rate", "ib-cc"}) | _NSCC
 # DCTCP's step at 30 KB x bw/10 Gb/s: HPCC-ns3 run.py.
 _STEP: Final = Ecn(kmin_bytes=30_000, kmax_bytes=30_000, pmax=1.0, at_rate_bps=10e9)
 
@@ -149,7 +154,7 @@ def settings_for(
         switch=_switch(technology, control, host),
         pfc=Pfc(response_ps=_response_ps(technology)),
         credits=Credits(),
-        ecn=_ecn(scheme, technology, control),
+        ecn=_ecn(scheme, technology, control, pulled=name == "rccc"),
         transport=host,
         lanes=VirtualLanes() if control == "credits" else None,
         schedule=Schedule(wait_ps=_ps(technology.latency.credit_s)),
@@ -210,14 +215,21 @@ def _switch(technology: Technology, control: str, host: Transport) -> Switch:
     return Switch(queue_bytes=100 * (host.payload_bytes + host.header_bytes), reserve_bytes=0)
 
 
-def _ecn(scheme: str, technology: Technology, control: str) -> Ecn | None:
+def _ecn(scheme: str, technology: Technology, control: str, *, pulled: bool) -> Ecn | None:
+    """Return the marks of a scheme; where UET's receivers pull they are about paths alone."""
+    packet = int(technology.payload_bytes + technology.header_bytes)
+    if scheme in _NSCC or pulled:  # uet-htsim: 25 and 75 of 100 packets
+        return Ecn(
+            kmin_bytes=25 * packet,
+            kmax_bytes=75 * packet,
+            pmax=1.0,
+            at_rate_bps=0,
+            to_endpoints=not pulled,
+        )
     if scheme not in _MARKED and scheme != "dctcp":
         return None
     if scheme in {"dctcp", "dctcp-rate"}:
         return _STEP
-    packet = int(technology.payload_bytes + technology.header_bytes)
-    if scheme == "nscc":  # uet-htsim: 25 and 75 of 100 packets
-        return Ecn(kmin_bytes=25 * packet, kmax_bytes=75 * packet, pmax=1.0, at_rate_bps=0)
     if control == "credits":
         # InfiniBand's threshold weight 15 has no unit in the specification: half a lane's buffer,
         # every tenth packet (marking rate 0xA, Mellanox OFED 2.x manual). Assumed.

@@ -29,7 +29,7 @@ __all__ = [
 
 FLOW_CONTROLS: Final = ("pfc", "credits", "lossy", "trimming", "scheduled")
 BALANCES: Final = ("ecmp", "flowlet", "d-mod-k", "adaptive", "source")
-SPRAYS: Final = ("fixed", "oblivious", "bitmap", "reps")
+SPRAYS: Final = ("fixed", "oblivious", "bitmap", "mixed", "reps")
 CONGESTION_CONTROLS: Final = (
     "none",
     "dcqcn",
@@ -44,6 +44,7 @@ CONGESTION_CONTROLS: Final = (
     "reno",
     "cubic",
     "nscc",
+    "nscc-unscaled",
     "rttcc",
 )
 _PULLED: Final = ("none", "nscc")
@@ -137,12 +138,15 @@ class Ecn:
         kmax_bytes: Everything is marked beyond.
         pmax: Share that is marked at ``kmax_bytes``.
         at_rate_bps: The thresholds are for ports of this rate, and grow with it; 0 for any.
+        to_endpoints: Whether ports to endpoints mark as well. Where receivers pull they keep those
+            queues short themselves, and marks are about paths alone (uet-htsim main_uec.cpp).
     """
 
     kmin_bytes: int = 100_000  # HPCC-ns3 run.py: 100 KB x bw/25 Gb/s
     kmax_bytes: int = 400_000  # HPCC-ns3 run.py: 400 KB x bw/25 Gb/s
     pmax: float = 0.2  # HPCC-ns3 run.py
     at_rate_bps: float = 25e9
+    to_endpoints: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +180,9 @@ class Transport:
         disorder_packets: Later arrivals that mean a loss (``selective``); 0: never.
         ring_packets: Numbers tracked between oldest gap and newest packet; a power of two.
         first_window_bytes: Sent before the first pull; 0: 1.5 times rate times round trip.
+        first_window_lapses: Whether the first answer ends it, used up or not (UET's RCCC).
         pull_bytes: Asked for at a time (``pulled``).
+        pull_share: Of its port's rate that a receiver asks for.
         host_rate_bps: What software can copy through a port, each way; 0: no limit. Transfers that
             stay on scale-up links pass no software.
         send_ps: From a transfer's start to its first bit on the wire; on scale-up links, nothing.
@@ -210,7 +216,9 @@ class Transport:
     disorder_packets: int = 0
     ring_packets: int = 4096
     first_window_bytes: int = 0
+    first_window_lapses: bool = False
     pull_bytes: int = 4096
+    pull_share: float = 1.0
     host_rate_bps: float = 0.0
     send_ps: int = 0
     receive_ps: int = 0
@@ -270,7 +278,7 @@ class PacketSettings:
             if value < 1:
                 message = f"{name}: {value} must be at least 1"
                 raise SpecError(message)
-        most_paths = 256 if self.spray == "bitmap" else 32_768
+        most_paths = 256 if self.spray in {"bitmap", "mixed"} else 32_768
         if self.num_paths > most_paths:
             message = (
                 f"num_paths: {self.num_paths} is too many for {self.spray}; {most_paths} at most"
@@ -296,6 +304,9 @@ class PacketSettings:
             raise SpecError(message)
 
     def _check_combination(self) -> None:
+        if not 0 < self.transport.pull_share <= 1:
+            message = f"pull_share: {self.transport.pull_share} is no share; use 0 to 1"
+            raise SpecError(message)
         if self.transport.recovery == "pulled" and self.congestion_control not in _PULLED:
             message = (
                 f"congestion_control: {self.congestion_control} does not go with a receiver that "

@@ -53,7 +53,9 @@ class Cycle {
 
   [[nodiscard]] Entropy path(Entropy entropy) const { return entropy & mask_; }
 
-  [[nodiscard]] Entropy entropy() const { return path() | upper_; }
+  [[nodiscard]] Entropy entropy() const { return entropy(path()); }
+
+  [[nodiscard]] Entropy entropy(Entropy path) const { return path | upper_; }
 
   [[nodiscard]] std::uint32_t num_paths() const { return mask_ + 1U; }
 
@@ -137,6 +139,11 @@ class Bitmap {
 
   void on_timeout(Entropy entropy, Time /*now*/) { penalize(cycle_.path(entropy), kMaxPenalty); }
 
+  [[nodiscard]] Entropy path(Entropy entropy) const { return cycle_.path(entropy); }
+
+  /// The value that stands for `path`.
+  [[nodiscard]] Entropy entropy(Entropy path) const { return cycle_.entropy(path); }
+
  private:
   static constexpr int kMaxPenalty = 15;
 
@@ -156,6 +163,50 @@ class Bitmap {
   Cycle cycle_;
   std::array<std::uint8_t, kMaxPaths / 2> pairs_{};  ///< Penalties, four bits each.
 };
+
+/// The values that came back unmarked again, in the order in which they came; without one,
+/// `Bitmap`.
+class Mixed {
+ public:
+  static Mixed make(std::uint16_t num_paths, Draws auto& random) {
+    Mixed source;
+    source.bitmap_ = Bitmap::make(num_paths, random);
+    return source;
+  }
+
+  Entropy next(Draws auto& random) {
+    if (num_good_ == 0) {
+      return bitmap_.next(random);
+    }
+    const std::uint8_t path = good_.at(first_);
+    first_ = static_cast<std::uint8_t>((first_ + 1U) % kSlots);
+    --num_good_;
+    return bitmap_.entropy(path);
+  }
+
+  void on_ack(Entropy entropy, bool marked, Time now) {
+    bitmap_.on_ack(entropy, marked, now);
+    if (!marked && num_good_ < kSlots) {
+      good_.at((first_ + num_good_) % kSlots) = static_cast<std::uint8_t>(bitmap_.path(entropy));
+      ++num_good_;
+    }
+  }
+
+  void on_loss(Entropy entropy, Time now) { bitmap_.on_loss(entropy, now); }
+
+  void on_timeout(Entropy entropy, Time now) { bitmap_.on_timeout(entropy, now); }
+
+ private:
+  // uet-htsim's list has no end. Incasts fill this one, where one path is as good as another.
+  static constexpr std::size_t kSlots = 64;
+
+  Bitmap bitmap_;
+  std::array<std::uint8_t, kSlots> good_{};  ///< Paths; a ring.
+  std::uint8_t first_ = 0;
+  std::uint8_t num_good_ = 0;
+};
+
+static_assert(Bitmap::kMaxPaths <= 256);  // a path is a byte above
 
 /// REPS: Bonato et al., "REPS: Recycled Entropy Packet Spraying" (arXiv 2407.21625).
 ///

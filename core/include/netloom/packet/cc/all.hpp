@@ -11,6 +11,7 @@
 #include "netloom/packet/cc/ib_cc.hpp"
 #include "netloom/packet/cc/none.hpp"
 #include "netloom/packet/cc/nscc.hpp"
+#include "netloom/packet/cc/nscc_unscaled.hpp"
 #include "netloom/packet/cc/reno.hpp"
 #include "netloom/packet/cc/rttcc.hpp"
 #include "netloom/packet/cc/swift.hpp"
@@ -86,6 +87,16 @@ inline void read(Parameters& p, Nscc::Settings& s) {
       "max_window_of_bdp", s.max_window_of_bdp)("adjust_packets", s.adjust_packets)(
       "adapt_targets", s.adapt_targets)("adapt_below", s.adapt_below)("rtt_ps", s.rtt)(
       "first_packets", s.first_packets);
+}
+
+inline void read(Parameters& p, NsccUnscaled::Settings& s) {
+  p("target_ps", s.target)("proportional_bytes2", s.proportional_bytes2)(
+      "fair_packets", s.fair_packets)("always_bytes", s.always_bytes)("fast", s.fast)(
+      "fast_below_ps", s.fast_below)("decrease", s.decrease)("max_decrease", s.max_decrease)(
+      "delay_gain", s.delay_gain)("max_window_of_bdp", s.max_window_of_bdp)(
+      "adjust_bytes", s.adjust_bytes)("adjust_period_ps", s.adjust_period)(
+      "adapt_targets", s.adapt_targets)("adapt_below", s.adapt_below)("first_packets",
+                                                                      s.first_packets);
 }
 
 inline void read(Parameters& p, Rttcc::Settings& s) {

@@ -47,6 +47,9 @@ class GoBackN {
     return sender.next - sender.acked;
   }
 
+  /// Whether a packet is out that may have to be sent again.
+  [[nodiscard]] static bool is_waiting(const Sender& sender) { return sender.next != sender.acked; }
+
   [[nodiscard]] static std::uint64_t acked_to(const Sender& sender, const Extent& /*extent*/) {
     return sender.acked;
   }

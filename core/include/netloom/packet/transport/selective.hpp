@@ -88,6 +88,8 @@ class SelectiveRepeat {
     std::uint32_t next = 0;       ///< Never sent.
     std::uint32_t in_flight = 0;  ///< Sent, neither acknowledged nor believed lost.
     std::uint32_t num_lost = 0;   ///< To be sent again.
+    std::uint32_t num_named = 0;  ///< Known to have arrived, by their numbers.
+    std::uint32_t num_told = 0;   ///< That have arrived, as their receiver counts.
     std::uint32_t highest = 0;    ///< One past the last packet known to have arrived.
     std::uint32_t judged = 0;     ///< Disorder has had its say on packets before it.
     std::uint32_t probe =
@@ -96,14 +98,21 @@ class SelectiveRepeat {
     std::uint32_t lost_ring = kNone;
     std::uint64_t sent_bytes = 0;     ///< Repetitions included.
     std::uint64_t granted_bytes = 0;  ///< May be sent, repetitions included.
-    bool pulled = false;              ///< Its receiver has asked for more.
+    std::uint64_t lapsed_bytes = 0;   ///< Of the first window; grants count it all the same.
+    std::uint64_t missed_bytes = 0;   ///< Taken for lost, and their receiver saw nothing of them.
+    bool answered = false;
   };
 
   struct Receiver {
     std::uint32_t expected = 0;
     std::uint32_t ring = kNone;
+    std::uint32_t num_received = 0;
     std::uint64_t granted_bytes = 0;
-    std::uint64_t wanted_bytes = 0;  ///< The transfer, what was trimmed of it, what senders ask.
+    std::uint64_t asked_bytes = 0;    ///< The transfer, and what its sender asks for beside it.
+    std::uint64_t trimmed_bytes = 0;  ///< Which it need not ask for.
+
+    /// What is to be granted in all, as far as is known.
+    [[nodiscard]] std::uint64_t wanted_bytes() const { return asked_bytes + trimmed_bytes; }
   };
 
   void open(Sender& sender) {
@@ -128,9 +137,15 @@ class SelectiveRepeat {
            (sender.next < extent.num_packets() && sender.next - sender.acked < rings_.capacity());
   }
 
+  /// What counts against a window: packets that are known to have arrived do not, also where it is
+  /// not known which they are.
   [[nodiscard]] static std::uint64_t in_flight(const Sender& sender, const Extent& extent) {
-    return std::uint64_t{sender.in_flight} * extent.payload_bytes;
+    return std::uint64_t{sender.in_flight - std::min(sender.in_flight, unnamed(sender))} *
+           extent.payload_bytes;
   }
+
+  /// Whether a packet is out that may have to be sent again.
+  [[nodiscard]] static bool is_waiting(const Sender& sender) { return sender.in_flight != 0; }
 
   [[nodiscard]] static std::uint64_t acked_to(const Sender& sender, const Extent& extent) {
     return std::min(std::uint64_t{sender.acked} * extent.payload_bytes, extent.size_bytes);
@@ -167,6 +182,8 @@ class SelectiveRepeat {
     if (finished(sender, extent)) {
       return news;
     }
+    hear(sender);
+    const std::uint64_t before = std::uint64_t{unnamed(sender)} * extent.payload_bytes;
     std::uint64_t bits = ack.bits;
     while (bits != 0) {
       const auto number = static_cast<std::uint32_t>(
@@ -179,6 +196,10 @@ class SelectiveRepeat {
       rings_.clear(sender.arrived_ring, sender.acked);
     }
     sender.highest = std::max(sender.highest, sender.acked);
+    sender.num_told = std::max(sender.num_told, static_cast<std::uint32_t>(ack.offset >> 32U));
+    const std::uint64_t total =
+        news.acked_bytes + std::uint64_t{unnamed(sender)} * extent.payload_bytes;
+    news.acked_bytes = static_cast<std::uint32_t>(total - std::min(total, before));
     news.lost_bytes = judge(sender, extent) + conclude(sender, extent);
     return news;
   }
@@ -202,9 +223,9 @@ class SelectiveRepeat {
     News news;
     if (header.number >= sender.acked && header.number < sender.next) {
       news.lost_bytes = lose(sender, extent, header.number);
+      sender.missed_bytes += news.lost_bytes;
     }
-    const bool is_known = sender.acked != 0 || sender.highest != 0 || sender.pulled;
-    const bool expects = is_known && sender.next < extent.num_packets();
+    const bool expects = sender.answered && sender.next < extent.num_packets();
     if (kPulled && sender.in_flight == 0 && !expects) {
       sender.granted_bytes =
           std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
@@ -214,7 +235,7 @@ class SelectiveRepeat {
 
   void on_timeout(Sender& sender, const Extent& extent) {
     for (std::uint32_t number = sender.acked; number < sender.next; ++number) {
-      lose(sender, extent, number);
+      sender.missed_bytes += lose(sender, extent, number);
     }
     if (kPulled) {  // one packet asks for the rest (uet-htsim: a request to send)
       sender.granted_bytes =
@@ -222,10 +243,14 @@ class SelectiveRepeat {
     }
   }
 
-  /// What the receiver has to grant in all for everything to be sent, as known now.
-  [[nodiscard]] static std::uint64_t demand(const Sender& sender, const Extent& extent) {
-    return sender.sent_bytes + std::uint64_t{sender.num_lost} * extent.payload_bytes +
-           extent.size_bytes - sent_to(sender, extent);
+  /// What the receiver has to grant in all for everything to be sent, beside what it sees trimmed.
+  [[nodiscard]] std::uint64_t demand(const Sender& sender, const Extent& extent) const {
+    const std::uint64_t all = extent.size_bytes + sender.lapsed_bytes + sender.missed_bytes;
+    // A first window that lapses may be more than all of it, and yet too short: one packet more is
+    // asked for meanwhile (uet-htsim computePullTarget).
+    const bool may_lapse = settings_.first_window_lapses && !sender.answered &&
+                           sent_to(sender, extent) < extent.size_bytes;
+    return may_lapse ? std::max(all, sender.granted_bytes + extent.payload_bytes) : all;
   }
 
   /// Sends the last packet again of which nothing was heard.
@@ -239,20 +264,21 @@ class SelectiveRepeat {
   }
 
   void on_pull(Sender& sender, std::uint64_t granted_bytes) {
-    sender.pulled = true;
-    sender.granted_bytes = std::max(sender.granted_bytes, granted_bytes);
+    hear(sender);
+    sender.granted_bytes = std::max(sender.granted_bytes, granted_bytes - sender.lapsed_bytes);
   }
 
   Receipt on_data(Receiver& receiver, const Extent& extent, const Packet& packet, Time /*now*/) {
-    receiver.wanted_bytes = std::max(receiver.wanted_bytes, packet.bits);
+    receiver.asked_bytes = std::max(receiver.asked_bytes, packet.bits);
     if (packet.number < receiver.expected || rings_.test(receiver.ring, packet.number)) {
       return {.reply = Reply::kAck, .new_bytes = 0, .disordered = false};
     }
     if ((packet.flags & kTrimmed) != 0) {
-      receiver.wanted_bytes += extent.bytes_of(packet.number);
+      receiver.trimmed_bytes += extent.bytes_of(packet.number);
       return {.reply = Reply::kNack, .new_bytes = 0, .disordered = false};
     }
     rings_.set(receiver.ring, packet.number);
+    ++receiver.num_received;
     const bool disordered = packet.number != receiver.expected;
     while (rings_.test(receiver.ring, receiver.expected)) {
       rings_.clear(receiver.ring, receiver.expected++);
@@ -275,10 +301,12 @@ class SelectiveRepeat {
   }
 
   /// What an answer says when all has arrived.
-  [[nodiscard]] static std::uint64_t end_of(const Extent& extent) { return extent.num_packets(); }
+  [[nodiscard]] std::uint64_t end_of(const Extent& extent) const {
+    return told(extent.num_packets(), extent.num_packets());
+  }
 
   void report(const Receiver& receiver, Packet& answer) const {
-    answer.offset = receiver.expected;
+    answer.offset = told(receiver.expected, receiver.num_received);
     const std::uint32_t base = answer.number & ~63U;
     answer.bits = base + 64 <= receiver.expected ? 0 : rings_.word(receiver.ring, answer.number);
   }
@@ -289,6 +317,29 @@ class SelectiveRepeat {
   }
 
  private:
+  /// The first answer ends a first window that lapses (uet-htsim stopSpeculating).
+  void hear(Sender& sender) {
+    if (kPulled && settings_.first_window_lapses && !sender.answered &&
+        sender.granted_bytes > sender.sent_bytes) {
+      sender.lapsed_bytes = sender.granted_bytes - sender.sent_bytes;
+      sender.granted_bytes = sender.sent_bytes;
+    }
+    sender.answered = true;
+  }
+
+  /// What an answer says beside the packets around the one that it answers: before which number all
+  /// have arrived and, where one answer stands for several packets, how many have (UET's
+  /// rcvd_bytes; uet-htsim processAck). IRN's and TCP's answers do not count.
+  [[nodiscard]] std::uint64_t told(std::uint32_t expected, std::uint32_t num_received) const {
+    const std::uint64_t count = settings_.ack_every_bytes != 0 ? num_received : 0;
+    return count << 32U | expected;
+  }
+
+  /// Packets that have arrived, of which it is not known which they are.
+  [[nodiscard]] static std::uint32_t unnamed(const Sender& sender) {
+    return sender.num_told - std::min(sender.num_told, sender.num_named);
+  }
+
   [[nodiscard]] std::uint32_t first_lost(const Sender& sender) const {
     std::uint32_t number = sender.acked;
     while (true) {
@@ -308,6 +359,7 @@ class SelectiveRepeat {
       return 0;
     }
     rings_.set(sender.arrived_ring, number);
+    ++sender.num_named;
     sender.highest = std::max(sender.highest, number + 1);
     if (rings_.test(sender.lost_ring, number)) {
       rings_.clear(sender.lost_ring, number);

@@ -1,0 +1,116 @@
+"""Ultra Ethernet's ways: windows that lapse, pulls below line rate, marks about paths alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from wires import leaf_spine, star, transfers
+
+from netloom.catalog.load import load_catalog
+from netloom.engines.packet import (
+    Ecn,
+    PacketSettings,
+    Switch,
+    Transport,
+    run_packets,
+    settings_for,
+)
+
+US = 1_000_000
+# 100 Gb/s and links of 1 us: 4150 bytes take 332 ns, 64 take 5.12 ns. Out and back over two links:
+# 4.67 us, in which 14 packets leave; a first window is 1.5 times that, 21.
+PULLED = PacketSettings(
+    flow_control="trimming",
+    switch=Switch(buffer_bytes=1 << 40, queue_bytes=400_000, reserve_bytes=0),
+    transport=Transport(
+        recovery="pulled",
+        payload_bytes=4086,
+        header_bytes=64,
+        gap_bytes=0,
+        ack_bytes=64,
+        ack_every_bytes=16_384,
+        timeout_ps=1_000 * US,
+        pull_bytes=4 * 4086,
+    ),
+)
+LAPSES = replace(PULLED, transport=replace(PULLED.transport, first_window_lapses=True))
+
+
+def test_a_first_window_that_lapses_sends_a_round_trip_and_no_more_unasked() -> None:
+    # Whole first windows are 4 x 21 packets, all sent. The first packet out has its answer after
+    # 4.67 us and its own 0.332, when 15 have left: 6 fewer from each sender that are trimmed.
+    moved = transfers([(i, 4) for i in range(4)], 100 * 4086)
+    small = Switch(buffer_bytes=1 << 40, queue_bytes=20 * 4150, reserve_bytes=0)
+    whole, lapsed = (
+        run_packets(star(5), moved, replace(settings, switch=small)).counters["retransmissions"]
+        for settings in (PULLED, LAPSES)
+    )
+    assert lapsed < 0.7 * whole
+    assert whole - lapsed == pytest.approx(4 * 6, abs=4)
+
+
+@pytest.mark.parametrize("num_packets", range(1, 30))
+def test_a_transfer_of_any_length_about_the_first_window_is_pulled_to_its_end(
+    num_packets: int,
+) -> None:
+    # Longer than the round trip, the first window lapses with packets unsent that nobody has asked
+    # for; a receiver with nobody else to serve grants them all the same.
+    delivery = run_packets(star(2), transfers([(0, 1)], num_packets * 4086), LAPSES)
+    assert not delivery.partial
+    assert delivery.counters["timeouts"] == 0
+    assert delivery.counters["retransmissions"] == 0
+    # A packet on each of two links, the rest at line rate, the answer back; pulls leave before it.
+    ideal_us = (num_packets + 1) * 0.332 + 2 + 2.01
+    assert delivery.finish_ps[0] / 1e6 == pytest.approx(ideal_us, abs=0.01)
+
+
+def test_a_receiver_that_asks_for_half_its_rate_gets_it_in_twice_the_time() -> None:
+    halved = replace(LAPSES, transport=replace(LAPSES.transport, pull_share=0.5))
+    moved = transfers([(0, 1)], 1_000 * 4086)
+    took_us = run_packets(star(2), moved, halved).finish_ps[0] / 1e6
+    assert took_us == pytest.approx(2 * 1_000 * 0.332, rel=0.02)
+
+
+def test_marks_about_paths_are_not_set_at_the_receivers_port() -> None:
+    marks = Ecn(kmin_bytes=8_300, kmax_bytes=33_200, pmax=1.0, at_rate_bps=0, to_endpoints=False)
+    settings = replace(LAPSES, ecn=marks)
+    moved = transfers([(i, 4) for i in range(4)], 100 * 4086)
+    assert run_packets(star(5), moved, settings).counters["marks"] == 0
+    everywhere = replace(settings, ecn=replace(marks, to_endpoints=True))
+    assert run_packets(star(5), moved, everywhere).counters["marks"] > 0
+    # Four hosts of a leaf share one uplink: it marks.
+    tree = leaf_spine(2, 4, 1)
+    apart = transfers([(i, 4 + i) for i in range(4)], 100 * 4086)
+    assert run_packets(tree, apart, settings).counters["marks"] > 0
+
+
+def test_a_window_is_not_held_by_packets_whose_arrival_was_counted() -> None:
+    # A taper of four: three of four packets of the first window are trimmed, and answers name the
+    # 64 packets about the one that they answer. Senders that waited for names stalled for timeouts.
+    settings = PacketSettings(
+        flow_control="trimming",
+        congestion_control="nscc-unscaled",
+        spray="mixed",
+        ecn=Ecn(kmin_bytes=25 * 4150, kmax_bytes=75 * 4150, pmax=1.0, at_rate_bps=0),
+        switch=Switch(buffer_bytes=1 << 40, queue_bytes=100 * 4150, reserve_bytes=0),
+        transport=replace(PULLED.transport, recovery="selective", timeout_ps=65 * US),
+    )
+    tree = leaf_spine(4, 32, 8, rate_bps=400e9)
+    moved = transfers([(i, (i + 37) % 128) for i in range(128)], 1_000_000)
+    delivery = run_packets(tree, moved, settings)
+    assert delivery.counters["trims"] > 5_000
+    assert delivery.counters["timeouts"] == 0
+
+
+def test_uet_sprays_and_pulls_as_its_simulator_does() -> None:
+    uet = load_catalog().technology("uet-400g")
+    assert settings_for(uet).spray == "mixed"
+    assert settings_for(uet).ecn == replace(
+        settings_for(uet, transport="rccc", congestion_control="none").ecn or Ecn(),
+        to_endpoints=True,
+    )
+    rccc = settings_for(uet, transport="rccc", congestion_control="none").transport
+    assert (rccc.first_window_lapses, rccc.pull_share) == (True, 0.99)
+    ndp = settings_for(uet, transport="ndp", congestion_control="none")
+    assert (ndp.transport.first_window_lapses, ndp.ecn) == (False, None)
