@@ -57,6 +57,13 @@ def test_no_flow_is_faster_than_alone_on_the_empty_network(
     assert least_slowdown(technology, tiers, flows, qps) >= 1
 
 
+@pytest.mark.parametrize("size", [1, 181, 182, 427, 500, 669, 670, 671, 1000, 3000])
+def test_a_packet_alone_in_cells_takes_what_its_ideal_says(size: int) -> None:
+    # Three cells travel as one and two, of which the second piece is the longer; and so on up to as
+    # many pieces as a leaf has uplinks.
+    assert least_slowdown("scheduled-400g", 2, [(size, 63)], 1) == pytest.approx(1, abs=1e-5)
+
+
 def test_a_short_packet_that_overtakes_a_full_one_is_in_the_ideal() -> None:
     # Sprayed over a three-tier tree, 4096 + 1 bytes: the second packet waits nowhere for the first.
     assert least_slowdown("uet-400g", 3, [(4097, 63)], 1) == 1

@@ -120,12 +120,13 @@ def _some_alone_ps(
         _over_ports(per_byte, wiring, ways, np.minimum(size_bytes, frames.connections))
     way = _Way(per_byte=per_byte, bare=bare, num_hops=ways.num_hops)
     framed, naked = (_packets(size_bytes, frames, bare=kind) for kind in (False, True))
-    if frames.parted or frames.connections > 1:
+    parted = frames.parted or frames.connections > 1
+    if frames.cut_through:
+        left_ps = _cut_through_ps(way, framed, naked, parted=parted)
+    elif parted:
         left_ps = _parted_ps(way, framed, naked, frames)
     else:
-        left_ps = _in_line_ps(way, framed, naked, cut_through=frames.cut_through)
-    if frames.cut_through:
-        left_ps = left_ps + _stored_ps(way, framed, naked)
+        left_ps = _in_line_ps(way, framed, naked)
     back = np.where(bare, 0.0, np.where(there, 8e12 / wiring.link_rate_bps[ways.links], 0.0))
     ack_per_byte = back.max(axis=1) if frames.cut_through else back.sum(axis=1)
     back_ps = (frames.ack_bytes > 0) * ways.delay_ps + frames.ack_bytes * ack_per_byte
@@ -141,51 +142,55 @@ def _over_ports(
     """Let connections spread evenly over the ports of both ends: none has fewer than its share."""
     row, last = np.arange(len(count)), ways.num_hops - 1
     outside = ~wiring.link_scale_up
+    pair = wiring.link_source.astype(np.int64) * wiring.num_vertices + wiring.link_target
+    _, which, counts = np.unique(pair, return_inverse=True, return_counts=True)
+    beside = counts[which.reshape(-1)]  # links that join the same two vertices
     for hop, ends in ((np.zeros_like(last), wiring.link_source), (last, wiring.link_target)):
         link = ways.links[row, hop]
         num_ports = np.bincount(ends[outside], minlength=wiring.num_vertices)[ends[link]]
+        num_ports = np.where(outside[link], num_ports, beside[link])
         share = -(-count // np.maximum(num_ports, 1)) / count
-        per_byte[row, hop] *= np.where(outside[link], share, 1.0)
+        per_byte[row, hop] *= np.where((hop > 0) | (ends is wiring.link_source), share, 1.0)
 
 
-def _in_line_ps(
-    way: _Way, framed: _Packets, bare: _Packets, *, cut_through: bool
-) -> NDArray[np.float64]:
-    """Return when the last packet has left the last link, all of them on one way.
+def _in_line_ps(way: _Way, framed: _Packets, bare: _Packets) -> NDArray[np.float64]:
+    """Return when the last packet has left the last link, all of them on one way, stored.
 
-    With store-and-forward F(k, i), when packet k has left link i, is the larger of F(k, i - 1)
-    and F(k - 1, i), plus the packet's own time; full packets keep their distance, so only the
-    last needs the recursion.
+    F(k, i), when packet k has left link i, is the larger of F(k, i - 1) and F(k - 1, i), plus the
+    packet's own time; full packets keep their distance, so only the last needs the recursion.
     """
     left_ps, first_ps, slowest_ps = np.zeros((3, len(way.num_hops)))
     single = framed.total == framed.last
     between = (framed.total - framed.first - framed.last) / framed.first  # full packets
     for hop in range(way.per_byte.shape[1]):
-        here, kind = way.per_byte[:, hop], way.bare[:, hop]
-        full_ps, last_ps, total_ps = (
-            here * np.where(kind, getattr(bare, size), getattr(framed, size))
-            for size in ("first", "last", "total")
-        )
-        if cut_through and hop:
-            # The head waits for nothing; the tail comes at the pace of the slowest link so far.
-            left_ps = np.maximum(left_ps, total_ps)
-            continue
-        slowest_ps = np.maximum(slowest_ps, full_ps)
-        first_ps = first_ps + full_ps
+        here = _times(way.per_byte[:, hop], way.bare[:, hop], framed, bare)
+        slowest_ps = np.maximum(slowest_ps, here.first)
+        first_ps = first_ps + here.first
         before_ps = np.where(single, 0.0, first_ps + between * slowest_ps)
-        there = here > 0
-        left_ps = np.where(there, np.maximum(left_ps, before_ps) + last_ps, left_ps)
+        there = way.per_byte[:, hop] > 0
+        left_ps = np.where(there, np.maximum(left_ps, before_ps) + here.last, left_ps)
     return left_ps
 
 
-def _stored_ps(way: _Way, framed: _Packets, bare: _Packets) -> NDArray[np.float64]:
-    """Return the least that storing adds where a link is faster than the one before it.
+def _cut_through_ps(
+    way: _Way, framed: _Packets, bare: _Packets, *, parted: bool
+) -> NDArray[np.float64]:
+    """Return when the last packet can have left the last link, if switches cut through.
 
-    There a packet cannot be cut through, for the faster link would run dry.
+    The head waits for nothing and the tail comes at the pace of the slowest link so far. Before a
+    faster link, which would run dry, a packet is stored. Where packets may part, links in between
+    have a packet each; the cable of a shared NIC has them all.
     """
-    faster = (way.per_byte[:, 1:] > 0) & (way.per_byte[:, 1:] < way.per_byte[:, :-1])
-    last = np.where(way.bare[:, 1:], bare.last[:, None], framed.last[:, None])
-    return np.asarray((faster * way.per_byte[:, 1:] * last).sum(axis=1))
+    left_ps = np.zeros(len(way.num_hops))
+    for hop in range(way.per_byte.shape[1]):
+        here = _times(way.per_byte[:, hop], way.bare[:, hop], framed, bare)
+        before = way.per_byte[:, max(hop - 1, 0)]
+        faster = (way.per_byte[:, hop] > 0) & (way.per_byte[:, hop] < before)
+        ends = (hop == 0) | (hop >= way.num_hops - 1)
+        whole = ends | (not parted) | way.bare[:, max(hop - 1, 0)]
+        least_ps = np.where(whole, here.total, here.first)
+        left_ps = np.maximum(left_ps + np.where(faster, here.last, 0.0), least_ps)
+    return left_ps
 
 
 def _parted_ps(way: _Way, framed: _Packets, bare: _Packets, frames: Frames) -> NDArray[np.float64]:
@@ -206,14 +211,15 @@ def _parted_ps(way: _Way, framed: _Packets, bare: _Packets, frames: Frames) -> N
             for size in ("first", "last", "lasts", "total")
         }
     )
-    if frames.cut_through:
-        tail_ps: NDArray[np.float64] = framed.first * between.max(axis=1, initial=0.0)
-        return np.maximum(np.maximum(out.total, into.total), tail_ps).astype(np.float64)
     pieces = (
         size if frames.piece_of is None else frames.piece_of(size)
         for size in (framed.first, framed.last)
     )
-    full_ps, last_ps = (between.sum(axis=1) * size for size in pieces)
+    wired, inside = (np.where(way.bare == kind, between, 0.0).sum(axis=1) for kind in (False, True))
+    full_ps, last_ps = (
+        wired * size + inside * payload
+        for size, payload in zip(pieces, (bare.first, bare.last), strict=True)
+    )
     beside_ps: NDArray[np.float64] = np.where(after > 0, of_out.first, 0.0) + np.where(
         before > 0, of_into.last, 0.0
     )

@@ -61,3 +61,22 @@ def test_connections_over_several_ports_are_not_faster_than_alone() -> None:
     # Three NICs of 200 Gb/s for each GPU; of four connections two share a port at the least.
     found = _run("gaudi3-8", "rocev2-400g", (0,)).first
     assert 1 <= found.slowdown[0] < 2.1
+
+
+@pytest.mark.parametrize(
+    ("node", "technology", "size"),
+    [
+        ("oam-hcm-8", "scheduled-800g", "4688224B"),  # two links join the two
+        ("pcie-h100-8", "tcp-400g", "3B"),  # four links without headers
+        ("pcie-h100-8", "uet-400g", "1924B"),
+    ],
+)
+def test_inside_a_node_no_connection_is_faster_than_alone(
+    node: str, technology: str, size: str
+) -> None:
+    flow = {"kind": "one-to-one", "source": 4, "target": 7, "size": size}
+    cluster = {"gpus": 16, "node": node, "fabric": {"technology": technology}}
+    asked = nl.load({"cluster": cluster, "traffic": [flow]})
+    found = nl.simulate(asked, CATALOG, choices=nl.Choices(qps=2)).first
+    assert found.slowdown[0] == pytest.approx(1, abs=1e-4)
+    assert found.slowdown[0] > 1 - 1e-9

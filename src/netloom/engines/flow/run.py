@@ -114,7 +114,10 @@ def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int =
     ways = ways_of(on, flows, settings)
     _check_capacity(on, ways)
     if settings.ends is not None:
-        latency_ps, known_ps = waits_ps(on, ways, transfers, settings.ends, parts=parts)
+        count = settings.flows_per_transfer
+        latency_ps, known_ps = waits_ps(
+            on, ways, transfers, settings.ends, parts=parts, connections=count
+        )
     else:
         latency_ps = _latency_ps(on, ways, settings, parts)
         known_ps = np.zeros_like(latency_ps)

@@ -23,14 +23,14 @@ _PS: Final = 1e12
 
 
 def waits_ps(
-    on: Ground, ways: Ways, transfers: Transfers, ends: Ends, *, parts: int
+    on: Ground, ways: Ways, transfers: Transfers, ends: Ends, *, parts: int, connections: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return from each last byte sent to its arrival, and from there until the sender knows.
 
     A packet is stored at every switch, which shows on all links but the slowest; there packets
     follow one another. Switches that cut through store it before a link that is faster than the
     first. The acknowledgement sets out when the last bit is in, not when it is in
-    memory. Of several connections the slowest counts.
+    memory. Of the parts of a transfer the slowest counts; packets are those of its connections.
     """
 
     def worst(of_part: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -40,7 +40,7 @@ def waits_ps(
     wired = ~on.is_scale_up[ways.links]
     share = ways.shares if len(ways.shares) else np.ones(len(ways.links))
     per_byte = 8 * _PS / on.link_rate_bps[ways.links]
-    packet_bytes = np.minimum(-(-transfers.size_bytes // parts), ends.payload_bytes)
+    packet_bytes = np.minimum(-(-transfers.size_bytes // connections), ends.payload_bytes)
     sent = packet_bytes[ways.owner() // parts] + np.where(wired, ends.header_bytes, 0)
     outside = worst(_most(ways, wired)) > 0
     time = per_byte * sent

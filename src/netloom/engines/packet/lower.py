@@ -252,7 +252,8 @@ def _switch_arrays(wiring: Wiring, settings: PacketSettings, *, num_lanes: int) 
         headroom = np.zeros_like(headroom)
     kmin, kmax = _marking(wiring, settings)
     # A NIC that several GPUs share is a vertex, but marks nothing of its own.
-    of_nic = controlled & np.isin(wiring.link_source, wiring.link_target[~controlled])
+    of_nic = controlled & (wiring.link_source >= wiring.num_endpoints)
+    of_nic &= np.isin(wiring.link_source, wiring.link_target[~controlled])
     kmin, kmax = (np.where(of_nic, _NEVER_BYTES, marks) for marks in (kmin, kmax))
     return {
         "buffer_bytes": buffer,

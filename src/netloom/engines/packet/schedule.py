@@ -63,5 +63,9 @@ class Schedule:
         """Return the largest piece, cells' headers included, that packets are sent in."""
         cells = -(-size_bytes // (self.cell_bytes - self.cell_header_bytes))
         pieces = -(-cells // self.cells_together)
-        most = -(-cells // pieces) * self.cell_bytes
-        return np.minimum(most, size_bytes + cells * self.cell_header_bytes)
+        # Piece k ends with cell (k + 1) cells / pieces, rounded down: where one is left over, the
+        # last piece alone has it. That piece is as long as what is left, all others are full.
+        before = cells * (pieces - 1) // pieces
+        last = size_bytes + cells * self.cell_header_bytes - before * self.cell_bytes
+        each = np.where(cells % pieces == 1, cells // pieces, -(-cells // pieces))
+        return np.maximum(last, np.where(pieces > 1, each * self.cell_bytes, 0.0))
