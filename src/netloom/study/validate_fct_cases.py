@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 from importlib import resources
+from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -53,10 +54,21 @@ def _case(row: dict[str, Any]) -> FctCase:
 def run_case(
     case: FctCase, *, seed: int, on_progress: Callable[[Progress], bool] | None = None
 ) -> float:
-    """Return the case's number, in its unit."""
-    bench = Bench(wiring=network_of(case.fabric), seed=seed, on_progress=on_progress)
+    """Return the case's number, in its unit: of a permutation the median of three draws."""
+    wiring = network_of(case.fabric)
     measure = MEASURES.get(case.pattern, _synthetic)
-    return measure(case, bench, np.random.default_rng(seed))
+
+    def drawn(draw: int) -> float:
+        bench = Bench(wiring=wiring, seed=draw, on_progress=on_progress)
+        return measure(case, bench, np.random.default_rng(draw))
+
+    return median(drawn(seed + k) for k in range(_num_draws(case)))
+
+
+def _num_draws(case: FctCase) -> int:
+    """Return 3 where a permutation's slowest flow, which is one draw, is to be met in seconds."""
+    is_tail = case.pattern == "permutation" and case.unit == "us" and case.compare == "near"
+    return 3 if is_tail and not case.core_min else 1
 
 
 def _settings(case: FctCase) -> PacketSettings:
