@@ -205,13 +205,13 @@ void answers_that_stand_for_several_packets_count_them() {
   }
   transport.report(receiver, packet);
   check(transport.on_ack(sender, extent, packet).acked_bytes == 2 * 4'096, "two have arrived");
-  check(Selective::in_flight(sender, extent) == 128 * 4'096, "which hold no window");
+  check(Selective::in_flight(sender, extent) == std::uint64_t{128} * 4'096, "which hold no window");
   check(sender.num_named == 1, "one of them is known");
   packet.number = 5;
   transport.report(receiver, packet);
   check(transport.on_ack(sender, extent, packet).acked_bytes == 0, "no third");
   check(sender.num_named == 2, "and now the other");
-  check(Selective::in_flight(sender, extent) == 128 * 4'096, "still 128");
+  check(Selective::in_flight(sender, extent) == std::uint64_t{128} * 4'096, "still 128");
 }
 
 const std::vector<std::string>& controls() {
