@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 # everybody else new ones.
 settings.register_profile("netloom", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("netloom")
+
+# A shell's background jobs ignore Ctrl-C, and so would what tests start in order to interrupt it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 GPUS = {
