@@ -84,6 +84,7 @@ Config config(Topology topology) {
   c.switches.headroom_bytes.assign(links, 60'000);
   c.switches.alpha.assign(links, 0.125);
   c.switches.kmin_bytes.assign(links, 20'000);
+  c.switches.queue_bytes.assign(links, 0);
   c.switches.kmax_bytes.assign(links, 80'000);
   c.switches.pmax = 0.2;
   c.switches.resume_bytes = 3'072;
@@ -281,7 +282,7 @@ Config random_config(Random& random) {
   c.switches.telemetry = !c.switches.pint;
   c.hosts.base_rtt_ps = c.switches.pint ? 12'000'000 : 0;
   c.switches.cut_through = random.below(2) == 0;
-  c.switches.queue_bytes = random.below(2) == 0 ? 40'000 : 0;
+  c.switches.queue_bytes.assign(c.switches.kmin_bytes.size(), random.below(2) == 0 ? 40'000 : 0);
   c.switches.ingress_bytes = c.link_control == "lossy" && random.below(2) == 0 ? 30'000 : 0;
   c.switches.input_turns =
       (c.link_control == "lossy" || c.link_control == "pfc") && random.below(2) == 0;

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from netloom.fabric.wiring import Wiring
 
-__all__ = ["Failure", "HtsimTree", "read_tree", "wire_tree"]
+__all__ = ["Failure", "HtsimTree", "queues_of", "read_tree", "wire_tree"]
 
 MAX_NODES: Final = 1 << 20
 HEADER: Final = ("nodes", "tiers", "podsize")
@@ -230,6 +230,21 @@ def wire_tree(tree: HtsimTree, failures: Sequence[Failure] = ()) -> Wiring:
                 for _ in range(tree.tiers[2]["bundle"]):
                     drum.lay(first[1] + agg, first[2] + place + tree.above(0) * turn, 2)
     return _wired(tree, drum, counts, failures)
+
+
+def queues_of(tree: HtsimTree, wiring: Wiring) -> tuple[int, ...]:
+    """Return how many bytes may wait for each link of *wiring*; 0 where *tree* does not say.
+
+    A tier's ``queue_up`` and ``queue_down`` are those of its switches' ports, in bytes
+    (fat_tree_topology.cpp: ``mem_b``).
+    """
+    tier = np.repeat(np.arange(len(tree.tiers) + 1) - 1, [tree.num_nodes, *_counts(tree)])
+    source, target = tier[wiring.link_source], tier[wiring.link_target]
+    up, down = (
+        np.array([0, *(block[key] for block in tree.tiers)], dtype=np.int64)
+        for key in ("queue_up", "queue_down")
+    )
+    return tuple(np.where(source < target, up[source + 1], down[source + 1]).tolist())
 
 
 def _counts(tree: HtsimTree) -> list[int]:

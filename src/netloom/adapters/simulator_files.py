@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.adapters.htsim import read_tree, wire_tree
+from netloom.adapters.htsim import queues_of, read_tree, wire_tree
 from netloom.adapters.htsim_cm import read_connections
 from netloom.adapters.ns3 import Ns3Config, read_config, read_flows, read_topology
 from netloom.engines.packet.faults import Fault
@@ -36,7 +36,8 @@ class Brought:
         simulator: ``htsim`` or ``ns-3 HPCC``.
         config: What an ns-3 configuration says, where one was given.
         faults: The packets that cables of an ns-3 topology lose.
-        notes: What of the files is not used.
+        queue_bytes: What may wait for each link, 0 where the files do not say; empty where they
+            say nothing.
     """
 
     wiring: Wiring
@@ -45,7 +46,7 @@ class Brought:
     simulator: str
     config: Ns3Config | None = None
     faults: tuple[Fault, ...] = ()
-    notes: tuple[str, ...] = ()
+    queue_bytes: tuple[int, ...] = ()
 
 
 def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
@@ -98,13 +99,13 @@ def _htsim(topology: Path, flows: Path, config: Path | None) -> Brought:
         message = f"{flows}: {matrix.num_nodes} nodes, but {topology} has {tree.num_nodes}"
         raise SpecError(message + "; bring files of one size")
     wiring = wire_tree(tree, matrix.failures)
-    queues = any(tier["queue_up"] or tier["queue_down"] for tier in tree.tiers)
+    queues = queues_of(tree, wiring)
     return Brought(
         wiring=wiring,
         transfers=matrix.transfers,
         node=np.arange(wiring.num_vertices),
         simulator="htsim",
-        notes=("queue sizes in the .topo file are not used",) if queues else (),
+        queue_bytes=queues if any(queues) else (),
     )
 
 

@@ -195,18 +195,31 @@ def _brought_case(
         if brought.config is not None:
             message = "--config sets up packets; flows know none of it: drop it, or --engine flow"
             raise SpecError(message)
-        runner = runner_on(
-            brought.wiring, part, engine=engine, choices=choices, faults=brought.faults
+        runner, notes = _with_queues(
+            runner_on(brought.wiring, part, engine=engine, choices=choices, faults=brought.faults),
+            brought.queue_bytes,
         )
-        name, notes = part.name, ()
+        name = part.name
     transfers = brought.transfers
     return Case(
         title=f"{brought.simulator} case on {brought.wiring.num_endpoints:,} hosts",
         technology=name,
         runner=runner,
         traffic=lambda _seed: transfers,
-        notes=(*brought.notes, *notes),
+        notes=notes,
     )
+
+
+def _with_queues(runner: Runner, queue_bytes: tuple[int, ...]) -> tuple[Runner, tuple[str, ...]]:
+    """Bound the switches' queues as files say, and say where that is not possible."""
+    from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415
+
+    if not queue_bytes:
+        return runner, ()
+    bounded = runner.with_queues(queue_bytes) if isinstance(runner, PacketRunner) else None
+    if bounded is None:
+        return runner, ("queue sizes of the .topo file are not used: nothing is dropped here",)
+    return bounded, ()
 
 
 def _run(case: Case, *, until: str, seeds: tuple[int, int], trace: int) -> Simulation:

@@ -54,6 +54,18 @@ class PacketRunner:
     max_trace: int = 0
     hpcc_header_bytes: int = 0
 
+    def with_queues(self, queue_bytes: Sequence[int]) -> PacketRunner | None:
+        """Return it with these bounds on what waits for each link; 0 keeps the one it has.
+
+        None where switches neither drop nor trim what is over a bound.
+        """
+        if self.settings.flow_control not in {"lossy", "trimming"}:
+            return None
+        own = np.broadcast_to(self.settings.switch.queue_bytes, len(queue_bytes)).tolist()
+        bounds = tuple(asked or had for asked, had in zip(queue_bytes, own, strict=True))
+        switch = replace(self.settings.switch, queue_bytes=bounds)
+        return replace(self, settings=replace(self.settings, switch=switch))
+
     @property
     def name(self) -> str:
         """The engine's name."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.adapters.htsim import read_tree, wire_tree
+from netloom.adapters.htsim import queues_of, read_tree, wire_tree
 from netloom.adapters.htsim_cm import read_connections
 from netloom.adapters.ns3 import read_config, read_flows, read_topology, write_fct
 from netloom.adapters.simulator_files import bring
@@ -81,6 +81,27 @@ Failures 1
 trigger id 1 barrier count 3
 failure switch_type TOR switch_id 0 link_id 2
 """
+
+
+def test_queue_sizes_of_a_tree_are_those_of_its_switches_ports() -> None:
+    text = THREE_TIERS.replace("Tier 1\n", "Queue_Up 50000\nTier 1\nQueue_Down 30000\n")
+    tree = read_tree(text, name="t")
+    wiring = wire_tree(tree)
+    kind = [name.split(":")[0] for name in wiring.name]
+    found = {
+        (kind[source], kind[target]): queue
+        for source, target, queue in zip(
+            wiring.link_source, wiring.link_target, queues_of(tree, wiring), strict=True
+        )
+    }
+    assert found == {
+        ("host", "tor"): 0,
+        ("tor", "host"): 0,
+        ("tor", "agg"): 50_000,
+        ("agg", "tor"): 30_000,
+        ("agg", "core"): 0,
+        ("core", "agg"): 0,
+    }
 
 
 def test_an_ns3_topology_becomes_hosts_and_switches() -> None:

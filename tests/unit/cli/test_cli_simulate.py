@@ -80,6 +80,41 @@ def test_text_says_what_matters(files: Path, capsys: pytest.CaptureFixture[str])
     assert "leaf:0->gpu:0" in text
 
 
+TREE = """Nodes 16
+Tiers 2
+Podsize 16
+Tier 0
+Downlink_speed_Gbps 400
+Radix_Down 8
+Radix_Up 8
+Downlink_Latency_ns 1000
+{queue}Tier 1
+Downlink_speed_Gbps 400
+Radix_Down 2
+Downlink_Latency_ns 1000
+"""
+INCAST = "Nodes 16\nConnections 8\n" + "".join(
+    f"{source}->0 id {source - 7} start 0 size 1000000\n" for source in range(8, 16)
+)
+
+
+def test_queue_sizes_of_a_topo_file_decide_how_much_is_trimmed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trims: dict[str, int] = {}
+    (tmp_path / "in.cm").write_text(INCAST)
+    for name, queue in {"none": "", "small": "Queue_Down 40000\n"}.items():
+        topology = tmp_path / f"{name}.topo"
+        topology.write_text(TREE.format(queue=queue))
+        files = ["--topology", str(topology), "--flows", str(tmp_path / "in.cm")]
+        assert main(["simulate", *files, "--technology", "uet-400g", "--json"]) == 0
+        trims[name] = json.loads(capsys.readouterr().out)["trims"]
+    # A tenth of the usual 100 packets: up to 90 fewer wait, and each refill trims more.
+    assert trims["small"] > trims["none"] + 90
+    assert main(["simulate", *files]) == 0  # rocev2-400g pauses
+    assert "queue sizes of the .topo file are not used" in capsys.readouterr().out
+
+
 BROUGHT = "--topology topology.txt --flows flow.txt"
 HPCC_CASE = f"{BROUGHT} --config config.txt"
 

@@ -75,10 +75,10 @@ struct SwitchSettings {
   std::vector<double> alpha;             ///< Of each link: share of the free buffer it may take.
   std::vector<std::int64_t> kmin_bytes;  ///< Of each link as egress.
   std::vector<std::int64_t> kmax_bytes;
+  std::vector<std::int64_t> queue_bytes;  ///< Of each link: most that may wait in a lane; 0: a share.
   double pmax = 0.0;
   std::int64_t reserve_bytes = 0;     ///< Per ingress link and lane.
   std::int64_t resume_bytes = 0;      ///< Under the threshold before a pause is lifted.
-  std::int64_t queue_bytes = 0;       ///< Most that may wait at a port and lane; 0: no own limit.
   std::int64_t ingress_bytes = 0;     ///< Each ingress link's own buffer; 0: all share one.
   std::vector<std::uint32_t> weight;  ///< Of each lane, in bytes a round; 0: strict priority.
   Arbitration arbitration;            ///< InfiniBand's, instead of the above.

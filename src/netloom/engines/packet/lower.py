@@ -261,6 +261,7 @@ def _switch_arrays(wiring: Wiring, settings: PacketSettings, *, num_lanes: int) 
         "alpha": alpha,
         "kmin_bytes": kmin,
         "kmax_bytes": kmax,
+        "queue_bytes": np.full(wiring.num_links, settings.switch.queue_bytes, dtype=np.int64),
     }
 
 
@@ -365,7 +366,6 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         "pmax": settings.ecn.pmax if settings.ecn else 0.0,
         "reserve_bytes": switch.reserve_bytes if _reserves(settings) else 0,
         "resume_bytes": pfc.resume_bytes,
-        "queue_bytes": switch.queue_bytes,
         "ingress_bytes": switch.ingress_bytes,
         "input_turns": switch.input_turns,
         "return_headers": switch.return_headers,

@@ -64,7 +64,8 @@ class Switch:
             the rate of the endpoints' ports; faster ports take more in proportion, up to 1
             (HPCC-ns3 third.cc: 1/8, doubled with the rate).
         reserve_bytes: Each ingress link and priority has for itself (HPCC-ns3 switch-mmu: 4 KB).
-        queue_bytes: Fixed bound of each egress queue instead of a share; 0 for none.
+        queue_bytes: Fixed bound of each egress queue instead of a share, or of each link's; 0 for
+            none.
         ingress_bytes: Fixed buffer of each ingress link in place of a shared one; with PFC of each
             of its priorities, headroom included. 0 for none.
         input_turns: Whether a port serves the links that packets came by in turn (virtual output
@@ -81,7 +82,7 @@ class Switch:
     buffer_bytes: int = 0
     alpha: float = 0.125
     reserve_bytes: int = 4096
-    queue_bytes: int = 0
+    queue_bytes: int | tuple[int, ...] = 0
     ingress_bytes: int = 0
     input_turns: bool = False
     return_headers: bool = False

@@ -68,9 +68,9 @@ class Bounded {
     if (std::int64_t{packet.size_bytes} > free) {
       return false;
     }
-    if (set.queue_bytes != 0) {
+    if (const std::int64_t most = set.queue_bytes[out]; most != 0) {
       const std::int64_t times = kTrims && packet.lane == kControl ? 2 : 1;
-      return waiting <= set.queue_bytes * times;
+      return waiting <= most * times;
     }
     return waiting <= static_cast<std::int64_t>(set.alpha[out] * static_cast<double>(free));
   }
