@@ -114,3 +114,13 @@ def test_uet_sprays_and_pulls_as_its_simulator_does() -> None:
     assert (rccc.first_window_lapses, rccc.pull_share) == (True, 0.99)
     ndp = settings_for(uet, transport="ndp", congestion_control="none")
     assert (ndp.transport.first_window_lapses, ndp.ecn) == (False, None)
+
+
+@pytest.mark.parametrize("name", ["rccc", "ndp"])
+def test_receivers_that_pull_take_the_place_of_congestion_control(name: str) -> None:
+    uet = load_catalog().technology("uet-400g")
+    asked = settings_for(uet, transport=name)
+    assert (asked.congestion_control, asked.transport.recovery) == ("none", "pulled")
+    assert settings_for(uet, congestion_control=name) == asked
+    both = settings_for(uet, transport=name, congestion_control="nscc")
+    assert (both.congestion_control, both.transport.recovery) == ("nscc", "pulled")

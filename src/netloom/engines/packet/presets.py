@@ -105,6 +105,7 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     # 64 s (Linux drivers/net/ethernet/chelsio/cxgb/tp.c, A_TP_RXT_MIN and A_TP_RXT_MAX).
     "iwarp": {**_TCP, "timeout_ps": 250_000 * _US, "max_doublings": 8},
 }
+_PULLED: Final = frozenset({"rccc", "ndp"})  # receivers decide, and congestion control is theirs
 _BY_RECOVERY: Final = {"go-back-n": "rc", "selective-repeat": "irn", "reorder": "reorder"}
 _BY_TRANSPORT: Final = {"tcp": "tcp", "iwarp": "iwarp", "uet": "uet", "mrc": "uet"}
 # CNPs of a flow: 50 us apart (Zhu et al., SIGCOMM 2015), 4 us in firmware (mlxconfig dumps); BECN
@@ -130,6 +131,9 @@ def settings_for(
     Raises:
         SpecError: a scheme is not known, or does not go with the others.
     """
+    if {congestion_control, transport} & _PULLED:
+        transport = transport or congestion_control
+        congestion_control = "none" if congestion_control in {"", transport} else congestion_control
     scheme = _one_of(
         "congestion_control",
         congestion_control or technology.congestion_control,
