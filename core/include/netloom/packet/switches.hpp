@@ -124,6 +124,7 @@ class Switches final : public SwitchSide {
     for (std::uint32_t lanes = net_.ports[link].waiting; lanes != 0; lanes &= lanes - 1) {
       const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
       const Packet& packet = net_.pool[net_.queue(link, lane).head];
+      fetch_line(&net_.ports[packet.came_by]);
       control_.prefetch(packet.came_by, packet);
     }
   }
