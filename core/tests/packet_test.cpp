@@ -160,8 +160,9 @@ void a_scheduled_fabric_is_as_fast_as_the_port() {
   check(last < 206 * Time{334'240} + 7'000'000, "at the rate of the port");
 }
 
-// A reference that the queue must equal: a stable sort by time.
-void events_come_in_order_of_time_and_then_of_sequence() {
+// By definition: no event is later than the next, and equal ones come as they were put. Looking
+// `ahead` lets days begin early, and must not change that.
+void events_come_in_order_of_time_and_then_of_sequence(std::size_t ahead) {
   Random random(7);
   EventQueue queue;
   Time now = 0;
@@ -176,6 +177,7 @@ void events_come_in_order_of_time_and_then_of_sequence() {
       continue;
     }
     const Event event = *queue.peek();
+    queue.look_ahead(ahead);
     queue.pop();
     ordered = ordered && (event.when > now || (event.when == now && event.order > last_order));
     now = event.when;
@@ -369,7 +371,9 @@ int main() {
   answers_that_stand_for_several_packets_count_them();
   tables_of_turns_share_a_port_by_weight();
   a_scheduled_fabric_is_as_fast_as_the_port();
-  events_come_in_order_of_time_and_then_of_sequence();
+  for (const std::size_t ahead : {0U, 1U, 13U, 200U}) {
+    events_come_in_order_of_time_and_then_of_sequence(ahead);
+  }
   random_runs_end_well_and_resume();
   return netloom::test::failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -24,6 +24,18 @@ bool EventQueue::advance() {
   return true;
 }
 
+void EventQueue::begin_early() {
+  if (is_review_due()) {
+    return;  // the length of days changes between two of them: today shall end
+  }
+  const auto begin = today_.begin();
+  const auto left = std::move(
+      begin + static_cast<std::ptrdiff_t>(next_), begin + static_cast<std::ptrdiff_t>(end_), begin);
+  next_ = 0;
+  end_ = static_cast<std::size_t>(left - begin);
+  open(next_marked());
+}
+
 std::int64_t EventQueue::next_marked() const {
   const auto start = static_cast<std::size_t>((day_ + 1) & kMask);
   std::size_t word = start >> 6U;
@@ -40,17 +52,19 @@ void EventQueue::open(std::int64_t day) {
   day_ = day;
   draw_from_far();
   const auto slot = static_cast<std::size_t>(day & kMask);
+  const std::size_t left = end_;
   sort_day_into_today(days_[slot]);
   clear(days_[slot]);
   marked_[slot >> 6U] &= ~(std::uint64_t{1} << (slot & 63U));
-  in_days_ -= end_;
+  in_days_ -= end_ - left;
   dawn_ = true;
   ++opened_days_;
-  opened_events_ += end_;
+  opened_events_ += end_ - left;
 }
 
 // Few, and mostly in order already.
 void EventQueue::sort_block_into_today(std::span<const Event> events) {
+  today_.resize(std::max(end_ + events.size(), today_.size()));
   for (const Event& event : events) {
     std::size_t at = end_++;
     for (; at != 0 && Before()(event, today_[at - 1]); --at) {
@@ -74,6 +88,7 @@ void EventQueue::sort_day_into_today(const Day& day) {
   };
   const std::size_t num_hours = std::size_t{1} << static_cast<unsigned>(bits);
   hour_end_.assign(num_hours + 1, 0);
+  hour_end_[0] = static_cast<std::uint32_t>(end_);
   each_block(day, [this, &hour_of](std::span<const Event> events) {
     for (const Event& event : events) {
       ++hour_end_[hour_of(event) + 1];
@@ -82,20 +97,20 @@ void EventQueue::sort_day_into_today(const Day& day) {
   for (std::size_t hour = 1; hour < num_hours; ++hour) {
     hour_end_[hour] += hour_end_[hour - 1];
   }
-  today_.resize(std::max(count, today_.size()));
-  end_ = count;
+  const std::size_t begin = end_;
+  end_ += count;
+  today_.resize(std::max(end_, today_.size()));
   each_block(day, [this, &hour_of](std::span<const Event> events) {
     for (const Event& event : events) {
       today_[hour_end_[hour_of(event)]++] = event;
     }
   });
-  sort_hours(num_hours);
+  sort_hours(begin, num_hours);
 }
 
-void EventQueue::sort_hours(std::size_t num_hours) {
-  std::uint32_t begin = 0;
+void EventQueue::sort_hours(std::size_t begin, std::size_t num_hours) {
   for (std::size_t hour = 0; hour < num_hours; ++hour) {
-    const std::uint32_t end = hour_end_[hour];
+    const std::size_t end = hour_end_[hour];
     if (end - begin > 1) {
       sort(std::span(today_).subspan(begin, end - begin));
     }
@@ -161,7 +176,7 @@ void EventQueue::draw_from_far() {
 }
 
 void EventQueue::review() {
-  if (opened_events_ < kReview && opened_days_ < kReview) {
+  if (!is_review_due()) {
     return;
   }
   if (sent_far_ * kFew > opened_events_ && shift_ < kMaxShift) {

@@ -87,8 +87,8 @@ Status Simulation::run(Time until, std::uint64_t max_events) {
       net_.now = std::max(net_.now, until);
       return Status::kRunning;
     }
-    prefetch_ahead();
     const Event event = *next;
+    prefetch_ahead();
     net_.events.pop();
     net_.now = event.when;
     ++net_.counters.events;
@@ -99,41 +99,23 @@ Status Simulation::run(Time until, std::uint64_t max_events) {
 
 void Simulation::prefetch_ahead() {
   if (net_.events.at_dawn()) {
-    prefetch_at_dawn();
+    const std::size_t links_bytes = net_.ports.size() * kLinkBytes;
+    prefetches_ = links_bytes + net_.pool.capacity() * sizeof(Packet) >= config_.cache_bytes;
+  }
+  if (!prefetches_) {
     return;
   }
+  net_.events.look_ahead(kFar + 1);
   const auto today = net_.events.today();
-  if (!prefetches_ || today.size() <= kSoon) {
-    return;
-  }
-  if (today.size() > kFar) {
-    expect_far(today[kFar]);
-  }
-  if (today.size() > kRoute) {
-    expect_route(today[kRoute]);
-  }
-  if (today.size() > kNear) {
-    expect_near(today[kNear]);
-  }
-  expect_soon(today[kSoon]);
-}
-
-void Simulation::prefetch_at_dawn() {
-  const auto today = net_.events.today();
-  const std::size_t links_bytes = net_.ports.size() * kLinkBytes;
-  prefetches_ = links_bytes + net_.pool.capacity() * sizeof(Packet) >= config_.cache_bytes;
-  if (!prefetches_ || today.size() <= kSoon) {  // a day too short for it to help
-    return;
-  }
-  const auto each = [this, &today](std::size_t ahead, void (Simulation::*expect)(const Event&)) {
-    for (const Event& event : today.first(std::min(ahead + 1, today.size()))) {
-      (this->*expect)(event);
+  const auto prepare = [this, today](std::size_t& ready, std::size_t reach, auto expect) {
+    for (ready -= ready == 0 ? 0 : 1; ready < std::min(reach, today.size()); ++ready) {
+      (this->*expect)(today[ready]);
     }
   };
-  each(kFar, &Simulation::expect_far);
-  each(kRoute, &Simulation::expect_route);
-  each(kNear, &Simulation::expect_near);
-  each(kSoon, &Simulation::expect_soon);
+  prepare(far_, kFar, &Simulation::expect_far);
+  prepare(route_, kRoute, &Simulation::expect_route);
+  prepare(near_, kNear, &Simulation::expect_near);
+  prepare(soon_, kSoon, &Simulation::expect_soon);
 }
 
 void Simulation::expect_route(const Event& event) {

@@ -75,7 +75,8 @@ struct SwitchSettings {
   std::vector<double> alpha;             ///< Of each link: share of the free buffer it may take.
   std::vector<std::int64_t> kmin_bytes;  ///< Of each link as egress.
   std::vector<std::int64_t> kmax_bytes;
-  std::vector<std::int64_t> queue_bytes;  ///< Of each link: most that may wait in a lane; 0: a share.
+  std::vector<std::int64_t>
+      queue_bytes;  ///< Of each link: most that may wait in a lane; 0: a share.
   double pmax = 0.0;
   std::int64_t reserve_bytes = 0;     ///< Per ingress link and lane.
   std::int64_t resume_bytes = 0;      ///< Under the threshold before a pause is lifted.

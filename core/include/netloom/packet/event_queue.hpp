@@ -104,6 +104,13 @@ class EventQueue {
     return std::span(today_).subspan(next_, end_ - next_);
   }
 
+  /// Lets the next day begin before today is over, if fewer than `count` events are left of it.
+  void look_ahead(std::size_t count) {
+    if (end_ - next_ < count && in_days_ != 0) {
+      begin_early();
+    }
+  }
+
   /// Whether a day has begun since this was last asked.
   [[nodiscard]] bool at_dawn() { return std::exchange(dawn_, false); }
 
@@ -202,7 +209,7 @@ class EventQueue {
   void append_day(const Day& day, std::vector<Event>& to) const;
   void sort_day_into_today(const Day& day);
   void sort_block_into_today(std::span<const Event> events);
-  void sort_hours(std::size_t num_hours);
+  void sort_hours(std::size_t begin, std::size_t num_hours);
 
   /// Gives the blocks of a day back.
   void clear(Day& day);
@@ -212,8 +219,15 @@ class EventQueue {
   }
 
   bool advance();
+  void begin_early();
+  /// Sorts a day behind what is left of today, which it becomes a part of.
   void open(std::int64_t day);
   void draw_from_far();
+
+  [[nodiscard]] bool is_review_due() const {
+    return opened_events_ >= kReview || opened_days_ >= kReview;
+  }
+
   void review();
   void rebuild(int shift);
   [[nodiscard]] std::int64_t next_marked() const;

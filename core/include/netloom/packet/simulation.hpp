@@ -59,7 +59,6 @@ class Simulation {
   void look_for_deadlock();
   void resume(std::uint32_t link);
   void prefetch_ahead();
-  void prefetch_at_dawn();
 
   [[nodiscard]] Side& side_of(std::uint32_t link);
 
@@ -70,10 +69,10 @@ class Simulation {
 
   // Events between a prefetch and its use: of the packet, of its routes, of what it will meet, and
   // of what that points to. Each is there when the next one needs it.
-  static constexpr std::size_t kFar = 24;
-  static constexpr std::size_t kRoute = 17;
-  static constexpr std::size_t kNear = 11;
-  static constexpr std::size_t kSoon = 5;
+  static constexpr std::size_t kFar = 12;
+  static constexpr std::size_t kRoute = 8;
+  static constexpr std::size_t kNear = 5;
+  static constexpr std::size_t kSoon = 2;
 
   static constexpr std::size_t kLinkBytes = 256;  // a port with queues and accounts of two lanes
 
@@ -84,6 +83,11 @@ class Simulation {
   std::vector<Time> paused_until_;   ///< Of each link and lane.
   std::vector<Time> ignored_until_;  ///< The watchdog lets a lane run meanwhile.
   bool prefetches_ = false;          ///< As of the last dawn.
+  // How many of the next events have been through each stage of fetching.
+  std::size_t far_ = 0;
+  std::size_t route_ = 0;
+  std::size_t near_ = 0;
+  std::size_t soon_ = 0;
 };
 
 }  // namespace netloom::packet
