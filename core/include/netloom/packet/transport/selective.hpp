@@ -234,7 +234,7 @@ class SelectiveRepeat {
   }
 
   void on_timeout(Sender& sender, const Extent& extent) {
-    for (std::uint32_t number = sender.acked; number < sender.next; ++number) {
+    for (std::uint32_t number = sender.acked; number < given_up(sender); ++number) {
       sender.missed_bytes += lose(sender, extent, number);
     }
     if (kPulled) {  // one packet asks for the rest (uet-htsim: a request to send)
@@ -378,6 +378,16 @@ class SelectiveRepeat {
     ++sender.num_lost;
     --sender.in_flight;
     return extent.bytes_of(number);
+  }
+
+  /// Packets before it are lost when time is up.
+  ///
+  /// IRN, which takes one later arrival for the sign of a loss, repeats the oldest and what later
+  /// ones have overtaken: the rest may only be late (section 3.1; recalled).
+  [[nodiscard]] std::uint32_t given_up(const Sender& sender) const {
+    return settings_.disorder_packets == 1
+               ? std::min(sender.next, std::max(sender.acked + 1, sender.highest))
+               : sender.next;
   }
 
   std::uint32_t judge(Sender& sender, const Extent& extent) {
