@@ -180,8 +180,8 @@ def test_headers_that_do_not_fit_go_back_to_their_senders() -> None:
 
 
 def test_notifications_that_go_first_are_not_held_up_by_pauses() -> None:
-    # Two send to a host whose own cable is paused for ever. In the data's lane its CNPs never leave:
-    # 2 x 977 packets take 326.5 us each flow, 653 us and the way for both. Else they cut the rates.
+    # Two send to a host whose own cable is paused for ever. In the data's lane its CNPs never
+    # leave: 977 packets of each flow, 653 us for both, and the way. Else they cut the rates.
     work, wiring = transfers([(0, 2), (1, 2)], 4_000_000), star(3)
     fault = Fault(when_ps=0, kind="pause", link=wiring.link_source.tolist().index(2))
     queued = PacketSettings(
