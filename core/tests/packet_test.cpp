@@ -159,6 +159,37 @@ void a_scheduled_fabric_is_as_fast_as_the_port() {
   check(last < 206 * Time{334'240} + 7'000'000, "at the rate of the port");
 }
 
+// Ten packets out, of which 3 arrives: IRN takes 0 to 2 for lost at once and sends them again. Then
+// nothing is heard: 0 to 2 are given up, and no later one, since only time speaks against it. With
+// none arrived it is the first alone; TCP gives up all ten.
+void time_speaks_against_the_oldest_packet_of_irn_alone() {
+  const Extent extent{.size_bytes = std::uint64_t{10} * 1'000, .payload_bytes = 1'000};
+  const auto lost = [&extent](std::uint32_t disorder, bool third) {
+    HostSettings settings;
+    settings.disorder_packets = disorder;
+    Selective transport(settings);
+    Selective::Sender sender;
+    transport.open(sender);
+    for (int i = 0; i < 10; ++i) {
+      static_cast<void>(transport.take(sender, extent));
+    }
+    if (third) {
+      Packet answer{};
+      answer.number = 3;
+      answer.bits = 1U << 3U;
+      static_cast<void>(transport.on_ack(sender, extent, answer));
+      while (sender.num_lost != 0) {
+        static_cast<void>(transport.take(sender, extent));
+      }
+    }
+    transport.on_timeout(sender, extent);
+    return sender.num_lost;
+  };
+  check(lost(1, true) == 3, "what a later one overtook");
+  check(lost(1, false) == 1, "the oldest");
+  check(lost(3, false) == 10, "everything");
+}
+
 // A reference that the queue must equal: a stable sort by time.
 void events_come_in_order_of_time_and_then_of_sequence() {
   Random random(7);
@@ -212,37 +243,6 @@ void answers_that_stand_for_several_packets_count_them() {
   check(transport.on_ack(sender, extent, packet).acked_bytes == 0, "no third");
   check(sender.num_named == 2, "and now the other");
   check(Selective::in_flight(sender, extent) == std::uint64_t{128} * 4'096, "still 128");
-}
-
-// Ten packets out, of which 3 arrives: IRN takes 0 to 2 for lost at once and sends them again. Then
-// nothing is heard: 0 to 2 are given up, and no later one, since only time speaks against it. With
-// none arrived it is the first alone; TCP gives up all ten.
-void time_speaks_against_the_oldest_packet_of_irn_alone() {
-  const Extent extent{.size_bytes = std::uint64_t{10} * 1'000, .payload_bytes = 1'000};
-  const auto lost = [&extent](std::uint32_t disorder, bool third) {
-    HostSettings settings;
-    settings.disorder_packets = disorder;
-    Selective transport(settings);
-    Selective::Sender sender;
-    transport.open(sender);
-    for (int i = 0; i < 10; ++i) {
-      static_cast<void>(transport.take(sender, extent));
-    }
-    if (third) {
-      Packet answer{};
-      answer.number = 3;
-      answer.bits = 1U << 3U;
-      static_cast<void>(transport.on_ack(sender, extent, answer));
-      while (sender.num_lost != 0) {
-        static_cast<void>(transport.take(sender, extent));
-      }
-    }
-    transport.on_timeout(sender, extent);
-    return sender.num_lost;
-  };
-  check(lost(1, true) == 3, "what a later one overtook");
-  check(lost(1, false) == 1, "the oldest");
-  check(lost(3, false) == 10, "everything");
 }
 
 const std::vector<std::string>& controls() {
@@ -397,10 +397,10 @@ void random_runs_end_well_and_resume() {
 int main() {
   one_packet_takes_its_time();
   answers_that_stand_for_several_packets_count_them();
-  time_speaks_against_the_oldest_packet_of_irn_alone();
   tables_of_turns_share_a_port_by_weight();
   a_scheduled_fabric_is_as_fast_as_the_port();
   events_come_in_order_of_time_and_then_of_sequence();
+  time_speaks_against_the_oldest_packet_of_irn_alone();
   random_runs_end_well_and_resume();
   return netloom::test::failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
