@@ -237,6 +237,7 @@ class SelectiveRepeat {
     for (std::uint32_t number = sender.acked; number < given_up(sender); ++number) {
       sender.missed_bytes += lose(sender, extent, number);
     }
+    sender.missed_bytes += sender.next != sender.acked ? lose(sender, extent, sender.next - 1) : 0;
     if (kPulled) {  // one packet asks for the rest (uet-htsim: a request to send)
       sender.granted_bytes =
           std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
@@ -380,10 +381,11 @@ class SelectiveRepeat {
     return extent.bytes_of(number);
   }
 
-  /// Packets before it are lost when time is up.
+  /// Packets before it are lost when time is up, and the last one that was sent.
   ///
   /// IRN, which takes one later arrival for the sign of a loss, repeats the oldest and what later
-  /// ones have overtaken: the rest may only be late (section 3.1; recalled).
+  /// ones have overtaken: the rest may only be late (section 3.1; recalled). The last, which is
+  /// assumed, lets a lost tail be told by disorder, where each would wait for a timeout of its own.
   [[nodiscard]] std::uint32_t given_up(const Sender& sender) const {
     return settings_.disorder_packets == 1
                ? std::min(sender.next, std::max(sender.acked + 1, sender.highest))
