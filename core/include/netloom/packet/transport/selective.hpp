@@ -234,10 +234,9 @@ class SelectiveRepeat {
   }
 
   void on_timeout(Sender& sender, const Extent& extent) {
-    for (std::uint32_t number = sender.acked; number < given_up(sender); ++number) {
+    for (std::uint32_t number = sender.acked; number < sender.next; number = after(sender, number)) {
       sender.missed_bytes += lose(sender, extent, number);
     }
-    sender.missed_bytes += sender.next != sender.acked ? lose(sender, extent, sender.next - 1) : 0;
     if (kPulled) {  // one packet asks for the rest (uet-htsim: a request to send)
       sender.granted_bytes =
           std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
@@ -381,15 +380,14 @@ class SelectiveRepeat {
     return extent.bytes_of(number);
   }
 
-  /// Packets before it are lost when time is up, and the last one that was sent.
+  /// The packet to be taken for lost next when time is up.
   ///
   /// IRN, which takes one later arrival for the sign of a loss, repeats the oldest and what later
   /// ones have overtaken: the rest may only be late (section 3.1; recalled). The last, which is
   /// assumed, lets a lost tail be told by disorder, where each would wait for a timeout of its own.
-  [[nodiscard]] std::uint32_t given_up(const Sender& sender) const {
-    return settings_.disorder_packets == 1
-               ? std::min(sender.next, std::max(sender.acked + 1, sender.highest))
-               : sender.next;
+  [[nodiscard]] std::uint32_t after(const Sender& sender, std::uint32_t number) const {
+    const bool overtaken = settings_.disorder_packets != 1 || number + 1 < sender.highest;
+    return overtaken ? number + 1 : std::max(number + 1, sender.next - 1);
   }
 
   std::uint32_t judge(Sender& sender, const Extent& extent) {
