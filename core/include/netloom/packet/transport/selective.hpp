@@ -234,7 +234,7 @@ class SelectiveRepeat {
   }
 
   void on_timeout(Sender& sender, const Extent& extent) {
-    for (std::uint32_t number = sender.acked; number < sender.next; number = after(sender, number)) {
+    for (auto number = sender.acked; number < sender.next; number = after(sender, number)) {
       sender.missed_bytes += lose(sender, extent, number);
     }
     if (kPulled) {  // one packet asks for the rest (uet-htsim: a request to send)
