@@ -16,19 +16,23 @@ from netloom.study.validate_fct_setups import network_of
 
 
 def comparisons() -> dict[str, FctCase]:
-    """Return a case for each pair of schemes that the shipped cases compare."""
-    return {case.scheme: case for case in shipped_cases() if case.pattern == "heavy-tailed"}
+    """Return a case for each pair of schemes that the shipped cases compare, and one pair more."""
+    found = {case.scheme: case for case in shipped_cases() if case.pattern == "heavy-tailed"}
+    first = next(iter(found.values()))
+    return {**found, "irn-pfc over irn": replace(first, scheme="irn-pfc over irn")}
 
 
 def row(case: FctCase, seed: int) -> str:
     """Return a row of the table: mean slowdown, mean completion, its 99th percentile."""
     bench = Bench(wiring=network_of(case.fabric), seed=seed, on_progress=None)
     ratios = irn_ratios(case, bench, np.random.default_rng(seed))
-    return f"| {case.scheme} | {' / '.join(f'{ratio:.2f}' for ratio in ratios)} |"
+    metrics = " / ".join(f"{ratio:.2f}" for ratio in ratios)
+    return f"| {case.scheme} | {case.num_flows} flows | {metrics} |"
 
 
 if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]]
-    num_flows, seed = given + [4000, 1][len(given) :]
+    num_flows = int(sys.argv[1]) if len(sys.argv) > 1 else None
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     for one in comparisons().values():
-        print(row(replace(one, num_flows=num_flows), seed), flush=True)
+        asked = one if num_flows is None else replace(one, num_flows=num_flows)
+        print(row(asked, seed), flush=True)

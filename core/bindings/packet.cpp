@@ -131,15 +131,16 @@ HostSettings hosts(const Numbers& numbers, const Names& names) {
       "gap_bytes", h.gap_bytes)("least_bytes", h.least_bytes)("ack_bytes", h.ack_bytes)(
       "cnp_bytes", h.cnp_bytes)("trimmed_bytes", h.trimmed_bytes)(
       "ack_every_bytes", h.ack_every_bytes)("ack_on_data_lane", h.ack_on_data_lane)(
-      "punish_disorder", h.punish_disorder)("cnp_interval_ps", h.cnp_interval_ps)(
-      "nack_interval_ps", h.nack_interval_ps)("timeout_ps", h.timeout_ps)(
-      "timeout_low_ps", h.timeout_low_ps)("timeout_low_packets", h.timeout_low_packets)(
-      "max_doublings", h.max_doublings)("probe_rtts", h.probe_rtts)("window_bytes", h.window_bytes)(
-      "window_bdp", h.window_bdp)("disorder_packets", h.disorder_packets)(
-      "ring_packets", h.ring_packets)("first_window_bytes", h.first_window_bytes)(
-      "first_window_lapses", h.first_window_lapses)("pull_bytes", h.pull_bytes)(
-      "pull_share", h.pull_share)("host_rate_bps", h.host_rate_bps)("send_ps", h.send_ps)(
-      "receive_ps", h.receive_ps)("base_rtt_ps", h.base_rtt_ps)("num_paths", h.num_paths);
+      "cnp_first", h.cnp_first)("punish_disorder", h.punish_disorder)(
+      "cnp_interval_ps", h.cnp_interval_ps)("nack_interval_ps", h.nack_interval_ps)(
+      "timeout_ps", h.timeout_ps)("timeout_low_ps", h.timeout_low_ps)(
+      "timeout_low_packets", h.timeout_low_packets)("max_doublings", h.max_doublings)(
+      "probe_rtts", h.probe_rtts)("window_bytes", h.window_bytes)("window_bdp", h.window_bdp)(
+      "disorder_packets", h.disorder_packets)("ring_packets", h.ring_packets)(
+      "first_window_bytes", h.first_window_bytes)("first_window_lapses", h.first_window_lapses)(
+      "pull_bytes", h.pull_bytes)("pull_share", h.pull_share)("host_rate_bps", h.host_rate_bps)(
+      "send_ps", h.send_ps)("receive_ps", h.receive_ps)("base_rtt_ps", h.base_rtt_ps)("num_paths",
+                                                                                      h.num_paths);
   h.entropy = names.at("entropy");
   return h;
 }

@@ -146,6 +146,27 @@ void firmware_recovers_once_then_adds_then_leaps() {
   }
 }
 
+// A CNP every 4 us for 2 ms. With a = 1019 / 1024, alpha falls to (1 - a) a^3 / (1 - a^4) = 0.248
+// and no further: every cut takes at least 12 %, and 0.88^400 times
+// 100 Gb/s is less than the least rate. The target stays the line all the while, so that 300 us of
+// silence bring half of it back at once; with a clamped target they bring next to nothing.
+void a_train_of_cuts_in_firmware_ends_in_a_leap_to_half_the_line() {
+  for (const bool clamped : {false, true}) {
+    DcqcnFirmware::Settings settings;
+    settings.clamp_target = clamped;
+    auto flow = DcqcnFirmware::make(settings, kLine, 0);
+    for (netloom::packet::Time now = 0; now < 2'000 * kMicrosecond; now += 4 * kMicrosecond) {
+      flow.on_notification(settings, kLine, now);
+      pass_time(flow, settings, now + 4 * kMicrosecond);
+    }
+    pass_time(flow, settings, 2'010 * kMicrosecond);
+    check(flow.rate_bps() == settings.min_rate_bps, "down to the least rate");
+    pass_time(flow, settings, 2'320 * kMicrosecond);
+    const double expected = clamped ? settings.min_rate_bps : 50 * kGbps;
+    check(std::abs(flow.rate_bps() - expected) <= settings.min_rate_bps, "where it comes back to");
+  }
+}
+
 // 12.24 us at 100 Gb/s are 153,000 bytes: 153 packets; at half the rate 76,500, the 77th begun.
 void a_scaled_window_follows_the_rate_and_a_fixed_one_does_not() {
   auto settings = DcqcnFirmware::Settings::artifact();
@@ -179,6 +200,7 @@ int main() {
   firmware_cuts_at_its_next_look();
   many_cnps_between_two_looks_are_one_cut();
   firmware_recovers_once_then_adds_then_leaps();
+  a_train_of_cuts_in_firmware_ends_in_a_leap_to_half_the_line();
   a_scaled_window_follows_the_rate_and_a_fixed_one_does_not();
   a_flow_back_at_line_rate_needs_no_timer();
   return netloom::test::failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -160,6 +160,37 @@ void a_scheduled_fabric_is_as_fast_as_the_port() {
   check(last < 206 * Time{334'240} + 7'000'000, "at the rate of the port");
 }
 
+// Ten packets out, of which 3 arrives: IRN takes 0 to 2 for lost at once and sends them again. Then
+// nothing is heard: 0 to 2 are given up, and of the later ones the last alone, since only time
+// speaks against them. With none arrived it is the first and the last; TCP gives up all ten.
+void time_speaks_against_few_packets_of_irn() {
+  const Extent extent{.size_bytes = std::uint64_t{10} * 1'000, .payload_bytes = 1'000};
+  const auto lost = [&extent](std::uint32_t disorder, bool third) {
+    HostSettings settings;
+    settings.disorder_packets = disorder;
+    Selective transport(settings);
+    Selective::Sender sender;
+    transport.open(sender);
+    for (int i = 0; i < 10; ++i) {
+      static_cast<void>(transport.take(sender, extent));
+    }
+    if (third) {
+      Packet answer{};
+      answer.number = 3;
+      answer.bits = 1U << 3U;
+      static_cast<void>(transport.on_ack(sender, extent, answer));
+      while (sender.num_lost != 0) {
+        static_cast<void>(transport.take(sender, extent));
+      }
+    }
+    transport.on_timeout(sender, extent);
+    return sender.num_lost;
+  };
+  check(lost(1, true) == 4, "what a later one overtook, and the last");
+  check(lost(1, false) == 2, "the oldest and the last");
+  check(lost(3, false) == 10, "everything");
+}
+
 // By definition: no event is later than the next, and equal ones come as they were put. Looking
 // `ahead` lets days begin early, and must not change that.
 void events_come_in_order_of_time_and_then_of_sequence(std::size_t ahead) {
@@ -374,6 +405,7 @@ int main() {
   for (const std::size_t ahead : {0U, 1U, 13U, 200U}) {
     events_come_in_order_of_time_and_then_of_sequence(ahead);
   }
+  time_speaks_against_few_packets_of_irn();
   random_runs_end_well_and_resume();
   return netloom::test::failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -51,15 +51,22 @@ _IRN_SWITCH: Final = Switch(ingress_bytes=240_000, input_turns=True, reserve_byt
 
 
 def _irn() -> PacketSettings:
-    """Return IRN (recalled): 110 packets in flight, timeouts of 320 and, up to three, 100 us."""
+    """Return IRN (recalled): 110 packets in flight, timeouts of 320 and, up to three, 100 us.
+
+    There the 110 count from the last packet that is acknowledged with all before it: here no more
+    than 128 numbers are open from there. Acknowledgements queue and pause with the data (assumed:
+    an input has one buffer and one threshold there, and no classes are told of).
+    """
     return PacketSettings(
         flow_control="lossy",
         switch=_IRN_SWITCH,
         transport=Transport(
             recovery="selective",
             payload_bytes=1000,
+            ack_on_data_lane=True,
             disorder_packets=1,
             window_bytes=110_000,
+            ring_packets=128,
             timeout_ps=320 * _US,
             timeout_low_ps=100 * _US,
             timeout_low_packets=3,
@@ -72,7 +79,12 @@ def _go_back_n() -> PacketSettings:
 
     A gap is reported once a round trip (assumed; once for all, as InfiniBand has it, does worse).
     """
-    host = Transport(payload_bytes=1000, nack_interval_ps=24 * _US, timeout_ps=320 * _US)
+    host = Transport(
+        payload_bytes=1000,
+        ack_on_data_lane=True,
+        nack_interval_ps=24 * _US,
+        timeout_ps=320 * _US,
+    )
     return replace(_irn(), transport=host)
 
 
@@ -133,13 +145,13 @@ def _with_dcqcn(settings: PacketSettings) -> PacketSettings:
 def _with_nic_dcqcn(settings: PacketSettings) -> PacketSettings:
     """Return *settings* with DCQCN as in ConnectX-4, which IRN's authors simulate (recalled).
 
-    Their marks are not known: those of DCQCN's paper.
+    Notifications go first, as NICs ship. Marks are those of DCQCN's paper.
     """
     marked = _with_dcqcn(settings)
     return replace(
         marked,
         congestion_control="dcqcn-firmware",
-        transport=replace(marked.transport, cnp_interval_ps=4 * _US),
+        transport=replace(marked.transport, cnp_interval_ps=4 * _US, cnp_first=True),
     )
 
 

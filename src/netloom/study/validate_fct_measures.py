@@ -136,6 +136,17 @@ def _queue(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     return float(np.percentile(samples["waiting_bytes"][settled].astype(np.int64), 90)) / 1000
 
 
+def _marks(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+    """Return how many of an incast's packets are marked, in percent, once it has settled."""
+    transfers = _incast(case, rng)
+    first, last = (
+        bench.run(transfers, _settings(case), until_ps=until_ps).counters
+        for until_ps in (_SETTLED_PS, 2 * _SETTLED_PS)
+    )
+    arrived = last["delivered_packets"] - first["delivered_packets"]
+    return 100 * (last["marks"] - first["marks"]) / arrived
+
+
 def _pauses(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     """Return the pause frames of an incast in percent of those without congestion control."""
     transfers = _incast(case, rng)
@@ -249,6 +260,7 @@ MEASURES: Final[Mapping[str, Callable[[FctCase, Bench, np.random.Generator], flo
     "heavy-tailed": _against_irn,
     "dips": _dips,
     "queue": _queue,
+    "marks": _marks,
     "pauses": _pauses,
     "failure": _failure,
     "lossy-path": _lossy_path,

@@ -177,3 +177,22 @@ def test_headers_that_do_not_fit_go_back_to_their_senders() -> None:
     dropped = run_packets(star(97), incast, replace(ndp, switch=switch))
     assert dropped.counters["drops"] > 0
     assert dropped.counters["timeouts"] > 0
+
+
+def test_notifications_that_go_first_are_not_held_up_by_pauses() -> None:
+    # Two send to a host whose own cable is paused for ever. In the data's lane its CNPs never
+    # leave: 977 packets of each flow, 653 us for both, and the way. Else they cut the rates.
+    work, wiring = transfers([(0, 2), (1, 2)], 4_000_000), star(3)
+    fault = Fault(when_ps=0, kind="pause", link=wiring.link_source.tolist().index(2))
+    queued = PacketSettings(
+        congestion_control="dcqcn-firmware",
+        ecn=Ecn(kmin_bytes=5_000, kmax_bytes=20_000, pmax=1.0, at_rate_bps=0),
+        transport=Transport(ack_on_data_lane=True, cnp_interval_ps=4 * US),
+    )
+    first = replace(queued, transport=replace(queued.transport, cnp_first=True))
+    held, heard = (
+        run_packets(wiring, work, one, until_ps=5_000 * US, faults=[fault])
+        for one in (queued, first)
+    )
+    assert held.tables["arrivals"]["arrive_ps"].max() == pytest.approx(655 * US, rel=0.002)
+    assert heard.tables["arrivals"]["arrive_ps"].min() > 1.3 * 655 * US

@@ -121,6 +121,7 @@ struct HostSettings {
   std::uint32_t trimmed_bytes = 64;
   std::uint32_t ack_every_bytes = 0;  ///< 0: every packet.
   bool ack_on_data_lane = false;
+  bool cnp_first = false;        ///< Notifications go first also where acknowledgements do not.
   bool punish_disorder = false;  ///< A packet out of order also draws a notification.
   Time cnp_interval_ps = 0;      ///< Between notifications of a flow; 0: none are sent.
   Time nack_interval_ps = 0;     ///< Until a gap is reported again; 0: once.

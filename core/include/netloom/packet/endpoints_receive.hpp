@@ -113,7 +113,8 @@ void Endpoints<Transport, Cc>::send_control(std::uint32_t flow,
   packet.bits = control.bits;
   packet.flags = 0;
   packet.num_hops = 0;
-  packet.lane = set_.ack_on_data_lane ? work.lane[flow] : kControl;
+  const bool first = set_.cnp_first && control.form == Form::kCnp;
+  packet.lane = set_.ack_on_data_lane && !first ? work.lane[flow] : kControl;
   dispatch(in_[flow].link, index);
 }
 

@@ -165,7 +165,9 @@ class Transport:
             waits for; 0: every packet.
         source_ports: Whether connections differ in what switches hash; RoCEv1, which has no UDP
             header, shows them addresses alone.
-        ack_on_data_lane: Whether acknowledgements queue with the data; else they go first.
+        ack_on_data_lane: Whether acknowledgements and notifications queue with the data; else they
+            go first.
+        cnp_first: Whether notifications go first all the same (NICs: 802.1p 6; mlxconfig dumps).
         telemetry: Whether switches write queue and counter into packets (HPCC).
         punish_disorder: Whether a NIC answers disorder with a notification as well, which cuts
             the rate (conweave-ns3 README, on commodity RNICs).
@@ -203,6 +205,7 @@ class Transport:
     ack_every_bytes: int = 0
     source_ports: bool = True
     ack_on_data_lane: bool = False
+    cnp_first: bool = False
     telemetry: bool = False
     punish_disorder: bool = False
     cnp_interval_ps: int = 0

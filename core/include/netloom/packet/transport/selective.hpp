@@ -234,7 +234,7 @@ class SelectiveRepeat {
   }
 
   void on_timeout(Sender& sender, const Extent& extent) {
-    for (std::uint32_t number = sender.acked; number < sender.next; ++number) {
+    for (auto number = sender.acked; number < sender.next; number = after(sender, number)) {
       sender.missed_bytes += lose(sender, extent, number);
     }
     if (kPulled) {  // one packet asks for the rest (uet-htsim: a request to send)
@@ -378,6 +378,16 @@ class SelectiveRepeat {
     ++sender.num_lost;
     --sender.in_flight;
     return extent.bytes_of(number);
+  }
+
+  /// The packet to be taken for lost next when time is up.
+  ///
+  /// IRN, which takes one later arrival for the sign of a loss, repeats the oldest and what later
+  /// ones have overtaken: the rest may only be late (section 3.1; recalled). The last, which is
+  /// assumed, lets a lost tail be told by disorder, where each would wait for a timeout of its own.
+  [[nodiscard]] std::uint32_t after(const Sender& sender, std::uint32_t number) const {
+    const bool overtaken = settings_.disorder_packets != 1 || number + 1 < sender.highest;
+    return overtaken ? number + 1 : std::max(number + 1, sender.next - 1);
   }
 
   std::uint32_t judge(Sender& sender, const Extent& extent) {
