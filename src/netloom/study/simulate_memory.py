@@ -162,9 +162,12 @@ def _fluid_books(size: Size) -> int:
 
 
 def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple[int, int]:
+    from netloom.engines.packet.connections import num_connections  # noqa: PLC0415
+
     wiring, settings = runner.wiring, runner.settings
     host = settings.transport
-    num_open = _most_open(transfers) * settings.connections
+    connections = num_connections(wiring, transfers, settings)
+    num_open = _most_open(transfers) * connections
     rings = 0 if host.recovery == "go-back-n" else 2 * host.ring_packets // 8
     spray = 0 if settings.spray == "fixed" else _SPRAY
     packets = min(_MOST_PACKETS * wiring.num_endpoints, _OPEN_PACKETS * num_open)
@@ -172,7 +175,7 @@ def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple
         packets *= _PIECES
     table = wiring.choices.nbytes
     copies = 2.5 if settings.balance == "adaptive" else 2.0
-    run = _books(size, settings.connections) + num_open * (_OPEN + rings + spray)
+    run = _books(size, connections) + num_open * (_OPEN + rings + spray)
     return _LINK * wiring.num_links + table, int(run + packets * _PACKET + copies * table)
 
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "netloom/packet/endpoints.hpp"
 
@@ -15,12 +17,10 @@ void Endpoints<Transport, Cc>::start(std::uint32_t flow) {
   const auto source = static_cast<std::uint32_t>(work.source[flow]);
   const auto target = static_cast<std::uint32_t>(work.target[flow]);
   progress_.started(flow);
-  out.link = door(source, target, work.entropy[flow]);
+  out.link = door(source, target, flow, work.entropy[flow]);
   out.local = progress_.local(flow);
-  out.line = line_of(source, target, out.link);
-  if (set_.host_rate_bps > 0 && !out.local) {
-    out.line.rate_bps = std::min(out.line.rate_bps, set_.host_rate_bps);
-  }
+  out.many = several_ && spray_.sprays() && net_.ways(source, target).size() > 1;
+  out.line = line_of(flow);
   out.cc = Cc::make(cc_settings_, out.line, net_.now);
   out.window = out.local ? ~std::uint64_t{0} : window_of(out.line);
   transport_.open(out.sender);
@@ -35,11 +35,28 @@ void Endpoints<Transport, Cc>::start(std::uint32_t flow) {
 }
 
 template <class Transport, class Cc>
-Line Endpoints<Transport, Cc>::line_of(std::uint32_t source,
-                                       std::uint32_t target,
-                                       std::uint32_t link) const {
+double Endpoints<Transport, Cc>::most_bps(std::uint32_t link, bool local) const {
+  const auto rate_bps = static_cast<double>(net_.ports[link].rate_bps);
+  return set_.host_rate_bps > 0 && !local ? std::min(rate_bps, set_.host_rate_bps) : rate_bps;
+}
+
+template <class Transport, class Cc>
+double Endpoints<Transport, Cc>::all_bps(std::uint32_t from, std::uint32_t to, bool local) const {
+  double total_bps = 0.0;
+  for (const std::int32_t link : net_.ways(from, to)) {
+    total_bps += most_bps(static_cast<std::uint32_t>(link), local);
+  }
+  return total_bps;
+}
+
+template <class Transport, class Cc>
+Line Endpoints<Transport, Cc>::line_of(std::uint32_t flow) const {
+  const Outgoing& out = out_[flow];
+  const auto source = static_cast<std::uint32_t>(net_.config.work.source[flow]);
+  const auto target = static_cast<std::uint32_t>(net_.config.work.target[flow]);
   return {
-      .rate_bps = static_cast<double>(net_.ports[link].rate_bps),
+      .rate_bps =
+          out.many ? all_bps(source, target, out.local) : most_bps(out.link, out.local),
       .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
       .payload_bytes = set_.payload_bytes,
       .packet_bytes = set_.payload_bytes + set_.header_bytes,
@@ -82,15 +99,90 @@ void Endpoints<Transport, Cc>::offer(std::uint32_t flow) {
   if (out.state != State::kIdle || !may_send(flow) || awaits_pace(flow)) {
     return;
   }
+  if (several_) [[unlikely]] {
+    if (out.many) {
+      send_over_ports(flow);
+      return;
+    }
+    const Work& work = net_.config.work;
+    out.link = door(static_cast<std::uint32_t>(work.source[flow]),
+                    static_cast<std::uint32_t>(work.target[flow]),
+                    flow,
+                    work.entropy[flow]);
+  }
   out.state = State::kReady;
   ready_.append(out.link, net_.config.work.lane[flow], flow);
   kick(out.link);
 }
 
 template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::send_over_ports(std::uint32_t flow) {
+  const Work& work = net_.config.work;
+  Outgoing& out = out_[flow];
+  while (may_send(flow) && !awaits_pace(flow)) {
+    if (!out.drawn) {
+      out.next_entropy = spray_.next(flow, work.entropy[flow], net_.random);
+      out.drawn = true;
+    }
+    out.link = door(static_cast<std::uint32_t>(work.source[flow]),
+                    static_cast<std::uint32_t>(work.target[flow]),
+                    flow,
+                    out.next_entropy);
+    if (has_enough(out.link)) {
+      out.state = State::kReady;
+      ready_.append(out.link, work.lane[flow], flow);
+      return;
+    }
+    send(flow);
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::refill(std::uint32_t link) {
+  while (ready_.lanes(link) != 0 && !has_enough(link)) {
+    const auto lane = static_cast<std::uint8_t>(std::countr_zero(ready_.lanes(link)));
+    const std::uint32_t flow = ready_.first(link, lane);
+    if (!out_[flow].many) {
+      return;
+    }
+    ready_.take(link, lane);
+    if (out_[flow].state != State::kDone) {
+      out_[flow].state = State::kIdle;
+      send_over_ports(flow);
+    }
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::move_away(std::uint32_t link) {
+  ready_.advance(link);
+  std::vector<std::uint32_t> flows;
+  std::vector<Index> packets;
+  for (std::uint8_t lane = 0; lane < net_.num_lanes; ++lane) {
+    while (((ready_.lanes(link) >> lane) & 1U) != 0) {
+      flows.push_back(ready_.take(link, lane));
+    }
+    while (net_.queue(link, lane).head != kNone) {
+      packets.push_back(net_.take_first(link, lane));
+    }
+  }
+  for (const Index index : packets) {
+    const Packet& packet = net_.pool[index];
+    dispatch(door(packet.source, packet.target, packet.flow, packet.entropy), index);
+  }
+  for (const std::uint32_t flow : flows) {
+    if (out_[flow].state != State::kDone) {
+      out_[flow].state = State::kIdle;
+      offer(flow);
+    }
+  }
+}
+
+template <class Transport, class Cc>
 bool Endpoints<Transport, Cc>::awaits_pace(std::uint32_t flow) {
   Outgoing& out = out_[flow];
-  if (out.pace_at <= net_.now || out.pace_at <= net_.port(out.link).busy_until) {
+  if (out.pace_at <= net_.now ||
+      (!out.many && out.pace_at <= net_.port(out.link).busy_until)) {
     return false;
   }
   out.state = State::kPaced;
@@ -129,6 +221,10 @@ void Endpoints<Transport, Cc>::send_ready(std::uint32_t link) {
       continue;
     }
     out_[flow].state = State::kIdle;
+    if (out_[flow].many) [[unlikely]] {
+      send_over_ports(flow);
+      return;
+    }
     if (may_send(flow)) {
       send(flow);
       return;
@@ -147,7 +243,11 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   if (!may_send(flow) || segment.again) {  // uet-htsim: every repetition asks
     net_.pool[index].flags |= kAsks;
   }
-  net_.launch(out.link, index);
+  if (out.many) [[unlikely]] {
+    dispatch(out.link, index);
+  } else {
+    net_.launch(out.link, index);
+  }
   software_.push(out.link, flow, size_bytes);
   out.cc.on_sent(cc_settings_, out.line, net_.now, segment.payload_bytes);
   pace(out, size_bytes + set_.gap_bytes);
@@ -156,7 +256,7 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   }
   expect_answer(flow);
   arm(flow);
-  if (may_send(flow) && !awaits_pace(flow)) {
+  if (!out.many && may_send(flow) && !awaits_pace(flow)) {
     out.state = State::kReady;
     ready_.append_after_sending(out.link, net_.config.work.lane[flow], flow);
   }
@@ -169,9 +269,9 @@ void Endpoints<Transport, Cc>::pace(Outgoing& out, std::uint32_t wire_bytes) {
   }
   const double rate_bps = out.cc.rate_bps();
   const Port& port = net_.port(out.link);
-  out.pace_at = rate_bps < static_cast<double>(port.rate_bps)
-                    ? net_.now + spread_over(wire_bytes, rate_bps)
-                    : port.busy_until;
+  const double line_bps = out.many ? out.line.rate_bps : static_cast<double>(port.rate_bps);
+  const Time free_at = out.many ? net_.now : port.busy_until;
+  out.pace_at = rate_bps < line_bps ? net_.now + spread_over(wire_bytes, rate_bps) : free_at;
   out.paced_bytes = static_cast<std::uint16_t>(wire_bytes);
 }
 
@@ -210,7 +310,9 @@ Index Endpoints<Transport, Cc>::make_data(std::uint32_t flow, const Segment& seg
     net_.telemetry.resize(2 * net_.pool.capacity() * kMaxHops);
   }
   Packet& packet = net_.pool[index];
-  out.last_entropy = spray_.next(flow, work.entropy[flow], net_.random);
+  out.last_entropy =
+      out.drawn ? out.next_entropy : spray_.next(flow, work.entropy[flow], net_.random);
+  out.drawn = false;
   const bool last = segment.offset + segment.payload_bytes == extent(flow).size_bytes;
   packet = {
       .sent = net_.now,
