@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "netloom/packet/endpoints.hpp"
@@ -120,14 +121,7 @@ void Endpoints<Transport, Cc>::send_over_ports(std::uint32_t flow) {
   const Work& work = net_.config.work;
   Outgoing& out = out_[flow];
   while (may_send(flow) && !awaits_pace(flow)) {
-    if (!out.drawn) {
-      out.next_entropy = spray_.next(flow, work.entropy[flow], net_.random);
-      out.drawn = true;
-    }
-    out.link = door(static_cast<std::uint32_t>(work.source[flow]),
-                    static_cast<std::uint32_t>(work.target[flow]),
-                    flow,
-                    out.next_entropy);
+    draw(flow);
     if (has_enough(out.link)) {
       out.state = State::kReady;
       ready_.append(out.link, work.lane[flow], flow);
@@ -135,6 +129,26 @@ void Endpoints<Transport, Cc>::send_over_ports(std::uint32_t flow) {
     }
     send(flow);
   }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::draw(std::uint32_t flow) {
+  const Work& work = net_.config.work;
+  Outgoing& out = out_[flow];
+  const auto ways = net_.ways(static_cast<std::uint32_t>(work.source[flow]),
+                              static_cast<std::uint32_t>(work.target[flow]));
+  for (std::uint32_t tried = 0; tried < set_.num_paths; ++tried) {
+    if (!std::exchange(out.drawn, true)) {
+      out.next_entropy = spray_.next(flow, work.entropy[flow], net_.random);
+    }
+    out.link = static_cast<std::uint32_t>(
+        ways[turn_of(net_, flow, out.next_entropy) % ways.size()]);
+    if (net_.ports[out.link].up) {
+      return;
+    }
+    out.drawn = false;
+  }
+  out.drawn = true;  // no value has a port that is up: the last one waits for its own
 }
 
 template <class Transport, class Cc>
