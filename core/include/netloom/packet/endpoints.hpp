@@ -294,11 +294,13 @@ class Endpoints final : public EndpointSide {
   void draw(std::uint32_t flow);
   /// Lets flows go on that waited for the port to have room.
   void refill(std::uint32_t link);
-  /// Whether the port has packets to go on with when the one that is leaving has left.
-  [[nodiscard]] bool has_enough(std::uint32_t link) const {
+
+  /// Whether a lane of the port has packets to go on with when the one that is leaving has left.
+  [[nodiscard]] bool has_enough(std::uint32_t link, std::uint8_t lane) {
     constexpr std::uint32_t kAhead = 4;  // packets: those to one port come in no even order
-    return net_.ports[link].waiting_bytes >= kAhead * set_.payload_bytes;
+    return net_.queue(link, lane).bytes >= kAhead * set_.payload_bytes;
   }
+
   void move_away(std::uint32_t link);
   void pace(Outgoing& out, std::uint32_t wire_bytes);
   /// The departure that was set at `old_bps` is where the rate of now would have set it.

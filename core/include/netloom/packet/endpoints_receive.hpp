@@ -56,9 +56,8 @@ void Endpoints<Transport, Cc>::open(std::uint32_t flow, const Packet& packet) {
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::answer_by(std::uint32_t link, const Packet& packet) {
-  in_[packet.flow].link = net_.ports[link].up
-                              ? link
-                              : door(packet.target, packet.source, packet.flow, packet.entropy);
+  in_[packet.flow].link =
+      net_.ports[link].up ? link : door(packet.target, packet.source, packet.flow, packet.entropy);
 }
 
 template <class Transport, class Cc>

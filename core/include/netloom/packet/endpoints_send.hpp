@@ -56,8 +56,7 @@ Line Endpoints<Transport, Cc>::line_of(std::uint32_t flow) const {
   const auto source = static_cast<std::uint32_t>(net_.config.work.source[flow]);
   const auto target = static_cast<std::uint32_t>(net_.config.work.target[flow]);
   return {
-      .rate_bps =
-          out.many ? all_bps(source, target, out.local) : most_bps(out.link, out.local),
+      .rate_bps = out.many ? all_bps(source, target, out.local) : most_bps(out.link, out.local),
       .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
       .payload_bytes = set_.payload_bytes,
       .packet_bytes = set_.payload_bytes + set_.header_bytes,
@@ -122,7 +121,7 @@ void Endpoints<Transport, Cc>::send_over_ports(std::uint32_t flow) {
   Outgoing& out = out_[flow];
   while (may_send(flow) && !awaits_pace(flow)) {
     draw(flow);
-    if (has_enough(out.link)) {
+    if (has_enough(out.link, work.lane[flow])) {
       out.state = State::kReady;
       ready_.append(out.link, work.lane[flow], flow);
       return;
@@ -141,8 +140,8 @@ void Endpoints<Transport, Cc>::draw(std::uint32_t flow) {
     if (!std::exchange(out.drawn, true)) {
       out.next_entropy = spray_.next(flow, work.entropy[flow], net_.random);
     }
-    out.link = static_cast<std::uint32_t>(
-        ways[turn_of(net_, flow, out.next_entropy) % ways.size()]);
+    out.link =
+        static_cast<std::uint32_t>(ways[turn_of(net_, flow, out.next_entropy) % ways.size()]);
     if (net_.ports[out.link].up) {
       return;
     }
@@ -153,16 +152,17 @@ void Endpoints<Transport, Cc>::draw(std::uint32_t flow) {
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::refill(std::uint32_t link) {
-  while (ready_.lanes(link) != 0 && !has_enough(link)) {
-    const auto lane = static_cast<std::uint8_t>(std::countr_zero(ready_.lanes(link)));
-    const std::uint32_t flow = ready_.first(link, lane);
-    if (!out_[flow].many) {
-      return;
-    }
-    ready_.take(link, lane);
-    if (out_[flow].state != State::kDone) {
-      out_[flow].state = State::kIdle;
-      send_over_ports(flow);
+  for (std::uint8_t lane = 0; lane < net_.num_lanes; ++lane) {
+    while (((ready_.lanes(link) >> lane) & 1U) != 0 && !has_enough(link, lane)) {
+      const std::uint32_t flow = ready_.first(link, lane);
+      if (!out_[flow].many) {
+        break;
+      }
+      ready_.take(link, lane);
+      if (out_[flow].state != State::kDone) {
+        out_[flow].state = State::kIdle;
+        send_over_ports(flow);
+      }
     }
   }
 }
@@ -195,8 +195,7 @@ void Endpoints<Transport, Cc>::move_away(std::uint32_t link) {
 template <class Transport, class Cc>
 bool Endpoints<Transport, Cc>::awaits_pace(std::uint32_t flow) {
   Outgoing& out = out_[flow];
-  if (out.pace_at <= net_.now ||
-      (!out.many && out.pace_at <= net_.port(out.link).busy_until)) {
+  if (out.pace_at <= net_.now || (!out.many && out.pace_at <= net_.port(out.link).busy_until)) {
     return false;
   }
   out.state = State::kPaced;

@@ -96,8 +96,8 @@ class Switches final : public SwitchSide {
     if (ways.empty() || (ways.size() > 1 && !Balance::kFixed)) {
       return;
     }
-    const std::uint32_t out = ways.size() == 1 ? static_cast<std::uint32_t>(ways[0])
-                                               : choose(vertex, packet, ways);
+    const std::uint32_t out =
+        ways.size() == 1 ? static_cast<std::uint32_t>(ways[0]) : choose(vertex, packet, ways);
     packet.came_by = out;
     fetch_line(&net_.ports[out]);
     fetch_line(&net_.queue(out, packet.lane));
@@ -213,8 +213,8 @@ class Switches final : public SwitchSide {
     if (ways.empty()) [[unlikely]] {
       return kNone;
     }
-    const std::uint32_t link = ways.size() == 1 ? static_cast<std::uint32_t>(ways[0])
-                                                : choose(vertex, packet, ways);
+    const std::uint32_t link =
+        ways.size() == 1 ? static_cast<std::uint32_t>(ways[0]) : choose(vertex, packet, ways);
     return net_.ports[link].up ? link : route_around(vertex, packet, ways);
   }
 
