@@ -6,12 +6,12 @@ Hosts 0 and 1 hang on two switches, 2 and 3, by a port of 100 Gb/s each; every l
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from wires import transfers, wiring
 
-from netloom.engines.delivery import Delivery
 from netloom.engines.flow import FlowSettings, run_flows
 from netloom.engines.packet import (
     Ecn,
@@ -23,6 +23,10 @@ from netloom.engines.packet import (
     run_packets,
 )
 from netloom.fabric.wiring_ports import most_ports, num_ports, stripes, turns
+
+if TYPE_CHECKING:
+    from netloom.engines.delivery import Delivery
+    from netloom.fabric.wiring import Wiring
 
 US = 1_000_000
 PLANES = wiring(2, [(0, 2), (1, 2), (0, 3), (1, 3)])
@@ -41,14 +45,14 @@ MEGABYTE = 1_000_000
 
 
 def sent(delivery: Delivery, links: list[int]) -> list[int]:
-    return delivery.link_bytes[links].tolist()
+    return [int(count) for count in delivery.link_bytes[links]]
 
 
 @pytest.mark.parametrize("on", [PLANES, ONE_LEAF], ids=["two planes", "one leaf"])
-def test_a_transfer_is_striped_over_both_ports(on: object) -> None:
+def test_a_transfer_is_striped_over_both_ports(on: Wiring) -> None:
     # 500 packets of 1000 bytes on each port, 80 ns each; the last is stored once, 2 us there and
     # 2 back.
-    run = run_packets(on, transfers([(0, 1)], MEGABYTE), PLAIN)  # type: ignore[arg-type]
+    run = run_packets(on, transfers([(0, 1)], MEGABYTE), PLAIN)
     assert run.finish_ps[0] == 500 * 80_000 + 80_000 + 4 * US
     assert sent(run, [0, 4]) == [MEGABYTE // 2] * 2
     assert sent(run, [3, 7]) == [MEGABYTE // 2] * 2
@@ -101,9 +105,9 @@ def test_ports_of_one_endpoint_have_routes_of_their_own(balance: str) -> None:
 
 @pytest.mark.parametrize("spray", ["oblivious", "bitmap", "mixed"])
 @pytest.mark.parametrize("on", [PLANES, ONE_LEAF], ids=["two planes", "one leaf"])
-def test_a_sprayed_flow_fills_both_ports(on: object, spray: str) -> None:
+def test_a_sprayed_flow_fills_both_ports(on: Wiring, spray: str) -> None:
     settings = replace(SPRAYED, spray=spray, congestion_control="none")
-    run = run_packets(on, transfers([(0, 1)], MEGABYTE), settings)  # type: ignore[arg-type]
+    run = run_packets(on, transfers([(0, 1)], MEGABYTE), settings)
     assert run.finish_ps[0] == pytest.approx(500 * 80_000 + 80_000 + 4 * US, rel=0.02)
     for links in ([0, 4], [3, 7]):
         assert sent(run, links) == pytest.approx([MEGABYTE / 2] * 2, rel=0.02)
