@@ -38,7 +38,11 @@ class Switches final : public SwitchSide {
         control_(network),
         balance_(network),
         pint_(network.config.switches.pint ? network.ports.size() : 0),
-        several_(!network.config.work.turn.empty()) {}
+        several_(!network.config.work.turn.empty()),
+        shares_nics_(network.config.hosts.probe_rtts == 0 &&
+                     std::ranges::any_of(network.ports, [](const Port& port) {
+                       return port.uncontrolled && port.to_switch;
+                     })) {}
 
   void arrive(std::uint32_t in, Index index) override {
     Packet& packet = net_.pool[index];
@@ -272,6 +276,10 @@ class Switches final : public SwitchSide {
       packet.flags |= kMarked;
       ++net_.counters.marks;
     }
+    if (shares_nics_ && came_by != kNone && !out.uncontrolled &&
+        net_.ports[came_by].uncontrolled && packet.form == Form::kData) [[unlikely]] {
+      packet.sent = net_.now;  // a NIC's clock stands at the wire: what waits in it is not out yet
+    }
     if (net_.config.switches.telemetry && packet.form == Form::kData) {
       stamp(link, index);
     }
@@ -362,6 +370,7 @@ class Switches final : public SwitchSide {
   Balance balance_;
   std::vector<cc::PintPort> pint_;  ///< Of each link; empty where switches do not digest.
   bool several_;                    ///< Some endpoint has several ports.
+  bool shares_nics_;                ///< Perhaps, and round trips are the NICs' to measure.
 };
 
 }  // namespace netloom::packet
