@@ -85,6 +85,7 @@ Work work(const nb::dict& arrays) {
   fill(w.lane, arrays, "lane");
   fill(w.local, arrays, "local");
   fill(w.turn, arrays, "turn");
+  fill(w.connection, arrays, "connection");
   fill(w.wait_offsets, arrays, "wait_offsets");
   fill(w.waits, arrays, "waits");
   return w;

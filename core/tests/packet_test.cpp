@@ -279,6 +279,10 @@ Config random_config(Random& random, std::uint32_t ports) {
     if (ports > 1) {
       c.work.turn.push_back(static_cast<std::uint16_t>(i));
     }
+    if (ports == 3) {  // messages of one connection, which go in order
+      const bool again = i > 0 && c.work.source[i] == c.work.source[i - 1];
+      c.work.connection.push_back(again ? c.work.connection.back() : i);
+    }
   }
   c.num_lanes = 3;
   c.link_control = any(controls(), random);

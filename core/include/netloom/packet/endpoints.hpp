@@ -47,7 +47,8 @@ class Endpoints final : public EndpointSide {
         software_(network),
         out_(num_flows()),
         in_(num_flows()),
-        several_(!network.config.work.turn.empty()) {}
+        several_(!network.config.work.turn.empty()),
+        last_of_(num_connections(), kNone) {}
 
   void begin() override { progress_.begin(); }
 
@@ -186,6 +187,8 @@ class Endpoints final : public EndpointSide {
     bool many = false;          ///< Sprays over several ports: `link` is that of the next packet.
     bool drawn = false;         ///< The next packet has its entropy.
     std::uint16_t next_entropy = 0;
+    std::uint32_t after = kNone;  ///< The next message of its connection, which waits for it.
+    bool behind = false;          ///< The message before it has not been sent yet.
   };
 
   /// The receiving end of a flow.
@@ -212,6 +215,7 @@ class Endpoints final : public EndpointSide {
     software_.visit(archive);
     archive(out_);
     archive(in_);
+    archive(last_of_);
   }
 
   static void fetch(const void* what, std::size_t size) {
@@ -221,6 +225,11 @@ class Endpoints final : public EndpointSide {
   }
 
   [[nodiscard]] std::size_t num_flows() const { return net_.config.work.source.size(); }
+
+  [[nodiscard]] std::size_t num_connections() const {
+    const auto& all = net_.config.work.connection;
+    return all.empty() ? 0 : *std::ranges::max_element(all) + std::size_t{1};
+  }
 
   [[nodiscard]] Extent extent(std::uint32_t flow) const {
     return {
@@ -268,6 +277,10 @@ class Endpoints final : public EndpointSide {
   // ---- sending, in endpoints_send.hpp
 
   void start(std::uint32_t flow);
+  /// Lets a message wait until the one before it on its connection has been sent.
+  void stand_in_line(std::uint32_t flow);
+  /// Whether some of a message has never been sent.
+  [[nodiscard]] bool is_unsent(std::uint32_t flow) const;
   [[nodiscard]] Line line_of(std::uint32_t flow) const;
   /// What a port sends at most, software included.
   [[nodiscard]] double most_bps(std::uint32_t link, bool local) const;
@@ -406,7 +419,8 @@ class Endpoints final : public EndpointSide {
   Large<Outgoing> out_;
   Large<Incoming> in_;
   bool kicking_ = false;
-  bool several_;  ///< Some endpoint has several ports.
+  bool several_;                        ///< Some endpoint has several ports.
+  std::vector<std::uint32_t> last_of_;  ///< Of each connection, the message that started last.
 };
 
 }  // namespace netloom::packet

@@ -31,8 +31,28 @@ void Endpoints<Transport, Cc>::start(std::uint32_t flow) {
   }
   spray_.begin(flow, net_.random);
   out.state = State::kIdle;
+  if (!last_of_.empty()) {
+    stand_in_line(flow);
+  }
   arm(flow);
   offer(flow);
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::stand_in_line(std::uint32_t flow) {
+  std::uint32_t& last = last_of_[net_.config.work.connection[flow]];
+  if (last != kNone && is_unsent(last)) {
+    out_[last].after = flow;
+    out_[flow].behind = true;
+  }
+  last = flow;
+}
+
+template <class Transport, class Cc>
+bool Endpoints<Transport, Cc>::is_unsent(std::uint32_t flow) const {
+  const Outgoing& out = out_[flow];
+  return out.state != State::kDone &&
+         (out.behind || transport_.sent_to(out.sender, extent(flow)) < extent(flow).size_bytes);
 }
 
 template <class Transport, class Cc>
@@ -88,7 +108,7 @@ std::uint64_t Endpoints<Transport, Cc>::first_window(const Line& line) const {
 template <class Transport, class Cc>
 bool Endpoints<Transport, Cc>::may_send(std::uint32_t flow) const {
   const Outgoing& out = out_[flow];
-  return transport_.has_work(out.sender, extent(flow)) &&
+  return !out.behind && transport_.has_work(out.sender, extent(flow)) &&
          transport_.in_flight(out.sender, extent(flow)) <
              (out.local ? out.window : std::min(out.cc.window_bytes(), out.window));
 }
@@ -269,6 +289,11 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   }
   expect_answer(flow);
   arm(flow);
+  if (out.after != kNone && !is_unsent(flow)) [[unlikely]] {
+    const std::uint32_t next = std::exchange(out.after, kNone);
+    out_[next].behind = false;
+    offer(next);
+  }
   if (!out.many && may_send(flow) && !awaits_pace(flow)) {
     out.state = State::kReady;
     ready_.append_after_sending(out.link, net_.config.work.lane[flow], flow);

@@ -23,6 +23,7 @@ from netloom.fabric.routing.flows import Flows
 from netloom.fabric.routing.source_ports import mixed_ports
 from netloom.fabric.wiring import Wiring
 from netloom.fabric.wiring_ports import stripes
+from netloom.workload.connections import shared_connections
 from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Laid:
         ways: Of each part.
         latency_ps: Of each transfer, from its last byte sent to its arrival.
         known_ps: From there until its sender knows, where that is reckoned.
+        connection: Of each part, where messages share one; they go one after another.
     """
 
     on: Ground
@@ -60,6 +62,7 @@ class Laid:
     ways: Ways
     latency_ps: NDArray[np.int64]
     known_ps: NDArray[np.int64]
+    connection: NDArray[np.uint32]
 
 
 def run_flows(
@@ -130,7 +133,15 @@ def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int =
         ways=ways,
         latency_ps=latency_ps,
         known_ps=known_ps,
+        connection=_shared(transfers, parts),
     )
+
+
+def _shared(transfers: Transfers, parts: int) -> NDArray[np.uint32]:
+    """Return the connection of each part; nothing where none is shared."""
+    of_transfer = shared_connections(transfers)
+    numbers = of_transfer[:, None] * np.uint32(parts) + np.arange(parts, dtype=np.uint32)
+    return numbers.ravel()
 
 
 def _connections(on: Ground, transfers: Transfers, settings: FlowSettings) -> int:
@@ -220,6 +231,7 @@ def _arrays(laid: Laid, capacity_bps: NDArray[np.float64]) -> dict[str, NDArray[
         "latency_ps": laid.latency_ps,
         "wait_offsets": transfers.wait_offsets.astype(np.int64),
         "waits": transfers.waits.astype(np.int32),
+        "connection": laid.connection,
     }
 
 
