@@ -27,4 +27,4 @@ def shared_connections(transfers: Transfers) -> NDArray[np.uint32]:
     distinct, number = np.unique(key, return_inverse=True)
     if len(distinct) == len(key):
         return np.empty(0, dtype=np.uint32)
-    return number.reshape(-1).astype(np.uint32)
+    return np.asarray(number.reshape(-1), dtype=np.uint32)

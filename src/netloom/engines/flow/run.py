@@ -140,8 +140,8 @@ def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int =
 def _shared(transfers: Transfers, parts: int) -> NDArray[np.uint32]:
     """Return the connection of each part; nothing where none is shared."""
     of_transfer = shared_connections(transfers)
-    numbers = of_transfer[:, None] * np.uint32(parts) + np.arange(parts, dtype=np.uint32)
-    return numbers.ravel()
+    part = np.tile(np.arange(parts, dtype=np.uint32), len(of_transfer))
+    return np.asarray(np.repeat(of_transfer, parts) * np.uint32(parts) + part, dtype=np.uint32)
 
 
 def _connections(on: Ground, transfers: Transfers, settings: FlowSettings) -> int:
