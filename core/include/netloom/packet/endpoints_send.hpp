@@ -293,6 +293,7 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
     const std::uint32_t next = std::exchange(out.after, kNone);
     out_[next].behind = false;
     offer(next);
+    net_.wake_later(out_[next].link);  // another port's flow may be the one that is kicked
   }
   if (!out.many && may_send(flow) && !awaits_pace(flow)) {
     out.state = State::kReady;
