@@ -302,8 +302,8 @@ class Endpoints final : public EndpointSide {
   /// Makes packets of a flow that sprays over several ports, until it may send no more or the port
   /// of the next one has enough to go on with.
   void send_over_ports(std::uint32_t flow);
-  /// Gives the next packet of such a flow its entropy, if it has none, and thereby its port: values
-  /// whose port is down are left out.
+  /// Gives the next packet of such a flow its entropy, if it has none, and thereby its port. Values
+  /// whose port is down are left out, and some of those whose port has enough to do.
   void draw(std::uint32_t flow);
   /// Lets flows go on that waited for the port to have room.
   void refill(std::uint32_t link);

@@ -162,7 +162,8 @@ void Endpoints<Transport, Cc>::draw(std::uint32_t flow) {
     }
     out.link =
         static_cast<std::uint32_t>(ways[turn_of(net_, flow, out.next_entropy) % ways.size()]);
-    if (net_.ports[out.link].up) {
+    const bool full = tried < ways.size() && has_enough(out.link, work.lane[flow]);
+    if (net_.ports[out.link].up && !full) {
       return;
     }
     out.drawn = false;
