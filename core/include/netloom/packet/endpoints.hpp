@@ -303,7 +303,7 @@ class Endpoints final : public EndpointSide {
   /// of the next one has enough to go on with.
   void send_over_ports(std::uint32_t flow);
   /// Gives the next packet of such a flow its entropy, if it has none, and thereby its port. Values
-  /// whose port is down are left out, and some of those whose port has enough to do.
+  /// whose port is down are left out, and those whose port has enough to do while another has not.
   void draw(std::uint32_t flow);
   /// Lets flows go on that waited for the port to have room.
   void refill(std::uint32_t link);

@@ -156,13 +156,18 @@ void Endpoints<Transport, Cc>::draw(std::uint32_t flow) {
   Outgoing& out = out_[flow];
   const auto ways = net_.ways(static_cast<std::uint32_t>(work.source[flow]),
                               static_cast<std::uint32_t>(work.target[flow]));
+  const std::uint8_t lane = work.lane[flow];
+  const bool has_room = std::ranges::any_of(ways, [&](std::int32_t way) {
+    const auto link = static_cast<std::uint32_t>(way);
+    return net_.ports[link].up && !has_enough(link, lane);
+  });
   for (std::uint32_t tried = 0; tried < set_.num_paths; ++tried) {
     if (!std::exchange(out.drawn, true)) {
       out.next_entropy = spray_.next(flow, work.entropy[flow], net_.random);
     }
     out.link =
         static_cast<std::uint32_t>(ways[turn_of(net_, flow, out.next_entropy) % ways.size()]);
-    const bool full = tried < ways.size() && has_enough(out.link, work.lane[flow]);
+    const bool full = has_room && tried < 8 * ways.size() && has_enough(out.link, lane);
     if (net_.ports[out.link].up && !full) {
       return;
     }
