@@ -194,19 +194,22 @@ def _cut_through_ps(
 ) -> NDArray[np.float64]:
     """Return when the last packet can have left the last link, if switches cut through.
 
-    The head waits for nothing and the tail comes at the pace of the slowest link so far. Before a
-    faster link, which would run dry, a packet is stored. Where packets may part, links in between
+    A packet begins on a link when it begins on the one before, but before a faster link, which
+    would run dry, it is stored. Where packets may part, links in between
     have a packet each; the cable of a shared NIC has them all.
     """
-    left_ps = np.zeros(len(way.num_hops))
+    left_ps, start_ps, before_ps = np.zeros((3, len(way.num_hops)))
     for hop in range(way.per_byte.shape[1]):
         here = _times(way, np.s_[:, hop], framed, bare)
         before = way.per_byte[:, max(hop - 1, 0)]
-        faster = (way.per_byte[:, hop] > 0) & (way.per_byte[:, hop] < before)
+        there = way.per_byte[:, hop] > 0
+        faster = there & (way.per_byte[:, hop] < before)
         ends = (hop == 0) | (hop >= way.num_hops - 1)
         whole = ends | (not parted) | way.bare[:, max(hop - 1, 0)]
-        least_ps = np.where(whole, here.total, here.first)
-        left_ps = np.maximum(left_ps + np.where(faster, here.last, 0.0), least_ps)
+        least_ps = np.where(whole, here.total, here.first) - here.last
+        start_ps = np.maximum(start_ps + np.where(faster, before_ps, 0.0), least_ps)
+        left_ps = np.where(there, start_ps + here.last, left_ps)
+        before_ps = here.last
     return left_ps
 
 
