@@ -276,8 +276,8 @@ class Switches final : public SwitchSide {
       packet.flags |= kMarked;
       ++net_.counters.marks;
     }
-    if (shares_nics_ && came_by != kNone && !out.uncontrolled &&
-        net_.ports[came_by].uncontrolled && packet.form == Form::kData) [[unlikely]] {
+    if (shares_nics_ && came_by != kNone && !out.uncontrolled && net_.ports[came_by].uncontrolled &&
+        packet.form == Form::kData) [[unlikely]] {
       packet.sent = net_.now;  // a NIC's clock stands at the wire: what waits in it is not out yet
     }
     if (net_.config.switches.telemetry && packet.form == Form::kData) {
