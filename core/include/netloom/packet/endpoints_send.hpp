@@ -178,7 +178,8 @@ void Endpoints<Transport, Cc>::draw(std::uint32_t flow) {
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::refill(std::uint32_t link) {
-  for (std::uint8_t lane = 0; lane < net_.num_lanes; ++lane) {
+  for (std::uint32_t number = 0; number < net_.num_lanes; ++number) {
+    const auto lane = static_cast<std::uint8_t>(number);
     while (((ready_.lanes(link) >> lane) & 1U) != 0 && !has_enough(link, lane)) {
       const std::uint32_t flow = ready_.first(link, lane);
       if (!out_[flow].many) {
@@ -198,7 +199,8 @@ void Endpoints<Transport, Cc>::move_away(std::uint32_t link) {
   ready_.advance(link);
   std::vector<std::uint32_t> flows;
   std::vector<Index> packets;
-  for (std::uint8_t lane = 0; lane < net_.num_lanes; ++lane) {
+  for (std::uint32_t number = 0; number < net_.num_lanes; ++number) {
+    const auto lane = static_cast<std::uint8_t>(number);
     while (((ready_.lanes(link) >> lane) & 1U) != 0) {
       flows.push_back(ready_.take(link, lane));
     }
