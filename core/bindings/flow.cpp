@@ -52,6 +52,7 @@ Found run(const InArray<double>& capacity_bps,
           const InArray<std::int64_t>& latency_ps,
           const InArray<std::int64_t>& wait_offsets,
           const InArray<std::int32_t>& waits,
+          const InArray<std::uint32_t>& connection,
           std::uint32_t num_bins,
           std::int64_t until_ps,
           const Progress& progress) {
@@ -69,6 +70,7 @@ Found run(const InArray<double>& capacity_bps,
       .latency_ps = view(latency_ps),
       .wait_offsets = view(wait_offsets),
       .waits = view(waits),
+      .connection = view(connection),
   };
   FlowProgress report;
   if (progress) {
@@ -143,6 +145,7 @@ void register_flow(nb::module_& m) {
         nb::arg("latency_ps"),
         nb::arg("wait_offsets"),
         nb::arg("waits"),
+        nb::arg("connection"),
         nb::arg("num_bins"),
         nb::arg("until_ps"),
         nb::arg("progress").none(),

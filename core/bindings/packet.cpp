@@ -84,6 +84,8 @@ Work work(const nb::dict& arrays) {
   fill(w.entropy, arrays, "source_port");
   fill(w.lane, arrays, "lane");
   fill(w.local, arrays, "local");
+  fill(w.turn, arrays, "turn");
+  fill(w.connection, arrays, "connection");
   fill(w.wait_offsets, arrays, "wait_offsets");
   fill(w.waits, arrays, "waits");
   return w;

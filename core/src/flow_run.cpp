@@ -38,6 +38,47 @@ struct Serving {
   std::vector<std::pair<double, std::uint32_t>> ends;  ///< Heap of (service at its end, part).
 };
 
+/// Parts that wait for their connection, in the order in which they started.
+class Lines {
+ public:
+  explicit Lines(std::span<const std::uint32_t> connection)
+      : connection_(connection),
+        last_(connection.empty() ? 0 : *std::ranges::max_element(connection) + std::size_t{1},
+              kNobody),
+        next_(connection.size(), kNobody) {}
+
+  /// Whether the part may move at once; if not, it stands in line.
+  bool enter(std::uint32_t part) {
+    if (connection_.empty()) {
+      return true;
+    }
+    const std::uint32_t before = std::exchange(last_[connection_[part]], part);
+    if (before == kNobody) {
+      return true;
+    }
+    next_[before] = part;
+    return false;
+  }
+
+  /// The part is done; returns who moves next, or kNobody.
+  std::uint32_t leave(std::uint32_t part) {
+    if (connection_.empty()) {
+      return kNobody;
+    }
+    if (last_[connection_[part]] == part) {
+      last_[connection_[part]] = kNobody;
+    }
+    return next_[part];
+  }
+
+  static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
+
+ private:
+  std::span<const std::uint32_t> connection_;
+  std::vector<std::uint32_t> last_;  ///< Of each connection.
+  std::vector<std::uint32_t> next_;  ///< Behind each part.
+};
+
 class Run {
  public:
   Run(const FlowDemand& demand, Folded folded, std::uint32_t num_bins)
@@ -46,7 +87,8 @@ class Run {
         share_(demand.capacity_bps, folded_.classes),
         queue_(folded_.classes.size()),
         serving_(folded_.classes.size()),
-        bins_(demand.capacity_bps.size(), num_bins) {}
+        bins_(demand.capacity_bps.size(), num_bins),
+        lines_(demand.connection) {}
 
   FlowRecord go(std::int64_t until_ps, const FlowProgress& progress);
 
@@ -64,6 +106,7 @@ class Run {
   void release(std::uint32_t transfer);
   void start();
   void start_transfer(std::uint32_t transfer);
+  void start_part(std::uint32_t part);
   void reschedule();
   void schedule(std::uint32_t c);
   void observe();
@@ -74,6 +117,8 @@ class Run {
   MomentQueue queue_;
   std::vector<Serving> serving_;
   LinkBins bins_;
+  Lines lines_;
+  std::vector<std::uint32_t> released_;  ///< Parts whose connection has become free.
   Soonest<Moment> pending_;
   std::vector<std::uint64_t> follower_begin_;
   std::vector<std::uint32_t> followers_;
@@ -181,6 +226,9 @@ std::uint32_t Run::complete_class(std::uint32_t c) {
 
 void Run::part_done(std::uint32_t part) {
   ++num_done_;
+  if (const std::uint32_t next = lines_.leave(part); next != Lines::kNobody) {
+    released_.push_back(next);
+  }
   const std::uint32_t t = transfer_of_[part];
   if (--parts_left_[t] == 0) {
     arrive(t);
@@ -205,6 +253,9 @@ void Run::release(std::uint32_t transfer) {
 }
 
 void Run::start() {
+  for (const std::uint32_t part : std::exchange(released_, {})) {
+    start_part(part);
+  }
   while (!pending_.empty() && pending_.top().first <= now_ps_) {
     const std::uint32_t transfer = pending_.top().second;
     pending_.pop();
@@ -216,14 +267,19 @@ void Run::start_transfer(std::uint32_t transfer) {
   record_.start_ps[transfer] = now_ps_;
   for (std::int64_t p = demand_.part_offsets[transfer]; p < demand_.part_offsets[transfer + 1];
        ++p) {
-    const auto part = static_cast<std::uint32_t>(p);
-    const std::uint32_t c = folded_.class_of[part];
-    Serving& serving = serving_[c];
-    advance(serving);
-    serving.ends.emplace_back(serving.served_bits + demand_.size_bits[part], part);
-    std::ranges::push_heap(serving.ends, std::greater<>{});
-    share_.add(c, 1);
+    if (const auto part = static_cast<std::uint32_t>(p); lines_.enter(part)) {
+      start_part(part);
+    }
   }
+}
+
+void Run::start_part(std::uint32_t part) {
+  const std::uint32_t c = folded_.class_of[part];
+  Serving& serving = serving_[c];
+  advance(serving);
+  serving.ends.emplace_back(serving.served_bits + demand_.size_bits[part], part);
+  std::ranges::push_heap(serving.ends, std::greater<>{});
+  share_.add(c, 1);
 }
 
 /// Give the visited classes their new rates.
@@ -288,7 +344,8 @@ void check(const FlowDemand& demand) {
                     (demand.shares.empty() || demand.shares.size() == demand.links.size()) &&
                     demand.part_offsets.size() == transfers + 1 &&
                     demand.delay_ps.size() == transfers && demand.latency_ps.size() == transfers &&
-                    demand.wait_offsets.size() == transfers + 1;
+                    demand.wait_offsets.size() == transfers + 1 &&
+                    (demand.connection.empty() || demand.connection.size() == parts);
   if (!fits) {
     throw std::invalid_argument("run_flows: arrays of different lengths");
   }

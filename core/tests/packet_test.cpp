@@ -18,11 +18,13 @@ namespace {
 using netloom::test::check;
 using namespace netloom::packet;
 
-/// Hosts on leaves, leaves on spines; every cable 100 Gb/s and `delay_ps` long.
+/// Hosts on leaves by `ports` cables each, leaves on spines; every cable 100 Gb/s and `delay_ps`
+/// long.
 Topology leaf_spine(std::uint32_t leaves,
                     std::uint32_t hosts,
                     std::uint32_t spines,
-                    Time delay_ps) {
+                    Time delay_ps,
+                    std::uint32_t ports = 1) {
   Topology t;
   t.num_endpoints = leaves * hosts;
   t.num_vertices = t.num_endpoints + leaves + spines;
@@ -35,7 +37,9 @@ Topology leaf_spine(std::uint32_t leaves,
     t.uncontrolled.insert(t.uncontrolled.end(), 2, 0);
   };
   for (std::uint32_t host = 0; host < t.num_endpoints; ++host) {
-    cable(host, t.num_endpoints + host / hosts);
+    for (std::uint32_t port = 0; port < ports; ++port) {
+      cable(host, t.num_endpoints + host / hosts);
+    }
     t.goal.push_back(static_cast<std::int32_t>(host / hosts));
   }
   for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
@@ -45,12 +49,14 @@ Topology leaf_spine(std::uint32_t leaves,
   }
   t.forward_ps.assign(t.num_vertices, 0);
   t.offsets = {0, 0};
-  const std::uint32_t first = 2 * t.num_endpoints;
+  const std::uint32_t first = 2 * t.num_endpoints * ports;
   for (std::uint32_t vertex = 0; vertex < t.num_vertices; ++vertex) {
     for (std::uint32_t goal = 0; goal < leaves; ++goal) {
       t.choices.push_back(static_cast<std::int32_t>(t.offsets.size() - 1));
       if (vertex < t.num_endpoints) {
-        t.links.push_back(static_cast<std::int32_t>(2 * vertex));
+        for (std::uint32_t port = 0; port < ports; ++port) {
+          t.links.push_back(static_cast<std::int32_t>(2 * (vertex * ports + port)));
+        }
       } else if (vertex < t.num_endpoints + leaves) {
         const std::uint32_t leaf = vertex - t.num_endpoints;
         for (std::uint32_t spine = 0; spine < spines && leaf != goal; ++spine) {
@@ -294,16 +300,23 @@ const T& any(const std::vector<T>& of, Random& random) {
   return of[random.below(static_cast<std::uint32_t>(of.size()))];
 }
 
-Config random_config(Random& random) {
+Config random_config(Random& random, std::uint32_t ports) {
   const std::uint32_t leaves = 1 + random.below(4);
   const std::uint32_t hosts = 2 + random.below(4);
-  Config c = config(leaf_spine(leaves, hosts, 1 + random.below(4), random.below(3'000'000)));
+  Config c = config(leaf_spine(leaves, hosts, 1 + random.below(4), random.below(3'000'000), ports));
   const std::uint32_t count = leaves * hosts;
   for (std::uint32_t i = 0; i < 12; ++i) {
     const std::uint32_t from = random.below(count);
     add_transfer(
         c.work, from, (from + 1 + random.below(count - 1)) % count, 1 + random.below(200'000));
     c.work.lane.back() = static_cast<std::uint8_t>(1 + random.below(2));
+    if (ports > 1) {
+      c.work.turn.push_back(static_cast<std::uint16_t>(i));
+    }
+    if (ports == 3) {  // messages of one connection, which go in order
+      const bool again = i > 0 && c.work.source[i] == c.work.source[i - 1];
+      c.work.connection.push_back(again ? c.work.connection.back() : i);
+    }
   }
   c.num_lanes = 3;
   c.link_control = any(controls(), random);
@@ -366,7 +379,7 @@ std::uint64_t total(const Work& work) {
 void random_runs_end_well_and_resume() {
   Random random(2026);
   for (int run = 0; run < 150; ++run) {
-    Config c = random_config(random);
+    Config c = random_config(random, run < 100 ? 1 : 2 + static_cast<std::uint32_t>(run % 2));
     Simulation straight(c);
     const Status status = straight.run(1'000'000'000'000, 2'000'000);
     const auto& counters = straight.network().counters;

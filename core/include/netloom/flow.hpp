@@ -15,7 +15,8 @@ namespace netloom {
 /// rate given by `shares` (all of it where that is empty). Transfer `t` consists of the parts
 /// `part_offsets[t]` up to `part_offsets[t + 1] - 1`. It starts `delay_ps[t]` after the last of
 /// `waits[wait_offsets[t]]` up to `waits[wait_offsets[t + 1] - 1]` has arrived, and not before
-/// `start_ps[t]`; it has arrived `latency_ps[t]` after the last bit of its parts was sent.
+/// `start_ps[t]`; it has arrived `latency_ps[t]` after the last bit of its parts was sent. Parts of
+/// one `connection` (none is shared where that is empty) move one after another, as they started.
 struct FlowDemand {
   std::span<const double> capacity_bps;
   std::span<const std::uint64_t> route_offsets;
@@ -30,6 +31,7 @@ struct FlowDemand {
   std::span<const std::int64_t> latency_ps;
   std::span<const std::int64_t> wait_offsets;
   std::span<const std::int32_t> waits;
+  std::span<const std::uint32_t> connection;
 };
 
 /// What came of it.

@@ -39,6 +39,19 @@ std::vector<std::uint32_t> widths(const Topology& t, const std::vector<std::uint
   return width;
 }
 
+/// The most links between an endpoint and switches, scale-up links apart.
+std::uint32_t most_ports(const Topology& t) {
+  std::vector<std::uint32_t> ports(t.num_endpoints);
+  std::uint32_t most = 1;
+  for (std::size_t link = 0; link < t.source.size(); ++link) {
+    const auto to = static_cast<std::size_t>(t.target[link]);
+    if (to < t.num_endpoints && t.uncontrolled[link] == 0) {
+      most = std::max(most, ++ports[to]);
+    }
+  }
+  return most;
+}
+
 }  // namespace
 
 // Zahavi, D-Mod-K routing (CCIT Report 776, 2010; recalled): tier l takes the digit of weight
@@ -48,6 +61,7 @@ Digits<kByTarget>::Digits(Network& network) {
   const Topology& t = network.config.topology;
   const auto tier = tiers(t);
   const auto width = widths(t, tier);
+  num_ports_ = most_ports(t);
   stride_.assign(t.num_vertices, 1);
   for (std::size_t vertex = t.num_endpoints; vertex < t.num_vertices; ++vertex) {
     for (std::uint32_t below = 1; below < std::min<std::uint32_t>(tier[vertex], 8); ++below) {

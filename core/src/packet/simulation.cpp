@@ -293,6 +293,8 @@ void Simulation::cut(std::uint32_t link) {
     for (std::uint32_t lane = 0; lane < net_.num_lanes; ++lane) {
       switches_->flush(link, static_cast<std::uint8_t>(lane));
     }
+  } else {
+    endpoints_->leave(link);
   }
 }
 

@@ -27,6 +27,7 @@ __all__ = ["Ns3Config", "Ns3Topology", "read_config", "read_flows", "read_topolo
 
 MAX_NODES: Final = 65_536  # what the address 11.x.y.1 of a node has room for
 FIRST_PORT: Final = 10_000  # each host counts its flows' source ports from here
+_ORIGIN_S: Final = 2.0  # flows begin here, and so does the clock of LINK_DOWN
 CC_MODES: Final = {1: "dcqcn", 3: "hpcc", 7: "timely", 8: "dctcp", 10: "hpcc-pint"}
 _NUMBERS: Final = {
     "ALPHA_RESUME_INTERVAL": "us",
@@ -69,6 +70,7 @@ class Ns3Config:
         numbers: Keys of congestion control that the file has, in bit/s, seconds or plain.
         stop_s: When the simulator stops its clock.
         loss: Share of packets that every cable loses, each way, whose own share is 0.
+        cut: When a link goes down for good, in seconds, and the two nodes it joins.
         words: Every key of the file with its words.
     """
 
@@ -84,6 +86,7 @@ class Ns3Config:
     flow_file: str = ""
     stop_s: float | None = None
     loss: float = 0.0
+    cut: tuple[float, int, int] | None = None
     numbers: Mapping[str, float] = field(default_factory=dict)
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -270,6 +273,7 @@ def read_config(text: str, *, name: str) -> Ns3Config:
         flow_file=path("FLOW_FILE"),
         stop_s=None if stop is None else float(stop[0].number(stop[1], "SIMULATOR_STOP_TIME")),
         loss=_loss(one("ERROR_RATE_PER_LINK")),
+        cut=_cut(words.get("LINK_DOWN")),
         numbers=_numbers(words),
         words={key: values for key, (_, values) in words.items()},
     )
@@ -284,6 +288,17 @@ def _loss(given: tuple[Line, str] | None) -> float:
     if loss == 1:
         line.refuse("cables that lose every packet are none; lower their loss rate")
     return loss
+
+
+def _cut(given: tuple[Line, tuple[str, ...]] | None) -> tuple[float, int, int] | None:
+    """Return what LINK_DOWN says: microseconds after 2 s, and two nodes; 0 is never (third.cc)."""
+    if given is None:
+        return None
+    line, _ = given
+    line.expect(4, "LINK_DOWN microseconds node node")
+    time_us = line.whole(line.words[1], "time in microseconds", most=10**12)
+    one, other = (line.whole(word, "node", most=MAX_NODES - 1) for word in line.words[2:])
+    return (_ORIGIN_S + time_us * 1e-6, one, other) if time_us else None
 
 
 def _rate_bps(line: Line, word: str) -> float:

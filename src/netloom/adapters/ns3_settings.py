@@ -92,8 +92,10 @@ def config_notes(config: Ns3Config) -> tuple[str, ...]:
         words = config.words.get(key, ())
         if words and (hpcc or key not in _OF_HPCC) and not _equals(words, value):
             found.append(f"{key} {' '.join(words)} is not followed: this ran as with {value:g}")
-    if config.words.get("LINK_DOWN", ("0",))[0] != "0":
-        found.append("LINK_DOWN is not followed; no link goes down")
+    if config.cut is not None:
+        found.append(
+            "LINK_DOWN: switches leave out dead links of their own; nobody else routes anew"
+        )
     return tuple(found)
 
 

@@ -9,7 +9,13 @@ import numpy as np
 
 from netloom.adapters.htsim import queues_of, read_tree, wire_tree
 from netloom.adapters.htsim_cm import read_connections
-from netloom.adapters.ns3 import Ns3Config, read_config, read_flows, read_topology
+from netloom.adapters.ns3 import (
+    Ns3Config,
+    Ns3Topology,
+    read_config,
+    read_flows,
+    read_topology,
+)
 from netloom.engines.packet.faults import Fault
 from netloom.errors import SpecError
 from netloom.spec.files import read_text
@@ -35,7 +41,7 @@ class Brought:
         node: The number that the files give each vertex.
         simulator: ``htsim`` or ``ns-3 HPCC``.
         config: What an ns-3 configuration says, where one was given.
-        faults: The packets that cables of an ns-3 topology lose.
+        faults: The packets that cables of an ns-3 topology lose, and the link that goes down.
         queue_bytes: What may wait for each link, 0 where the files do not say; empty where they
             say nothing.
     """
@@ -72,7 +78,10 @@ def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
         node=found.node,
         simulator="ns-3 HPCC",
         config=asked,
-        faults=_losses(np.where(found.loss > 0, found.loss, elsewhere)),
+        faults=(
+            *_losses(np.where(found.loss > 0, found.loss, elsewhere)),
+            *(() if asked is None or asked.cut is None else _cut(asked.cut, found, str(config))),
+        ),
     )
 
 
@@ -86,6 +95,26 @@ def _losses(of_cable: NDArray[np.float64]) -> tuple[Fault, ...]:
         Fault(when_ps=0, kind="loss", link=2 * cable + way, loss=float(of_cable[cable]))
         for cable in np.flatnonzero(of_cable).tolist()
         for way in (0, 1)
+    )
+
+
+def _cut(cut: tuple[float, int, int], found: Ns3Topology, name: str) -> tuple[Fault, ...]:
+    """Return a link that goes down for good, both ways: of parallel ones the last (third.cc).
+
+    Raises:
+        SpecError: no link joins the two nodes.
+    """
+    when_s, one, other = cut
+    wiring = found.wiring
+    ends = np.sort(
+        np.stack([found.node[wiring.link_source], found.node[wiring.link_target]]), axis=0
+    )
+    links = np.flatnonzero((ends[0] == min(one, other)) & (ends[1] == max(one, other)))
+    if not len(links):
+        message = f"{name}: LINK_DOWN: no link joins {one} and {other}; name two that one does"
+        raise SpecError(message)
+    return tuple(
+        Fault(when_ps=round(when_s * 1e12), kind="down", link=int(link)) for link in links[-2:]
     )
 
 

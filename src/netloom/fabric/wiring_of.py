@@ -1,8 +1,8 @@
 """The wiring of a built fabric: what the packet engine runs on.
 
 A GPU and its NICs are one endpoint: the way from the GPU to its NIC port and the port's cable
-become one link, as fast as the slower of the two. A NIC that several GPUs share stays a vertex of
-its own, or they would not share it.
+become one link, as fast as the slower of the two carries payload. A NIC that several GPUs share
+stays a vertex of its own, or they would not share it.
 """
 
 from __future__ import annotations
@@ -181,7 +181,11 @@ def _links(fabric: Fabric, network: Network, floor: Floor, kept: _Kept) -> dict[
     rate_bps = fabric.link_rate_bps / fabric.link_slowdown
     port = np.minimum(fabric.link_source[links], fabric.link_target[links])
     door = kept.door[port]
-    limit_bps = np.where(door >= 0, np.minimum(rate_bps[door], rate_bps[door ^ 1]), np.inf)
+    # A GPU hands its NIC payload; what the wire adds to it is not in the way.
+    technology = network.technology
+    share = efficiency(technology.payload_bytes, technology.header_bytes)
+    handed_bps = np.minimum(rate_bps[door], rate_bps[door ^ 1]) / share
+    limit_bps = np.where(door >= 0, handed_bps, np.inf)
     kind = fabric.vertex_kind
     scale_out = (kind[fabric.link_source] == VertexKind.SWITCH) | (
         kind[fabric.link_target] == VertexKind.SWITCH

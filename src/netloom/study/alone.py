@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Frames:
         cut_through: Whether switches send a packet on while its tail still comes in.
         connections: Over which a transfer is spread evenly.
         parted: Whether packets of a connection may take different links between switches.
+        sprayed: Whether they may take different ports of an endpoint too.
         piece_of: Gives for packets the bytes of them that take one link between switches; None
             where packets stay whole.
     """
@@ -53,6 +54,7 @@ class Frames:
     cut_through: bool
     connections: int = 1
     parted: bool = False
+    sprayed: bool = False
     piece_of: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
 
 
@@ -80,11 +82,14 @@ class _Way:
     Attributes:
         per_byte: Picoseconds a byte on each, the first with the sender's software; 0 behind the
             last.
+        share: How much of the transfer each carries at least; less than all of it where an
+            endpoint has several ports.
         bare: Which of them are rated in payload: scale-up links, and those to a shared NIC.
         num_hops: How many there are.
     """
 
     per_byte: NDArray[np.float64]
+    share: NDArray[np.float64]
     bare: NDArray[np.bool_]
     num_hops: NDArray[np.int64]
 
@@ -116,9 +121,8 @@ def _some_alone_ps(
     host_ps = np.where(inside, 0.0, 8e12 / frames.host_rate_bps)
     per_byte[:, 0] = np.maximum(per_byte[:, 0], host_ps)
     size_bytes = transfers.size_bytes[which]
-    if frames.connections > 1:
-        _over_ports(per_byte, wiring, ways, np.minimum(size_bytes, frames.connections))
-    way = _Way(per_byte=per_byte, bare=bare, num_hops=ways.num_hops)
+    share = _shares(wiring, ways, size_bytes, frames)
+    way = _Way(per_byte=per_byte, share=share, bare=bare, num_hops=ways.num_hops)
     framed, naked = (_packets(size_bytes, frames, bare=kind) for kind in (False, True))
     parted = frames.parted or frames.connections > 1
     if frames.cut_through:
@@ -136,21 +140,34 @@ def _some_alone_ps(
     return np.rint(whole_ps).astype(np.int64)
 
 
-def _over_ports(
-    per_byte: NDArray[np.float64], wiring: Wiring, ways: Ways, count: NDArray[np.int64]
-) -> None:
-    """Let connections spread evenly over the ports of both ends: none has fewer than its share."""
-    row, last = np.arange(len(count)), ways.num_hops - 1
+def _shares(
+    wiring: Wiring, ways: Ways, size_bytes: NDArray[np.int64], frames: Frames
+) -> NDArray[np.float64]:
+    """Return what each link carries of a transfer that spreads over the ports of both ends.
+
+    Connections spread evenly, so that some port has a whole number of them; sprayed packets as
+    evenly as bytes could.
+    """
+    share = np.ones(ways.links.shape)
+    count = np.minimum(size_bytes, frames.connections)
+    if frames.connections == 1 and not frames.sprayed:
+        return share
+    row, last = np.arange(len(size_bytes)), ways.num_hops - 1
+    for hop, ends in ((np.zeros_like(last), wiring.link_source), (last, wiring.link_target)):
+        num_ports = np.maximum(_ports(wiring, ways.links[row, hop], ends), 1)
+        least = 1 / num_ports if frames.sprayed else -(-count // num_ports) / count
+        share[row, hop] *= np.where((hop > 0) | (ends is wiring.link_source), least, 1.0)
+    return share
+
+
+def _ports(wiring: Wiring, link: NDArray[np.int64], ends: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return how many links like *link* an endpoint has: ports, or links to the same neighbour."""
     outside = ~wiring.link_scale_up
     pair = wiring.link_source.astype(np.int64) * wiring.num_vertices + wiring.link_target
     _, which, counts = np.unique(pair, return_inverse=True, return_counts=True)
-    beside = counts[which.reshape(-1)]  # links that join the same two vertices
-    for hop, ends in ((np.zeros_like(last), wiring.link_source), (last, wiring.link_target)):
-        link = ways.links[row, hop]
-        num_ports = np.bincount(ends[outside], minlength=wiring.num_vertices)[ends[link]]
-        num_ports = np.where(outside[link], num_ports, beside[link])
-        share = -(-count // np.maximum(num_ports, 1)) / count
-        per_byte[row, hop] *= np.where((hop > 0) | (ends is wiring.link_source), share, 1.0)
+    beside = counts[which.reshape(-1)]
+    ports = np.bincount(ends[outside], minlength=wiring.num_vertices)[ends[link]]
+    return np.where(outside[link], ports, beside[link])
 
 
 def _in_line_ps(way: _Way, framed: _Packets, bare: _Packets) -> NDArray[np.float64]:
@@ -163,7 +180,7 @@ def _in_line_ps(way: _Way, framed: _Packets, bare: _Packets) -> NDArray[np.float
     single = framed.total == framed.last
     between = (framed.total - framed.first - framed.last) / framed.first  # full packets
     for hop in range(way.per_byte.shape[1]):
-        here = _times(way.per_byte[:, hop], way.bare[:, hop], framed, bare)
+        here = _times(way, np.s_[:, hop], framed, bare)
         slowest_ps = np.maximum(slowest_ps, here.first)
         first_ps = first_ps + here.first
         before_ps = np.where(single, 0.0, first_ps + between * slowest_ps)
@@ -177,19 +194,22 @@ def _cut_through_ps(
 ) -> NDArray[np.float64]:
     """Return when the last packet can have left the last link, if switches cut through.
 
-    The head waits for nothing and the tail comes at the pace of the slowest link so far. Before a
-    faster link, which would run dry, a packet is stored. Where packets may part, links in between
+    A packet begins on a link when it begins on the one before, but before a faster link, which
+    would run dry, it is stored. Where packets may part, links in between
     have a packet each; the cable of a shared NIC has them all.
     """
-    left_ps = np.zeros(len(way.num_hops))
+    left_ps, start_ps, before_ps = np.zeros((3, len(way.num_hops)))
     for hop in range(way.per_byte.shape[1]):
-        here = _times(way.per_byte[:, hop], way.bare[:, hop], framed, bare)
+        here = _times(way, np.s_[:, hop], framed, bare)
         before = way.per_byte[:, max(hop - 1, 0)]
-        faster = (way.per_byte[:, hop] > 0) & (way.per_byte[:, hop] < before)
+        there = way.per_byte[:, hop] > 0
+        faster = there & (way.per_byte[:, hop] < before)
         ends = (hop == 0) | (hop >= way.num_hops - 1)
         whole = ends | (not parted) | way.bare[:, max(hop - 1, 0)]
-        least_ps = np.where(whole, here.total, here.first)
-        left_ps = np.maximum(left_ps + np.where(faster, here.last, 0.0), least_ps)
+        least_ps = np.where(whole, here.total, here.first) - here.last
+        start_ps = np.maximum(start_ps + np.where(faster, before_ps, 0.0), least_ps)
+        left_ps = np.where(there, start_ps + here.last, left_ps)
+        before_ps = here.last
     return left_ps
 
 
@@ -239,9 +259,7 @@ def _end(
     packets take the NIC's own cable, at *beside*, as well; elsewhere the third is 0.
     """
     row = np.arange(len(hop))
-    near, next_ = (
-        _times(way.per_byte[row, at], way.bare[row, at], framed, bare) for at in (hop, beside)
-    )
+    near, next_ = (_times(way, (row, at), framed, bare) for at in (hop, beside))
     shared = way.bare[row, hop] & ~way.bare[row, beside]
     slower = shared & (next_.total > near.total)
     slow, fast = (
@@ -256,15 +274,19 @@ def _end(
     return slow, fast, np.where(shared, beside, 0)
 
 
-def _times(
-    per_byte: NDArray[np.float64], kind: NDArray[np.bool_], framed: _Packets, bare: _Packets
-) -> _Packets:
-    """Return the times of packets on a link, in the place of their bytes."""
+def _times(way: _Way, at: Any, framed: _Packets, bare: _Packets) -> _Packets:
+    """Return the times of packets on the links at *at*, in the place of their bytes."""
+    per_byte = way.per_byte[at]
+    each = {
+        size: per_byte * np.where(way.bare[at], getattr(bare, size), getattr(framed, size))
+        for size in ("first", "last", "lasts", "total")
+    }
+    total = np.maximum(each["total"] * way.share[at], each["first"])
     return _Packets(
-        **{
-            size: per_byte * np.where(kind, getattr(bare, size), getattr(framed, size))
-            for size in ("first", "last", "lasts", "total")
-        }
+        first=each["first"],
+        last=each["last"],
+        lasts=np.minimum(each["lasts"] * way.share[at], total),
+        total=total,
     )
 
 

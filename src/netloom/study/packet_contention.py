@@ -13,6 +13,7 @@ from netloom.engines.packet.engine import run_packets
 from netloom.engines.packet.presets import settings_for
 from netloom.errors import InfeasibleError
 from netloom.fabric.build import build
+from netloom.fabric.wire.framing import efficiency
 from netloom.fabric.wiring_of import wiring_of
 from netloom.fabric.wiring_paths import first_ways
 from netloom.provenance import Why
@@ -34,6 +35,9 @@ __all__ = ["PacketContention", "PacketEngine"]
 # What a hop carries in the step that is run: long enough that its latency (taken off) and the
 # first round trips hardly count, 256 packets of 4 KiB.
 HOP_BYTES: Final = 1 << 20
+# Pieces that a hop of a tree is fed in, and most pieces of a step together.
+SLICES: Final = 64
+MAX_PIECES: Final = 1 << 20
 # More than this is for the flow engine: about four minutes.
 MAX_TRAVERSALS: Final = 1_000_000_000
 
@@ -123,12 +127,16 @@ class PacketContention:
     def _hops(self, network: Network, group: Group, pattern: Pattern) -> Transfers:
         nodes = placed_nodes(network, group, seed=self.seed)
         hops = list(gpu_hops(network, group, pattern, nodes=nodes))
-        source = np.concatenate([hop[0] for hop in hops])
-        target = np.concatenate([hop[1] for hop in hops])
+        beside = np.arange(_feeders(network, group))  # GPUs that share the NIC of a hop
+        source, target = (
+            (np.concatenate([hop[end] for hop in hops])[:, None] + beside).ravel() for end in (0, 1)
+        )
         rng = np.random.default_rng(self.seed)
         ports = rng.integers(0xC000, 0xF000, len(source)).astype(np.uint16)
         size_bytes = HOP_BYTES // len(hops) if pattern == "all-to-all" else HOP_BYTES
-        return at_once(source, target, size_bytes=max(size_bytes, 4096), source_port=ports)
+        size_bytes = max(size_bytes // len(beside), 4096)
+        step = at_once(source, target, size_bytes=size_bytes, source_port=ports)
+        return _fed(step, network, group) if pattern == "tree" else step
 
     def _sent_bytes(self, network: Network, group: Group, pattern: Pattern) -> float:
         transfers = self._hops(network, group, pattern)
@@ -151,6 +159,9 @@ class PacketContention:
         delivery = run_packets(wiring, transfers, settings, seed=self.seed)
         host = settings.transport
         fixed_ps = host.send_ps + host.receive_ps + int(ways.delay_ps.max())
+        if not settings.switch.cut_through:  # the last packet is stored on all links but one
+            stored_ps = (ways.ps_per_byte - 8e12 / ways.slowest_bps).max()
+            fixed_ps += round(float(stored_ps) * (host.payload_bytes + host.header_bytes))
         if settings.flow_control == "scheduled":
             fixed_ps += settings.schedule.wait_ps
         return float(delivery.tables["arrivals"]["arrive_ps"].max() - fixed_ps) * 1e-12
@@ -169,3 +180,36 @@ class PacketContention:
             )
             raise InfeasibleError(message)
         self.announce(f"{what}, about {wall_s:.1f} s")
+
+
+def _feeders(network: Network, group: Group) -> int:
+    """Return how many GPUs hand data to a NIC that sends: those that share it and communicate."""
+    sharers = max(network.node.num_gpus // network.node.num_nics, 1)
+    return max(min(sharers, group.active_per_node // num_senders(network, group)), 1)
+
+
+def _fed(step: Transfers, network: Network, group: Group) -> Transfers:
+    """Return the hops of a tree in pieces, which come at the pace of its busiest rank.
+
+    A rank of a tree passes on what it receives, so that every hop carries what the busiest one
+    has left for each of its hops; hops that all send at once what they can would only get in each
+    other's way. Pieces of the hops of a rank come in turn.
+    """
+    count = max(min(SLICES, MAX_PIECES // len(step)), 1)
+    size_bytes = int(step.size_bytes[0]) // count
+    hops = max(int(np.bincount(ends).max()) for ends in (step.source, step.target))
+    technology, node = network.technology, network.node
+    limits = (network.nic_rate_bps, technology.host_rate_bps or np.inf)
+    share = efficiency(technology.payload_bytes, technology.header_bytes)
+    nic_bps = min(limits) * share / _feeders(network, group)
+    num_nics = max(node.num_nics // node.num_gpus, 1)
+    gap_ps = size_bytes * 8e12 * hops / (num_nics * min(nic_bps, node.host_rate_bps))
+    turn = np.arange(len(step)) % hops / hops
+    start_ps = np.rint((np.arange(count)[:, None] + turn) * gap_ps).astype(np.int64).ravel()
+    pieces = at_once(
+        np.tile(step.source, count),
+        np.tile(step.target, count),
+        size_bytes=size_bytes,
+        source_port=np.tile(step.source_port, count),
+    )
+    return replace(pieces, start_ps=start_ps)

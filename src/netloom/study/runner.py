@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -13,12 +14,30 @@ if TYPE_CHECKING:
     from netloom.study.simulation import Grid
     from netloom.workload.transfers import Transfers
 
-__all__ = ["OnProgress", "OnShare", "Runner"]
+__all__ = ["OnProgress", "OnShare", "Runner", "Told"]
 
 # Told the simulated picoseconds and what the engine has done so far; true stops the run.
 OnProgress = Callable[[int, int], bool]
 # Told before that what share of all there is to do is done: of the payload, or of the flows.
 OnShare = Callable[[float], None]
+
+
+@dataclass(slots=True)
+class Told:
+    """Tells of progress, and remembers whether the answer was to stop.
+
+    Attributes:
+        to_stop: Whether it was, once.
+    """
+
+    on_progress: OnProgress | None
+    to_stop: bool = False
+
+    def __call__(self, simulated_ps: int, events: int) -> bool:
+        """Return whether to stop."""
+        if self.on_progress is not None and self.on_progress(simulated_ps, events):
+            self.to_stop = True
+        return self.to_stop
 
 
 class Runner(Protocol):

@@ -20,6 +20,7 @@ from netloom.spec.problems import did_you_mean
 from netloom.study.choices import Choices
 from netloom.study.networks import network_of
 from netloom.study.predict import catalog_of, model_of
+from netloom.study.runner import Told
 from netloom.study.simulate_memory import check_drawing, check_fits, check_table, need_of
 from netloom.study.simulation import Run, Simulation
 from netloom.study.step_traffic import step_traffic
@@ -338,14 +339,16 @@ def run_case(  # noqa: PLR0913
     def one(seed: int) -> Run:
         begin_s = None if clock is None else clock()
         transfers = case.traffic(seed)
+        told = Told(on_progress)
         delivery, ideal_ps = case.runner.run(
-            transfers, seed=seed, until_ps=until_ps, on_progress=on_progress, on_share=on_share
+            transfers, seed=seed, until_ps=until_ps, on_progress=told, on_share=on_share
         )
         return Run(
             seed=seed,
             transfers=transfers,
             delivery=delivery,
             ideal_ps=ideal_ps,
+            cut_off=told.to_stop and delivery.partial,
             wall_s=None if clock is None or begin_s is None else clock() - begin_s,
         )
 
@@ -375,8 +378,10 @@ def _check_until(until_ps: int | None, transfers: Transfers) -> None:
 
 
 def _stops(runs: Sequence[Run], grid: Grid) -> list[str]:
-    """Return in words why runs stopped by themselves before their end."""
+    """Return in words why runs stopped before their end, but for a time that was set."""
     found = []
+    if len(runs) > 1 and (count := sum(run.cut_off for run in runs)):
+        found.append(f"{count} of {len(runs)} seeds were cut off; means over seeds leave them out")
     for run in runs:
         delivery = run.delivery
         if delivery.stuck == "deadlock":

@@ -28,15 +28,16 @@ _DRAWN, _DRAWN_WAIT = 157, 40  # a transfer and a wait while they are laid out
 _HELD, _HELD_WAIT = 46, 4  # their columns
 _KEPT: Final = 130  # a transfer and its times once it is over
 _LINK: Final = 900
+_ONCE: Final = 18 << 20  # what a process takes once: events, samples, code that is loaded late
 # Packet engine: a transfer, each of its connections, each pair of connections that wait, what is
 # added while one is open, and the entropy state of a sprayed one.
-_TRANSFER, _FLOW, _WAIT, _OPEN, _SPRAY = 100, 296, 36, 117, 200
+_TRANSFER, _FLOW, _WAIT, _OPEN, _SPRAY = 100, 328, 36, 117, 200
 _PACKET: Final = 64  # core/include/netloom/packet/packet.hpp
 _MOST_PACKETS: Final = 1000  # in flight for each endpoint, or 64 for each open connection
 _OPEN_PACKETS: Final = 64
 _PIECES: Final = 9  # of a full packet in a scheduled fabric
 # Flow engine: a transfer, each link of each of its ways, a wait, a link.
-_FLUID, _ENTRY, _FLUID_WAIT, _FLUID_LINK = 180, 84, 40, 1800
+_FLUID, _ENTRY, _FLUID_WAIT, _FLUID_LINK = 180, 84, 40, 2400
 _SAMPLE: Final = 64  # transfers whose ways are looked at
 _WINDOW_PS: Final = 200_000_000  # transfers that start within this are open together
 _GIB: Final = 1 << 30
@@ -136,7 +137,7 @@ def need_of(runner: Runner, transfers: Transfers) -> Need:
     own = _of_packets if isinstance(runner, PacketRunner) else _of_flows
     fixed, run = own(runner, transfers, size)  # type: ignore[arg-type]
     return Need(
-        fixed_bytes=fixed,
+        fixed_bytes=_ONCE + fixed,
         run_bytes=max(run, _drawing(size)),
         kept_bytes=size.transfers * _KEPT,
         held_bytes=fixed // 2 + size.transfers * _HELD + size.waits * _HELD_WAIT,
@@ -162,9 +163,12 @@ def _fluid_books(size: Size) -> int:
 
 
 def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple[int, int]:
+    from netloom.engines.packet.connections import num_connections  # noqa: PLC0415
+
     wiring, settings = runner.wiring, runner.settings
     host = settings.transport
-    num_open = _most_open(transfers) * settings.connections
+    connections = num_connections(wiring, transfers, settings)
+    num_open = _most_open(transfers) * connections
     rings = 0 if host.recovery == "go-back-n" else 2 * host.ring_packets // 8
     spray = 0 if settings.spray == "fixed" else _SPRAY
     packets = min(_MOST_PACKETS * wiring.num_endpoints, _OPEN_PACKETS * num_open)
@@ -172,7 +176,7 @@ def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple
         packets *= _PIECES
     table = wiring.choices.nbytes
     copies = 2.5 if settings.balance == "adaptive" else 2.0
-    run = _books(size, settings.connections) + num_open * (_OPEN + rings + spray)
+    run = _books(size, connections) + num_open * (_OPEN + rings + spray)
     return _LINK * wiring.num_links + table, int(run + packets * _PACKET + copies * table)
 
 
@@ -189,11 +193,17 @@ def _of_flows(runner: FlowRunner, transfers: Transfers, size: Size) -> tuple[int
 
 
 def _most_open(transfers: Transfers) -> int:
-    """Return how many transfers may be under way at once: those that start close together."""
+    """Return how many transfers may be under way at once.
+
+    Those that start close together; of those that wait, one for each pair that talks: a piece is
+    on its way over every hop of a collective that is well under way.
+    """
     waits_for_none = np.diff(transfers.wait_offsets) == 0
     start_ps = np.sort(transfers.start_ps[waits_for_none])
     soon = np.searchsorted(start_ps, start_ps + _WINDOW_PS, side="right")
-    return int((soon - np.arange(len(start_ps))).max(initial=0))
+    begun = int((soon - np.arange(len(start_ps))).max(initial=0))
+    pair = transfers.source.astype(np.int64) << 32 | transfers.target
+    return max(begun, len(np.unique(pair[~waits_for_none])))
 
 
 def _some(transfers: Transfers) -> Transfers:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from netloom.engines.packet.connections import num_connections
 from netloom.engines.packet.engine import run_packets
 from netloom.engines.packet.lower import Watch
 from netloom.study.alone import Frames, alone_ps, hpcc_alone_ps
@@ -153,8 +154,9 @@ class PacketRunner:
             send_ps=host.send_ps + self._grant_ps,
             receive_ps=host.receive_ps,
             cut_through=self.settings.switch.cut_through,
-            connections=self.settings.connections,
+            connections=num_connections(self.wiring, transfers, self.settings),
             parted=self.settings.balance == "adaptive" or self.settings.spray != "fixed",
+            sprayed=self.settings.spray != "fixed",
             piece_of=self._piece_of,
         )
         return alone_ps(self.wiring, transfers, frames)

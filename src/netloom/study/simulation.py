@@ -72,6 +72,7 @@ class Run:
     Attributes:
         ideal_ps: How long each transfer would take alone on the empty network.
         wall_s: Real time it took; None where nobody looked at a clock.
+        cut_off: Whether somebody stopped it: what it shows is no draw of what it would have been.
     """
 
     seed: int
@@ -79,6 +80,7 @@ class Run:
     delivery: Delivery
     ideal_ps: NDArray[np.int64]
     wall_s: float | None
+    cut_off: bool = False
 
     @cached_property
     def done(self) -> NDArray[np.int64]:
@@ -248,12 +250,13 @@ class Simulation:
         ]
 
     def by_size(self) -> list[dict[str, Any]]:
-        """Return the slowdown by flow size, all runs together.
+        """Return the slowdown by flow size, all runs together but for those that were cut off.
 
         A class for each size, or up to ten of about as many flows each where there are more.
         """
-        size = np.concatenate([run.transfers.size_bytes[run.done] for run in self.runs])
-        slowdown = np.concatenate([run.slowdown for run in self.runs])
+        runs = self.whole or self.runs
+        size = np.concatenate([run.transfers.size_bytes[run.done] for run in runs])
+        slowdown = np.concatenate([run.slowdown for run in runs])
         if not len(size):
             return []
         edges = np.unique(np.quantile(size, _deciles(), method="higher"))
@@ -286,13 +289,23 @@ class Simulation:
             )
         return found
 
+    @property
+    def whole(self) -> tuple[Run, ...]:
+        """The runs that nobody cut off."""
+        return tuple(run for run in self.runs if not run.cut_off)
+
     def over_seeds(self) -> dict[str, dict[str, float | None]]:
-        """Return mean and 95 % confidence interval of the main numbers over the seeds."""
+        """Return mean and 95 % confidence interval of the main numbers over the seeds.
+
+        A run that was cut off has none of these numbers: it is left out, and where no run is left
+        there is nothing to tell.
+        """
+        runs = self.whole
         return {
-            "span_s": _interval([run.span_s for run in self.runs]),
-            "goodput_bps": _interval([run.goodput_bps for run in self.runs]),
+            "span_s": _interval([run.span_s for run in runs]),
+            "goodput_bps": _interval([run.goodput_bps for run in runs]),
             **{
-                f"{what}_{name}": _interval([_at(getattr(run, what), name) for run in self.runs])
+                f"{what}_{name}": _interval([_at(getattr(run, what), name) for run in runs])
                 for what in ("fct_s", "slowdown")
                 for name in ("mean", "p50", "p99")
             },
@@ -328,9 +341,9 @@ def _deciles() -> NDArray[np.float64]:
 
 
 def _interval(values: Sequence[float | None]) -> dict[str, float | None]:
-    """Return the interval of *values*; of nothing where a seed has none."""
+    """Return the interval of *values*; of nothing where a seed has none, or there is no seed."""
     known = [value for value in values if value is not None]
-    if len(known) < len(values):
+    if len(known) < len(values) or not known:
         return {"low": None, "mean": None, "high": None}
     found = mean_interval(known)
     return {"low": found.low, "mean": found.mean, "high": found.high}

@@ -169,6 +169,19 @@ def _lossy_path(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     return float(100 * whole / hurt)
 
 
+def _dead_plane(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+    """Return a flow's rate, in percent, when the first plane's switch at its sender is down."""
+    wiring = bench.wiring
+    num_hosts = wiring.num_endpoints
+    transfers = _transfers(Dag.of(np.array([0]), np.array([num_hosts - 1]), case.size_bytes), rng)
+    dead = np.flatnonzero((wiring.link_source == num_hosts) | (wiring.link_target == num_hosts))
+    faults = [Fault(when_ps=0, kind="down", link=link) for link in dead.tolist()]
+    whole, hurt = (
+        bench.run(transfers, _settings(case), faults=some).finish_ps[0] for some in ([], faults)
+    )
+    return float(100 * whole / hurt)
+
+
 def _failure(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     """Return by how much the last of many flows is late, in us, when a cable on their way is cut.
 
@@ -264,4 +277,5 @@ MEASURES: Final[Mapping[str, Callable[[FctCase, Bench, np.random.Generator], flo
     "pauses": _pauses,
     "failure": _failure,
     "lossy-path": _lossy_path,
+    "dead-plane": _dead_plane,
 }

@@ -80,6 +80,18 @@ def _two_tiers(num_hosts: int, per_leaf: int, rate_bps: float, *, taper: int = 1
     return _wired(down + up, num_hosts, rate_bps, _US)
 
 
+def _planes(num_planes: int, num_hosts: int, per_leaf: int, rate_bps: float) -> Wiring:
+    """Return as many networks of two tiers side by side, of which each host has a port in all."""
+    num_leaves = num_hosts // per_leaf
+    cables = []
+    for plane in range(num_planes):
+        leaf = num_hosts + plane * (num_leaves + per_leaf)
+        spine = leaf + num_leaves
+        cables += [(host, leaf + host // per_leaf) for host in range(num_hosts)]
+        cables += [(leaf + n, spine + k) for n in range(num_leaves) for k in range(per_leaf)]
+    return _wired(cables, num_hosts, rate_bps, _US)
+
+
 def _three_tiers(radix: int, rate_bps: float, delay_ps: int = _US) -> Wiring:
     """Return the fat tree of switches with *radix* ports (Al-Fares et al., SIGCOMM 2008)."""
     half = radix // 2
@@ -105,6 +117,7 @@ _NETWORKS: Final[Mapping[str, Callable[[], Wiring]]] = {
     "irn-54": lambda: _three_tiers(6, 40e9, delay_ps=2 * _US),
     "mrc-64": lambda: _two_tiers(64, 8, 100e9),
     "mrc-64-800g": lambda: _two_tiers(64, 8, 800e9),
+    "mrc-planes": lambda: _planes(8, 16, 4, 100e9),
     "reps-64": lambda: _two_tiers(64, 16, 400e9),
     "dcqcn-21": lambda: _wired([(host, 21) for host in range(21)], 21, 40e9, _US),
 }
@@ -168,6 +181,7 @@ _UET: Final[Mapping[str, _UetNetwork]] = {
     "uec-1024": _UetNetwork.sized(100e9, 6),
     "mrc-64": replace(_UET_8192, rate_bps=100e9),  # assumed
     "mrc-64-800g": replace(_UET_8192, rate_bps=800e9),  # assumed
+    "mrc-planes": replace(_UET_8192, rate_bps=100e9),  # assumed
     "reps-64": _UET_8192,  # assumed
 }
 

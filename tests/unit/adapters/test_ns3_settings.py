@@ -105,7 +105,7 @@ def test_what_is_not_followed_is_said() -> None:
     config = read_config(text.replace("LINK_DOWN 0 0 0", "LINK_DOWN 100 1 2"), name="config.txt")
     assert config_notes(config) == (
         "PINT_PROB 0.5 is not followed: this ran as with 1",
-        "LINK_DOWN is not followed; no link goes down",
+        "LINK_DOWN: switches leave out dead links of their own; nobody else routes anew",
     )
 
 
@@ -116,6 +116,8 @@ def test_what_is_not_followed_is_said() -> None:
         ("EWMA_GAIN -1", r"config.txt:\d+: '-1' is no EWMA_GAIN"),
         ("RP_TIMER 1 2", r"config.txt:\d+: RP_TIMER takes one value"),
         ("MI_THRESH 300", r"config.txt:\d+: '300' is no MI_THRESH"),
+        ("LINK_DOWN 5 1", r"config.txt:\d+: 'LINK_DOWN 5 1' has not the form"),
+        ("LINK_DOWN 5us 1 2", r"config.txt:\d+: '5us' is no time in microseconds"),
     ],
 )
 def test_a_wrong_number_is_refused_with_its_line(line: str, message: str) -> None:

@@ -296,6 +296,23 @@ def test_files_of_two_simulators_do_not_go_together(tmp_path: Path) -> None:
         bring(tmp_path / "a.topo", tmp_path / "flow.txt")
 
 
+def test_a_configuration_cuts_the_link_that_it_names(tmp_path: Path) -> None:
+    # Hosts 0 and 1, switches 2 and 3, joined twice: third.cc knows the last of parallel links.
+    topology, flows, config = (tmp_path / name for name in ("t.txt", "f.txt", "c.txt"))
+    cable = "100Gbps 1us 0"
+    topology.write_text(f"4 2 4\n2 3\n0 2 {cable}\n1 3 {cable}\n2 3 {cable}\n3 2 {cable}\n")
+    flows.write_text("1\n0 1 3 100 5000 2\n")
+    config.write_text("LINK_DOWN 25 3 2\n")
+    faults = bring(topology, flows, config).faults
+    assert [(fault.kind, fault.link) for fault in faults] == [("down", 6), ("down", 7)]
+    assert {fault.when_ps for fault in faults} == {2_000_025_000_000}
+    config.write_text("LINK_DOWN 0 3 2\n")
+    assert bring(topology, flows, config).faults == ()
+    config.write_text("LINK_DOWN 25 0 1\n")
+    with pytest.raises(SpecError, match="LINK_DOWN: no link joins 0 and 1"):
+        bring(topology, flows, config)
+
+
 WORDS = st.sampled_from(
     [
         "Nodes",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -214,3 +215,44 @@ def test_ctrl_c_while_the_command_line_is_still_imported_leaves_no_traceback() -
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)  # noqa: S603, PLW1510
     assert done.returncode == 130
     assert done.stderr == "netloom: interrupted\n"
+
+
+def _interrupted_at(module: str, *, before: str = "") -> subprocess.CompletedProcess[str]:
+    """Return how the console script ends when Ctrl-C comes while *module* is looked for."""
+    program = (
+        f"import sys, importlib.abc, signal\n{before}"
+        "class Meet(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name == {module!r}: signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Meet())\n"
+        "sys.argv[1:] = ['example', '--names']\n"
+        "from netloom.cli.start import main\n"
+        "sys.exit(main())\n"
+    )
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)  # noqa: S603, PLW1510
+
+
+def test_ctrl_c_before_the_command_line_is_there_ends_it_in_silence() -> None:
+    done = _interrupted_at("netloom.cli.main")
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+    later = _interrupted_at("cyclopts")
+    assert (later.returncode, later.stderr) == (130, "netloom: interrupted\n")
+
+
+def test_a_program_that_is_to_ignore_ctrl_c_does() -> None:
+    done = _interrupted_at(
+        "netloom.cli.main", before="signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == list(examples())
+
+
+def test_the_console_script_starts_with_next_to_nothing() -> None:
+    # What is imported before Ctrl-C is met; the interpreter's own modules are there already.
+    program = (
+        "import sys\nbefore = set(sys.modules)\nimport netloom.cli.start\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)  # noqa: S603, PLW1510
+    assert "typing" not in done.stdout.split()
+    assert {"netloom", "netloom.cli", "netloom.cli.start"} <= set(done.stdout.split())

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from wires import leaf_spine, star, transfers
+from wires import leaf_spine, star, transfers, wiring
 
 from netloom.engines.packet import Fault, PacketSettings, Transport, run_packets
 
@@ -91,3 +91,16 @@ def test_what_stays_on_scale_up_links_passes_no_nic() -> None:
         run_packets(star(2), work, outside).tables["arrivals"]["arrive_ps"][0]
         == 2 * 334_240 + 9 * US
     )
+
+
+@pytest.mark.parametrize("scheme", ["rttcc", "timely", "swift"])
+def test_waiting_in_ones_own_nic_is_no_congestion(scheme: str) -> None:
+    # Endpoints 0 and 1 share NIC 3, of 100 Gb/s; their own links to it are as fast. Its cable is
+    # full from the first packet to the last: 2 x 2,442 of 4178 bytes, 2 us and an acknowledgement.
+    wires = wiring(3, [(0, 3), (1, 3), (3, 4), (2, 4)], delay_ps=US // 2)
+    inside = np.arange(wires.num_links) < 4
+    shared = replace(wires, link_scale_up=inside)
+    settings = PacketSettings(congestion_control=scheme)
+    run = run_packets(shared, transfers([(0, 2), (1, 2)], 10_000_000), settings)
+    busy_ps = 2 * 2_442 * 4_178 * 80
+    assert run.finish_ps.max() == pytest.approx(busy_ps + 3 * US, rel=0.002)

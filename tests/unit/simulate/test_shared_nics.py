@@ -80,3 +80,21 @@ def test_inside_a_node_no_connection_is_faster_than_alone(
     found = nl.simulate(asked, CATALOG, choices=nl.Choices(qps=2)).first
     assert found.slowdown[0] == pytest.approx(1, abs=1e-4)
     assert found.slowdown[0] > 1 - 1e-9
+
+
+@pytest.mark.parametrize("technology", ["infiniband-edr", "infiniband-hdr", "infiniband-ndr"])
+@pytest.mark.parametrize("size", ["8B", "2KB", "4KB", "64KB"])
+def test_a_packet_is_stored_before_the_faster_cable_and_fills_the_slow_link_behind_it(
+    technology: str, size: str
+) -> None:
+    # 4 KB to another DGX-1 by HDR: 0.26 us from the GPU to its NIC at 126 Gb/s, where it is stored
+    # for the cable's 200; cut through from there, 0.26 us from the far NIC to its GPU.
+    topology = {"kind": "fat-tree", "tiers": 2, "hosts_per_leaf": 16}
+    fabric = {"technology": technology, "topology": topology}
+    flow = {"kind": "one-to-one", "source": 0, "target": 16, "size": size}
+    cluster = {"gpus": 64, "node": "dgx-1v", "fabric": fabric}
+    scenario = nl.load({"cluster": cluster, "traffic": [flow]})
+    packets = nl.simulate(scenario).first
+    flows = nl.simulate(scenario, engine="flow").first
+    assert packets.fct_s[0] == pytest.approx(flows.fct_s[0], rel=0.02)
+    assert 1 <= packets.slowdown[0] + 1e-9 < 1.02

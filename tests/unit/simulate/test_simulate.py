@@ -79,6 +79,26 @@ def test_seeds_in_threads_are_those_one_after_another() -> None:
     assert sorted([low or 0, mean or 0, high or 0]) == [low, mean, high]
 
 
+def test_means_over_seeds_leave_out_what_was_cut_off() -> None:
+    case = case_of(_scenario({"kind": "permutation", "size": "20MB"}), CATALOG)
+    asked: list[int] = []
+
+    def stops_the_third(simulated_ps: int, _events: int) -> bool:
+        if not asked or simulated_ps < asked[-1]:
+            asked.append(simulated_ps)  # the clock begins again: another seed
+        asked[-1] = simulated_ps
+        return len(asked) == 3
+
+    cut = run_case(case, seeds=range(3), on_progress=stops_the_third)
+    whole = run_case(case, seeds=range(2))
+    assert [run.cut_off for run in cut.runs] == [False, False, True]
+    assert cut.over_seeds() == whole.over_seeds()
+    assert cut.by_size() == whole.by_size()
+    assert "1 of 3 seeds were cut off" in cut.notes[-1]
+    none = run_case(case, seeds=range(2), on_progress=lambda _ps, _events: True)
+    assert set(none.over_seeds()["span_s"].values()) == {None}
+
+
 def test_the_engines_agree_on_an_incast() -> None:
     scenario = _scenario({"kind": "incast", "target": 0, "first": 16, "fan_in": 8, "size": "4MB"})
     spans = [

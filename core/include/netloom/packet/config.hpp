@@ -40,6 +40,9 @@ struct Work {
   std::vector<std::uint16_t> entropy;
   std::vector<std::uint8_t> lane;   ///< 1 and up; 0 is for control.
   std::vector<std::uint8_t> local;  ///< Stays on scale-up links: no NIC, no host software.
+  std::vector<std::uint16_t> turn;  ///< Of several ports at an end, the one that it takes, counted
+                                    ///< round; empty where no endpoint has several.
+  std::vector<std::uint32_t> connection;  ///< Whose messages go in order; empty: none is shared.
   std::vector<std::int64_t> wait_offsets;
   std::vector<std::int32_t> waits;
 };

@@ -12,7 +12,6 @@
 #include "netloom/packet/host_ports.hpp"
 #include "netloom/packet/host_software.hpp"
 #include "netloom/packet/huge_pages.hpp"
-#include "netloom/packet/murmur.hpp"
 #include "netloom/packet/network.hpp"
 #include "netloom/packet/pulls.hpp"
 #include "netloom/packet/queue/scheduler.hpp"
@@ -28,6 +27,7 @@ class EndpointSide : public Side {
   virtual void begin() = 0;  ///< Schedules the first transfers.
   [[nodiscard]] virtual const Progress& progress() const = 0;
   [[nodiscard]] virtual double rate_bps(std::uint32_t flow) const = 0;
+  virtual void leave(std::uint32_t link) = 0;  ///< The port is down: what waits takes another.
   virtual void save(Saver& saver) = 0;
   virtual void load(Loader& loader) = 0;
 };
@@ -46,7 +46,9 @@ class Endpoints final : public EndpointSide {
         pulls_(network, num_flows()),
         software_(network),
         out_(num_flows()),
-        in_(num_flows()) {}
+        in_(num_flows()),
+        several_(!network.config.work.turn.empty()),
+        last_of_(num_connections(), kNone) {}
 
   void begin() override { progress_.begin(); }
 
@@ -80,7 +82,14 @@ class Endpoints final : public EndpointSide {
     }
     ready_.advance(link);
     if (const auto able = static_cast<std::uint16_t>(port.waiting & ~port.paused); able != 0) {
-      net_.launch(link, net_.take_first(link, lane_of(link, able)));
+      const Index index = net_.take_first(link, lane_of(link, able));
+      if (several_ && net_.pool[index].form == Form::kData) [[unlikely]] {
+        net_.pool[index].sent = net_.now;  // the NIC's clock stands at the wire
+      }
+      net_.launch(link, index);
+      if (several_) [[unlikely]] {
+        refill(link);
+      }
     } else {
       send_ready(link);
     }
@@ -105,6 +114,12 @@ class Endpoints final : public EndpointSide {
         break;
       default:
         pull(event.subject);
+    }
+  }
+
+  void leave(std::uint32_t link) override {
+    if (several_) {
+      move_away(link);
     }
   }
 
@@ -169,6 +184,11 @@ class Endpoints final : public EndpointSide {
     State state = State::kUnborn;
     std::uint8_t silences = 0;  ///< Timeouts with nothing out, since the last answer.
     bool local = false;         ///< Stays on scale-up links, which have no congestion control.
+    bool many = false;          ///< Sprays over several ports: `link` is that of the next packet.
+    bool drawn = false;         ///< The next packet has its entropy.
+    std::uint16_t next_entropy = 0;
+    std::uint32_t after = kNone;  ///< The next message of its connection, which waits for it.
+    bool behind = false;          ///< The message before it has not been sent yet.
   };
 
   /// The receiving end of a flow.
@@ -195,6 +215,7 @@ class Endpoints final : public EndpointSide {
     software_.visit(archive);
     archive(out_);
     archive(in_);
+    archive(last_of_);
   }
 
   static void fetch(const void* what, std::size_t size) {
@@ -204,6 +225,11 @@ class Endpoints final : public EndpointSide {
   }
 
   [[nodiscard]] std::size_t num_flows() const { return net_.config.work.source.size(); }
+
+  [[nodiscard]] std::size_t num_connections() const {
+    const auto& all = net_.config.work.connection;
+    return all.empty() ? 0 : *std::ranges::max_element(all) + std::size_t{1};
+  }
 
   [[nodiscard]] Extent extent(std::uint32_t flow) const {
     return {
@@ -228,20 +254,38 @@ class Endpoints final : public EndpointSide {
     });
   }
 
-  /// The port by which a flow's packets leave; a hash decides among several.
+  /// The port by which a packet of a flow leaves: of several the one whose turn it is, or the next
+  /// that is up.
   [[nodiscard]] std::uint32_t door(std::uint32_t from,
                                    std::uint32_t to,
+                                   std::uint32_t flow,
                                    std::uint16_t entropy) const {
     const auto ways = net_.ways(from, to);
-    const std::size_t pick =
-        ways.size() == 1 ? 0 : five_tuple_hash(from, to, entropy, from) % ways.size();
-    return static_cast<std::uint32_t>(ways[pick]);
+    if (ways.size() == 1) [[likely]] {
+      return static_cast<std::uint32_t>(ways[0]);
+    }
+    const std::size_t turn = turn_of(net_, flow, entropy);
+    for (std::size_t pick = turn; pick < turn + ways.size(); ++pick) {
+      const auto link = static_cast<std::uint32_t>(ways[pick % ways.size()]);
+      if (net_.ports[link].up) {
+        return link;
+      }
+    }
+    return static_cast<std::uint32_t>(ways[turn % ways.size()]);
   }
 
   // ---- sending, in endpoints_send.hpp
 
   void start(std::uint32_t flow);
-  [[nodiscard]] Line line_of(std::uint32_t source, std::uint32_t target, std::uint32_t link) const;
+  /// Lets a message wait until the one before it on its connection has been sent.
+  void stand_in_line(std::uint32_t flow);
+  /// Whether some of a message has never been sent.
+  [[nodiscard]] bool is_unsent(std::uint32_t flow) const;
+  [[nodiscard]] Line line_of(std::uint32_t flow) const;
+  /// What a port sends at most, software included.
+  [[nodiscard]] double most_bps(std::uint32_t link, bool local) const;
+  /// The same of all ports from one endpoint to another.
+  [[nodiscard]] double all_bps(std::uint32_t from, std::uint32_t to, bool local) const;
   [[nodiscard]] static double product(const Line& line);
   [[nodiscard]] std::uint64_t window_of(const Line& line) const;
   [[nodiscard]] std::uint64_t first_window(const Line& line) const;
@@ -255,6 +299,22 @@ class Endpoints final : public EndpointSide {
   void kick(std::uint32_t link);
   void send_ready(std::uint32_t link);
   void send(std::uint32_t flow);
+  /// Makes packets of a flow that sprays over several ports, until it may send no more or the port
+  /// of the next one has enough to go on with.
+  void send_over_ports(std::uint32_t flow);
+  /// Gives the next packet of such a flow its entropy, if it has none, and thereby its port. Values
+  /// whose port is down are left out, and those whose port has enough to do while another has not.
+  void draw(std::uint32_t flow);
+  /// Lets flows go on that waited for the port to have room.
+  void refill(std::uint32_t link);
+
+  /// Whether a lane of the port has packets to go on with when the one that is leaving has left.
+  [[nodiscard]] bool has_enough(std::uint32_t link, std::uint8_t lane) {
+    constexpr std::uint32_t kAhead = 4;  // packets: those to one port come in no even order
+    return net_.queue(link, lane).bytes >= kAhead * set_.payload_bytes;
+  }
+
+  void move_away(std::uint32_t link);
   void pace(Outgoing& out, std::uint32_t wire_bytes);
   /// The departure that was set at `old_bps` is where the rate of now would have set it.
   void move_departure(Outgoing& out, double old_bps);
@@ -325,6 +385,8 @@ class Endpoints final : public EndpointSide {
 
   void receive(std::uint32_t link, Index index);
   void open(std::uint32_t flow, const Packet& packet);
+  /// Where there are several ports, answers leave by the one that was last heard at.
+  void answer_by(std::uint32_t link, const Packet& packet);
   void reply(std::uint32_t link, Index index, Reply kind);
   void notify(std::uint32_t flow, const Packet& cause);
 
@@ -357,6 +419,8 @@ class Endpoints final : public EndpointSide {
   Large<Outgoing> out_;
   Large<Incoming> in_;
   bool kicking_ = false;
+  bool several_;                        ///< Some endpoint has several ports.
+  std::vector<std::uint32_t> last_of_;  ///< Of each connection, the message that started last.
 };
 
 }  // namespace netloom::packet

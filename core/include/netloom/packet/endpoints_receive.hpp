@@ -17,6 +17,9 @@ void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
   if (!in.open) {
     open(flow, packet);
   }
+  if (several_) [[unlikely]] {
+    answer_by(link ^ 1U, packet);
+  }
   const bool whole = (packet.flags & kTrimmed) == 0;
   net_.counters.delivered_packets += whole ? 1U : 0U;
   const Receipt receipt = in.complete
@@ -43,12 +46,18 @@ template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::open(std::uint32_t flow, const Packet& packet) {
   Incoming& in = in_[flow];
   in.open = true;
-  in.link = door(packet.target, packet.source, packet.entropy);
+  in.link = door(packet.target, packet.source, flow, packet.entropy);
   transport_.open(in.receiver);
   if constexpr (Transport::kPulls) {
     in.receiver.asked_bytes = extent(flow).size_bytes;
     in.receiver.granted_bytes = out_[flow].sender.granted_bytes;
   }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::answer_by(std::uint32_t link, const Packet& packet) {
+  in_[packet.flow].link =
+      net_.ports[link].up ? link : door(packet.target, packet.source, packet.flow, packet.entropy);
 }
 
 template <class Transport, class Cc>
@@ -188,8 +197,15 @@ template <class Transport, class Cc>
 Time Endpoints<Transport, Cc>::pull_time(std::uint32_t flow, std::uint64_t bytes) {
   const std::uint64_t packets = (bytes + set_.payload_bytes - 1) / set_.payload_bytes;
   const std::uint64_t wire = bytes + packets * (set_.header_bytes + set_.gap_bytes);
-  const Time takes = net_.port(in_[flow].link ^ 1U).time_of(static_cast<std::int64_t>(wire));
-  return static_cast<Time>(static_cast<double>(takes) / set_.pull_share);
+  const Port& port = net_.port(in_[flow].link ^ 1U);
+  const Time takes = port.time_of(static_cast<std::int64_t>(wire));
+  const Work& work = net_.config.work;
+  const double ports = !out_[flow].many ? 1.0
+                                        : all_bps(static_cast<std::uint32_t>(work.target[flow]),
+                                                  static_cast<std::uint32_t>(work.source[flow]),
+                                                  out_[flow].local) /
+                                              static_cast<double>(port.rate_bps);
+  return static_cast<Time>(static_cast<double>(takes) / (set_.pull_share * ports));
 }
 
 }  // namespace netloom::packet

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "netloom/packet/endpoints.hpp"
 
@@ -15,12 +18,10 @@ void Endpoints<Transport, Cc>::start(std::uint32_t flow) {
   const auto source = static_cast<std::uint32_t>(work.source[flow]);
   const auto target = static_cast<std::uint32_t>(work.target[flow]);
   progress_.started(flow);
-  out.link = door(source, target, work.entropy[flow]);
+  out.link = door(source, target, flow, work.entropy[flow]);
   out.local = progress_.local(flow);
-  out.line = line_of(source, target, out.link);
-  if (set_.host_rate_bps > 0 && !out.local) {
-    out.line.rate_bps = std::min(out.line.rate_bps, set_.host_rate_bps);
-  }
+  out.many = several_ && spray_.sprays() && net_.ways(source, target).size() > 1;
+  out.line = line_of(flow);
   out.cc = Cc::make(cc_settings_, out.line, net_.now);
   out.window = out.local ? ~std::uint64_t{0} : window_of(out.line);
   transport_.open(out.sender);
@@ -30,16 +31,52 @@ void Endpoints<Transport, Cc>::start(std::uint32_t flow) {
   }
   spray_.begin(flow, net_.random);
   out.state = State::kIdle;
+  if (!last_of_.empty()) {
+    stand_in_line(flow);
+  }
   arm(flow);
   offer(flow);
 }
 
 template <class Transport, class Cc>
-Line Endpoints<Transport, Cc>::line_of(std::uint32_t source,
-                                       std::uint32_t target,
-                                       std::uint32_t link) const {
+void Endpoints<Transport, Cc>::stand_in_line(std::uint32_t flow) {
+  std::uint32_t& last = last_of_[net_.config.work.connection[flow]];
+  if (last != kNone && is_unsent(last)) {
+    out_[last].after = flow;
+    out_[flow].behind = true;
+  }
+  last = flow;
+}
+
+template <class Transport, class Cc>
+bool Endpoints<Transport, Cc>::is_unsent(std::uint32_t flow) const {
+  const Outgoing& out = out_[flow];
+  return out.state != State::kDone &&
+         (out.behind || transport_.sent_to(out.sender, extent(flow)) < extent(flow).size_bytes);
+}
+
+template <class Transport, class Cc>
+double Endpoints<Transport, Cc>::most_bps(std::uint32_t link, bool local) const {
+  const auto rate_bps = static_cast<double>(net_.ports[link].rate_bps);
+  return set_.host_rate_bps > 0 && !local ? std::min(rate_bps, set_.host_rate_bps) : rate_bps;
+}
+
+template <class Transport, class Cc>
+double Endpoints<Transport, Cc>::all_bps(std::uint32_t from, std::uint32_t to, bool local) const {
+  double total_bps = 0.0;
+  for (const std::int32_t link : net_.ways(from, to)) {
+    total_bps += most_bps(static_cast<std::uint32_t>(link), local);
+  }
+  return total_bps;
+}
+
+template <class Transport, class Cc>
+Line Endpoints<Transport, Cc>::line_of(std::uint32_t flow) const {
+  const Outgoing& out = out_[flow];
+  const auto source = static_cast<std::uint32_t>(net_.config.work.source[flow]);
+  const auto target = static_cast<std::uint32_t>(net_.config.work.target[flow]);
   return {
-      .rate_bps = static_cast<double>(net_.ports[link].rate_bps),
+      .rate_bps = out.many ? all_bps(source, target, out.local) : most_bps(out.link, out.local),
       .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
       .payload_bytes = set_.payload_bytes,
       .packet_bytes = set_.payload_bytes + set_.header_bytes,
@@ -71,7 +108,7 @@ std::uint64_t Endpoints<Transport, Cc>::first_window(const Line& line) const {
 template <class Transport, class Cc>
 bool Endpoints<Transport, Cc>::may_send(std::uint32_t flow) const {
   const Outgoing& out = out_[flow];
-  return transport_.has_work(out.sender, extent(flow)) &&
+  return !out.behind && transport_.has_work(out.sender, extent(flow)) &&
          transport_.in_flight(out.sender, extent(flow)) <
              (out.local ? out.window : std::min(out.cc.window_bytes(), out.window));
 }
@@ -82,15 +119,111 @@ void Endpoints<Transport, Cc>::offer(std::uint32_t flow) {
   if (out.state != State::kIdle || !may_send(flow) || awaits_pace(flow)) {
     return;
   }
+  if (several_) [[unlikely]] {
+    if (out.many) {
+      send_over_ports(flow);
+      return;
+    }
+    const Work& work = net_.config.work;
+    out.link = door(static_cast<std::uint32_t>(work.source[flow]),
+                    static_cast<std::uint32_t>(work.target[flow]),
+                    flow,
+                    work.entropy[flow]);
+  }
   out.state = State::kReady;
   ready_.append(out.link, net_.config.work.lane[flow], flow);
   kick(out.link);
 }
 
 template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::send_over_ports(std::uint32_t flow) {
+  const Work& work = net_.config.work;
+  Outgoing& out = out_[flow];
+  while (may_send(flow) && !awaits_pace(flow)) {
+    draw(flow);
+    if (has_enough(out.link, work.lane[flow])) {
+      out.state = State::kReady;
+      ready_.append(out.link, work.lane[flow], flow);
+      return;
+    }
+    send(flow);
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::draw(std::uint32_t flow) {
+  const Work& work = net_.config.work;
+  Outgoing& out = out_[flow];
+  const auto ways = net_.ways(static_cast<std::uint32_t>(work.source[flow]),
+                              static_cast<std::uint32_t>(work.target[flow]));
+  const std::uint8_t lane = work.lane[flow];
+  const bool has_room = std::ranges::any_of(ways, [&](std::int32_t way) {
+    const auto link = static_cast<std::uint32_t>(way);
+    return net_.ports[link].up && !has_enough(link, lane);
+  });
+  for (std::uint32_t tried = 0; tried < set_.num_paths; ++tried) {
+    if (!std::exchange(out.drawn, true)) {
+      out.next_entropy = spray_.next(flow, work.entropy[flow], net_.random);
+    }
+    out.link =
+        static_cast<std::uint32_t>(ways[turn_of(net_, flow, out.next_entropy) % ways.size()]);
+    const bool full = has_room && tried < 8 * ways.size() && has_enough(out.link, lane);
+    if (net_.ports[out.link].up && !full) {
+      return;
+    }
+    out.drawn = false;
+  }
+  out.drawn = true;  // no value has a port that is up: the last one waits for its own
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::refill(std::uint32_t link) {
+  for (std::uint32_t number = 0; number < net_.num_lanes; ++number) {
+    const auto lane = static_cast<std::uint8_t>(number);
+    while (((ready_.lanes(link) >> lane) & 1U) != 0 && !has_enough(link, lane)) {
+      const std::uint32_t flow = ready_.first(link, lane);
+      if (!out_[flow].many) {
+        break;
+      }
+      ready_.take(link, lane);
+      if (out_[flow].state != State::kDone) {
+        out_[flow].state = State::kIdle;
+        send_over_ports(flow);
+      }
+    }
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::move_away(std::uint32_t link) {
+  ready_.advance(link);
+  std::vector<std::uint32_t> flows;
+  std::vector<Index> packets;
+  for (std::uint32_t number = 0; number < net_.num_lanes; ++number) {
+    const auto lane = static_cast<std::uint8_t>(number);
+    while (((ready_.lanes(link) >> lane) & 1U) != 0) {
+      flows.push_back(ready_.take(link, lane));
+    }
+    while (net_.queue(link, lane).head != kNone) {
+      packets.push_back(net_.take_first(link, lane));
+    }
+  }
+  for (const Index index : packets) {
+    const Packet& packet = net_.pool[index];
+    dispatch(door(packet.source, packet.target, packet.flow, packet.entropy), index);
+  }
+  for (const std::uint32_t flow : flows) {
+    if (out_[flow].state != State::kDone) {
+      out_[flow].state = State::kIdle;
+      offer(flow);
+    }
+  }
+}
+
+template <class Transport, class Cc>
 bool Endpoints<Transport, Cc>::awaits_pace(std::uint32_t flow) {
   Outgoing& out = out_[flow];
-  if (out.pace_at <= net_.now || out.pace_at <= net_.port(out.link).busy_until) {
+  if (out.pace_at <= net_.now || (!out.many && out.pace_at <= net_.port(out.link).busy_until)) {
     return false;
   }
   out.state = State::kPaced;
@@ -129,6 +262,10 @@ void Endpoints<Transport, Cc>::send_ready(std::uint32_t link) {
       continue;
     }
     out_[flow].state = State::kIdle;
+    if (out_[flow].many) [[unlikely]] {
+      send_over_ports(flow);
+      return;
+    }
     if (may_send(flow)) {
       send(flow);
       return;
@@ -147,7 +284,11 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   if (!may_send(flow) || segment.again) {  // uet-htsim: every repetition asks
     net_.pool[index].flags |= kAsks;
   }
-  net_.launch(out.link, index);
+  if (out.many) [[unlikely]] {
+    dispatch(out.link, index);
+  } else {
+    net_.launch(out.link, index);
+  }
   software_.push(out.link, flow, size_bytes);
   out.cc.on_sent(cc_settings_, out.line, net_.now, segment.payload_bytes);
   pace(out, size_bytes + set_.gap_bytes);
@@ -156,7 +297,13 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   }
   expect_answer(flow);
   arm(flow);
-  if (may_send(flow) && !awaits_pace(flow)) {
+  if (out.after != kNone && !is_unsent(flow)) [[unlikely]] {
+    const std::uint32_t next = std::exchange(out.after, kNone);
+    out_[next].behind = false;
+    offer(next);
+    net_.wake_later(out_[next].link);  // another port's flow may be the one that is kicked
+  }
+  if (!out.many && may_send(flow) && !awaits_pace(flow)) {
     out.state = State::kReady;
     ready_.append_after_sending(out.link, net_.config.work.lane[flow], flow);
   }
@@ -169,9 +316,9 @@ void Endpoints<Transport, Cc>::pace(Outgoing& out, std::uint32_t wire_bytes) {
   }
   const double rate_bps = out.cc.rate_bps();
   const Port& port = net_.port(out.link);
-  out.pace_at = rate_bps < static_cast<double>(port.rate_bps)
-                    ? net_.now + spread_over(wire_bytes, rate_bps)
-                    : port.busy_until;
+  const double line_bps = out.many ? out.line.rate_bps : static_cast<double>(port.rate_bps);
+  const Time free_at = out.many ? net_.now : port.busy_until;
+  out.pace_at = rate_bps < line_bps ? net_.now + spread_over(wire_bytes, rate_bps) : free_at;
   out.paced_bytes = static_cast<std::uint16_t>(wire_bytes);
 }
 
@@ -210,7 +357,9 @@ Index Endpoints<Transport, Cc>::make_data(std::uint32_t flow, const Segment& seg
     net_.telemetry.resize(2 * net_.pool.capacity() * kMaxHops);
   }
   Packet& packet = net_.pool[index];
-  out.last_entropy = spray_.next(flow, work.entropy[flow], net_.random);
+  out.last_entropy =
+      out.drawn ? out.next_entropy : spray_.next(flow, work.entropy[flow], net_.random);
+  out.drawn = false;
   const bool last = segment.offset + segment.payload_bytes == extent(flow).size_bytes;
   packet = {
       .sent = net_.now,

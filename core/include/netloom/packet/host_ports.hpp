@@ -9,6 +9,18 @@
 
 namespace netloom::packet {
 
+/// Which of an endpoint's ports a packet takes, at its own end or the far one: counted round. A
+/// sprayed packet's entropy decides, else its connection's turn.
+[[nodiscard]] inline std::uint32_t turn_of(const Network& net,
+                                           std::uint32_t flow,
+                                           std::uint16_t entropy) {
+  const auto& turns = net.config.work.turn;
+  if (net.config.hosts.entropy != "fixed") {
+    return entropy;
+  }
+  return turns.empty() ? 0 : turns[flow];
+}
+
 /// Flows that are ready to send, by port and lane, in turn.
 class ReadyFlows {
  public:

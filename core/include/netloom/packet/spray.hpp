@@ -28,6 +28,9 @@ class Spray {
     fixed_ = oblivious_.empty() && bitmap_.empty() && mixed_.empty() && reps_.empty();
   }
 
+  /// Whether packets of a flow differ.
+  [[nodiscard]] bool sprays() const { return !fixed_; }
+
   void begin(std::uint32_t flow, Random& random) {
     each(flow, [&](auto& source) {
       source = std::remove_reference_t<decltype(source)>::make(num_paths_, random);

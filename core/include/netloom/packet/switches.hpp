@@ -12,6 +12,7 @@
 #include "netloom/packet/archive.hpp"
 #include "netloom/packet/balance/switching.hpp"
 #include "netloom/packet/cc/pint.hpp"
+#include "netloom/packet/host_ports.hpp"
 #include "netloom/packet/link/credits.hpp"
 #include "netloom/packet/link/pfc.hpp"
 #include "netloom/packet/link/scheduled.hpp"
@@ -36,7 +37,12 @@ class Switches final : public SwitchSide {
       : net_(network),
         control_(network),
         balance_(network),
-        pint_(network.config.switches.pint ? network.ports.size() : 0) {}
+        pint_(network.config.switches.pint ? network.ports.size() : 0),
+        several_(!network.config.work.turn.empty()),
+        shares_nics_(network.config.hosts.probe_rtts == 0 &&
+                     std::ranges::any_of(network.ports, [](const Port& port) {
+                       return port.uncontrolled && port.to_switch;
+                     })) {}
 
   void arrive(std::uint32_t in, Index index) override {
     Packet& packet = net_.pool[index];
@@ -94,8 +100,8 @@ class Switches final : public SwitchSide {
     if (ways.empty() || (ways.size() > 1 && !Balance::kFixed)) {
       return;
     }
-    const std::uint32_t out = ways.size() == 1 ? static_cast<std::uint32_t>(ways[0])
-                                               : balance_.choose(net_, vertex, packet, ways);
+    const std::uint32_t out =
+        ways.size() == 1 ? static_cast<std::uint32_t>(ways[0]) : choose(vertex, packet, ways);
     packet.came_by = out;
     fetch_line(&net_.ports[out]);
     fetch_line(&net_.queue(out, packet.lane));
@@ -212,8 +218,8 @@ class Switches final : public SwitchSide {
     if (ways.empty()) [[unlikely]] {
       return kNone;
     }
-    const std::uint32_t link = ways.size() == 1 ? static_cast<std::uint32_t>(ways[0])
-                                                : balance_.choose(net_, vertex, packet, ways);
+    const std::uint32_t link =
+        ways.size() == 1 ? static_cast<std::uint32_t>(ways[0]) : choose(vertex, packet, ways);
     return net_.ports[link].up ? link : route_around(vertex, packet, ways);
   }
 
@@ -223,7 +229,16 @@ class Switches final : public SwitchSide {
     std::ranges::copy_if(ways, std::back_inserter(alive), [this](std::int32_t link) {
       return net_.ports[static_cast<std::size_t>(link)].up;
     });
-    return alive.empty() ? kNone : balance_.choose(net_, vertex, packet, alive);
+    return alive.empty() ? kNone : choose(vertex, packet, alive);
+  }
+
+  /// One of several links: to an endpoint, that of the port which the packet is addressed to.
+  std::uint32_t choose(std::uint32_t vertex, const Packet& packet, Ways ways) {
+    if (several_ && !net_.ports[static_cast<std::size_t>(ways[0])].to_switch) [[unlikely]] {
+      return static_cast<std::uint32_t>(
+          ways[turn_of(net_, packet.flow, packet.entropy) % ways.size()]);
+    }
+    return balance_.choose(net_, vertex, packet, ways);
   }
 
   /// Cutting through into a faster link would run dry: the packet is stored first.
@@ -261,6 +276,10 @@ class Switches final : public SwitchSide {
         marks(net_, link, packet.lane)) {
       packet.flags |= kMarked;
       ++net_.counters.marks;
+    }
+    if (shares_nics_ && came_by != kNone && !out.uncontrolled && net_.ports[came_by].uncontrolled &&
+        packet.form == Form::kData) [[unlikely]] {
+      packet.sent = net_.now;  // a NIC's clock stands at the wire: what waits in it is not out yet
     }
     if (net_.config.switches.telemetry && packet.form == Form::kData) {
       stamp(link, index);
@@ -351,6 +370,8 @@ class Switches final : public SwitchSide {
   LinkControl control_;
   Balance balance_;
   std::vector<cc::PintPort> pint_;  ///< Of each link; empty where switches do not digest.
+  bool several_;                    ///< Some endpoint has several ports.
+  bool shares_nics_;                ///< Perhaps, and round trips are the NICs' to measure.
 };
 
 }  // namespace netloom::packet

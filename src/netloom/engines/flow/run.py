@@ -21,6 +21,9 @@ from netloom.engines.flow.waits import waits_ps
 from netloom.errors import InfeasibleError
 from netloom.fabric.routing.flows import Flows
 from netloom.fabric.routing.source_ports import mixed_ports
+from netloom.fabric.wiring import Wiring
+from netloom.fabric.wiring_ports import stripes
+from netloom.workload.connections import shared_connections
 from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
     from netloom.engines.delivery import Columns
     from netloom.engines.flow.ways import Ways
     from netloom.fabric.graph import Fabric
-    from netloom.fabric.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
 __all__ = ["FOREVER_PS", "Laid", "deliver", "lay", "run_flows"]
@@ -50,6 +52,7 @@ class Laid:
         ways: Of each part.
         latency_ps: Of each transfer, from its last byte sent to its arrival.
         known_ps: From there until its sender knows, where that is reckoned.
+        connection: Of each part, where messages share one; they go one after another.
     """
 
     on: Ground
@@ -59,6 +62,7 @@ class Laid:
     ways: Ways
     latency_ps: NDArray[np.int64]
     known_ps: NDArray[np.int64]
+    connection: NDArray[np.uint32]
 
 
 def run_flows(
@@ -104,7 +108,8 @@ def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int =
         InfeasibleError: as :func:`run_flows`.
     """
     check_transfers(transfers, on.num_endpoints)
-    parts = 1 if settings.splits else settings.flows_per_transfer
+    count = _connections(on, transfers, settings)
+    parts = 1 if settings.splits else count
     number = np.tile(np.arange(parts), len(transfers))
     flows = Flows(
         source=np.repeat(transfers.source, parts).astype(np.int64),
@@ -114,7 +119,6 @@ def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int =
     ways = ways_of(on, flows, settings)
     _check_capacity(on, ways)
     if settings.ends is not None:
-        count = settings.flows_per_transfer
         latency_ps, known_ps = waits_ps(
             on, ways, transfers, settings.ends, parts=parts, connections=count
         )
@@ -129,7 +133,26 @@ def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int =
         ways=ways,
         latency_ps=latency_ps,
         known_ps=known_ps,
+        connection=_shared(transfers, parts),
     )
+
+
+def _shared(transfers: Transfers, parts: int) -> NDArray[np.uint32]:
+    """Return the connection of each part; nothing where none is shared."""
+    of_transfer = shared_connections(transfers)
+    part = np.tile(np.arange(parts, dtype=np.uint32), len(of_transfer))
+    return np.asarray(np.repeat(of_transfer, parts) * np.uint32(parts) + part, dtype=np.uint32)
+
+
+def _connections(on: Ground, transfers: Transfers, settings: FlowSettings) -> int:
+    """Return over how many connections each transfer goes: on a wiring, as many on every port.
+
+    Senders that spray choose the port packet by packet. On a fabric, connections are hashed.
+    """
+    count = settings.flows_per_transfer
+    if settings.balance == "spray" or not isinstance(on.routes, Wiring) or not len(transfers):
+        return count
+    return stripes(on.routes, transfers.source, transfers.target, connections=count)
 
 
 def _latency_ps(on: Ground, ways: Ways, settings: FlowSettings, parts: int) -> NDArray[np.int64]:
@@ -208,6 +231,7 @@ def _arrays(laid: Laid, capacity_bps: NDArray[np.float64]) -> dict[str, NDArray[
         "latency_ps": laid.latency_ps,
         "wait_offsets": transfers.wait_offsets.astype(np.int64),
         "waits": transfers.waits.astype(np.int32),
+        "connection": laid.connection,
     }
 
 

@@ -58,9 +58,14 @@ def waits_ps(
 
 
 def _into_faster(ways: Ways, time: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a packet's time on the fastest link, where that is faster than the first."""
+    """Return what a packet waits where some link is faster than the first: it is stored there.
+
+    It takes its time on the first link and, cut through from there on, on the last; all but that on
+    the slowest, which packets take one after another.
+    """
     least = 1 / _most(ways, 1 / time)
-    return np.where(least < time[ways.offsets[:-1]], least, 0.0)
+    first, last = time[ways.offsets[:-1]], time[ways.offsets[1:] - 1]
+    return np.where(least < first, first + last - _most(ways, time), 0.0)
 
 
 def _sum(ways: Ways, of_link: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ import numpy as np
 from netloom.engines.flow.ways import Ways, expanded, joined, merged
 from netloom.errors import InfeasibleError
 from netloom.fabric.routing.murmur import five_tuple_hash
+from netloom.fabric.wiring_ports import most_ports, turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,6 +72,11 @@ class _Fans:
         self._check(at, target, count)
         return start, count, self.links
 
+    def joins_endpoint(self, at: NDArray[np.int64], link: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return whether a link that leaves *at* is a port of an endpoint, at either end."""
+        first: int = self.wiring.num_endpoints
+        return np.asarray((at < first) | (self.wiring.link_target[link] < first))
+
     def _check(
         self, at: NDArray[np.int64], target: NDArray[np.int64], count: NDArray[np.int64]
     ) -> None:
@@ -93,16 +99,20 @@ class _Fans:
 def _followed(fans: _Fans, flows: Flows, settings: FlowSettings) -> Ways:
     at = flows.source.astype(np.int64)
     divisor = np.ones(len(flows), dtype=np.int64)
+    dealt = turns(flows.source, flows.target).astype(np.int64)
+    most = most_ports(fans.wiring)
+    address = flows.target * most + dealt % most  # the port that a connection goes to
     mine = np.arange(len(flows))
     hops: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
     while len(mine):
         start, count, links = fans.fan(at[mine], flows.target[mine].astype(np.int64))
+        of_ports = fans.joins_endpoint(at[mine], links[start])
         if settings.balance == "static":
-            turn = flows.target[mine] // divisor[mine] % count
-            divisor[mine] *= count
+            turn = address[mine] // divisor[mine]
+            divisor[mine] *= np.where(of_ports, 1, count)
         else:
-            turn = _hashed(flows, mine, at[mine], settings) % count
-        link = links[start + turn]
+            turn = _hashed(flows, mine, at[mine], settings)
+        link = links[start + np.where(of_ports, dealt[mine], turn) % count]
         hops.append((mine, link))
         fans.check_length(len(hops))
         at[mine] = fans.wiring.link_target[link]

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netloom.fabric.routing.source_ports import mixed_ports
+from netloom.fabric.wiring_ports import stripes
 from netloom.workload.transfers import Transfers, spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["gathered", "num_parts", "spread"]
+    from netloom.engines.packet.settings import PacketSettings
+    from netloom.fabric.wiring import Wiring
+
+__all__ = ["gathered", "num_connections", "num_parts", "spread"]
 
 Times = dict[str, "NDArray[np.int64]"]
 
@@ -50,6 +54,16 @@ def spread(transfers: Transfers, connections: int, *, seed: int = 0) -> Transfer
         wait_offsets=first_wait[np.concatenate([[0], np.cumsum(num_waits)])],
         waits=spans(begin[waited], begin[waited] + count[waited]).astype(np.int32),
     )
+
+
+def num_connections(wiring: Wiring, transfers: Transfers, settings: PacketSettings) -> int:
+    """Return over how many connections each transfer goes: as many on every port of an endpoint.
+
+    A sender that sprays chooses the port packet by packet, and needs no more than it was given.
+    """
+    if settings.spray != "fixed" or not len(transfers):
+        return settings.connections
+    return stripes(wiring, transfers.source, transfers.target, connections=settings.connections)
 
 
 def num_parts(transfers: Transfers, connections: int) -> NDArray[np.int64]:

@@ -9,9 +9,10 @@ import numpy as np
 
 from netloom.engines.delivery import Delivery
 from netloom.engines.native import PacketSimulation
-from netloom.engines.packet.connections import gathered, num_parts, spread
+from netloom.engines.packet.connections import gathered, num_connections, num_parts, spread
 from netloom.engines.packet.lower import Watch, lowered
 from netloom.errors import SpecError
+from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,7 +80,9 @@ def run_packets(  # noqa: PLR0913
         SpecError: a transfer, fault, parameter or watched link is wrong.
         InfeasibleError: a pair has no way, or a buffer cannot hold its headroom.
     """
-    flows = spread(transfers, settings.connections, seed=seed)
+    check_transfers(transfers, wiring.num_endpoints)
+    connections = num_connections(wiring, transfers, settings)
+    flows = spread(transfers, connections, seed=seed)
     made = lowered(wiring, flows, settings, seed=seed, faults=faults, watch=watch or Watch())
     try:
         simulation = PacketSimulation(made.arrays, made.numbers, made.names, made.parameters)
@@ -91,8 +94,8 @@ def run_packets(  # noqa: PLR0913
         stuck = _run(simulation, _FOREVER_PS, on_progress, silence)
     else:
         stuck = _run(simulation, until_ps, on_progress)
-    times = gathered(cast("Times", simulation.transfers()), transfers, settings.connections)
-    trace = _trace(simulation, num_parts(transfers, settings.connections))
+    times = gathered(cast("Times", simulation.transfers()), transfers, connections)
+    trace = _trace(simulation, num_parts(transfers, connections))
     return _delivery(simulation, times, made.priorities, trace, stuck=stuck)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from netloom.engines.memory import available_bytes
 from netloom.engines.packet.faults import fault_arrays
 from netloom.engines.packet.lanes import arbitration_arrays, lanes_of, limit_bytes
+from netloom.engines.packet.ports import port_arrays
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.wiring_paths import first_ways, stay_inside
 from netloom.workload.transfers import check_transfers
@@ -101,7 +102,8 @@ def lowered(
         raise SpecError(message)
     arrays: dict[str, object] = {
         **_wiring_arrays(wiring),
-        **_transfer_arrays(transfers, settings, lane),
+        **_transfer_arrays(transfers, lane),
+        **port_arrays(wiring, transfers, settings),
         "local": _local(wiring, transfers),
         **_switch_arrays(wiring, settings, num_lanes=len(lanes)),
         **fault_arrays(faults, wiring.num_links),
@@ -213,19 +215,13 @@ def _local(wiring: Wiring, transfers: Transfers) -> NDArray[np.uint8]:
     return stay_inside(wiring, transfers.source, transfers.target).astype(np.uint8)
 
 
-def _transfer_arrays(
-    transfers: Transfers, settings: PacketSettings, lane: NDArray[np.uint8]
-) -> Columns:
-    ports = transfers.source_port
-    if not settings.transport.source_ports:
-        ports = np.zeros_like(ports)
+def _transfer_arrays(transfers: Transfers, lane: NDArray[np.uint8]) -> Columns:
     return {
         "source": transfers.source,
         "target": transfers.target,
         "size_bytes": transfers.size_bytes,
         "start_ps": transfers.start_ps,
         "delay_ps": transfers.delay_ps,
-        "source_port": ports,
         "lane": lane,
         "wait_offsets": transfers.wait_offsets,
         "waits": transfers.waits,

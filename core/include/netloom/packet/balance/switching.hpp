@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "netloom/packet/host_ports.hpp"
 #include "netloom/packet/murmur.hpp"
 #include "netloom/packet/network.hpp"
 
@@ -139,7 +140,7 @@ class Digits {
   /// Between two tiers the lower one's digit decides, up and down: parallel links down to a switch
   /// are shared by what is below it, as its own uplinks are.
   std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
-    const std::uint32_t number = kByTarget ? packet.target : packet.entropy;
+    const std::uint32_t number = kByTarget ? address_of(net, packet) : packet.entropy;
     const std::uint32_t next = net.ports[static_cast<std::size_t>(ways[0])].target;
     const std::uint32_t stride = std::min(stride_[vertex], stride_[next]);
     return static_cast<std::uint32_t>(ways[number / stride % ways.size()]);
@@ -149,7 +150,15 @@ class Digits {
   void visit(Archive& /*archive*/) {}
 
  private:
+  /// The port that a packet goes to, counted over all endpoints.
+  [[nodiscard]] std::uint32_t address_of(const Network& net, const Packet& packet) const {
+    return num_ports_ == 1 ? packet.target
+                           : packet.target * num_ports_ +
+                                 turn_of(net, packet.flow, packet.entropy) % num_ports_;
+  }
+
   std::vector<std::uint32_t> stride_;  ///< Of each vertex: uplinks of the tiers below, multiplied.
+  std::uint32_t num_ports_ = 1;        ///< That an endpoint has at most.
 };
 
 using DModK = Digits<true>;

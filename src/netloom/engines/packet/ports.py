@@ -1,0 +1,41 @@
+"""What of a transfer switches hash, and which of an endpoint's ports it takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from netloom.fabric.wiring_ports import most_ports, num_ports, turns
+from netloom.workload.connections import shared_connections
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from netloom.engines.delivery import Columns
+    from netloom.engines.packet.settings import PacketSettings
+    from netloom.fabric.wiring import Wiring
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["port_arrays"]
+
+
+def port_arrays(wiring: Wiring, transfers: Transfers, settings: PacketSettings) -> Columns:
+    """Return the source port of each transfer, its turn where endpoints have several ports.
+
+    And its connection, where messages share one.
+    Without source ports switches see addresses alone; each port of an endpoint has its own.
+    """
+    turn = _turns(wiring, transfers)
+    hashed = transfers.source_port
+    if not settings.transport.source_ports:
+        hashed = turn % np.uint16(most_ports(wiring)) if len(turn) else np.zeros_like(hashed)
+    connection = shared_connections(transfers)
+    return {"source_port": hashed, "turn": turn, "connection": connection}
+
+
+def _turns(wiring: Wiring, transfers: Transfers) -> NDArray[np.uint16]:
+    """Return which of several ports each one takes; nothing where nobody has several."""
+    ends = transfers.source, transfers.target
+    several = any(int(num_ports(wiring, *way).max(initial=1)) > 1 for way in (ends, ends[::-1]))
+    return turns(*ends) if several else np.empty(0, dtype=np.uint16)
