@@ -47,6 +47,13 @@ class BitRings {
     return bits_[at(ring, number)];
   }
 
+  /// The 64 bits from `number` on.
+  [[nodiscard]] std::uint64_t from(std::uint32_t ring, std::uint32_t number) const {
+    const std::uint64_t low = word(ring, number) >> (number & 63U);
+    const std::uint32_t rest = 64 - (number & 63U);
+    return rest == 64 ? low : low | word(ring, number + rest) << rest;
+  }
+
   [[nodiscard]] std::uint32_t capacity() const { return mask_ + 1; }
 
   template <class Archive>
