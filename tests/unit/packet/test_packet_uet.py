@@ -145,9 +145,9 @@ def test_packets_lost_apart_are_repeated_apart() -> None:
 
 
 def test_a_sender_answers_for_the_path_that_lost_its_packet() -> None:
-    # One of eight spines is cut off. A sender that sprays over 128 values loses an eighth of what
-    # it sends for the first timeout, and then avoids what it lost by: 15 turns for each value.
-    # Blamed for the last packet's path instead, as before, it went on losing an eighth of it all.
+    # One of eight spines loses all. A sender that heeds nothing loses an eighth of 4,000 packets
+    # and of their repetitions: 500 x 8 / 7. One that avoids what it lost by for 15 turns loses a
+    # sixteenth of that, and an eighth of the 300 packets that leave before the first timeout.
     tree = leaf_spine(2, 4, 8)
     spine_to_leaf = [
         link
@@ -155,12 +155,15 @@ def test_a_sender_answers_for_the_path_that_lost_its_packet() -> None:
         if tree.link_source[link] == 10 and tree.link_target[link] == 9
     ]
     faults = [Fault(when_ps=0, kind="loss", link=spine_to_leaf[0], loss=ALL)]
-    settings = replace(SENT, spray="bitmap", num_paths=128)
     moved = transfers([(0, 4)], 4_000 * 4086)
-    delivery = run_packets(tree, moved, settings, faults=faults)
-    assert not delivery.partial
-    # A sixteenth of an eighth of 4,000 at least, and what the first timeout cost.
-    assert 31 < delivery.counters["timeouts"] < 150
+    timeouts = {
+        spray: run_packets(
+            tree, moved, replace(SENT, spray=spray, num_paths=128), faults=faults
+        ).counters["timeouts"]
+        for spray in ("oblivious", "bitmap")
+    }
+    assert timeouts["oblivious"] == pytest.approx(500 * 8 / 7, rel=0.15)
+    assert 36 < timeouts["bitmap"] < 36 + 38
 
 
 def test_an_answer_comes_every_sixteen_kibibytes_with_headers() -> None:
