@@ -18,6 +18,7 @@ void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
     open(flow, packet);
   }
   const bool whole = (packet.flags & kTrimmed) == 0;
+  const std::uint32_t whole_bytes = whole ? packet.size_bytes : 0U;
   net_.counters.delivered_packets += whole ? 1U : 0U;
   const Receipt receipt = in.complete
                               ? Receipt{.reply = whole ? Reply::kAck : Reply::kNothing}
@@ -32,7 +33,7 @@ void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
     in.complete = true;
     progress_.arrived(flow);
   }
-  in.unanswered_bytes += whole ? packet.size_bytes : 0U;
+  in.unanswered_bytes += whole_bytes;  // a notice may have moved the packet
   reply(link, index, receipt.reply);
   if constexpr (Transport::kPulls) {
     want_more(flow, link);
