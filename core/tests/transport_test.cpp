@@ -81,7 +81,9 @@ struct Both {
   }
 
   void expire(Time now, Time rtt = 0) {
-    transport.expire(sender, extent, transport.oldest(sender, now).value(), now, rtt);
+    if (const auto late = transport.oldest(sender, now)) {
+      transport.expire(sender, extent, *late, now, rtt);
+    }
   }
 
   HostSettings settings = uet_settings();
@@ -99,7 +101,7 @@ void departures_are_kept_while_they_grow() {
   Departures::Ring ring = departures.take();
   Packet packet{};
   for (std::uint32_t i = 0; i < 200; ++i) {
-    packet.sent = 10 * i;
+    packet.sent = Time{10} * i;
     packet.entropy = static_cast<std::uint16_t>(i);
     departures.note(ring, 1'000, 1'000 + i, packet);
   }
@@ -146,14 +148,15 @@ void answers_that_stand_for_several_packets_count_them() {
   check(both.out() == 128, "still 128");
 }
 
-// Of 3, 20 and 40 an answer to 20 names the first two; if 20 was marked or asked, the last two.
+// 3, 20 and 40 have come. An answer to 20 names 64 packets from 1 on, for 0 is expected: all three.
+// If 20 was marked or asked, they are those from 20 on.
 void an_answer_names_what_came_before_or_if_marked_what_came_after() {
   for (const std::uint8_t flags : {std::uint8_t{0}, std::uint8_t{kMarked}, std::uint8_t{kAsks}}) {
     Uet both(64);
     both.send_all(64);
     both.arrive({3, 20, 40});
     both.answer(20, flags);
-    check(both.sender.num_named == (flags == 0 ? 3 : 2), "how many");
+    check(both.sender.num_named == (flags == 0 ? 3U : 2U), "how many");
     check(both.oldest(100) == 0, "0 has not come");
     // 0, 1 and 2 expire; then 3 or, if it was named, 4 is the oldest.
     for (int i = 0; i < 3; ++i) {
@@ -235,7 +238,7 @@ void an_answer_tells_whether_it_can_be_timed() {
 // Ten packets expire within a round trip of 100 at a sender that is pulled: one is sent unasked.
 void a_pulled_sender_stirs_once_a_round_trip() {
   Both<Pulled> both(20);
-  both.sender.granted_bytes = 10 * kPayload;
+  both.sender.granted_bytes = std::uint64_t{10} * kPayload;
   both.send_all(10);
   for (int i = 0; i < 5; ++i) {
     both.expire(1'000 + i, 100);

@@ -59,7 +59,7 @@ class Departures {
   template <class Archive>
   void visit(Archive& archive) {
     archive(slots_);
-    for (std::vector<std::uint32_t>& rings : free_) {
+    for (auto& rings : free_) {  // NOLINT(misc-const-correctness): a loader changes them
       archive(rings);
     }
   }
