@@ -25,6 +25,7 @@ struct AckSpec {
   std::uint64_t acked_to = 0;
   std::uint64_t sent_to = 0;
   bool marked = false;
+  std::int64_t in_flight_bytes = 100'000;
 };
 
 inline packet::Ack ack_of(const AckSpec& spec) {
@@ -33,6 +34,7 @@ inline packet::Ack ack_of(const AckSpec& spec) {
           .acked_bytes = spec.acked_bytes,
           .acked_to = spec.acked_to,
           .sent_to = spec.sent_to,
+          .in_flight_bytes = spec.in_flight_bytes,
           .marked = spec.marked,
           .hops = nullptr,
           .num_hops = 0};

@@ -72,7 +72,7 @@ struct WindowCase : Sender<Cc> {
     this->now = this->line.base_rtt - 1;  // a round trip later eta would join in
   }
 
-  /// Acknowledges `num` packets that queued for `delay`, all within one adjustment.
+  /// Acknowledges `num` packets that queued for `delay`, all within one adjustment; as many leave.
   void acks(int num, Time delay, bool marked = false) {
     for (int i = 0; i < num; ++i) {
       this->ack(marked, kLine.base_rtt + delay);
@@ -213,6 +213,47 @@ void nscc_that_achieved_enough_does_not_adapt() {
   check(sender.window() == 99, "one packet");
 }
 
+// The first answer makes the average 6.25 us, below the target of 9; one of 888 us more takes it to
+// 17.3, past the target. To what was not waited for, or was sent three times, it says no delay.
+void nscc_takes_no_delay_from_an_answer_to_what_was_repeated() {
+  for (const std::uint8_t times : {std::uint8_t{0}, std::uint8_t{3}}) {
+    NsccCase sender;
+    sender.acks(1, 500 * kMicrosecond, true);
+    netloom::packet::Ack late =
+        ack_of({.now = sender.now, .rtt = 900 * kMicrosecond, .marked = true});
+    late.times_sent = times;
+    for (int i = 0; i < 50; ++i) {
+      sender.flow.on_ack(sender.settings, kLine, late);
+    }
+    check(sender.window() == 100, "no cut");
+    late.times_sent = 2;
+    sender.flow.on_ack(sender.settings, kLine, late);
+    check(sender.window() < 100, "sent twice and answered the second time: known");
+  }
+}
+
+// Thrice is enough for the rules of then, which do not count.
+void nscc_unscaled_hears_of_delay_however_often_a_packet_was_sent() {
+  UnscaledCase sender;
+  netloom::packet::Ack late =
+      ack_of({.now = sender.now, .rtt = 512 * kMicrosecond, .marked = true});
+  late.times_sent = 3;
+  sender.flow.on_ack(sender.settings, kLine, late);
+  check(sender.window() == 97, "96.8 packets, as above");
+}
+
+// An answer that tells of nothing new adds nothing.
+void nscc_unscaled_does_not_grow_for_nothing() {
+  UnscaledCase sender;
+  for (int i = 0; i < 2'000; ++i) {
+    sender.now += 10 * kNanosecond;
+    sender.flow.on_ack(sender.settings,
+                       kLine,
+                       ack_of({.now = sender.now, .rtt = 14 * kMicrosecond, .acked_bytes = 0}));
+  }
+  check(sender.window() == 101, "one eta in 20 us");
+}
+
 void nscc_keeps_its_rules() {
   nscc_starts_at_one_and_a_half_bdp();
   nscc_grows_in_proportion_below_its_target();
@@ -225,6 +266,7 @@ void nscc_keeps_its_rules() {
   nscc_adapts_at_once_to_what_it_achieved();
   nscc_that_achieved_enough_does_not_adapt();
   nscc_heeds_losses_again_after_4_gb();
+  nscc_takes_no_delay_from_an_answer_to_what_was_repeated();
 }
 
 // Seventeen packets are more than 16,000 bytes and make an adjustment. No mark and 3 us, half of
@@ -313,6 +355,8 @@ void nscc_unscaled_keeps_its_rules() {
   nscc_unscaled_cuts_by_the_average_delay_once_a_round_trip();
   nscc_unscaled_loses_what_is_trimmed_also_while_it_ignores_marks();
   nscc_unscaled_that_achieved_enough_does_not_adapt();
+  nscc_unscaled_hears_of_delay_however_often_a_packet_was_sent();
+  nscc_unscaled_does_not_grow_for_nothing();
 }
 
 }  // namespace

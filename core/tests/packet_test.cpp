@@ -11,7 +11,6 @@
 #include "netloom/packet/murmur.hpp"
 #include "netloom/packet/random.hpp"
 #include "netloom/packet/simulation.hpp"
-#include "netloom/packet/transport/selective.hpp"
 
 namespace {
 
@@ -223,37 +222,6 @@ void events_come_in_order_of_time_and_then_of_sequence(std::size_t ahead) {
   check(ordered, "events in order");
 }
 
-// 130 packets out, of which 5 and 70 arrive. The answer to 70 names the packets from 64 to 127 and
-// counts two: 128 are in flight, though 5 may have to be sent again for all that is known.
-void answers_that_stand_for_several_packets_count_them() {
-  HostSettings settings;
-  settings.ack_every_bytes = 16'384;
-  Selective transport(settings);
-  const Extent extent{.size_bytes = std::uint64_t{130} * 4'096, .payload_bytes = 4'096};
-  Selective::Sender sender;
-  Selective::Receiver receiver;
-  transport.open(sender);
-  transport.open(receiver);
-  for (int i = 0; i < 130; ++i) {
-    static_cast<void>(transport.take(sender, extent));
-  }
-  Packet packet{};
-  packet.payload_bytes = 4'096;
-  for (const std::uint32_t number : {5U, 70U}) {
-    packet.number = number;
-    static_cast<void>(transport.on_data(receiver, extent, packet, 0));
-  }
-  transport.report(receiver, packet);
-  check(transport.on_ack(sender, extent, packet).acked_bytes == 2 * 4'096, "two have arrived");
-  check(Selective::in_flight(sender, extent) == std::uint64_t{128} * 4'096, "which hold no window");
-  check(sender.num_named == 1, "one of them is known");
-  packet.number = 5;
-  transport.report(receiver, packet);
-  check(transport.on_ack(sender, extent, packet).acked_bytes == 0, "no third");
-  check(sender.num_named == 2, "and now the other");
-  check(Selective::in_flight(sender, extent) == std::uint64_t{128} * 4'096, "still 128");
-}
-
 const std::vector<std::string>& controls() {
   static const std::vector<std::string> names{"pfc", "credits", "lossy", "trimming", "scheduled"};
   return names;
@@ -412,7 +380,6 @@ void random_runs_end_well_and_resume() {
 
 int main() {
   one_packet_takes_its_time();
-  answers_that_stand_for_several_packets_count_them();
   tables_of_turns_share_a_port_by_weight();
   a_scheduled_fabric_is_as_fast_as_the_port();
   for (const std::size_t ahead : {0U, 1U, 13U, 200U}) {

@@ -54,7 +54,7 @@ def _case(row: dict[str, Any]) -> FctCase:
 def run_case(
     case: FctCase, *, seed: int, on_progress: Callable[[Progress], bool] | None = None
 ) -> float:
-    """Return the case's number, in its unit: of a permutation the median of three draws."""
+    """Return the case's number, in its unit: of what is one draw the median of three."""
     wiring = network_of(case.fabric)
     measure = MEASURES.get(case.pattern, _synthetic)
 
@@ -66,9 +66,9 @@ def run_case(
 
 
 def _num_draws(case: FctCase) -> int:
-    """Return 3 where a permutation's slowest flow, which is one draw, is to be met in seconds."""
-    is_tail = case.pattern == "permutation" and case.unit == "us" and case.compare == "near"
-    return 3 if is_tail and not case.core_min else 1
+    """Return 3 where a slowest flow or a count, which is one draw, is to be met in seconds."""
+    is_draw = case.pattern in {"permutation", "incast"} and case.compare == "near"
+    return 3 if is_draw and not case.core_min else 1
 
 
 def _settings(case: FctCase) -> PacketSettings:

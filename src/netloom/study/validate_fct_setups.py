@@ -131,6 +131,7 @@ class _UetNetwork:
 
     Attributes:
         num_hops: Links of the longest way, 1 us each.
+        pull_bytes: Payload that a pull grants.
     """
 
     rate_bps: float
@@ -138,6 +139,7 @@ class _UetNetwork:
     queue: int
     marks_from: int
     marks_all: int
+    pull_bytes: int = 4 * _PAYLOAD_BYTES
 
     @classmethod
     def sized(cls, rate_bps: float, num_hops: int) -> _UetNetwork:
@@ -169,8 +171,16 @@ def _uet_rtt_ps(rate_bps: float, num_hops: int) -> int:
     return num_hops * (2 * _US + round(wire_ps))
 
 
-# -q 100 -ecn 25 75 where the source's experiments say so.
-_UET_8192: Final = _UetNetwork(rate_bps=400e9, num_hops=4, queue=100, marks_from=25, marks_all=75)
+# -q 100 -ecn 25 75 where the source's experiments say so. Pulls were of 8 times 512 bytes with
+# headers then (@146f800 uec.cpp _credit_per_pull), of four packets later.
+_UET_8192: Final = _UetNetwork(
+    rate_bps=400e9,
+    num_hops=4,
+    queue=100,
+    marks_from=25,
+    marks_all=75,
+    pull_bytes=round(4096 * _PAYLOAD_BYTES / _PACKET_BYTES),
+)
 _UET: Final[Mapping[str, _UetNetwork]] = {
     "uec-8192": _UET_8192,
     "uec-8192-4to1": _UET_8192,
@@ -221,7 +231,7 @@ def _uet(
             timeout_ps=network.timeout_ps,
             ack_every_bytes=16_384,
             first_window_lapses=True,
-            pull_bytes=4 * _PAYLOAD_BYTES,
+            pull_bytes=network.pull_bytes,
             pull_share=0.99,
             base_rtt_ps=network.rtt_ps,
         ),

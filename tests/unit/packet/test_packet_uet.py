@@ -10,6 +10,7 @@ from wires import leaf_spine, star, transfers
 from netloom.catalog.load import load_catalog
 from netloom.engines.packet import (
     Ecn,
+    Fault,
     PacketSettings,
     Switch,
     Transport,
@@ -101,6 +102,75 @@ def test_a_window_is_not_held_by_packets_whose_arrival_was_counted() -> None:
     delivery = run_packets(tree, moved, settings)
     assert delivery.counters["trims"] > 5_000
     assert delivery.counters["timeouts"] == 0
+
+
+ALL = 1 - 2**-40  # as good as
+SENT = replace(
+    PULLED,
+    congestion_control="nscc",
+    transport=replace(PULLED.transport, recovery="selective", timeout_ps=100 * US),
+)
+
+
+def test_a_lost_packet_is_repeated_a_timeout_after_its_own_departure() -> None:
+    # Packet n leaves at 0.332 n us and has come over both links at 0.332 (n + 2) + 2. What comes
+    # between 3 and 3.33 us is lost: number 2, at 3.328.
+    down = 3  # host 1 is cable 1; the switch sends to it by link 3
+    faults = [
+        Fault(when_ps=3 * US, kind="loss", link=down, loss=ALL),
+        Fault(when_ps=3 * US + 330_000, kind="loss", link=down, loss=0.0),
+    ]
+    moved = transfers([(0, 1)], 100 * 4086)
+    delivery = run_packets(star(2), moved, SENT, faults=faults)
+    assert delivery.counters["retransmissions"] == delivery.counters["timeouts"] == 1
+    # Nothing else is out by then: two packets' times and four links, and two answers' times.
+    again_ps = 2 * 332_000 + 100 * US
+    assert delivery.finish_ps[0] == again_ps + 2 * 332_000 + 4 * US + 2 * 5_120
+
+
+def test_packets_lost_apart_are_repeated_apart() -> None:
+    # Two such losses, 8 us apart. Answers to others come all the time, and the second is repeated
+    # 8 us after the first.
+    faults = [
+        Fault(when_ps=when_us * US + late_ps, kind="loss", link=3, loss=loss)
+        for when_us in (3, 11)
+        for late_ps, loss in ((0, ALL), (330_000, 0.0))
+    ]
+    moved = transfers([(0, 1)], 100 * 4086)
+    delivery = run_packets(star(2), moved, SENT, faults=faults)
+    assert delivery.counters["timeouts"] == 2
+    # What comes between 11 and 11.33 us is number 26: 0.332 x 28 + 2 = 11.296.
+    again_ps = 26 * 332_000 + 100 * US
+    assert delivery.finish_ps[0] == again_ps + 2 * 332_000 + 4 * US + 2 * 5_120
+
+
+def test_a_sender_answers_for_the_path_that_lost_its_packet() -> None:
+    # One of eight spines loses all. A sender that heeds nothing loses an eighth of 4,000 packets
+    # and of their repetitions: 500 x 8 / 7. One that avoids what it lost by for 15 turns loses a
+    # sixteenth of that, and an eighth of the 300 packets that leave before the first timeout.
+    tree = leaf_spine(2, 4, 8)
+    spine_to_leaf = [
+        link
+        for link in range(len(tree.link_source))
+        if tree.link_source[link] == 10 and tree.link_target[link] == 9
+    ]
+    faults = [Fault(when_ps=0, kind="loss", link=spine_to_leaf[0], loss=ALL)]
+    moved = transfers([(0, 4)], 4_000 * 4086)
+    timeouts = {
+        spray: run_packets(
+            tree, moved, replace(SENT, spray=spray, num_paths=128), faults=faults
+        ).counters["timeouts"]
+        for spray in ("oblivious", "bitmap")
+    }
+    assert timeouts["oblivious"] == pytest.approx(500 * 8 / 7, rel=0.15)
+    assert 36 < timeouts["bitmap"] < 36 + 38
+
+
+def test_an_answer_comes_every_sixteen_kibibytes_with_headers() -> None:
+    # uet-htsim validate_uec_sender.out: 490 packets, 124 answers. One for each four packets, and
+    # one to the first: 1 + 489 / 4, rounded up. Data cross two links, answers two.
+    delivery = run_packets(star(2), transfers([(0, 1)], 490 * 4086), SENT)
+    assert delivery.counters["link_traversals"] == 2 * 490 + 2 * 124
 
 
 def test_uet_sprays_and_pulls_as_its_simulator_does() -> None:

@@ -128,13 +128,16 @@ def test_what_the_technology_does_not_use_is_refused(
 
 
 def test_parameters_of_congestion_control_and_paths_take_effect() -> None:
-    def span_s(technology: str, **packets: object) -> float:
-        asked = _scenario(_incasts(), technology=technology, packets=packets)
+    def span_s(technology: str, traffic: list[dict[str, object]], **packets: object) -> float:
+        asked = _scenario(traffic, technology=technology, packets=packets)
         return nl.simulate(asked, CATALOG).first.span_s
 
     soon = {"increase_period_ps": 2_000_000}  # back to the line's rate within a few steps of 2 us
-    assert span_s("rocev2-100g", parameters=soon) < 0.9 * span_s("rocev2-100g")
-    assert span_s("uet-400g", paths=1) > span_s("uet-400g")
+    incasts = _incasts()
+    assert span_s("rocev2-100g", incasts, parameters=soon) < 0.9 * span_s("rocev2-100g", incasts)
+    # Flows of one path meet on uplinks; sprayed ones do not.
+    shuffle: list[dict[str, object]] = [{"kind": "permutation", "size": "4MB"}]
+    assert span_s("uet-400g", shuffle, paths=1) > 1.3 * span_s("uet-400g", shuffle)
 
 
 def test_a_trace_names_transfer_and_connection_of_each_departure() -> None:

@@ -197,9 +197,10 @@ class Endpoints final : public EndpointSide {
     Time notified_at = -1;
     std::uint32_t link = kNone;  ///< Answers leave by it.
     std::uint32_t unanswered_bytes = 0;
-    std::uint32_t asked_to = 0;  ///< Packets before it are owed an answer; 0: none.
+    std::uint32_t seen_to = 0;  ///< One past the last packet that has come.
     bool open = false;
     bool answered = false;     ///< Something that came in was.
+    bool asked = false;        ///< For an answer, once nothing before the last packet is missing.
     bool owes_notice = false;  ///< Marked within the interval after the last notification.
     bool complete = false;
     bool closed = false;
@@ -338,6 +339,9 @@ class Endpoints final : public EndpointSide {
         .acked_bytes = news.acked_bytes,
         .acked_to = transport_.acked_to(out.sender, extent(flow)),
         .sent_to = transport_.sent_to(out.sender, extent(flow)),
+        .in_flight_bytes =
+            static_cast<std::int64_t>(transport_.in_flight(out.sender, extent(flow))),
+        .times_sent = news.times_sent,
         .marked = marked,
         .hops = full ? net_.hops(index) : nullptr,
         .num_hops = full ? packet.num_hops : std::uint8_t{0},
@@ -361,8 +365,9 @@ class Endpoints final : public EndpointSide {
 
   [[nodiscard]] Time timeout(std::uint32_t flow) const {
     const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
-    const bool low = set_.timeout_low_packets != 0 &&
-                     transport_.in_flight(out_[flow].sender, extent(flow)) <= few;
+    const bool low =
+        set_.timeout_low_packets != 0 &&
+        std::cmp_less_equal(transport_.in_flight(out_[flow].sender, extent(flow)), few);
     return low ? set_.timeout_low_ps : set_.timeout_ps;
   }
 
@@ -377,6 +382,18 @@ class Endpoints final : public EndpointSide {
   void expect_answer(std::uint32_t flow);
 
   void expire(std::uint32_t flow);
+
+  /// Whether the transport times each packet by itself.
+  [[nodiscard]] bool times_each() const {
+    if constexpr (requires { transport_.times_each(); }) {
+      return transport_.times_each();
+    } else {
+      return false;
+    }
+  }
+
+  /// Takes what has been out for too long for lost, packet by packet, and waits for the next.
+  void expire_each(std::uint32_t flow);
 
   /// Repeats the last packet, so that its answer tells what is missing (RFC 8985, section 7).
   [[nodiscard]] bool probe(std::uint32_t flow);

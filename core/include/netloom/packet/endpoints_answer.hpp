@@ -112,7 +112,7 @@ void Endpoints<Transport, Cc>::expect_answer(std::uint32_t flow) {
     return;
   }
   Outgoing& out = out_[flow];
-  if (out.deadline == kNever) {
+  if (out.deadline == kNever || (times_each() && out.timeout_at == kNever)) {
     out.deadline = net_.now + patience(flow);
   }
   if (out.timeout_at == kNever) {
@@ -128,6 +128,10 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
     return;  // an earlier one took its place
   }
   out.timeout_at = kNever;
+  if (times_each()) {
+    expire_each(flow);
+    return;
+  }
   if (out.deadline > net_.now) {
     expect_answer(flow);
     return;
@@ -152,6 +156,40 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
   expect_answer(flow);
   arm(flow);
   offer(flow);
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::expire_each(std::uint32_t flow) {
+  if constexpr (requires { transport_.times_each(); }) {
+    Outgoing& out = out_[flow];
+    auto oldest = transport_.oldest(out.sender, net_.now);
+    if (!oldest && is_patient(out)) {
+      if (Transport::kPulls) {
+        expect_answer(flow);
+      }
+      return;  // nothing is out: the next departure sets the alarm
+    }
+    if (!oldest) {
+      transport_.on_timeout(out.sender, extent(flow));  // a pull may have been lost
+    }
+    const double old_bps = out.cc.rate_bps();
+    for (; oldest && oldest->age >= set_.timeout_ps;
+         oldest = transport_.oldest(out.sender, net_.now)) {
+      ++net_.counters.timeouts;
+      transport_.expire(out.sender, extent(flow), *oldest, net_.now, out.line.base_rtt);
+      out.cc.on_timeout(cc_settings_, out.line, net_.now);
+      spray_.on_timeout(flow, oldest->entropy, net_.now);
+    }
+    move_departure(out, old_bps);
+    if (oldest) {
+      out.timeout_at = net_.now + set_.timeout_ps - oldest->age;
+      net_.events.push(out.timeout_at, Kind::kTimeout, flow);
+    } else if (Transport::kPulls) {
+      expect_answer(flow);
+    }
+    arm(flow);
+    offer(flow);
+  }
 }
 
 template <class Transport, class Cc>

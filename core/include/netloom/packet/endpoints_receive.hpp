@@ -21,6 +21,7 @@ void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
     answer_by(link ^ 1U, packet);
   }
   const bool whole = (packet.flags & kTrimmed) == 0;
+  const std::uint32_t whole_bytes = whole ? packet.size_bytes : 0U;
   net_.counters.delivered_packets += whole ? 1U : 0U;
   const Receipt receipt = in.complete
                               ? Receipt{.reply = whole ? Reply::kAck : Reply::kNothing}
@@ -35,7 +36,7 @@ void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
     in.complete = true;
     progress_.arrived(flow);
   }
-  in.unanswered_bytes += receipt.new_bytes;
+  in.unanswered_bytes += whole_bytes;  // a notice may have moved the packet
   reply(link, index, receipt.reply);
   if constexpr (Transport::kPulls) {
     want_more(flow, link);
@@ -65,23 +66,26 @@ void Endpoints<Transport, Cc>::reply(std::uint32_t /*link*/, Index index, Reply 
   Packet& packet = net_.pool[index];
   Incoming& in = in_[packet.flow];
   const bool asks = (packet.flags & kAsks) != 0;
-  in.asked_to = asks ? std::max(in.asked_to, packet.number + 1) : in.asked_to;
-  // What was asked about and came late is answered too, once nothing before it is missing.
-  const bool caught_up = in.asked_to != 0 && transport_.has_before(in.receiver, in.asked_to);
-  in.asked_to = caught_up ? 0 : in.asked_to;
+  in.asked |= asks;
+  in.seen_to = kind == Reply::kMaybe ? std::max(in.seen_to, packet.number + 1) : in.seen_to;
+  // Once nothing is missing another answer tells what came late (uet-htsim _ack_request).
+  const bool caught_up = in.asked && transport_.has_before(in.receiver, in.seen_to);
+  in.asked &= !caught_up;
   const bool due = in.unanswered_bytes >= set_.ack_every_bytes || in.complete || asks ||
                    caught_up || !in.answered || (packet.flags & kMarked) != 0;
   if (kind == Reply::kNothing || (kind == Reply::kMaybe && !due)) {
     net_.pool.give_back(index);
     return;
   }
-  in.unanswered_bytes = 0;
+  in.unanswered_bytes = kind == Reply::kNack ? in.unanswered_bytes : 0;
   in.answered |= kind != Reply::kNack;
   std::swap(packet.source, packet.target);
   packet.form = kind == Reply::kNack ? Form::kNack : Form::kAck;
   packet.size_bytes = static_cast<std::uint16_t>(set_.ack_bytes);
   packet.lane = set_.ack_on_data_lane ? net_.config.work.lane[packet.flow] : kControl;
-  packet.flags &= static_cast<std::uint8_t>(kMarked | kAtLastHop);
+  // Of a packet that had come before, the mark alone matters (uet-htsim processData).
+  packet.flags &=
+      static_cast<std::uint8_t>(kMarked | kAtLastHop | (kind == Reply::kMaybe ? kAsks : 0));
   if (in.complete) {  // its books are closed: all of it has arrived
     packet.offset = transport_.end_of(extent(packet.flow));
     packet.bits = 0;

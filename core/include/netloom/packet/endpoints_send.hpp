@@ -109,8 +109,8 @@ template <class Transport, class Cc>
 bool Endpoints<Transport, Cc>::may_send(std::uint32_t flow) const {
   const Outgoing& out = out_[flow];
   return !out.behind && transport_.has_work(out.sender, extent(flow)) &&
-         transport_.in_flight(out.sender, extent(flow)) <
-             (out.local ? out.window : std::min(out.cc.window_bytes(), out.window));
+         std::cmp_less(transport_.in_flight(out.sender, extent(flow)),
+                       out.local ? out.window : std::min(out.cc.window_bytes(), out.window));
 }
 
 template <class Transport, class Cc>
@@ -284,6 +284,9 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   if (!may_send(flow) || segment.again) {  // uet-htsim: every repetition asks
     net_.pool[index].flags |= kAsks;
   }
+  if constexpr (requires { transport_.depart(out.sender, net_.pool[index]); }) {
+    transport_.depart(out.sender, net_.pool[index]);
+  }
   if (out.many) [[unlikely]] {
     dispatch(out.link, index);
   } else {
@@ -292,7 +295,7 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   software_.push(out.link, flow, size_bytes);
   out.cc.on_sent(cc_settings_, out.line, net_.now, segment.payload_bytes);
   pace(out, size_bytes + set_.gap_bytes);
-  if (transport_.in_flight(out.sender, extent(flow)) <= set_.payload_bytes) {
+  if (std::cmp_less_equal(transport_.in_flight(out.sender, extent(flow)), set_.payload_bytes)) {
     out.deadline = kNever;  // nothing else is out: its time begins now
   }
   expect_answer(flow);

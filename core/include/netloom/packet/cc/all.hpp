@@ -91,12 +91,12 @@ inline void read(Parameters& p, Nscc::Settings& s) {
 
 inline void read(Parameters& p, NsccUnscaled::Settings& s) {
   p("target_ps", s.target)("proportional_bytes2", s.proportional_bytes2)(
-      "fair_packets", s.fair_packets)("always_bytes", s.always_bytes)("fast", s.fast)(
-      "fast_below_ps", s.fast_below)("decrease", s.decrease)("max_decrease", s.max_decrease)(
-      "delay_gain", s.delay_gain)("max_window_of_bdp", s.max_window_of_bdp)(
-      "adjust_bytes", s.adjust_bytes)("adjust_period_ps", s.adjust_period)(
-      "adapt_targets", s.adapt_targets)("adapt_below", s.adapt_below)("first_packets",
-                                                                      s.first_packets);
+      "proportional_bytes", s.proportional_bytes)("fair_packets", s.fair_packets)(
+      "always_bytes", s.always_bytes)("fast", s.fast)("fast_below_ps", s.fast_below)(
+      "decrease", s.decrease)("max_decrease", s.max_decrease)("delay_gain", s.delay_gain)(
+      "max_window_of_bdp", s.max_window_of_bdp)("adjust_bytes", s.adjust_bytes)(
+      "adjust_period_ps", s.adjust_period)("adapt_targets", s.adapt_targets)(
+      "adapt_below", s.adapt_below)("first_packets", s.first_packets);
 }
 
 inline void read(Parameters& p, Rttcc::Settings& s) {

@@ -41,10 +41,9 @@ class Nscc : public NsccWindow {
 
   void on_ack(const Settings& settings, const Line& line, const Ack& ack) {
     const std::uint32_t acked = on_wire(ack.acked_bytes, line);
-    take_in(acked, ack.rtt);
+    take_in(acked, line, ack);
     const Scale scale = Scale::of(settings, line);
-    const auto delay = static_cast<double>(ack.rtt - base_rtt_);
-    average(settings, delay, ack.marked, scale.target);
+    const double delay = hear(settings, ack, scale.target, /*most_times=*/2);  // validateSendTs
     if (adapt(settings,
               line,
               {.now = ack.now, .congested = ack.marked, .lost = false, .delay = delay},
@@ -120,7 +119,7 @@ class Nscc : public NsccWindow {
       const double gate = settings.adapt_below * largest(settings, line);
       if (adapt_at_ != 0 && bad && achieved_bytes_ < gate) {
         wire_bytes_ = achieved_bytes_;
-        ignore_bytes_ = in_flight_bytes_;
+        ignore_flight();
         adapt_due_ = false;
         dealt = true;
       }

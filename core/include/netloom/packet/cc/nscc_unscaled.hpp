@@ -15,6 +15,7 @@ class NsccUnscaled : public NsccWindow {
   struct Settings {
     Time target = 6 * kMicrosecond;          // _target_Qdelay
     double proportional_bytes2 = 4e6;        // _alpha times the target
+    double proportional_bytes = 5e3;         // _pi: for each byte acknowledged, at most
     double fair_packets = 1;                 // _fi
     double always_bytes = 300;               // _eta: 0.15 x 4000 x 6 us / 12 us
     double fast = 0.25;                      // _fi_scale
@@ -40,10 +41,9 @@ class NsccUnscaled : public NsccWindow {
 
   void on_ack(const Settings& settings, const Line& line, const Ack& ack) {
     const std::uint32_t acked = on_wire(ack.acked_bytes, line);
-    take_in(acked, ack.rtt);
-    const auto delay = static_cast<double>(ack.rtt - base_rtt_);
+    take_in(acked, line, ack);
     const auto target = static_cast<double>(settings.target);
-    average(settings, delay, ack.marked, target);
+    const double delay = hear(settings, ack, target, /*most_times=*/3);
     if (ack.marked && ignore_bytes_ > 0) {
       return;
     }
@@ -91,7 +91,7 @@ class NsccUnscaled : public NsccWindow {
     const double gate = settings.adapt_below * largest(settings, line);
     if (adapt_at_ != 0 && bad && achieved_bytes_ < gate && achieved_bytes_ <= wire_bytes_) {
       wire_bytes_ = achieved_bytes_;
-      ignore_bytes_ = in_flight_bytes_;
+      ignore_flight();
       adapt_due_ = false;
       return true;
     }
@@ -101,14 +101,15 @@ class NsccUnscaled : public NsccWindow {
   }
 
   // No mark: the same step for all, and below the target one more, the larger the shorter the
-  // delay, however much was acknowledged.
+  // delay, however much was acknowledged, if anything.
   void grow(const Settings& settings, const Line& line, std::uint32_t acked, double delay) {
     const double left = 1 - delay / static_cast<double>(settings.target);
     if (left > 0) {
       if (grow_fast(settings, acked, delay, settings.fast)) {
         return;
       }
-      increase_ += settings.proportional_bytes2 * left;
+      increase_ +=
+          std::min(settings.proportional_bytes * acked, settings.proportional_bytes2 * left);
     }
     increase_ += settings.fair_packets * line.packet_bytes * acked;
   }

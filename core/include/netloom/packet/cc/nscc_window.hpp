@@ -12,7 +12,7 @@ namespace netloom::packet::cc {
 class NsccWindow : public Deaf {
  public:
   void on_sent(const auto& /*settings*/, const Line& line, Time /*now*/, std::uint32_t bytes) {
-    in_flight_bytes_ += on_wire(bytes, line);
+    in_flight_bytes_ += static_cast<std::int32_t>(on_wire(bytes, line));
   }
 
   [[nodiscard]] std::uint64_t window_bytes() const { return window_bytes_; }
@@ -39,15 +39,32 @@ class NsccWindow : public Deaf {
     return settings.max_window_of_bdp * bdp_bytes(line.rate_bps, base_rtt_);
   }
 
-  void take_in(std::uint32_t acked, Time rtt) {
+  void take_in(std::uint32_t acked, const Line& line, const Ack& ack) {
     achieved_bytes_ += acked;
     received_bytes_ += acked;
     pass_over(acked);
-    in_flight_bytes_ -= std::min(in_flight_bytes_, acked);
-    base_rtt_ = std::min(base_rtt_, rtt);
+    in_flight_bytes_ =
+        static_cast<std::int32_t>(ack.in_flight_bytes * line.packet_bytes / line.payload_bytes);
   }
 
-  void give_up(std::uint32_t lost) { in_flight_bytes_ -= std::min(in_flight_bytes_, lost); }
+  // The delay that an answer tells of, smoothed on the way. One to a packet that was not waited
+  // for, or sent more than `most_times`, does not tell: the smoothed delay stands in for it.
+  double hear(const auto& settings, const Ack& ack, double target, std::uint8_t most_times) {
+    if (ack.times_sent == 0 || ack.times_sent > most_times) {
+      return delay_ps_;
+    }
+    base_rtt_ = std::min(base_rtt_, ack.rtt);
+    const auto delay = static_cast<double>(ack.rtt - base_rtt_);
+    average(settings, delay, ack.marked, target);
+    return delay;
+  }
+
+  void give_up(std::uint32_t lost) { in_flight_bytes_ -= static_cast<std::int32_t>(lost); }
+
+  // What is still to come of what was in flight: signals about it are old news.
+  void ignore_flight() {
+    ignore_bytes_ = static_cast<std::uint32_t>(std::max(in_flight_bytes_, 0));
+  }
 
   // What is left of the bytes to ignore after a quick adapt.
   void pass_over(std::uint32_t bytes) { ignore_bytes_ -= std::min(ignore_bytes_, bytes); }
@@ -92,7 +109,7 @@ class NsccWindow : public Deaf {
   double rate_bps_ = 0;    ///< Of the line: the window alone holds back.
   double increase_ = 0;    ///< Bytes squared, until the next adjustment.
   double delay_ps_ = 0;    ///< Smoothed.
-  std::uint32_t in_flight_bytes_ = 0;
+  std::int32_t in_flight_bytes_ = 0;
   std::uint32_t achieved_bytes_ = 0;  ///< Since quick adapt last looked.
   std::uint32_t received_bytes_ = 0;  ///< Since the last adjustment.
   std::uint32_t empty_bytes_ = 0;     ///< Acknowledged in a row with hardly any delay.

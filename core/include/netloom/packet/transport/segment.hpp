@@ -19,6 +19,14 @@ struct Segment {
 struct News {
   std::uint32_t acked_bytes = 0;  ///< Newly.
   std::uint32_t lost_bytes = 0;   ///< Newly known.
+  std::uint8_t times_sent = 1;    ///< The packet that it answers; 0: that was not waited for.
+};
+
+/// A packet that is out.
+struct Awaited {
+  std::uint32_t number;
+  Time age;               ///< Since it last left.
+  std::uint16_t entropy;  ///< By which path.
 };
 
 /// What an arrival calls for.

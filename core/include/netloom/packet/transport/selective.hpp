@@ -4,70 +4,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <vector>
+#include <optional>
 
 #include "netloom/packet/config.hpp"
+#include "netloom/packet/transport/bit_rings.hpp"
+#include "netloom/packet/transport/departures.hpp"
 #include "netloom/packet/transport/segment.hpp"
 
 namespace netloom::packet {
-
-/// Rings of bits by packet number, handed out to open connections and taken back.
-class BitRings {
- public:
-  explicit BitRings(std::uint32_t num_bits)
-      : mask_(num_bits - 1), words_(num_bits / 64) {}
-
-  std::uint32_t take() {
-    if (free_.empty()) {
-      const auto ring = static_cast<std::uint32_t>(bits_.size() / words_);
-      bits_.resize(bits_.size() + words_);
-      return ring;
-    }
-    const std::uint32_t ring = free_.back();
-    free_.pop_back();
-    return ring;
-  }
-
-  void give_back(std::uint32_t ring) {
-    std::fill_n(bits_.begin() + static_cast<std::ptrdiff_t>(std::size_t{ring} * words_), words_, 0);
-    free_.push_back(ring);
-  }
-
-  [[nodiscard]] bool test(std::uint32_t ring, std::uint32_t number) const {
-    return ((word(ring, number) >> (number & 63U)) & 1U) != 0;
-  }
-
-  void set(std::uint32_t ring, std::uint32_t number) {
-    bits_[at(ring, number)] |= std::uint64_t{1} << (number & 63U);
-  }
-
-  void clear(std::uint32_t ring, std::uint32_t number) {
-    bits_[at(ring, number)] &= ~(std::uint64_t{1} << (number & 63U));
-  }
-
-  /// The 64 bits around `number`.
-  [[nodiscard]] std::uint64_t word(std::uint32_t ring, std::uint32_t number) const {
-    return bits_[at(ring, number)];
-  }
-
-  [[nodiscard]] std::uint32_t capacity() const { return mask_ + 1; }
-
-  template <class Archive>
-  void visit(Archive& archive) {
-    archive(bits_);
-    archive(free_);
-  }
-
- private:
-  [[nodiscard]] std::size_t at(std::uint32_t ring, std::uint32_t number) const {
-    return std::size_t{ring} * words_ + ((number & mask_) >> 6U);
-  }
-
-  std::uint32_t mask_;
-  std::size_t words_;
-  std::vector<std::uint64_t> bits_;
-  std::vector<std::uint32_t> free_;
-};
 
 /// IRN (SIGCOMM 2018), UET's reliable unordered delivery, spray-capable NICs, and TCP with SACK.
 ///
@@ -96,10 +40,12 @@ class SelectiveRepeat {
         kNone;  ///< Repeated after a silence; its arrival condemns those before it.
     std::uint32_t arrived_ring = kNone;
     std::uint32_t lost_ring = kNone;
+    Departures::Ring departures;
     std::uint64_t sent_bytes = 0;     ///< Repetitions included.
     std::uint64_t granted_bytes = 0;  ///< May be sent, repetitions included.
     std::uint64_t lapsed_bytes = 0;   ///< Of the first window; grants count it all the same.
     std::uint64_t missed_bytes = 0;   ///< Taken for lost, and their receiver saw nothing of them.
+    Time stirred_at = kNever;         ///< When it last sent unasked, for want of an answer.
     bool answered = false;
   };
 
@@ -118,6 +64,9 @@ class SelectiveRepeat {
   void open(Sender& sender) {
     sender.arrived_ring = rings_.take();
     sender.lost_ring = rings_.take();
+    if (times_each()) {
+      sender.departures = departures_.take();
+    }
   }
 
   void open(Receiver& receiver) { receiver.ring = rings_.take(); }
@@ -125,6 +74,9 @@ class SelectiveRepeat {
   void close(Sender& sender) {
     rings_.give_back(sender.arrived_ring);
     rings_.give_back(sender.lost_ring);
+    if (times_each()) {
+      departures_.give_back(sender.departures);
+    }
   }
 
   void close(Receiver& receiver) { rings_.give_back(receiver.ring); }
@@ -138,10 +90,9 @@ class SelectiveRepeat {
   }
 
   /// What counts against a window: packets that are known to have arrived do not, also where it is
-  /// not known which they are.
-  [[nodiscard]] static std::uint64_t in_flight(const Sender& sender, const Extent& extent) {
-    return std::uint64_t{sender.in_flight - std::min(sender.in_flight, unnamed(sender))} *
-           extent.payload_bytes;
+  /// not known which they are. Below 0 while some of these were taken for lost.
+  [[nodiscard]] static std::int64_t in_flight(const Sender& sender, const Extent& extent) {
+    return (std::int64_t{sender.in_flight} - unnamed(sender)) * extent.payload_bytes;
   }
 
   /// Whether a packet is out that may have to be sent again.
@@ -177,17 +128,56 @@ class SelectiveRepeat {
     };
   }
 
+  /// Notes that a packet leaves.
+  void depart(Sender& sender, const Packet& packet) {
+    if (times_each()) {
+      departures_.note(sender.departures, sender.acked, packet.number, packet);
+    }
+  }
+
+  /// Whether a packet is taken for lost when it has been out for long itself, whatever is heard of
+  /// others: UET's rule, as of all whose answers stand for several packets (uet-htsim _send_times).
+  [[nodiscard]] bool times_each() const { return settings_.ack_every_bytes != 0; }
+
+  /// The packet that has been out for longest.
+  [[nodiscard]] std::optional<Awaited> oldest(const Sender& sender, Time now) const {
+    std::optional<Awaited> found;
+    for (std::uint32_t number = sender.acked; number < sender.next; number = (number | 63U) + 1) {
+      std::uint64_t out =
+          ~(rings_.word(sender.arrived_ring, number) | rings_.word(sender.lost_ring, number));
+      out &= ~std::uint64_t{0} << (number & 63U);
+      for (; out != 0; out &= out - 1) {
+        const std::uint32_t one =
+            (number & ~63U) + static_cast<std::uint32_t>(std::countr_zero(out));
+        if (one >= sender.next) {
+          break;
+        }
+        const Time age = departures_.age(sender.departures, one, now);
+        if (!found || age > found->age) {
+          found = {.number = one, .age = age, .entropy = 0};
+        }
+      }
+    }
+    if (found) {
+      found->entropy = departures_.entropy(sender.departures, found->number);
+    }
+    return found;
+  }
+
   News on_ack(Sender& sender, const Extent& extent, const Packet& ack) {
     News news;
     if (finished(sender, extent)) {
       return news;
     }
     hear(sender);
+    if (times_each()) {
+      news.times_sent = times_sent(sender, ack);
+    }
     const std::uint64_t before = std::uint64_t{unnamed(sender)} * extent.payload_bytes;
     std::uint64_t bits = ack.bits;
     while (bits != 0) {
-      const auto number = static_cast<std::uint32_t>(
-          (ack.number & ~63U) + static_cast<std::uint32_t>(std::countr_zero(bits)));
+      const std::uint32_t number =
+          first_named(ack) + static_cast<std::uint32_t>(std::countr_zero(bits));
       bits &= bits - 1;
       news.acked_bytes += arrived(sender, extent, number);
     }
@@ -208,8 +198,10 @@ class SelectiveRepeat {
     if ((nack.flags & kReturned) != 0) {
       return on_return(sender, extent, nack);
     }
-    News news = on_ack(sender, extent, nack);
+    // UET's says nothing else (uet-htsim processNack).
+    News news = times_each() ? News{} : on_ack(sender, extent, nack);
     if (nack.number >= sender.acked && nack.number < sender.next) {
+      hear(sender);
       news.lost_bytes += lose(sender, extent, nack.number);
     }
     return news;
@@ -237,9 +229,17 @@ class SelectiveRepeat {
     for (auto number = sender.acked; number < sender.next; number = after(sender, number)) {
       sender.missed_bytes += lose(sender, extent, number);
     }
-    if (kPulled) {  // one packet asks for the rest (uet-htsim: a request to send)
-      sender.granted_bytes =
-          std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
+    stir(sender, extent);
+  }
+
+  /// The packet's time is over: it is taken for lost, alone (uet-htsim rtxTimerExpired).
+  ///
+  /// Where receivers pull, one packet a round trip asks for the rest (there: a request to send).
+  void expire(Sender& sender, const Extent& extent, const Awaited& late, Time now, Time rtt) {
+    sender.missed_bytes += lose(sender, extent, late.number);
+    if (sender.stirred_at == kNever || now - sender.stirred_at >= rtt) {
+      sender.stirred_at = now;
+      stir(sender, extent);
     }
   }
 
@@ -307,13 +307,18 @@ class SelectiveRepeat {
 
   void report(const Receiver& receiver, Packet& answer) const {
     answer.offset = told(receiver.expected, receiver.num_received);
-    const std::uint32_t base = answer.number & ~63U;
-    answer.bits = base + 64 <= receiver.expected ? 0 : rings_.word(receiver.ring, answer.number);
+    const std::uint32_t first = first_named(answer);
+    const std::uint32_t end = receiver.expected + rings_.capacity();
+    answer.bits = first + 64 <= receiver.expected ? 0 : rings_.from(receiver.ring, first);
+    if (first + 64 > end) {  // the ring begins again
+      answer.bits &= ~std::uint64_t{0} >> (first + 64 - end);
+    }
   }
 
   template <class Archive>
   void visit(Archive& archive) {
     rings_.visit(archive);
+    departures_.visit(archive);
   }
 
  private:
@@ -333,6 +338,39 @@ class SelectiveRepeat {
   [[nodiscard]] std::uint64_t told(std::uint32_t expected, std::uint32_t num_received) const {
     const std::uint64_t count = settings_.ack_every_bytes != 0 ? num_received : 0;
     return count << 32U | expected;
+  }
+
+  /// The packet that the first bit of an answer is about.
+  ///
+  /// Where one answer stands for several packets, those up to the one that it answers or, if that
+  /// was marked or asked for it, those from it on (uet-htsim UecSink::sackBitmapBase); else those
+  /// around it.
+  [[nodiscard]] std::uint32_t first_named(const Packet& answer) const {
+    if (!times_each()) {
+      return answer.number & ~63U;
+    }
+    if ((answer.flags & (kMarked | kAsks)) != 0) {
+      return answer.number;
+    }
+    const auto expected = static_cast<std::uint32_t>(answer.offset);
+    return std::max(answer.number - std::min(answer.number, 63U), expected + 1);
+  }
+
+  /// How often the packet that is answered was sent, if this answers the last time and it was
+  /// waited for.
+  [[nodiscard]] std::uint8_t times_sent(const Sender& sender, const Packet& ack) const {
+    const bool awaited = ack.number >= sender.acked && ack.number < sender.next &&
+                         !rings_.test(sender.arrived_ring, ack.number) &&
+                         !rings_.test(sender.lost_ring, ack.number);
+    return awaited ? departures_.times(sender.departures, ack.number, ack.sent) : std::uint8_t{0};
+  }
+
+  /// A packet may be sent unasked.
+  static void stir(Sender& sender, const Extent& extent) {
+    if (kPulled) {
+      sender.granted_bytes =
+          std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
+    }
   }
 
   /// Packets that have arrived, of which it is not known which they are.
@@ -418,6 +456,7 @@ class SelectiveRepeat {
 
   const HostSettings& settings_;
   BitRings rings_;
+  Departures departures_;
 };
 
 using Selective = SelectiveRepeat<false>;
