@@ -10,6 +10,7 @@
 #include "netloom/packet/transport/bit_rings.hpp"
 #include "netloom/packet/transport/departures.hpp"
 #include "netloom/packet/transport/segment.hpp"
+#include "netloom/packet/transport/selective_ends.hpp"
 
 namespace netloom::packet {
 
@@ -27,39 +28,8 @@ class SelectiveRepeat {
   explicit SelectiveRepeat(const HostSettings& settings)
       : settings_(settings), rings_(settings.ring_packets) {}
 
-  struct Sender {
-    std::uint32_t acked = 0;      ///< Packets before it have all arrived.
-    std::uint32_t next = 0;       ///< Never sent.
-    std::uint32_t in_flight = 0;  ///< Sent, neither acknowledged nor believed lost.
-    std::uint32_t num_lost = 0;   ///< To be sent again.
-    std::uint32_t num_named = 0;  ///< Known to have arrived, by their numbers.
-    std::uint32_t num_told = 0;   ///< That have arrived, as their receiver counts.
-    std::uint32_t highest = 0;    ///< One past the last packet known to have arrived.
-    std::uint32_t judged = 0;     ///< Disorder has had its say on packets before it.
-    std::uint32_t probe =
-        kNone;  ///< Repeated after a silence; its arrival condemns those before it.
-    std::uint32_t arrived_ring = kNone;
-    std::uint32_t lost_ring = kNone;
-    Departures::Ring departures;
-    std::uint64_t sent_bytes = 0;     ///< Repetitions included.
-    std::uint64_t granted_bytes = 0;  ///< May be sent, repetitions included.
-    std::uint64_t lapsed_bytes = 0;   ///< Of the first window; grants count it all the same.
-    std::uint64_t missed_bytes = 0;   ///< Taken for lost, and their receiver saw nothing of them.
-    Time stirred_at = kNever;         ///< When it last sent unasked, for want of an answer.
-    bool answered = false;
-  };
-
-  struct Receiver {
-    std::uint32_t expected = 0;
-    std::uint32_t ring = kNone;
-    std::uint32_t num_received = 0;
-    std::uint64_t granted_bytes = 0;
-    std::uint64_t asked_bytes = 0;    ///< The transfer, and what its sender asks for beside it.
-    std::uint64_t trimmed_bytes = 0;  ///< Which it need not ask for.
-
-    /// What is to be granted in all, as far as is known.
-    [[nodiscard]] std::uint64_t wanted_bytes() const { return asked_bytes + trimmed_bytes; }
-  };
+  using Sender = SelectiveSender;
+  using Receiver = SelectiveReceiver;
 
   void open(Sender& sender) {
     sender.arrived_ring = rings_.take();
@@ -92,7 +62,7 @@ class SelectiveRepeat {
   /// What counts against a window: packets that are known to have arrived do not, also where it is
   /// not known which they are. Below 0 while some of these were taken for lost.
   [[nodiscard]] static std::int64_t in_flight(const Sender& sender, const Extent& extent) {
-    return (std::int64_t{sender.in_flight} - unnamed(sender)) * extent.payload_bytes;
+    return (std::int64_t{sender.in_flight} - sender.unnamed()) * extent.payload_bytes;
   }
 
   /// Whether a packet is out that may have to be sent again.
@@ -141,27 +111,7 @@ class SelectiveRepeat {
 
   /// The packet that has been out for longest.
   [[nodiscard]] std::optional<Awaited> oldest(const Sender& sender, Time now) const {
-    std::optional<Awaited> found;
-    for (std::uint32_t number = sender.acked; number < sender.next; number = (number | 63U) + 1) {
-      std::uint64_t out =
-          ~(rings_.word(sender.arrived_ring, number) | rings_.word(sender.lost_ring, number));
-      out &= ~std::uint64_t{0} << (number & 63U);
-      for (; out != 0; out &= out - 1) {
-        const std::uint32_t one =
-            (number & ~63U) + static_cast<std::uint32_t>(std::countr_zero(out));
-        if (one >= sender.next) {
-          break;
-        }
-        const Time age = departures_.age(sender.departures, one, now);
-        if (!found || age > found->age) {
-          found = {.number = one, .age = age, .entropy = 0};
-        }
-      }
-    }
-    if (found) {
-      found->entropy = departures_.entropy(sender.departures, found->number);
-    }
-    return found;
+    return oldest_of(sender, rings_, departures_, now);
   }
 
   News on_ack(Sender& sender, const Extent& extent, const Packet& ack) {
@@ -173,7 +123,7 @@ class SelectiveRepeat {
     if (times_each()) {
       news.times_sent = times_sent(sender, ack);
     }
-    const std::uint64_t before = std::uint64_t{unnamed(sender)} * extent.payload_bytes;
+    const std::uint64_t before = std::uint64_t{sender.unnamed()} * extent.payload_bytes;
     std::uint64_t bits = ack.bits;
     while (bits != 0) {
       const std::uint32_t number =
@@ -188,7 +138,7 @@ class SelectiveRepeat {
     sender.highest = std::max(sender.highest, sender.acked);
     sender.num_told = std::max(sender.num_told, static_cast<std::uint32_t>(ack.offset >> 32U));
     const std::uint64_t total =
-        news.acked_bytes + std::uint64_t{unnamed(sender)} * extent.payload_bytes;
+        news.acked_bytes + std::uint64_t{sender.unnamed()} * extent.payload_bytes;
     news.acked_bytes = static_cast<std::uint32_t>(total - std::min(total, before));
     news.lost_bytes = judge(sender, extent) + conclude(sender, extent);
     return news;
@@ -198,8 +148,7 @@ class SelectiveRepeat {
     if ((nack.flags & kReturned) != 0) {
       return on_return(sender, extent, nack);
     }
-    // UET's says nothing else (uet-htsim processNack).
-    News news = times_each() ? News{} : on_ack(sender, extent, nack);
+    News news = times_each() ? News{} : on_ack(sender, extent, nack);  // uet-htsim processNack
     if (nack.number >= sender.acked && nack.number < sender.next) {
       hear(sender);
       news.lost_bytes += lose(sender, extent, nack.number);
@@ -371,11 +320,6 @@ class SelectiveRepeat {
       sender.granted_bytes =
           std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
     }
-  }
-
-  /// Packets that have arrived, of which it is not known which they are.
-  [[nodiscard]] static std::uint32_t unnamed(const Sender& sender) {
-    return sender.num_told - std::min(sender.num_told, sender.num_named);
   }
 
   [[nodiscard]] std::uint32_t first_lost(const Sender& sender) const {

@@ -1,0 +1,81 @@
+// What the two ends of a selective repeat remember.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <optional>
+
+#include "netloom/packet/packet.hpp"
+#include "netloom/packet/transport/bit_rings.hpp"
+#include "netloom/packet/transport/departures.hpp"
+#include "netloom/packet/transport/segment.hpp"
+
+namespace netloom::packet {
+
+/// The sending end of a transfer.
+struct SelectiveSender {
+  std::uint32_t acked = 0;      ///< Packets before it have all arrived.
+  std::uint32_t next = 0;       ///< Never sent.
+  std::uint32_t in_flight = 0;  ///< Sent, neither acknowledged nor believed lost.
+  std::uint32_t num_lost = 0;   ///< To be sent again.
+  std::uint32_t num_named = 0;  ///< Known to have arrived, by their numbers.
+  std::uint32_t num_told = 0;   ///< That have arrived, as their receiver counts.
+  std::uint32_t highest = 0;    ///< One past the last packet known to have arrived.
+  std::uint32_t judged = 0;     ///< Disorder has had its say on packets before it.
+  std::uint32_t probe = kNone;  ///< Repeated after a silence; its arrival condemns those before it.
+  std::uint32_t arrived_ring = kNone;
+  std::uint32_t lost_ring = kNone;
+  Departures::Ring departures;
+  std::uint64_t sent_bytes = 0;     ///< Repetitions included.
+  std::uint64_t granted_bytes = 0;  ///< May be sent, repetitions included.
+  std::uint64_t lapsed_bytes = 0;   ///< Of the first window; grants count it all the same.
+  std::uint64_t missed_bytes = 0;   ///< Taken for lost, and their receiver saw nothing of them.
+  Time stirred_at = kNever;         ///< When it last sent unasked, for want of an answer.
+  bool answered = false;
+
+  /// Packets that have arrived, of which it is not known which they are.
+  [[nodiscard]] std::uint32_t unnamed() const { return num_told - std::min(num_told, num_named); }
+};
+
+/// The receiving end.
+struct SelectiveReceiver {
+  std::uint32_t expected = 0;
+  std::uint32_t ring = kNone;
+  std::uint32_t num_received = 0;
+  std::uint64_t granted_bytes = 0;
+  std::uint64_t asked_bytes = 0;    ///< The transfer, and what its sender asks for beside it.
+  std::uint64_t trimmed_bytes = 0;  ///< Which it need not ask for.
+
+  /// What is to be granted in all, as far as is known.
+  [[nodiscard]] std::uint64_t wanted_bytes() const { return asked_bytes + trimmed_bytes; }
+};
+
+/// The packet that has been out for longest, of those that have neither arrived nor are lost.
+inline std::optional<Awaited> oldest_of(const SelectiveSender& sender,
+                                        const BitRings& rings,
+                                        const Departures& departures,
+                                        Time now) {
+  std::optional<Awaited> found;
+  for (std::uint32_t number = sender.acked; number < sender.next; number = (number | 63U) + 1) {
+    std::uint64_t out =
+        ~(rings.word(sender.arrived_ring, number) | rings.word(sender.lost_ring, number));
+    out &= ~std::uint64_t{0} << (number & 63U);
+    for (; out != 0; out &= out - 1) {
+      const std::uint32_t one = (number & ~63U) + static_cast<std::uint32_t>(std::countr_zero(out));
+      if (one >= sender.next) {
+        break;
+      }
+      const Time age = departures.age(sender.departures, one, now);
+      if (!found || age > found->age) {
+        found = {.number = one, .age = age, .entropy = 0};
+      }
+    }
+  }
+  if (found) {
+    found->entropy = departures.entropy(sender.departures, found->number);
+  }
+  return found;
+}
+
+}  // namespace netloom::packet
