@@ -257,3 +257,15 @@ def test_a_port_in_another_vrf_and_one_that_is_on_are_noticed() -> None:
     for row in config["PORT"].values():
         row["admin_status"] = "up"
     assert any("no tenant's" in one for one in errors({**files, path: json.dumps(config)}))
+
+
+@pytest.mark.parametrize(("key", "value"), [("wred_green_enable", "false"), ("ecn", "ecn_none")])
+def test_marks_that_are_off_on_every_switch_are_noticed(key: str, value: str) -> None:
+    _, files = good()
+    changed = dict(files)
+    for path in (path for path in files if path.endswith("config_db.json")):
+        config = json.loads(files[path])
+        config["WRED_PROFILE"]["ROCE"][key] = value
+        changed[path] = json.dumps(config)
+    found = errors(changed)
+    assert any("heeds marks on priority 3, and queue 3 has none" in what for what in found), found

@@ -221,3 +221,7 @@ def _misanswered(nic: NicQos, rule: PortQos) -> Iterator[tuple[str, str]]:
         if priorities != rule.pausing:
             what = f"a NIC {verb} marks on {sorted(priorities)}, paused is {sorted(rule.pausing)}"
             yield what, "enable roce_np and roce_rp on the paused priority"
+    for priority in sorted(nic.reacts & rule.pausing):
+        if (queue := rule.queue_of.get(priority, 0)) not in rule.marks:
+            what = f"a NIC heeds marks on priority {priority}, and queue {queue} has none"
+            yield what, "turn ECN on for the queue: pauses alone spread congestion"
