@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "netloom/packet/archive.hpp"
+#include "netloom/packet/endpoint_flows.hpp"
 #include "netloom/packet/host_ports.hpp"
 #include "netloom/packet/host_software.hpp"
 #include "netloom/packet/huge_pages.hpp"
@@ -126,9 +127,9 @@ class Endpoints final : public EndpointSide {
   void expect(std::uint32_t /*link*/, Index index) override {
     const Packet& packet = net_.pool[index];
     if (packet.form == Form::kData) {
-      fetch(&in_[packet.flow], sizeof(Incoming));
+      fetch_lines(&in_[packet.flow], sizeof(Incoming));
     } else {
-      fetch(&out_[packet.flow], sizeof(Outgoing));
+      fetch_lines(&out_[packet.flow], sizeof(Outgoing));
     }
   }
 
@@ -147,7 +148,7 @@ class Endpoints final : public EndpointSide {
   void expect_wake(std::uint32_t link) override {
     for (std::uint32_t lanes = ready_.lanes(link); lanes != 0; lanes &= lanes - 1) {
       const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
-      fetch(&out_[ready_.first(link, lane)], sizeof(Outgoing));
+      fetch_lines(&out_[ready_.first(link, lane)], sizeof(Outgoing));
     }
   }
 
@@ -162,49 +163,9 @@ class Endpoints final : public EndpointSide {
   void load(Loader& loader) override { visit(loader); }
 
  private:
-  enum class State : std::uint8_t { kUnborn, kIdle, kReady, kPaced, kDone };
-
-  /// The sending end of a flow.
-  struct Outgoing {
-    Cc cc;
-    Line line{};
-    Transport::Sender sender;
-    Time pace_at = 0;
-    Time alarm_at = 0;         ///< The alarm that counts, while paced.
-    Time timer_at = kNever;    ///< The timer event that counts.
-    Time deadline = kNever;    ///< Of the oldest packet in flight.
-    Time timeout_at = kNever;  ///< The timeout event that counts.
-    Time smooth_rtt = 0;       ///< RFC 6298; 0 before the first answer.
-    std::uint64_t window = 0;  ///< The transport's own bound.
-    std::uint32_t link = kNone;
-    std::uint16_t last_entropy = 0;
-    std::uint16_t paced_bytes = 0;  ///< On the wire, of the packet that `pace_at` follows.
-    std::uint8_t doublings = 0;     ///< Of the timeout, since the last news.
-    bool probed = false;            ///< The last packet was repeated, and nothing was heard since.
-    State state = State::kUnborn;
-    std::uint8_t silences = 0;  ///< Timeouts with nothing out, since the last answer.
-    bool local = false;         ///< Stays on scale-up links, which have no congestion control.
-    bool many = false;          ///< Sprays over several ports: `link` is that of the next packet.
-    bool drawn = false;         ///< The next packet has its entropy.
-    std::uint16_t next_entropy = 0;
-    std::uint32_t after = kNone;  ///< The next message of its connection, which waits for it.
-    bool behind = false;          ///< The message before it has not been sent yet.
-  };
-
-  /// The receiving end of a flow.
-  struct Incoming {
-    Transport::Receiver receiver;
-    Time notified_at = -1;
-    std::uint32_t link = kNone;  ///< Answers leave by it.
-    std::uint32_t unanswered_bytes = 0;
-    std::uint32_t seen_to = 0;  ///< One past the last packet that has come.
-    bool open = false;
-    bool answered = false;     ///< Something that came in was.
-    bool asked = false;        ///< For an answer, once nothing before the last packet is missing.
-    bool owes_notice = false;  ///< Marked within the interval after the last notification.
-    bool complete = false;
-    bool closed = false;
-  };
+  using State = FlowState;
+  using Outgoing = packet::Outgoing<Transport, Cc>;
+  using Incoming = packet::Incoming<Transport>;
 
   template <class Archive>
   void visit(Archive& archive) {
@@ -217,12 +178,6 @@ class Endpoints final : public EndpointSide {
     archive(out_);
     archive(in_);
     archive(last_of_);
-  }
-
-  static void fetch(const void* what, std::size_t size) {
-    for (std::size_t at = 0; at < size; at += 64) {
-      fetch_line(static_cast<const char*>(what) + at);
-    }
   }
 
   [[nodiscard]] std::size_t num_flows() const { return net_.config.work.source.size(); }

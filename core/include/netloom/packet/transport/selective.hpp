@@ -82,7 +82,7 @@ class SelectiveRepeat {
 
   Segment take(Sender& sender, const Extent& extent) {
     const bool again = sender.num_lost != 0;
-    const std::uint32_t number = again ? first_lost(sender) : sender.next++;
+    const std::uint32_t number = again ? first_lost_of(sender, rings_) : sender.next++;
     if (again) {
       rings_.clear(sender.lost_ring, number);
       --sender.num_lost;
@@ -319,18 +319,6 @@ class SelectiveRepeat {
     if (kPulled) {
       sender.granted_bytes =
           std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
-    }
-  }
-
-  [[nodiscard]] std::uint32_t first_lost(const Sender& sender) const {
-    std::uint32_t number = sender.acked;
-    while (true) {
-      const std::uint64_t bits =
-          rings_.word(sender.lost_ring, number) & (~std::uint64_t{0} << (number & 63U));
-      if (bits != 0) {
-        return (number & ~63U) + static_cast<std::uint32_t>(std::countr_zero(bits));
-      }
-      number = (number & ~63U) + 64;
     }
   }
 

@@ -51,6 +51,19 @@ struct SelectiveReceiver {
   [[nodiscard]] std::uint64_t wanted_bytes() const { return asked_bytes + trimmed_bytes; }
 };
 
+/// The first packet that is to be sent again; there must be one.
+inline std::uint32_t first_lost_of(const SelectiveSender& sender, const BitRings& rings) {
+  std::uint32_t number = sender.acked;
+  while (true) {
+    const std::uint64_t bits =
+        rings.word(sender.lost_ring, number) & (~std::uint64_t{0} << (number & 63U));
+    if (bits != 0) {
+      return (number & ~63U) + static_cast<std::uint32_t>(std::countr_zero(bits));
+    }
+    number = (number & ~63U) + 64;
+  }
+}
+
 /// The packet that has been out for longest, of those that have neither arrived nor are lost.
 inline std::optional<Awaited> oldest_of(const SelectiveSender& sender,
                                         const BitRings& rings,
