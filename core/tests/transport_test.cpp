@@ -1,4 +1,4 @@
-// Selective repeat as UET has it: what answers name, and packets that are timed by themselves.
+// Selective repeat: what answers name, and what time tells.
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
@@ -252,6 +252,37 @@ void a_pulled_sender_stirs_once_a_round_trip() {
   check(both.transport.has_work(both.sender, both.extent), "after it");
 }
 
+// Ten packets out, of which 3 arrives: IRN takes 0 to 2 for lost at once and sends them again. Then
+// nothing is heard: 0 to 2 are given up, and of the later ones the last alone, since only time
+// speaks against them. With none arrived it is the first and the last; TCP gives up all ten.
+void time_speaks_against_few_packets_of_irn() {
+  const Extent extent{.size_bytes = std::uint64_t{10} * 1'000, .payload_bytes = 1'000};
+  const auto lost = [&extent](std::uint32_t disorder, bool third) {
+    HostSettings settings;
+    settings.disorder_packets = disorder;
+    Selective transport(settings);
+    Selective::Sender sender;
+    transport.open(sender);
+    for (int i = 0; i < 10; ++i) {
+      static_cast<void>(transport.take(sender, extent));
+    }
+    if (third) {
+      Packet answer{};
+      answer.number = 3;
+      answer.bits = 1U << 3U;
+      static_cast<void>(transport.on_ack(sender, extent, answer));
+      for (int i = 0; i < 3; ++i) {
+        static_cast<void>(transport.take(sender, extent));
+      }
+    }
+    transport.on_timeout(sender, extent);
+    return sender.num_lost;
+  };
+  check(lost(1, true) == 4, "what a later one overtook, and the last");
+  check(lost(1, false) == 2, "the oldest and the last");
+  check(lost(3, false) == 10, "everything");
+}
+
 }  // namespace
 
 int main() {
@@ -264,5 +295,6 @@ int main() {
   a_nack_names_nothing_else();
   an_answer_tells_whether_it_can_be_timed();
   a_pulled_sender_stirs_once_a_round_trip();
+  time_speaks_against_few_packets_of_irn();
   return netloom::test::failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

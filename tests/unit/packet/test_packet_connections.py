@@ -12,6 +12,7 @@ from wires import leaf_spine, star, transfers
 import netloom as nl
 from netloom.engines.flow import FlowSettings, run_flows
 from netloom.engines.packet import PacketSettings, Transport, run_packets
+from netloom.engines.packet.connections import connection_of, spread
 from netloom.workload.connections import shared_connections
 from netloom.workload.dag import Label, to_transfers
 from netloom.workload.exchange import broadcast
@@ -49,6 +50,16 @@ def test_connections_of_their_own_take_turns() -> None:
         FIRST + 8 * US - 80_000,
         FIRST + 8 * US,
     ]
+
+
+def test_connections_that_hash_alike_take_turns_all_the_same() -> None:
+    # Of 400 transfers of one pair, each on a port of its own, two draw the same port for hashing
+    # (seed 1: 400 x 399 / 2 pairs of 16,384 ports or so); none of them shares a connection.
+    made = transfers([(0, 1)] * 400, 1_000)
+    made = replace(made, source_port=np.arange(49_152, 49_552, dtype=np.uint16))
+    drawn = spread(made, 1, seed=1).source_port
+    assert len(np.unique(drawn)) < 400
+    assert len(connection_of(made, 1)) == 0
 
 
 def test_messages_to_others_do_not_wait() -> None:

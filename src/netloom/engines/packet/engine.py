@@ -9,7 +9,13 @@ import numpy as np
 
 from netloom.engines.delivery import Delivery
 from netloom.engines.native import PacketSimulation
-from netloom.engines.packet.connections import gathered, num_connections, num_parts, spread
+from netloom.engines.packet.connections import (
+    connection_of,
+    gathered,
+    num_connections,
+    num_parts,
+    spread,
+)
 from netloom.engines.packet.lower import Watch, lowered
 from netloom.errors import SpecError
 from netloom.workload.transfers import check_transfers
@@ -83,7 +89,15 @@ def run_packets(  # noqa: PLR0913
     check_transfers(transfers, wiring.num_endpoints)
     connections = num_connections(wiring, transfers, settings)
     flows = spread(transfers, connections, seed=seed)
-    made = lowered(wiring, flows, settings, seed=seed, faults=faults, watch=watch or Watch())
+    made = lowered(
+        wiring,
+        flows,
+        settings,
+        seed=seed,
+        faults=faults,
+        watch=watch or Watch(),
+        connection=connection_of(transfers, connections),
+    )
     try:
         simulation = PacketSimulation(made.arrays, made.numbers, made.names, made.parameters)
     except ValueError as error:  # a parameter that the scheme does not have

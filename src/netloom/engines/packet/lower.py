@@ -76,7 +76,7 @@ class Lowered:
     priorities: tuple[int, ...]
 
 
-def lowered(
+def lowered(  # noqa: PLR0913
     wiring: Wiring,
     transfers: Transfers,
     settings: PacketSettings,
@@ -84,8 +84,9 @@ def lowered(
     seed: int,
     faults: Sequence[Fault],
     watch: Watch,
+    connection: NDArray[np.uint32] | None = None,
 ) -> Lowered:
-    """Return everything checked and as arrays.
+    """Return everything checked and as arrays; *connection* is whose messages go in order.
 
     Raises:
         SpecError: a transfer, fault, watched link or setting is wrong.
@@ -105,6 +106,7 @@ def lowered(
         **_transfer_arrays(transfers, lane),
         **port_arrays(wiring, transfers, settings),
         "local": _local(wiring, transfers),
+        "connection": np.empty(0, dtype=np.uint32) if connection is None else connection,
         **_switch_arrays(wiring, settings, num_lanes=len(lanes)),
         **fault_arrays(faults, wiring.num_links),
         "weight": _weights(settings, lanes),

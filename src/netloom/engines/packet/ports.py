@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netloom.fabric.wiring_ports import most_ports, num_ports, turns
-from netloom.workload.connections import shared_connections
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,17 +20,15 @@ __all__ = ["port_arrays"]
 
 
 def port_arrays(wiring: Wiring, transfers: Transfers, settings: PacketSettings) -> Columns:
-    """Return the source port of each transfer, its turn where endpoints have several ports.
+    """Return the source port of each transfer, and its turn where endpoints have several ports.
 
-    And its connection, where messages share one.
     Without source ports switches see addresses alone; each port of an endpoint has its own.
     """
     turn = _turns(wiring, transfers)
     hashed = transfers.source_port
     if not settings.transport.source_ports:
         hashed = turn % np.uint16(most_ports(wiring)) if len(turn) else np.zeros_like(hashed)
-    connection = shared_connections(transfers)
-    return {"source_port": hashed, "turn": turn, "connection": connection}
+    return {"source_port": hashed, "turn": turn}
 
 
 def _turns(wiring: Wiring, transfers: Transfers) -> NDArray[np.uint16]:
