@@ -166,9 +166,27 @@ def _ports(dag: Dag, rng: np.random.Generator) -> NDArray[np.uint16]:
     span = int(max(dag.source.max(initial=0), dag.target.max(initial=0))) + 1
     key = (dag.connection * span + dag.source) * span + dag.target
     assert int(dag.connection.max(initial=0) + 1) * span * span < 1 << 63, span
-    _, number = np.unique(key, return_inverse=True)
-    drawn = rng.integers(FIRST_PORT, FIRST_PORT + NUM_PORTS, size=int(number.max(initial=-1)) + 1)
-    return drawn[number].astype(np.uint16)
+    distinct, number = np.unique(key, return_inverse=True)
+    drawn = rng.integers(0, NUM_PORTS, size=len(distinct))
+    port = FIRST_PORT + _apart(distinct % (span * span), drawn)
+    return np.asarray(port[number], dtype=np.uint16)
+
+
+def _apart(pair: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return *drawn* with what a pair drew twice moved on to the next number that is free.
+
+    A pair with more connections than there are ports keeps what it drew.
+    """
+    _, which, count = np.unique(pair, return_inverse=True, return_counts=True)
+    port = drawn.copy()
+    while True:
+        order = np.lexsort((port, pair))
+        again = np.diff(pair[order], prepend=-1) == 0
+        again &= np.diff(port[order], prepend=-1) == 0
+        again &= count[which[order]] <= NUM_PORTS
+        if not again.any():
+            return port
+        port[order[again]] = (port[order[again]] + 1) % NUM_PORTS
 
 
 def _joined(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
