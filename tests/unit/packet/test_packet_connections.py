@@ -12,7 +12,7 @@ from wires import leaf_spine, star, transfers
 import netloom as nl
 from netloom.engines.flow import FlowSettings, run_flows
 from netloom.engines.packet import PacketSettings, Transport, run_packets
-from netloom.engines.packet.connections import connection_of, spread
+from netloom.fabric.routing.source_ports import mixed_ports
 from netloom.workload.connections import shared_connections
 from netloom.workload.dag import Label, to_transfers
 from netloom.workload.exchange import broadcast
@@ -53,13 +53,16 @@ def test_connections_of_their_own_take_turns() -> None:
 
 
 def test_connections_that_hash_alike_take_turns_all_the_same() -> None:
-    # Of 400 transfers of one pair, each on a port of its own, two draw the same port for hashing
-    # (seed 1: 400 x 399 / 2 pairs of 16,384 ports or so); none of them shares a connection.
-    made = transfers([(0, 1)] * 400, 1_000)
-    made = replace(made, source_port=np.arange(49_152, 49_552, dtype=np.uint16))
-    drawn = spread(made, 1, seed=1).source_port
-    assert len(np.unique(drawn)) < 400
-    assert len(connection_of(made, 1)) == 0
+    # Of 1,000 ports some two are drawn anew, for seed 1, as the same: connections of their own.
+    ports = np.arange(49_152, 50_152, dtype=np.uint16)
+    drawn = mixed_ports(ports, np.zeros(len(ports), dtype=np.int64), seed=1)
+    alike = ports[drawn == np.sort(drawn)[np.flatnonzero(np.diff(np.sort(drawn)) == 0)[0]]]
+    asked = replace(transfers([(0, 1), (0, 1)], 100_000), source_port=alike[:2])
+    run = run_packets(star(4), asked, PLAIN, seed=1)
+    assert run.tables["arrivals"]["arrive_ps"].tolist() == [
+        FIRST + 8 * US - 80_000,
+        FIRST + 8 * US,
+    ]
 
 
 def test_messages_to_others_do_not_wait() -> None:
@@ -89,11 +92,13 @@ def test_flows_of_one_connection_go_in_order_too() -> None:
 
 
 def test_only_shared_connections_are_numbered() -> None:
-    assert len(shared_connections(posted([(0, 1), (0, 2)]))) == 0
-    assert shared_connections(posted([(0, 1), (0, 2), (0, 1)])).tolist() == [0, 1, 0]
+    assert len(shared_connections(posted([(0, 1), (0, 2)]), np.array([1, 1]))) == 0
+    three = posted([(0, 1), (0, 2), (0, 1)])
+    assert shared_connections(three, np.array([1, 1, 1])).tolist() == [0, 1, 0]
+    assert shared_connections(three, np.array([2, 1, 2])).tolist() == [0, 1, 2, 0, 1]
     apart = posted([(0, 1), (0, 1)])
     other = replace(apart, priority=np.array([0, 1], dtype=np.uint8))
-    assert len(shared_connections(other)) == 0
+    assert len(shared_connections(other, np.ones(len(other), dtype=np.int64))) == 0
 
 
 def test_a_chain_is_a_pipeline() -> None:

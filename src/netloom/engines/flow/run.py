@@ -133,15 +133,8 @@ def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int =
         ways=ways,
         latency_ps=latency_ps,
         known_ps=known_ps,
-        connection=_shared(transfers, parts),
+        connection=shared_connections(transfers, np.full(len(transfers), parts)),
     )
-
-
-def _shared(transfers: Transfers, parts: int) -> NDArray[np.uint32]:
-    """Return the connection of each part; nothing where none is shared."""
-    of_transfer = shared_connections(transfers)
-    part = np.tile(np.arange(parts, dtype=np.uint32), len(of_transfer))
-    return np.asarray(np.repeat(of_transfer, parts) * np.uint32(parts) + part, dtype=np.uint32)
 
 
 def _connections(on: Ground, transfers: Transfers, settings: FlowSettings) -> int:

@@ -9,7 +9,6 @@ import numpy as np
 
 from netloom.fabric.routing.source_ports import mixed_ports
 from netloom.fabric.wiring_ports import stripes
-from netloom.workload.connections import shared_connections
 from netloom.workload.transfers import Transfers, spans
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from netloom.engines.packet.settings import PacketSettings
     from netloom.fabric.wiring import Wiring
 
-__all__ = ["connection_of", "gathered", "num_connections", "num_parts", "spread"]
+__all__ = ["gathered", "num_connections", "num_parts", "spread"]
 
 Times = dict[str, "NDArray[np.int64]"]
 
@@ -65,20 +64,6 @@ def num_connections(wiring: Wiring, transfers: Transfers, settings: PacketSettin
     if settings.spray != "fixed" or not len(transfers):
         return settings.connections
     return stripes(wiring, transfers.source, transfers.target, connections=settings.connections)
-
-
-def connection_of(transfers: Transfers, connections: int) -> NDArray[np.uint32]:
-    """Return the connection of each part of *transfers*; nothing where none is shared.
-
-    By the ports that the transfers have, not by those that were drawn for hashing: two of a pair
-    may well draw the same.
-    """
-    of_transfer = shared_connections(transfers).astype(np.int64)
-    if not len(of_transfer):
-        return np.empty(0, dtype=np.uint32)
-    count = num_parts(transfers, connections)
-    part = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    return np.asarray(np.repeat(of_transfer, count) * connections + part, dtype=np.uint32)
 
 
 def num_parts(transfers: Transfers, connections: int) -> NDArray[np.int64]:

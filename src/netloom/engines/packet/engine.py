@@ -9,15 +9,10 @@ import numpy as np
 
 from netloom.engines.delivery import Delivery
 from netloom.engines.native import PacketSimulation
-from netloom.engines.packet.connections import (
-    connection_of,
-    gathered,
-    num_connections,
-    num_parts,
-    spread,
-)
+from netloom.engines.packet.connections import gathered, num_connections, num_parts, spread
 from netloom.engines.packet.lower import Watch, lowered
 from netloom.errors import SpecError
+from netloom.workload.connections import shared_connections
 from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:
@@ -96,7 +91,8 @@ def run_packets(  # noqa: PLR0913
         seed=seed,
         faults=faults,
         watch=watch or Watch(),
-        connection=connection_of(transfers, connections),
+        # By the ports that transfers have: those drawn for hashing may be alike by chance.
+        connection=shared_connections(transfers, num_parts(transfers, connections)),
     )
     try:
         simulation = PacketSimulation(made.arrays, made.numbers, made.names, made.parameters)

@@ -10,9 +10,6 @@ namespace netloom::packet {
 /// Nothing below Kmin, linear to Pmax at Kmax, everything above (HPCC-ns3 switch-mmu ShouldSendCN).
 inline bool marks(Network& net, std::uint32_t link, std::uint8_t lane) {
   const std::int64_t waiting = net.queue(link, lane).bytes;
-  if (waiting == 0) {
-    return false;
-  }
   const SwitchSettings& set = net.config.switches;
   const std::int64_t low = set.kmin_bytes[link];
   if (waiting <= low) {
