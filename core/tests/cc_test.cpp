@@ -203,6 +203,21 @@ void timely_follows_the_gradient_between_its_thresholds() {
   check(close(flow.rate_bps(), 86 * 0.6 * 0.7 * kGbps), "falling, but beyond it still");
 }
 
+// Sent to 20,000 and gone back to 12,000: what is acknowledged next ends the round, by 1 - 0.8 / 2.
+void timely_hears_a_sender_that_went_back() {
+  const Timely::Settings settings;
+  auto flow = Timely::make(settings, kLine, 0);
+  timely_round(flow, settings, 60 * kMicrosecond, 0);
+  timely_round(flow, settings, 60 * kMicrosecond, 1);
+  const double before_bps = flow.rate_bps();
+  flow.on_ack(settings, kLine, ack_of({.rtt = kRtt, .acked_to = 12'000, .sent_to = 12'000}));
+  check(flow.rate_bps() == before_bps, "no round has ended");
+  flow.on_ack(settings,
+              kLine,
+              ack_of({.rtt = 1'000 * kMicrosecond, .acked_to = 13'000, .sent_to = 15'000}));
+  check(close(flow.rate_bps(), 0.6 * before_bps), "beyond the high threshold");
+}
+
 // Below 50 us the rate grows by a thousandth of the line; after five in a row by five.
 void timely_leaps_after_five_increases() {
   const Timely::Settings settings;
@@ -236,6 +251,16 @@ void rate_dctcp_cuts_once_a_window() {
   flow.on_ack(settings, kLine, ack_of({.acked_to = 22'001, .sent_to = 32'000, .marked = true}));
   const double next_alpha = 15.0 / 16 * alpha + 1.0 / 16 / 10;
   check(close(flow.rate_bps(), rate_bps * (1 - next_alpha / 2)), "marks count in one round");
+}
+
+// Sent to 10,000, cut, and gone back to 2,000: the cut is over with the next that arrives.
+void rate_dctcp_hears_a_sender_that_went_back() {
+  const auto settings = DctcpRate::Settings::artifact();
+  auto flow = DctcpRate::make(settings, kLine, 0);
+  flow.on_ack(settings, kLine, ack_of({.acked_to = 1'000, .sent_to = 10'000, .marked = true}));
+  flow.on_ack(settings, kLine, ack_of({.acked_to = 2'000, .sent_to = 2'000}));
+  flow.on_ack(settings, kLine, ack_of({.acked_to = 3'000, .sent_to = 9'000}));
+  check(close(flow.rate_bps(), 50.615 * kGbps), "half, and 615 Mb/s a round trip");
 }
 
 // Entry i of the linear table delays by i packet times: after three BECNs a quarter of the line.
@@ -314,8 +339,10 @@ int main() {
   without_control_a_flow_sends_at_line_rate();
   hpcc_keeps_its_rules();
   timely_follows_the_gradient_between_its_thresholds();
+  timely_hears_a_sender_that_went_back();
   timely_leaps_after_five_increases();
   rate_dctcp_cuts_once_a_window();
+  rate_dctcp_hears_a_sender_that_went_back();
   a_becn_is_a_step_up_the_table_and_the_timer_one_down();
   a_table_entry_is_a_multiplier_and_a_shift();
   rttcc_cuts_in_proportion_to_the_excess();

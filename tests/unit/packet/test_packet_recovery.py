@@ -37,6 +37,27 @@ def test_go_back_n_recovers_from_full_queues() -> None:
     assert not delivery.partial
 
 
+def test_a_control_that_counts_round_trips_hears_while_go_back_n_repeats() -> None:
+    """Rounds end where a sender that went back has got to, not where it had been before.
+
+    16 x 2,000 packets of 1,000 bytes and their headers take 2.8 ms at 100 Gb/s. Deaf until all was
+    repeated that they had sent before the gap, senders kept their first cut rate and took 9.2 ms.
+    """
+    settings = PacketSettings(
+        flow_control="lossy",
+        congestion_control="timely",
+        switch=Switch(queue_bytes=2_000_000, buffer_bytes=10_000_000),
+        transport=Transport(payload_bytes=1_000, timeout_ps=1_000 * US),
+    )
+    incast = transfers([(i, 16) for i in range(16)], 2_000_000)
+    delivery = run_packets(star(17), incast, settings, until_ps=100_000 * US)
+    host = settings.transport
+    wire_bytes = 16 * 2_000 * (1_000 + host.header_bytes + host.gap_bytes)
+    drain_ps = wire_bytes * 80  # a byte at 100 Gb/s
+    assert delivery.counters["drops"] > 0
+    assert drain_ps < delivery.finish_ps.max() < 1.25 * drain_ps
+
+
 def test_selective_repeat_sends_again_what_was_lost_and_little_else() -> None:
     irn = replace(
         LOSSY,

@@ -62,8 +62,10 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
       spray_.on_loss(flow, packet.entropy, net_.now);
     }
   }
-  if (!nack) {
+  if (!nack || Transport::kHearsNaks) {
     out.cc.on_ack(cc_settings_, out.line, ack_of(out, flow, index, news, marked));
+  }
+  if (!nack) {
     spray_.on_ack(flow, packet.entropy, marked, net_.now);
   }
   if (news.acked_bytes != 0 || news.lost_bytes != 0) {

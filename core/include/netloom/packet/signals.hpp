@@ -35,7 +35,7 @@ struct Ack {
   Time rtt = 0;                   ///< From the acknowledged packet's departure until now.
   std::uint32_t acked_bytes = 0;  ///< Payload newly acknowledged.
   std::uint64_t acked_to = 0;  ///< Payload bytes acknowledged without a gap, from the flow's start.
-  std::uint64_t sent_to = 0;   ///< Payload bytes sent at least once.
+  std::uint64_t sent_to = 0;   ///< Payload bytes sent; less again when a sender goes back.
   std::int64_t in_flight_bytes = 0;  ///< Payload; below 0 if what has arrived was taken for lost.
   std::uint8_t times_sent = 1;       ///< The packet that it answers; 0: that was not waited for.
   bool marked = false;               ///< Congestion experienced.

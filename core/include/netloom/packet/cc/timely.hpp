@@ -33,6 +33,7 @@ class Timely : public Deaf {
   }
 
   void on_ack(const Settings& settings, const Line& line, const Ack& ack) {
+    updated_to_ = std::min(updated_to_, ack.sent_to);  // a sender that went back begins anew
     if (ack.acked_to <= updated_to_) {
       return;
     }

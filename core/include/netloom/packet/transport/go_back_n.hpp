@@ -16,6 +16,7 @@ namespace netloom::packet {
 class GoBackN {
  public:
   static constexpr bool kPulls = false;
+  static constexpr bool kHearsNaks = true;  // HPCC-ns3 ReceiveAck: controls take a NAK for an answer
 
   explicit GoBackN(const HostSettings& settings)
       : settings_(settings) {}
@@ -54,8 +55,9 @@ class GoBackN {
     return sender.acked;
   }
 
+  /// What was sent beyond a gap counts as unsent again.
   [[nodiscard]] static std::uint64_t sent_to(const Sender& sender, const Extent& /*extent*/) {
-    return sender.highest;
+    return sender.next;
   }
 
   [[nodiscard]] static bool finished(const Sender& sender, const Extent& extent) {

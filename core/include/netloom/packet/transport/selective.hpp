@@ -24,6 +24,7 @@ template <bool kPulled>
 class SelectiveRepeat {
  public:
   static constexpr bool kPulls = kPulled;
+  static constexpr bool kHearsNaks = false;  // they tell of a trimmed packet, and of no round trip
 
   explicit SelectiveRepeat(const HostSettings& settings)
       : settings_(settings), rings_(settings.ring_packets) {}
