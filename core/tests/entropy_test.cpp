@@ -1,6 +1,7 @@
 // Each case states which value a rule of ultraethernet/uet-htsim gives, and why.
 #include "netloom/packet/balance/entropy.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -17,6 +18,7 @@ using netloom::packet::balance::EntropySource;
 using netloom::packet::balance::Mixed;
 using netloom::packet::balance::Oblivious;
 using netloom::packet::balance::Reps;
+using netloom::packet::balance::Retiring;
 using netloom::test::check;
 
 constexpr std::uint16_t kNumPaths = 16;
@@ -120,6 +122,34 @@ void a_sender_goes_on_when_every_path_owes() {
   check((source.next(draw) & kPath) == 15, "the first in turn is used all the same");
 }
 
+// Fifteen are left of sixteen, for good. A trimmed packet costs four turns, as without.
+void a_value_that_lost_a_packet_is_retired() {
+  Draw draw;
+  auto source = Retiring::make(kNumPaths, draw);
+  source.on_timeout(5, 0);
+  source.on_loss(6, 0);
+  std::array<int, kNumPaths> used{};
+  for (int sent = 0; sent < 40 * kNumPaths; ++sent) {
+    ++used.at(source.next(draw) & kPath);
+  }
+  check(used[5] == 0, "retired");
+  check(used[6] > 0 && used[7] - used[6] == 4, "avoided, and taken up again");
+}
+
+void when_all_values_are_retired_they_begin_anew() {
+  Draw draw;
+  auto source = Retiring::make(kNumPaths, draw);
+  for (Entropy path = 0; path < kNumPaths; ++path) {
+    source.on_timeout(path, 0);
+    source.on_timeout(path, 0);
+  }
+  std::array<bool, kNumPaths> used{};
+  for (int sent = 0; sent < kNumPaths; ++sent) {
+    used.at(source.next(draw) & kPath) = true;
+  }
+  check(std::ranges::count(used, true) >= kNumPaths - 1, "all but the last to be lost");
+}
+
 // The largest draw sets the flow's upper bits and begins its cycle with path 15.
 void a_mixed_sender_recycles_first_and_cycles_else() {
   Largest draw;
@@ -206,6 +236,8 @@ int main() {
   a_clean_bitmap_uses_every_path_once_a_cycle();
   a_path_is_skipped_once_for_each_penalty();
   a_sender_goes_on_when_every_path_owes();
+  a_value_that_lost_a_packet_is_retired();
+  when_all_values_are_retired_they_begin_anew();
   a_mixed_sender_recycles_first_and_cycles_else();
   a_mixed_sender_keeps_sixty_four_values();
   reps_recycles_unmarked_values_oldest_first();

@@ -218,7 +218,8 @@ const std::vector<std::string>& transports() {
 }
 
 const std::vector<std::string>& sprays() {
-  static const std::vector<std::string> names{"fixed", "oblivious", "bitmap", "mixed", "reps"};
+  static const std::vector<std::string> names{
+      "fixed", "oblivious", "bitmap", "retiring", "mixed", "reps"};
   return names;
 }
 

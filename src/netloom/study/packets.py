@@ -101,7 +101,9 @@ def _paths(asked: Packets, settings: PacketSettings) -> int:
     if asked.paths is None:
         return settings.num_paths
     if settings.spray == "fixed":
-        message = "paths: senders do not spray; choose spray, bitmap or reps, or leave it out"
+        message = (
+            "paths: senders do not spray; choose spray, bitmap, retiring or reps, or leave it out"
+        )
         raise SpecError(message)
     return asked.paths
 

@@ -163,7 +163,7 @@ def _lossy_path(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     The mean over several draws of the values that it sprays over.
     """
     num_hosts = bench.wiring.num_endpoints
-    transfers = _transfers(Dag.of(np.array([0]), np.array([num_hosts - 1]), case.size_bytes), rng)
+    transfers = _between(0, num_hosts - 1, case, rng)
     uplinks = (bench.wiring.link_source == num_hosts) & (bench.wiring.link_target > num_hosts)
     fault = Fault(when_ps=0, kind="loss", link=int(np.flatnonzero(uplinks)[0]), loss=0.2)
 
@@ -178,11 +178,23 @@ def _lossy_path(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     return 100 * fmean(kept(draw) for draw in range(_DRAWS))
 
 
-def _dead_plane(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _dead_near(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     """Return a flow's rate, in percent, when the first plane's switch at its sender is down."""
+    return _dead_plane(_between(0, bench.wiring.num_endpoints - 1, case, rng), case, bench)
+
+
+def _dead_far(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+    """Return the same when it is the switch at its receiver, of which the sender does not hear."""
+    return _dead_plane(_between(bench.wiring.num_endpoints - 1, 0, case, rng), case, bench)
+
+
+def _between(source: int, target: int, case: FctCase, rng: np.random.Generator) -> Transfers:
+    return _transfers(Dag.of(np.array([source]), np.array([target]), case.size_bytes), rng)
+
+
+def _dead_plane(transfers: Transfers, case: FctCase, bench: Bench) -> float:
     wiring = bench.wiring
     num_hosts = wiring.num_endpoints
-    transfers = _transfers(Dag.of(np.array([0]), np.array([num_hosts - 1]), case.size_bytes), rng)
     dead = np.flatnonzero((wiring.link_source == num_hosts) | (wiring.link_target == num_hosts))
     faults = [Fault(when_ps=0, kind="down", link=link) for link in dead.tolist()]
     whole, hurt = (
@@ -286,5 +298,6 @@ MEASURES: Final[Mapping[str, Callable[[FctCase, Bench, np.random.Generator], flo
     "pauses": _pauses,
     "failure": _failure,
     "lossy-path": _lossy_path,
-    "dead-plane": _dead_plane,
+    "dead-plane": _dead_near,
+    "dead-far-plane": _dead_far,
 }

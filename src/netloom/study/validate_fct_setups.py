@@ -242,6 +242,7 @@ _SETTINGS: Final[Mapping[str, Callable[[_Setup], PacketSettings]]] = {
     "nscc": _uet,
     "nscc-unscaled": lambda setup: _uet(setup, scheme="nscc-unscaled"),
     "rccc": lambda setup: _uet(setup, pulled=True),
-    "mrc": lambda setup: _uet(setup, spray="bitmap"),  # avoids marked paths; trimming, no PFC
+    # Avoids marked values and retires lossy ones; trimming, no PFC (secondary).
+    "mrc": lambda setup: _uet(setup, spray="retiring"),
     "reps": lambda setup: _uet(setup, spray="reps"),
 }

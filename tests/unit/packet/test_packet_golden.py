@@ -56,7 +56,7 @@ def settings() -> dict[str, PacketSettings]:
     }
     of_spray = {
         f"spray {spray}": replace(trimmed, spray=spray, congestion_control="nscc")
-        for spray in ("oblivious", "bitmap", "mixed", "reps")
+        for spray in ("oblivious", "bitmap", "retiring", "mixed", "reps")
     }
     pulled = replace(trimmed, congestion_control="none", transport=_pulled())
     return {

@@ -103,7 +103,7 @@ def test_ports_of_one_endpoint_have_routes_of_their_own(balance: str) -> None:
         assert sent(run, [8, 10]) == [MEGABYTE // 2] * 2
 
 
-@pytest.mark.parametrize("spray", ["oblivious", "bitmap", "mixed"])
+@pytest.mark.parametrize("spray", ["oblivious", "bitmap", "retiring", "mixed"])
 @pytest.mark.parametrize("on", [PLANES, ONE_LEAF], ids=["two planes", "one leaf"])
 def test_a_sprayed_flow_fills_both_ports(on: Wiring, spray: str) -> None:
     settings = replace(SPRAYED, spray=spray, congestion_control="none")

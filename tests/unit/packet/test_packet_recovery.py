@@ -113,7 +113,7 @@ def test_disorder_makes_go_back_n_repeat_and_not_a_nic_that_reorders() -> None:
     assert able.counters["retransmissions"] == 0
 
 
-@pytest.mark.parametrize("spray", ["oblivious", "bitmap", "mixed", "reps"])
+@pytest.mark.parametrize("spray", ["oblivious", "bitmap", "retiring", "mixed", "reps"])
 def test_sprayed_packets_use_every_uplink(spray: str) -> None:
     tree = leaf_spine(2, 2, 4)
     sprayed = PacketSettings(spray=spray, transport=Transport(recovery="selective"))

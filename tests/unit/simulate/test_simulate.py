@@ -232,7 +232,7 @@ def test_unknown_schemes_and_engines_are_refused() -> None:
         nl.simulate(scenario, CATALOG, engine="packets")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("spray", ["spray", "bitmap", "reps"])
+@pytest.mark.parametrize("spray", ["spray", "bitmap", "retiring", "reps"])
 def test_rocev1_shows_switches_nothing_to_spray_with(spray: str) -> None:
     scenario = _scenario({"kind": "permutation", "size": "1MB"})
     fabric = scenario.cluster.fabric.model_copy(update={"technology": "rocev1-100g"})

@@ -20,12 +20,15 @@ class Spray {
       oblivious_.resize(num_flows);
     } else if (kind == "bitmap") {
       bitmap_.resize(num_flows);
+    } else if (kind == "retiring") {
+      retiring_.resize(num_flows);
     } else if (kind == "mixed") {
       mixed_.resize(num_flows);
     } else if (kind == "reps") {
       reps_.resize(num_flows);
     }
-    fixed_ = oblivious_.empty() && bitmap_.empty() && mixed_.empty() && reps_.empty();
+    fixed_ = oblivious_.empty() && bitmap_.empty() && retiring_.empty() && mixed_.empty() &&
+             reps_.empty();
   }
 
   /// Whether packets of a flow differ.
@@ -62,6 +65,7 @@ class Spray {
   void visit(Archive& archive) {
     archive(oblivious_);
     archive(bitmap_);
+    archive(retiring_);
     archive(mixed_);
     archive(reps_);
   }
@@ -76,6 +80,8 @@ class Spray {
       act(oblivious_[flow]);
     } else if (!bitmap_.empty()) {
       act(bitmap_[flow]);
+    } else if (!retiring_.empty()) {
+      act(retiring_[flow]);
     } else if (!mixed_.empty()) {
       act(mixed_[flow]);
     } else {
@@ -87,6 +93,7 @@ class Spray {
   std::uint16_t num_paths_;
   std::vector<balance::Oblivious> oblivious_;
   std::vector<balance::Bitmap> bitmap_;
+  std::vector<balance::Retiring> retiring_;
   std::vector<balance::Mixed> mixed_;
   std::vector<balance::Reps> reps_;
 };

@@ -53,6 +53,7 @@ LOAD_BALANCING: Final[Mapping[str, tuple[str, str]]] = {
     "spray": ("ecmp", "mixed"),  # uet-htsim main_uec.cpp: MIXED unless told otherwise
     "oblivious": ("ecmp", "oblivious"),
     "bitmap": ("ecmp", "bitmap"),
+    "retiring": ("ecmp", "retiring"),
     "mixed": ("ecmp", "mixed"),
     "reps": ("ecmp", "reps"),
 }

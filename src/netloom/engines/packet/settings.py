@@ -29,7 +29,7 @@ __all__ = [
 
 FLOW_CONTROLS: Final = ("pfc", "credits", "lossy", "trimming", "scheduled")
 BALANCES: Final = ("ecmp", "flowlet", "d-mod-k", "adaptive", "source")
-SPRAYS: Final = ("fixed", "oblivious", "bitmap", "mixed", "reps")
+SPRAYS: Final = ("fixed", "oblivious", "bitmap", "retiring", "mixed", "reps")
 CONGESTION_CONTROLS: Final = (
     "none",
     "dcqcn",
@@ -282,7 +282,7 @@ class PacketSettings:
             if value < 1:
                 message = f"{name}: {value} must be at least 1"
                 raise SpecError(message)
-        most_paths = 256 if self.spray in {"bitmap", "mixed"} else 32_768
+        most_paths = 256 if self.spray in {"bitmap", "retiring", "mixed"} else 32_768
         if self.num_paths > most_paths:
             message = (
                 f"num_paths: {self.num_paths} is too many for {self.spray}; {most_paths} at most"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <bitset>
 #include <cassert>
 #include <concepts>
 #include <cstddef>
@@ -162,6 +163,50 @@ class Bitmap {
 
   Cycle cycle_;
   std::array<std::uint8_t, kMaxPaths / 2> pairs_{};  ///< Penalties, four bits each.
+};
+
+/// `Bitmap`, and a value whose packet was lost is used no more (MRC, secondary: loss retires a
+/// value; a trimmed packet is not lost). When all are retired they begin anew. MRC's probes, which
+/// bring values back, are not sent.
+class Retiring {
+ public:
+  static Retiring make(std::uint16_t num_paths, Draws auto& random) {
+    Retiring source;
+    source.bitmap_ = Bitmap::make(num_paths, random);
+    source.num_left_ = num_paths;
+    return source;
+  }
+
+  Entropy next(Draws auto& random) {
+    Entropy entropy = bitmap_.next(random);
+    while (retired_.test(bitmap_.path(entropy))) {
+      entropy = bitmap_.next(random);
+    }
+    return entropy;
+  }
+
+  void on_ack(Entropy entropy, bool marked, Time now) { bitmap_.on_ack(entropy, marked, now); }
+
+  void on_loss(Entropy entropy, Time now) { bitmap_.on_loss(entropy, now); }
+
+  void on_timeout(Entropy entropy, Time /*now*/) {
+    const Entropy path = bitmap_.path(entropy);
+    if (retired_.test(path)) {
+      return;
+    }
+    if (num_left_ == 1) {
+      num_left_ += static_cast<std::uint16_t>(retired_.count());
+      retired_.reset();
+      return;
+    }
+    retired_.set(path);
+    --num_left_;
+  }
+
+ private:
+  Bitmap bitmap_;
+  std::bitset<Bitmap::kMaxPaths> retired_;
+  std::uint16_t num_left_ = 1;
 };
 
 /// The values that came back unmarked again, in the order in which they came; without one,
