@@ -9,6 +9,7 @@ import numpy as np
 
 from netloom.adapters.htsim import queues_of, read_tree, wire_tree
 from netloom.adapters.htsim_cm import read_connections
+from netloom.adapters.lines import lines_of
 from netloom.adapters.ns3 import (
     Ns3Config,
     Ns3Topology,
@@ -44,6 +45,7 @@ class Brought:
         faults: The packets that cables of an ns-3 topology lose, and the link that goes down.
         queue_bytes: What may wait for each link, 0 where the files do not say; empty where they
             say nothing.
+        notes: What of the files was passed over.
     """
 
     wiring: Wiring
@@ -53,6 +55,7 @@ class Brought:
     config: Ns3Config | None = None
     faults: tuple[Fault, ...] = ()
     queue_bytes: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
@@ -72,9 +75,12 @@ def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
     found = read_topology(_text(topology, "a topology file"), name=str(topology))
     asked = None if config is None else read_config(_text(config, "a file"), name=str(config))
     elsewhere = 0.0 if asked is None else asked.loss
+    flows_text = _text(flows, "a flow file")
+    transfers = read_flows(flows_text, found, name=str(flows))
+    num_lines = sum(1 for _ in lines_of(flows_text, name=str(flows)))
     return Brought(
         wiring=found.wiring,
-        transfers=read_flows(_text(flows, "a flow file"), found, name=str(flows)),
+        transfers=transfers,
         node=found.node,
         simulator="ns-3 HPCC",
         config=asked,
@@ -82,7 +88,19 @@ def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
             *_losses(np.where(found.loss > 0, found.loss, elsewhere)),
             *(() if asked is None or asked.cut is None else _cut(asked.cut, found, str(config))),
         ),
+        notes=(
+            *_unread(topology, found.num_unread),
+            *_unread(flows, num_lines - 1 - len(transfers)),
+        ),
     )
+
+
+def _unread(path: Path, num_lines: int) -> tuple[str, ...]:
+    """Say that a file goes on behind what its first line announces, as HPCC's own do."""
+    if num_lines <= 0:
+        return ()
+    lines = "a line" if num_lines == 1 else f"{num_lines:,} lines"
+    return (f"{path}: {lines} behind what line 1 announces not read, as in HPCC's simulator",)
 
 
 def _losses(of_cable: NDArray[np.float64]) -> tuple[Fault, ...]:

@@ -206,7 +206,7 @@ def _brought_case(
         technology=name,
         runner=runner,
         traffic=lambda _seed: transfers,
-        notes=notes,
+        notes=(*brought.notes, *notes),
     )
 
 

@@ -263,7 +263,7 @@ def test_a_wrong_tree_is_refused_with_line_and_remedy(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("6 2 5", "6 2 4"), "5 links, but line 1 says 4"),
+        (("6 2 5", "6 2 6"), "5 links, but line 1 says 6"),
         (("4 5\n", "4 4\n"), ":2: not 2 different switch ids"),
         (("100Gbps", "100"), ":3: '100' has no unit"),
         (("0 4 100Gbps", "4 4 100Gbps"), ":3: node 4 is joined to itself"),
@@ -289,6 +289,25 @@ def test_files_without_flows_are_refused() -> None:
         read_connections("Nodes 4\nConnections 0\n", name="c.cm")
     with pytest.raises(SpecError, match="f: no flows; add a line"):
         read_flows("0\n", read_topology(TOPOLOGY, name="t"), name="f")
+
+
+def test_what_follows_the_announced_flows_and_links_is_not_read_and_told(tmp_path: Path) -> None:
+    # HPCC's own mix/flow.txt announces 2 flows, holds 256 and ends with a legend; so does its
+    # mix/topology.txt, with 65 links and nodes beyond those of line 1.
+    topology, flows = tmp_path / "topology.txt", tmp_path / "flow.txt"
+    legend = "First line: # of flows\nsrc0 dst0 3 dst_port0 size0 start_time0\n...\n"
+    topology.write_text(f"{TOPOLOGY}0 77 25Gbps 0.001ms 0\n")
+    flows.write_text(f"{FLOWS}2 3 3 100 5000000 2\n\n{legend}")
+    found = bring(topology, flows)
+    assert found.transfers.size_bytes.tolist() == [4_000_000, 4_000_000]
+    assert found.wiring.num_links == 10
+    assert found.notes == (
+        f"{topology}: a line behind what line 1 announces not read, as in HPCC's simulator",
+        f"{flows}: 4 lines behind what line 1 announces not read, as in HPCC's simulator",
+    )
+    topology.write_text(TOPOLOGY)
+    flows.write_text(FLOWS)
+    assert bring(topology, flows).notes == ()
 
 
 def test_files_of_two_simulators_do_not_go_together(tmp_path: Path) -> None:
