@@ -17,6 +17,8 @@ from netloom.workload.transfers import Transfers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
 __all__ = ["Connections", "read_connections"]
 
 COUNTS: Final = ("Nodes", "Connections", "Triggers", "Failures")
@@ -42,11 +44,14 @@ class Connections:
         num_nodes: Hosts that the file was written for.
         transfers: Flows in the order of the file.
         failures: Cables that are down.
+        told: Pairs of flows: the first waits until the sender of the second knows that it has
+            arrived (send_done_trigger), which *transfers* cannot say.
     """
 
     num_nodes: int
     transfers: Transfers
     failures: tuple[Failure, ...]
+    told: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +64,7 @@ class _Flow:
     priority: int
     trigger: int
     fires: tuple[int, ...]
+    send_done: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +85,10 @@ class _Parts:
 def read_connections(text: str, *, name: str) -> Connections:
     """Return the connection matrix in *text*; *name* opens the messages.
 
-    Starts are in picoseconds. A flow that another triggers waits for its last byte, whether the
-    file says send_done or recv_done. A barrier waits for as many flows as fire it. The k-th flow
-    of a multishot trigger waits for the k-th flow that fires it, in the order of the file, where
-    htsim takes whichever is done k-th.
+    Starts are in picoseconds. A flow that another triggers waits for its last byte; where the file
+    says send_done it is among those that are *told*. A barrier waits for as many flows as fire it.
+    The k-th flow of a multishot trigger waits for the k-th flow that fires it, in the order of the
+    file, where htsim takes whichever is done k-th.
 
     Raises:
         SpecError: the text is wrong, or a trigger can never fire.
@@ -99,10 +105,12 @@ def read_connections(text: str, *, name: str) -> Connections:
             )
             raise SpecError(message)
     _check_hosts(parts, name)
+    waits = _waits(parts, _firing(parts))
     return Connections(
         num_nodes=parts.counts["Nodes"],
-        transfers=_transfers(parts),
+        transfers=_transfers(parts.flows, waits),
         failures=tuple(parts.failures),
+        told=_told(parts.flows, waits),
     )
 
 
@@ -183,6 +191,7 @@ def _flow(line: Line) -> _Flow:
         priority=line.whole(given.get("prio", str(PRIORITY)), "priority (0 to 7)", most=7),
         trigger=line.whole(given.get("trigger", "0"), "trigger id", least="trigger" in given),
         fires=tuple(dict.fromkeys(triggers)),
+        send_done=0 if "send_done_trigger" not in given else triggers[0],
     )
 
 
@@ -217,15 +226,29 @@ def _failure(line: Line) -> Failure:
     )
 
 
-def _transfers(parts: _Parts) -> Transfers:
-    flows = parts.flows
+def _firing(parts: _Parts) -> dict[int, list[int]]:
+    """Return the flows that fire each trigger."""
     firing: dict[int, list[int]] = {}
-    for index, flow in enumerate(flows):
+    for index, flow in enumerate(parts.flows):
         for number in flow.fires:
             if number not in parts.triggers:
                 flow.line.refuse(f"trigger {number} is not defined; add 'trigger id {number}'")
             firing.setdefault(number, []).append(index)
-    waits = _waits(parts, firing)
+    return firing
+
+
+def _told(flows: list[_Flow], waits: list[list[int]]) -> NDArray[np.int64]:
+    """Return which flow waits for the sender of which other."""
+    pairs = [
+        (index, before)
+        for index, (flow, awaited) in enumerate(zip(flows, waits, strict=True))
+        for before in awaited
+        if flows[before].send_done == flow.trigger
+    ]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _transfers(flows: list[_Flow], waits: list[list[int]]) -> Transfers:
     offsets = np.cumsum([0, *(len(one) for one in waits)])
     count = len(flows)
     # One connection each; ports step through the range that RoCEv2 senders use.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,6 +19,7 @@ from netloom.adapters.ns3 import (
 )
 from netloom.engines.packet.faults import Fault
 from netloom.errors import SpecError
+from netloom.fabric.wiring_paths import first_ways
 from netloom.spec.files import read_text
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from netloom.adapters.htsim_cm import Connections
+    from netloom.catalog.parts import Technology
     from netloom.fabric.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
@@ -46,6 +49,8 @@ class Brought:
         queue_bytes: What may wait for each link, 0 where the files do not say; empty where they
             say nothing.
         notes: What of the files was passed over.
+        told_ps: For each transfer the way back of the acknowledgement that it waits for, from the
+            last byte of what it waits for on; 0 where it waits for none.
     """
 
     wiring: Wiring
@@ -56,6 +61,21 @@ class Brought:
     faults: tuple[Fault, ...] = ()
     queue_bytes: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    told_ps: NDArray[np.int64] | None = None
+
+    def transfers_on(self, technology: Technology) -> Transfers:
+        """Return the transfers, with the waits of senders whose receivers are *technology*'s.
+
+        An acknowledgement is under way while the last byte goes into memory.
+        """
+        if self.told_ps is None:
+            return self.transfers
+        budget = technology.latency
+        receive_s = (
+            budget.nic_receive_s + budget.interrupt_s + budget.receive_stack_s + budget.wake_s
+        )
+        delay_ps = np.maximum(self.told_ps - round(receive_s * 1e12), 0)
+        return replace(self.transfers, delay_ps=delay_ps)
 
 
 def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
@@ -153,7 +173,24 @@ def _htsim(topology: Path, flows: Path, config: Path | None) -> Brought:
         node=np.arange(wiring.num_vertices),
         simulator="htsim",
         queue_bytes=queues if any(queues) else (),
+        told_ps=_told_ps(matrix, wiring),
     )
+
+
+def _told_ps(matrix: Connections, wiring: Wiring) -> NDArray[np.int64] | None:
+    """Return how long after the last byte each flow hears from the senders that it waits for."""
+    if not len(matrix.told):
+        return None
+    flow, before = matrix.told.T
+    transfers = matrix.transfers
+    ways = first_ways(
+        wiring,
+        transfers.target[before].astype(np.int64),
+        transfers.source[before].astype(np.int64),
+    )
+    told_ps = np.zeros(len(transfers), dtype=np.int64)
+    np.maximum.at(told_ps, flow, ways.delay_ps)
+    return told_ps
 
 
 def _text(path: Path, wanted: str) -> str:

@@ -203,7 +203,7 @@ def _brought_case(
             brought.queue_bytes,
         )
         name = part.name
-    transfers = brought.transfers
+    transfers = brought.transfers_on(part)
     return Case(
         title=f"{brought.simulator} case on {brought.wiring.num_endpoints:,} hosts",
         technology=name,

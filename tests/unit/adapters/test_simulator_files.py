@@ -14,6 +14,7 @@ from netloom.adapters.htsim import queues_of, read_tree, wire_tree
 from netloom.adapters.htsim_cm import read_connections
 from netloom.adapters.ns3 import read_config, read_flows, read_topology, write_fct
 from netloom.adapters.simulator_files import bring
+from netloom.catalog.load import load_catalog
 from netloom.errors import NetloomError, SpecError
 from netloom.fabric.wiring_paths import first_ways
 
@@ -213,6 +214,31 @@ Triggers 1
 trigger id 1 multishot
 """
     assert read_connections(text, name="c").transfers.waits.tolist() == [0, 1]
+
+
+def test_a_flow_that_waits_for_a_sender_waits_for_the_acknowledgement(tmp_path: Path) -> None:
+    # Two tiers: four cables of 500 ns and three switches of 300 ns are 2.9 us back to the sender,
+    # less what receiving takes meanwhile; a receiver's trigger needs no such way.
+    tree, matrix = tmp_path / "l.topo", tmp_path / "c.cm"
+    tree.write_text(TREE)
+    matrix.write_text("""Nodes 32
+Connections 4
+Triggers 2
+0->9 id 1 start 0 size 10 send_done_trigger 1
+0->1 id 2 start 0 size 10 recv_done_trigger 2
+0->17 id 3 trigger 1 size 10
+0->17 id 4 trigger 2 size 10
+trigger id 1 oneshot
+trigger id 2 oneshot
+""")
+    found = bring(tree, matrix)
+    assert found.told_ps is not None
+    assert found.told_ps.tolist() == [0, 0, 2_900_000, 0]
+    technology = load_catalog().technology("infiniband-ndr")
+    budget = technology.latency
+    receive_s = budget.nic_receive_s + budget.interrupt_s + budget.receive_stack_s + budget.wake_s
+    delay_ps = found.transfers_on(technology).delay_ps
+    assert delay_ps.tolist() == [0, 0, 2_900_000 - round(receive_s * 1e12), 0]
 
 
 @pytest.mark.parametrize(
