@@ -40,18 +40,21 @@ MAX_PAIRS: Final = 200_000
 # Keys whose other values netloom does not follow: the value it does.
 _ONLY: Final = {
     "FAST_REACT": 1.0,
+    "HAS_WIN": 1.0,
     "L2_ACK_INTERVAL": 1.0,
     "L2_BACK_TO_ZERO": 0.0,
     "MULTI_RATE": 0.0,
+    "PINT_LOG_BASE": 1.01,
     "PINT_PROB": 1.0,
     "RATE_BOUND": 1.0,
     "SAMPLE_FEEDBACK": 0.0,
     "USE_DYNAMIC_PFC_THRESHOLD": 1.0,
+    "VAR_WIN": 1.0,
 }
 # What third.cc reads besides: files to write, traces, and what its own code makes no use of.
 _IDLE: Final = (
     "ACK_HIGH_PRIO DATA_RATE ENABLE_TRACE FCT_OUTPUT_FILE FLOW_FILE INT_MULTI L2_CHUNK_SIZE "
-    "LINK_DELAY PAUSE_TIME PFC_OUTPUT_FILE PINT_LOG_BASE QLEN_MON_END QLEN_MON_FILE "
+    "LINK_DELAY PAUSE_TIME PFC_OUTPUT_FILE QLEN_MON_END QLEN_MON_FILE "
     "QLEN_MON_START TOPOLOGY_FILE TRACE_FILE TRACE_OUTPUT_FILE"
 )
 _FOLLOWED: Final = (
@@ -61,7 +64,9 @@ _FOLLOWED: Final = (
     "RATE_HAI RP_TIMER SIMULATOR_STOP_TIME U_TARGET VAR_WIN"
 )
 _KEYS: Final = frozenset((*_ONLY, *_IDLE.split(), *_FOLLOWED.split()))
-_OF_HPCC: Final = frozenset({"FAST_REACT", "MULTI_RATE", "PINT_PROB", "SAMPLE_FEEDBACK"})
+# Of these, what bears on some schemes alone: the others take windows as the file says, or none.
+_OF_PINT: Final = frozenset({"PINT_LOG_BASE", "PINT_PROB"})
+_OF_HPCC: Final = frozenset({"FAST_REACT", "HAS_WIN", "MULTI_RATE", "SAMPLE_FEEDBACK", "VAR_WIN"})
 
 
 def packet_settings(config: Ns3Config, wiring: Wiring) -> PacketSettings:
@@ -134,11 +139,13 @@ def case_notes(config: Ns3Config, wiring: Wiring, transfers: Transfers) -> tuple
 
 def config_notes(config: Ns3Config) -> tuple[str, ...]:
     """Return what *config* asks for that the packet engine does otherwise."""
-    hpcc = config.congestion_control.startswith("hpcc")
+    scheme = config.congestion_control
+    idle = frozenset() if scheme == "hpcc-pint" else _OF_PINT
+    idle |= frozenset() if scheme.startswith("hpcc") else _OF_HPCC
     found = []
     for key, value in _ONLY.items():
         words = config.words.get(key, ())
-        if words and (hpcc or key not in _OF_HPCC) and not _equals(words, value):
+        if words and key not in idle and not _equals(words, value):
             found.append(f"{key} {' '.join(words)} is not followed: this ran as with {value:g}")
     found += [
         f"{key} is no key of HPCC's simulator: nothing was done about it"

@@ -116,6 +116,15 @@ def test_what_is_not_followed_is_said() -> None:
     )
 
 
+def test_hpcc_is_not_without_its_window_and_says_so() -> None:
+    change = ("VAR_WIN 1", "VAR_WIN 0\nPINT_LOG_BASE 1.05")
+    told = "VAR_WIN 0 is not followed: this ran as with 1"
+    base = "PINT_LOG_BASE 1.05 is not followed: this ran as with 1.01"
+    for scheme, notes in (("HPCC-INT", (told,)), ("HPCC-PINT", (base, told)), ("DCQCN+w", ())):
+        config = read_config(CASES[scheme].replace(*change), name="config.txt")
+        assert config_notes(config) == notes
+
+
 def test_keys_that_the_simulator_does_not_know_are_told() -> None:
     # Forks have more of them, such as conweave-ns3's.
     config = read_config(f"{CASES['DCTCP']}ENABLE_IRN 1\n", name="config.txt")
