@@ -33,7 +33,7 @@ FLOW_KEYS: Final = (
     "recv_done_trigger",
     "prio",
 )
-PRIORITY: Final = 3  # of flows that name none: the class RoCE is commonly put on
+PRIORITY: Final = 3  # of all flows: the class RoCE is commonly put on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,6 +44,8 @@ class Connections:
         num_nodes: Hosts that the file was written for.
         transfers: Flows in the order of the file.
         failures: Cables that are down.
+        num_prio: Flows that have a ``prio``. No switch of htsim's knows it: NDP's receivers pull by
+            it, and main_uec.cpp passes it over.
         told: Pairs of flows: the first waits until the sender of the second knows that it has
             arrived (send_done_trigger), which *transfers* cannot say.
     """
@@ -51,6 +53,7 @@ class Connections:
     num_nodes: int
     transfers: Transfers
     failures: tuple[Failure, ...]
+    num_prio: int
     told: NDArray[np.int64]
 
 
@@ -61,7 +64,7 @@ class _Flow:
     target: int
     size_bytes: int
     start_ps: int
-    priority: int
+    has_prio: bool
     trigger: int
     fires: tuple[int, ...]
     send_done: int
@@ -110,6 +113,7 @@ def read_connections(text: str, *, name: str) -> Connections:
         num_nodes=parts.counts["Nodes"],
         transfers=_transfers(parts.flows, waits),
         failures=tuple(parts.failures),
+        num_prio=sum(flow.has_prio for flow in parts.flows),
         told=_told(parts.flows, waits),
     )
 
@@ -176,6 +180,8 @@ def _flow(line: Line) -> _Flow:
         line.refuse("a flow without end; add 'size BYTES'")
     if "id" in given:
         line.whole(given["id"], "flow id", least=1)
+    if "prio" in given:
+        line.whole(given["prio"], "prio")
     start_ps = line.number(given.get("start", "0"), "start in ps", most=10**16)
     triggers = [
         line.whole(given[key], "trigger id", least=1)
@@ -188,7 +194,7 @@ def _flow(line: Line) -> _Flow:
         target=target,
         size_bytes=line.whole(given["size"], "size in bytes", least=1),
         start_ps=int(start_ps),
-        priority=line.whole(given.get("prio", str(PRIORITY)), "priority (0 to 7)", most=7),
+        has_prio="prio" in given,
         trigger=line.whole(given.get("trigger", "0"), "trigger id", least="trigger" in given),
         fires=tuple(dict.fromkeys(triggers)),
         send_done=0 if "send_done_trigger" not in given else triggers[0],
@@ -260,7 +266,7 @@ def _transfers(flows: list[_Flow], waits: list[list[int]]) -> Transfers:
         start_ps=np.array([flow.start_ps for flow in flows], dtype=np.int64),
         delay_ps=np.zeros(count, dtype=np.int64),
         source_port=ports.astype(np.uint16),
-        priority=np.array([flow.priority for flow in flows], dtype=np.uint8),
+        priority=np.full(count, PRIORITY, dtype=np.uint8),
         job=np.zeros(count, dtype=np.int32),
         wait_offsets=offsets.astype(np.int64),
         waits=np.array([index for one in waits for index in one], dtype=np.int32),

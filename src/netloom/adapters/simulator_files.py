@@ -173,8 +173,16 @@ def _htsim(topology: Path, flows: Path, config: Path | None) -> Brought:
         node=np.arange(wiring.num_vertices),
         simulator="htsim",
         queue_bytes=queues if any(queues) else (),
+        notes=_prio_notes(flows, matrix.num_prio),
         told_ps=_told_ps(matrix, wiring),
     )
+
+
+def _prio_notes(path: Path, num_flows: int) -> tuple[str, ...]:
+    if not num_flows:
+        return ()
+    flows = "a flow" if num_flows == 1 else f"{num_flows:,} flows"
+    return (f"{path}: prio of {flows} not used: htsim's switches have no priorities",)
 
 
 def _told_ps(matrix: Connections, wiring: Wiring) -> NDArray[np.int64] | None:

@@ -196,7 +196,8 @@ def test_triggers_become_waits_and_failures_take_cables_down() -> None:
     assert matrix.transfers.wait_offsets.tolist() == [0, 0, 0, 0, 3]
     assert matrix.transfers.waits.tolist() == [0, 1, 2]
     assert matrix.transfers.start_ps.tolist() == [0, 0, 1_000_000, 0]
-    assert matrix.transfers.priority.tolist() == [3, 3, 3, 1]
+    assert matrix.transfers.priority.tolist() == [3, 3, 3, 3]
+    assert matrix.num_prio == 1
     wiring = wire_tree(read_tree(TREE, name="l.topo"), matrix.failures)
     tor = wiring.name.index("tor:0")
     number = wiring.choices[tor, wiring.goal[31]]
@@ -214,6 +215,17 @@ Triggers 1
 trigger id 1 multishot
 """
     assert read_connections(text, name="c").transfers.waits.tolist() == [0, 1]
+
+
+def test_a_prio_makes_no_class_and_is_told(tmp_path: Path) -> None:
+    # Nothing between hosts of htsim knows it, and its own generators count up to the group's size.
+    tree, matrix = tmp_path / "l.topo", tmp_path / "c.cm"
+    tree.write_text(TREE)
+    matrix.write_text(MATRIX.replace("prio 1", "prio 15"))
+    found = bring(tree, matrix)
+    assert set(found.transfers.priority.tolist()) == {3}
+    told = f"{matrix}: prio of a flow not used: htsim's switches have no priorities"
+    assert found.notes == (told,)
 
 
 def test_a_flow_that_waits_for_a_sender_waits_for_the_acknowledgement(tmp_path: Path) -> None:
@@ -256,7 +268,7 @@ trigger id 2 oneshot
             ":5: a flow without end",
         ),
         (("Connections 4", "Connections 5"), "4 connections, but the header says 5"),
-        (("prio 1", "prio 9"), ":8: '9' is no priority"),
+        (("prio 1", "prio high"), ":8: 'high' is no prio"),
         (("Nodes 32", "Nodes 9"), ":8: host 9; hosts are 0 to 8"),
         (("Nodes 32\n", ""), "the line 'Nodes N' is missing"),
         (("TOR switch_id", "TOP switch_id"), ":10: a failure has the form"),
