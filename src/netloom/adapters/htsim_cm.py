@@ -17,6 +17,8 @@ from netloom.workload.transfers import Transfers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
 __all__ = ["Connections", "read_connections"]
 
 COUNTS: Final = ("Nodes", "Connections", "Triggers", "Failures")
@@ -31,7 +33,7 @@ FLOW_KEYS: Final = (
     "recv_done_trigger",
     "prio",
 )
-PRIORITY: Final = 3  # of flows that name none: the class RoCE is commonly put on
+PRIORITY: Final = 3  # of all flows: the class RoCE is commonly put on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,11 +44,17 @@ class Connections:
         num_nodes: Hosts that the file was written for.
         transfers: Flows in the order of the file.
         failures: Cables that are down.
+        num_prio: Flows that have a ``prio``. No switch of htsim's knows it: NDP's receivers pull by
+            it, and main_uec.cpp passes it over.
+        told: Pairs of flows: the first waits until the sender of the second knows that it has
+            arrived (send_done_trigger), which *transfers* cannot say.
     """
 
     num_nodes: int
     transfers: Transfers
     failures: tuple[Failure, ...]
+    num_prio: int
+    told: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +64,10 @@ class _Flow:
     target: int
     size_bytes: int
     start_ps: int
-    priority: int
+    has_prio: bool
     trigger: int
     fires: tuple[int, ...]
+    send_done: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +88,10 @@ class _Parts:
 def read_connections(text: str, *, name: str) -> Connections:
     """Return the connection matrix in *text*; *name* opens the messages.
 
-    Starts are in picoseconds. A flow that another triggers waits for its last byte, whether the
-    file says send_done or recv_done. A barrier waits for as many flows as fire it. The k-th flow
-    of a multishot trigger waits for the k-th flow that fires it, in the order of the file, where
-    htsim takes whichever is done k-th.
+    Starts are in picoseconds. A flow that another triggers waits for its last byte; where the file
+    says send_done it is among those that are *told*. A barrier waits for as many flows as fire it.
+    The k-th flow of a multishot trigger waits for the k-th flow that fires it, in the order of the
+    file, where htsim takes whichever is done k-th.
 
     Raises:
         SpecError: the text is wrong, or a trigger can never fire.
@@ -99,10 +108,13 @@ def read_connections(text: str, *, name: str) -> Connections:
             )
             raise SpecError(message)
     _check_hosts(parts, name)
+    waits = _waits(parts, _firing(parts))
     return Connections(
         num_nodes=parts.counts["Nodes"],
-        transfers=_transfers(parts),
+        transfers=_transfers(parts.flows, waits),
         failures=tuple(parts.failures),
+        num_prio=sum(flow.has_prio for flow in parts.flows),
+        told=_told(parts.flows, waits),
     )
 
 
@@ -168,6 +180,8 @@ def _flow(line: Line) -> _Flow:
         line.refuse("a flow without end; add 'size BYTES'")
     if "id" in given:
         line.whole(given["id"], "flow id", least=1)
+    if "prio" in given:
+        line.whole(given["prio"], "prio")
     start_ps = line.number(given.get("start", "0"), "start in ps", most=10**16)
     triggers = [
         line.whole(given[key], "trigger id", least=1)
@@ -180,9 +194,10 @@ def _flow(line: Line) -> _Flow:
         target=target,
         size_bytes=line.whole(given["size"], "size in bytes", least=1),
         start_ps=int(start_ps),
-        priority=line.whole(given.get("prio", str(PRIORITY)), "priority (0 to 7)", most=7),
+        has_prio="prio" in given,
         trigger=line.whole(given.get("trigger", "0"), "trigger id", least="trigger" in given),
         fires=tuple(dict.fromkeys(triggers)),
+        send_done=0 if "send_done_trigger" not in given else triggers[0],
     )
 
 
@@ -217,15 +232,29 @@ def _failure(line: Line) -> Failure:
     )
 
 
-def _transfers(parts: _Parts) -> Transfers:
-    flows = parts.flows
+def _firing(parts: _Parts) -> dict[int, list[int]]:
+    """Return the flows that fire each trigger."""
     firing: dict[int, list[int]] = {}
-    for index, flow in enumerate(flows):
+    for index, flow in enumerate(parts.flows):
         for number in flow.fires:
             if number not in parts.triggers:
                 flow.line.refuse(f"trigger {number} is not defined; add 'trigger id {number}'")
             firing.setdefault(number, []).append(index)
-    waits = _waits(parts, firing)
+    return firing
+
+
+def _told(flows: list[_Flow], waits: list[list[int]]) -> NDArray[np.int64]:
+    """Return which flow waits for the sender of which other."""
+    pairs = [
+        (index, before)
+        for index, (flow, awaited) in enumerate(zip(flows, waits, strict=True))
+        for before in awaited
+        if flows[before].send_done == flow.trigger
+    ]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _transfers(flows: list[_Flow], waits: list[list[int]]) -> Transfers:
     offsets = np.cumsum([0, *(len(one) for one in waits)])
     count = len(flows)
     # One connection each; ports step through the range that RoCEv2 senders use.
@@ -237,7 +266,7 @@ def _transfers(parts: _Parts) -> Transfers:
         start_ps=np.array([flow.start_ps for flow in flows], dtype=np.int64),
         delay_ps=np.zeros(count, dtype=np.int64),
         source_port=ports.astype(np.uint16),
-        priority=np.array([flow.priority for flow in flows], dtype=np.uint8),
+        priority=np.full(count, PRIORITY, dtype=np.uint8),
         job=np.zeros(count, dtype=np.int32),
         wait_offsets=offsets.astype(np.int64),
         waits=np.array([index for one in waits for index in one], dtype=np.int32),

@@ -6,6 +6,7 @@ Formats and rules: alibaba-edu/High-Precision-Congestion-Control, simulation/scr
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -51,11 +52,13 @@ class Ns3Topology:
         wiring: Hosts in order of their ids as endpoints, then switches likewise.
         node: The id in the file of each vertex.
         loss: Share of packets lost on each cable, each way, as the file says.
+        num_unread: Lines behind the links that line 1 announces; the simulator reads none of them.
     """
 
     wiring: Wiring
     node: NDArray[np.int64]
     loss: NDArray[np.float64]
+    num_unread: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +98,7 @@ def read_topology(text: str, *, name: str) -> Ns3Topology:
     """Return the topology in *text*; *name* opens the messages.
 
     ``nodes switches links``, the ids of the switches, then ``one other rate delay loss`` a link.
+    What follows so many links is not read, as in the simulator.
 
     Raises:
         SpecError: the text is wrong; the message names the line and the remedy.
@@ -111,8 +115,8 @@ def read_topology(text: str, *, name: str) -> Ns3Topology:
     node = np.concatenate([np.flatnonzero(~is_switch), np.flatnonzero(is_switch)])
     place = np.empty(num_nodes, dtype=np.int64)
     place[node] = np.arange(num_nodes)
-    rows = [_cable(line, num_nodes) for line in lines]
-    if len(rows) != num_links:
+    rows = [_cable(line, num_nodes) for line in islice(lines, num_links)]
+    if len(rows) < num_links:
         message = f"{name}: {len(rows)} links, but line 1 says {num_links}; correct one of them"
         raise SpecError(message)
     one, other, rate_bps, delay_ps, loss = (np.array(column) for column in zip(*rows, strict=True))
@@ -131,7 +135,12 @@ def read_topology(text: str, *, name: str) -> Ns3Topology:
         name=tuple(names),
         forward_ps=np.zeros(num_nodes, dtype=np.int64),
     )
-    return Ns3Topology(wiring=wiring, node=node, loss=loss.astype(np.float64))
+    return Ns3Topology(
+        wiring=wiring,
+        node=node,
+        loss=loss.astype(np.float64),
+        num_unread=sum(1 for _ in lines),
+    )
 
 
 def _next(lines: Iterator[Line], name: str, wanted: str) -> Line:
@@ -170,8 +179,8 @@ def _cable(line: Line, num_nodes: int) -> tuple[int, int, float, int, float]:
 def read_flows(text: str, topology: Ns3Topology, *, name: str) -> Transfers:
     """Return the flows in *text*: their number, then ``source target pg port bytes start``.
 
-    As in the simulator, each host counts source ports from 10000, flow by flow, and ``pg`` is
-    the priority.
+    As in the simulator, each host counts source ports from 10000, flow by flow, ``pg`` is
+    the priority, and what follows so many flows is not read.
 
     Raises:
         SpecError: the text is wrong.
@@ -183,8 +192,8 @@ def read_flows(text: str, topology: Ns3Topology, *, name: str) -> Transfers:
     hosts = {
         int(node): at for at, node in enumerate(topology.node[: topology.wiring.num_endpoints])
     }
-    rows = [_flow(line, hosts) for line in lines]
-    if len(rows) != count:
+    rows = [_flow(line, hosts) for line in islice(lines, count)]
+    if len(rows) < count:
         message = f"{name}: {len(rows)} flows, but line 1 says {count}; correct one of them"
         raise SpecError(message)
     if not rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,8 +14,9 @@ from netloom.fabric.wiring_paths import first_ways
 if TYPE_CHECKING:
     from netloom.adapters.ns3 import Ns3Config
     from netloom.fabric.wiring import Wiring
+    from netloom.workload.transfers import Transfers
 
-__all__ = ["HEADER_BYTES", "config_notes", "packet_settings"]
+__all__ = ["HEADER_BYTES", "case_notes", "config_notes", "in_turn", "packet_settings"]
 
 # Ethernet 14, IPv4 20, UDP 8 and the simulator's own sequence header 6: custom-header.cc,
 # GetStaticWholeHeaderSize without telemetry.
@@ -38,15 +40,33 @@ MAX_PAIRS: Final = 200_000
 # Keys whose other values netloom does not follow: the value it does.
 _ONLY: Final = {
     "FAST_REACT": 1.0,
+    "HAS_WIN": 1.0,
     "L2_ACK_INTERVAL": 1.0,
     "L2_BACK_TO_ZERO": 0.0,
     "MULTI_RATE": 0.0,
+    "PINT_LOG_BASE": 1.01,
     "PINT_PROB": 1.0,
     "RATE_BOUND": 1.0,
     "SAMPLE_FEEDBACK": 0.0,
     "USE_DYNAMIC_PFC_THRESHOLD": 1.0,
+    "VAR_WIN": 1.0,
 }
-_OF_HPCC: Final = frozenset({"FAST_REACT", "MULTI_RATE", "PINT_PROB", "SAMPLE_FEEDBACK"})
+# What third.cc reads besides: files to write, traces, and what its own code makes no use of.
+_IDLE: Final = (
+    "ACK_HIGH_PRIO DATA_RATE ENABLE_TRACE FCT_OUTPUT_FILE FLOW_FILE INT_MULTI L2_CHUNK_SIZE "
+    "LINK_DELAY PAUSE_TIME PFC_OUTPUT_FILE QLEN_MON_END QLEN_MON_FILE "
+    "QLEN_MON_START TOPOLOGY_FILE TRACE_FILE TRACE_OUTPUT_FILE"
+)
+_FOLLOWED: Final = (
+    "ALPHA_RESUME_INTERVAL BUFFER_SIZE CC_MODE CLAMP_TARGET_RATE DCTCP_RATE_AI ENABLE_QCN "
+    "ERROR_RATE_PER_LINK EWMA_GAIN FAST_RECOVERY_TIMES GLOBAL_T HAS_WIN KMAX_MAP KMIN_MAP "
+    "LINK_DOWN MIN_RATE MI_THRESH PACKET_PAYLOAD_SIZE PMAX_MAP RATE_AI RATE_DECREASE_INTERVAL "
+    "RATE_HAI RP_TIMER SIMULATOR_STOP_TIME U_TARGET VAR_WIN"
+)
+_KEYS: Final = frozenset((*_ONLY, *_IDLE.split(), *_FOLLOWED.split()))
+# Of these, what bears on some schemes alone: the others take windows as the file says, or none.
+_OF_PINT: Final = frozenset({"PINT_LOG_BASE", "PINT_PROB"})
+_OF_HPCC: Final = frozenset({"FAST_REACT", "HAS_WIN", "MULTI_RATE", "SAMPLE_FEEDBACK", "VAR_WIN"})
 
 
 def packet_settings(config: Ns3Config, wiring: Wiring) -> PacketSettings:
@@ -66,6 +86,7 @@ def packet_settings(config: Ns3Config, wiring: Wiring) -> PacketSettings:
         congestion_control=scheme,
         parameters=_parameters(config, scheme, nic_bps=_nic_bps(wiring), rtt_ps=rtt_ps),
         connections=1,
+        striped=False,  # rdma-hw.cc, GetNicIdxOfQp: a hash gives each QP one NIC
         switch=Switch(buffer_bytes=config.buffer_bytes),
         pfc=Pfc(headroom_products=3.0),
         ecn=_ecn(config),
@@ -84,14 +105,53 @@ def packet_settings(config: Ns3Config, wiring: Wiring) -> PacketSettings:
     )
 
 
+def in_turn(settings: PacketSettings, transfers: Transfers) -> PacketSettings:
+    """Return *settings* with priorities that take turns, packet by packet, where there are several.
+
+    broadcom-egress-queue.cc, DoDequeueRR: queue 0 first, the others round robin. Hosts serve their
+    QPs round robin whatever their priority (qbb-net-device.cc, GetNextQindex).
+    """
+    used = np.unique(transfers.priority).tolist()
+    if len(used) < 2:
+        return settings
+    packet_bytes = settings.transport.payload_bytes + settings.transport.header_bytes
+    weights = dict.fromkeys(used, packet_bytes)
+    return replace(settings, switch=replace(settings.switch, weights=weights))
+
+
+def case_notes(config: Ns3Config, wiring: Wiring, transfers: Transfers) -> tuple[str, ...]:
+    """Return what of a case runs otherwise than in the simulator, or what it would refuse."""
+    found = list(config_notes(config))
+    if (transfers.priority == 0).any():
+        found.append(
+            "pg 0 goes first there, beyond buffers, pauses and marks; here it waits its turn"
+        )
+    rates = {round(rate) for rate in np.unique(wiring.link_rate_bps).tolist()}
+    missing = sorted(rates - set(config.ecn)) if config.ecn else []
+    if missing:
+        named = ", ".join(f"{rate / 1e9:g}" for rate in missing)
+        found.append(f"marking maps: thresholds for links of {named} Gb/s follow in proportion")
+    pair = np.stack([wiring.link_source, wiring.link_target])
+    if np.unique(pair, axis=1).shape[1] < wiring.num_links:
+        found.append("of parallel links the simulator routes over the last alone; here over all")
+    return tuple(found)
+
+
 def config_notes(config: Ns3Config) -> tuple[str, ...]:
     """Return what *config* asks for that the packet engine does otherwise."""
-    hpcc = config.congestion_control.startswith("hpcc")
+    scheme = config.congestion_control
+    idle = frozenset() if scheme == "hpcc-pint" else _OF_PINT
+    idle |= frozenset() if scheme.startswith("hpcc") else _OF_HPCC
     found = []
     for key, value in _ONLY.items():
         words = config.words.get(key, ())
-        if words and (hpcc or key not in _OF_HPCC) and not _equals(words, value):
+        if words and key not in idle and not _equals(words, value):
             found.append(f"{key} {' '.join(words)} is not followed: this ran as with {value:g}")
+    found += [
+        f"{key} is no key of HPCC's simulator: nothing was done about it"
+        for key in config.words
+        if key not in _KEYS
+    ]
     if config.cut is not None:
         found.append(
             "LINK_DOWN: switches leave out dead links of their own; nobody else routes anew"

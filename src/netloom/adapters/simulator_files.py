@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from netloom.adapters.htsim import queues_of, read_tree, wire_tree
 from netloom.adapters.htsim_cm import read_connections
+from netloom.adapters.lines import lines_of
 from netloom.adapters.ns3 import (
     Ns3Config,
     Ns3Topology,
@@ -18,6 +19,7 @@ from netloom.adapters.ns3 import (
 )
 from netloom.engines.packet.faults import Fault
 from netloom.errors import SpecError
+from netloom.fabric.wiring_paths import first_ways
 from netloom.spec.files import read_text
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from netloom.adapters.htsim_cm import Connections
+    from netloom.catalog.parts import Technology
     from netloom.fabric.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
@@ -44,6 +48,9 @@ class Brought:
         faults: The packets that cables of an ns-3 topology lose, and the link that goes down.
         queue_bytes: What may wait for each link, 0 where the files do not say; empty where they
             say nothing.
+        notes: What of the files was passed over.
+        told_ps: For each transfer the way back of the acknowledgement that it waits for, from the
+            last byte of what it waits for on; 0 where it waits for none.
     """
 
     wiring: Wiring
@@ -53,6 +60,22 @@ class Brought:
     config: Ns3Config | None = None
     faults: tuple[Fault, ...] = ()
     queue_bytes: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    told_ps: NDArray[np.int64] | None = None
+
+    def transfers_on(self, technology: Technology) -> Transfers:
+        """Return the transfers, with the waits of senders whose receivers are *technology*'s.
+
+        An acknowledgement is under way while the last byte goes into memory.
+        """
+        if self.told_ps is None:
+            return self.transfers
+        budget = technology.latency
+        receive_s = (
+            budget.nic_receive_s + budget.interrupt_s + budget.receive_stack_s + budget.wake_s
+        )
+        delay_ps = np.maximum(self.told_ps - round(receive_s * 1e12), 0)
+        return replace(self.transfers, delay_ps=delay_ps)
 
 
 def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
@@ -72,9 +95,12 @@ def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
     found = read_topology(_text(topology, "a topology file"), name=str(topology))
     asked = None if config is None else read_config(_text(config, "a file"), name=str(config))
     elsewhere = 0.0 if asked is None else asked.loss
+    flows_text = _text(flows, "a flow file")
+    transfers = read_flows(flows_text, found, name=str(flows))
+    num_lines = sum(1 for _ in lines_of(flows_text, name=str(flows)))
     return Brought(
         wiring=found.wiring,
-        transfers=read_flows(_text(flows, "a flow file"), found, name=str(flows)),
+        transfers=transfers,
         node=found.node,
         simulator="ns-3 HPCC",
         config=asked,
@@ -82,7 +108,19 @@ def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
             *_losses(np.where(found.loss > 0, found.loss, elsewhere)),
             *(() if asked is None or asked.cut is None else _cut(asked.cut, found, str(config))),
         ),
+        notes=(
+            *_unread(topology, found.num_unread),
+            *_unread(flows, num_lines - 1 - len(transfers)),
+        ),
     )
+
+
+def _unread(path: Path, num_lines: int) -> tuple[str, ...]:
+    """Say that a file goes on behind what its first line announces, as HPCC's own do."""
+    if num_lines <= 0:
+        return ()
+    lines = "a line" if num_lines == 1 else f"{num_lines:,} lines"
+    return (f"{path}: {lines} behind what line 1 announces not read, as in HPCC's simulator",)
 
 
 def _losses(of_cable: NDArray[np.float64]) -> tuple[Fault, ...]:
@@ -135,7 +173,32 @@ def _htsim(topology: Path, flows: Path, config: Path | None) -> Brought:
         node=np.arange(wiring.num_vertices),
         simulator="htsim",
         queue_bytes=queues if any(queues) else (),
+        notes=_prio_notes(flows, matrix.num_prio),
+        told_ps=_told_ps(matrix, wiring),
     )
+
+
+def _prio_notes(path: Path, num_flows: int) -> tuple[str, ...]:
+    if not num_flows:
+        return ()
+    flows = "a flow" if num_flows == 1 else f"{num_flows:,} flows"
+    return (f"{path}: prio of {flows} not used: htsim's switches have no priorities",)
+
+
+def _told_ps(matrix: Connections, wiring: Wiring) -> NDArray[np.int64] | None:
+    """Return how long after the last byte each flow hears from the senders that it waits for."""
+    if not len(matrix.told):
+        return None
+    flow, before = matrix.told.T
+    transfers = matrix.transfers
+    ways = first_ways(
+        wiring,
+        transfers.target[before].astype(np.int64),
+        transfers.source[before].astype(np.int64),
+    )
+    told_ps = np.zeros(len(transfers), dtype=np.int64)
+    np.maximum.at(told_ps, flow, ways.delay_ps)
+    return told_ps
 
 
 def _text(path: Path, wanted: str) -> str:

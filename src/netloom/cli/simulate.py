@@ -172,7 +172,8 @@ def _brought_case(
     if brought.config is not None and engine == "packet":
         from netloom.adapters.ns3_settings import (  # noqa: PLC0415
             HEADER_BYTES,
-            config_notes,
+            case_notes,
+            in_turn,
             packet_settings,
         )
         from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415
@@ -184,13 +185,15 @@ def _brought_case(
             )
             raise SpecError(message)
         settings = packet_settings(brought.config, brought.wiring)
+        settings = in_turn(settings, brought.transfers)
         runner: Runner = PacketRunner(
             wiring=brought.wiring,
             settings=settings,
             faults=brought.faults,
             hpcc_header_bytes=HEADER_BYTES,
         )
-        name, notes = "as configured", config_notes(brought.config)
+        name = "as configured"
+        notes = case_notes(brought.config, brought.wiring, brought.transfers)
     else:
         if brought.config is not None:
             message = "--config sets up packets; flows know none of it: drop it, or --engine flow"
@@ -200,13 +203,13 @@ def _brought_case(
             brought.queue_bytes,
         )
         name = part.name
-    transfers = brought.transfers
+    transfers = brought.transfers_on(part)
     return Case(
         title=f"{brought.simulator} case on {brought.wiring.num_endpoints:,} hosts",
         technology=name,
         runner=runner,
         traffic=lambda _seed: transfers,
-        notes=notes,
+        notes=(*brought.notes, *notes),
     )
 
 

@@ -81,7 +81,9 @@ class _Way:
 
     Attributes:
         per_byte: Picoseconds a byte on each, the first with the sender's software; 0 behind the
-            last.
+            last. Where switches cut through, the last has the receiver's software as well: copies
+            at both ends go on while a packet is under way, and neither makes a switch store it.
+        wire: The same without software.
         share: How much of the transfer each carries at least; less than all of it where an
             endpoint has several ports.
         bare: Which of them are rated in payload: scale-up links, and those to a shared NIC.
@@ -89,6 +91,7 @@ class _Way:
     """
 
     per_byte: NDArray[np.float64]
+    wire: NDArray[np.float64]
     share: NDArray[np.float64]
     bare: NDArray[np.bool_]
     num_hops: NDArray[np.int64]
@@ -117,12 +120,15 @@ def _some_alone_ps(
     there = ways.links >= 0
     bare = wiring.link_scale_up[ways.links] & there
     inside = (bare | ~there).all(axis=1)
-    per_byte = np.where(there, 8e12 / wiring.link_rate_bps[ways.links], 0.0)
+    wire = np.where(there, 8e12 / wiring.link_rate_bps[ways.links], 0.0)
     host_ps = np.where(inside, 0.0, 8e12 / frames.host_rate_bps)
-    per_byte[:, 0] = np.maximum(per_byte[:, 0], host_ps)
+    per_byte = wire.copy()
+    for hop in (0, ways.num_hops - 1) if frames.cut_through else (0,):
+        row = np.arange(len(per_byte))
+        per_byte[row, hop] = np.maximum(per_byte[row, hop], host_ps)
     size_bytes = transfers.size_bytes[which]
     share = _shares(wiring, ways, size_bytes, frames)
-    way = _Way(per_byte=per_byte, share=share, bare=bare, num_hops=ways.num_hops)
+    way = _Way(per_byte=per_byte, wire=wire, share=share, bare=bare, num_hops=ways.num_hops)
     framed, naked = (_packets(size_bytes, frames, bare=kind) for kind in (False, True))
     parted = frames.parted or frames.connections > 1
     if frames.cut_through:
@@ -131,7 +137,7 @@ def _some_alone_ps(
         left_ps = _parted_ps(way, framed, naked, frames)
     else:
         left_ps = _in_line_ps(way, framed, naked)
-    back = np.where(bare, 0.0, np.where(there, 8e12 / wiring.link_rate_bps[ways.links], 0.0))
+    back = np.where(bare, 0.0, wire)
     ack_per_byte = back.max(axis=1) if frames.cut_through else back.sum(axis=1)
     back_ps = (frames.ack_bytes > 0) * ways.delay_ps + frames.ack_bytes * ack_per_byte
     end_ps = np.maximum(back_ps, np.where(inside, 0, frames.receive_ps))
@@ -201,15 +207,14 @@ def _cut_through_ps(
     left_ps, start_ps, before_ps = np.zeros((3, len(way.num_hops)))
     for hop in range(way.per_byte.shape[1]):
         here = _times(way, np.s_[:, hop], framed, bare)
-        before = way.per_byte[:, max(hop - 1, 0)]
-        there = way.per_byte[:, hop] > 0
-        faster = there & (way.per_byte[:, hop] < before)
+        there = way.wire[:, hop] > 0
+        faster = there & (way.wire[:, hop] < way.wire[:, max(hop - 1, 0)])
         ends = (hop == 0) | (hop >= way.num_hops - 1)
         whole = ends | (not parted) | way.bare[:, max(hop - 1, 0)]
         least_ps = np.where(whole, here.total, here.first) - here.last
         start_ps = np.maximum(start_ps + np.where(faster, before_ps, 0.0), least_ps)
         left_ps = np.where(there, start_ps + here.last, left_ps)
-        before_ps = here.last
+        before_ps = here.last * way.wire[:, hop] / np.where(there, way.per_byte[:, hop], 1.0)
     return left_ps
 
 

@@ -24,7 +24,7 @@ from netloom.study.runner import Told
 from netloom.study.simulate_memory import check_drawing, check_fits, check_table, need_of
 from netloom.study.simulation import Run, Simulation
 from netloom.study.step_traffic import step_traffic
-from netloom.study.traffic import Place, transfers_of
+from netloom.study.traffic import place_of, transfers_of
 from netloom.study.traffic_size import size_of
 from netloom.units import TIME, format_quantity
 
@@ -127,7 +127,7 @@ def case_of(
     network = network_of(scenario.cluster, catalog)
     chosen = choices or Choices()
     if scenario.traffic is not None:
-        size = size_of(scenario.traffic, _place(network))
+        size = size_of(scenario.traffic, place_of(network))
         connections = chosen.qps or network.technology.flows_per_rank
         check_drawing(size, engine=engine, connections=connections)
     drawn, jobs, notes = _asked(scenario, catalog, network)
@@ -179,7 +179,7 @@ def _asked(
             return step.transfers(np.random.default_rng(seed))
 
         return of_step, step.jobs, (note,)
-    traffic, place = scenario.traffic, _place(network)
+    traffic, place = scenario.traffic, place_of(network)
 
     @lru_cache(maxsize=1)  # asked for before the run and for it
     def drawn(seed: int) -> Transfers:
@@ -236,14 +236,6 @@ def _with_packets(runner: Runner, asked: Packets) -> Runner:
     with at("packets"):
         settings = packet_settings_of(asked, runner.settings)
     return replace(runner, settings=settings, max_trace=asked.trace)
-
-
-def _place(network: Network) -> Place:
-    return Place(
-        num_endpoints=network.design.num_gpus,
-        per_node=network.node.num_gpus,
-        rate_bps=network.nic_rate_bps * network.node.num_nics / network.node.num_gpus,
-    )
 
 
 def _wiring(scenario: Scenario, network: Network, fabric: Fabric, probe: Transfers) -> Wiring:

@@ -155,11 +155,18 @@ class PacketRunner:
             receive_ps=host.receive_ps,
             cut_through=self.settings.switch.cut_through,
             connections=num_connections(self.wiring, transfers, self.settings),
-            parted=self.settings.balance == "adaptive" or self.settings.spray != "fixed",
+            parted=self._parts,
             sprayed=self.settings.spray != "fixed",
             piece_of=self._piece_of,
         )
         return alone_ps(self.wiring, transfers, frames)
+
+    @property
+    def _parts(self) -> bool:
+        """Whether packets of a connection may take different links; cells do, however balanced."""
+        settings = self.settings
+        scheduled = settings.flow_control == "scheduled"
+        return scheduled or settings.balance == "adaptive" or settings.spray != "fixed"
 
     @property
     def _grant_ps(self) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.errors import SpecError, at
+from netloom.fabric.wire.framing import efficiency
 from netloom.spec.files import read_text
 from netloom.spec.traffic import (
     CollectiveTraffic,
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from netloom.fabric.network import Network
     from netloom.spec.traffic import Traffic
     from netloom.workload.transfers import Transfers
 
-__all__ = ["DEFAULT_SLICES", "Place", "group_size", "members_of", "transfers_of"]
+__all__ = ["DEFAULT_SLICES", "Place", "group_size", "members_of", "place_of", "transfers_of"]
 
 MAX_FILE_BYTES: Final = 1 << 28
 _PS: Final = 1e12
@@ -54,6 +56,24 @@ class Place:
     num_endpoints: int
     per_node: int
     rate_bps: float
+
+
+def place_of(network: Network) -> Place:
+    """Return what traffic must know of a cluster's GPUs.
+
+    A GPU's link is its share of the NICs, or the way to them where that is slower. That way is
+    rated in payload: to a NIC of its own it is as much faster on the wire as headers are long.
+    """
+    node, technology = network.node, network.technology
+    nics = node.num_nics / node.num_gpus
+    handed_bps = node.host_rate_bps
+    if nics >= 1:
+        handed_bps *= nics / efficiency(technology.payload_bytes, technology.header_bytes)
+    return Place(
+        num_endpoints=network.design.num_gpus,
+        per_node=node.num_gpus,
+        rate_bps=min(network.nic_rate_bps * nics, handed_bps),
+    )
 
 
 def transfers_of(

@@ -143,11 +143,9 @@ def _parse(text: str, *, where: str) -> tuple[FctPoint, ...]:
 
 
 def _point(row: Mapping[str, str | None], *, where: str) -> FctPoint:
-    workload, scheme = (row["workload"] or "").strip(), (row["scheme"] or "").strip()
-    for name, value, known in (("workload", workload, WORKLOADS), ("scheme", scheme, SCHEMES)):
-        if value not in known:
-            message = f"{where}: {name}: {value!r} is unknown; choose {', '.join(known)}"
-            raise SpecError(message)
+    names = {name: name for name in WORKLOADS} | {own: name for name, own in WORKLOADS.items()}
+    workload = _name(row, "workload", names, where)
+    scheme = _name(row, "scheme", {name: name for name in SCHEMES}, where)
     return FctPoint(
         workload=workload,
         load_pct=round(_number(row, "load_pct", 1, _MOST_LOAD_PCT, where)),
@@ -156,6 +154,16 @@ def _point(row: Mapping[str, str | None], *, where: str) -> FctPoint:
         size_percentile=round(_number(row, "flow_size_cdf_percentile", 1, 100, where)),
         slowdown=_number(row, "slowdown", 0.9, 1e6, where),
     )
+
+
+def _name(row: Mapping[str, str | None], column: str, known: Mapping[str, str], where: str) -> str:
+    """Return what is known by the name in *column*, however it is spelt in capitals."""
+    value = (row[column] or "").strip()
+    found = {name.casefold(): meant for name, meant in known.items()}.get(value.casefold())
+    if found is None:
+        message = f"{where}: {column}: {value!r} is unknown; choose {', '.join(known)}"
+        raise SpecError(message)
+    return found
 
 
 def _number(

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from netloom.adapters.ns3 import read_config
-from netloom.adapters.ns3_settings import config_notes, packet_settings
+from netloom.adapters.ns3 import read_config, read_flows, read_topology
+from netloom.adapters.ns3_settings import case_notes, config_notes, in_turn, packet_settings
+from netloom.engines.packet import run_packets
 from netloom.errors import SpecError
 from netloom.study.validate_fct_hpcc import fat_tree, settings_of
+
+if TYPE_CHECKING:
+    from netloom.adapters.ns3 import Ns3Topology
+    from netloom.workload.transfers import Transfers
 
 RED = """KMAX_MAP 2 100000000000 1600 400000000000 6400
 KMIN_MAP 2 100000000000 400 400000000000 1600
@@ -106,6 +113,76 @@ def test_what_is_not_followed_is_said() -> None:
     assert config_notes(config) == (
         "PINT_PROB 0.5 is not followed: this ran as with 1",
         "LINK_DOWN: switches leave out dead links of their own; nobody else routes anew",
+    )
+
+
+def test_hpcc_is_not_without_its_window_and_says_so() -> None:
+    change = ("VAR_WIN 1", "VAR_WIN 0\nPINT_LOG_BASE 1.05")
+    told = "VAR_WIN 0 is not followed: this ran as with 1"
+    base = "PINT_LOG_BASE 1.05 is not followed: this ran as with 1.01"
+    for scheme, notes in (("HPCC-INT", (told,)), ("HPCC-PINT", (base, told)), ("DCQCN+w", ())):
+        config = read_config(CASES[scheme].replace(*change), name="config.txt")
+        assert config_notes(config) == notes
+
+
+def test_keys_that_the_simulator_does_not_know_are_told() -> None:
+    # Forks have more of them, such as conweave-ns3's.
+    config = read_config(f"{CASES['DCTCP']}ENABLE_IRN 1\n", name="config.txt")
+    told = "ENABLE_IRN is no key of HPCC's simulator: nothing was done about it"
+    assert config_notes(config) == (told,)
+
+
+def case(text: str, flows: str) -> tuple[Ns3Topology, Transfers]:
+    topology = read_topology(text, name="t")
+    return topology, read_flows(flows, topology, name="f")
+
+
+STAR = "4 1 3\n3\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 100Gbps 1us 0\n"
+
+
+@pytest.mark.parametrize(
+    "flows",
+    [
+        "0 2 3 100 10000000 2\n1 2 4 100 10000000 2\n",
+        "0 2 3 100 10000000 2\n0 1 4 100 10000000 2\n",
+    ],
+    ids=["at a switch", "at a host"],
+)
+def test_priority_groups_take_turns(flows: str) -> None:
+    # 10 MB each in packets of 1090 bytes: together 1.74 ms at 100 Gb/s, and both are there to its
+    # end. By strict priority one of them would be done after 1 ms.
+    topology, transfers = case(STAR, f"2\n{flows}")
+    config = read_config(CASES["HPCC-INT"], name="config.txt")
+    settings = in_turn(packet_settings(config, topology.wiring), transfers)
+    delivery = run_packets(topology.wiring, transfers, settings)
+    took_s = (delivery.finish_ps - delivery.start_ps) * 1e-12
+    assert took_s == pytest.approx(1.79e-3, rel=0.05)
+    assert in_turn(settings, case(STAR, "1\n0 2 3 100 1000 2\n")[1]) is settings
+
+
+def test_a_host_with_two_nics_sends_a_flow_by_one_of_them() -> None:
+    # As in HPCC's ali_32host_10rack.txt: 1000 packets of 1048 bytes at 25 Gb/s are 335 us, and
+    # half of that over both NICs, as if each were hashed.
+    text = "4 2 4\n2 3\n0 2 25Gbps 1us 0\n0 3 25Gbps 1us 0\n1 2 25Gbps 1us 0\n1 3 25Gbps 1us 0\n"
+    lines = "".join(f"0 1 3 100 1000000 {2 + at}\n" for at in range(16))
+    topology, transfers = case(text, f"16\n{lines}")
+    config = read_config(CASES["DCTCP"], name="config.txt")
+    settings = packet_settings(config, topology.wiring)
+    delivery = run_packets(topology.wiring, transfers, settings)
+    took_s = (delivery.finish_ps - delivery.start_ps) * 1e-12
+    assert took_s == pytest.approx(339.8e-6, rel=0.01)
+    out = delivery.link_bytes[topology.wiring.link_source == 0]
+    assert out.min() > 4e6  # of 16.8: a hash takes either
+
+
+def test_what_of_a_case_runs_otherwise_is_told() -> None:
+    text = STAR.replace("4 1 3", "4 1 4") + "2 3 25Gbps 1us 0\n"
+    topology, transfers = case(text, "2\n0 2 0 100 10 2\n1 2 3 100 10 2\n")
+    config = read_config(CASES["DCTCP"], name="config.txt")
+    assert case_notes(config, topology.wiring, transfers) == (
+        "pg 0 goes first there, beyond buffers, pauses and marks; here it waits its turn",
+        "marking maps: thresholds for links of 25 Gb/s follow in proportion",
+        "of parallel links the simulator routes over the last alone; here over all",
     )
 
 

@@ -14,6 +14,7 @@ from netloom.adapters.htsim import queues_of, read_tree, wire_tree
 from netloom.adapters.htsim_cm import read_connections
 from netloom.adapters.ns3 import read_config, read_flows, read_topology, write_fct
 from netloom.adapters.simulator_files import bring
+from netloom.catalog.load import load_catalog
 from netloom.errors import NetloomError, SpecError
 from netloom.fabric.wiring_paths import first_ways
 
@@ -195,7 +196,8 @@ def test_triggers_become_waits_and_failures_take_cables_down() -> None:
     assert matrix.transfers.wait_offsets.tolist() == [0, 0, 0, 0, 3]
     assert matrix.transfers.waits.tolist() == [0, 1, 2]
     assert matrix.transfers.start_ps.tolist() == [0, 0, 1_000_000, 0]
-    assert matrix.transfers.priority.tolist() == [3, 3, 3, 1]
+    assert matrix.transfers.priority.tolist() == [3, 3, 3, 3]
+    assert matrix.num_prio == 1
     wiring = wire_tree(read_tree(TREE, name="l.topo"), matrix.failures)
     tor = wiring.name.index("tor:0")
     number = wiring.choices[tor, wiring.goal[31]]
@@ -215,6 +217,42 @@ trigger id 1 multishot
     assert read_connections(text, name="c").transfers.waits.tolist() == [0, 1]
 
 
+def test_a_prio_makes_no_class_and_is_told(tmp_path: Path) -> None:
+    # Nothing between hosts of htsim knows it, and its own generators count up to the group's size.
+    tree, matrix = tmp_path / "l.topo", tmp_path / "c.cm"
+    tree.write_text(TREE)
+    matrix.write_text(MATRIX.replace("prio 1", "prio 15"))
+    found = bring(tree, matrix)
+    assert set(found.transfers.priority.tolist()) == {3}
+    told = f"{matrix}: prio of a flow not used: htsim's switches have no priorities"
+    assert found.notes == (told,)
+
+
+def test_a_flow_that_waits_for_a_sender_waits_for_the_acknowledgement(tmp_path: Path) -> None:
+    # Two tiers: four cables of 500 ns and three switches of 300 ns are 2.9 us back to the sender,
+    # less what receiving takes meanwhile; a receiver's trigger needs no such way.
+    tree, matrix = tmp_path / "l.topo", tmp_path / "c.cm"
+    tree.write_text(TREE)
+    matrix.write_text("""Nodes 32
+Connections 4
+Triggers 2
+0->9 id 1 start 0 size 10 send_done_trigger 1
+0->1 id 2 start 0 size 10 recv_done_trigger 2
+0->17 id 3 trigger 1 size 10
+0->17 id 4 trigger 2 size 10
+trigger id 1 oneshot
+trigger id 2 oneshot
+""")
+    found = bring(tree, matrix)
+    assert found.told_ps is not None
+    assert found.told_ps.tolist() == [0, 0, 2_900_000, 0]
+    technology = load_catalog().technology("infiniband-ndr")
+    budget = technology.latency
+    receive_s = budget.nic_receive_s + budget.interrupt_s + budget.receive_stack_s + budget.wake_s
+    delay_ps = found.transfers_on(technology).delay_ps
+    assert delay_ps.tolist() == [0, 0, 2_900_000 - round(receive_s * 1e12), 0]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -230,7 +268,7 @@ trigger id 1 multishot
             ":5: a flow without end",
         ),
         (("Connections 4", "Connections 5"), "4 connections, but the header says 5"),
-        (("prio 1", "prio 9"), ":8: '9' is no priority"),
+        (("prio 1", "prio high"), ":8: 'high' is no prio"),
         (("Nodes 32", "Nodes 9"), ":8: host 9; hosts are 0 to 8"),
         (("Nodes 32\n", ""), "the line 'Nodes N' is missing"),
         (("TOR switch_id", "TOP switch_id"), ":10: a failure has the form"),
@@ -263,7 +301,7 @@ def test_a_wrong_tree_is_refused_with_line_and_remedy(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("6 2 5", "6 2 4"), "5 links, but line 1 says 4"),
+        (("6 2 5", "6 2 6"), "5 links, but line 1 says 6"),
         (("4 5\n", "4 4\n"), ":2: not 2 different switch ids"),
         (("100Gbps", "100"), ":3: '100' has no unit"),
         (("0 4 100Gbps", "4 4 100Gbps"), ":3: node 4 is joined to itself"),
@@ -289,6 +327,25 @@ def test_files_without_flows_are_refused() -> None:
         read_connections("Nodes 4\nConnections 0\n", name="c.cm")
     with pytest.raises(SpecError, match="f: no flows; add a line"):
         read_flows("0\n", read_topology(TOPOLOGY, name="t"), name="f")
+
+
+def test_what_follows_the_announced_flows_and_links_is_not_read_and_told(tmp_path: Path) -> None:
+    # HPCC's own mix/flow.txt announces 2 flows, holds 256 and ends with a legend; so does its
+    # mix/topology.txt, with 65 links and nodes beyond those of line 1.
+    topology, flows = tmp_path / "topology.txt", tmp_path / "flow.txt"
+    legend = "First line: # of flows\nsrc0 dst0 3 dst_port0 size0 start_time0\n...\n"
+    topology.write_text(f"{TOPOLOGY}0 77 25Gbps 0.001ms 0\n")
+    flows.write_text(f"{FLOWS}2 3 3 100 5000000 2\n\n{legend}")
+    found = bring(topology, flows)
+    assert found.transfers.size_bytes.tolist() == [4_000_000, 4_000_000]
+    assert found.wiring.num_links == 10
+    assert found.notes == (
+        f"{topology}: a line behind what line 1 announces not read, as in HPCC's simulator",
+        f"{flows}: 4 lines behind what line 1 announces not read, as in HPCC's simulator",
+    )
+    topology.write_text(TOPOLOGY)
+    flows.write_text(FLOWS)
+    assert bring(topology, flows).notes == ()
 
 
 def test_files_of_two_simulators_do_not_go_together(tmp_path: Path) -> None:

@@ -186,6 +186,8 @@ def test_a_configuration_stops_the_clock_and_loses_packets(
         (f"{BROUGHT} --routes x.dump".split(), "routes: they are for a scenario's switches"),
         # The file is not at fault, and none of its lines is named.
         (["small.yaml", "--transport", "x"], "small.yaml: transport: 'x' is not known"),
+        (["small.yaml", "--cc", "rccd"], "'rccd' is not known; did you mean 'rccc'?"),
+        (["small.yaml", "--cc", "rccc", "--transport", "ndp"], "the transport is ndp; leave one"),
         (["small.yaml", "--technology", "rocev2-4g"], "rocev2-4g"),
         (
             [

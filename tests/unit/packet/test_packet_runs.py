@@ -138,6 +138,15 @@ def test_strict_priority_serves_the_higher_first_and_weights_share() -> None:
     assert abs(int(both.finish_ps[0]) - int(both.finish_ps[1])) < 1_000_000
 
 
+def test_weights_share_a_host_s_own_link_as_well() -> None:
+    # Two flows of one host: 3 to 1 while both send, so that the light one is half done at 4/3 of
+    # the other's time alone, and ends at twice that time: 1 and 3/2 of the heavy one's end.
+    work = transfers([(0, 1), (0, 2)], 1_000_000, priority=[1, 5])
+    weights = {1: 3 * 8192, 5: 8192}
+    run = run_packets(star(3), work, replace(PacketSettings(), switch=Switch(weights=weights)))
+    assert run.finish_ps[1] / run.finish_ps[0] == pytest.approx(1.5, rel=0.05)
+
+
 def test_polarised_switches_leave_links_idle() -> None:
     many = transfers([(i % 4, 4 + i % 4) for i in range(64)], 4096)
     tree = leaf_spine(2, 4, 4)

@@ -218,6 +218,24 @@ def test_a_wrong_line_of_a_flow_file_is_named(row: str, message: str, tmp_path: 
         nl.simulate(_scenario({"kind": "flows", "file": str(file)}), CATALOG)
 
 
+@pytest.mark.parametrize(
+    ("node", "technology", "link_gbps"),
+    [
+        ("dgx-h100", "rocev2-400g", 400.0),
+        # PCIe hands on 63 GB/s of payload, which with 82 bytes beside 4096 are 514 Gb/s.
+        ("dgx-h100", "rocev2-800g", 63 * 8 * 4178 / 4096),
+        ("dgx-1v", "rocev2-400g", 15.75 * 8),  # two GPUs share a NIC, and read by PCIe
+        ("dgx-1v", "rocev2-100g", 50.0),
+    ],
+)
+def test_a_load_is_of_what_a_gpu_can_send(node: str, technology: str, link_gbps: float) -> None:
+    asked = {"kind": "poisson", "distribution": "fb-hadoop", "load": "50%", "duration": "20ms"}
+    cluster = {"nodes": 4, "node": node, "fabric": {"technology": technology}}
+    case = case_of(nl.load({"cluster": cluster, "traffic": [asked]}), CATALOG)
+    bits = 8 * int(case.traffic(0).size_bytes.sum())
+    assert bits / 20e-3 / 32 == pytest.approx(0.5e9 * link_gbps, rel=0.05)
+
+
 def test_unknown_schemes_and_engines_are_refused() -> None:
     scenario = _scenario({"kind": "permutation", "size": "1MB"})
     with pytest.raises(

@@ -78,6 +78,18 @@ def test_without_headroom_packets_are_dropped() -> None:
     assert found.first.delivery.counters["drops"] > 0
 
 
+@pytest.mark.parametrize("wish", [{"queue": "5KB"}, {"buffer": "50KB"}, {"alpha": 1e-5}])
+def test_queues_that_no_packet_fits_in_are_refused(wish: dict[str, object]) -> None:
+    # Packets of TCP have 9,018 bytes; an eighth of 50 KB, or 1e-5 of 128 MB, is less. Shorter ones
+    # would pass.
+    packets: dict[str, object] = {"switches": wish}
+    with pytest.raises(InfeasibleError, match="bytes in a queue, and packets have 9018"):
+        nl.simulate(_scenario(ALONE, technology="tcp-400g", packets=packets), CATALOG)
+    short: list[dict[str, object]] = [ALONE[0] | {"size": "1KB"}]
+    found = nl.simulate(_scenario(short, technology="tcp-400g", packets=packets), CATALOG)
+    assert not found.partial
+
+
 def test_cutting_through_spares_a_packet_at_each_switch() -> None:
     # Three switches, 4,178 bytes at 400 Gb/s each: 3 x 83.56 ns.
     one = nl.Choices(qps=1)

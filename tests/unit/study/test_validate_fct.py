@@ -126,6 +126,13 @@ def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path, row: str, says: st
     assert says in str(error.value)
 
 
+def test_names_are_known_in_any_capitals_and_workloads_by_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(HEADER + "WB,50,50,dctcp,5,1.2\nfb-hadoop,50,50,hpcc-int-95,5,1.2\n")
+    found = [(point.workload, point.scheme) for point in read_points(file)]
+    assert found == [("wb", "DCTCP"), ("fb", "HPCC-INT-95")]
+
+
 def test_a_missing_column_and_an_empty_table_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text("workload,load_pct\nwb,50\n", encoding="utf-8")

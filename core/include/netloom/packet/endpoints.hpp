@@ -199,13 +199,13 @@ class Endpoints final : public EndpointSide {
     return static_cast<std::uint16_t>((port.waiting | ready_.lanes(link)) & ~port.paused);
   }
 
-  /// The lane that sends next: the first, or whose turn it is where lanes are arbitrated.
+  /// The lane that sends next: the first, or whose turn it is where lanes are arbitrated or have
+  /// weights.
   [[nodiscard]] std::uint8_t lane_of(std::uint32_t link, std::uint16_t able) {
-    const auto lowest = static_cast<std::uint8_t>(std::countr_zero(able));
-    if (net_.arbiters.empty() || lowest == kControl || (able & (able - 1)) == 0) {
-      return lowest;
+    if ((able & (able - 1)) == 0) {
+      return static_cast<std::uint8_t>(std::countr_zero(able));
     }
-    return arbitrate(net_, link, able, [this](std::uint8_t /*lane*/) {
+    return next_lane(net_, link, able, [this](std::uint8_t /*lane*/) {
       return set_.payload_bytes + set_.header_bytes;
     });
   }

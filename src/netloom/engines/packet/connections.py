@@ -61,7 +61,7 @@ def num_connections(wiring: Wiring, transfers: Transfers, settings: PacketSettin
 
     A sender that sprays chooses the port packet by packet, and needs no more than it was given.
     """
-    if settings.spray != "fixed" or not len(transfers):
+    if settings.spray != "fixed" or not settings.striped or not len(transfers):
         return settings.connections
     return stripes(wiring, transfers.source, transfers.target, connections=settings.connections)
 

@@ -11,6 +11,7 @@ from netloom.engines.memory import available_bytes
 from netloom.engines.packet.faults import fault_arrays
 from netloom.engines.packet.lanes import arbitration_arrays, lanes_of, limit_bytes
 from netloom.engines.packet.ports import port_arrays
+from netloom.engines.packet.room import check_headroom, check_input, check_queues
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.wiring_paths import first_ways, stay_inside
 from netloom.workload.transfers import check_transfers
@@ -107,7 +108,12 @@ def lowered(  # noqa: PLR0913
         **port_arrays(wiring, transfers, settings),
         "local": _local(wiring, transfers),
         "connection": np.empty(0, dtype=np.uint32) if connection is None else connection,
-        **_switch_arrays(wiring, settings, num_lanes=len(lanes)),
+        **_switch_arrays(
+            wiring,
+            settings,
+            num_lanes=len(lanes),
+            largest_bytes=int(transfers.size_bytes.max(initial=0)),
+        ),
         **fault_arrays(faults, wiring.num_links),
         "weight": _weights(settings, lanes),
         **arbitration_arrays(settings.lanes, lanes),
@@ -230,7 +236,9 @@ def _transfer_arrays(transfers: Transfers, lane: NDArray[np.uint8]) -> Columns:
     }
 
 
-def _switch_arrays(wiring: Wiring, settings: PacketSettings, *, num_lanes: int) -> Columns:
+def _switch_arrays(
+    wiring: Wiring, settings: PacketSettings, *, num_lanes: int, largest_bytes: int
+) -> Columns:
     rate_bps = wiring.link_rate_bps
     controlled = ~wiring.link_scale_up.astype(bool)
     at_ends = (wiring.link_source < wiring.num_endpoints) & controlled
@@ -243,11 +251,15 @@ def _switch_arrays(wiring: Wiring, settings: PacketSettings, *, num_lanes: int) 
     if settings.switch.buffer_bytes == 0:
         buffer[:] = round(_BUFFER_AT_100G * host_bps / 100e9)
     if settings.flow_control == "pfc" and settings.switch.ingress_bytes:
-        _check_input(wiring, settings, headroom)
+        check_input(wiring, settings, headroom)
     elif settings.flow_control == "pfc":
-        _check_headroom(wiring, settings, buffer=buffer, headroom=headroom * num_lanes)
+        check_headroom(wiring, settings, buffer=buffer, headroom=headroom * num_lanes)
     else:
         headroom = np.zeros_like(headroom)
+    if settings.flow_control in {"lossy", "trimming"}:
+        packet_bytes = settings.transport.header_bytes
+        packet_bytes += min(settings.transport.payload_bytes, largest_bytes)
+        check_queues(wiring, settings.switch, packet_bytes, buffer=buffer, alpha=alpha)
     kmin, kmax = _marking(wiring, settings)
     # A NIC that several GPUs share is a vertex, but marks nothing of its own.
     of_nic = controlled & (wiring.link_source >= wiring.num_endpoints)
@@ -284,38 +296,6 @@ def headroom_bytes(
     frame = transport.payload_bytes + transport.header_bytes + transport.gap_bytes
     fixed = 3 * frame + num_lanes * (_PAUSE_BYTES + transport.gap_bytes)
     return np.ceil(bytes_per_ps * loop_ps).astype(np.int64) + fixed
-
-
-def _check_headroom(
-    wiring: Wiring,
-    settings: PacketSettings,
-    *,
-    buffer: NDArray[np.int64],
-    headroom: NDArray[np.int64],
-) -> None:
-    held = np.zeros(wiring.num_vertices, dtype=np.int64)
-    np.add.at(held, wiring.link_target, headroom + settings.switch.reserve_bytes)
-    held[: wiring.num_endpoints] = 0
-    short = np.flatnonzero(held >= buffer)
-    if len(short):
-        worst = int(short[np.argmax(held[short])])
-        message = (
-            f"switch.buffer_bytes: {wiring.name[worst]} has {buffer[worst]} bytes, and headroom "
-            f"and reserve of its ports take {held[worst]}; use a larger buffer, shorter cables or "
-            "fewer lossless priorities"
-        )
-        raise InfeasibleError(message)
-
-
-def _check_input(wiring: Wiring, settings: PacketSettings, headroom: NDArray[np.int64]) -> None:
-    own = settings.switch.ingress_bytes
-    most = int(headroom[wiring.link_target >= wiring.num_endpoints].max(initial=0))
-    if most >= own:
-        message = (
-            f"switch.ingress_bytes: {own} bytes, and headroom takes {most} of them; use more, or "
-            "shorter cables"
-        )
-        raise InfeasibleError(message)
 
 
 def _reserves(settings: PacketSettings) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from netloom.fabric.routing.murmur import five_tuple_hash
 from netloom.fabric.wiring_ports import most_ports, num_ports, turns
 
 if TYPE_CHECKING:
@@ -24,15 +25,21 @@ def port_arrays(wiring: Wiring, transfers: Transfers, settings: PacketSettings) 
 
     Without source ports switches see addresses alone; each port of an endpoint has its own.
     """
-    turn = _turns(wiring, transfers)
+    turn = _turns(wiring, transfers, striped=settings.striped)
     hashed = transfers.source_port
     if not settings.transport.source_ports:
         hashed = turn % np.uint16(most_ports(wiring)) if len(turn) else np.zeros_like(hashed)
     return {"source_port": hashed, "turn": turn}
 
 
-def _turns(wiring: Wiring, transfers: Transfers) -> NDArray[np.uint16]:
+def _turns(wiring: Wiring, transfers: Transfers, *, striped: bool) -> NDArray[np.uint16]:
     """Return which of several ports each one takes; nothing where nobody has several."""
     ends = transfers.source, transfers.target
     several = any(int(num_ports(wiring, *way).max(initial=1)) > 1 for way in (ends, ends[::-1]))
-    return turns(*ends) if several else np.empty(0, dtype=np.uint16)
+    if not several:
+        return np.empty(0, dtype=np.uint16)
+    if striped:
+        return turns(*ends)
+    source, target = (end.astype(np.int64) for end in ends)
+    hashed = five_tuple_hash(source, target, transfers.source_port, seed=source)
+    return (hashed >> np.uint32(16)).astype(np.uint16)

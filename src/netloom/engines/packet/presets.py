@@ -135,11 +135,7 @@ def settings_for(
     if {congestion_control, transport} & _PULLED:
         transport = transport or congestion_control
         congestion_control = "none" if congestion_control in {"", transport} else congestion_control
-    scheme = _one_of(
-        "congestion_control",
-        congestion_control or technology.congestion_control,
-        {**_CONGESTION, **{name: name for name in CONGESTION_CONTROLS}},
-    )
+    scheme = _scheme(congestion_control or technology.congestion_control, transport)
     balance, spray = _one_of(
         "load_balancing", load_balancing or technology.load_balancing, LOAD_BALANCING
     )
@@ -164,6 +160,26 @@ def settings_for(
         lanes=VirtualLanes() if control == "credits" else None,
         schedule=Schedule(wait_ps=_ps(technology.latency.credit_s)),
     )
+
+
+def _scheme(value: str, transport: str) -> str:
+    """Return the core's name for a congestion control; messages know receivers that pull as well.
+
+    Raises:
+        SpecError: it is not known, or another transport's own.
+    """
+    if value in _PULLED:
+        message = (
+            f"congestion_control: {value} is what receivers of transport {value} do, and the "
+            f"transport is {transport}; leave one of them out"
+        )
+        raise SpecError(message)
+    known = {**_CONGESTION, **{name: name for name in CONGESTION_CONTROLS}}
+    if value not in known:
+        hint = did_you_mean(value, [*known, *sorted(_PULLED)])
+        message = f"congestion_control: {value!r} is not known; {hint}"
+        raise SpecError(message)
+    return known[value]
 
 
 def _one_of(name: str, value: str, known: Mapping[str, _T]) -> _T:

@@ -241,6 +241,8 @@ class PacketSettings:
         congestion_control: One of ``CONGESTION_CONTROLS``.
         parameters: Of congestion control, by name; what is missing keeps its default.
         connections: QPs that a transfer is spread over, each with its own source port.
+        striped: Whether a transfer takes all ports of its endpoints; else each of its connections
+            takes the port that a hash gives it, and none is added for ports.
         lanes: InfiniBand's service levels, lanes and their arbitration; none: strict priority, or
             the switch's weights.
         schedule: Of a ``scheduled`` fabric.
@@ -253,6 +255,7 @@ class PacketSettings:
     congestion_control: str = "none"
     parameters: Mapping[str, float] = field(default_factory=dict)
     connections: int = 1
+    striped: bool = True
     lanes: VirtualLanes | None = None
     schedule: Schedule = field(default_factory=Schedule)
     switch: Switch = field(default_factory=Switch)

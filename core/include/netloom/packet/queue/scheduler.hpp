@@ -62,13 +62,14 @@ std::uint8_t arbitrate(Network& net, std::uint32_t link, std::uint16_t able, Siz
 
 /// The control lane first; then strict priority (the lowest lane), or deficit round robin by weight
 /// (Shreedhar and Varghese, SIGCOMM 1995; recalled) among lanes that have one.
-inline std::uint8_t next_lane(Network& net, std::uint32_t link, std::uint16_t able) {
+///
+/// `size_of` gives the size of the packet that a lane would send.
+template <class SizeOf>
+std::uint8_t next_lane(Network& net, std::uint32_t link, std::uint16_t able, SizeOf size_of) {
   const auto lowest = static_cast<std::uint8_t>(std::countr_zero(able));
   const auto& weight = net.config.switches.weight;
   if (lowest != kControl && !net.arbiters.empty()) {
-    return arbitrate(net, link, able, [&net, link](std::uint8_t lane) {
-      return net.pool[net.queue(link, lane).head].size_bytes;
-    });
+    return arbitrate(net, link, able, size_of);
   }
   if (lowest == kControl || weight.empty() || (able & (able - 1)) == 0) {
     return lowest;
@@ -78,7 +79,7 @@ inline std::uint8_t next_lane(Network& net, std::uint32_t link, std::uint16_t ab
     const auto lane = port.turn;
     if (lane < net.num_lanes && ((able >> lane) & 1U) != 0) {
       Queue& queue = net.queue(link, lane);
-      const auto size = static_cast<std::int32_t>(net.pool[queue.head].size_bytes);
+      const auto size = static_cast<std::int32_t>(size_of(lane));
       if (queue.deficit >= size) {
         queue.deficit -= size;
         return lane;
@@ -91,6 +92,13 @@ inline std::uint8_t next_lane(Network& net, std::uint32_t link, std::uint16_t ab
       net.queue(link, port.turn).deficit = 0;
     }
   }
+}
+
+/// The same of a switch's port, whose queues hold what goes next.
+inline std::uint8_t next_lane(Network& net, std::uint32_t link, std::uint16_t able) {
+  return next_lane(net, link, able, [&net, link](std::uint8_t lane) {
+    return net.pool[net.queue(link, lane).head].size_bytes;
+  });
 }
 
 }  // namespace netloom::packet

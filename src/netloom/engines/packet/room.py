@@ -1,0 +1,78 @@
+"""Whether switches have room for what they are asked to hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.errors import InfeasibleError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from netloom.engines.packet.settings import PacketSettings, Switch
+    from netloom.fabric.wiring import Wiring
+
+__all__ = ["check_headroom", "check_input", "check_queues"]
+
+_NEVER_BYTES: Final = 1 << 60
+
+
+def check_headroom(
+    wiring: Wiring,
+    settings: PacketSettings,
+    *,
+    buffer: NDArray[np.int64],
+    headroom: NDArray[np.int64],
+) -> None:
+    """Raise where headroom and reserve of its ports take all of a switch's buffer."""
+    held = np.zeros(wiring.num_vertices, dtype=np.int64)
+    np.add.at(held, wiring.link_target, headroom + settings.switch.reserve_bytes)
+    held[: wiring.num_endpoints] = 0
+    short = np.flatnonzero(held >= buffer)
+    if len(short):
+        worst = int(short[np.argmax(held[short])])
+        message = (
+            f"switch.buffer_bytes: {wiring.name[worst]} has {buffer[worst]} bytes, and headroom "
+            f"and reserve of its ports take {held[worst]}; use a larger buffer, shorter cables or "
+            "fewer lossless priorities"
+        )
+        raise InfeasibleError(message)
+
+
+def check_input(wiring: Wiring, settings: PacketSettings, headroom: NDArray[np.int64]) -> None:
+    """Raise where an input's own buffer is no larger than its headroom."""
+    own = settings.switch.ingress_bytes
+    most = int(headroom[wiring.link_target >= wiring.num_endpoints].max(initial=0))
+    if most >= own:
+        message = (
+            f"switch.ingress_bytes: {own} bytes, and headroom takes {most} of them; use more, or "
+            "shorter cables"
+        )
+        raise InfeasibleError(message)
+
+
+def check_queues(
+    wiring: Wiring,
+    switch: Switch,
+    packet_bytes: int,
+    *,
+    buffer: NDArray[np.int64],
+    alpha: NDArray[np.float64],
+) -> None:
+    """Raise where a queue of a switch that drops holds no packet of *packet_bytes*."""
+    most = np.full(wiring.num_links, switch.queue_bytes, dtype=np.int64)
+    most = np.where(most > 0, most, np.floor(alpha * buffer[wiring.link_source]))
+    most = np.minimum(most, buffer[wiring.link_source])
+    if switch.ingress_bytes:
+        most[:] = switch.ingress_bytes
+    most[(wiring.link_source < wiring.num_endpoints) | wiring.link_scale_up] = _NEVER_BYTES
+    least = int(np.argmin(most)) if len(most) else -1
+    if least >= 0 and most[least] < packet_bytes:
+        message = (
+            f"switch: {wiring.name[wiring.link_source[least]]} has room for {int(most[least])} "
+            f"bytes in a queue, and packets have {packet_bytes}: none would pass; enlarge the "
+            "queue, alpha or the buffer"
+        )
+        raise InfeasibleError(message)
