@@ -1,0 +1,109 @@
+// Endpoints as senders of messages that share a connection, and its congestion control.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "netloom/packet/endpoints.hpp"
+
+namespace netloom::packet {
+
+template <class Transport, class Cc>
+bool Endpoints<Transport, Cc>::join(std::uint32_t flow) {
+  Connection& all = connections_.of(flow);
+  if (all.last == kNone) {
+    all = {.first = flow, .last = flow, .sending = flow, .oldest = flow};
+    return false;
+  }
+  const std::uint32_t before = std::exchange(all.last, flow);
+  connections_.message(flow).begin_bytes =
+      connections_.message(before).begin_bytes + extent(before).size_bytes;
+  out_[before].after = flow;
+  out_[flow].behind = is_unsent(before);
+  if (!out_[flow].behind) {
+    all.sending = flow;
+  }
+  Outgoing& keeper = out_[all.first];
+  const Idle idle{.lasted = net_.now - all.sent_at, .timeout = set_.timeout_ps};
+  keeper.cc.on_idle(cc_settings_, keeper.line, idle);
+  return true;
+}
+
+template <class Transport, class Cc>
+bool Endpoints<Transport, Cc>::is_unsent(std::uint32_t flow) const {
+  const Outgoing& out = out_[flow];
+  return out.state != State::kDone &&
+         (out.behind || transport_.sent_to(out.sender, extent(flow)) < extent(flow).size_bytes);
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::let_next_send(std::uint32_t flow) {
+  const std::uint32_t next = out_[flow].after;
+  if (next == kNone || !out_[next].behind || is_unsent(flow)) {
+    return;
+  }
+  out_[next].behind = false;
+  connections_.of(flow).sending = next;
+  offer(next);
+  net_.wake_later(out_[next].link);  // another port's flow may be the one that is kicked
+}
+
+template <class Transport, class Cc>
+std::int64_t Endpoints<Transport, Cc>::flight(std::uint32_t flow) const {
+  const auto own = static_cast<std::int64_t>(transport_.in_flight(out_[flow].sender, extent(flow)));
+  if (!connections_.shared()) [[likely]] {
+    return own;
+  }
+  return connections_.of(flow).flight_bytes - connections_.message(flow).flight_bytes + own;
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::settle(std::uint32_t flow) {
+  if (!connections_.shared()) [[likely]] {
+    return;
+  }
+  const Outgoing& out = out_[flow];
+  Connection& all = connections_.of(flow);
+  Message& message = connections_.message(flow);
+  const bool done = out.state == State::kDone;
+  const auto out_bytes = transport_.in_flight(out.sender, extent(flow));
+  const auto own = done ? std::int64_t{0} : static_cast<std::int64_t>(out_bytes);
+  all.flight_bytes += own - std::exchange(message.flight_bytes, own);
+  const bool repeats = !done && !is_unsent(flow) && transport_.has_work(out.sender, extent(flow));
+  all.num_repeating += (repeats ? 1U : 0U) - (std::exchange(message.repeats, repeats) ? 1U : 0U);
+  while (out_[all.oldest].state == State::kDone && out_[all.oldest].after != kNone) {
+    all.oldest = out_[all.oldest].after;
+  }
+}
+
+template <class Transport, class Cc>
+std::uint64_t Endpoints<Transport, Cc>::acked_to(std::uint32_t flow) const {
+  const std::uint32_t oldest = connections_.shared() ? connections_.of(flow).oldest : flow;
+  const std::uint64_t own = transport_.acked_to(out_[oldest].sender, extent(oldest));
+  return connections_.shared() ? connections_.message(oldest).begin_bytes + own : own;
+}
+
+template <class Transport, class Cc>
+std::uint64_t Endpoints<Transport, Cc>::sent_to(std::uint32_t flow) const {
+  const std::uint32_t newest = connections_.shared() ? connections_.of(flow).sending : flow;
+  const std::uint64_t own = transport_.sent_to(out_[newest].sender, extent(newest));
+  return connections_.shared() ? connections_.message(newest).begin_bytes + own : own;
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::go_on(std::uint32_t flow) {
+  arm(connections_.keeper(flow));
+  offer(flow);
+  if (!connections_.shared()) [[likely]] {
+    return;
+  }
+  const Connection& all = connections_.of(flow);
+  if (all.num_repeating != 0) {
+    for (std::uint32_t one = all.oldest; one != all.sending; one = out_[one].after) {
+      offer(one);
+    }
+  }
+  offer(all.sending);
+}
+
+}  // namespace netloom::packet
