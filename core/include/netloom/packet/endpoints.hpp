@@ -291,6 +291,9 @@ class Endpoints final : public EndpointSide {
   [[nodiscard]] std::int64_t flight(std::uint32_t flow) const;
   /// Counts anew what of a message is in flight.
   void settle(std::uint32_t flow);
+  /// Takes for lost what left well before a packet of its connection that has arrived, which left
+  /// at `sent` (RFC 8985); returns its payload.
+  std::uint32_t lose_overtaken(std::uint32_t flow, Time sent);
   /// Payload that a flow's connection has had acknowledged without a gap, and has sent.
   [[nodiscard]] std::uint64_t acked_to(std::uint32_t flow) const;
   [[nodiscard]] std::uint64_t sent_to(std::uint32_t flow) const;
@@ -320,13 +323,7 @@ class Endpoints final : public EndpointSide {
                     static_cast<Time>(set_.probe_rtts * static_cast<double>(keeper.smooth_rtt)));
   }
 
-  [[nodiscard]] Time timeout(std::uint32_t flow) const {
-    const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
-    const bool low =
-        set_.timeout_low_packets != 0 &&
-        std::cmp_less_equal(transport_.in_flight(out_[flow].sender, extent(flow)), few);
-    return low ? set_.timeout_low_ps : set_.timeout_ps;
-  }
+  [[nodiscard]] Time timeout(std::uint32_t flow) const;
 
   /// With nothing out there is nothing to send again; but a pull may have been lost, so that after
   /// many silences on end a sender that is pulled stirs. Others share its receiver: most silences

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "netloom/packet/endpoints.hpp"
 
@@ -47,11 +48,12 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   Outgoing& keeper = kept(flow);
   const std::uint32_t paths = connections_.keeper(flow);
   const bool nack = packet.form == Form::kNack;
-  const News news = nack ? transport_.on_nack(out.sender, extent(flow), packet)
-                         : transport_.on_ack(out.sender, extent(flow), packet);
+  News news = nack ? transport_.on_nack(out.sender, extent(flow), packet)
+                   : transport_.on_ack(out.sender, extent(flow), packet);
   const bool marked = (packet.flags & kMarked) != 0;
   if (set_.probe_rtts != 0) {
     const Time rtt = net_.now - packet.sent;
+    news.lost_bytes += lose_overtaken(flow, packet.sent);
     Time& smooth = keeper.smooth_rtt;
     smooth = smooth == 0 ? rtt : (7 * smooth + rtt) / 8;  // RFC 6298
   }
@@ -130,6 +132,14 @@ void Endpoints<Transport, Cc>::tick(std::uint32_t flow, Time when) {
   }
   move_departure(flow, old_bps);
   go_on(flow);
+}
+
+template <class Transport, class Cc>
+Time Endpoints<Transport, Cc>::timeout(std::uint32_t flow) const {
+  const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
+  const bool low = set_.timeout_low_packets != 0 &&
+                   std::cmp_less_equal(transport_.in_flight(out_[flow].sender, extent(flow)), few);
+  return low ? set_.timeout_low_ps : set_.timeout_ps;
 }
 
 template <class Transport, class Cc>

@@ -77,6 +77,29 @@ void Endpoints<Transport, Cc>::settle(std::uint32_t flow) {
 }
 
 template <class Transport, class Cc>
+std::uint32_t Endpoints<Transport, Cc>::lose_overtaken(std::uint32_t flow, Time sent) {
+  std::uint32_t bytes = 0;
+  if constexpr (requires { out_[flow].sender.repeats; }) {
+    const Time most = net_.now - sent + kept(flow).line.base_rtt / 4;  // RFC 8985, section 6.2
+    const std::uint32_t last = connections_.shared() ? connections_.of(flow).sending : flow;
+    std::uint32_t one = connections_.shared() ? connections_.of(flow).oldest : flow;
+    for (;; one = out_[one].after) {
+      Outgoing& out = out_[one];
+      // What a message sends once comes in order: its later packets tell what is missing.
+      const bool unclear = one != flow || out.sender.repeats;
+      if (unclear && out.state != State::kDone && transport_.is_waiting(out.sender)) {
+        bytes += transport_.lose_older(out.sender, extent(one), most, net_.now);
+        settle(one);
+      }
+      if (one == last) {
+        return bytes;
+      }
+    }
+  }
+  return bytes;
+}
+
+template <class Transport, class Cc>
 std::uint64_t Endpoints<Transport, Cc>::acked_to(std::uint32_t flow) const {
   const std::uint32_t oldest = connections_.shared() ? connections_.of(flow).oldest : flow;
   const std::uint64_t own = transport_.acked_to(out_[oldest].sender, extent(oldest));
