@@ -37,11 +37,12 @@ struct Message {
 class Connections {
  public:
   explicit Connections(const Work& work)
-      : of_(work.connection),
+      : shared_(!work.connection.empty()),
+        of_(work.connection),
         all_(of_.empty() ? 0 : *std::ranges::max_element(of_) + std::size_t{1}),
         messages_(of_.size()) {}
 
-  [[nodiscard]] bool shared() const { return !all_.empty(); }
+  [[nodiscard]] bool shared() const { return shared_; }
 
   /// The flow that keeps what a flow's connection knows.
   [[nodiscard]] std::uint32_t keeper(std::uint32_t flow) const {
@@ -63,6 +64,7 @@ class Connections {
   }
 
  private:
+  bool shared_;
   const std::vector<std::uint32_t>& of_;
   std::vector<Connection> all_;
   std::vector<Message> messages_;

@@ -264,9 +264,9 @@ class Endpoints final : public EndpointSide {
   }
 
   void move_away(std::uint32_t link);
-  void pace(std::uint32_t flow, std::uint32_t wire_bytes);
+  void pace(const Outgoing& out, Outgoing& keeper, std::uint32_t wire_bytes);
   /// The departure that was set at `old_bps` is where the rate of now would have set it.
-  void move_departure(std::uint32_t flow, double old_bps);
+  void move_departure(std::uint32_t flow, Outgoing& keeper, double old_bps);
   static Time spread_over(std::uint32_t wire_bytes, double rate_bps);
   /// What a data packet tells its receiver to grant; 0 where nobody pulls.
   [[nodiscard]] std::uint64_t asked(std::uint32_t flow) const;
@@ -287,17 +287,16 @@ class Endpoints final : public EndpointSide {
   [[nodiscard]] bool is_unsent(std::uint32_t flow) const;
   /// Lets the next message go once this one has been sent.
   void let_next_send(std::uint32_t flow);
-  /// Payload in flight on a flow's connection.
-  [[nodiscard]] std::int64_t flight(std::uint32_t flow) const;
+  /// Payload in flight of the other messages of a connection.
+  [[nodiscard]] std::int64_t flight_of_others(std::uint32_t flow) const;
   /// Counts anew what of a message is in flight.
   void settle(std::uint32_t flow);
   /// Takes for lost what left well before a packet of its connection that has arrived, which left
   /// at `sent` (RFC 8985); returns its payload.
   std::uint32_t lose_overtaken(std::uint32_t flow, Time sent);
-  /// Payload that a flow's connection has had acknowledged without a gap, and has sent.
-  [[nodiscard]] std::uint64_t acked_to(std::uint32_t flow) const;
-  [[nodiscard]] std::uint64_t sent_to(std::uint32_t flow) const;
-  /// Sends what a signal that a flow heard may have allowed, it or the next message.
+  /// Says of an acknowledgement where it stands in all that the flow's connection carries.
+  void place(std::uint32_t flow, Ack& ack) const;
+  /// Sends what a signal that a flow heard may have allowed, it or other messages.
   void go_on(std::uint32_t flow);
 
   // ---- answers and timers, in endpoints_answer.hpp
@@ -306,7 +305,7 @@ class Endpoints final : public EndpointSide {
 
   void acknowledge(std::uint32_t flow, Index index);
 
-  [[nodiscard]] Ack ack_of(std::uint32_t flow, Index index, News news, bool marked) const;
+  [[nodiscard]] Ack ack_of(std::uint32_t flow, Index index, News news, bool marked);
 
   void arm(std::uint32_t flow);
 

@@ -36,8 +36,10 @@ void Endpoints<Transport, Cc>::answer(Index index) {
         return;
       }
   }
-  settle(flow);
-  move_departure(flow, old_bps);
+  if (connections_.shared()) [[unlikely]] {
+    settle(flow);
+  }
+  move_departure(flow, keeper, old_bps);
   go_on(flow);
 }
 
@@ -45,8 +47,8 @@ template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   const Packet& packet = net_.pool[index];
   Outgoing& out = out_[flow];
-  Outgoing& keeper = kept(flow);
   const std::uint32_t paths = connections_.keeper(flow);
+  Outgoing& keeper = out_[paths];
   const bool nack = packet.form == Form::kNack;
   News news = nack ? transport_.on_nack(out.sender, extent(flow), packet)
                    : transport_.on_ack(out.sender, extent(flow), packet);
@@ -88,25 +90,30 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
 }
 
 template <class Transport, class Cc>
-Ack Endpoints<Transport, Cc>::ack_of(std::uint32_t flow,
-                                     Index index,
-                                     News news,
-                                     bool marked) const {
+inline Ack Endpoints<Transport, Cc>::ack_of(std::uint32_t flow,
+                                            Index index,
+                                            News news,
+                                            bool marked) {
   const Packet& packet = net_.pool[index];
+  const Outgoing& out = out_[flow];
   const bool full = net_.config.switches.telemetry && packet.num_hops != 0;
-  return {
+  Ack ack{
       .now = net_.now,
       .rtt = net_.now - packet.sent,
       .acked_bytes = news.acked_bytes,
-      .acked_to = acked_to(flow),
-      .sent_to = sent_to(flow),
-      .in_flight_bytes = flight(flow),
+      .acked_to = transport_.acked_to(out.sender, extent(flow)),
+      .sent_to = transport_.sent_to(out.sender, extent(flow)),
+      .in_flight_bytes = static_cast<std::int64_t>(transport_.in_flight(out.sender, extent(flow))),
       .times_sent = news.times_sent,
       .marked = marked,
       .hops = full ? net_.hops(index) : nullptr,
       .num_hops = full ? packet.num_hops : std::uint8_t{0},
       .pint_code = net_.config.switches.pint ? packet.num_hops : std::uint8_t{0},
   };
+  if (connections_.shared()) [[unlikely]] {
+    place(flow, ack);
+  }
+  return ack;
 }
 
 template <class Transport, class Cc>
@@ -130,7 +137,7 @@ void Endpoints<Transport, Cc>::tick(std::uint32_t flow, Time when) {
   if (out.cc.next_timer() <= net_.now) {
     out.cc.on_timer(cc_settings_, out.line, net_.now);
   }
-  move_departure(flow, old_bps);
+  move_departure(flow, out, old_bps);
   go_on(flow);
 }
 
@@ -186,10 +193,12 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
   Outgoing& keeper = kept(flow);
   keeper.doublings = static_cast<std::uint8_t>(std::min(keeper.doublings + 1U, set_.max_doublings));
   transport_.on_timeout(out.sender, extent(flow));
-  settle(flow);
+  if (connections_.shared()) {
+    settle(flow);
+  }
   const double old_bps = keeper.cc.rate_bps();
   keeper.cc.on_timeout(cc_settings_, keeper.line, net_.now);
-  move_departure(flow, old_bps);
+  move_departure(flow, keeper, old_bps);
   spray_.on_timeout(connections_.keeper(flow), out.last_entropy, net_.now);
   expect_answer(flow);
   go_on(flow);
@@ -218,8 +227,10 @@ void Endpoints<Transport, Cc>::expire_each(std::uint32_t flow) {
       keeper.cc.on_timeout(cc_settings_, keeper.line, net_.now);
       spray_.on_timeout(connections_.keeper(flow), oldest->entropy, net_.now);
     }
-    settle(flow);
-    move_departure(flow, old_bps);
+    if (connections_.shared()) {
+      settle(flow);
+    }
+    move_departure(flow, keeper, old_bps);
     if (oldest) {
       out.timeout_at = net_.now + set_.timeout_ps - oldest->age;
       net_.events.push(out.timeout_at, Kind::kTimeout, flow);
@@ -239,7 +250,9 @@ bool Endpoints<Transport, Cc>::probe(std::uint32_t flow) {
   out.probed = true;
   if constexpr (requires { transport_.repeat_last(out.sender, extent(flow)); }) {
     transport_.repeat_last(out.sender, extent(flow));
-    settle(flow);
+    if (connections_.shared()) {
+      settle(flow);
+    }
   }
   ++net_.counters.probes;
   out.deadline = net_.now + patience(flow);

@@ -49,19 +49,12 @@ void Endpoints<Transport, Cc>::let_next_send(std::uint32_t flow) {
 }
 
 template <class Transport, class Cc>
-std::int64_t Endpoints<Transport, Cc>::flight(std::uint32_t flow) const {
-  const auto own = static_cast<std::int64_t>(transport_.in_flight(out_[flow].sender, extent(flow)));
-  if (!connections_.shared()) [[likely]] {
-    return own;
-  }
-  return connections_.of(flow).flight_bytes - connections_.message(flow).flight_bytes + own;
+std::int64_t Endpoints<Transport, Cc>::flight_of_others(std::uint32_t flow) const {
+  return connections_.of(flow).flight_bytes - connections_.message(flow).flight_bytes;
 }
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::settle(std::uint32_t flow) {
-  if (!connections_.shared()) [[likely]] {
-    return;
-  }
   const Outgoing& out = out_[flow];
   Connection& all = connections_.of(flow);
   Message& message = connections_.message(flow);
@@ -89,7 +82,9 @@ std::uint32_t Endpoints<Transport, Cc>::lose_overtaken(std::uint32_t flow, Time 
       const bool unclear = one != flow || out.sender.repeats;
       if (unclear && out.state != State::kDone && transport_.is_waiting(out.sender)) {
         bytes += transport_.lose_older(out.sender, extent(one), most, net_.now);
-        settle(one);
+        if (connections_.shared()) {
+          settle(one);
+        }
       }
       if (one == last) {
         return bytes;
@@ -100,21 +95,17 @@ std::uint32_t Endpoints<Transport, Cc>::lose_overtaken(std::uint32_t flow, Time 
 }
 
 template <class Transport, class Cc>
-std::uint64_t Endpoints<Transport, Cc>::acked_to(std::uint32_t flow) const {
-  const std::uint32_t oldest = connections_.shared() ? connections_.of(flow).oldest : flow;
-  const std::uint64_t own = transport_.acked_to(out_[oldest].sender, extent(oldest));
-  return connections_.shared() ? connections_.message(oldest).begin_bytes + own : own;
+void Endpoints<Transport, Cc>::place(std::uint32_t flow, Ack& ack) const {
+  const Connection& all = connections_.of(flow);
+  ack.acked_to = connections_.message(all.oldest).begin_bytes +
+                 transport_.acked_to(out_[all.oldest].sender, extent(all.oldest));
+  ack.sent_to = connections_.message(all.sending).begin_bytes +
+                transport_.sent_to(out_[all.sending].sender, extent(all.sending));
+  ack.in_flight_bytes += flight_of_others(flow);
 }
 
 template <class Transport, class Cc>
-std::uint64_t Endpoints<Transport, Cc>::sent_to(std::uint32_t flow) const {
-  const std::uint32_t newest = connections_.shared() ? connections_.of(flow).sending : flow;
-  const std::uint64_t own = transport_.sent_to(out_[newest].sender, extent(newest));
-  return connections_.shared() ? connections_.message(newest).begin_bytes + own : own;
-}
-
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::go_on(std::uint32_t flow) {
+inline void Endpoints<Transport, Cc>::go_on(std::uint32_t flow) {
   arm(connections_.keeper(flow));
   offer(flow);
   if (!connections_.shared()) [[likely]] {
@@ -126,7 +117,9 @@ void Endpoints<Transport, Cc>::go_on(std::uint32_t flow) {
       offer(one);
     }
   }
-  offer(all.sending);
+  if (all.sending != flow) {
+    offer(all.sending);
+  }
 }
 
 }  // namespace netloom::packet

@@ -89,8 +89,14 @@ std::uint64_t Endpoints<Transport, Cc>::first_window(const Line& line) const {
 template <class Transport, class Cc>
 bool Endpoints<Transport, Cc>::may_send(std::uint32_t flow) const {
   const Outgoing& out = out_[flow];
-  return !out.behind && transport_.has_work(out.sender, extent(flow)) &&
-         std::cmp_less(flight(flow),
+  if (out.behind || !transport_.has_work(out.sender, extent(flow))) {
+    return false;
+  }
+  auto flight = static_cast<std::int64_t>(transport_.in_flight(out.sender, extent(flow)));
+  if (connections_.shared()) [[unlikely]] {
+    flight += flight_of_others(flow);
+  }
+  return std::cmp_less(flight,
                        out.local ? out.window : std::min(kept(flow).cc.window_bytes(), out.window));
 }
 
@@ -278,7 +284,7 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   software_.push(out.link, flow, size_bytes);
   Outgoing& keeper = kept(flow);
   keeper.cc.on_sent(cc_settings_, keeper.line, net_.now, segment.payload_bytes);
-  pace(flow, size_bytes + set_.gap_bytes);
+  pace(out, keeper, size_bytes + set_.gap_bytes);
   if (std::cmp_less_equal(transport_.in_flight(out.sender, extent(flow)), set_.payload_bytes)) {
     out.deadline = kNever;  // nothing else is out: its time begins now
   }
@@ -296,12 +302,12 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
 }
 
 template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::pace(std::uint32_t flow, std::uint32_t wire_bytes) {
-  const Outgoing& out = out_[flow];
+void Endpoints<Transport, Cc>::pace(const Outgoing& out,
+                                    Outgoing& keeper,
+                                    std::uint32_t wire_bytes) {
   if (out.local) {
     return;
   }
-  Outgoing& keeper = kept(flow);
   const double rate_bps = keeper.cc.rate_bps();
   const Port& port = net_.port(out.link);
   const double line_bps = out.many ? out.line.rate_bps : static_cast<double>(port.rate_bps);
@@ -311,8 +317,9 @@ void Endpoints<Transport, Cc>::pace(std::uint32_t flow, std::uint32_t wire_bytes
 }
 
 template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::move_departure(std::uint32_t flow, double old_bps) {
-  Outgoing& keeper = kept(flow);
+void Endpoints<Transport, Cc>::move_departure(std::uint32_t flow,
+                                              Outgoing& keeper,
+                                              double old_bps) {
   const double new_bps = keeper.cc.rate_bps();
   if (new_bps == old_bps || keeper.local) {
     return;
