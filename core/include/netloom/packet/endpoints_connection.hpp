@@ -23,7 +23,7 @@ bool Endpoints<Transport, Cc>::join(std::uint32_t flow) {
   if (!out_[flow].behind) {
     all.sending = flow;
   }
-  Outgoing& keeper = out_[all.first];
+  Outgoing& keeper = out_[all.first];  // NOLINT(misc-const-correctness): as some schemes do
   const Idle idle{.lasted = net_.now - all.sent_at, .timeout = set_.timeout_ps};
   keeper.cc.on_idle(cc_settings_, keeper.line, idle);
   return true;
