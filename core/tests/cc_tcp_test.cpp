@@ -69,6 +69,23 @@ void a_window_that_is_not_half_used_does_not_grow() {
   check(sender.window() == 10, "it grew");
 }
 
+// Slow start to 40 packets. A silence of a timeout leaves the window; a longer one leaves the first
+// window, from which slow start goes on: the threshold was never set.
+void a_silent_connection_begins_again() {
+  Sender<Reno> sender;
+  sender.ack_window();
+  sender.ack_window();
+  sender.flow.on_idle(sender.settings, kLine, {.lasted = 200, .timeout = 200});
+  check(sender.window() == 40, "a timeout of silence");
+  sender.flow.on_idle(sender.settings, kLine, {.lasted = 201, .timeout = 200});
+  check(sender.window() == 10, "more than that");
+  sender.ack_window();
+  check(sender.window() == 20, "slow start");
+  sender.flow.on_timeout(sender.settings, kLine, 0);
+  sender.flow.on_idle(sender.settings, kLine, {.lasted = 201, .timeout = 200});
+  check(sender.window() == 1, "a smaller window stays");
+}
+
 // Alpha is 1 until a round has been seen, and the first acknowledgement ends the empty round 0 with
 // one packet of one marked: 1 still. So the first mark halves, as a loss does.
 void dctcp_halves_at_its_first_mark() {
@@ -190,6 +207,7 @@ int main() {
   reno_halves_once_a_window_and_adds_one();
   a_timeout_leaves_one_packet();
   a_window_that_is_not_half_used_does_not_grow();
+  a_silent_connection_begins_again();
   dctcp_halves_at_its_first_mark();
   dctcp_cuts_by_half_of_alpha();
   the_cube_root_is_one();

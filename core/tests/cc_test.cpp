@@ -134,6 +134,22 @@ void hpcc_survives_the_wrap_of_its_counters() {
   check(close(flow.rate_bps(), 50 * kGbps), "the wrap was seen as load");
 }
 
+// After 2^24 ns the clock has come round: the first acknowledgement is remembered only, and the
+// rate stays at the half that it was before the silence.
+void hpcc_begins_its_round_again_after_a_long_silence() {
+  const HpccSettings settings = hpcc_settings();
+  Telemetry telemetry;
+  auto flow = Hpcc::make(settings, kLine, 0);
+  flow.on_ack(settings, kLine, telemetry.next(kRtt, 102'400, 92'160));
+  flow.on_ack(settings, kLine, telemetry.next(kRtt, 102'400, 92'160));
+  const Time silence = Time{1 << 24} * kNanosecond;
+  flow.on_idle(settings, kLine, {.lasted = silence, .timeout = 0});
+  flow.on_ack(settings, kLine, telemetry.next(silence + 100, 102'400, 92'160));
+  check(close(flow.rate_bps(), 50 * kGbps), "an old stamp was believed");
+  flow.on_ack(settings, kLine, telemetry.next(kRtt, 102'400, 92'160));
+  check(close(flow.rate_bps(), 25 * kGbps), "then it goes on");
+}
+
 // 1.05^13 / 512 is the code 13; a code holds the value to 5 %, and on average exactly.
 void a_pint_code_is_a_power_of_1_05() {
   check(close(PintCode::decode(13), std::pow(1.05, 13) / 512), "a power");
@@ -314,6 +330,7 @@ void hpcc_keeps_its_rules() {
   hpcc_averages_over_a_round_trip();
   hpcc_moves_its_reference_once_a_round_trip();
   hpcc_survives_the_wrap_of_its_counters();
+  hpcc_begins_its_round_again_after_a_long_silence();
   a_pint_code_is_a_power_of_1_05();
   a_pint_port_adds_its_queue_to_its_load();
   hpcc_with_pint_follows_the_same_rule();

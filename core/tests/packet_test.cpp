@@ -249,7 +249,28 @@ const T& any(const std::vector<T>& of, Random& random) {
   return of[random.below(static_cast<std::uint32_t>(of.size()))];
 }
 
-Config random_work(Random& random, std::uint32_t ports) {
+/// What is drawn: endpoints with several ports, connections that several messages share.
+struct Sort {
+  std::uint32_t ports = 1;
+  bool shared = false;
+};
+
+/// Makes the last transfer another message of the connection before it, or opens one.
+void share(Work& work, Random& random) {
+  const std::size_t i = work.source.size() - 1;
+  const bool again = i > 0 && random.below(3) != 0;
+  if (again) {
+    work.source[i] = work.source[i - 1];
+    work.target[i] = work.target[i - 1];
+    work.lane[i] = work.lane[i - 1];
+    work.entropy[i] = work.entropy[i - 1];
+    work.start_ps[i] = Time{random.below(100'000'000)};
+  }
+  work.connection.push_back(again ? work.connection.back() : static_cast<std::uint32_t>(i));
+}
+
+Config random_work(Random& random, Sort kind) {
+  const std::uint32_t ports = kind.ports;
   const std::uint32_t leaves = 1 + random.below(4);
   const std::uint32_t hosts = 2 + random.below(4);
   Config c = config(leaf_spine(leaves, hosts, 1 + random.below(4), random.below(3'000'000), ports));
@@ -262,9 +283,8 @@ Config random_work(Random& random, std::uint32_t ports) {
     if (ports > 1) {
       c.work.turn.push_back(static_cast<std::uint16_t>(i));
     }
-    if (ports == 3) {  // messages of one connection, which go in order
-      const bool again = i > 0 && c.work.source[i] == c.work.source[i - 1];
-      c.work.connection.push_back(again ? c.work.connection.back() : i);
+    if (kind.shared) {
+      share(c.work, random);
     }
   }
   c.num_lanes = 3;
@@ -305,8 +325,8 @@ void draw_hosts(Config& c, Random& random) {
   c.hosts.pull_share = random.below(2) == 0 ? 1.0 : 0.9;
 }
 
-Config random_config(Random& random, std::uint32_t ports) {
-  Config c = random_work(random, ports);
+Config random_config(Random& random, Sort kind) {
+  Config c = random_work(random, kind);
   c.link_control = any(controls(), random);
   c.balance = any(balances(), random);
   c.transport = any(transports(), random);
@@ -340,8 +360,10 @@ std::uint64_t total(const Work& work) {
 // through.
 void random_runs_end_well_and_resume() {
   Random random(2026);
-  for (int run = 0; run < 150; ++run) {
-    Config c = random_config(random, run < 100 ? 1 : 2 + static_cast<std::uint32_t>(run % 2));
+  for (int run = 0; run < 220; ++run) {
+    const bool many = run >= 100 && run < 150;
+    const std::uint32_t ports = many ? 2 + static_cast<std::uint32_t>(run % 2) : 1;
+    Config c = random_config(random, {.ports = ports, .shared = ports == 3 || run >= 150});
     Simulation straight(c);
     const Status status = straight.run(1'000'000'000'000, 2'000'000);
     const auto& counters = straight.network().counters;

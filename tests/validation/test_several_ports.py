@@ -41,10 +41,7 @@ def test_packets_use_all_ports_as_flows_do(technology: str, kind: str) -> None:
         packets, flows = (
             nl.simulate(scenario, engine=engine).first.span_s for engine in ("packet", "flow")
         )
-        # A ring's pieces are some 32 packets, which three ports do not share to the byte.
-        sprayed = kind == "ring" and technology == "uet-400g"
-        within = 0.06 if sprayed else WITHIN
-        assert packets == pytest.approx(flows, rel=within), (size, packets, flows)
+        assert packets == pytest.approx(flows, rel=WITHIN), (size, packets, flows)
 
 
 @pytest.mark.parametrize("technology", TECHNOLOGIES)

@@ -193,10 +193,14 @@ def _fed(step: Transfers, network: Network, group: Group) -> Transfers:
 
     A rank of a tree passes on what it receives, so that every hop carries what the busiest one
     has left for each of its hops; hops that all send at once what they can would only get in each
-    other's way. Pieces of the hops of a rank come in turn.
+    other's way. Pieces of the hops of a rank come in turn. Each is full packets on every
+    connection: headers of shorter ones would be no part of the hop.
     """
     count = max(min(SLICES, MAX_PIECES // len(step)), 1)
-    size_bytes = int(step.size_bytes[0]) // count
+    whole_bytes = int(step.size_bytes[0])
+    full_bytes = int(network.technology.payload_bytes) * network.technology.flows_per_rank
+    size_bytes = min(-(-whole_bytes // (count * full_bytes)) * full_bytes, whole_bytes)
+    count = whole_bytes // size_bytes
     hops = max(int(np.bincount(ends).max()) for ends in (step.source, step.target))
     technology, node = network.technology, network.node
     limits = (network.nic_rate_bps, technology.host_rate_bps or np.inf)

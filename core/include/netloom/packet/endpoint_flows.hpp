@@ -24,7 +24,7 @@ struct Outgoing {
   Time smooth_rtt = 0;       ///< RFC 6298; 0 before the first answer.
   std::uint64_t window = 0;  ///< The transport's own bound.
   std::uint32_t link = kNone;
-  std::uint32_t after = kNone;  ///< The next message of its connection, which waits for it.
+  std::uint32_t after = kNone;  ///< The next message of its connection.
   std::uint16_t last_entropy = 0;
   std::uint16_t next_entropy = 0;
   std::uint16_t paced_bytes = 0;  ///< On the wire, of the packet that `pace_at` follows.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "netloom/packet/archive.hpp"
+#include "netloom/packet/connections.hpp"
 #include "netloom/packet/endpoint_flows.hpp"
 #include "netloom/packet/host_ports.hpp"
 #include "netloom/packet/host_software.hpp"
@@ -49,7 +50,7 @@ class Endpoints final : public EndpointSide {
         out_(num_flows()),
         in_(num_flows()),
         several_(!network.config.work.turn.empty()),
-        last_of_(num_connections(), kNone) {}
+        connections_(network.config.work) {}
 
   void begin() override { progress_.begin(); }
 
@@ -155,7 +156,8 @@ class Endpoints final : public EndpointSide {
   [[nodiscard]] const Progress& progress() const override { return progress_; }
 
   [[nodiscard]] double rate_bps(std::uint32_t flow) const override {
-    return out_[flow].state == State::kDone ? 0.0 : out_[flow].cc.rate_bps();
+    const State state = out_[flow].state;
+    return state == State::kUnborn || state == State::kDone ? 0.0 : kept(flow).cc.rate_bps();
   }
 
   void save(Saver& saver) override { visit(saver); }
@@ -177,15 +179,10 @@ class Endpoints final : public EndpointSide {
     software_.visit(archive);
     archive(out_);
     archive(in_);
-    archive(last_of_);
+    connections_.visit(archive);
   }
 
   [[nodiscard]] std::size_t num_flows() const { return net_.config.work.source.size(); }
-
-  [[nodiscard]] std::size_t num_connections() const {
-    const auto& all = net_.config.work.connection;
-    return all.empty() ? 0 : *std::ranges::max_element(all) + std::size_t{1};
-  }
 
   [[nodiscard]] Extent extent(std::uint32_t flow) const {
     return {
@@ -233,10 +230,6 @@ class Endpoints final : public EndpointSide {
   // ---- sending, in endpoints_send.hpp
 
   void start(std::uint32_t flow);
-  /// Lets a message wait until the one before it on its connection has been sent.
-  void stand_in_line(std::uint32_t flow);
-  /// Whether some of a message has never been sent.
-  [[nodiscard]] bool is_unsent(std::uint32_t flow) const;
   [[nodiscard]] Line line_of(std::uint32_t flow) const;
   /// What a port sends at most, software included.
   [[nodiscard]] double most_bps(std::uint32_t link, bool local) const;
@@ -271,13 +264,40 @@ class Endpoints final : public EndpointSide {
   }
 
   void move_away(std::uint32_t link);
-  void pace(Outgoing& out, std::uint32_t wire_bytes);
+  void pace(const Outgoing& out, Outgoing& keeper, std::uint32_t wire_bytes);
   /// The departure that was set at `old_bps` is where the rate of now would have set it.
-  void move_departure(Outgoing& out, double old_bps);
+  void move_departure(std::uint32_t flow, Outgoing& keeper, double old_bps);
   static Time spread_over(std::uint32_t wire_bytes, double rate_bps);
   /// What a data packet tells its receiver to grant; 0 where nobody pulls.
   [[nodiscard]] std::uint64_t asked(std::uint32_t flow) const;
   Index make_data(std::uint32_t flow, const Segment& segment);
+
+  // ---- messages of one connection, in endpoints_connection.hpp
+
+  /// The flow with what this one's connection knows of its path: itself, if it is alone on it.
+  [[nodiscard]] Outgoing& kept(std::uint32_t flow) { return out_[connections_.keeper(flow)]; }
+
+  [[nodiscard]] const Outgoing& kept(std::uint32_t flow) const {
+    return out_[connections_.keeper(flow)];
+  }
+
+  /// Puts a message behind those that its connection was given before; returns whether there were.
+  bool join(std::uint32_t flow);
+  /// Whether some of a message has never been sent.
+  [[nodiscard]] bool is_unsent(std::uint32_t flow) const;
+  /// Lets the next message go once this one has been sent.
+  void let_next_send(std::uint32_t flow);
+  /// Payload in flight of the other messages of a connection.
+  [[nodiscard]] std::int64_t flight_of_others(std::uint32_t flow) const;
+  /// Counts anew what of a message is in flight.
+  void settle(std::uint32_t flow);
+  /// Takes for lost what left well before a packet of its connection that has arrived, which left
+  /// at `sent` (RFC 8985); returns its payload.
+  std::uint32_t lose_overtaken(std::uint32_t flow, Time sent);
+  /// Says of an acknowledgement where it stands in all that the flow's connection carries.
+  void place(std::uint32_t flow, Ack& ack) const;
+  /// Sends what a signal that a flow heard may have allowed, it or other messages.
+  void go_on(std::uint32_t flow);
 
   // ---- answers and timers, in endpoints_answer.hpp
 
@@ -285,24 +305,7 @@ class Endpoints final : public EndpointSide {
 
   void acknowledge(std::uint32_t flow, Index index);
 
-  Ack ack_of(const Outgoing& out, std::uint32_t flow, Index index, News news, bool marked) {
-    const Packet& packet = net_.pool[index];
-    const bool full = net_.config.switches.telemetry && packet.num_hops != 0;
-    return {
-        .now = net_.now,
-        .rtt = net_.now - packet.sent,
-        .acked_bytes = news.acked_bytes,
-        .acked_to = transport_.acked_to(out.sender, extent(flow)),
-        .sent_to = transport_.sent_to(out.sender, extent(flow)),
-        .in_flight_bytes =
-            static_cast<std::int64_t>(transport_.in_flight(out.sender, extent(flow))),
-        .times_sent = news.times_sent,
-        .marked = marked,
-        .hops = full ? net_.hops(index) : nullptr,
-        .num_hops = full ? packet.num_hops : std::uint8_t{0},
-        .pint_code = net_.config.switches.pint ? packet.num_hops : std::uint8_t{0},
-    };
-  }
+  [[nodiscard]] Ack ack_of(std::uint32_t flow, Index index, News news, bool marked);
 
   void arm(std::uint32_t flow);
 
@@ -310,21 +313,16 @@ class Endpoints final : public EndpointSide {
 
   /// Silence after which the sender acts: repeats the last packet first, where it probes.
   [[nodiscard]] Time patience(std::uint32_t flow) const {
-    const Outgoing& out = out_[flow];
-    const Time full = timeout(flow) << out.doublings;
-    if (set_.probe_rtts == 0 || out.probed || out.smooth_rtt == 0) {
+    const Outgoing& keeper = kept(flow);
+    const Time full = timeout(flow) << keeper.doublings;
+    if (set_.probe_rtts == 0 || out_[flow].probed || keeper.smooth_rtt == 0) {
       return full;
     }
-    return std::min(full, static_cast<Time>(set_.probe_rtts * static_cast<double>(out.smooth_rtt)));
+    return std::min(full,
+                    static_cast<Time>(set_.probe_rtts * static_cast<double>(keeper.smooth_rtt)));
   }
 
-  [[nodiscard]] Time timeout(std::uint32_t flow) const {
-    const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
-    const bool low =
-        set_.timeout_low_packets != 0 &&
-        std::cmp_less_equal(transport_.in_flight(out_[flow].sender, extent(flow)), few);
-    return low ? set_.timeout_low_ps : set_.timeout_ps;
-  }
+  [[nodiscard]] Time timeout(std::uint32_t flow) const;
 
   /// With nothing out there is nothing to send again; but a pull may have been lost, so that after
   /// many silences on end a sender that is pulled stirs. Others share its receiver: most silences
@@ -391,8 +389,8 @@ class Endpoints final : public EndpointSide {
   Large<Outgoing> out_;
   Large<Incoming> in_;
   bool kicking_ = false;
-  bool several_;                        ///< Some endpoint has several ports.
-  std::vector<std::uint32_t> last_of_;  ///< Of each connection, the message that started last.
+  bool several_;  ///< Some endpoint has several ports.
+  Connections connections_;
 };
 
 }  // namespace netloom::packet

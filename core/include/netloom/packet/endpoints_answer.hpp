@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "netloom/packet/endpoints.hpp"
 
@@ -13,14 +14,16 @@ void Endpoints<Transport, Cc>::answer(Index index) {
   const Packet& packet = net_.pool[index];
   const std::uint32_t flow = packet.flow;
   Outgoing& out = out_[flow];  // NOLINT(misc-const-correctness): only some schemes change it
-  if (out.state == State::kDone) {
+  // A connection that goes on hears a notification about a message that is done.
+  if (out.state == State::kDone && (!connections_.shared() || packet.form != Form::kCnp)) {
     return;
   }
   out.silences = 0;
-  const double old_bps = out.cc.rate_bps();
+  Outgoing& keeper = kept(flow);  // NOLINT(misc-const-correctness): likewise
+  const double old_bps = keeper.cc.rate_bps();
   switch (packet.form) {
     case Form::kCnp:
-      out.cc.on_notification(cc_settings_, out.line, net_.now);
+      keeper.cc.on_notification(cc_settings_, keeper.line, net_.now);
       break;
     case Form::kPull:
       if constexpr (Transport::kPulls) {
@@ -29,44 +32,50 @@ void Endpoints<Transport, Cc>::answer(Index index) {
       break;
     default:
       acknowledge(flow, index);
-      if (out.state == State::kDone) {
+      if (out.state == State::kDone && !connections_.shared()) {
         return;
       }
   }
-  move_departure(out, old_bps);
-  arm(flow);
-  offer(flow);
+  if (connections_.shared()) [[unlikely]] {
+    settle(flow);
+  }
+  move_departure(flow, keeper, old_bps);
+  go_on(flow);
 }
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   const Packet& packet = net_.pool[index];
   Outgoing& out = out_[flow];
+  const std::uint32_t paths = connections_.keeper(flow);
+  Outgoing& keeper = out_[paths];
   const bool nack = packet.form == Form::kNack;
-  const News news = nack ? transport_.on_nack(out.sender, extent(flow), packet)
-                         : transport_.on_ack(out.sender, extent(flow), packet);
+  News news = nack ? transport_.on_nack(out.sender, extent(flow), packet)
+                   : transport_.on_ack(out.sender, extent(flow), packet);
   const bool marked = (packet.flags & kMarked) != 0;
   if (set_.probe_rtts != 0) {
     const Time rtt = net_.now - packet.sent;
-    out.smooth_rtt = out.smooth_rtt == 0 ? rtt : (7 * out.smooth_rtt + rtt) / 8;  // RFC 6298
+    news.lost_bytes += lose_overtaken(flow, packet.sent);
+    Time& smooth = keeper.smooth_rtt;
+    smooth = smooth == 0 ? rtt : (7 * smooth + rtt) / 8;  // RFC 6298
   }
   if (news.acked_bytes != 0) {
-    out.doublings = 0;
+    keeper.doublings = 0;
     out.probed = false;
   }
   if (news.lost_bytes != 0) {
-    out.cc.on_loss(cc_settings_, out.line, net_.now, news.lost_bytes);
+    keeper.cc.on_loss(cc_settings_, keeper.line, net_.now, news.lost_bytes);
     if ((packet.flags & kAtLastHop) != 0) {  // no path is to blame: uet-htsim processNack
-      spray_.on_ack(flow, packet.entropy, marked, net_.now);
+      spray_.on_ack(paths, packet.entropy, marked, net_.now);
     } else {
-      spray_.on_loss(flow, packet.entropy, net_.now);
+      spray_.on_loss(paths, packet.entropy, net_.now);
     }
   }
   if (!nack || Transport::kHearsNaks) {
-    out.cc.on_ack(cc_settings_, out.line, ack_of(out, flow, index, news, marked));
+    keeper.cc.on_ack(cc_settings_, keeper.line, ack_of(flow, index, news, marked));
   }
   if (!nack) {
-    spray_.on_ack(flow, packet.entropy, marked, net_.now);
+    spray_.on_ack(paths, packet.entropy, marked, net_.now);
   }
   if (news.acked_bytes != 0 || news.lost_bytes != 0) {
     out.deadline = net_.now + patience(flow);
@@ -83,6 +92,33 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
 }
 
 template <class Transport, class Cc>
+inline Ack Endpoints<Transport, Cc>::ack_of(std::uint32_t flow,
+                                            Index index,
+                                            News news,
+                                            bool marked) {
+  const Packet& packet = net_.pool[index];
+  const Outgoing& out = out_[flow];
+  const bool full = net_.config.switches.telemetry && packet.num_hops != 0;
+  Ack ack{
+      .now = net_.now,
+      .rtt = net_.now - packet.sent,
+      .acked_bytes = news.acked_bytes,
+      .acked_to = transport_.acked_to(out.sender, extent(flow)),
+      .sent_to = transport_.sent_to(out.sender, extent(flow)),
+      .in_flight_bytes = static_cast<std::int64_t>(transport_.in_flight(out.sender, extent(flow))),
+      .times_sent = news.times_sent,
+      .marked = marked,
+      .hops = full ? net_.hops(index) : nullptr,
+      .num_hops = full ? packet.num_hops : std::uint8_t{0},
+      .pint_code = net_.config.switches.pint ? packet.num_hops : std::uint8_t{0},
+  };
+  if (connections_.shared()) [[unlikely]] {
+    place(flow, ack);
+  }
+  return ack;
+}
+
+template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::arm(std::uint32_t flow) {
   Outgoing& out = out_[flow];
   const Time due = out.cc.next_timer();
@@ -95,7 +131,7 @@ void Endpoints<Transport, Cc>::arm(std::uint32_t flow) {
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::tick(std::uint32_t flow, Time when) {
   Outgoing& out = out_[flow];
-  if (when != out.timer_at || out.state == State::kDone) {
+  if (when != out.timer_at || (out.state == State::kDone && !connections_.shared())) {
     return;
   }
   out.timer_at = kNever;
@@ -103,9 +139,16 @@ void Endpoints<Transport, Cc>::tick(std::uint32_t flow, Time when) {
   if (out.cc.next_timer() <= net_.now) {
     out.cc.on_timer(cc_settings_, out.line, net_.now);
   }
-  move_departure(out, old_bps);
-  arm(flow);
-  offer(flow);
+  move_departure(flow, out, old_bps);
+  go_on(flow);
+}
+
+template <class Transport, class Cc>
+Time Endpoints<Transport, Cc>::timeout(std::uint32_t flow) const {
+  const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
+  const bool low = set_.timeout_low_packets != 0 &&
+                   std::cmp_less_equal(transport_.in_flight(out_[flow].sender, extent(flow)), few);
+  return low ? set_.timeout_low_ps : set_.timeout_ps;
 }
 
 template <class Transport, class Cc>
@@ -149,15 +192,18 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
     return;
   }
   ++net_.counters.timeouts;
-  out.doublings = static_cast<std::uint8_t>(std::min(out.doublings + 1U, set_.max_doublings));
+  Outgoing& keeper = kept(flow);
+  keeper.doublings = static_cast<std::uint8_t>(std::min(keeper.doublings + 1U, set_.max_doublings));
   transport_.on_timeout(out.sender, extent(flow));
-  const double old_bps = out.cc.rate_bps();
-  out.cc.on_timeout(cc_settings_, out.line, net_.now);
-  move_departure(out, old_bps);
-  spray_.on_timeout(flow, out.last_entropy, net_.now);
+  if (connections_.shared()) {
+    settle(flow);
+  }
+  const double old_bps = keeper.cc.rate_bps();
+  keeper.cc.on_timeout(cc_settings_, keeper.line, net_.now);
+  move_departure(flow, keeper, old_bps);
+  spray_.on_timeout(connections_.keeper(flow), out.last_entropy, net_.now);
   expect_answer(flow);
-  arm(flow);
-  offer(flow);
+  go_on(flow);
 }
 
 template <class Transport, class Cc>
@@ -174,23 +220,26 @@ void Endpoints<Transport, Cc>::expire_each(std::uint32_t flow) {
     if (!oldest) {
       transport_.on_timeout(out.sender, extent(flow));  // a pull may have been lost
     }
-    const double old_bps = out.cc.rate_bps();
+    Outgoing& keeper = kept(flow);
+    const double old_bps = keeper.cc.rate_bps();
     for (; oldest && oldest->age >= set_.timeout_ps;
          oldest = transport_.oldest(out.sender, net_.now)) {
       ++net_.counters.timeouts;
       transport_.expire(out.sender, extent(flow), *oldest, net_.now, out.line.base_rtt);
-      out.cc.on_timeout(cc_settings_, out.line, net_.now);
-      spray_.on_timeout(flow, oldest->entropy, net_.now);
+      keeper.cc.on_timeout(cc_settings_, keeper.line, net_.now);
+      spray_.on_timeout(connections_.keeper(flow), oldest->entropy, net_.now);
     }
-    move_departure(out, old_bps);
+    if (connections_.shared()) {
+      settle(flow);
+    }
+    move_departure(flow, keeper, old_bps);
     if (oldest) {
       out.timeout_at = net_.now + set_.timeout_ps - oldest->age;
       net_.events.push(out.timeout_at, Kind::kTimeout, flow);
     } else if (Transport::kPulls) {
       expect_answer(flow);
     }
-    arm(flow);
-    offer(flow);
+    go_on(flow);
   }
 }
 
@@ -203,6 +252,9 @@ bool Endpoints<Transport, Cc>::probe(std::uint32_t flow) {
   out.probed = true;
   if constexpr (requires { transport_.repeat_last(out.sender, extent(flow)); }) {
     transport_.repeat_last(out.sender, extent(flow));
+    if (connections_.shared()) {
+      settle(flow);
+    }
   }
   ++net_.counters.probes;
   out.deadline = net_.now + patience(flow);

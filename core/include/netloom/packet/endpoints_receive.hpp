@@ -29,7 +29,8 @@ void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
   net_.counters.delivered_bytes += receipt.new_bytes;
   net_.counters.reordered += receipt.disordered ? 1U : 0U;
   const bool upset = receipt.disordered && set_.punish_disorder && receipt.reply == Reply::kNack;
-  if (set_.cnp_interval_ps != 0 && ((packet.flags & kMarked) != 0 || upset || in.owes_notice)) {
+  if (set_.cnp_interval_ps != 0 &&
+      ((packet.flags & kMarked) != 0 || upset || in_[connections_.keeper(flow)].owes_notice)) {
     notify(flow, packet);
   }
   if (!in.complete && transport_.complete(in.receiver, extent(flow))) {
@@ -100,7 +101,7 @@ void Endpoints<Transport, Cc>::reply(std::uint32_t /*link*/, Index index, Reply 
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::notify(std::uint32_t flow, const Packet& cause) {
-  Incoming& in = in_[flow];
+  Incoming& in = in_[connections_.keeper(flow)];
   in.owes_notice = in.notified_at >= 0 && net_.now - in.notified_at < set_.cnp_interval_ps;
   if (in.owes_notice) {  // told when the interval is over: Zhu et al. 2015, htsim DCQCNSink
     return;

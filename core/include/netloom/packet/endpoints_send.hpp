@@ -22,37 +22,18 @@ void Endpoints<Transport, Cc>::start(std::uint32_t flow) {
   out.local = progress_.local(flow);
   out.many = several_ && spray_.sprays() && net_.ways(source, target).size() > 1;
   out.line = line_of(flow);
-  out.cc = Cc::make(cc_settings_, out.line, net_.now);
   out.window = out.local ? ~std::uint64_t{0} : window_of(out.line);
   transport_.open(out.sender);
   if constexpr (Transport::kPulls) {
     // What it is not needed for at first does not repeat anything later: that is pulled.
     out.sender.granted_bytes = std::min(first_window(out.line), extent(flow).size_bytes);
   }
-  spray_.begin(flow, net_.random);
   out.state = State::kIdle;
-  if (!last_of_.empty()) {
-    stand_in_line(flow);
+  if (!connections_.shared() || !join(flow)) {
+    out.cc = Cc::make(cc_settings_, out.line, net_.now);
+    spray_.begin(flow, net_.random);
   }
-  arm(flow);
-  offer(flow);
-}
-
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::stand_in_line(std::uint32_t flow) {
-  std::uint32_t& last = last_of_[net_.config.work.connection[flow]];
-  if (last != kNone && is_unsent(last)) {
-    out_[last].after = flow;
-    out_[flow].behind = true;
-  }
-  last = flow;
-}
-
-template <class Transport, class Cc>
-bool Endpoints<Transport, Cc>::is_unsent(std::uint32_t flow) const {
-  const Outgoing& out = out_[flow];
-  return out.state != State::kDone &&
-         (out.behind || transport_.sent_to(out.sender, extent(flow)) < extent(flow).size_bytes);
+  go_on(flow);
 }
 
 template <class Transport, class Cc>
@@ -108,9 +89,15 @@ std::uint64_t Endpoints<Transport, Cc>::first_window(const Line& line) const {
 template <class Transport, class Cc>
 bool Endpoints<Transport, Cc>::may_send(std::uint32_t flow) const {
   const Outgoing& out = out_[flow];
-  return !out.behind && transport_.has_work(out.sender, extent(flow)) &&
-         std::cmp_less(transport_.in_flight(out.sender, extent(flow)),
-                       out.local ? out.window : std::min(out.cc.window_bytes(), out.window));
+  if (out.behind || !transport_.has_work(out.sender, extent(flow))) {
+    return false;
+  }
+  auto flight = static_cast<std::int64_t>(transport_.in_flight(out.sender, extent(flow)));
+  if (connections_.shared()) [[unlikely]] {
+    flight += flight_of_others(flow);
+  }
+  return std::cmp_less(flight,
+                       out.local ? out.window : std::min(kept(flow).cc.window_bytes(), out.window));
 }
 
 template <class Transport, class Cc>
@@ -163,7 +150,7 @@ void Endpoints<Transport, Cc>::draw(std::uint32_t flow) {
   });
   for (std::uint32_t tried = 0; tried < set_.num_paths; ++tried) {
     if (!std::exchange(out.drawn, true)) {
-      out.next_entropy = spray_.next(flow, work.entropy[flow], net_.random);
+      out.next_entropy = spray_.next(connections_.keeper(flow), work.entropy[flow], net_.random);
     }
     out.link =
         static_cast<std::uint32_t>(ways[turn_of(net_, flow, out.next_entropy) % ways.size()]);
@@ -223,12 +210,13 @@ void Endpoints<Transport, Cc>::move_away(std::uint32_t link) {
 template <class Transport, class Cc>
 bool Endpoints<Transport, Cc>::awaits_pace(std::uint32_t flow) {
   Outgoing& out = out_[flow];
-  if (out.pace_at <= net_.now || (!out.many && out.pace_at <= net_.port(out.link).busy_until)) {
+  const Time pace_at = kept(flow).pace_at;
+  if (pace_at <= net_.now || (!out.many && pace_at <= net_.port(out.link).busy_until)) {
     return false;
   }
   out.state = State::kPaced;
-  out.alarm_at = out.pace_at;
-  net_.events.push(out.pace_at, Kind::kReady, flow);
+  out.alarm_at = pace_at;
+  net_.events.push(pace_at, Kind::kReady, flow);
   return true;
 }
 
@@ -266,7 +254,8 @@ void Endpoints<Transport, Cc>::send_ready(std::uint32_t link) {
       send_over_ports(flow);
       return;
     }
-    if (may_send(flow)) {
+    // Another message of its connection may have sent since it stood in line.
+    if (may_send(flow) && !(connections_.shared() && awaits_pace(flow))) {
       send(flow);
       return;
     }
@@ -293,18 +282,18 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
     net_.launch(out.link, index);
   }
   software_.push(out.link, flow, size_bytes);
-  out.cc.on_sent(cc_settings_, out.line, net_.now, segment.payload_bytes);
-  pace(out, size_bytes + set_.gap_bytes);
+  Outgoing& keeper = kept(flow);
+  keeper.cc.on_sent(cc_settings_, keeper.line, net_.now, segment.payload_bytes);
+  pace(out, keeper, size_bytes + set_.gap_bytes);
   if (std::cmp_less_equal(transport_.in_flight(out.sender, extent(flow)), set_.payload_bytes)) {
     out.deadline = kNever;  // nothing else is out: its time begins now
   }
   expect_answer(flow);
-  arm(flow);
-  if (out.after != kNone && !is_unsent(flow)) [[unlikely]] {
-    const std::uint32_t next = std::exchange(out.after, kNone);
-    out_[next].behind = false;
-    offer(next);
-    net_.wake_later(out_[next].link);  // another port's flow may be the one that is kicked
+  arm(connections_.keeper(flow));
+  if (connections_.shared()) [[unlikely]] {
+    connections_.of(flow).sent_at = net_.now;
+    settle(flow);
+    let_next_send(flow);
   }
   if (!out.many && may_send(flow) && !awaits_pace(flow)) {
     out.state = State::kReady;
@@ -313,27 +302,35 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
 }
 
 template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::pace(Outgoing& out, std::uint32_t wire_bytes) {
+void Endpoints<Transport, Cc>::pace(const Outgoing& out,
+                                    Outgoing& keeper,
+                                    std::uint32_t wire_bytes) {
   if (out.local) {
     return;
   }
-  const double rate_bps = out.cc.rate_bps();
+  const double rate_bps = keeper.cc.rate_bps();
   const Port& port = net_.port(out.link);
   const double line_bps = out.many ? out.line.rate_bps : static_cast<double>(port.rate_bps);
   const Time free_at = out.many ? net_.now : port.busy_until;
-  out.pace_at = rate_bps < line_bps ? net_.now + spread_over(wire_bytes, rate_bps) : free_at;
-  out.paced_bytes = static_cast<std::uint16_t>(wire_bytes);
+  keeper.pace_at = rate_bps < line_bps ? net_.now + spread_over(wire_bytes, rate_bps) : free_at;
+  keeper.paced_bytes = static_cast<std::uint16_t>(wire_bytes);
 }
 
 template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::move_departure(Outgoing& out, double old_bps) {
-  const double new_bps = out.cc.rate_bps();
-  if (new_bps == old_bps || out.local) {
+void Endpoints<Transport, Cc>::move_departure(std::uint32_t flow,
+                                              Outgoing& keeper,
+                                              double old_bps) {
+  const double new_bps = keeper.cc.rate_bps();
+  if (new_bps == old_bps || keeper.local) {
     return;
   }
-  out.pace_at += spread_over(out.paced_bytes, new_bps) - spread_over(out.paced_bytes, old_bps);
-  if (out.state == State::kPaced && new_bps > old_bps) {
-    out.state = State::kIdle;  // its alarm would ring too late: the next offer sets another
+  const std::uint32_t bytes = keeper.paced_bytes;
+  keeper.pace_at += spread_over(bytes, new_bps) - spread_over(bytes, old_bps);
+  for (const std::uint32_t one :
+       {flow, connections_.shared() ? connections_.of(flow).sending : flow}) {
+    if (out_[one].state == State::kPaced && new_bps > old_bps) {
+      out_[one].state = State::kIdle;  // its alarm would ring too late: the next offer sets another
+    }
   }
 }
 
@@ -360,8 +357,9 @@ Index Endpoints<Transport, Cc>::make_data(std::uint32_t flow, const Segment& seg
     net_.telemetry.resize(2 * net_.pool.capacity() * kMaxHops);
   }
   Packet& packet = net_.pool[index];
-  out.last_entropy =
-      out.drawn ? out.next_entropy : spray_.next(flow, work.entropy[flow], net_.random);
+  out.last_entropy = out.drawn
+                         ? out.next_entropy
+                         : spray_.next(connections_.keeper(flow), work.entropy[flow], net_.random);
   out.drawn = false;
   const bool last = segment.offset + segment.payload_bytes == extent(flow).size_bytes;
   packet = {

@@ -9,6 +9,7 @@
 #include "netloom/packet/cc/all.hpp"
 #include "netloom/packet/endpoints.hpp"
 #include "netloom/packet/endpoints_answer.hpp"
+#include "netloom/packet/endpoints_connection.hpp"
 #include "netloom/packet/endpoints_receive.hpp"
 #include "netloom/packet/endpoints_send.hpp"
 #include "netloom/packet/make.hpp"

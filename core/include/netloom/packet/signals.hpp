@@ -44,7 +44,13 @@ struct Ack {
   std::uint8_t pint_code = 0;  ///< Largest of the path (cc/pint.hpp); 0 without.
 };
 
-/// A congestion control: the state of one flow, and what each signal does to it.
+/// A connection that is given a message after a silence.
+struct Idle {
+  Time lasted;   ///< Since its last departure.
+  Time timeout;  ///< The transport's, 0 for none.
+};
+
+/// A congestion control: the state of one connection, and what each signal does to it.
 ///
 /// State is plain data, so that a run can be saved and taken up again. `window_bytes` bounds
 /// payload in flight, and is a whole number of full packets, at least one: whether a packet may
@@ -59,6 +65,7 @@ concept CongestionControl =
                                                  const Cc::Settings& settings,
                                                  const Line& line,
                                                  const Ack& ack,
+                                                 const Idle& idle,
                                                  Time now,
                                                  std::uint32_t bytes) {
       { Cc::make(settings, line, now) } -> std::same_as<Cc>;
@@ -69,6 +76,7 @@ concept CongestionControl =
       } -> std::same_as<void>;  ///< NACK, trim or duplicate acks
       { cc.on_timeout(settings, line, now) } -> std::same_as<void>;
       { cc.on_sent(settings, line, now, bytes) } -> std::same_as<void>;
+      { cc.on_idle(settings, line, idle) } -> std::same_as<void>;  ///< Before the next message.
       { cc.on_timer(settings, line, now) } -> std::same_as<void>;
       { constant.next_timer() } -> std::same_as<Time>;  ///< kNever when none
       { constant.window_bytes() } -> std::same_as<std::uint64_t>;

@@ -232,11 +232,13 @@ class Switches final : public SwitchSide {
     return alive.empty() ? kNone : choose(vertex, packet, alive);
   }
 
-  /// One of several links: to an endpoint, that of the port which the packet is addressed to.
+  /// One of several links: to an endpoint, that of the port which the packet is addressed to. It
+  /// is the like of the one that it left by, of which this switch may see a part alone.
   std::uint32_t choose(std::uint32_t vertex, const Packet& packet, Ways ways) {
     if (several_ && !net_.ports[static_cast<std::size_t>(ways[0])].to_switch) [[unlikely]] {
-      return static_cast<std::uint32_t>(
-          ways[turn_of(net_, packet.flow, packet.entropy) % ways.size()]);
+      const std::size_t num_ports = net_.ways(packet.target, packet.source).size();
+      const std::size_t port = turn_of(net_, packet.flow, packet.entropy) % num_ports;
+      return static_cast<std::uint32_t>(ways[port % ways.size()]);
     }
     return balance_.choose(net_, vertex, packet, ways);
   }

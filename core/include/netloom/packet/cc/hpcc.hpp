@@ -58,6 +58,9 @@ class HpccFlow : public Deaf {
     set_rate(settings, line, line.rate_bps);
   }
 
+  /// Lets the next acknowledgement count as the first.
+  void forget_round() { updated_to_ = 0; }
+
   /// Whether this is the first acknowledgement, which begins the first round trip and no more.
   bool begins_round(const Ack& ack) {
     if (updated_to_ != 0) {
@@ -111,6 +114,13 @@ class Hpcc : public HpccFlow {
     }
     observe(ack, unit, rtt_of(settings.rtt, line));
     steer(settings, line, ack, utilization_);
+  }
+
+  /// Stamps that have come round say nothing of what happened since.
+  void on_idle(const Settings& /*settings*/, const Line& /*line*/, const Idle& idle) {
+    if (idle.lasted / kNanosecond > static_cast<Time>(Stamp::kTimeMask)) {
+      forget_round();
+    }
   }
 
  private:

@@ -27,6 +27,8 @@ struct Deaf {
 
   static void on_sent(const auto&... /*signal*/) {}
 
+  static void on_idle(const auto&... /*signal*/) {}
+
   static void on_timer(const auto&... /*signal*/) {}
 
   [[nodiscard]] static Time next_timer() { return kNever; }

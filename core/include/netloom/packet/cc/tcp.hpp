@@ -78,6 +78,15 @@ class TcpFlow : public Deaf {
 
   [[nodiscard]] double rate_bps() const { return window_.rate_bps(); }
 
+  /// A connection that was silent for a timeout begins again with its first window, and keeps its
+  /// threshold (RFC 5681, section 4.1; Linux halves the window a timeout, tcp_cwnd_restart).
+  void on_idle(const TcpSettings& settings, const Line& line, const Idle& idle) {
+    if (idle.timeout != 0 && idle.lasted > idle.timeout) {
+      const double first_bytes = static_cast<double>(settings.first_packets) * line.payload_bytes;
+      window_.set(std::min(window_.bytes(), first_bytes), line);
+    }
+  }
+
  protected:
   void begin(const TcpSettings& settings, const Line& line) {
     window_ = TcpWindow::make(settings, line);

@@ -60,6 +60,11 @@ class GoBackN {
     return sender.next;
   }
 
+  /// Whether all has been sent at least once.
+  [[nodiscard]] static bool all_sent(const Sender& sender, const Extent& extent) {
+    return sender.highest >= extent.size_bytes;
+  }
+
   [[nodiscard]] static bool finished(const Sender& sender, const Extent& extent) {
     return sender.acked >= extent.size_bytes;
   }

@@ -35,7 +35,7 @@ class SelectiveRepeat {
   void open(Sender& sender) {
     sender.arrived_ring = rings_.take();
     sender.lost_ring = rings_.take();
-    if (times_each()) {
+    if (dates()) {
       sender.departures = departures_.take();
     }
   }
@@ -45,7 +45,7 @@ class SelectiveRepeat {
   void close(Sender& sender) {
     rings_.give_back(sender.arrived_ring);
     rings_.give_back(sender.lost_ring);
-    if (times_each()) {
+    if (dates()) {
       departures_.give_back(sender.departures);
     }
   }
@@ -77,6 +77,11 @@ class SelectiveRepeat {
     return std::min(std::uint64_t{sender.next} * extent.payload_bytes, extent.size_bytes);
   }
 
+  /// Whether all has been sent at least once.
+  [[nodiscard]] static bool all_sent(const Sender& sender, const Extent& extent) {
+    return sender.next >= extent.num_packets();
+  }
+
   [[nodiscard]] static bool finished(const Sender& sender, const Extent& extent) {
     return sender.acked >= extent.num_packets();
   }
@@ -101,7 +106,8 @@ class SelectiveRepeat {
 
   /// Notes that a packet leaves.
   void depart(Sender& sender, const Packet& packet) {
-    if (times_each()) {
+    sender.repeats |= (packet.flags & kAgain) != 0;
+    if (dates()) {
       departures_.note(sender.departures, sender.acked, packet.number, packet);
     }
   }
@@ -109,6 +115,17 @@ class SelectiveRepeat {
   /// Whether a packet is taken for lost when it has been out for long itself, whatever is heard of
   /// others: UET's rule, as of all whose answers stand for several packets (uet-htsim _send_times).
   [[nodiscard]] bool times_each() const { return settings_.ack_every_bytes != 0; }
+
+  /// Takes for lost what has been out for longer than `most`; returns its payload.
+  std::uint32_t lose_older(Sender& sender, const Extent& extent, Time most, Time now) {
+    std::uint32_t bytes = 0;
+    for (std::uint32_t number = sender.acked; number < sender.next; ++number) {
+      if (departures_.age(sender.departures, number, now) > most) {
+        bytes += lose(sender, extent, number);
+      }
+    }
+    return bytes;
+  }
 
   /// The packet that has been out for longest.
   [[nodiscard]] std::optional<Awaited> oldest(const Sender& sender, Time now) const {
@@ -176,7 +193,8 @@ class SelectiveRepeat {
   }
 
   void on_timeout(Sender& sender, const Extent& extent) {
-    for (auto number = sender.acked; number < sender.next; number = after(sender, number)) {
+    for (auto number = sender.acked; number < sender.next;
+         number = next_expired(sender, settings_, number)) {
       sender.missed_bytes += lose(sender, extent, number);
     }
     stir(sender, extent);
@@ -252,11 +270,11 @@ class SelectiveRepeat {
 
   /// What an answer says when all has arrived.
   [[nodiscard]] std::uint64_t end_of(const Extent& extent) const {
-    return told(extent.num_packets(), extent.num_packets());
+    return told_of(settings_, extent.num_packets(), extent.num_packets());
   }
 
   void report(const Receiver& receiver, Packet& answer) const {
-    answer.offset = told(receiver.expected, receiver.num_received);
+    answer.offset = told_of(settings_, receiver.expected, receiver.num_received);
     const std::uint32_t first = first_named(answer);
     const std::uint32_t end = receiver.expected + rings_.capacity();
     answer.bits = first + 64 <= receiver.expected ? 0 : rings_.from(receiver.ring, first);
@@ -272,6 +290,9 @@ class SelectiveRepeat {
   }
 
  private:
+  /// Whether it is noted when each packet leaves: also by RFC 8985, which judges by that.
+  [[nodiscard]] bool dates() const { return times_each() || settings_.probe_rtts != 0; }
+
   /// The first answer ends a first window that lapses (uet-htsim stopSpeculating).
   void hear(Sender& sender) {
     if (kPulled && settings_.first_window_lapses && !sender.answered &&
@@ -280,14 +301,6 @@ class SelectiveRepeat {
       sender.granted_bytes = sender.sent_bytes;
     }
     sender.answered = true;
-  }
-
-  /// What an answer says beside the packets around the one that it answers: before which number all
-  /// have arrived and, where one answer stands for several packets, how many have (UET's
-  /// rcvd_bytes; uet-htsim processAck). IRN's and TCP's answers do not count.
-  [[nodiscard]] std::uint64_t told(std::uint32_t expected, std::uint32_t num_received) const {
-    const std::uint64_t count = settings_.ack_every_bytes != 0 ? num_received : 0;
-    return count << 32U | expected;
   }
 
   /// The packet that the first bit of an answer is about.
@@ -349,16 +362,6 @@ class SelectiveRepeat {
     ++sender.num_lost;
     --sender.in_flight;
     return extent.bytes_of(number);
-  }
-
-  /// The packet to be taken for lost next when time is up.
-  ///
-  /// IRN, which takes one later arrival for the sign of a loss, repeats the oldest and what later
-  /// ones have overtaken: the rest may only be late (section 3.1; recalled). The last, which is
-  /// assumed, lets a lost tail be told by disorder, where each would wait for a timeout of its own.
-  [[nodiscard]] std::uint32_t after(const Sender& sender, std::uint32_t number) const {
-    const bool overtaken = settings_.disorder_packets != 1 || number + 1 < sender.highest;
-    return overtaken ? number + 1 : std::max(number + 1, sender.next - 1);
   }
 
   std::uint32_t judge(Sender& sender, const Extent& extent) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "netloom/packet/config.hpp"
 #include "netloom/packet/packet.hpp"
 #include "netloom/packet/transport/bit_rings.hpp"
 #include "netloom/packet/transport/departures.hpp"
@@ -33,6 +34,7 @@ struct SelectiveSender {
   std::uint64_t missed_bytes = 0;   ///< Taken for lost, and their receiver saw nothing of them.
   Time stirred_at = kNever;         ///< When it last sent unasked, for want of an answer.
   bool answered = false;
+  bool repeats = false;  ///< Something was sent again.
 
   /// Packets that have arrived, of which it is not known which they are.
   [[nodiscard]] std::uint32_t unnamed() const { return num_told - std::min(num_told, num_named); }
@@ -50,6 +52,28 @@ struct SelectiveReceiver {
   /// What is to be granted in all, as far as is known.
   [[nodiscard]] std::uint64_t wanted_bytes() const { return asked_bytes + trimmed_bytes; }
 };
+
+/// What an answer says beside the packets around the one that it answers: before which number all
+/// have arrived and, where one answer stands for several packets, how many have (UET's rcvd_bytes;
+/// uet-htsim processAck). IRN's and TCP's answers do not count.
+inline std::uint64_t told_of(const HostSettings& settings,
+                             std::uint32_t expected,
+                             std::uint32_t num_received) {
+  const std::uint64_t count = settings.ack_every_bytes != 0 ? num_received : 0;
+  return count << 32U | expected;
+}
+
+/// The packet to be taken for lost after `number` when time is up.
+///
+/// IRN, which takes one later arrival for the sign of a loss, repeats the oldest and what later
+/// ones have overtaken: the rest may only be late (section 3.1; recalled). The last, which is
+/// assumed, lets a lost tail be told by disorder, where each would wait for a timeout of its own.
+inline std::uint32_t next_expired(const SelectiveSender& sender,
+                                  const HostSettings& settings,
+                                  std::uint32_t number) {
+  const bool overtaken = settings.disorder_packets != 1 || number + 1 < sender.highest;
+  return overtaken ? number + 1 : std::max(number + 1, sender.next - 1);
+}
 
 /// The first packet that is to be sent again; there must be one.
 inline std::uint32_t first_lost_of(const SelectiveSender& sender, const BitRings& rings) {

@@ -1,0 +1,125 @@
+// Endpoints as senders of messages that share a connection, and its congestion control.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "netloom/packet/endpoints.hpp"
+
+namespace netloom::packet {
+
+template <class Transport, class Cc>
+bool Endpoints<Transport, Cc>::join(std::uint32_t flow) {
+  Connection& all = connections_.of(flow);
+  if (all.last == kNone) {
+    all = {.first = flow, .last = flow, .sending = flow, .oldest = flow};
+    return false;
+  }
+  const std::uint32_t before = std::exchange(all.last, flow);
+  connections_.message(flow).begin_bytes =
+      connections_.message(before).begin_bytes + extent(before).size_bytes;
+  out_[before].after = flow;
+  out_[flow].behind = is_unsent(before);
+  if (!out_[flow].behind) {
+    all.sending = flow;
+  }
+  Outgoing& keeper = out_[all.first];  // NOLINT(misc-const-correctness): as some schemes do
+  const Idle idle{.lasted = net_.now - all.sent_at, .timeout = set_.timeout_ps};
+  keeper.cc.on_idle(cc_settings_, keeper.line, idle);
+  return true;
+}
+
+template <class Transport, class Cc>
+bool Endpoints<Transport, Cc>::is_unsent(std::uint32_t flow) const {
+  const Outgoing& out = out_[flow];
+  return out.state != State::kDone &&
+         (out.behind || !transport_.all_sent(out.sender, extent(flow)));
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::let_next_send(std::uint32_t flow) {
+  const std::uint32_t next = out_[flow].after;
+  if (next == kNone || !out_[next].behind || is_unsent(flow)) {
+    return;
+  }
+  out_[next].behind = false;
+  connections_.of(flow).sending = next;
+  offer(next);
+  net_.wake_later(out_[next].link);  // another port's flow may be the one that is kicked
+}
+
+template <class Transport, class Cc>
+std::int64_t Endpoints<Transport, Cc>::flight_of_others(std::uint32_t flow) const {
+  return connections_.of(flow).flight_bytes - connections_.message(flow).flight_bytes;
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::settle(std::uint32_t flow) {
+  const Outgoing& out = out_[flow];
+  Connection& all = connections_.of(flow);
+  Message& message = connections_.message(flow);
+  const bool done = out.state == State::kDone;
+  const auto out_bytes = transport_.in_flight(out.sender, extent(flow));
+  const auto own = done ? std::int64_t{0} : static_cast<std::int64_t>(out_bytes);
+  all.flight_bytes += own - std::exchange(message.flight_bytes, own);
+  const bool repeats = !done && !is_unsent(flow) && transport_.has_work(out.sender, extent(flow));
+  all.num_repeating += (repeats ? 1U : 0U) - (std::exchange(message.repeats, repeats) ? 1U : 0U);
+  while (out_[all.oldest].state == State::kDone && out_[all.oldest].after != kNone) {
+    all.oldest = out_[all.oldest].after;
+  }
+}
+
+template <class Transport, class Cc>
+std::uint32_t Endpoints<Transport, Cc>::lose_overtaken(std::uint32_t flow, Time sent) {
+  std::uint32_t bytes = 0;
+  if constexpr (requires { out_[flow].sender.repeats; }) {
+    const Time most = net_.now - sent + kept(flow).line.base_rtt / 4;  // RFC 8985, section 6.2
+    const std::uint32_t last = connections_.shared() ? connections_.of(flow).sending : flow;
+    std::uint32_t one = connections_.shared() ? connections_.of(flow).oldest : flow;
+    for (;; one = out_[one].after) {
+      Outgoing& out = out_[one];
+      // What a message sends once comes in order: its later packets tell what is missing.
+      const bool unclear = one != flow || out.sender.repeats;
+      if (unclear && out.state != State::kDone && transport_.is_waiting(out.sender)) {
+        bytes += transport_.lose_older(out.sender, extent(one), most, net_.now);
+        if (connections_.shared()) {
+          settle(one);
+        }
+      }
+      if (one == last) {
+        return bytes;
+      }
+    }
+  }
+  return bytes;
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::place(std::uint32_t flow, Ack& ack) const {
+  const Connection& all = connections_.of(flow);
+  ack.acked_to = connections_.message(all.oldest).begin_bytes +
+                 transport_.acked_to(out_[all.oldest].sender, extent(all.oldest));
+  ack.sent_to = connections_.message(all.sending).begin_bytes +
+                transport_.sent_to(out_[all.sending].sender, extent(all.sending));
+  ack.in_flight_bytes += flight_of_others(flow);
+}
+
+template <class Transport, class Cc>
+inline void Endpoints<Transport, Cc>::go_on(std::uint32_t flow) {
+  arm(connections_.keeper(flow));
+  offer(flow);
+  if (!connections_.shared()) [[likely]] {
+    return;
+  }
+  const Connection& all = connections_.of(flow);
+  if (all.num_repeating != 0) {
+    for (std::uint32_t one = all.oldest; one != all.sending; one = out_[one].after) {
+      offer(one);
+    }
+  }
+  if (all.sending != flow) {
+    offer(all.sending);
+  }
+}
+
+}  // namespace netloom::packet

@@ -1,0 +1,70 @@
+"""All-reduces over two trees, packet by packet: what they take longer than as flows, and why.
+
+Two children's sums meet at their parent, beside what comes down from above: links are shared by
+connections whose senders could all fill them. Flows share such a link evenly from the first moment
+on; packets share it as congestion control and switches let them. That is no matter of messages: the
+hops of both trees as one long message each show it as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pytest
+
+import netloom as nl
+from netloom.study.choices import Choices
+from netloom.workload.exchange_tree import double_tree
+
+if TYPE_CHECKING:
+    from netloom.study.simulation import Run
+
+pytestmark = pytest.mark.validation
+
+TREE: Final = {
+    "kind": "collective",
+    "operation": "all-reduce",
+    "algorithm": "tree",
+    "group": 8,
+    "stride": 8,
+    "size": "16MB",
+}
+
+
+def hops() -> list[dict[str, object]]:
+    """Return every hop of the two trees of one rail, up and down: half of the bytes each."""
+    dag = double_tree([np.array([8 * node]) for node in range(8)], 16_000_000, slices=1)
+    ends = zip(dag.source.tolist(), dag.target.tolist(), strict=True)
+    return [{"kind": "one-to-one", "source": a, "target": b, "size": "8MB"} for a, b in ends]
+
+
+def run(technology: str, traffic: list[dict[str, object]], engine: str, cc: str = "") -> Run:
+    fabric = {"technology": technology, "topology": {"kind": "rail-fat-tree"}}
+    cluster = {"gpus": 64, "node": "dgx-h100", "fabric": fabric}
+    scenario = nl.load({"cluster": cluster, "traffic": traffic})
+    if engine == "flow":
+        return nl.simulate(scenario, engine="flow").first
+    return nl.simulate(scenario, choices=Choices(congestion_control=cc)).first
+
+
+def excess(technology: str, traffic: list[dict[str, object]], cc: str = "") -> float:
+    packets = run(technology, traffic, "packet", cc).span_s
+    return packets / run(technology, traffic, "flow").span_s - 1
+
+
+@pytest.mark.parametrize("technology", ["rocev2-400g", "spectrum-x-400g"])
+def test_a_tree_that_nobody_slows_down_ends_as_its_flows_do(technology: str) -> None:
+    assert abs(excess(technology, [dict(TREE)], "none")) < 0.01
+
+
+@pytest.mark.parametrize("technology", ["uet-400g", "infiniband-ndr"])
+def test_a_tree_loses_no_more_than_its_hops_as_long_flows(technology: str) -> None:
+    of_tree, of_hops = excess(technology, [dict(TREE)]), excess(technology, hops())
+    assert of_tree < min(of_hops, 0.06)
+
+
+def test_a_tree_of_iwarp_waits_for_no_timeout() -> None:
+    packets = run("iwarp-100g", [dict(TREE)], "packet")
+    assert packets.delivery.counters["timeouts"] == 0
+    assert packets.span_s < 1.3 * run("iwarp-100g", [dict(TREE)], "flow").span_s
