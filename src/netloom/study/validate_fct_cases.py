@@ -23,7 +23,7 @@ from netloom.workload.dag import Label, to_transfers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.engines.packet import PacketSettings, Progress
+    from netloom.engines.packet import Progress
 
 __all__ = ["FctCase", "long_cases", "run_case", "shipped_cases"]
 
@@ -71,10 +71,6 @@ def _num_draws(case: FctCase) -> int:
     return 3 if is_draw and not case.core_min else 1
 
 
-def _settings(case: FctCase) -> PacketSettings:
-    return settings_of_case(case.scheme, fabric=case.fabric, num_paths=case.num_paths)
-
-
 def _synthetic(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     """Return the last completion in us, packets sent again, or the mean rate in percent of line."""
     hosts = np.arange(bench.wiring.num_endpoints)
@@ -85,7 +81,7 @@ def _synthetic(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
         senders = hosts[apart::apart][: case.num_flows]
         dag = patterns.incast(senders, 0, case.size_bytes)
     transfers = to_transfers([dag], [Label(priority=0, job=0)], rng=rng)
-    delivery = bench.run(transfers, _settings(case))
+    delivery = bench.run(transfers, settings_of_case(case, bench.wiring))
     took_ps = delivery.finish_ps
     if case.unit == "us":
         return float(took_ps.max()) / _US
