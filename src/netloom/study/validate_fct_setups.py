@@ -6,16 +6,19 @@ How UET's endpoints and switches are set stands in `validate_fct_uet`; NDP's, IR
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from netloom.fabric.plain_wiring import Cables, wire_up
 from netloom.study.validate_fct_lossy import LOSSY_SETTINGS
-from netloom.study.validate_fct_uet import uet_settings
+from netloom.study.validate_fct_uet import FAILED_SHARE, uet_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
 
     from netloom.engines.packet import PacketSettings
     from netloom.fabric.wiring import Wiring
@@ -98,9 +101,50 @@ def _three_tiers(radix: int, rate_bps: float, delay_ps: int = _US) -> Wiring:
     return _wired(cables, num_hosts, rate_bps, delay_ps)
 
 
+def _failed_core(radix: int, rate_bps: float, num_failed: int) -> Wiring:
+    """Return the fat tree with that many slow links from its top to the first pod's switches.
+
+    They are slow downwards alone (uet-htsim fat_tree_topology.cpp, init_network).
+    """
+    wiring = _three_tiers(radix, rate_bps)
+    half = radix // 2
+    middle = radix * half * half + radix * half  # where the pods' upper switches begin
+    top = middle + radix * half
+    down = np.flatnonzero((wiring.link_source >= top) & (wiring.link_target >= middle))
+    down = down[np.lexsort((wiring.link_source[down], wiring.link_target[down]))]
+    return _slowed(wiring, down[:num_failed])
+
+
+def _failed_spine(wiring: Wiring) -> Wiring:
+    """Return the network with all links of one spine slow, both ways."""
+    last = wiring.num_vertices - 1
+    return _slowed(
+        wiring, np.flatnonzero((wiring.link_source == last) | (wiring.link_target == last))
+    )
+
+
+def _slowed(wiring: Wiring, links: NDArray[np.int64]) -> Wiring:
+    rate_bps = wiring.link_rate_bps.copy()
+    rate_bps[links] *= FAILED_SHARE
+    return replace(wiring, link_rate_bps=rate_bps)
+
+
+def _experiment_1(rate_bps: float, taper: int) -> Callable[[], Wiring]:
+    return lambda: _two_tiers(8192, 64, rate_bps, taper=taper)
+
+
 _NETWORKS: Final[Mapping[str, Callable[[], Wiring]]] = {
-    "uec-8192": lambda: _two_tiers(8192, 64, 400e9),
-    "uec-8192-4to1": lambda: _two_tiers(8192, 64, 400e9, taper=4),
+    **{
+        f"uec-8192{rate}{name}": _experiment_1(rate_bps, taper)
+        for rate, rate_bps in (("-200g", 200e9), ("", 400e9), ("-800g", 800e9))
+        for name, taper in (("", 1), ("-4to1", 4), ("-8to1", 8))
+    },
+    "uec-8192-failed-1": lambda: _failed_spine(_two_tiers(8192, 64, 400e9)),
+    "uec-16-failed-1": lambda: _failed_core(4, 100e9, 1),
+    "uec-1024-failed-1": lambda: _failed_core(16, 100e9, 1),
+    "uec-1024-failed-8": lambda: _failed_core(16, 100e9, 8),
+    "uec-1024-q500": lambda: _three_tiers(16, 100e9),
+    "uec-1024-q500-failed-8": lambda: _failed_core(16, 100e9, 8),
     "uec-1024-4to1": lambda: _two_tiers(1024, 32, 100e9, taper=4),
     "uec-1024-8to1": lambda: _two_tiers(1024, 32, 100e9, taper=8),
     "uec-16": lambda: _three_tiers(4, 100e9),

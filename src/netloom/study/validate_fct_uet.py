@@ -85,7 +85,7 @@ class UetNetwork:
                 doubles=False,
                 heeds_trims=False,
             ),
-            first_packets=0,
+            first_packets=3 * queue // 2,
         )
 
     @property
