@@ -101,3 +101,16 @@ def test_rccc_restrains_itself_and_ndp_does_not() -> None:
     asked = settings_for(uet, transport="rccc").transport
     assert asked.restraint == Restraint()
     assert settings_for(uet, transport="ndp").transport.restraint is None
+
+
+def test_a_sender_with_many_receivers_asks_each_for_its_share() -> None:
+    # Hosts 1 and 2 send to host 0, and host 2 to nine others as well: a tenth of its port is all
+    # that host 0 can get from it, and the other nine tenths are host 1's. 490 packets of 332 ns at
+    # 0.99 x 0.9 of the port take 183 us, and a window of 21 packets that host 2 is granted first,
+    # turn by turn, 21 x 0.332.
+    fleet = star(12)
+    pairs = [(1, 0), (2, 0), *((2, host) for host in range(3, 12))]
+    took_us = run_packets(fleet, transfers(pairs, 490 * 4086), RCCC).finish_ps / US
+    assert took_us[0] == pytest.approx(183 + 7, rel=0.08)
+    # All of host 2's together: 10 x 490 packets.
+    assert took_us.max() == pytest.approx(4_900 * 0.332, rel=0.03)

@@ -53,7 +53,6 @@ void Endpoints<Transport, Cc>::open(std::uint32_t flow, const Packet& packet) {
   in.link = door(packet.target, packet.source, flow, packet.entropy);
   transport_.open(in.receiver);
   if constexpr (Transport::kPulls) {
-    in.receiver.asked_bytes = extent(flow).size_bytes;
     in.receiver.granted_bytes = out_[flow].sender.granted_bytes;
   }
 }

@@ -345,7 +345,10 @@ Time Endpoints<Transport, Cc>::spread_over(std::uint32_t wire_bytes, double rate
 template <class Transport, class Cc>
 std::uint64_t Endpoints<Transport, Cc>::asked(std::uint32_t flow) const {
   if constexpr (Transport::kPulls) {
-    return transport_.demand(out_[flow].sender, extent(flow));
+    const Outgoing& out = out_[flow];
+    const std::uint32_t sharers = out.many ? 1 : 1 + ready_.size(out.link);
+    return transport_.demand(
+        out.sender, extent(flow), {.window_bytes = first_window(out.line), .sharers = sharers});
   } else {
     return 0;
   }
