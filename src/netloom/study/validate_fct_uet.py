@@ -152,14 +152,16 @@ def uet_settings(scheme: str, *, fabric: str, num_paths: int, wiring: Wiring) ->
         at_rate_bps=network.rate_bps,
         to_endpoints=not pulled,
     )
-    first = {"first_packets": float(network.first_packets)}
+    parameters = {"both": {"adapt_below": 0.0}}  # uec.cpp quick_adapt: not where receivers pull
+    if network.first_packets:
+        parameters["nscc-unscaled"] = {"first_packets": float(network.first_packets)}
     return PacketSettings(
         flow_control="trimming",
         balance="ecmp",
         spray=spray if num_paths > 1 else "fixed",
         num_paths=num_paths,
         congestion_control={"rccc": "none", "both": "nscc"}.get(control, control),
-        parameters=first if control == "nscc-unscaled" and network.first_packets else {},
+        parameters=parameters.get(control, {}),
         switch=Switch(
             buffer_bytes=1 << 40,
             queue_bytes=tuple(queue_bytes.astype(int).tolist()),
