@@ -143,6 +143,12 @@ HostSettings hosts(const Numbers& numbers, const Names& names) {
       "pull_bytes", h.pull_bytes)("pull_share", h.pull_share)("host_rate_bps", h.host_rate_bps)(
       "send_ps", h.send_ps)("receive_ps", h.receive_ps)("base_rtt_ps", h.base_rtt_ps)("num_paths",
                                                                                       h.num_paths);
+  RestraintSettings& restraint = h.restraint;
+  Reader{numbers}("restraint_least_share", restraint.least_share)(
+      "restraint_period_ps", restraint.period_ps)("restraint_smoothing", restraint.smoothing)(
+      "restraint_marked_share", restraint.marked_share)("restraint_decrease", restraint.decrease)(
+      "restraint_step", restraint.step)("restraint_doubles", restraint.doubles)(
+      "restraint_heeds_trims", restraint.heeds_trims);
   h.entropy = names.at("entropy");
   return h;
 }

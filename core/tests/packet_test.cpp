@@ -323,6 +323,8 @@ void draw_hosts(Config& c, Random& random) {
   c.hosts.ack_every_bytes = random.below(2) == 0 ? 16'384 : 0;
   c.hosts.first_window_lapses = random.below(2) == 0;
   c.hosts.pull_share = random.below(2) == 0 ? 1.0 : 0.9;
+  c.hosts.restraint.least_share = random.below(2) == 0 ? 0.0 : 0.1;
+  c.hosts.restraint.period_ps = 1'000'000 + random.below(20'000'000);
 }
 
 Config random_config(Random& random, Sort kind) {

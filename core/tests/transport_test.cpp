@@ -252,6 +252,36 @@ void a_pulled_sender_stirs_once_a_round_trip() {
   check(both.transport.has_work(both.sender, both.extent), "after it");
 }
 
+// A hundred packets, of which ten are the first window, and lapse after four. Then ten are asked
+// for beyond the ten that the receiver has granted, and five while another flow shares the port.
+// Four granted of which two were sent leave eight to ask for, and what was trimmed comes back by
+// itself.
+void a_sender_asks_for_its_share_of_a_window() {
+  SelectiveSender sender;
+  const Extent extent{.size_bytes = std::uint64_t{100} * kPayload, .payload_bytes = kPayload};
+  const auto packets = [&](std::uint32_t sharers) {
+    const Share share{.window_bytes = std::uint64_t{10} * kPayload, .sharers = sharers};
+    return demand_of(sender, extent, share) / kPayload;
+  };
+  sender.granted_bytes = std::uint64_t{10} * kPayload;
+  check(packets(1) == 11, "a packet while all of the first window is in hand");
+  sender.next = 4;
+  sender.sent_bytes = std::uint64_t{4} * kPayload;
+  check(packets(1) == 14, "what has been sent of it");
+  sender.answered = true;
+  sender.lapsed_bytes = std::uint64_t{6} * kPayload;
+  sender.granted_bytes = sender.sent_bytes;
+  check(packets(1) == 20 && packets(2) == 15, "a window, or half of it");
+  check(packets(100) == 11, "a packet at least");
+  sender.granted_bytes += std::uint64_t{4} * kPayload;
+  sender.sent_bytes += std::uint64_t{2} * kPayload;
+  check(packets(1) == 22 && packets(2) == 18, "less what is in hand");
+  sender.nacked_bytes = kPayload;
+  check(packets(1) == 21, "less what its receiver adds by itself");
+  sender.granted_bytes = sender.sent_bytes = std::uint64_t{99} * kPayload;
+  check(packets(1) == 106, "no more than all, and what lapsed");
+}
+
 // Ten packets out, of which 3 arrives: IRN takes 0 to 2 for lost at once and sends them again. Then
 // nothing is heard: 0 to 2 are given up, and of the later ones the last alone, since only time
 // speaks against them. With none arrived it is the first and the last; TCP gives up all ten.
@@ -295,6 +325,7 @@ int main() {
   a_nack_names_nothing_else();
   an_answer_tells_whether_it_can_be_timed();
   a_pulled_sender_stirs_once_a_round_trip();
+  a_sender_asks_for_its_share_of_a_window();
   time_speaks_against_few_packets_of_irn();
   return netloom::test::failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

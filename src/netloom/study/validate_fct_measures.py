@@ -63,10 +63,6 @@ class Bench:
         )
 
 
-def _settings(case: FctCase) -> PacketSettings:
-    return settings_of_case(case.scheme, fabric=case.fabric, num_paths=case.num_paths)
-
-
 def _transfers(dag: Dag, rng: np.random.Generator) -> Transfers:
     return to_transfers([dag], [Label(priority=0, job=0)], rng=rng)
 
@@ -82,7 +78,7 @@ def _victim(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     Senders of both share a leaf, and so do their receivers. What else they share is up to the hash:
     the mean over several draws of source ports.
     """
-    settings = _settings(case)
+    settings = settings_of_case(case, bench.wiring)
 
     def victim_ps(first: int) -> float:
         dag = Dag.of(_VICTIM_SOURCE[first:], _VICTIM_TARGET[first:], case.size_bytes)
@@ -105,7 +101,7 @@ def _dips(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     def least() -> float:
         run = bench.run(
             _transfers(Dag.of(_VICTIM_SOURCE, _VICTIM_TARGET, size_bytes), rng),
-            _settings(case),
+            settings_of_case(case, bench.wiring),
             watch=Watch(links=(last,), every_ps=window_ps),
         )
         samples = run.tables["samples"]
@@ -127,7 +123,7 @@ def _queue(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     last = int(np.flatnonzero(bench.wiring.link_target == 0)[0])
     run = bench.run(
         _incast(case, rng),
-        _settings(case),
+        settings_of_case(case, bench.wiring),
         until_ps=2 * _SETTLED_PS,
         watch=Watch(links=(last,), every_ps=10 * _US),
     )
@@ -140,7 +136,7 @@ def _marks(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     """Return how many of an incast's packets are marked, in percent, once it has settled."""
     transfers = _incast(case, rng)
     first, last = (
-        bench.run(transfers, _settings(case), until_ps=until_ps).counters
+        bench.run(transfers, settings_of_case(case, bench.wiring), until_ps=until_ps).counters
         for until_ps in (_SETTLED_PS, 2 * _SETTLED_PS)
     )
     arrived = last["delivered_packets"] - first["delivered_packets"]
@@ -152,7 +148,7 @@ def _pauses(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     transfers = _incast(case, rng)
     one, other = (
         bench.run(transfers, settings, until_ps=_SETTLED_PS).counters["pause_frames"]
-        for settings in (_settings(case), LOSSY_SETTINGS["uncontrolled"](1))
+        for settings in (settings_of_case(case, bench.wiring), LOSSY_SETTINGS["uncontrolled"](1))
     )
     return 100 * one / other
 
@@ -170,7 +166,7 @@ def _lossy_path(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     def kept(draw: int) -> float:
         drawn = replace(bench, seed=bench.seed + draw)
         whole, hurt = (
-            drawn.run(transfers, _settings(case), faults=some).finish_ps[0]
+            drawn.run(transfers, settings_of_case(case, bench.wiring), faults=some).finish_ps[0]
             for some in ([], [fault])
         )
         return float(whole / hurt)
@@ -198,7 +194,8 @@ def _dead_plane(transfers: Transfers, case: FctCase, bench: Bench) -> float:
     dead = np.flatnonzero((wiring.link_source == num_hosts) | (wiring.link_target == num_hosts))
     faults = [Fault(when_ps=0, kind="down", link=link) for link in dead.tolist()]
     whole, hurt = (
-        bench.run(transfers, _settings(case), faults=some).finish_ps[0] for some in ([], faults)
+        bench.run(transfers, settings_of_case(case, bench.wiring), faults=some).finish_ps[0]
+        for some in ([], faults)
     )
     return float(100 * whole / hurt)
 
@@ -218,7 +215,8 @@ def _failure(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     when_ps = round(case.size_bytes * 8e12 / wiring.link_rate_bps[0] / 3)
     faults = [Fault(when_ps=when_ps, kind="down", link=int(cut[0]) ^ way) for way in (0, 1)]
     whole, hurt = (
-        bench.run(transfers, _settings(case), faults=some).finish_ps.max() for some in ([], faults)
+        bench.run(transfers, settings_of_case(case, bench.wiring), faults=some).finish_ps.max()
+        for some in ([], faults)
     )
     return float(hurt - whole) / _US
 

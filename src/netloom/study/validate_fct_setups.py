@@ -1,30 +1,33 @@
 """The networks and settings of published completion times, by the names of data/fct_cases.csv.
 
-Rules: uet-htsim (uec.cpp, main_uec.cpp, compositequeue.cpp; .topo files); NDP, IRN and RoCE stand
-in `validate_fct_lossy`.
+How UET's endpoints and switches are set stands in `validate_fct_uet`; NDP's, IRN's and RoCE's in
+`validate_fct_lossy`.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.engines.packet import Ecn, PacketSettings, Switch, Transport
 from netloom.fabric.plain_wiring import Cables, wire_up
 from netloom.study.validate_fct_lossy import LOSSY_SETTINGS
+from netloom.study.validate_fct_uet import FAILED_SHARE, uet_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from numpy.typing import NDArray
+
+    from netloom.engines.packet import PacketSettings
     from netloom.fabric.wiring import Wiring
+    from netloom.study.validate_fct_case import FctCase
 
 __all__ = ["network_of", "settings_of_case"]
 
 _US: Final = 1_000_000
-_PAYLOAD_BYTES, _PACKET_BYTES, _ACK_BYTES = 4086, 4150, 64  # uet-htsim main_uec.cpp, uec.cpp
+_UET_NAMES: Final = {"mrc": "nscc-retiring", "reps": "nscc-reps"}  # both trim
 
 
 def network_of(name: str) -> Wiring:
@@ -32,19 +35,12 @@ def network_of(name: str) -> Wiring:
     return _NETWORKS[name]()
 
 
-def settings_of_case(scheme: str, *, fabric: str, num_paths: int) -> PacketSettings:
+def settings_of_case(case: FctCase, wiring: Wiring) -> PacketSettings:
     """Return how endpoints and switches of a case behave."""
-    if scheme in LOSSY_SETTINGS:
-        return LOSSY_SETTINGS[scheme](num_paths)
-    return _SETTINGS[scheme](_Setup(fabric=fabric, num_paths=num_paths))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Setup:
-    """What settings depend on beside the scheme."""
-
-    fabric: str
-    num_paths: int
+    if case.scheme in LOSSY_SETTINGS:
+        return LOSSY_SETTINGS[case.scheme](case.num_paths)
+    scheme = _UET_NAMES.get(case.scheme, case.scheme)
+    return uet_settings(scheme, fabric=case.fabric, num_paths=case.num_paths, wiring=wiring)
 
 
 # ---- networks
@@ -105,9 +101,50 @@ def _three_tiers(radix: int, rate_bps: float, delay_ps: int = _US) -> Wiring:
     return _wired(cables, num_hosts, rate_bps, delay_ps)
 
 
+def _failed_core(radix: int, rate_bps: float, num_failed: int) -> Wiring:
+    """Return the fat tree with that many slow links from its top to the first pod's switches.
+
+    They are slow downwards alone (uet-htsim fat_tree_topology.cpp, init_network).
+    """
+    wiring = _three_tiers(radix, rate_bps)
+    half = radix // 2
+    middle = radix * half * half + radix * half  # where the pods' upper switches begin
+    top = middle + radix * half
+    down = np.flatnonzero((wiring.link_source >= top) & (wiring.link_target >= middle))
+    down = down[np.lexsort((wiring.link_source[down], wiring.link_target[down]))]
+    return _slowed(wiring, down[:num_failed])
+
+
+def _failed_spine(wiring: Wiring) -> Wiring:
+    """Return the network with all links of one spine slow, both ways."""
+    last = wiring.num_vertices - 1
+    return _slowed(
+        wiring, np.flatnonzero((wiring.link_source == last) | (wiring.link_target == last))
+    )
+
+
+def _slowed(wiring: Wiring, links: NDArray[np.int64]) -> Wiring:
+    rate_bps = wiring.link_rate_bps.copy()
+    rate_bps[links] *= FAILED_SHARE
+    return replace(wiring, link_rate_bps=rate_bps)
+
+
+def _experiment_1(rate_bps: float, taper: int) -> Callable[[], Wiring]:
+    return lambda: _two_tiers(8192, 64, rate_bps, taper=taper)
+
+
 _NETWORKS: Final[Mapping[str, Callable[[], Wiring]]] = {
-    "uec-8192": lambda: _two_tiers(8192, 64, 400e9),
-    "uec-8192-4to1": lambda: _two_tiers(8192, 64, 400e9, taper=4),
+    **{
+        f"uec-8192{rate}{name}": _experiment_1(rate_bps, taper)
+        for rate, rate_bps in (("-200g", 200e9), ("", 400e9), ("-800g", 800e9))
+        for name, taper in (("", 1), ("-4to1", 4), ("-8to1", 8))
+    },
+    "uec-8192-failed-1": lambda: _failed_spine(_two_tiers(8192, 64, 400e9)),
+    "uec-16-failed-1": lambda: _failed_core(4, 100e9, 1),
+    "uec-1024-failed-1": lambda: _failed_core(16, 100e9, 1),
+    "uec-1024-failed-8": lambda: _failed_core(16, 100e9, 8),
+    "uec-1024-q500": lambda: _three_tiers(16, 100e9),
+    "uec-1024-q500-failed-8": lambda: _failed_core(16, 100e9, 8),
     "uec-1024-4to1": lambda: _two_tiers(1024, 32, 100e9, taper=4),
     "uec-1024-8to1": lambda: _two_tiers(1024, 32, 100e9, taper=8),
     "uec-16": lambda: _three_tiers(4, 100e9),
@@ -120,129 +157,4 @@ _NETWORKS: Final[Mapping[str, Callable[[], Wiring]]] = {
     "mrc-planes": lambda: _planes(8, 16, 4, 100e9),
     "reps-64": lambda: _two_tiers(64, 16, 400e9),
     "dcqcn-21": lambda: _wired([(host, 21) for host in range(21)], 21, 40e9, _US),
-}
-
-# ---- endpoints and switches
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _UetNetwork:
-    """What uet-htsim derives its settings from, and the sizes of queues in packets.
-
-    Attributes:
-        num_hops: Links of the longest way, 1 us each.
-        pull_bytes: Payload that a pull grants.
-    """
-
-    rate_bps: float
-    num_hops: int
-    queue: int
-    marks_from: int
-    marks_all: int
-    pull_bytes: int = 4 * _PAYLOAD_BYTES
-
-    @classmethod
-    def sized(cls, rate_bps: float, num_hops: int) -> _UetNetwork:
-        """Return main_uec.cpp's own sizes: a queue of one product, marks from 0.2 to 0.8 of it."""
-        product_bytes = _uet_rtt_ps(rate_bps, num_hops) * rate_bps / 8e12
-        queue = math.ceil(product_bytes / _PACKET_BYTES)
-        return cls(
-            rate_bps=rate_bps,
-            num_hops=num_hops,
-            queue=queue,
-            marks_from=math.ceil(0.2 * queue),
-            marks_all=math.ceil(0.8 * queue),
-        )
-
-    @property
-    def rtt_ps(self) -> int:
-        """Of the longest way, which every flow takes for its own (main_uec.cpp initNscc)."""
-        return _uet_rtt_ps(self.rate_bps, self.num_hops)
-
-    @property
-    def timeout_ps(self) -> int:
-        """15 us, and six full queues (main_uec.cpp)."""
-        return 15 * _US + round(6 * self.queue * _PACKET_BYTES * 8e12 / self.rate_bps)
-
-
-def _uet_rtt_ps(rate_bps: float, num_hops: int) -> int:
-    """Return main_uec.cpp calculate_rtt: a packet out, an acknowledgement back, link by link."""
-    wire_ps = (_PACKET_BYTES + _ACK_BYTES) * 8e12 / rate_bps
-    return num_hops * (2 * _US + round(wire_ps))
-
-
-# -q 100 -ecn 25 75 where the source's experiments say so. Pulls were of 8 times 512 bytes with
-# headers then (@146f800 uec.cpp _credit_per_pull), of four packets later.
-_UET_8192: Final = _UetNetwork(
-    rate_bps=400e9,
-    num_hops=4,
-    queue=100,
-    marks_from=25,
-    marks_all=75,
-    pull_bytes=round(4096 * _PAYLOAD_BYTES / _PACKET_BYTES),
-)
-_UET: Final[Mapping[str, _UetNetwork]] = {
-    "uec-8192": _UET_8192,
-    "uec-8192-4to1": _UET_8192,
-    "uec-1024-4to1": _UetNetwork.sized(100e9, 4),
-    "uec-1024-8to1": _UetNetwork.sized(100e9, 4),
-    "uec-16": _UetNetwork.sized(100e9, 6),
-    "uec-128": _UetNetwork.sized(100e9, 6),
-    "uec-1024": _UetNetwork.sized(100e9, 6),
-    "mrc-64": replace(_UET_8192, rate_bps=100e9),  # assumed
-    "mrc-64-800g": replace(_UET_8192, rate_bps=800e9),  # assumed
-    "mrc-planes": replace(_UET_8192, rate_bps=100e9),  # assumed
-    "reps-64": _UET_8192,  # assumed
-}
-
-
-def _uet(
-    setup: _Setup, *, pulled: bool = False, scheme: str = "nscc", spray: str = "mixed"
-) -> PacketSettings:
-    """Return UET with *scheme* at its senders or, *pulled*, by its receivers' credits (RCCC).
-
-    Where receivers pull, marks are about paths alone, a first window ends with its first answer and
-    pulls come at 0.99 of the line (uec.cpp stopSpeculating, main_uec.cpp).
-    """
-    network = _UET[setup.fabric]
-    marks = Ecn(
-        kmin_bytes=network.marks_from * _PACKET_BYTES,
-        kmax_bytes=network.marks_all * _PACKET_BYTES,
-        pmax=1.0,
-        at_rate_bps=0,
-        to_endpoints=not pulled,
-    )
-    return PacketSettings(
-        flow_control="trimming",
-        balance="ecmp",
-        spray=spray if setup.num_paths > 1 else "fixed",
-        num_paths=setup.num_paths,
-        congestion_control="none" if pulled else scheme,
-        switch=Switch(
-            buffer_bytes=1 << 40, queue_bytes=network.queue * _PACKET_BYTES, reserve_bytes=0
-        ),
-        ecn=marks,
-        transport=Transport(
-            recovery="pulled" if pulled else "selective",
-            payload_bytes=_PAYLOAD_BYTES,
-            header_bytes=_PACKET_BYTES - _PAYLOAD_BYTES,
-            gap_bytes=0,
-            ack_bytes=_ACK_BYTES,
-            timeout_ps=network.timeout_ps,
-            ack_every_bytes=16_384,
-            first_window_lapses=True,
-            pull_bytes=network.pull_bytes,
-            pull_share=0.99,
-            base_rtt_ps=network.rtt_ps,
-        ),
-    )
-
-
-_SETTINGS: Final[Mapping[str, Callable[[_Setup], PacketSettings]]] = {
-    "nscc": _uet,
-    "nscc-unscaled": lambda setup: _uet(setup, scheme="nscc-unscaled"),
-    "rccc": lambda setup: _uet(setup, pulled=True),
-    # Avoids marked values and retires lossy ones; trimming, no PFC (secondary).
-    "mrc": lambda setup: _uet(setup, spray="retiring"),
-    "reps": lambda setup: _uet(setup, spray="reps"),
 }

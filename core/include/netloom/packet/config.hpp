@@ -113,6 +113,18 @@ struct CreditSettings {
   std::uint32_t packet_bytes = 0;  ///< Of the largest packet, cells included; 0: a full packet.
 };
 
+/// How receivers that pull slow down for marks and trims on the way; see `PullPaces`.
+struct RestraintSettings {
+  double least_share = 0.0;   ///< Of the port; 0: they do not.
+  Time period_ps = 0;         ///< Between looks, on average.
+  double smoothing = 0.5;     ///< What the last look weighs.
+  double marked_share = 0.3;  ///< Of whole packets, beyond which marks count.
+  double decrease = 0.5;      ///< For all of them marked beyond that.
+  double step = 0.01;
+  bool doubles = true;      ///< The step, look by look, while nothing is marked.
+  bool heeds_trims = true;  ///< By other switches than its own.
+};
+
 /// What endpoints do.
 struct HostSettings {
   std::uint32_t payload_bytes = 4096;  ///< Of a full packet.
@@ -141,6 +153,7 @@ struct HostSettings {
   bool first_window_lapses = false;      ///< The first answer ends it, used up or not.
   std::uint32_t pull_bytes = 0;
   double pull_share = 1.0;        ///< Of its port's rate that a receiver asks for.
+  RestraintSettings restraint;    ///< Below that.
   double host_rate_bps = 0.0;     ///< What software moves through a port each way; 0: no limit.
   Time send_ps = 0;               ///< From a transfer's start to its first bit.
   Time receive_ps = 0;            ///< From its last bit to its arrival.

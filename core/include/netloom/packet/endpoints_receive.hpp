@@ -20,6 +20,9 @@ void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
   if (several_) [[unlikely]] {
     answer_by(link ^ 1U, packet);
   }
+  if constexpr (Transport::kPulls) {
+    pulls_.note(packet);
+  }
   const bool whole = (packet.flags & kTrimmed) == 0;
   const std::uint32_t whole_bytes = whole ? packet.size_bytes : 0U;
   net_.counters.delivered_packets += whole ? 1U : 0U;
@@ -51,7 +54,6 @@ void Endpoints<Transport, Cc>::open(std::uint32_t flow, const Packet& packet) {
   in.link = door(packet.target, packet.source, flow, packet.entropy);
   transport_.open(in.receiver);
   if constexpr (Transport::kPulls) {
-    in.receiver.asked_bytes = extent(flow).size_bytes;
     in.receiver.granted_bytes = out_[flow].sender.granted_bytes;
   }
 }
@@ -205,12 +207,14 @@ Time Endpoints<Transport, Cc>::pull_time(std::uint32_t flow, std::uint64_t bytes
   const Port& port = net_.port(in_[flow].link ^ 1U);
   const Time takes = port.time_of(static_cast<std::int64_t>(wire));
   const Work& work = net_.config.work;
-  const double ports = !out_[flow].many ? 1.0
-                                        : all_bps(static_cast<std::uint32_t>(work.target[flow]),
-                                                  static_cast<std::uint32_t>(work.source[flow]),
-                                                  out_[flow].local) /
-                                              static_cast<double>(port.rate_bps);
-  return static_cast<Time>(static_cast<double>(takes) / (set_.pull_share * ports));
+  const auto endpoint = static_cast<std::uint32_t>(work.target[flow]);
+  const double ports =
+      !out_[flow].many
+          ? 1.0
+          : all_bps(endpoint, static_cast<std::uint32_t>(work.source[flow]), out_[flow].local) /
+                static_cast<double>(port.rate_bps);
+  const double share = set_.pull_share * pulls_.share(endpoint);
+  return static_cast<Time>(static_cast<double>(takes) / (share * ports));
 }
 
 }  // namespace netloom::packet

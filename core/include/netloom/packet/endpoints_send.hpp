@@ -342,7 +342,13 @@ Time Endpoints<Transport, Cc>::spread_over(std::uint32_t wire_bytes, double rate
 template <class Transport, class Cc>
 std::uint64_t Endpoints<Transport, Cc>::asked(std::uint32_t flow) const {
   if constexpr (Transport::kPulls) {
-    return transport_.demand(out_[flow].sender, extent(flow));
+    const Outgoing& out = out_[flow];
+    // Its own window and a packet, if that is less (uet-htsim computePullTarget).
+    const std::uint64_t most = first_window(out.line);
+    const std::uint64_t own = std::min(most, out.cc.window_bytes()) + set_.payload_bytes;
+    const std::uint32_t sharers = out.many ? 1 : 1 + ready_.size(out.link);
+    return transport_.demand(
+        out.sender, extent(flow), {.window_bytes = std::min(most, own), .sharers = sharers});
   } else {
     return 0;
   }

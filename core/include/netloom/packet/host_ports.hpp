@@ -29,10 +29,12 @@ class ReadyFlows {
         rings_(num_links * num_lanes),
         lanes_(num_links),
         sending_(num_links),
+        sizes_(num_links),
         next_(num_flows) {}
 
   void append(std::uint32_t link, std::uint8_t lane, std::uint32_t flow) {
     Ring& ring = rings_[link * num_lanes_ + lane];
+    ++sizes_[link];
     next_[flow] = kNone;
     if (ring.head == kNone) {
       ring.head = flow;
@@ -47,6 +49,7 @@ class ReadyFlows {
   /// those that become ready meanwhile stand before it.
   void append_after_sending(std::uint32_t link, std::uint8_t lane, std::uint32_t flow) {
     sending_[link] = {.flow = flow, .lane = lane};
+    ++sizes_[link];
     lanes_[link] |= static_cast<std::uint16_t>(1U << lane);
   }
 
@@ -54,12 +57,16 @@ class ReadyFlows {
   void advance(std::uint32_t link) {
     if (const Sending sending = sending_[link]; sending.flow != kNone) {
       sending_[link].flow = kNone;
+      --sizes_[link];
       append(link, static_cast<std::uint8_t>(sending.lane), sending.flow);
     }
   }
 
   /// Lanes of the port in which a flow is ready.
   [[nodiscard]] std::uint16_t lanes(std::uint32_t link) const { return lanes_[link]; }
+
+  /// Flows of the port that are ready, the one whose packet is leaving included.
+  [[nodiscard]] std::uint32_t size(std::uint32_t link) const { return sizes_[link]; }
 
   [[nodiscard]] std::uint32_t first(std::uint32_t link, std::uint8_t lane) const {
     const std::uint32_t head = rings_[link * num_lanes_ + lane].head;
@@ -69,6 +76,7 @@ class ReadyFlows {
   std::uint32_t take(std::uint32_t link, std::uint8_t lane) {
     Ring& ring = rings_[link * num_lanes_ + lane];
     const std::uint32_t flow = ring.head;
+    --sizes_[link];
     ring.head = next_[flow];
     if (ring.head == kNone) {
       lanes_[link] &= static_cast<std::uint16_t>(~(1U << lane));
@@ -81,6 +89,7 @@ class ReadyFlows {
     archive(rings_);
     archive(lanes_);
     archive(sending_);
+    archive(sizes_);
     archive(next_);
   }
 
@@ -99,6 +108,7 @@ class ReadyFlows {
   std::vector<Ring> rings_;
   std::vector<std::uint16_t> lanes_;
   std::vector<Sending> sending_;
+  std::vector<std::uint32_t> sizes_;  ///< Ready flows of each link.
   std::vector<std::uint32_t> next_;
 };
 

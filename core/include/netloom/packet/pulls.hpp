@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "netloom/packet/network.hpp"
+#include "netloom/packet/pull_pace.hpp"
 
 namespace netloom::packet {
 
@@ -13,7 +14,16 @@ namespace netloom::packet {
 class Pulls {
  public:
   Pulls(Network& network, std::size_t num_flows)
-      : net_(network), hosts_(network.config.topology.num_endpoints), flows_(num_flows) {}
+      : net_(network),
+        paces_(network.config),
+        hosts_(network.config.topology.num_endpoints),
+        flows_(num_flows) {}
+
+  /// A data packet has come, or what is left of it.
+  void note(const Packet& packet) { paces_.note(packet, net_.now); }
+
+  /// What an endpoint now asks for, of what it may.
+  [[nodiscard]] double share(std::uint32_t endpoint) { return paces_.share(endpoint, net_.now); }
 
   void ask(std::uint32_t endpoint, std::uint32_t flow) {
     append(hosts_[endpoint].asking, flow, &Flow::asking);
@@ -48,6 +58,7 @@ class Pulls {
 
   template <class Archive>
   void visit(Archive& archive) {
+    paces_.visit(archive);
     archive(hosts_);
     archive(flows_);
   }
@@ -107,6 +118,7 @@ class Pulls {
   }
 
   Network& net_;
+  PullPaces paces_;
   std::vector<Host> hosts_;
   std::vector<Flow> flows_;
 };

@@ -7,6 +7,7 @@ from netloom.engines.packet.faults import Fault, flap, reboot
 from netloom.engines.packet.lanes import VirtualLanes
 from netloom.engines.packet.lower import Watch
 from netloom.engines.packet.presets import settings_for
+from netloom.engines.packet.restraint import Restraint
 from netloom.engines.packet.schedule import Schedule
 from netloom.engines.packet.settings import (
     Credits,
@@ -24,6 +25,7 @@ __all__ = [
     "PacketSettings",
     "Pfc",
     "Progress",
+    "Restraint",
     "Schedule",
     "Switch",
     "Transport",

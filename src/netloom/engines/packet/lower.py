@@ -11,6 +11,7 @@ from netloom.engines.memory import available_bytes
 from netloom.engines.packet.faults import fault_arrays
 from netloom.engines.packet.lanes import arbitration_arrays, lanes_of, limit_bytes
 from netloom.engines.packet.ports import port_arrays
+from netloom.engines.packet.restraint import restraint_numbers
 from netloom.engines.packet.room import check_headroom, check_input, check_queues
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.wiring_paths import first_ways, stay_inside
@@ -119,8 +120,11 @@ def lowered(  # noqa: PLR0913
         **arbitration_arrays(settings.lanes, lanes),
         "watched_links": np.array(watch.links, dtype=np.uint32),
     }
+    is_pint = settings.congestion_control == "hpcc-pint"
+    base_rtt_ps = _base_rtt_ps(wiring, transfers, settings)
     numbers = {
         **_numbers(settings),
+        **restraint_numbers(settings.transport.restraint, wiring, rtt_ps=base_rtt_ps),
         "num_endpoints": wiring.num_endpoints,
         "num_vertices": wiring.num_vertices,
         "num_goals": wiring.choices.shape[1],
@@ -130,7 +134,7 @@ def lowered(  # noqa: PLR0913
         "max_samples": watch.max_samples + watch.max_samples % 2,
         "max_trace": watch.max_trace,
         "max_pauses": watch.max_pauses,
-        "base_rtt_ps": _base_rtt_ps(wiring, transfers, settings),
+        "base_rtt_ps": settings.transport.base_rtt_ps or (base_rtt_ps if is_pint else 0),
         "deadlock_every_ps": watch.deadlock_every_ps,
     }
     names = {
@@ -150,12 +154,13 @@ def lowered(  # noqa: PLR0913
 
 
 def _base_rtt_ps(wiring: Wiring, transfers: Transfers, settings: PacketSettings) -> int:
-    """Return what all flows are told: with PINT, where nothing is given, the longest round trip.
+    """Return the round trip that is given or, where one is needed, the longest of all.
 
     HPCC-ns3 third.cc: propagation both ways, and a full payload once on every link.
     """
     host = settings.transport
-    if host.base_rtt_ps or settings.congestion_control != "hpcc-pint" or not len(transfers):
+    needed = settings.congestion_control == "hpcc-pint" or host.restraint is not None
+    if host.base_rtt_ps or not needed or not len(transfers):
         return host.base_rtt_ps
     source, target = (ends.astype(np.int64) for ends in (transfers.source, transfers.target))
     ways = first_ways(wiring, source, target)
@@ -334,7 +339,7 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
     own = {
         name: getattr(transport, name)
         for name in transport.__slots__
-        if name not in {"recovery", "telemetry", "source_ports"}
+        if name not in {"recovery", "telemetry", "source_ports", "restraint"}
     }
     return {
         **own,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from netloom.engines.packet.lanes import VirtualLanes
+from netloom.engines.packet.restraint import Restraint
 from netloom.engines.packet.schedule import Schedule
 from netloom.engines.packet.settings import (
     CONGESTION_CONTROLS,
@@ -90,7 +91,8 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     "reorder": {"recovery": "selective", "timeout_ps": 4_000 * _US},
     # uet-htsim @40ccb05: least timeout 100 us, an acknowledgement every 16 KiB.
     "uet": {"recovery": "selective", "timeout_ps": 100 * _US, "ack_every_bytes": 16_384},
-    # Four packets a pull, at 0.99 of the port's rate; the first answer ends the first window.
+    # Four packets a pull, at 0.99 of the port's rate; the first answer ends the first window; less
+    # where the network is tapered.
     "rccc": {
         "recovery": "pulled",
         "timeout_ps": 100 * _US,
@@ -98,6 +100,7 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
         "first_window_lapses": True,
         "pull_bytes": 16_384,
         "pull_share": 0.99,
+        "restraint": Restraint(),
     },
     # Handley et al., NDP (SIGCOMM 2017): a pull a packet, 30 packets at first (recalled).
     "ndp": {"recovery": "pulled", "timeout_ps": 1_000 * _US},

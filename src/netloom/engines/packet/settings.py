@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.engines.packet.lanes import VirtualLanes
+    from netloom.engines.packet.restraint import Restraint
 
 __all__ = [
     "BALANCES",
@@ -186,6 +187,7 @@ class Transport:
         first_window_lapses: Whether the first answer ends it, used up or not (UET's RCCC).
         pull_bytes: Asked for at a time (``pulled``).
         pull_share: Of its port's rate that a receiver asks for.
+        restraint: How it asks for less where the network is tapered; none: it does not.
         host_rate_bps: What software can copy through a port, each way; 0: no limit. Transfers that
             stay on scale-up links pass no software.
         send_ps: From a transfer's start to its first bit on the wire; on scale-up links, nothing.
@@ -223,6 +225,7 @@ class Transport:
     first_window_lapses: bool = False
     pull_bytes: int = 4096
     pull_share: float = 1.0
+    restraint: Restraint | None = None
     host_rate_bps: float = 0.0
     send_ps: int = 0
     receive_ps: int = 0

@@ -169,7 +169,9 @@ class SelectiveRepeat {
     News news = times_each() ? News{} : on_ack(sender, extent, nack);  // uet-htsim processNack
     if (nack.number >= sender.acked && nack.number < sender.next) {
       hear(sender);
-      news.lost_bytes += lose(sender, extent, nack.number);
+      const std::uint32_t lost_bytes = lose(sender, extent, nack.number);
+      sender.nacked_bytes += lost_bytes;
+      news.lost_bytes += lost_bytes;
     }
     return news;
   }
@@ -211,14 +213,12 @@ class SelectiveRepeat {
     }
   }
 
-  /// What the receiver has to grant in all for everything to be sent, beside what it sees trimmed.
-  [[nodiscard]] std::uint64_t demand(const Sender& sender, const Extent& extent) const {
-    const std::uint64_t all = extent.size_bytes + sender.lapsed_bytes + sender.missed_bytes;
-    // A first window that lapses may be more than all of it, and yet too short: one packet more is
-    // asked for meanwhile (uet-htsim computePullTarget).
-    const bool may_lapse = settings_.first_window_lapses && !sender.answered &&
-                           sent_to(sender, extent) < extent.size_bytes;
-    return may_lapse ? std::max(all, sender.granted_bytes + extent.payload_bytes) : all;
+  /// What the receiver is asked to grant in all, beside what it sees trimmed.
+  [[nodiscard]] std::uint64_t demand(const Sender& sender,
+                                     const Extent& extent,
+                                     const Share& share) const {
+    return settings_.first_window_lapses ? demand_of(sender, extent, share)
+                                         : sender.whole_bytes(extent);
   }
 
   /// Sends the last packet again of which nothing was heard.

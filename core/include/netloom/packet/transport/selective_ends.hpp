@@ -32,9 +32,15 @@ struct SelectiveSender {
   std::uint64_t granted_bytes = 0;  ///< May be sent, repetitions included.
   std::uint64_t lapsed_bytes = 0;   ///< Of the first window; grants count it all the same.
   std::uint64_t missed_bytes = 0;   ///< Taken for lost, and their receiver saw nothing of them.
+  std::uint64_t nacked_bytes = 0;   ///< Their receiver saw the rest of them, and said so.
   Time stirred_at = kNever;         ///< When it last sent unasked, for want of an answer.
   bool answered = false;
   bool repeats = false;  ///< Something was sent again.
+
+  /// To be granted in all for everything to be sent, beside what the receiver sees trimmed.
+  [[nodiscard]] std::uint64_t whole_bytes(const Extent& extent) const {
+    return extent.size_bytes + lapsed_bytes + missed_bytes;
+  }
 
   /// Packets that have arrived, of which it is not known which they are.
   [[nodiscard]] std::uint32_t unnamed() const { return num_told - std::min(num_told, num_named); }
@@ -46,7 +52,7 @@ struct SelectiveReceiver {
   std::uint32_t ring = kNone;
   std::uint32_t num_received = 0;
   std::uint64_t granted_bytes = 0;
-  std::uint64_t asked_bytes = 0;    ///< The transfer, and what its sender asks for beside it.
+  std::uint64_t asked_bytes = 0;    ///< By its sender.
   std::uint64_t trimmed_bytes = 0;  ///< Which it need not ask for.
 
   /// What is to be granted in all, as far as is known.
@@ -73,6 +79,31 @@ inline std::uint32_t next_expired(const SelectiveSender& sender,
                                   std::uint32_t number) {
   const bool overtaken = settings.disorder_packets != 1 || number + 1 < sender.highest;
   return overtaken ? number + 1 : std::max(number + 1, sender.next - 1);
+}
+
+/// What a sender may have in hand: a window that several flows of its port share.
+struct Share {
+  std::uint64_t window_bytes;
+  std::uint32_t sharers;
+};
+
+/// What a sender whose first window lapses asks for: all, as far as its share of the window goes,
+/// or a packet. What it has in hand comes off the window, not off its share (uet-htsim
+/// computePullTarget).
+inline std::uint64_t demand_of(const SelectiveSender& sender,
+                               const Extent& extent,
+                               const Share& share) {
+  // The first window may be more than all of it, and yet lapse too soon: one packet more.
+  const bool may_lapse = !sender.answered && sender.next < extent.num_packets();
+  const std::uint64_t least = may_lapse ? sender.granted_bytes + extent.payload_bytes : 0;
+  const std::uint64_t all = std::max(sender.whole_bytes(extent), least);
+  const std::uint64_t hand =
+      sender.granted_bytes - std::min(sender.granted_bytes, sender.sent_bytes);
+  const std::uint64_t room =
+      (share.window_bytes - std::min(share.window_bytes, hand)) / share.sharers;
+  return std::min(all,
+                  sender.granted_bytes + sender.lapsed_bytes - sender.nacked_bytes +
+                      std::max<std::uint64_t>(room, extent.payload_bytes));
 }
 
 /// The first packet that is to be sent again; there must be one.

@@ -1,0 +1,48 @@
+"""By how much the links between switches are fewer than what endpoints could send."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from netloom.fabric.wiring import Wiring
+
+__all__ = ["taper_of"]
+
+
+def taper_of(wiring: Wiring) -> float:
+    """Return what endpoints can send over what the uplinks of all tiers carry, 1 at least.
+
+    The product over tiers of what switches have towards endpoints over what they have the other
+    way, where there is any, as uet-htsim multiplies the oversubscription of its tiers. Scale-up
+    links do not count.
+    """
+    there = ~wiring.link_scale_up
+    source, target = wiring.link_source[there], wiring.link_target[there]
+    rate_bps = wiring.link_rate_bps[there]
+    tier = _tiers(source, target, num_vertices=wiring.num_vertices, num_ends=wiring.num_endpoints)
+    taper = 1.0
+    for level in range(1, int(tier.max(initial=0))):
+        down_bps = rate_bps[(tier[source] == level) & (tier[target] == level - 1)].sum()
+        up_bps = rate_bps[(tier[source] == level) & (tier[target] == level + 1)].sum()
+        taper *= max(1.0, float(down_bps / up_bps)) if up_bps else 1.0
+    return taper
+
+
+def _tiers(
+    source: NDArray[np.int32], target: NDArray[np.int32], *, num_vertices: int, num_ends: int
+) -> NDArray[np.int64]:
+    """Return how many links each vertex is from an endpoint; -1 where there is no way."""
+    tier = np.full(num_vertices, -1, dtype=np.int64)
+    tier[:num_ends] = 0
+    level = 0
+    while True:
+        reached = target[(tier[source] == level) & (tier[target] < 0)]
+        if not len(reached):
+            return tier
+        level += 1
+        tier[reached] = level
