@@ -103,6 +103,14 @@ def test_rccc_restrains_itself_and_ndp_does_not() -> None:
     assert settings_for(uet, transport="ndp").transport.restraint is None
 
 
+def test_senders_with_windows_do_without_restraint_and_without_quick_adapt() -> None:
+    uet = load_catalog().technology("uet-400g")
+    both = settings_for(uet, transport="rccc", congestion_control="nscc")
+    assert both.transport.restraint is None
+    assert both.parameters == {"adapt_below": 0.0}
+    assert not settings_for(uet).parameters
+
+
 def test_a_sender_with_many_receivers_asks_each_for_its_share() -> None:
     # Hosts 1 and 2 send to host 0, and host 2 to nine others as well: a tenth of its port is all
     # that host 0 can get from it, and the other nine tenths are host 1's. 490 packets of 332 ns at

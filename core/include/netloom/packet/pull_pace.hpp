@@ -59,8 +59,8 @@ class PullPaces {
     double marks = 0.0;  ///< Of whole packets, smoothed.
     Time look_at = 0;
     std::uint32_t num_looks = 0;
-    std::uint32_t num_steps = 0;  ///< Since the last decrease.
-    std::uint32_t received = 0;   ///< Since the last look, as all that follows.
+    std::int32_t num_steps = 0;  ///< Since the last decrease.
+    std::uint32_t received = 0;  ///< Since the last look, as all that follows.
     std::uint32_t marked = 0;
     std::uint32_t trimmed = 0;
     std::uint32_t on_the_way = 0;  ///< Of these, not by its own switch.
@@ -91,9 +91,9 @@ class PullPaces {
     }
     if (!less) {
       const bool doubles = set_.doubles && host.marked == 0;
-      host.share += std::ldexp(set_.step, doubles ? std::min<int>(host.num_steps, kMost) : 0);
+      host.share += std::ldexp(set_.step, doubles ? host.num_steps : 0);
     }
-    host.num_steps = less ? 0 : std::min<std::uint32_t>(host.num_steps + 1, kMost);
+    host.num_steps = less ? 0 : std::min(host.num_steps + 1, kMost);
     host.share = std::clamp(host.share, set_.least_share, 1.0);
     host.received = host.marked = host.trimmed = host.on_the_way = 0;
   }
@@ -106,7 +106,7 @@ class PullPaces {
   }
 
   static constexpr double kForgotten = 1e-9;
-  static constexpr std::uint32_t kMost = 30;  ///< Doublings: far beyond the whole port.
+  static constexpr std::int32_t kMost = 30;  ///< Doublings: far beyond the whole port.
 
   const RestraintSettings& set_;
   std::uint64_t seed_;

@@ -154,6 +154,8 @@ def settings_for(
         balance=balance,
         spray=spray,
         congestion_control=scheme,
+        # uet-htsim uec.cpp quick_adapt: not where receivers pull
+        parameters={"adapt_below": 0.0} if name == "rccc" and scheme in _NSCC else {},
         connections=connections or technology.flows_per_rank,
         switch=_switch(technology, control, host),
         pfc=Pfc(response_ps=_response_ps(technology)),
@@ -194,6 +196,8 @@ def _one_of(name: str, value: str, known: Mapping[str, _T]) -> _T:
 
 def _transport(technology: Technology, name: str, scheme: str, *, scheduled: bool) -> Transport:
     own = _one_of("transport", name, RECOVERIES)
+    # uet-htsim main_uec.cpp: where senders keep windows, receivers need none.
+    restraint = None if scheme in _NSCC else own.get("restraint")
     infiniband = technology.protocol == "infiniband"
     gap_bytes = 0 if infiniband else _ETHERNET_GAP
     telemetry_bytes = _TELEMETRY_BYTES.get(scheme, 0)
@@ -220,7 +224,11 @@ def _transport(technology: Technology, name: str, scheme: str, *, scheduled: boo
         receive_ps=_ps(
             budget.nic_receive_s + budget.interrupt_s + budget.receive_stack_s + budget.wake_s
         ),
-        **{"ack_on_data_lane": infiniband, **own},
+        **{
+            "ack_on_data_lane": infiniband,
+            **own,
+            "restraint": None if scheme in _NSCC else restraint,
+        },
     )
 
 
