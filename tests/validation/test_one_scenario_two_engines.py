@@ -36,6 +36,17 @@ def test_both_engines_end_one_scenario_alike(technology: str, traffic: str) -> N
     assert flows == pytest.approx(packets, rel=WITHIN)
 
 
+def test_static_routes_end_an_all_to_all_alike() -> None:
+    # Of parallel cables down to a leaf flows took the first alone, and ten times as long. Where
+    # flows of one size meet on static routes, packets take longer: credits hold up what is behind.
+    topology = {"kind": "fat-tree", "tiers": 2, "hosts_per_leaf": 16}
+    fabric = {"technology": "infiniband-edr", "topology": topology}
+    traffic = [TRAFFIC["all-to-all"]]
+    scenario = nl.load({"cluster": {"gpus": 32, "fabric": fabric}, "traffic": traffic})
+    packets, flows = (nl.simulate(scenario, engine=engine).first.span_s for engine in ENGINES)
+    assert flows == pytest.approx(packets, rel=WITHIN)
+
+
 ALONE = 0.02
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from wires import transfers, wiring
 
-from netloom.engines.packet import PacketSettings, run_packets
+from netloom.engines.flow import FlowSettings, run_flows
+from netloom.engines.packet import PacketSettings, Transport, run_packets
+
+BARE = Transport(header_bytes=0, gap_bytes=0, least_bytes=0, ack_bytes=0)
 
 
 def test_parallel_links_to_one_spine_are_shared_both_ways() -> None:
@@ -17,3 +22,37 @@ def test_parallel_links_to_one_spine_are_shared_both_ways() -> None:
     together = run_packets(tree, transfers([(i, 4 + i) for i in range(4)], 1_000_000), settings)
     alone = run_packets(tree, transfers([(0, 4)], 1_000_000), settings)
     assert together.finish_ps.max() == alone.finish_ps.max()
+
+
+@given(
+    of_leaf=st.tuples(st.integers(1, 3), st.integers(1, 5), st.integers(1, 3)),
+    of_spine=st.tuples(st.integers(1, 3), st.integers(1, 2), st.integers(1, 3)),
+    shift=st.integers(1, 30),
+)
+def test_flows_and_packets_take_the_same_links(
+    of_leaf: tuple[int, int, int], of_spine: tuple[int, int, int], shift: int
+) -> None:
+    # Two pods of leaves and spines under cores, with parallel cables at both heights.
+    (leaves, hosts, cables), (spines, cores, trunks) = of_leaf, of_spine
+    ends = 2 * leaves * hosts
+    leaf = [ends + number for number in range(2 * leaves)]
+    spine = [leaf[-1] + 1 + number for number in range(2 * spines)]
+    core = [spine[-1] + 1 + number for number in range(cores)]
+    tree = wiring(
+        ends,
+        [(host, leaf[host // hosts]) for host in range(ends)]
+        + [
+            (leaf[pod * leaves + i], spine[pod * spines + j])
+            for pod in range(2)
+            for i in range(leaves)
+            for j in range(spines)
+            for _ in range(cables)
+        ]
+        + [(one, top) for one in spine for top in core for _ in range(trunks)],
+    )
+    pairs = [(host, (host + shift) % ends) for host in range(ends) if shift % ends]
+    assume(pairs)
+    asked = transfers(pairs, [1000 + host for host, _ in pairs])
+    packets = run_packets(tree, asked, PacketSettings(balance="d-mod-k", transport=BARE))
+    flows = run_flows(tree, asked, FlowSettings(balance="static"))
+    assert flows.link_bytes.tolist() == packets.link_bytes.tolist()

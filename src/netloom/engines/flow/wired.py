@@ -10,6 +10,7 @@ import numpy as np
 from netloom.engines.flow.ways import Ways, expanded, joined, merged
 from netloom.errors import InfeasibleError
 from netloom.fabric.routing.murmur import five_tuple_hash
+from netloom.fabric.wiring_digits import strides
 from netloom.fabric.wiring_ports import most_ports, turns
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class _Fans:
 
 def _followed(fans: _Fans, flows: Flows, settings: FlowSettings) -> Ways:
     at = flows.source.astype(np.int64)
-    divisor = np.ones(len(flows), dtype=np.int64)
+    stride = strides(fans.wiring) if settings.balance == "static" else None
     dealt = turns(flows.source, flows.target).astype(np.int64)
     most = most_ports(fans.wiring)
     address = flows.target * most + dealt % most  # the port that a connection goes to
@@ -107,9 +108,9 @@ def _followed(fans: _Fans, flows: Flows, settings: FlowSettings) -> Ways:
     while len(mine):
         start, count, links = fans.fan(at[mine], flows.target[mine].astype(np.int64))
         of_ports = fans.joins_endpoint(at[mine], links[start])
-        if settings.balance == "static":
-            turn = address[mine] // divisor[mine]
-            divisor[mine] *= np.where(of_ports, 1, count)
+        if stride is not None:
+            onward = fans.wiring.link_target[links[start]]
+            turn = address[mine] // np.minimum(stride[at[mine]], stride[onward])
         else:
             turn = _hashed(flows, mine, at[mine], settings)
         link = links[start + np.where(of_ports, dealt[mine], turn) % count]
