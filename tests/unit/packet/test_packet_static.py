@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from wires import transfers, wiring
@@ -22,6 +23,28 @@ def test_parallel_links_to_one_spine_are_shared_both_ways() -> None:
     together = run_packets(tree, transfers([(i, 4 + i) for i in range(4)], 1_000_000), settings)
     alone = run_packets(tree, transfers([(0, 4)], 1_000_000), settings)
     assert together.finish_ps.max() == alone.finish_ps.max()
+
+
+@pytest.mark.parametrize("rails", [False, True], ids=["in order", "by rails"])
+@pytest.mark.parametrize("grouped", [False, True], ids=["round the spines", "cable by cable"])
+@pytest.mark.parametrize("shift", [1, 3, 4, 5, 8, 13])
+def test_no_shift_meets_itself_on_a_full_tree(shift: int, *, rails: bool, grouped: bool) -> None:
+    # Zahavi 2012: four leaves of four hosts, two cables to each of two spines. Whatever the order
+    # in which cables are laid, and whether host h hangs on leaf h // 4 or h % 4, no cable between
+    # switches carries two of the sixteen flows to destinations that stand so far off in the tree.
+    leaf = [16 + (host % 4 if rails else host // 4) for host in range(16)]
+    turns = [(spine, cable) for cable in range(2) for spine in range(2)]
+    spines = [spine for spine, _ in (sorted(turns) if grouped else turns)]
+    trunks = [(16 + number, 20 + spine) for number in range(4) for spine in spines]
+    tree = wiring(16, [*enumerate(leaf), *trunks])
+    along = sorted(range(16), key=lambda host: (leaf[host], host))
+    pairs = [(host, along[(place + shift) % 16]) for place, host in enumerate(along)]
+    asked = transfers(pairs, 1000)
+    for found in (
+        run_packets(tree, asked, PacketSettings(balance="d-mod-k", transport=BARE)),
+        run_flows(tree, asked, FlowSettings(balance="static")),
+    ):
+        assert found.link_bytes.max() == 1000
 
 
 @given(
