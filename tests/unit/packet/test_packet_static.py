@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -45,6 +47,24 @@ def test_no_shift_meets_itself_on_a_full_tree(shift: int, *, rails: bool, groupe
         run_flows(tree, asked, FlowSettings(balance="static")),
     ):
         assert found.link_bytes.max() == 1000
+
+
+def test_source_routes_reach_every_cable() -> None:
+    # Two cables from each of two leaves to each of two spines: four ways, which four values tell
+    # apart. Half of the cables down were out of reach while one digit chose the spine and them.
+    spines = [(2 + leaf, 4 + spine) for leaf in range(2) for _ in range(2) for spine in range(2)]
+    tree = wiring(2, [(0, 2), (1, 3), *spines])
+    settings = PacketSettings(
+        balance="source",
+        spray="oblivious",
+        num_paths=4,
+        transport=replace(BARE, recovery="selective"),
+    )
+    found = run_packets(tree, transfers([(0, 1)], 4096 * 400), settings)
+    between = found.link_bytes[4:]
+    data = between[between > 0]
+    assert len(data) == 8  # four up, four down
+    assert data.max() < 1.5 * data.min()
 
 
 @given(

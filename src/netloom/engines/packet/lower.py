@@ -219,8 +219,8 @@ def _wiring_arrays(wiring: Wiring) -> Columns:
 
 
 def _digit_arrays(wiring: Wiring, settings: PacketSettings) -> Columns:
-    """Return what static routes choose by, and the next links in their order."""
-    if settings.balance != "d-mod-k":
+    """Return what static and source routes choose by, and the next links in their order."""
+    if settings.balance not in {"d-mod-k", "source"}:
         return {"digit": np.empty(0, dtype=np.uint32), "number": np.empty(0, dtype=np.uint32)}
     found = digits(wiring)
     return {
