@@ -71,6 +71,8 @@ Topology topology(const nb::dict& arrays, const Numbers& numbers) {
   fill(t.choices, arrays, "choices");
   fill(t.offsets, arrays, "offsets");
   fill(t.links, arrays, "links");
+  fill(t.digit, arrays, "digit");
+  fill(t.number, arrays, "number");
   return t;
 }
 

@@ -99,6 +99,12 @@ class PacketRunner:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know."""
+        if self.settings.congestion_control == "hpcc" and self._parts:
+            note = (
+                "hpcc compares what the links of one path counted, and packets of a flow take many "
+                "here: its rates mean nothing; use another, or load balancing by flow"
+            )
+            return (note,)
         return ()
 
     def run(

@@ -46,6 +46,16 @@ def test_a_flow_just_under_its_line_and_one_at_it_take_turns() -> None:
     assert finish_ps[1] - 300 * US == pytest.approx(200 * 86_560 + 4 * US, rel=0.01)
 
 
+def test_swift_leaves_room_for_queues_on_a_path_that_is_longer_than_its_target() -> None:
+    # Cables of 20 us: an empty round trip of 80 us and a packet, against a target of 25. Were that
+    # all, every answer would come too late, and windows fall to a hundredth of a packet: over four
+    # such cables 1 MB took 221 ms. A window of ten packets that grows by one a round trip takes 14.
+    settings = PacketSettings(congestion_control="swift", transport=Transport(recovery="selective"))
+    far = star(2, delay_ps=20 * US)
+    took_ps = run_packets(far, transfers([(0, 1)], 1_000_000), settings).finish_ps[0]
+    assert took_ps < 16 * 81 * US
+
+
 def test_a_mark_within_the_interval_draws_a_notification_at_its_end() -> None:
     # B, at 100 Gb/s, sends 250 KB beside A's 2 MB at 50 Gb/s: for 20 us the queue grows by 50 Gb/s,
     # then it shrinks by as much. Above 20 KB all is marked, from 3 to 37 us. A hears of it at the

@@ -236,6 +236,24 @@ def test_a_load_is_of_what_a_gpu_can_send(node: str, technology: str, link_gbps:
     assert bits / 20e-3 / 32 == pytest.approx(0.5e9 * link_gbps, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("technology", "choices", "told"),
+    [
+        # A permutation of 4 MB took 42 times as long as alone, and nothing said why.
+        ("spectrum-x-400g", Choices(congestion_control="hpcc"), True),
+        ("rocev2-400g", Choices(congestion_control="hpcc", load_balancing="spray"), True),
+        ("rocev2-400g", Choices(congestion_control="hpcc"), False),
+        ("spectrum-x-400g", Choices(congestion_control="hpcc-pint"), False),
+    ],
+)
+def test_telemetry_of_many_paths_is_told(technology: str, choices: Choices, *, told: bool) -> None:
+    flow = {"kind": "one-to-one", "source": 0, "target": 8, "size": "1KB"}
+    cluster = {"gpus": 16, "fabric": {"technology": technology}}
+    scenario = nl.load({"cluster": cluster, "traffic": [flow]})
+    notes = nl.simulate(scenario, CATALOG, choices=choices).notes
+    assert any("hpcc compares" in note for note in notes) == told
+
+
 def test_unknown_schemes_and_engines_are_refused() -> None:
     scenario = _scenario({"kind": "permutation", "size": "1MB"})
     with pytest.raises(

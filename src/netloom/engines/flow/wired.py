@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from netloom.engines.flow.ways import Ways, expanded, joined, merged
 from netloom.errors import InfeasibleError
 from netloom.fabric.routing.murmur import five_tuple_hash
+from netloom.fabric.wiring_digits import digits
 from netloom.fabric.wiring_ports import most_ports, turns
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from netloom.engines.flow.ways import Pieces
     from netloom.fabric.routing.flows import Flows
     from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring_digits import Digits
 
 __all__ = ["wired_ways"]
 
@@ -29,10 +31,11 @@ def wired_ways(wiring: Wiring, flows: Flows, settings: FlowSettings) -> Ways:
     Raises:
         InfeasibleError: Two endpoints have no path, or the ways do not fit in memory.
     """
-    fans = _Fans.of(wiring)
     if settings.splits:
-        return joined(_split(fans, flows), len(flows))
-    return _followed(fans, flows, settings)
+        return joined(_split(_Fans.of(wiring), flows), len(flows))
+    static = digits(wiring) if settings.balance == "static" else None
+    fans = _Fans.of(wiring if static is None else replace(wiring, links=static.links))
+    return _followed(fans, flows, settings, static)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,9 +99,8 @@ class _Fans:
             raise InfeasibleError(message)
 
 
-def _followed(fans: _Fans, flows: Flows, settings: FlowSettings) -> Ways:
+def _followed(fans: _Fans, flows: Flows, settings: FlowSettings, static: Digits | None) -> Ways:
     at = flows.source.astype(np.int64)
-    divisor = np.ones(len(flows), dtype=np.int64)
     dealt = turns(flows.source, flows.target).astype(np.int64)
     most = most_ports(fans.wiring)
     address = flows.target * most + dealt % most  # the port that a connection goes to
@@ -107,9 +109,8 @@ def _followed(fans: _Fans, flows: Flows, settings: FlowSettings) -> Ways:
     while len(mine):
         start, count, links = fans.fan(at[mine], flows.target[mine].astype(np.int64))
         of_ports = fans.joins_endpoint(at[mine], links[start])
-        if settings.balance == "static":
-            turn = address[mine] // divisor[mine]
-            divisor[mine] *= np.where(of_ports, 1, count)
+        if static is not None:
+            turn = static.number[address[mine]] // static.divisor[links[start]]
         else:
             turn = _hashed(flows, mine, at[mine], settings)
         link = links[start + np.where(of_ports, dealt[mine], turn) % count]

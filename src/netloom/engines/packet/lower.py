@@ -14,6 +14,7 @@ from netloom.engines.packet.ports import port_arrays
 from netloom.engines.packet.restraint import restraint_numbers
 from netloom.engines.packet.room import check_headroom, check_input, check_queues
 from netloom.errors import InfeasibleError, SpecError
+from netloom.fabric.wiring_digits import digits
 from netloom.fabric.wiring_paths import first_ways, stay_inside
 from netloom.workload.transfers import check_transfers
 
@@ -105,6 +106,7 @@ def lowered(  # noqa: PLR0913
         raise SpecError(message)
     arrays: dict[str, object] = {
         **_wiring_arrays(wiring),
+        **_digit_arrays(wiring, settings),
         **_transfer_arrays(transfers, lane),
         **port_arrays(wiring, transfers, settings),
         "local": _local(wiring, transfers),
@@ -218,6 +220,18 @@ def _wiring_arrays(wiring: Wiring) -> Columns:
         "choices": np.ascontiguousarray(wiring.choices).reshape(-1),
         "offsets": wiring.offsets,
         "links": wiring.links,
+    }
+
+
+def _digit_arrays(wiring: Wiring, settings: PacketSettings) -> Columns:
+    """Return what static and source routes choose by, and the next links in their order."""
+    if settings.balance not in {"d-mod-k", "source"}:
+        return {"digit": np.empty(0, dtype=np.uint32), "number": np.empty(0, dtype=np.uint32)}
+    found = digits(wiring)
+    return {
+        "digit": found.divisor.astype(np.uint32),
+        "number": found.number.astype(np.uint32),
+        "links": found.links,
     }
 
 

@@ -140,6 +140,12 @@ class Digits {
   /// Between two tiers the lower one's digit decides, up and down: parallel links down to a switch
   /// are shared by what is below it, as its own uplinks are.
   std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
+    const Topology& t = net.config.topology;
+    if (!t.digit.empty()) {
+      const std::uint32_t digits = kByTarget ? t.number[address_of(net, packet)] : packet.entropy;
+      return static_cast<std::uint32_t>(
+          ways[digits / t.digit[static_cast<std::size_t>(ways[0])] % ways.size()]);
+    }
     const std::uint32_t number = kByTarget ? address_of(net, packet) : packet.entropy;
     const std::uint32_t next = net.ports[static_cast<std::size_t>(ways[0])].target;
     const std::uint32_t stride = std::min(stride_[vertex], stride_[next]);

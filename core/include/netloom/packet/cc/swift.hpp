@@ -41,7 +41,7 @@ class Swift : public Deaf {
     last_rtt_ = ack.rtt;
     num_timeouts_ = 0;
     const auto delay = static_cast<double>(ack.rtt);
-    const double target = target_ps(settings, ack.num_hops);
+    const double target = target_ps(settings, line, ack.num_hops);
     const double acked = static_cast<double>(ack.acked_bytes) / line.payload_bytes;
     if (delay < target) {
       set(settings, line, packets_ + settings.additive_packets * acked / std::max(packets_, 1.0));
@@ -70,14 +70,19 @@ class Swift : public Deaf {
   [[nodiscard]] double rate_bps() const { return rate_bps_; }
 
  private:
-  // Small windows get a longer target, as many flows must share the queue (section 3.5).
-  [[nodiscard]] double target_ps(const Settings& settings, std::uint8_t num_hops) const {
+  // Small windows get a longer target, as many flows must share the queue (section 3.5). A path
+  // whose empty round trip takes more than half of the base leaves as much for queues (assumed; the
+  // paper's base includes the propagation): a target that no packet can keep would end in silence.
+  [[nodiscard]] double target_ps(const Settings& settings,
+                                 const Line& line,
+                                 std::uint8_t num_hops) const {
     const auto base = static_cast<double>(settings.base_delay);
+    const double more = std::max(static_cast<double>(line.base_rtt) - base / 2, 0.0);
     const double range = settings.range_of_base * base;
     const double least = 1 / std::sqrt(settings.scale_to_packets);
     const double slope = range / (1 / std::sqrt(settings.scale_from_packets) - least);
     const double scaled = slope * (1 / std::sqrt(packets_) - least);
-    return base * (1 + settings.hop_of_base * num_hops) + std::clamp(scaled, 0.0, range);
+    return more + base * (1 + settings.hop_of_base * num_hops) + std::clamp(scaled, 0.0, range);
   }
 
   void shrink(const Settings& settings, const Line& line, Time now, double factor) {
