@@ -249,12 +249,6 @@ const T& any(const std::vector<T>& of, Random& random) {
   return of[random.below(static_cast<std::uint32_t>(of.size()))];
 }
 
-/// What is drawn: endpoints with several ports, connections that several messages share.
-struct Sort {
-  std::uint32_t ports = 1;
-  bool shared = false;
-};
-
 /// Makes the last transfer another message of the connection before it, or opens one.
 void share(Work& work, Random& random) {
   const std::size_t i = work.source.size() - 1;
@@ -269,8 +263,7 @@ void share(Work& work, Random& random) {
   work.connection.push_back(again ? work.connection.back() : static_cast<std::uint32_t>(i));
 }
 
-Config random_work(Random& random, Sort kind) {
-  const std::uint32_t ports = kind.ports;
+Config random_work(Random& random, std::uint32_t ports, bool shared) {
   const std::uint32_t leaves = 1 + random.below(4);
   const std::uint32_t hosts = 2 + random.below(4);
   Config c = config(leaf_spine(leaves, hosts, 1 + random.below(4), random.below(3'000'000), ports));
@@ -283,7 +276,7 @@ Config random_work(Random& random, Sort kind) {
     if (ports > 1) {
       c.work.turn.push_back(static_cast<std::uint16_t>(i));
     }
-    if (kind.shared) {
+    if (shared) {
       share(c.work, random);
     }
   }
@@ -327,8 +320,8 @@ void draw_hosts(Config& c, Random& random) {
   c.hosts.restraint.period_ps = 1'000'000 + random.below(20'000'000);
 }
 
-Config random_config(Random& random, Sort kind) {
-  Config c = random_work(random, kind);
+Config random_config(Random& random, std::uint32_t ports, bool shared) {
+  Config c = random_work(random, ports, shared);
   c.link_control = any(controls(), random);
   c.balance = any(balances(), random);
   c.transport = any(transports(), random);
@@ -365,7 +358,7 @@ void random_runs_end_well_and_resume() {
   for (int run = 0; run < 220; ++run) {
     const bool many = run >= 100 && run < 150;
     const std::uint32_t ports = many ? 2 + static_cast<std::uint32_t>(run % 2) : 1;
-    Config c = random_config(random, {.ports = ports, .shared = ports == 3 || run >= 150});
+    Config c = random_config(random, ports, /*shared=*/ports == 3 || run >= 150);
     Simulation straight(c);
     const Status status = straight.run(1'000'000'000'000, 2'000'000);
     const auto& counters = straight.network().counters;

@@ -16,6 +16,7 @@ from netloom.fabric.routing.source_ports import mixed_ports
 from netloom.workload.connections import shared_connections
 from netloom.workload.dag import Label, to_transfers
 from netloom.workload.exchange import broadcast
+from netloom.workload.exchange_tree import double_tree
 
 if TYPE_CHECKING:
     from netloom.workload.transfers import Transfers
@@ -99,6 +100,14 @@ def test_only_shared_connections_are_numbered() -> None:
     apart = posted([(0, 1), (0, 1)])
     other = replace(apart, priority=np.array([0, 1], dtype=np.uint8))
     assert len(shared_connections(other, np.ones(len(other), dtype=np.int64))) == 0
+
+
+def test_the_slices_of_a_hop_are_messages_of_one_connection() -> None:
+    # Two trees of eight nodes have seven edges each, up and down, whatever ports are drawn.
+    dag = double_tree([np.array([node]) for node in range(8)], 16_000_000, slices=8)
+    asked = to_transfers([dag], [Label(priority=0, job=0)], rng=np.random.default_rng(0))
+    used = shared_connections(asked, np.ones(len(asked), dtype=np.int64))
+    assert np.bincount(np.unique(used, return_inverse=True)[1]).tolist() == [8] * (2 * 2 * 7)
 
 
 def test_a_chain_is_a_pipeline() -> None:

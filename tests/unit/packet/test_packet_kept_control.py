@@ -51,7 +51,7 @@ def departures(delivery: Delivery, message: int) -> NDArray[np.int64]:
     """Return when the packets of a message left their sender."""
     table = delivery.tables["trace"]
     own = (table["form"] == "data") & (table["link"] == 0) & (table["transfer"] == message)
-    return table["when_ps"][own].astype(np.int64)
+    return np.asarray(table["when_ps"][own], dtype=np.int64)
 
 
 def test_a_rate_is_kept_and_its_timers_go_on() -> None:

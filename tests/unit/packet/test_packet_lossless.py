@@ -46,6 +46,16 @@ def test_two_senders_are_paused_and_nothing_is_lost() -> None:
     assert total == delivery.counters["pause_ps"]
 
 
+def test_pauses_are_as_long_at_a_rate_that_does_not_divide_a_byte() -> None:
+    # 90 Gb/s: a byte takes 88.9 ps, and all 65,535 quanta of 512 bits 372.8 us. The port never
+    # rests: 976 packets of 4178 bytes, and two shorter ones.
+    delivery = run_packets(star(3, rate_bps=90e9), transfers(PAIR, 2_000_000), pausing(-1))
+    assert delivery.counters["pauses"] > 0
+    assert delivery.counters["drops"] == 0
+    drain_s = (2 * 488 * 4178 + 2 * (2_000_000 - 488 * 4096 + 82)) * 8 / 90e9
+    assert delivery.finish_ps.max() * 1e-12 == pytest.approx(drain_s, rel=0.02)
+
+
 @pytest.mark.parametrize(("missing_bytes", "drops"), [(0, 0), (1, 1)])
 def test_headroom_is_just_enough_and_one_byte_less_drops(missing_bytes: int, drops: int) -> None:
     # Host 1 accepts nothing, so the switch fills. Packet k, of 4158 bytes, is there after k packet

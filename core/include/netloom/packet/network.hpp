@@ -15,12 +15,12 @@
 #include "netloom/packet/random.hpp"
 #include "netloom/packet/records.hpp"
 #include "netloom/packet/signals.hpp"
+#include "netloom/packet/wire_time.hpp"
 
 namespace netloom::packet {
 
 constexpr std::uint8_t kControl = 0;  ///< Lane of acknowledgements: first, never paused or marked.
 constexpr std::size_t kMaxHops = 8;   ///< Telemetry that a packet can carry.
-constexpr std::int64_t kBitPs = 8'000'000'000'000;  ///< Picoseconds a byte takes at 1 bit/s.
 
 /// The sending side of a link, and the packets on their way over it.
 ///
@@ -46,7 +46,7 @@ struct alignas(64) Port {
   std::uint8_t turn = 0;      ///< Lane that weighted scheduling serves.
 
   [[nodiscard]] Time time_of(std::int64_t bytes) const {
-    return ps_per_byte != 0 ? bytes * ps_per_byte : (bytes * kBitPs + rate_bps - 1) / rate_bps;
+    return ps_per_byte != 0 ? bytes * ps_per_byte : wire_time(bytes, rate_bps);
   }
 
   void set_rate(std::int64_t bps) {
