@@ -40,6 +40,7 @@ __all__ = ["DEFAULT_SLICES", "Place", "group_size", "members_of", "place_of", "t
 MAX_FILE_BYTES: Final = 1 << 28
 _PS: Final = 1e12
 _COLUMNS: Final = ("source", "target", "size_bytes")
+_START: Final = "start_s"  # a column that may be left out
 DEFAULT_SLICES: Final = 8  # of trees and broadcasts
 
 
@@ -256,13 +257,23 @@ def _flow_file(name: str, place: Place) -> Dag:
     """Return the flows in a CSV file.
 
     Raises:
-        SpecError: a column is missing, or a cell wrong or no endpoint; the message names the line.
+        SpecError: a column is missing or unknown, or a cell wrong or no endpoint; the message names
+            the line.
     """
     text = read_text(name, max_bytes=MAX_FILE_BYTES, wanted="a CSV file of flows")
-    rows = csv.DictReader(text.splitlines())
-    missing = [column for column in _COLUMNS if column not in (rows.fieldnames or ())]
+    rows = csv.DictReader(text.splitlines(), skipinitialspace=True)
+    found = rows.fieldnames or ()
+    missing = [column for column in _COLUMNS if column not in found]
     if missing:
         message = f"{name}:1: the columns {', '.join(missing)} are missing; add them"
+        raise SpecError(message)
+    known = (*_COLUMNS, _START)
+    other = [column for column in found if column not in known]
+    if other:
+        message = (
+            f"{name}:1: nothing is done about the column {other[0]!r}; remove it: there are "
+            f"{', '.join(known)}"
+        )
         raise SpecError(message)
     cells = [_flow_row(row, f"{name}:{rows.line_num}", place) for row in rows]
     if not cells:
@@ -281,7 +292,7 @@ def _flow_file(name: str, place: Place) -> Dag:
 def _flow_row(row: dict[str, str], where: str, place: Place) -> tuple[int, int, int, int]:
     try:
         source, target, size = (int(row[column]) for column in _COLUMNS)
-        start_s = float(row.get("start_s") or 0)
+        start_s = float(row.get(_START) or 0)
     except (TypeError, ValueError):
         source, target, size, start_s = -1, -1, 0, 0.0
     if not (0 <= start_s < 3600 and min(source, target) >= 0 and 1 <= size < 1 << 60):

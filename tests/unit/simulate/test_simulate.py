@@ -218,6 +218,18 @@ def test_a_wrong_line_of_a_flow_file_is_named(row: str, message: str, tmp_path: 
         nl.simulate(_scenario({"kind": "flows", "file": str(file)}), CATALOG)
 
 
+@pytest.mark.parametrize("column", ["start_us", "priority"])
+def test_a_column_of_flows_that_nobody_reads_is_refused(tmp_path: Path, column: str) -> None:
+    file = tmp_path / "flows.csv"
+    file.write_text("source, target, size_bytes, start_s\n0, 1, 5, 1e-6\n")
+    cluster = {"gpus": 16, "fabric": {"technology": "rocev2-400g"}}
+    scenario = nl.load({"cluster": cluster, "traffic": [{"kind": "flows", "file": str(file)}]})
+    assert nl.simulate(scenario, CATALOG).first.delivery.start_ps.tolist() == [1_000_000]
+    file.write_text(f"source,target,size_bytes,{column}\n0,1,5,5\n")
+    with pytest.raises(SpecError, match=f"nothing is done about the column '{column}'"):
+        nl.simulate(scenario, CATALOG)
+
+
 @pytest.mark.parametrize(
     ("node", "technology", "link_gbps"),
     [
