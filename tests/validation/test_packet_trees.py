@@ -68,3 +68,14 @@ def test_a_tree_of_iwarp_waits_for_no_timeout() -> None:
     packets = run("iwarp-100g", [dict(TREE)], "packet")
     assert packets.delivery.counters["timeouts"] == 0
     assert packets.span_s < 1.3 * run("iwarp-100g", [dict(TREE)], "flow").span_s
+
+
+def test_tcp_repeats_what_was_lost_and_no_more_but_probes() -> None:
+    # Time tells of a loss, or three later arrivals do: not both. Every probe repeats a packet.
+    topology = {"kind": "fat-tree", "tiers": 2, "hosts_per_leaf": 16}
+    fabric = {"technology": "tcp-100g", "topology": topology}
+    incast = {"kind": "incast", "target": 0, "first": 16, "fan_in": 8, "size": "1MiB"}
+    scenario = nl.load({"cluster": {"gpus": 64, "fabric": fabric}, "traffic": [incast]})
+    counters = nl.simulate(scenario).first.delivery.counters
+    assert counters["drops"] > 0
+    assert counters["retransmissions"] <= counters["drops"] + counters["probes"]

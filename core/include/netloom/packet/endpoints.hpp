@@ -298,6 +298,7 @@ class Endpoints final : public EndpointSide {
   void place(std::uint32_t flow, Ack& ack) const;
   /// Sends what a signal that a flow heard may have allowed, it or other messages.
   void go_on(std::uint32_t flow);
+  void go_on_all(std::uint32_t flow);
 
   // ---- answers and timers, in endpoints_answer.hpp
 

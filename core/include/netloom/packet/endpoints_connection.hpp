@@ -106,12 +106,19 @@ void Endpoints<Transport, Cc>::place(std::uint32_t flow, Ack& ack) const {
 
 template <class Transport, class Cc>
 inline void Endpoints<Transport, Cc>::go_on(std::uint32_t flow) {
-  arm(connections_.keeper(flow));
-  offer(flow);
-  if (!connections_.shared()) [[likely]] {
+  if (connections_.shared()) [[unlikely]] {
+    go_on_all(flow);
     return;
   }
+  arm(flow);
+  offer(flow);
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::go_on_all(std::uint32_t flow) {
   const Connection& all = connections_.of(flow);
+  arm(all.first);
+  offer(flow);
   if (all.num_repeating != 0) {
     for (std::uint32_t one = all.oldest; one != all.sending; one = out_[one].after) {
       offer(one);

@@ -122,6 +122,7 @@ class SelectiveRepeat {
     for (std::uint32_t number = sender.acked; number < sender.next; ++number) {
       if (departures_.age(sender.departures, number, now) > most) {
         bytes += lose(sender, extent, number);
+        sender.judged = std::max(sender.judged, number + 1);  // once: it may have been repeated
       }
     }
     return bytes;
@@ -158,7 +159,7 @@ class SelectiveRepeat {
     const std::uint64_t total =
         news.acked_bytes + std::uint64_t{sender.unnamed()} * extent.payload_bytes;
     news.acked_bytes = static_cast<std::uint32_t>(total - std::min(total, before));
-    news.lost_bytes = judge(sender, extent) + conclude(sender, extent);
+    news.lost_bytes = judge(sender, extent);
     return news;
   }
 
@@ -225,7 +226,6 @@ class SelectiveRepeat {
   void repeat_last(Sender& sender, const Extent& extent) {
     for (std::uint32_t number = sender.next; number-- > sender.acked;) {
       if (lose(sender, extent, number) != 0) {
-        sender.probe = number;
         return;
       }
     }
@@ -373,20 +373,6 @@ class SelectiveRepeat {
     for (; sender.judged + settings_.disorder_packets < sender.highest; ++sender.judged) {
       bytes += lose(sender, extent, sender.judged);
     }
-    return bytes;
-  }
-
-  /// What was sent long before a probe that has arrived is lost (RFC 8985, section 6.2).
-  std::uint32_t conclude(Sender& sender, const Extent& extent) {
-    if (sender.probe == kNone ||
-        (sender.probe >= sender.acked && !rings_.test(sender.arrived_ring, sender.probe))) {
-      return 0;
-    }
-    std::uint32_t bytes = 0;
-    for (std::uint32_t number = sender.acked; number < sender.probe; ++number) {
-      bytes += lose(sender, extent, number);
-    }
-    sender.probe = kNone;
     return bytes;
   }
 

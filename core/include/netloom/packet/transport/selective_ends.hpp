@@ -24,7 +24,6 @@ struct SelectiveSender {
   std::uint32_t num_told = 0;   ///< That have arrived, as their receiver counts.
   std::uint32_t highest = 0;    ///< One past the last packet known to have arrived.
   std::uint32_t judged = 0;     ///< Disorder has had its say on packets before it.
-  std::uint32_t probe = kNone;  ///< Repeated after a silence; its arrival condemns those before it.
   std::uint32_t arrived_ring = kNone;
   std::uint32_t lost_ring = kNone;
   Departures::Ring departures;
