@@ -323,6 +323,7 @@ class Endpoints final : public EndpointSide {
                     static_cast<Time>(set_.probe_rtts * static_cast<double>(keeper.smooth_rtt)));
   }
 
+  /// As set, but no less than a first sample of the empty way would give (RFC 6298, section 2.2).
   [[nodiscard]] Time timeout(std::uint32_t flow) const;
 
   /// With nothing out there is nothing to send again; but a pull may have been lost, so that after

@@ -148,7 +148,7 @@ Time Endpoints<Transport, Cc>::timeout(std::uint32_t flow) const {
   const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
   const bool low = set_.timeout_low_packets != 0 &&
                    std::cmp_less_equal(transport_.in_flight(out_[flow].sender, extent(flow)), few);
-  return low ? set_.timeout_low_ps : set_.timeout_ps;
+  return std::max(low ? set_.timeout_low_ps : set_.timeout_ps, 3 * out_[flow].line.base_rtt);
 }
 
 template <class Transport, class Cc>
@@ -222,7 +222,8 @@ void Endpoints<Transport, Cc>::expire_each(std::uint32_t flow) {
     }
     Outgoing& keeper = kept(flow);
     const double old_bps = keeper.cc.rate_bps();
-    for (; oldest && oldest->age >= set_.timeout_ps;
+    const Time patient = timeout(flow);
+    for (; oldest && oldest->age >= patient;
          oldest = transport_.oldest(out.sender, net_.now)) {
       ++net_.counters.timeouts;
       transport_.expire(out.sender, extent(flow), *oldest, net_.now, out.line.base_rtt);
@@ -234,7 +235,7 @@ void Endpoints<Transport, Cc>::expire_each(std::uint32_t flow) {
     }
     move_departure(flow, keeper, old_bps);
     if (oldest) {
-      out.timeout_at = net_.now + set_.timeout_ps - oldest->age;
+      out.timeout_at = net_.now + patient - oldest->age;
       net_.events.push(out.timeout_at, Kind::kTimeout, flow);
     } else if (Transport::kPulls) {
       expect_answer(flow);
