@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+from netloom.fabric.wiring_tiers import tiers
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from netloom.fabric.wiring import Wiring
 
 __all__ = ["taper_of"]
@@ -24,25 +22,10 @@ def taper_of(wiring: Wiring) -> float:
     there = ~wiring.link_scale_up
     source, target = wiring.link_source[there], wiring.link_target[there]
     rate_bps = wiring.link_rate_bps[there]
-    tier = _tiers(source, target, num_vertices=wiring.num_vertices, num_ends=wiring.num_endpoints)
+    tier = tiers(wiring, over_scale_up=False)
     taper = 1.0
     for level in range(1, int(tier.max(initial=0))):
         down_bps = rate_bps[(tier[source] == level) & (tier[target] == level - 1)].sum()
         up_bps = rate_bps[(tier[source] == level) & (tier[target] == level + 1)].sum()
         taper *= max(1.0, float(down_bps / up_bps)) if up_bps else 1.0
     return taper
-
-
-def _tiers(
-    source: NDArray[np.int32], target: NDArray[np.int32], *, num_vertices: int, num_ends: int
-) -> NDArray[np.int64]:
-    """Return how many links each vertex is from an endpoint; -1 where there is no way."""
-    tier = np.full(num_vertices, -1, dtype=np.int64)
-    tier[:num_ends] = 0
-    level = 0
-    while True:
-        reached = target[(tier[source] == level) & (tier[target] < 0)]
-        if not len(reached):
-            return tier
-        level += 1
-        tier[reached] = level

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.fabric.wiring_ports import most_ports
+from netloom.fabric.wiring_tiers import tiers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Digits", "digits"]
 
-_FAR: Final = 1 << 30
 _MOST_TIERS: Final = 8
 _MOST: Final = 1 << 31
 
@@ -47,23 +47,11 @@ class Digits:
 
 def digits(wiring: Wiring) -> Digits:
     """Return the digits by which static routes choose on *wiring*."""
-    tier = _tiers(wiring)
+    tier = tiers(wiring)
+    tier = np.where(tier < 0, _MOST_TIERS, np.minimum(tier, _MOST_TIERS))
     return Digits(
         number=_numbers(wiring, tier), divisor=_divisors(wiring, tier), links=_ordered(wiring)
     )
-
-
-def _tiers(wiring: Wiring) -> NDArray[np.int64]:
-    """Return how many links each vertex is away from the nearest endpoint."""
-    tier = np.full(wiring.num_vertices, _FAR, dtype=np.int64)
-    tier[: wiring.num_endpoints] = 0
-    for level in range(wiring.num_vertices):
-        reached = wiring.link_target[tier[wiring.link_source] == level]
-        fresh = reached[tier[reached] > level + 1]
-        if not len(fresh):
-            break
-        tier[fresh] = level + 1
-    return np.minimum(tier, _MOST_TIERS)
 
 
 def _divisors(wiring: Wiring, tier: NDArray[np.int64]) -> NDArray[np.int64]:
