@@ -144,7 +144,7 @@ void when_all_values_are_retired_they_begin_anew() {
     source.on_timeout(path, 0);
   }
   std::array<bool, kNumPaths> used{};
-  for (int sent = 0; sent < kNumPaths; ++sent) {
+  for (std::uint16_t sent = 0; sent < kNumPaths; ++sent) {
     used.at(source.next(draw) & kPath) = true;
   }
   check(std::ranges::count(used, true) >= kNumPaths - 1, "all but the last to be lost");

@@ -223,8 +223,7 @@ void Endpoints<Transport, Cc>::expire_each(std::uint32_t flow) {
     Outgoing& keeper = kept(flow);
     const double old_bps = keeper.cc.rate_bps();
     const Time patient = timeout(flow);
-    for (; oldest && oldest->age >= patient;
-         oldest = transport_.oldest(out.sender, net_.now)) {
+    for (; oldest && oldest->age >= patient; oldest = transport_.oldest(out.sender, net_.now)) {
       ++net_.counters.timeouts;
       transport_.expire(out.sender, extent(flow), *oldest, net_.now, out.line.base_rtt);
       keeper.cc.on_timeout(cc_settings_, keeper.line, net_.now);

@@ -16,7 +16,8 @@ namespace netloom::packet {
 class GoBackN {
  public:
   static constexpr bool kPulls = false;
-  static constexpr bool kHearsNaks = true;  // HPCC-ns3 ReceiveAck: controls take a NAK for an answer
+  static constexpr bool kHearsNaks =
+      true;  // HPCC-ns3 ReceiveAck: controls take a NAK for an answer
 
   explicit GoBackN(const HostSettings& settings)
       : settings_(settings) {}
