@@ -219,7 +219,13 @@ const std::vector<std::string>& transports() {
 
 const std::vector<std::string>& sprays() {
   static const std::vector<std::string> names{
-      "fixed", "oblivious", "bitmap", "retiring", "mixed", "reps"};
+      "fixed",
+      "oblivious",
+      "bitmap",
+      "retiring",
+      "mixed",
+      "reps",
+  };
   return names;
 }
 
