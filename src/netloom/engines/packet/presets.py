@@ -224,11 +224,7 @@ def _transport(technology: Technology, name: str, scheme: str, *, scheduled: boo
         receive_ps=_ps(
             budget.nic_receive_s + budget.interrupt_s + budget.receive_stack_s + budget.wake_s
         ),
-        **{
-            "ack_on_data_lane": infiniband,
-            **own,
-            "restraint": None if scheme in _NSCC else restraint,
-        },
+        **{"ack_on_data_lane": infiniband, **own, "restraint": restraint},
     )
 
 
