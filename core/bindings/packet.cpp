@@ -134,7 +134,8 @@ HostSettings hosts(const Numbers& numbers, const Names& names) {
   Reader{numbers}("payload_bytes", h.payload_bytes)("header_bytes", h.header_bytes)(
       "gap_bytes", h.gap_bytes)("least_bytes", h.least_bytes)("ack_bytes", h.ack_bytes)(
       "cnp_bytes", h.cnp_bytes)("trimmed_bytes", h.trimmed_bytes)(
-      "ack_every_bytes", h.ack_every_bytes)("ack_on_data_lane", h.ack_on_data_lane)(
+      "ack_every_bytes", h.ack_every_bytes)("ask_every_packets", h.ask_every_packets)(
+      "asks_per_rtt", h.asks_per_rtt)("ack_on_data_lane", h.ack_on_data_lane)(
       "cnp_first", h.cnp_first)("punish_disorder", h.punish_disorder)(
       "cnp_interval_ps", h.cnp_interval_ps)("nack_interval_ps", h.nack_interval_ps)(
       "timeout_ps", h.timeout_ps)("timeout_low_ps", h.timeout_low_ps)(

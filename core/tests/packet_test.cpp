@@ -320,6 +320,8 @@ void draw_hosts(Config& c, Random& random) {
   c.hosts.probe_rtts = random.below(2) == 0 ? 2 : 0;
   c.hosts.disorder_packets = random.below(4);
   c.hosts.ack_every_bytes = random.below(2) == 0 ? 16'384 : 0;
+  c.hosts.ask_every_packets = random.below(3) == 0 ? 1U << random.below(9) : 0;
+  c.hosts.asks_per_rtt = random.below(2) == 0 ? 4.0 : 0.0;
   c.hosts.first_window_lapses = random.below(2) == 0;
   c.hosts.pull_share = random.below(2) == 0 ? 1.0 : 0.9;
   c.hosts.restraint.least_share = random.below(2) == 0 ? 0.0 : 0.1;

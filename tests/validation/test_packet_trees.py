@@ -54,8 +54,9 @@ def excess(technology: str, traffic: list[dict[str, object]], cc: str = "") -> f
 
 
 @pytest.mark.parametrize("technology", ["rocev2-400g", "spectrum-x-400g"])
-def test_a_tree_that_nobody_slows_down_ends_as_its_flows_do(technology: str) -> None:
-    assert abs(excess(technology, [dict(TREE)], "none")) < 0.01
+def test_a_tree_that_nobody_slows_down_ends_no_later_than_its_flows_do(technology: str) -> None:
+    # And a little sooner: where two meet, what came first is sent first, not both half as fast.
+    assert -0.015 < excess(technology, [dict(TREE)], "none") < 0
 
 
 @pytest.mark.parametrize("technology", ["uet-400g", "infiniband-ndr"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -35,7 +36,9 @@ __all__ = ["PacketContention", "PacketEngine"]
 # What a hop carries in the step that is run: long enough that its latency (taken off) and the
 # first round trips hardly count, 256 packets of 4 KiB.
 HOP_BYTES: Final = 1 << 20
-# Pieces that a hop of a tree is fed in, and most pieces of a step together.
+# Pieces that a hop of a tree is fed in, of 16 packets, so that the last ones, which may meet, are
+# few of it; and most pieces of a step together.
+TREE_HOP_BYTES: Final = 1 << 22
 SLICES: Final = 64
 MAX_PIECES: Final = 1 << 20
 # More than this is for the flow engine: about four minutes.
@@ -133,8 +136,7 @@ class PacketContention:
         )
         rng = np.random.default_rng(self.seed)
         ports = rng.integers(0xC000, 0xF000, len(source)).astype(np.uint16)
-        size_bytes = HOP_BYTES // len(hops) if pattern == "all-to-all" else HOP_BYTES
-        size_bytes = max(size_bytes // len(beside), 4096)
+        size_bytes = max(_hop_bytes(pattern, len(hops)) // len(beside), 4096)
         step = at_once(source, target, size_bytes=size_bytes, source_port=ports)
         return _fed(step, network, group) if pattern == "tree" else step
 
@@ -170,7 +172,8 @@ class PacketContention:
         self, asked: str, transfers: Transfers, settings: PacketSettings, *, hops: int
     ) -> None:
         packets = -(-int(transfers.size_bytes[0]) // settings.transport.payload_bytes)
-        count = 2 * packets * hops
+        acks = math.ceil(packets * settings.transport.acks_per_packet)
+        count = (packets + acks) * hops
         wall_s = count / PACKET_RATE_PER_S
         what = f"{asked}: {len(transfers):,} hops, {count:,} link traversals"
         if count > MAX_TRAVERSALS:
@@ -180,6 +183,12 @@ class PacketContention:
             )
             raise InfeasibleError(message)
         self.announce(f"{what}, about {wall_s:.1f} s")
+
+
+def _hop_bytes(pattern: Pattern, num_hops: int) -> int:
+    if pattern == "tree":
+        return TREE_HOP_BYTES
+    return HOP_BYTES // num_hops if pattern == "all-to-all" else HOP_BYTES
 
 
 def _feeders(network: Network, group: Group) -> int:

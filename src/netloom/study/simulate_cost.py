@@ -64,4 +64,5 @@ def _traversals(runner: PacketRunner, transfers: Transfers, which: slice) -> int
     source, target = (ends[which].astype(np.int64) for ends in (transfers.source, transfers.target))
     ways = first_ways(runner.wiring, source, target)
     packets = -(-transfers.size_bytes[which] // runner.payload_bytes)
-    return int((2 * packets * ways.num_hops).sum())
+    acks = np.ceil(packets * runner.settings.transport.acks_per_packet).astype(np.int64)
+    return int(((packets + acks) * ways.num_hops).sum())

@@ -139,7 +139,9 @@ struct HostSettings {
   std::uint32_t ack_bytes = 66;
   std::uint32_t cnp_bytes = 78;
   std::uint32_t trimmed_bytes = 64;
-  std::uint32_t ack_every_bytes = 0;  ///< 0: every packet.
+  std::uint32_t ack_every_bytes = 0;    ///< 0: every packet.
+  std::uint32_t ask_every_packets = 0;  ///< Senders ask for an answer; 0: receivers decide.
+  double asks_per_rtt = 0.0;            ///< At least, of the empty way; 0: any number.
   bool ack_on_data_lane = false;
   bool cnp_first = false;        ///< Notifications go first also where acknowledgements do not.
   bool punish_disorder = false;  ///< A packet out of order also draws a notification.

@@ -17,12 +17,13 @@ struct Outgoing {
   Line line{};
   Transport::Sender sender;
   Time pace_at = 0;
-  Time alarm_at = 0;         ///< The alarm that counts, while paced.
-  Time timer_at = kNever;    ///< The timer event that counts.
-  Time deadline = kNever;    ///< Of the oldest packet in flight.
-  Time timeout_at = kNever;  ///< The timeout event that counts.
-  Time smooth_rtt = 0;       ///< RFC 6298; 0 before the first answer.
-  std::uint64_t window = 0;  ///< The transport's own bound.
+  Time alarm_at = 0;           ///< The alarm that counts, while paced.
+  Time timer_at = kNever;      ///< The timer event that counts.
+  Time deadline = kNever;      ///< Of the oldest packet in flight.
+  Time timeout_at = kNever;    ///< The timeout event that counts.
+  Time smooth_rtt = 0;         ///< RFC 6298; 0 before the first answer.
+  std::uint64_t window = 0;    ///< The transport's own bound.
+  std::uint64_t asked_to = 0;  ///< Up to where an answer was asked for.
   std::uint32_t link = kNone;
   std::uint32_t after = kNone;  ///< The next message of its connection.
   std::uint16_t last_entropy = 0;

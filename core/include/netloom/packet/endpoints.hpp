@@ -248,6 +248,19 @@ class Endpoints final : public EndpointSide {
   void kick(std::uint32_t link);
   void send_ready(std::uint32_t link);
   void send(std::uint32_t flow);
+  /// Whether a packet that is about to leave asks for an answer; if so, that is noted.
+  bool ask(std::uint32_t flow, const Segment& segment);
+  /// What may leave before the next packet that asks.
+  [[nodiscard]] std::uint64_t most_unasked(std::uint32_t flow) const;
+
+  /// Whether something was sent of which nothing has been heard, and should be: of what did not ask
+  /// there need be no answer (InfiniBand vol. 1, section 9.7; recalled).
+  [[nodiscard]] bool awaits_answer(std::uint32_t flow) const {
+    const Outgoing& out = out_[flow];
+    return set_.ask_every_packets == 0 ||
+           transport_.acked_to(out.sender, extent(flow)) < out.asked_to;
+  }
+
   /// Makes packets of a flow that sprays over several ports, until it may send no more or the port
   /// of the next one has enough to go on with.
   void send_over_ports(std::uint32_t flow);

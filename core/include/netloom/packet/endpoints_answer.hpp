@@ -182,7 +182,8 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
     return;
   }
   out.deadline = kNever;
-  if (!transport_.is_waiting(out.sender) && is_patient(out)) {
+  const bool waits = transport_.is_waiting(out.sender) && awaits_answer(flow);
+  if (!waits && is_patient(out)) {
     if (Transport::kPulls) {
       expect_answer(flow);
     }

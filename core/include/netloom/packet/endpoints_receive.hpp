@@ -74,8 +74,10 @@ void Endpoints<Transport, Cc>::reply(std::uint32_t /*link*/, Index index, Reply 
   // Once nothing is missing another answer tells what came late (uet-htsim _ack_request).
   const bool caught_up = in.asked && transport_.has_before(in.receiver, in.seen_to);
   in.asked &= !caught_up;
-  const bool due = in.unanswered_bytes >= set_.ack_every_bytes || in.complete || asks ||
-                   caught_up || !in.answered || (packet.flags & kMarked) != 0;
+  const bool due_unasked =
+      set_.ask_every_packets == 0 && (in.unanswered_bytes >= set_.ack_every_bytes || !in.answered ||
+                                      (packet.flags & kMarked) != 0);
+  const bool due = due_unasked || in.complete || asks || caught_up;
   if (kind == Reply::kNothing || (kind == Reply::kMaybe && !due)) {
     net_.pool.give_back(index);
     return;

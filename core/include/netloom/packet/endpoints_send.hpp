@@ -270,7 +270,7 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   const std::uint32_t size_bytes = net_.pool[index].size_bytes;
   ++net_.counters.data_packets;
   net_.counters.retransmissions += segment.again ? 1U : 0U;
-  if (!may_send(flow) || segment.again) {  // uet-htsim: every repetition asks
+  if (ask(flow, segment)) {
     net_.pool[index].flags |= kAsks;
   }
   if constexpr (requires { transport_.depart(out.sender, net_.pool[index]); }) {
@@ -285,10 +285,13 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   Outgoing& keeper = kept(flow);
   keeper.cc.on_sent(cc_settings_, keeper.line, net_.now, segment.payload_bytes);
   pace(out, keeper, size_bytes + set_.gap_bytes);
-  if (std::cmp_less_equal(transport_.in_flight(out.sender, extent(flow)), set_.payload_bytes)) {
+  if (set_.ask_every_packets == 0 &&
+      std::cmp_less_equal(transport_.in_flight(out.sender, extent(flow)), set_.payload_bytes)) {
     out.deadline = kNever;  // nothing else is out: its time begins now
   }
-  expect_answer(flow);
+  if (awaits_answer(flow)) {
+    expect_answer(flow);
+  }
   arm(connections_.keeper(flow));
   if (connections_.shared()) [[unlikely]] {
     connections_.of(flow).sent_at = net_.now;
@@ -299,6 +302,39 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
     out.state = State::kReady;
     ready_.append_after_sending(out.link, net_.config.work.lane[flow], flow);
   }
+}
+
+template <class Transport, class Cc>
+bool Endpoints<Transport, Cc>::ask(std::uint32_t flow, const Segment& segment) {
+  const bool must = !may_send(flow) || segment.again;  // uet-htsim: every repetition asks
+  if (set_.ask_every_packets == 0) {
+    return must;
+  }
+  Outgoing& out = out_[flow];
+  const std::uint64_t sent_to = transport_.sent_to(out.sender, extent(flow));
+  if (!must && sent_to < out.asked_to + most_unasked(flow)) {
+    return false;
+  }
+  if (!awaits_answer(flow)) {
+    out.deadline = kNever;  // its time begins now
+  }
+  out.asked_to = std::max(out.asked_to, sent_to);
+  return true;
+}
+
+template <class Transport, class Cc>
+std::uint64_t Endpoints<Transport, Cc>::most_unasked(std::uint32_t flow) const {
+  const Outgoing& keeper = kept(flow);
+  if (std::min(keeper.cc.window_bytes(), out_[flow].window) != cc::kNoWindow) {
+    return 0;  // what is not answered would hold the window
+  }
+  const std::uint64_t most = std::uint64_t{set_.ask_every_packets} * set_.payload_bytes;
+  if (set_.asks_per_rtt == 0) {
+    return most;
+  }
+  Line line = keeper.line;
+  line.rate_bps = std::min(line.rate_bps, keeper.cc.rate_bps());
+  return std::min(most, static_cast<std::uint64_t>(product(line) / set_.asks_per_rtt));
 }
 
 template <class Transport, class Cc>

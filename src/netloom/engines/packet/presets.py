@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from netloom.engines.packet.lanes import VirtualLanes
@@ -109,6 +110,17 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     # 64 s (Linux drivers/net/ethernet/chelsio/cxgb/tp.c, A_TP_RXT_MIN and A_TP_RXT_MAX).
     "iwarp": {**_TCP, "timeout_ps": 250_000 * _US, "max_doublings": 8},
 }
+# Reliable connections ask for one acknowledgement in 2**8 packets (Linux
+# drivers/infiniband/hw/mlx5/qp.c, MLX5_IB_ACK_REQ_FREQ); or for each, by whose marks and times
+# other schemes live. RTTCC sends probes of its own, how many is not published: assumed.
+_ASKS: Final[Mapping[str, dict[str, Any]]] = {
+    "none": {"ask_every_packets": 256},
+    "dcqcn": {"ask_every_packets": 256},
+    "dcqcn-firmware": {"ask_every_packets": 256},
+    "ib-cc": {"ask_every_packets": 256},
+    "rttcc": {"ask_every_packets": 256, "asks_per_rtt": 4.0},
+}
+_ASKING: Final = frozenset({"rc", "reorder"})
 _PULLED: Final = frozenset({"rccc", "ndp"})  # receivers decide, and congestion control is theirs
 _BY_RECOVERY: Final = {"go-back-n": "rc", "selective-repeat": "irn", "reorder": "reorder"}
 _BY_TRANSPORT: Final = {"tcp": "tcp", "iwarp": "iwarp", "uet": "uet", "mrc": "uet"}
@@ -149,6 +161,8 @@ def settings_for(
         control = "scheduled"
     name = transport or _BY_TRANSPORT.get(technology.transport, _BY_RECOVERY[technology.recovery])
     host = _transport(technology, name, scheme, scheduled=control == "scheduled")
+    if name in _ASKING and spray == "fixed":
+        host = replace(host, **_ASKS.get(scheme, {}))
     return PacketSettings(
         flow_control=control,
         balance=balance,

@@ -164,6 +164,9 @@ class Transport:
         least_bytes: A shorter packet is padded (IEEE 802.3: 64).
         ack_every_bytes: Acknowledge once so much has arrived, what is marked, and what the sender
             waits for; 0: every packet.
+        ask_every_packets: Acknowledge what the sender asks for alone: each so many packets, what
+            it repeats and what it can send no more after; 0: receivers decide.
+        asks_per_rtt: Times that it asks in a round trip of the empty way, at least; 0: any number.
         source_ports: Whether connections differ in what switches hash; RoCEv1, which has no UDP
             header, shows them addresses alone.
         ack_on_data_lane: Whether acknowledgements and notifications queue with the data; else they
@@ -205,6 +208,8 @@ class Transport:
     cnp_bytes: int = 78
     trimmed_bytes: int = 64
     ack_every_bytes: int = 0
+    ask_every_packets: int = 0
+    asks_per_rtt: float = 0.0
     source_ports: bool = True
     ack_on_data_lane: bool = False
     cnp_first: bool = False
@@ -230,6 +235,13 @@ class Transport:
     send_ps: int = 0
     receive_ps: int = 0
     base_rtt_ps: int = 0
+
+    @property
+    def acks_per_packet(self) -> float:
+        """Acknowledgements of a long transfer, at least, for each of its packets."""
+        if self.ask_every_packets:
+            return 1 / self.ask_every_packets
+        return 1 / max(-(-self.ack_every_bytes // (self.payload_bytes + self.header_bytes)), 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
