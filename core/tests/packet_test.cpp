@@ -208,7 +208,8 @@ const std::vector<std::string>& controls() {
 }
 
 const std::vector<std::string>& balances() {
-  static const std::vector<std::string> names{"ecmp", "adaptive", "flowlet", "d-mod-k", "source"};
+  static const std::vector<std::string> names{
+      "ecmp", "adaptive", "cells", "flowlet", "d-mod-k", "source"};
   return names;
 }
 

@@ -175,7 +175,7 @@ def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple
     if settings.flow_control == "scheduled":
         packets *= _PIECES
     table = wiring.choices.nbytes
-    copies = 2.5 if settings.balance == "adaptive" else 2.0
+    copies = 2.5 if settings.balance in {"adaptive", "cells"} else 2.0
     run = _books(size, connections) + num_open * (_OPEN + rings + spray)
     return _LINK * wiring.num_links + table, int(run + packets * _PACKET + copies * table)
 

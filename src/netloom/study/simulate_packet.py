@@ -172,7 +172,7 @@ class PacketRunner:
         """Whether packets of a connection may take different links; cells do, however balanced."""
         settings = self.settings
         scheduled = settings.flow_control == "scheduled"
-        return scheduled or settings.balance == "adaptive" or settings.spray != "fixed"
+        return scheduled or settings.balance in {"adaptive", "cells"} or settings.spray != "fixed"
 
     @property
     def _grant_ps(self) -> int:

@@ -52,7 +52,7 @@ def settings() -> dict[str, PacketSettings]:
     }
     of_balance = {
         f"balance {balance}": replace(BUSY, balance=balance)
-        for balance in ("ecmp", "flowlet", "d-mod-k", "source", "adaptive")
+        for balance in ("ecmp", "flowlet", "d-mod-k", "source", "adaptive", "cells")
     }
     of_spray = {
         f"spray {spray}": replace(trimmed, spray=spray, congestion_control="nscc")
@@ -68,6 +68,9 @@ def settings() -> dict[str, PacketSettings]:
         "cut through": replace(BUSY, switch=Switch(buffer_bytes=2_000_000, cut_through=True)),
         "pulled": pulled,
         "pulled as by UET": replace(pulled, transport=_pulled_as_by_uet()),
+        "go-back-n that asks": replace(
+            BUSY, transport=replace(BUSY.transport, ask_every_packets=16)
+        ),
         "selective with few answers": replace(
             trimmed, congestion_control="nscc", transport=replace(REPEATS, ack_every_bytes=16_384)
         ),

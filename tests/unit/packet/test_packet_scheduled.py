@@ -14,7 +14,7 @@ US = 1_000_000
 WAIT = 6 * US
 SCHEDULED = PacketSettings(
     flow_control="scheduled",
-    balance="adaptive",
+    balance="cells",
     schedule=Schedule(wait_ps=WAIT),
     transport=Transport(timeout_ps=1_000 * US),
 )

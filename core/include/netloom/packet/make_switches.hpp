@@ -34,6 +34,9 @@ SwitchesPtr make_switches(const std::string& balance, Network& network) {
   if (balance == "adaptive") {
     return std::make_unique<Switches<LinkControl, Adaptive>>(network);
   }
+  if (balance == "cells") {
+    return std::make_unique<Switches<LinkControl, Cells>>(network);
+  }
   if (balance == "flowlet") {
     return std::make_unique<Switches<LinkControl, Flowlet>>(network);
   }

@@ -50,7 +50,7 @@ LOAD_BALANCING: Final[Mapping[str, tuple[str, str]]] = {
     "static": ("d-mod-k", "fixed"),
     "d-mod-k": ("d-mod-k", "fixed"),
     "adaptive": ("adaptive", "fixed"),
-    "cells": ("adaptive", "fixed"),
+    "cells": ("cells", "fixed"),
     "source": ("source", "fixed"),
     "spray": ("ecmp", "mixed"),  # uet-htsim main_uec.cpp: MIXED unless told otherwise
     "oblivious": ("ecmp", "oblivious"),

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 FLOW_CONTROLS: Final = ("pfc", "credits", "lossy", "trimming", "scheduled")
-BALANCES: Final = ("ecmp", "flowlet", "d-mod-k", "adaptive", "source")
+BALANCES: Final = ("ecmp", "flowlet", "d-mod-k", "adaptive", "cells", "source")
 SPRAYS: Final = ("fixed", "oblivious", "bitmap", "retiring", "mixed", "reps")
 CONGESTION_CONTROLS: Final = (
     "none",
