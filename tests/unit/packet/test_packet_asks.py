@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from wires import star, transfers
@@ -16,7 +17,9 @@ ASKS = PacketSettings(transport=Transport(ask_every_packets=256, timeout_ps=4_00
 
 
 @pytest.mark.parametrize("recovery", ["go-back-n", "selective"])
-def test_one_acknowledgement_stands_for_256_packets(recovery: str) -> None:
+def test_one_acknowledgement_stands_for_256_packets(
+    recovery: Literal["go-back-n", "selective"],
+) -> None:
     # 1,000 packets over two links; numbers 256, 512 and 768 ask, and so does the last.
     asks = replace(ASKS, transport=replace(ASKS.transport, recovery=recovery))
     delivery = run_packets(star(2), transfers([(0, 1)], 1_000 * 4_096), asks)
