@@ -273,6 +273,10 @@ def test_a_slow_receiver_is_slow_one_way() -> None:
         ({"kind": "down", "part": "gpu:0", "every": "2us"}, "'every' and 'times' go together"),
         ({"kind": "down", "part": "gpu:0", "every": "2us", "times": 2}, "what repeats is mended"),
         (
+            {"kind": "down", "part": "leaf:0", "until": "1us", "every": "2us", "times": 100_000},
+            "times: 100,000 on 32 links are 3,200,000 faults; give 31,250 at most",
+        ),
+        (
             {"kind": "loss", "part": "gpu:0", "loss": "60%", "burst_packets": 1.2},
             "for one at least arrives between two bursts; give 1.5 or more",
         ),
