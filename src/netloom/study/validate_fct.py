@@ -148,8 +148,8 @@ def _point(row: Mapping[str, str | None], *, where: str) -> FctPoint:
     scheme = _name(row, "scheme", {name: name for name in SCHEMES}, where)
     return FctPoint(
         workload=workload,
-        load_pct=round(_number(row, "load_pct", 1, _MOST_LOAD_PCT, where)),
-        fct_percentile=round(_number(row, "fct_percentile", 1, 99, where)),
+        load_pct=_whole(row, "load_pct", _MOST_LOAD_PCT, where),
+        fct_percentile=_whole(row, "fct_percentile", 99, where),
         scheme=scheme,
         size_percentile=round(_number(row, "flow_size_cdf_percentile", 1, 100, where)),
         slowdown=_number(row, "slowdown", 0.9, 1e6, where),
@@ -178,6 +178,15 @@ def _number(
         message = f"{found} is not a number from {least:g} to {most:g}; correct it"
         raise SpecError(message)
     return value
+
+
+def _whole(row: Mapping[str, str | None], name: str, most: int, where: str) -> int:
+    """Return a percentage: one that is not whole would be of another run or curve."""
+    value = _number(row, name, 1, most, where)
+    if value != round(value):
+        message = f"{where}: {name}: {row[name]!r} is no whole number; give one from 1 to {most}"
+        raise SpecError(message)
+    return round(value)
 
 
 def num_jobs(points: Sequence[FctPoint], cases: Sequence[FctCase]) -> int:
