@@ -128,12 +128,13 @@ def _fct(data: Path | None) -> AnySuite:
     from netloom.study.validate_fct_brought import read_fct  # noqa: PLC0415
     from netloom.study.validate_fct_cases import shipped_cases  # noqa: PLC0415
 
-    if data is None:
-        points, cases = study.shipped_points(), shipped_cases()
-    else:
-        points, cases = read_fct(data)
-        if cases:
-            _announce_cases(cases)
+    points, cases = (study.shipped_points(), shipped_cases()) if data is None else read_fct(data)
+    if points:
+        runs = study.num_jobs(points, ())
+        minutes = max(study.curves_min(points), 1)
+        announce(f"netloom: {runs} runs for curves, {minutes:.0f} minutes of a core or so")
+    if data is not None and cases:
+        _announce_cases(cases)
     with progress("simulating", 100 * study.num_jobs(points, cases)) as advance:
         return study.validate_fct(
             points, cases, num_workers=os.cpu_count() or 1, on_progress=advance

@@ -14,7 +14,7 @@ from netloom.engines.packet import Progress
 from netloom.errors import SpecError
 from netloom.fabric.wiring_paths import first_ways
 from netloom.study import validate_fct
-from netloom.study.validate_fct import read_points, shipped_points
+from netloom.study.validate_fct import curves_min, read_points, shipped_points
 from netloom.study.validate_fct_cases import FctCase, long_cases, shipped_cases
 from netloom.study.validate_fct_hpcc import (
     Finished,
@@ -133,6 +133,13 @@ def test_names_are_known_in_any_capitals_and_workloads_by_their_own(tmp_path: Pa
     file.write_text(HEADER + "WB,50,50,dctcp,5,1.2\nfb-hadoop,50,50,hpcc-int-95,5,1.2\n")
     found = [(point.workload, point.scheme) for point in read_points(file)]
     assert found == [("wb", "DCTCP"), ("fb", "HPCC-INT-95")]
+
+
+def test_how_long_curves_take_is_told_before_and_grows_with_load_and_schemes() -> None:
+    # The shipped table: ten runs of 40 million packets, 3.2 us each, are 21 minutes.
+    assert curves_min(shipped_points()) == pytest.approx(21, abs=1)
+    some = [point for point in shipped_points() if point.scheme == "DCTCP"]
+    assert curves_min(some) == pytest.approx(21 / 5, abs=0.2)
 
 
 def test_points_within_one_percent_of_sizes_are_averaged(tmp_path: Path) -> None:
