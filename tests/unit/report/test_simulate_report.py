@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from netloom.engines.delivery import Delivery
-from netloom.report.simulate_figures import over_time
+from netloom.report.simulate_figures import fct_cdf, over_time
 from netloom.report.simulate_page import simulation_page
 from netloom.report.simulate_pauses import pause_tree
 from netloom.study.simulation import Grid, Run, Simulation
@@ -166,3 +166,17 @@ def test_of_many_links_that_were_full_those_are_drawn_that_stayed_so() -> None:
     }
     figure = over_time(_simulation([10]), table, value="utilisation", unit="%")
     assert [line["name"] for line in figure["data"][:2]] == ["leaf:3->host:1", "host:1->leaf:3"]
+
+
+def test_transfers_that_a_stopped_run_left_unfinished_count_in_the_share_that_ended() -> None:
+    # Of five that were asked for, one had not started, and two of the other four had ended.
+    found = _simulation([10] * 5)
+    delivery = replace(
+        found.first.delivery,
+        start_ps=np.array([0, 0, 0, 0, -1]),
+        finish_ps=np.array([1000, 2000, -1, -1, -1]),
+        partial=True,
+    )
+    stopped = replace(found, runs=(replace(found.first, delivery=delivery),))
+    (line,) = fct_cdf(stopped)["data"]
+    assert line["y"] == [0.0, 25.0, 50.0]
