@@ -142,7 +142,9 @@ void Network::set_loss(const Fault& fault) {
 
 void Network::set_down(std::uint32_t link) {
   last_down_.resize(ports.size(), std::numeric_limits<Time>::min());
-  last_down_[link] = now;
+  // A packet that is half out is cut as well. It is known by its head where switches cut through.
+  const bool by_head = cut_through_ && ports[link].to_switch;
+  last_down_[link] = by_head ? now : std::max(now, ports[link].busy_until);
   ports[link].up = false;
   ports[link].impaired = true;
 }

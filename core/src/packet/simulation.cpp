@@ -241,6 +241,10 @@ void Simulation::pause(const Event& event) {
   const auto lane = static_cast<std::uint8_t>(event.extra & 255U);
   const std::size_t at = link * net_.num_lanes + lane;
   const bool stop = (event.extra & 256U) != 0;
+  const bool for_ever = (event.extra & 512U) != 0;
+  if (paused_until_[at] == kNever && !for_ever) {
+    return;  // a part that pauses for ever says nothing else
+  }
   if (stop && net_.now < ignored_until_[at]) {
     return;
   }
@@ -252,8 +256,7 @@ void Simulation::pause(const Event& event) {
     return;
   }
   const std::int64_t bytes = std::int64_t{config_.pause.quanta} * 64;
-  paused_until_[at] =
-      (event.extra & 512U) != 0 ? kNever : net_.now + net_.port(link).time_of(bytes);
+  paused_until_[at] = for_ever ? kNever : net_.now + net_.port(link).time_of(bytes);
   if (paused_until_[at] != kNever) {
     net_.events.push(paused_until_[at], Kind::kExpire, link, lane);
   }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from netloom.study.validate import RowResult, SourceResult, SuiteResult
     from netloom.study.validate_fct import FctSuite
+    from netloom.study.validate_fct_case import FctCase
     from netloom.study.validate_layers import LayerSuite, TimedSuite
     from netloom.study.validate_steps import StepSuite
 
@@ -124,14 +125,31 @@ def _steps(data: Path | None, _: Path | None) -> AnySuite:
 
 def _fct(data: Path | None) -> AnySuite:
     from netloom.study import validate_fct as study  # noqa: PLC0415  (numpy-free start-up)
+    from netloom.study.validate_fct_brought import read_fct  # noqa: PLC0415
     from netloom.study.validate_fct_cases import shipped_cases  # noqa: PLC0415
 
-    points = study.shipped_points() if data is None else study.read_points(data)
-    cases = shipped_cases() if data is None else ()
+    points, cases = (study.shipped_points(), shipped_cases()) if data is None else read_fct(data)
+    if points:
+        runs = study.num_jobs(points, ())
+        minutes = max(study.curves_min(points), 1)
+        announce(f"netloom: {runs} runs for curves, {minutes:.0f} minutes of a core or so")
+    if data is not None and cases:
+        _announce_cases(cases)
     with progress("simulating", 100 * study.num_jobs(points, cases)) as advance:
         return study.validate_fct(
             points, cases, num_workers=os.cpu_count() or 1, on_progress=advance
         )
+
+
+def _announce_cases(cases: Sequence[FctCase]) -> None:
+    all_min = sum(case.core_min for case in cases)
+    long = f"; {all_min:.0f} minutes of a core or so for long ones, which are drawn once" * (
+        all_min > 0
+    )
+    announce(
+        f"netloom: {len(cases)} numbers, medians of 3 or 9 draws where one draw says little; 128 "
+        f"paths and a tolerance of 5 % where the file does not say{long}"
+    )
 
 
 def _long_fct() -> AnySuite:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from netloom.fabric.wiring import Wiring
 
-__all__ = ["Ways", "first_ways", "stay_inside"]
+__all__ = ["Ways", "first_ways", "stay_inside", "undivided"]
 
 MAX_HOPS: Final = 4096  # more than any shortest way has; beyond it routes go round in circles
 
@@ -60,6 +60,24 @@ def first_ways(wiring: Wiring, source: NDArray[np.int64], target: NDArray[np.int
         ps_per_byte=np.where(there, 8e12 / rate_bps, 0.0).sum(axis=1)[owner],
         slowest_bps=np.where(there, rate_bps, np.inf).min(axis=1, initial=np.inf)[owner],
     )
+
+
+def undivided(wiring: Wiring, ways: Ways, target: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what the links of each way carry at least of all that goes to *target* by any way.
+
+    All of it up to the first vertex that has a choice, there the link's share of the rates to
+    choose from, and behind it perhaps nothing.
+    """
+    there = ways.links >= 0
+    number = wiring.choices[wiring.link_source[ways.links], wiring.goal[target][:, None]]
+    begin, end = wiring.offsets[number], wiring.offsets[number + 1]
+    rate_bps = wiring.link_rate_bps
+    up_to_bps = np.concatenate([[0.0], np.cumsum(rate_bps[wiring.links])])
+    all_bps = up_to_bps[end] - up_to_bps[begin]
+    several = there & (end - begin > 1)
+    share = np.where(several, rate_bps[ways.links] / np.where(several, all_bps, 1.0), 1.0)
+    behind = np.cumsum(several, axis=1) > several
+    return np.asarray(np.where(there & ~behind, share, 0.0))
 
 
 def stay_inside(

@@ -25,13 +25,18 @@ _US: Final = 1e6
 
 
 def fct_cdf(found: Simulation) -> Figure:
-    """Return the share of transfers that ended within a time, a line a piece of traffic."""
+    """Return the share of transfers that ended within a time, a line a piece of traffic.
+
+    Of all that have started: where a run was stopped, the line ends at the share that had ended.
+    """
     traces, ends = [], [np.inf, 0.0]
     for number, name in enumerate(found.jobs[: len(COLOURS)]):
         times = [run.fct_s[run.transfers.job[run.done] == number] for run in found.runs]
+        started = [run.delivery.start_ps[run.transfers.job == number] >= 0 for run in found.runs]
         ordered = np.sort(np.concatenate(times)) * _US
         if len(ordered):
-            traces.append(_cdf_line(name, ordered, COLOURS[number]))
+            num_started = int(np.count_nonzero(np.concatenate(started)))
+            traces.append(_cdf_line(name, ordered, num_started, COLOURS[number]))
             ends = [min(ends[0], float(ordered[0])), max(ends[1], float(ordered[-1]))]
     layout = new_layout("completion time, us", "% of transfers")
     wide = ends[1] > WIDE * ends[0]
@@ -41,8 +46,8 @@ def fct_cdf(found: Simulation) -> Figure:
     return {"data": traces, "layout": layout}
 
 
-def _cdf_line(name: str, ordered: NDArray[np.float64], colour: str) -> Figure:
-    share = 100 * np.arange(1, len(ordered) + 1) / len(ordered)
+def _cdf_line(name: str, ordered: NDArray[np.float64], num_started: int, colour: str) -> Figure:
+    share = 100 * np.arange(1, len(ordered) + 1) / num_started
     keep = np.unique(np.linspace(0, len(ordered) - 1, MAX_POINTS).astype(np.int64))
     return {
         "type": "scatter",

@@ -20,7 +20,7 @@ _FIXED = (
     (
         "fct",
         "Completion times",
-        "Share of the transfers that had ended within a time, counted from each one's own start.",
+        "Share of all transfers begun that had ended within a time, from each one's own start.",
     ),
     (
         "slowdown",

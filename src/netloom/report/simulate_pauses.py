@@ -26,8 +26,9 @@ def pause_tree(found: Simulation) -> list[tuple[int, str, int, str, int]]:
     """Return who was paused, as rows of depth, ends, links, time paused and number of pauses.
 
     Links into a switch are paused because the switch is full; where it is full because links out
-    of it were paused before, those stand above. The roots are pauses that no other explains:
-    where congestion began. Parallel links are one row; of several rows the longest comes first.
+    of it are paused, or were a moment ago, in the same priority, those stand above. The roots are
+    pauses that no other explains for most of their time: where congestion began. Parallel links are
+    one row; of several rows the longest comes first.
     """
     table = found.first.delivery.tables.get("pauses")
     if table is None or not len(table["link"]):
@@ -55,50 +56,85 @@ def pause_tree(found: Simulation) -> list[tuple[int, str, int, str, int]]:
     return rows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Pair:
-    """The pauses of all links from one vertex to another.
-
-    Attributes:
-        total_ps: How long they were paused, the links' times added up.
-    """
+    """The pauses of all links from one vertex to another, in the order of their beginnings."""
 
     source: int
     target: int
-    first_ps: int
-    total_ps: int
     num_links: int
-    num_pauses: int
+    begin_ps: NDArray[np.int64]
+    end_ps: NDArray[np.int64]
+    priority: NDArray[np.int64]
+
+    @property
+    def first_ps(self) -> int:
+        """When the first of them began."""
+        return int(self.begin_ps[0])
+
+    @property
+    def total_ps(self) -> int:
+        """How long they were paused, the links' times added up."""
+        return int((self.end_ps - self.begin_ps).sum())
+
+    @property
+    def num_pauses(self) -> int:
+        """How many there are."""
+        return len(self.begin_ps)
 
 
 def _by_pair(found: Simulation, table: Mapping[str, NDArray[np.generic]]) -> list[_Pair]:
     """Return the pairs in the order of their first pauses."""
-    link = table["link"].astype(np.int64)
-    begin, end = table["begin_ps"].astype(np.int64), table["end_ps"].astype(np.int64)
+    link, begin, end, priority = (
+        table[name].astype(np.int64) for name in ("link", "begin_ps", "end_ps", "priority")
+    )
     end = np.where(end < 0, found.first.delivery.simulated_ps, end)
     source, target = found.grid.link_source[link], found.grid.link_target[link]
     key = source.astype(np.int64) * len(found.grid.name) + target
-    pairs = []
-    for one in np.unique(key).tolist():
-        mine = np.flatnonzero(key == one)
-        pairs.append(
-            _Pair(
-                source=int(source[mine[0]]),
-                target=int(target[mine[0]]),
-                first_ps=int(begin[mine].min()),
-                total_ps=int((end[mine] - begin[mine]).sum()),
-                num_links=len(np.unique(link[mine])),
-                num_pauses=len(mine),
-            )
+    order = np.lexsort((begin, key))
+    pairs = [
+        _Pair(
+            source=int(source[mine[0]]),
+            target=int(target[mine[0]]),
+            num_links=len(np.unique(link[mine])),
+            begin_ps=begin[mine],
+            end_ps=end[mine],
+            priority=priority[mine],
         )
+        for mine in np.split(order, np.flatnonzero(np.diff(key[order])) + 1)
+    ]
     return sorted(pairs, key=lambda pair: (pair.first_ps, pair.source, pair.target))
 
 
 def _parents(pairs: list[_Pair]) -> list[int]:
-    """Return for each pair the latest one before it that leaves the vertex it enters."""
-    latest: dict[int, int] = {}
+    """Return for each pair the one that explains most of its time, if that is half at least.
+
+    It begins before and leaves the vertex that the pair enters; of equals it is the latest.
+    """
+    leaving: dict[int, list[int]] = {}
     parent = []
     for number, pair in enumerate(pairs):
-        parent.append(latest.get(pair.target, NOBODY))
-        latest[pair.source] = number
+        times = [(_explained_ps(pair, pairs[at]), at) for at in leaving.get(pair.target, [])]
+        explained_ps, above = max(times, default=(0, NOBODY))
+        parent.append(above if 2 * explained_ps >= max(pair.total_ps, 1) else NOBODY)
+        leaving.setdefault(pair.source, []).append(number)
     return parent
+
+
+def _explained_ps(pair: _Pair, above: _Pair) -> int:
+    """Return how long the pauses of *pair* last that begin while *above* is to blame.
+
+    That is while it is paused in the same priority and as long again: what a pause has gathered
+    takes no longer to leave than to come.
+    """
+    found = 0
+    for priority in np.unique(pair.priority).tolist():
+        mine, other = pair.priority == priority, above.priority == priority
+        if not other.any():
+            continue
+        begin, end = above.begin_ps[other], above.end_ps[other]
+        blamed_until = np.maximum.accumulate(2 * end - begin)
+        last = np.searchsorted(begin, pair.begin_ps[mine], side="right") - 1
+        blamed = (last >= 0) & (blamed_until[last] >= pair.begin_ps[mine])
+        found += int((pair.end_ps[mine] - pair.begin_ps[mine])[blamed].sum())
+    return found

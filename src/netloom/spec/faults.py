@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
@@ -71,6 +72,20 @@ class LinkFault(Strict):
                 message = (
                     f"'{written_name(key)}' belongs to kind {kind}, and to no other; give both or "
                     "none"
+                )
+                raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _burst_holds_its_loss(self) -> Self:
+        # Gilbert: bursts begin with probability loss / (burst (1 - loss)), which is 1 at most.
+        if self.loss is not None and self.burst_packets is not None:
+            least = self.loss / (1 - self.loss)
+            if self.burst_packets < least:
+                enough = ceil(100 * least) / 100
+                message = (
+                    f"'burst_packets' {self.burst_packets:g} cannot lose {self.loss:.3g} of all "
+                    f"packets, for one at least arrives between two bursts; give {enough:g} or more"
                 )
                 raise ValueError(message)
         return self

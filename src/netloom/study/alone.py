@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from netloom.fabric.wiring_paths import first_ways
+from netloom.fabric.wiring_paths import first_ways, undivided
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,6 +86,7 @@ class _Way:
         wire: The same without software.
         share: How much of the transfer each carries at least; less than all of it where an
             endpoint has several ports.
+        least: What each carries at least of packets that may part: all up to the first choice.
         bare: Which of them are rated in payload: scale-up links, and those to a shared NIC.
         num_hops: How many there are.
     """
@@ -93,6 +94,7 @@ class _Way:
     per_byte: NDArray[np.float64]
     wire: NDArray[np.float64]
     share: NDArray[np.float64]
+    least: NDArray[np.float64]
     bare: NDArray[np.bool_]
     num_hops: NDArray[np.int64]
 
@@ -102,7 +104,7 @@ def alone_ps(wiring: Wiring, transfers: Transfers, frames: Frames) -> NDArray[np
 
     The first of equal ways, no window and no rate control: full packets and a last one that may
     be short. It is the least time that there can be: where packets may take different links
-    between switches, none waits for another there.
+    between switches, none waits for another there, but for links that all must take.
 
     Raises:
         InfeasibleError: two endpoints cannot reach each other.
@@ -128,13 +130,21 @@ def _some_alone_ps(
         per_byte[row, hop] = np.maximum(per_byte[row, hop], host_ps)
     size_bytes = transfers.size_bytes[which]
     share = _shares(wiring, ways, size_bytes, frames)
-    way = _Way(per_byte=per_byte, wire=wire, share=share, bare=bare, num_hops=ways.num_hops)
+    way = _Way(
+        per_byte=per_byte,
+        wire=wire,
+        share=share,
+        least=undivided(wiring, ways, target),
+        bare=bare,
+        num_hops=ways.num_hops,
+    )
     framed, naked = (_packets(size_bytes, frames, bare=kind) for kind in (False, True))
     parted = frames.parted or frames.connections > 1
     if frames.cut_through:
         left_ps = _cut_through_ps(way, framed, naked, parted=parted)
     elif parted:
         left_ps = _parted_ps(way, framed, naked, frames)
+        left_ps = np.maximum(left_ps, _undivided_ps(way, framed, naked, frames))
     else:
         left_ps = _in_line_ps(way, framed, naked)
     back = np.where(bare, 0.0, wire)
@@ -202,7 +212,7 @@ def _cut_through_ps(
 
     A packet begins on a link when it begins on the one before, but before a faster link, which
     would run dry, it is stored. Where packets may part, links in between
-    have a packet each; the cable of a shared NIC has them all.
+    have a packet each, or what they carry at least; the cable of a shared NIC has them all.
     """
     left_ps, start_ps, before_ps = np.zeros((3, len(way.num_hops)))
     for hop in range(way.per_byte.shape[1]):
@@ -211,7 +221,8 @@ def _cut_through_ps(
         faster = there & (way.wire[:, hop] < way.wire[:, max(hop - 1, 0)])
         ends = (hop == 0) | (hop >= way.num_hops - 1)
         whole = ends | (not parted) | way.bare[:, max(hop - 1, 0)]
-        least_ps = np.where(whole, here.total, here.first) - here.last
+        some_ps = np.maximum(here.total * way.least[:, hop], here.first)
+        least_ps = np.where(whole, here.total, some_ps) - here.last
         start_ps = np.maximum(start_ps + np.where(faster, before_ps, 0.0), least_ps)
         left_ps = np.where(there, start_ps + here.last, left_ps)
         before_ps = here.last * way.wire[:, hop] / np.where(there, way.per_byte[:, hop], 1.0)
@@ -249,6 +260,31 @@ def _parted_ps(way: _Way, framed: _Packets, bare: _Packets, frames: Frames) -> N
         before > 0, of_into.last, 0.0
     )
     return np.asarray(_streamed_ps(out, into, full_ps, last_ps) + beside_ps)
+
+
+def _undivided_ps(
+    way: _Way, framed: _Packets, bare: _Packets, frames: Frames
+) -> NDArray[np.float64]:
+    """Return when all can have left the last link, by the links that all must take.
+
+    Each ends no sooner than the shortest packet reaches it and it has sent its bytes; after that
+    the shortest has the links behind it before it. Where no link is a matter of choice, packets of
+    a single connection stay in line.
+    """
+    if frames.piece_of is not None:  # cells may be shorter than packets, and have no gaps
+        return np.asarray((way.per_byte * way.least).max(axis=1) * bare.total)
+    hops = range(way.per_byte.shape[1])
+    times = [_times(way, np.s_[:, hop], framed, bare) for hop in hops]
+    shortest_ps = np.sum([here.last for here in times], axis=0)
+    least_ps = [
+        shortest_ps - here.last + np.maximum(here.total * way.least[:, hop], here.last)
+        for hop, here in enumerate(times)
+    ]
+    found: NDArray[np.float64] = np.max(least_ps, axis=0)
+    if frames.connections > 1:
+        return found
+    in_line = ((way.least == 1.0) | (way.per_byte == 0.0)).all(axis=1)
+    return np.where(in_line, np.maximum(_in_line_ps(way, framed, bare), found), found)
 
 
 def _end(

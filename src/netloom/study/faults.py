@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -9,9 +12,10 @@ import numpy as np
 from netloom.engines.packet.faults import Fault
 from netloom.errors import SpecError, at
 from netloom.spec.problems import did_you_mean
+from netloom.units import RATE, format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -21,61 +25,149 @@ if TYPE_CHECKING:
 __all__ = ["faults_of"]
 
 _PS: Final = 1e12
+_NEVER_PS: Final = 2**63 - 1
+_MOST_SPELLS: Final = 1_000_000  # some seconds and a GB before the run begins
+# What of a link each kind of fault changes; what of two changes the same they say together.
+_CHANGES: Final = {
+    "down": "cut",
+    "slow": "rate",
+    "loss": "loss",
+    "corrupt": "loss",
+    "pause": "pause",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Spell:
+    """A time for which a link has a fault.
+
+    Attributes:
+        number: Of the fault in the scenario.
+        end_ps: When it is mended, or ``_NEVER_PS``.
+    """
+
+    number: int
+    fault: LinkFault
+    link: int
+    begin_ps: int
+    end_ps: int
 
 
 def faults_of(asked: Sequence[LinkFault], wiring: Wiring) -> tuple[Fault, ...]:
-    """Return what the packet engine does about *asked*.
+    """Return what the packet engine does about *asked*, in the order of time.
 
     Routes stay as they are: packets for a link that is down are lost until it is mended, as
-    before a routing protocol or a subnet manager has noticed.
+    before a routing protocol or a subnet manager has noticed. A link that several faults cut is
+    down until the last of them is mended, and one that several slow down has the lowest rate.
 
     Raises:
-        SpecError: a part is not there; the message names it.
+        SpecError: a part is not there, or loses packets in two ways at a time, or no link of it is
+            as fast as it is to be slow; the message names it.
     """
-    found: list[Fault] = []
+    spells: dict[tuple[str, int], list[_Spell]] = {}
     for number, fault in enumerate(asked):
         with at(f"faults.{number}"):
-            found += _faults(fault, wiring)
-    return tuple(found)
+            for spell in _spells(number, fault, wiring):
+                spells.setdefault((_CHANGES[fault.kind], spell.link), []).append(spell)
+    found = [one for (what, _), some in spells.items() for one in _together(what, some, wiring)]
+    return tuple(sorted(found, key=lambda fault: fault.when_ps))
 
 
-def _faults(asked: LinkFault, wiring: Wiring) -> list[Fault]:
-    links = _links(asked, wiring).tolist()
-    found: list[Fault] = []
+def _spells(number: int, asked: LinkFault, wiring: Wiring) -> list[_Spell]:
+    links = _links(asked, wiring)
+    if asked.kind == "slow":
+        own_bps = wiring.link_rate_bps[links]
+        links = links[own_bps > (asked.rate_bps or 0.0)]
+        if not len(links):
+            most = format_quantity(float(own_bps.max()), RATE)
+            message = f"rate: no link of {asked.part} is faster, {most} at most; give a lower one"
+            raise SpecError(message)
+    if (count := len(links) * (asked.times or 1)) > _MOST_SPELLS:
+        message = (
+            f"times: {asked.times:,} on {len(links):,} links are {count:,} faults; give "
+            f"{_MOST_SPELLS // len(links):,} at most, or a part with fewer links"
+        )
+        raise SpecError(message)
+    found: list[_Spell] = []
     for turn in range(asked.times or 1):
         late_s = turn * (asked.every_s or 0.0)
-        found += [_begun(asked, link, late_s) for link in links]
-        if asked.until_s is not None:
-            when_ps = round((asked.until_s + late_s) * _PS)
-            found += [_mended(asked, link, when_ps, wiring) for link in links]
+        begin_ps = round((asked.at_s + late_s) * _PS)
+        mended = asked.until_s is not None
+        end_ps = round(((asked.until_s or 0.0) + late_s) * _PS) if mended else _NEVER_PS
+        found += [
+            _Spell(number=number, fault=asked, link=link, begin_ps=begin_ps, end_ps=end_ps)
+            for link in links.tolist()
+        ]
     return found
 
 
-def _begun(asked: LinkFault, link: int, late_s: float) -> Fault:
-    when_ps = round((asked.at_s + late_s) * _PS)
-    match asked.kind:
-        case "slow":
-            return Fault(when_ps=when_ps, kind="rate", link=link, rate_bps=asked.rate_bps or 0.0)
-        case "loss":
-            return Fault(
-                when_ps=when_ps,
-                kind="loss",
-                link=link,
-                loss=asked.loss or 0.0,
-                burst_packets=asked.burst_packets or 1.0,
-                least_bytes=round(asked.least_bytes or 0),
-            )
-        case "corrupt":
-            return Fault(when_ps=when_ps, kind="corrupt", link=link, loss=asked.bit_errors or 0.0)
-        case _:
-            return Fault(when_ps=when_ps, kind=asked.kind, link=link)
+def _together(what: str, spells: Sequence[_Spell], wiring: Wiring) -> Iterator[Fault]:
+    """Yield what becomes of one link by all *spells* that change the same of it."""
+    link = spells[0].link
+    if what == "pause":  # it has no end
+        when_ps = min(spell.begin_ps for spell in spells)
+        yield Fault(when_ps=when_ps, kind="pause", link=link)
+    elif what == "cut":
+        was_cut = False
+        for when_ps, active in _states(spells):
+            if bool(active) != was_cut:
+                was_cut = bool(active)
+                yield Fault(when_ps=when_ps, kind="down" if was_cut else "up", link=link)
+    elif what == "rate":
+        own_bps = float(wiring.link_rate_bps[link])
+        for when_ps, active in _states(spells):
+            rate_bps = min((spell.fault.rate_bps or own_bps for spell in active), default=own_bps)
+            yield Fault(when_ps=when_ps, kind="rate", link=link, rate_bps=rate_bps)
+    else:
+        for when_ps, active in _states(spells):
+            _check_one(active, wiring)
+            yield _loss(active[0].fault if active else None, link, when_ps)
 
 
-def _mended(asked: LinkFault, link: int, when_ps: int, wiring: Wiring) -> Fault:
-    if asked.kind == "slow":
-        rate_bps = float(wiring.link_rate_bps[link])
-        return Fault(when_ps=when_ps, kind="rate", link=link, rate_bps=rate_bps)
-    return Fault(when_ps=when_ps, kind="up" if asked.kind == "down" else "loss", link=link)
+def _states(spells: Sequence[_Spell]) -> Iterator[tuple[int, list[_Spell]]]:
+    """Yield each time at which some spell begins or ends, and those that last on from then."""
+    turns = [(spell.begin_ps, number, False) for number, spell in enumerate(spells)]
+    turns += [(spell.end_ps, number, True) for number, spell in enumerate(spells)]
+    active: dict[int, _Spell] = {}
+    for when_ps, some in groupby(sorted(turns), key=itemgetter(0)):
+        if when_ps == _NEVER_PS:
+            return
+        for _, number, ends in some:
+            if ends:
+                del active[number]
+            else:
+                active[number] = spells[number]
+        yield when_ps, list(active.values())
+
+
+def _check_one(active: Sequence[_Spell], wiring: Wiring) -> None:
+    """Raise where a link would lose packets in several ways at a time: the core knows one."""
+    if len(active) > 1:
+        one, other = sorted(spell.number for spell in active)[:2]
+        link = active[0].link
+        ends = (wiring.link_source[link], wiring.link_target[link])
+        names = "->".join(wiring.name[end] for end in ends)
+        message = (
+            f"faults.{other}: {names} loses packets by faults.{one} at the same time; let one end "
+            "before the other begins, or make them one"
+        )
+        raise SpecError(message)
+
+
+def _loss(asked: LinkFault | None, link: int, when_ps: int) -> Fault:
+    """Return what a link loses from now on; None: nothing."""
+    if asked is None:
+        return Fault(when_ps=when_ps, kind="loss", link=link)
+    if asked.kind == "corrupt":
+        return Fault(when_ps=when_ps, kind="corrupt", link=link, loss=asked.bit_errors or 0.0)
+    return Fault(
+        when_ps=when_ps,
+        kind="loss",
+        link=link,
+        loss=asked.loss or 0.0,
+        burst_packets=asked.burst_packets or 1.0,
+        least_bytes=round(asked.least_bytes or 0),
+    )
 
 
 def _links(asked: LinkFault, wiring: Wiring) -> NDArray[np.int64]:

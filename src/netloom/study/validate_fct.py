@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FctGroup",
     "FctSuite",
+    "curves_min",
     "num_jobs",
     "read_points",
     "shipped_points",
@@ -68,6 +69,7 @@ _STOP_PS: Final = {"wb": 20 * _MS, "fb": 8 * _MS}
 _HALF_PCT: Final = 50
 _MOST_LOAD_PCT: Final = 80  # with headers and acknowledgements the network is full beyond
 _SEED: Final = 1
+_PACKET_S: Final = 3.2e-6  # of a core: FB_Hadoop at 50 and WebSearch at 70 %, four runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +150,8 @@ def _point(row: Mapping[str, str | None], *, where: str) -> FctPoint:
     scheme = _name(row, "scheme", {name: name for name in SCHEMES}, where)
     return FctPoint(
         workload=workload,
-        load_pct=round(_number(row, "load_pct", 1, _MOST_LOAD_PCT, where)),
-        fct_percentile=round(_number(row, "fct_percentile", 1, 99, where)),
+        load_pct=_whole(row, "load_pct", _MOST_LOAD_PCT, where),
+        fct_percentile=_whole(row, "fct_percentile", 99, where),
         scheme=scheme,
         size_percentile=round(_number(row, "flow_size_cdf_percentile", 1, 100, where)),
         slowdown=_number(row, "slowdown", 0.9, 1e6, where),
@@ -180,9 +182,28 @@ def _number(
     return value
 
 
+def _whole(row: Mapping[str, str | None], name: str, most: int, where: str) -> int:
+    """Return a percentage: one that is not whole would be of another run or curve."""
+    value = _number(row, name, 1, most, where)
+    if value != round(value):
+        message = f"{where}: {name}: {row[name]!r} is no whole number; give one from 1 to {most}"
+        raise SpecError(message)
+    return round(value)
+
+
 def num_jobs(points: Sequence[FctPoint], cases: Sequence[FctCase]) -> int:
     """Return how many runs `validate_fct` makes."""
     return len(_trees(points)) + len(cases)
+
+
+def curves_min(points: Sequence[FctPoint]) -> float:
+    """Return about how many minutes of a core the runs of *points* take."""
+    host_bps, num_hosts, payload_bytes = 100e9, 320, 1000  # as validate_fct_hpcc has them
+    packets = sum(
+        num_hosts * host_bps * tree.load_pct / 100 * tree.stop_ps * 1e-12 / (8 * payload_bytes)
+        for tree in _trees(points)
+    )
+    return packets * _PACKET_S / 60
 
 
 def validate_fct(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations, groupby
+from itertools import combinations
+from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -105,7 +106,7 @@ class CurveKey:
 
 
 def curves_of(points: Sequence[FctPoint]) -> dict[CurveKey, dict[int, float]]:
-    """Return the slowdown by percentile of size, curve by curve."""
+    """Return the slowdown by percentile of size, curve by curve; of several points the mean."""
 
     def key(point: FctPoint) -> CurveKey:
         return CurveKey(
@@ -115,9 +116,13 @@ def curves_of(points: Sequence[FctPoint]) -> dict[CurveKey, dict[int, float]]:
             scheme=point.scheme,
         )
 
+    curves: dict[CurveKey, dict[int, list[float]]] = {}
+    for point in sorted(points, key=key):
+        curve = curves.setdefault(key(point), {})
+        curve.setdefault(point.size_percentile, []).append(point.slowdown)
     return {
-        curve: {point.size_percentile: point.slowdown for point in found}
-        for curve, found in groupby(sorted(points, key=key), key=key)
+        name: {percentile: fmean(some) for percentile, some in curve.items()}
+        for name, curve in curves.items()
     }
 
 

@@ -13,7 +13,13 @@ import numpy as np
 
 from netloom.fabric.plain_wiring import Cables, wire_up
 from netloom.study.validate_fct_lossy import LOSSY_SETTINGS
-from netloom.study.validate_fct_uet import FAILED_SHARE, uet_settings
+from netloom.study.validate_fct_uet import (
+    FAILED_SHARE,
+    UET_WORDS,
+    has_uet,
+    is_uet,
+    uet_settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
     from netloom.fabric.wiring import Wiring
     from netloom.study.validate_fct_case import FctCase
 
-__all__ = ["network_of", "settings_of_case"]
+__all__ = ["NETWORK_NAMES", "network_of", "scheme_problem", "settings_of_case"]
 
 _US: Final = 1_000_000
 _UET_NAMES: Final = {"mrc": "nscc-retiring", "reps": "nscc-reps"}  # both trim
@@ -41,6 +47,17 @@ def settings_of_case(case: FctCase, wiring: Wiring) -> PacketSettings:
         return LOSSY_SETTINGS[case.scheme](case.num_paths)
     scheme = _UET_NAMES.get(case.scheme, case.scheme)
     return uet_settings(scheme, fabric=case.fabric, num_paths=case.num_paths, wiring=wiring)
+
+
+def scheme_problem(scheme: str, fabric: str) -> str:
+    """Return why a case cannot have *scheme* on *fabric*; nothing where it can."""
+    if scheme in LOSSY_SETTINGS:
+        return ""
+    if not is_uet(_UET_NAMES.get(scheme, scheme)):
+        return f"{scheme!r} is not known; choose {', '.join((*LOSSY_SETTINGS, *UET_WORDS))}"
+    if not has_uet(fabric):
+        return f"{scheme!r} is Ultra Ethernet's, whose queues on {fabric} nobody says"
+    return ""
 
 
 # ---- networks
@@ -158,3 +175,4 @@ _NETWORKS: Final[Mapping[str, Callable[[], Wiring]]] = {
     "reps-64": lambda: _two_tiers(64, 16, 400e9),
     "dcqcn-21": lambda: _wired([(host, 21) for host in range(21)], 21, 40e9, _US),
 }
+NETWORK_NAMES: Final = tuple(_NETWORKS)

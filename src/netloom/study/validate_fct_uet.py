@@ -9,6 +9,7 @@ files; generate_permutation_experiments.py). A scheme's name says who controls c
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,16 @@ if TYPE_CHECKING:
 
     from netloom.fabric.wiring import Wiring
 
-__all__ = ["FAILED_SHARE", "PACKET_BYTES", "UetNetwork", "is_uet", "uet_network", "uet_settings"]
+__all__ = [
+    "FAILED_SHARE",
+    "PACKET_BYTES",
+    "UET_WORDS",
+    "UetNetwork",
+    "has_uet",
+    "is_uet",
+    "uet_network",
+    "uet_settings",
+]
 
 FAILED_SHARE: Final = 0.25  # fat_tree_topology.cpp _failed_link_ratio
 _PAYLOAD_BYTES, PACKET_BYTES, _ACK_BYTES = 4086, 4150, 64  # main_uec.cpp, uec.cpp
@@ -27,6 +37,7 @@ _US: Final = 1_000_000
 _CONTROLS: Final = ("nscc-unscaled", "nscc", "rccc", "both")
 _RESTRAINT: Final = Restraint()
 _SPRAYS: Final = ("oblivious", "bitmap", "retiring", "reps", "mixed")
+UET_WORDS: Final = (*_CONTROLS, "one of these with -reps, -reps-each and the like")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +142,13 @@ def uet_network(fabric: str) -> UetNetwork:
 
 def is_uet(scheme: str) -> bool:
     """Return whether *scheme* is one of Ultra Ethernet's."""
-    return scheme.startswith(_CONTROLS)
+    control, spray = "|".join(_CONTROLS), "|".join(_SPRAYS)
+    return re.fullmatch(rf"({control})(-({spray}))?(-each)?", scheme) is not None
+
+
+def has_uet(fabric: str) -> bool:
+    """Return whether it is known what holds in *fabric*."""
+    return fabric.startswith(tuple(_UET))
 
 
 def uet_settings(scheme: str, *, fabric: str, num_paths: int, wiring: Wiring) -> PacketSettings:

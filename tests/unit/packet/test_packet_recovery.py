@@ -183,6 +183,18 @@ def test_a_cut_link_is_left_out_by_the_switch_that_knows() -> None:
     assert not delivery.partial
 
 
+@pytest.mark.parametrize("cut_through", [False, True])
+def test_a_packet_that_was_half_out_when_its_link_was_cut_is_lost(*, cut_through: bool) -> None:
+    # It takes 334 ns to leave and 1 us to cross the link, which is cut from 100 to 200 ns.
+    settings = PacketSettings(
+        switch=Switch(cut_through=cut_through), transport=Transport(timeout_ps=200 * US)
+    )
+    faults = flap(0, down_ps=100_000, up_ps=200_000)
+    delivery = run_packets(star(2), transfers([(0, 1)], 4096), settings, faults=faults)
+    assert delivery.counters["lost"] == 1
+    assert delivery.counters["retransmissions"] == 1
+
+
 def test_a_rebooted_switch_loses_what_it_holds() -> None:
     settings = PacketSettings(transport=Transport(timeout_ps=200 * US))
     faults = reboot(star(3), 3, down_ps=20 * US, up_ps=500 * US)

@@ -104,6 +104,17 @@ def test_an_incast_ends_when_its_port_has_carried_it_and_nothing_is_sent_twice(
     assert last == pytest.approx(ideal, rel=0.02)
 
 
+def test_credits_go_to_the_highest_priority_that_asks() -> None:
+    # Four senders of priority 3 and four of 1 into one port: the first have it to themselves, 400
+    # packets of it, and the others what comes after. While queues took turns, all ended together.
+    tree = leaf_spine(2, 8, 8)
+    work = transfers([(8 + i, 0) for i in range(8)], 409_600, priority=[3, 1] * 4)
+    arrive = run_packets(tree, work, SCHEDULED).tables["arrivals"]["arrive_ps"].astype(int)
+    latency = 4 * PACKET + 4 * US + WAIT
+    assert arrive[::2].max() == pytest.approx(400 * PACKET + latency, rel=0.02)
+    assert arrive[1::2].max() == pytest.approx(800 * PACKET + latency, rel=0.02)
+
+
 def test_a_queue_for_a_busy_port_does_not_hold_up_another() -> None:
     # Endpoint 8 sends to the busy port 0 and to the free port 1: the second flow has half the
     # link of 8 at first, and is done long before the incast is.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from netloom.engines.delivery import Delivery
-from netloom.report.simulate_figures import over_time
+from netloom.report.simulate_figures import fct_cdf, over_time
 from netloom.report.simulate_page import simulation_page
 from netloom.report.simulate_pauses import pause_tree
 from netloom.study.simulation import Grid, Run, Simulation
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def _simulation(size_bytes: list[int], pauses: Sequence[tuple[int, int, int]] = ()) -> Simulation:
+def _simulation(
+    size_bytes: list[int],
+    pauses: Sequence[tuple[int, int, int]] = (),
+    *,
+    priorities: Sequence[int] = (),
+) -> Simulation:
     """Return a chain host 0 - switch 2 - switch 3 - host 1 that was used for flows of *sizes*."""
     count = len(size_bytes)
     dag = Dag.of(
@@ -34,7 +39,16 @@ def _simulation(size_bytes: list[int], pauses: Sequence[tuple[int, int, int]] = 
         simulated_ps=10**6,
         link_bytes=np.full(6, 100, dtype=np.int64),
         counters={"events": 7},
-        tables={"pauses": {"link": link, "begin_ps": begin, "end_ps": end}} if pauses else {},
+        tables={
+            "pauses": {
+                "link": link,
+                "begin_ps": begin,
+                "end_ps": end,
+                "priority": np.array(priorities or [3] * len(pauses), dtype=np.uint8),
+            }
+        }
+        if pauses
+        else {},
     )
     ends = np.array([(0, 2), (2, 0), (2, 3), (3, 2), (3, 1), (1, 3)], dtype=np.int32)
     return Simulation(
@@ -70,6 +84,23 @@ def test_a_pause_stands_under_the_one_that_made_it() -> None:
         (1, "host:0->leaf:2", 1, "1us", 2),
     ]
     assert "Who paused whom" in simulation_page(found)
+
+
+def test_a_pause_that_was_long_over_explains_no_other() -> None:
+    # leaf:2 is let go at 500 ps. Within as long again it may still be full; at 5,000 ps it is not,
+    # and what it pauses then is congestion of its own.
+    soon, late = (
+        pause_tree(_simulation([10], [(2, 100, 500), (0, begin, begin + 100)]))
+        for begin in (850, 5000)
+    )
+    assert [depth for depth, *_ in soon] == [0, 1]
+    assert [depth for depth, *_ in late] == [0, 0]
+
+
+def test_a_pause_explains_none_of_another_priority() -> None:
+    pauses = [(2, 100, 500), (0, 200, 300)]
+    assert [row[0] for row in pause_tree(_simulation([10], pauses, priorities=[3, 3]))] == [0, 1]
+    assert [row[0] for row in pause_tree(_simulation([10], pauses, priorities=[3, 1]))] == [0, 0]
 
 
 def test_without_pauses_there_is_no_tree() -> None:
@@ -135,3 +166,17 @@ def test_of_many_links_that_were_full_those_are_drawn_that_stayed_so() -> None:
     }
     figure = over_time(_simulation([10]), table, value="utilisation", unit="%")
     assert [line["name"] for line in figure["data"][:2]] == ["leaf:3->host:1", "host:1->leaf:3"]
+
+
+def test_transfers_that_a_stopped_run_left_unfinished_count_in_the_share_that_ended() -> None:
+    # Of five that were asked for, one had not started, and two of the other four had ended.
+    found = _simulation([10] * 5)
+    delivery = replace(
+        found.first.delivery,
+        start_ps=np.array([0, 0, 0, 0, -1]),
+        finish_ps=np.array([1000, 2000, -1, -1, -1]),
+        partial=True,
+    )
+    stopped = replace(found, runs=(replace(found.first, delivery=delivery),))
+    (line,) = fct_cdf(stopped)["data"]
+    assert line["y"] == [0.0, 25.0, 50.0]

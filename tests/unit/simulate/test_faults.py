@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -149,6 +150,78 @@ def test_a_rebooted_switch_is_cut_off_on_every_cable() -> None:
     assert found.fct_s[0] > 280e-6
 
 
+def test_a_link_that_two_faults_cut_is_down_until_both_are_mended() -> None:
+    # The switch is back after 40 us, its cable to the sender only after 300.
+    reboot: dict[str, object] = {
+        "kind": "down",
+        "part": "leaf:0",
+        "at": "20us",
+        "until": "40us",
+    }
+    cable = reboot | {"part": "gpu:0-leaf:0", "at": "10us", "until": "300us"}
+    kinds = [
+        [(fault.when_ps, fault.kind) for fault in faults_of(asked.faults, _wiring())]
+        for asked in (_scenario(cable), _scenario(cable, reboot), _scenario(reboot, cable))
+    ]
+    assert kinds[0] == [(10_000_000, "down")] * 2 + [(300_000_000, "up")] * 2
+    assert all(len(some) == len(kinds[1]) > len(kinds[0]) for some in kinds[1:])
+    found = nl.simulate(_scenario(reboot, cable), CATALOG).first
+    assert found.fct_s[0] > 300e-6
+
+
+def test_a_link_that_two_faults_slow_has_the_lower_rate_and_then_its_own() -> None:
+    faults = faults_of(
+        _scenario(
+            {"kind": "slow", "part": "gpu:15", "rate": "100Gbps", "at": "10us", "until": "50us"},
+            {"kind": "slow", "part": "gpu:15", "rate": "200Gbps", "at": "20us", "until": "60us"},
+        ).faults,
+        _wiring(),
+    )
+    of_one = [fault for fault in faults if fault.link == faults[0].link]
+    assert [round(fault.rate_bps / 1e9) for fault in of_one] == [100, 100, 200, 400]
+
+
+def test_a_fault_never_makes_a_link_faster() -> None:
+    fast: dict[str, object] = {"kind": "slow", "part": "gpu:15", "rate": "800Gbps"}
+    with pytest.raises(SpecError, match=r"no link of gpu:15 is faster, 400Gbps at most; give a"):
+        nl.simulate(_scenario(fast), CATALOG)
+
+
+def test_a_link_loses_packets_in_one_way_at_a_time() -> None:
+    loss: dict[str, object] = {"kind": "loss", "part": "gpu:15", "loss": "5%", "until": "50us"}
+    bits: dict[str, object] = {"kind": "corrupt", "part": "leaf:0", "bit_errors": 1e-6}
+    with pytest.raises(SpecError, match=r"^faults\.1: .* loses packets by faults\.0 at the same"):
+        nl.simulate(_scenario(loss, bits), CATALOG)
+    faults = faults_of(_scenario(loss, bits | {"at": "50us"}).faults, _wiring())
+    into = [fault for fault in faults if fault.link == faults[0].link]
+    assert [(fault.kind, fault.loss) for fault in into] == [("loss", 0.05), ("corrupt", 1e-6)]
+
+
+def test_a_switch_that_pauses_for_ever_is_not_resumed_by_its_own_frames() -> None:
+    # An incast of 7 x 4 MB into a buffer that pauses. From 100 us on the receivers' switch asks
+    # for silence for ever: what it holds may leave it, and nothing arrives after that.
+    storm: dict[str, object] = {"kind": "pause", "part": "leaf:1", "at": "100us"}
+    tree = {"kind": "fat-tree", "tiers": 2, "hosts_per_leaf": 8}
+    incast = {"kind": "incast", "target": 15, "first": 0, "fan_in": 7, "size": "4MB"}
+    scenario = nl.load(
+        {
+            "cluster": {"gpus": 16, "fabric": {"technology": "rocev2-400g", "topology": tree}},
+            "traffic": [incast],
+            "packets": {"switches": {"buffer": "6MB"}},
+            "faults": [storm],
+        }
+    )
+    choices = nl.Choices(congestion_control="none")
+    found = nl.simulate(scenario, CATALOG, choices=choices, until_s=2e-3)
+    pauses = found.first.delivery.tables["pauses"]
+    assert pauses["begin_ps"].astype(np.int64).min() < 100_000_000
+    last = {int(link): int(end) for link, end in zip(pauses["link"], pauses["end_ps"], strict=True)}
+    names = {link: found.grid.link(link) for link in last}
+    into = [end for link, end in last.items() if "->leaf:1" in names[link]]
+    assert into
+    assert set(into) == {-1}
+
+
 @pytest.mark.parametrize(
     ("fault", "loses"),
     [
@@ -199,6 +272,14 @@ def test_a_slow_receiver_is_slow_one_way() -> None:
         ({"kind": "down", "part": "gpu:0", "at": "2us", "until": "1us"}, "'until' comes after"),
         ({"kind": "down", "part": "gpu:0", "every": "2us"}, "'every' and 'times' go together"),
         ({"kind": "down", "part": "gpu:0", "every": "2us", "times": 2}, "what repeats is mended"),
+        (
+            {"kind": "down", "part": "leaf:0", "until": "1us", "every": "2us", "times": 100_000},
+            "times: 100,000 on 32 links are 3,200,000 faults; give 31,250 at most",
+        ),
+        (
+            {"kind": "loss", "part": "gpu:0", "loss": "60%", "burst_packets": 1.2},
+            "for one at least arrives between two bursts; give 1.5 or more",
+        ),
         (
             {"kind": "slow", "part": "gpu:0", "rate": "1Gbps", "least": "1KB"},
             "belongs to kind loss",

@@ -14,7 +14,7 @@ from netloom.engines.packet import Progress
 from netloom.errors import SpecError
 from netloom.fabric.wiring_paths import first_ways
 from netloom.study import validate_fct
-from netloom.study.validate_fct import read_points, shipped_points
+from netloom.study.validate_fct import curves_min, read_points, shipped_points
 from netloom.study.validate_fct_cases import FctCase, long_cases, shipped_cases
 from netloom.study.validate_fct_hpcc import (
     Finished,
@@ -115,6 +115,8 @@ def test_shipped_points_cover_five_schemes_at_two_loads() -> None:
         ("wb,50,50,DCTCP,0,1.2", "flow_size_cdf_percentile: '0' is not a number from 1 to 100"),
         ("wb,50,50,DCTCP,5,fast", "slowdown: 'fast' is not a number"),
         ("wb,50,50,DCTCP,5", "slowdown: None is not a number"),
+        ("wb,30.5,50,DCTCP,5,1.2", "load_pct: '30.5' is no whole number; give one from 1 to 80"),
+        ("wb,50,95.5,DCTCP,5,1.2", "fct_percentile: '95.5' is no whole number"),
     ],
 )
 def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path, row: str, says: str) -> None:
@@ -131,6 +133,20 @@ def test_names_are_known_in_any_capitals_and_workloads_by_their_own(tmp_path: Pa
     file.write_text(HEADER + "WB,50,50,dctcp,5,1.2\nfb-hadoop,50,50,hpcc-int-95,5,1.2\n")
     found = [(point.workload, point.scheme) for point in read_points(file)]
     assert found == [("wb", "DCTCP"), ("fb", "HPCC-INT-95")]
+
+
+def test_how_long_curves_take_is_told_before_and_grows_with_load_and_schemes() -> None:
+    # The shipped table: ten runs of 40 million packets, 3.2 us each, are 21 minutes.
+    assert curves_min(shipped_points()) == pytest.approx(21, abs=1)
+    some = [point for point in shipped_points() if point.scheme == "DCTCP"]
+    assert curves_min(some) == pytest.approx(21 / 5, abs=0.2)
+
+
+def test_points_within_one_percent_of_sizes_are_averaged(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(HEADER + "wb,50,50,DCTCP,4.8,1.2\nwb,50,50,DCTCP,5.3,1.4\n")
+    (curve,) = curves_of(read_points(file)).values()
+    assert curve == {5: pytest.approx(1.3)}
 
 
 def test_a_missing_column_and_an_empty_table_are_refused(tmp_path: Path) -> None:

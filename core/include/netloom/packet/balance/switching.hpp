@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -109,21 +111,20 @@ using Cells = LeastGrade<DrainGrade>;
 
 /// As ECMP, but a flow that was silent for `flowlet_gap_ps` may take another link, drawn anew.
 ///
-/// A table of `kNumEntries` serves all switches; two flowlets that share an entry share a link's
-/// choice, as in hardware (LetFlow, NSDI 2017; recalled).
+/// A table serves all switches. Flows that share an entry share its draw, and its silence is that
+/// of all of them, as in hardware (LetFlow, NSDI 2017; recalled): nobody changes links in between.
 class Flowlet {
  public:
   static constexpr bool kFixed = false;  ///< A packet's way does not depend on when it comes.
 
-  explicit Flowlet(Network& /*network*/)
-      : entries_(kNumEntries) {}
+  explicit Flowlet(Network& network)
+      : entries_(size_for(network.config.work.source.size())) {}
 
   std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
-    const std::uint32_t key = hash_of(net, vertex, packet);
-    Entry& entry = entries_[(key ^ (vertex * 0x9E3779B1U)) % kNumEntries];
-    if (entry.key != key || net.now - entry.last > net.config.switches.flowlet_gap_ps) {
-      entry.key = key;
-      entry.draw = static_cast<std::uint32_t>(net.random());
+    const std::uint32_t key = hash_of(net, vertex, packet) ^ (vertex * 0x9E3779B1U);
+    Entry& entry = entries_[key & (entries_.size() - 1)];
+    if (entry.last == kUnused || net.now - entry.last > net.config.switches.flowlet_gap_ps) {
+      entry.draw = net.random();
     }
     entry.last = net.now;
     return static_cast<std::uint32_t>(ways[entry.draw % ways.size()]);
@@ -135,13 +136,19 @@ class Flowlet {
   }
 
  private:
-  static constexpr std::size_t kNumEntries = std::size_t{1} << 16U;
+  static constexpr Time kUnused = -1;
+  static constexpr std::size_t kLeastEntries = std::size_t{1} << 16U;
+  static constexpr std::size_t kMostEntries = std::size_t{1} << 20U;  ///< 16 MiB
 
   struct Entry {
-    Time last = 0;
-    std::uint32_t key = 0;
-    std::uint32_t draw = 0;
+    Time last = kUnused;
+    std::uint64_t draw = 0;
   };
+
+  /// A power of two, so that few of the flows and their answers share an entry at some switch.
+  static std::size_t size_for(std::size_t num_flows) {
+    return std::bit_ceil(std::clamp(16 * num_flows, kLeastEntries, kMostEntries));
+  }
 
   std::vector<Entry> entries_;
 };

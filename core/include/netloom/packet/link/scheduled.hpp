@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -13,14 +15,15 @@ namespace netloom::packet {
 /// out, cells over all links between, order restored at the end.
 ///
 /// A packet of a data lane that comes from an endpoint waits in the queue for its switch, target
-/// and lane. The target's port hands out credits of `credit_bytes`, queue by queue in turn, at its
-/// own rate; one reaches its queue `wait_ps` after it was asked for, if nobody else asks. Inside,
-/// a packet is cut into cells with headers of their own, each of which takes its own link;
-/// `cells_together` of them travel as one piece, to save events. The last switch passes packets of
-/// a queue on when all their pieces are there, in the order in which they left it; one that holds
-/// whole ones up for `reassembly_ps` is given up. Between endpoint and switch, and inside,
-/// InfiniBand's credits keep buffers from overflowing; a queue's memory is beside them, up to
-/// `queue_bytes` a switch, and so is that of what is being put together. Control lanes pass by.
+/// and lane. The target's port hands out credits of `credit_bytes`, to the first lane that asks and
+/// there queue by queue in turn, at its own rate; one reaches its queue `wait_ps` after it was
+/// asked for, if nobody else asks. Inside, a packet is cut into cells with headers of their own,
+/// each of which takes its own link; `cells_together` of them travel as one piece, to save events.
+/// The last switch passes packets of a queue on when all their pieces are there, in the order in
+/// which they left it; one that holds whole ones up for `reassembly_ps` is given up. Between
+/// endpoint and switch, and inside, InfiniBand's credits keep buffers from overflowing; a queue's
+/// memory is beside them, up to `queue_bytes` a switch, and so is that of what is being put
+/// together. Control lanes pass by.
 class Scheduled {
  public:
   /// A packet to be sent on from `vertex`.
@@ -36,6 +39,7 @@ class Scheduled {
                   kNone),
         held_bytes_(network.config.topology.num_vertices),
         ports_(network.config.topology.num_endpoints),
+        lines_(ports_.size() * network.num_lanes),
         is_host_(network.config.topology.num_vertices) {
     const Topology& t = network.config.topology;
     std::fill_n(is_host_.begin(), t.num_endpoints, std::uint8_t{1});
@@ -102,6 +106,7 @@ class Scheduled {
     archive(queues_);
     archive(held_bytes_);
     archive(ports_);
+    archive(lines_);
   }
 
  private:
@@ -122,16 +127,22 @@ class Scheduled {
     Index first = kNone;         ///< Packets inside the fabric, in order.
     Index last = kNone;
     Time held_since = -1;  ///< Since when the first keeps whole ones waiting; -1 where it does not.
+    std::uint8_t lane = 0;
     bool in_line = false;
   };
 
   /// The scheduler of an endpoint's ports.
   struct Grants {
-    std::uint32_t head = kNone;
-    std::uint32_t tail = kNone;
     Time next_at = 0;
     double rate_bps = 0.0;
+    std::uint16_t asking = 0;  ///< Lanes of which a queue stands in line.
     bool awake = false;
+  };
+
+  /// Queues of one lane that wait for credits of an endpoint's ports.
+  struct Line {
+    std::uint32_t head = kNone;
+    std::uint32_t tail = kNone;
   };
 
   [[nodiscard]] std::uint32_t wire(const Packet& packet) const {
@@ -151,7 +162,7 @@ class Scheduled {
         packet.lane;
     if (queue_of_[place] == kNone) {
       queue_of_[place] = static_cast<std::uint32_t>(queues_.size());
-      queues_.push_back({.vertex = vertex, .target = packet.target});
+      queues_.push_back({.vertex = vertex, .target = packet.target, .lane = packet.lane});
     }
     number = queue_of_[place];
     return queues_[number];
@@ -188,24 +199,34 @@ class Scheduled {
     voq.in_line = true;
     voq.next = kNone;
     Grants& port = ports_[voq.target];
-    if (port.head == kNone) {
-      port.head = number;
+    Line& line = line_of(voq.target, voq.lane);
+    if (line.head == kNone) {
+      line.head = number;
+      port.asking |= static_cast<std::uint16_t>(1U << voq.lane);
     } else {
-      queues_[port.tail].next = number;
+      queues_[line.tail].next = number;
     }
-    port.tail = number;
+    line.tail = number;
     if (!port.awake) {
       port.awake = true;
       net_.events.push(std::max(port.next_at, net_.now), Kind::kRefresh, voq.target, 0);
     }
   }
 
-  /// Hands one credit to the queue whose turn it is.
+  [[nodiscard]] Line& line_of(std::uint32_t endpoint, std::uint8_t lane) {
+    return lines_[endpoint * std::size_t{net_.num_lanes} + lane];
+  }
+
+  /// Hands one credit to the queue whose turn it is, of the highest priority that asks.
   void grant(std::uint32_t endpoint) {
     Grants& port = ports_[endpoint];
-    const std::uint32_t number = port.head;
+    Line& line = line_of(endpoint, static_cast<std::uint8_t>(std::countr_zero(port.asking)));
+    const std::uint32_t number = line.head;
     Voq& voq = queues_[number];
-    port.head = voq.next;
+    line.head = voq.next;
+    if (line.head == kNone) {
+      port.asking &= static_cast<std::uint16_t>(port.asking - 1U);  // the lowest bit is its own
+    }
     voq.in_line = false;
     const std::uint32_t bytes = std::min(voq.asked, net_.config.schedule.credit_bytes);
     voq.asked -= bytes;
@@ -216,7 +237,7 @@ class Scheduled {
     if (voq.asked != 0) {
       stand_in_line(number);
     }
-    if (port.head != kNone && !port.awake) {
+    if (port.asking != 0 && !port.awake) {
       port.awake = true;
       net_.events.push(port.next_at, Kind::kRefresh, endpoint, 0);
     }
@@ -369,6 +390,7 @@ class Scheduled {
   std::vector<Voq> queues_;
   std::vector<std::int64_t> held_bytes_;  ///< Of each vertex.
   std::vector<Grants> ports_;             ///< Of each endpoint.
+  std::vector<Line> lines_;               ///< By endpoint and lane.
   std::vector<std::uint8_t> is_host_;     ///< Of each vertex: outside the fabric.
   std::vector<Released> released_;        ///< Empty between events.
   std::size_t next_released_ = 0;
