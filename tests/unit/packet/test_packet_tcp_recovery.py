@@ -136,9 +136,8 @@ def test_a_whole_window_is_repaired_from_one_probe() -> None:
 
 
 def test_two_later_arrivals_tell_a_quarter_of_a_round_trip_later() -> None:
-    # The third packet from the end is lost, and three later arrivals never come. The answer to the
-    # last one, 160 ns after that to the lost one was due, finds it out for a round trip and as much;
-    # a quarter of the empty round trip is waited for (RFC 8985, section 6.2).
+    # The third packet from the end is lost, and three later arrivals never come. It is given a
+    # round trip and a quarter of the empty one (RFC 8985, section 6.2).
     whole = Run(40, 40, [])
     last_ps = int(whole.when_ps[-1])
     run = Run(40, 40, lost(last_ps - 2 * PACKET_PS))

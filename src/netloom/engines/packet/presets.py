@@ -76,8 +76,8 @@ _TCP: Final[Mapping[str, Any]] = {
     "window_bytes": 3_145_728,
     "ack_on_data_lane": True,
 }
-# Linux tcp_schedule_loss_probe: two round trips and 2 ms (TCP_TIMEOUT_MIN_US), and the least timeout
-# more while one packet is out, since its answer may be delayed.
+# Linux tcp_schedule_loss_probe: two round trips and 2 ms (TCP_TIMEOUT_MIN_US), and the least
+# timeout more while one packet is out, since its answer may be delayed.
 _LINUX_PROBES: Final = {"probe_margin_ps": 2_000 * _US, "ack_delay_ps": 200_000 * _US}
 # Transports by name: what differs from the technology's framing.
 RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
