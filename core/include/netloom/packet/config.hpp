@@ -29,8 +29,8 @@ struct Topology {
   std::vector<std::int64_t> offsets;
   std::vector<std::int32_t> links;
   /// For static routes (d-mod-k) and source routes: what a number is divided by where a link is the
-  /// first of its set, and for the former the number of each port of each endpoint. Empty: digits
-  /// by tiers, of ports as they are counted.
+  /// first of its set, and for the former the number of each port of each endpoint, as many for all
+  /// as the most that one has.
   std::vector<std::uint32_t> digit;
   std::vector<std::uint32_t> number;
 };
