@@ -8,6 +8,7 @@
 #include "netloom/packet/cc/cubic.hpp"
 #include "netloom/packet/cc/dctcp.hpp"
 #include "netloom/packet/cc/policy.hpp"
+#include "netloom/packet/cc/prr.hpp"
 #include "netloom/packet/cc/reno.hpp"
 
 namespace {
@@ -18,8 +19,51 @@ using netloom::test::ack_of;
 using netloom::test::check;
 using netloom::test::close;
 using netloom::test::kLine;
-using netloom::test::Sender;
 using netloom::test::windows_stay_whole;
+
+/// A sender that fills its window, of which answers come one a packet and in order. Packets that
+/// are lost leave what is in flight; what is sent again for them is sent as new data is.
+template <class Cc>
+struct Sender : netloom::test::Sender<Cc> {
+  std::uint64_t in_flight = this->flow.window_bytes();
+
+  void ack(bool marked = false) {
+    in_flight -= kLine.payload_bytes;
+    this->acked_to += kLine.payload_bytes;
+    this->flow.on_ack(this->settings,
+                      this->line,
+                      ack_of({.now = this->now,
+                              .acked_to = this->acked_to,
+                              .sent_to = this->sent_to,
+                              .marked = marked,
+                              .in_flight_bytes = static_cast<std::int64_t>(in_flight)}));
+    fill();
+  }
+
+  void ack(int num_packets) {
+    for (int i = 0; i < num_packets; ++i) {
+      ack();
+    }
+  }
+
+  void ack_window() { ack(static_cast<int>(this->window())); }
+
+  void lose(std::uint32_t num_packets = 1) {
+    in_flight -= std::uint64_t{num_packets} * kLine.payload_bytes;
+    this->flow.on_loss(this->settings, this->line, this->now, num_packets * kLine.payload_bytes);
+    fill();
+  }
+
+  /// Sends what the window lets it; returns how many packets those were.
+  std::uint64_t fill() {
+    std::uint64_t num_sent = 0;
+    for (; in_flight < this->flow.window_bytes(); in_flight += kLine.payload_bytes, ++num_sent) {
+      this->flow.on_sent(this->settings, this->line, this->now, kLine.payload_bytes);
+      this->sent_to += kLine.payload_bytes;
+    }
+    return num_sent;
+  }
+};
 
 // Ten packets at first (RFC 6928); each packet acknowledged adds one: 20, 40 after two windows.
 void slow_start_doubles_in_a_round_trip() {
@@ -30,32 +74,83 @@ void slow_start_doubles_in_a_round_trip() {
   check(sender.window() == 40, "two round trips");
 }
 
-// 20 packets; a loss halves them, a second one in the same window does not. Each window of
-// acknowledgements then adds one packet: w += 1/w, w times, which stays below one until the next.
+// 20 packets; a loss halves them, a second one in the same window does not. The cut is over when
+// the 20 and the two that left in place of the lost ones before the first answer are acknowledged.
+// Each window of acknowledgements then adds one packet: w += 1/w, w times, which stays below one
+// until the next.
 void reno_halves_once_a_window_and_adds_one() {
   Sender<Reno> sender;
   sender.ack_window();
-  sender.flow.on_loss(sender.settings, kLine, 0, 1'000);
-  sender.flow.on_loss(sender.settings, kLine, 0, 1'000);
-  check(sender.window() == 10, "one cut");
-  for (int i = 0; i < 20; ++i) {
-    sender.ack();
-  }
-  check(sender.window() == 10, "no growth before the cut is acknowledged");
-  for (int i = 0; i < 11; ++i) {
-    sender.ack();
-  }
+  sender.lose();
+  sender.lose();
+  sender.ack(22);
+  check(sender.window() == 10, "one cut, and no growth before it is acknowledged");
+  sender.ack(11);
   check(sender.window() == 11, "then one packet a window");
+}
+
+// RFC 9937, section 6: of 20 packets one is lost and the window is to be 10. The first answer lets
+// the repetition go; n answers later CEIL(n / 2) have left: every other answer sends a packet,
+// until the 10 that shall be are in flight.
+void one_loss_lets_every_other_answer_send() {
+  Sender<Reno> sender;
+  sender.ack_window();
+  sender.in_flight -= kLine.payload_bytes;
+  sender.flow.on_loss(sender.settings, kLine, 0, kLine.payload_bytes);
+  const std::uint64_t before = sender.sent_to;
+  for (std::uint64_t n = 1; n <= 16; ++n) {
+    sender.ack();
+    check((sender.sent_to - before) / kLine.payload_bytes == (n + 1) / 2, "half of what arrived");
+  }
+  sender.ack(2);
+  check(sender.in_flight == 10'000, "the target at the end of the round trip");
+}
+
+// 15 of 20 are lost, so that 5 answers come (section 9 of RFC 6937 has this case). Only 5 were in
+// flight, fewer than the 10 that shall be: what arrives lets as much go. SACKs alone do not tell
+// progress, so that none but those 5 leave in this round trip, and no burst of 10 does.
+void a_burst_of_losses_is_repaired_as_fast_as_packets_arrive() {
+  Sender<Reno> sender;
+  sender.ack_window();
+  sender.in_flight -= 15 * kLine.payload_bytes;
+  sender.flow.on_loss(sender.settings, kLine, 0, 15 * kLine.payload_bytes);
+  const std::uint64_t before = sender.sent_to;
+  sender.acked_to = 0;
+  for (int i = 0; i < 5; ++i) {
+    sender.in_flight -= kLine.payload_bytes;
+    sender.flow.on_ack(sender.settings,
+                       kLine,
+                       ack_of({.sent_to = sender.sent_to,
+                               .in_flight_bytes = static_cast<std::int64_t>(sender.in_flight)}));
+    sender.fill();
+  }
+  check(sender.sent_to - before == 5 * kLine.payload_bytes, "as many as arrived");
+  // The repetitions arrive and move the acknowledged on: two leave for each, up to the target.
+  for (std::uint64_t n = 1; n <= 5; ++n) {
+    sender.ack();
+    check(sender.in_flight == (5 + n) * kLine.payload_bytes, "one more each");
+  }
+  sender.ack();
+  check(sender.in_flight == 10 * kLine.payload_bytes, "no more than the target");
+}
+
+// All but one of 20 are in flight when a timer tells of the loss: one packet goes in its place.
+void a_loss_without_an_answer_lets_one_packet_go() {
+  Sender<Reno> sender;
+  sender.ack_window();
+  sender.in_flight -= 5 * kLine.payload_bytes;
+  sender.flow.on_loss(sender.settings, kLine, 0, 5 * kLine.payload_bytes);
+  check(sender.fill() == 1, "one");
 }
 
 void a_timeout_leaves_one_packet() {
   Sender<Reno> sender;
   sender.ack_window();
   sender.flow.on_timeout(sender.settings, kLine, 0);
+  sender.in_flight = 0;
+  sender.fill();
   check(sender.window() == 1, "one packet");
-  for (int i = 0; i < 9; ++i) {
-    sender.ack();
-  }
+  sender.ack(9);
   check(sender.window() == 10, "slow start to half of what was");
 }
 
@@ -90,9 +185,10 @@ void a_silent_connection_begins_again() {
 // one packet of one marked: 1 still. So the first mark halves, as a loss does.
 void dctcp_halves_at_its_first_mark() {
   Sender<Dctcp> sender;
-  sender.ack(true);
-  check(sender.window() == 5, "half");
-  sender.ack(true);
+  for (int i = 0; i < 10; ++i) {
+    sender.ack(true);
+  }
+  check(sender.in_flight == 5'000, "half, when what was in flight is acknowledged");
   check(sender.window() == 5, "once a window");
 }
 
@@ -117,6 +213,7 @@ void dctcp_cuts_by_half_of_alpha() {
   sender.ack(true);
   const bool ended = sender.acked_to > round_to;  // the mark may end a round of its own
   check(!ended, "the case is meant to mark within a round");
+  sender.ack_window();
   const double alpha = std::pow(15.0 / 16, num_rounds);
   check(sender.window() == static_cast<std::uint64_t>(window * (1 - alpha / 2)), "alpha's cut");
 }
@@ -136,16 +233,14 @@ void the_cube_root_is_one() {
 /// A CUBIC flow of 100 packets that lost one, the lost window acknowledged.
 struct CubicCase : Sender<Cubic> {
   CubicCase()
-      : Sender<Cubic>{.settings = {{.first_packets = 100}}} {
-    lose();
+      : Sender<Cubic>{{.settings = {{.first_packets = 100}}}} {
+    cut();
   }
 
-  void lose() {
-    const std::uint64_t num_in_flight = window();
-    flow.on_loss(settings, line, now, line.payload_bytes);
-    for (std::uint64_t i = 0; i < num_in_flight; ++i) {
-      ack();
-    }
+  void cut() {
+    const auto num_in_flight = static_cast<int>(window());
+    lose();
+    ack(num_in_flight + 1);  // and the one that leaves before the first answer
   }
 
   /// 600 acknowledgements: enough to follow the curve, too few for Reno's pace to pass it.
@@ -170,7 +265,7 @@ void cubic_is_back_on_its_plateau_after_k() {
 // window 49, and K = cbrt(10.5 / 0.4).
 void cubic_makes_room_when_it_is_cut_below_its_plateau() {
   CubicCase sender;
-  sender.lose();
+  sender.cut();
   check(sender.window() == 49, "0.7 twice");
   sender.climb(std::cbrt(10.5 / 0.4));
   check(sender.window() == 59, "not on the lower plateau");
@@ -205,6 +300,9 @@ void cubic_is_as_fast_as_reno_where_round_trips_are_short() {
 int main() {
   slow_start_doubles_in_a_round_trip();
   reno_halves_once_a_window_and_adds_one();
+  one_loss_lets_every_other_answer_send();
+  a_burst_of_losses_is_repaired_as_fast_as_packets_arrive();
+  a_loss_without_an_answer_lets_one_packet_go();
   a_timeout_leaves_one_packet();
   a_window_that_is_not_half_used_does_not_grow();
   a_silent_connection_begins_again();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,9 @@ Topology leaf_spine(std::uint32_t leaves,
     }
   }
   t.forward_ps.assign(t.num_vertices, 0);
+  t.digit.assign(t.source.size(), 1);  // the first tier alone has a choice
+  t.number.resize(std::size_t{t.num_endpoints} * ports);
+  std::iota(t.number.begin(), t.number.end(), 0U);
   t.offsets = {0, 0};
   for (std::uint32_t vertex = 0; vertex < t.num_vertices; ++vertex) {
     for (std::uint32_t goal = 0; goal < leaves; ++goal) {

@@ -66,6 +66,7 @@ def settings() -> dict[str, PacketSettings]:
         "credits": replace(BUSY, flow_control="credits"),
         "credits adaptive": replace(BUSY, flow_control="credits", balance="adaptive"),
         "cut through": replace(BUSY, switch=Switch(buffer_bytes=2_000_000, cut_through=True)),
+        "tcp": replace(lossy, congestion_control="cubic", transport=_tcp()),
         "pulled": pulled,
         "pulled as by UET": replace(pulled, transport=_pulled_as_by_uet()),
         "go-back-n that asks": replace(
@@ -79,6 +80,10 @@ def settings() -> dict[str, PacketSettings]:
 
 def _heard(transport: Transport, scheme: str) -> Transport:
     return replace(transport, telemetry=scheme == "hpcc")
+
+
+def _tcp() -> Transport:
+    return replace(REPEATS, disorder_packets=3, probe_rtts=2.0, max_doublings=9)
 
 
 def _pulled() -> Transport:

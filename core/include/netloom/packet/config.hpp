@@ -29,8 +29,8 @@ struct Topology {
   std::vector<std::int64_t> offsets;
   std::vector<std::int32_t> links;
   /// For static routes (d-mod-k) and source routes: what a number is divided by where a link is the
-  /// first of its set, and for the former the number of each port of each endpoint. Empty: digits
-  /// by tiers, of ports as they are counted.
+  /// first of its set, and for the former the number of each port of each endpoint, as many for all
+  /// as the most that one has.
   std::vector<std::uint32_t> digit;
   std::vector<std::uint32_t> number;
 };
@@ -151,7 +151,9 @@ struct HostSettings {
   Time timeout_low_ps = 0;       ///< With at most `timeout_low_packets` in flight.
   std::uint32_t timeout_low_packets = 0;
   std::uint32_t max_doublings = 0;  ///< Of the timeout, one each time it runs out again.
-  double probe_rtts = 0.0;  ///< Smoothed round trips of silence before the last packet is repeated.
+  double probe_rtts = 0.0;   ///< Smoothed round trips of silence before a packet probes; 0: none.
+  Time probe_margin_ps = 0;  ///< Added to that.
+  Time ack_delay_ps = 0;     ///< Added while one packet is out, whose answer may be held back.
   std::uint64_t window_bytes = 0;        ///< Most in flight; 0: no own limit.
   double window_bdp = 0.0;               ///< The same in line rate times base round trip; 0: none.
   std::uint32_t disorder_packets = 0;    ///< Later arrivals that mean a loss; 0: never.

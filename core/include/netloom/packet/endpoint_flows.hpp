@@ -5,6 +5,7 @@
 
 #include "netloom/packet/packet.hpp"
 #include "netloom/packet/signals.hpp"
+#include "netloom/packet/transport/rack.hpp"
 
 namespace netloom::packet {
 
@@ -21,7 +22,7 @@ struct Outgoing {
   Time timer_at = kNever;      ///< The timer event that counts.
   Time deadline = kNever;      ///< Of the oldest packet in flight.
   Time timeout_at = kNever;    ///< The timeout event that counts.
-  Time smooth_rtt = 0;         ///< RFC 6298; 0 before the first answer.
+  Rack rack;                   ///< Where senders probe.
   std::uint64_t window = 0;    ///< The transport's own bound.
   std::uint64_t asked_to = 0;  ///< Up to where an answer was asked for.
   std::uint32_t link = kNone;
@@ -32,11 +33,11 @@ struct Outgoing {
   std::uint8_t doublings = 0;     ///< Of the timeout, since the last news.
   std::uint8_t silences = 0;      ///< Timeouts with nothing out, since the last answer.
   FlowState state = FlowState::kUnborn;
-  bool probed = false;  ///< The last packet was repeated, and nothing was heard since.
-  bool local = false;   ///< Stays on scale-up links, which have no congestion control.
-  bool many = false;    ///< Sprays over several ports: `link` is that of the next packet.
-  bool drawn = false;   ///< The next packet has its entropy.
-  bool behind = false;  ///< The message before it has not been sent yet.
+  bool probe_due = false;  ///< A packet is to leave whatever the window is.
+  bool local = false;      ///< Stays on scale-up links, which have no congestion control.
+  bool many = false;       ///< Sprays over several ports: `link` is that of the next packet.
+  bool drawn = false;      ///< The next packet has its entropy.
+  bool behind = false;     ///< The message before it has not been sent yet.
 };
 
 /// The receiving end of a flow.

@@ -304,9 +304,6 @@ class Endpoints final : public EndpointSide {
   [[nodiscard]] std::int64_t flight_of_others(std::uint32_t flow) const;
   /// Counts anew what of a message is in flight.
   void settle(std::uint32_t flow);
-  /// Takes for lost what left well before a packet of its connection that has arrived, which left
-  /// at `sent` (RFC 8985); returns its payload.
-  std::uint32_t lose_overtaken(std::uint32_t flow, Time sent);
   /// Says of an acknowledgement where it stands in all that the flow's connection carries.
   void place(std::uint32_t flow, Ack& ack) const;
   /// Sends what a signal that a flow heard may have allowed, it or other messages.
@@ -316,55 +313,57 @@ class Endpoints final : public EndpointSide {
   // ---- answers and timers, in endpoints_answer.hpp
 
   void answer(Index index);
-
   void acknowledge(std::uint32_t flow, Index index);
-
   [[nodiscard]] Ack ack_of(std::uint32_t flow, Index index, News news, bool marked);
 
+  /// Where a flow stands in what its connection carries, and what of that is in flight.
+  [[nodiscard]] Ack standing(std::uint32_t flow) const;
+
   void arm(std::uint32_t flow);
-
   void tick(std::uint32_t flow, Time when);
-
-  /// Silence after which the sender acts: repeats the last packet first, where it probes.
-  [[nodiscard]] Time patience(std::uint32_t flow) const {
-    const Outgoing& keeper = kept(flow);
-    const Time full = timeout(flow) << keeper.doublings;
-    if (set_.probe_rtts == 0 || out_[flow].probed || keeper.smooth_rtt == 0) {
-      return full;
-    }
-    return std::min(full,
-                    static_cast<Time>(set_.probe_rtts * static_cast<double>(keeper.smooth_rtt)));
-  }
-
-  /// As set, but no less than a first sample of the empty way would give (RFC 6298, section 2.2).
-  [[nodiscard]] Time timeout(std::uint32_t flow) const;
 
   /// With nothing out there is nothing to send again; but a pull may have been lost, so that after
   /// many silences on end a sender that is pulled stirs. Others share its receiver: most silences
   /// are theirs.
-  static bool is_patient(Outgoing& out) {
-    constexpr std::uint8_t kSilences = 64;
-    return !Transport::kPulls || ++out.silences % kSilences != 0;
-  }
+  static bool is_patient(Outgoing& out);
 
   void expect_answer(std::uint32_t flow);
-
   void expire(std::uint32_t flow);
 
   /// Whether the transport times each packet by itself.
-  [[nodiscard]] bool times_each() const {
-    if constexpr (requires { transport_.times_each(); }) {
-      return transport_.times_each();
-    } else {
-      return false;
-    }
-  }
+  [[nodiscard]] bool times_each() const;
 
   /// Takes what has been out for too long for lost, packet by packet, and waits for the next.
   void expire_each(std::uint32_t flow);
 
-  /// Repeats the last packet, so that its answer tells what is missing (RFC 8985, section 7).
-  [[nodiscard]] bool probe(std::uint32_t flow);
+  // ---- what silence and later arrivals tell, in endpoints_silence.hpp
+
+  /// Silence after which the sender acts: probes first, where it does.
+  [[nodiscard]] Time patience(std::uint32_t flow) const;
+  /// As set, but no less than a first sample of the empty way would give (RFC 6298, section 2.2).
+  [[nodiscard]] Time timeout(std::uint32_t flow) const;
+  void note_departure(std::uint32_t flow, bool again);
+  /// Adds to the news what the time of an answer tells: losses, and where recovery stands.
+  void judge_in_time(std::uint32_t flow, const Packet& packet, News& news);
+  /// Whether packets of a message may have left in another order than that of their numbers, or
+  /// some are missing.
+  [[nodiscard]] bool is_unclear(std::uint32_t flow) const;
+  /// When the oldest packet of a message is lost that later ones of its connection overtook.
+  [[nodiscard]] Time reordering_ends(std::uint32_t flow) const;
+  /// Takes for lost what left well before a packet of its connection that has arrived; returns its
+  /// payload.
+  std::uint32_t lose_overtaken(std::uint32_t flow);
+  void restart_timer(std::uint32_t flow);
+  /// Has the timer of a flow run out at `when`, if that is earlier.
+  void hasten(std::uint32_t flow, Time when);
+  /// What a silence does before it is a timeout; returns whether it did or is to last longer.
+  [[nodiscard]] bool bears_silence(std::uint32_t flow);
+  /// Sends a packet, new if there is one, whose answer tells what is missing (RFC 8985, section 7).
+  void probe(std::uint32_t flow);
+  /// The last message of a connection that has something out, or to send.
+  [[nodiscard]] std::uint32_t newest_of(std::uint32_t flow) const;
+  /// Takes all that is out for lost.
+  void lose_all(std::uint32_t flow);
 
   // ---- receiving, in endpoints_receive.hpp
 

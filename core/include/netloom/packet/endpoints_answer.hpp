@@ -50,18 +50,17 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   const std::uint32_t paths = connections_.keeper(flow);
   Outgoing& keeper = out_[paths];
   const bool nack = packet.form == Form::kNack;
+  if constexpr (requires { transport_.comes_late(out.sender, packet); }) {
+    keeper.rack.disordered |= set_.probe_rtts != 0 && transport_.comes_late(out.sender, packet);
+  }
   News news = nack ? transport_.on_nack(out.sender, extent(flow), packet)
                    : transport_.on_ack(out.sender, extent(flow), packet);
   const bool marked = (packet.flags & kMarked) != 0;
   if (set_.probe_rtts != 0) {
-    const Time rtt = net_.now - packet.sent;
-    news.lost_bytes += lose_overtaken(flow, packet.sent);
-    Time& smooth = keeper.smooth_rtt;
-    smooth = smooth == 0 ? rtt : (7 * smooth + rtt) / 8;  // RFC 6298
+    judge_in_time(flow, packet, news);
   }
   if (news.acked_bytes != 0) {
     keeper.doublings = 0;
-    out.probed = false;
   }
   if (news.lost_bytes != 0) {
     keeper.cc.on_loss(cc_settings_, keeper.line, net_.now, news.lost_bytes);
@@ -78,11 +77,7 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
     spray_.on_ack(paths, packet.entropy, marked, net_.now);
   }
   if (news.acked_bytes != 0 || news.lost_bytes != 0) {
-    out.deadline = net_.now + patience(flow);
-    if (set_.probe_rtts != 0 && out.deadline < out.timeout_at) {
-      out.timeout_at = kNever;  // the event that was set comes too late
-      expect_answer(flow);
-    }
+    restart_timer(flow);
   }
   if (transport_.finished(out.sender, extent(flow))) {
     out.state = State::kDone;  // it may still stand in line: send_ready drops it
@@ -97,20 +92,26 @@ inline Ack Endpoints<Transport, Cc>::ack_of(std::uint32_t flow,
                                             News news,
                                             bool marked) {
   const Packet& packet = net_.pool[index];
-  const Outgoing& out = out_[flow];
   const bool full = net_.config.switches.telemetry && packet.num_hops != 0;
+  Ack ack = standing(flow);
+  ack.rtt = net_.now - packet.sent;
+  ack.acked_bytes = news.acked_bytes;
+  ack.times_sent = news.times_sent;
+  ack.marked = marked;
+  ack.hops = full ? net_.hops(index) : nullptr;
+  ack.num_hops = full ? packet.num_hops : std::uint8_t{0};
+  ack.pint_code = net_.config.switches.pint ? packet.num_hops : std::uint8_t{0};
+  return ack;
+}
+
+template <class Transport, class Cc>
+inline Ack Endpoints<Transport, Cc>::standing(std::uint32_t flow) const {
+  const auto& sender = out_[flow].sender;
   Ack ack{
       .now = net_.now,
-      .rtt = net_.now - packet.sent,
-      .acked_bytes = news.acked_bytes,
-      .acked_to = transport_.acked_to(out.sender, extent(flow)),
-      .sent_to = transport_.sent_to(out.sender, extent(flow)),
-      .in_flight_bytes = static_cast<std::int64_t>(transport_.in_flight(out.sender, extent(flow))),
-      .times_sent = news.times_sent,
-      .marked = marked,
-      .hops = full ? net_.hops(index) : nullptr,
-      .num_hops = full ? packet.num_hops : std::uint8_t{0},
-      .pint_code = net_.config.switches.pint ? packet.num_hops : std::uint8_t{0},
+      .acked_to = transport_.acked_to(sender, extent(flow)),
+      .sent_to = transport_.sent_to(sender, extent(flow)),
+      .in_flight_bytes = static_cast<std::int64_t>(transport_.in_flight(sender, extent(flow))),
   };
   if (connections_.shared()) [[unlikely]] {
     place(flow, ack);
@@ -144,14 +145,6 @@ void Endpoints<Transport, Cc>::tick(std::uint32_t flow, Time when) {
 }
 
 template <class Transport, class Cc>
-Time Endpoints<Transport, Cc>::timeout(std::uint32_t flow) const {
-  const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
-  const bool low = set_.timeout_low_packets != 0 &&
-                   std::cmp_less_equal(transport_.in_flight(out_[flow].sender, extent(flow)), few);
-  return std::max(low ? set_.timeout_low_ps : set_.timeout_ps, 3 * out_[flow].line.base_rtt);
-}
-
-template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::expect_answer(std::uint32_t flow) {
   if (set_.timeout_ps == 0) {
     return;
@@ -159,6 +152,7 @@ void Endpoints<Transport, Cc>::expect_answer(std::uint32_t flow) {
   Outgoing& out = out_[flow];
   if (out.deadline == kNever || (times_each() && out.timeout_at == kNever)) {
     out.deadline = net_.now + patience(flow);
+    kept(flow).rack.began_at = net_.now;
   }
   if (out.timeout_at == kNever) {
     out.timeout_at = out.deadline;
@@ -189,22 +183,29 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
     }
     return;  // nothing is out: the next departure sets the alarm
   }
-  if (probe(flow)) {
+  if (bears_silence(flow)) {
     return;
   }
   ++net_.counters.timeouts;
   Outgoing& keeper = kept(flow);
   keeper.doublings = static_cast<std::uint8_t>(std::min(keeper.doublings + 1U, set_.max_doublings));
-  transport_.on_timeout(out.sender, extent(flow));
-  if (connections_.shared()) {
-    settle(flow);
-  }
+  lose_all(flow);
+  keeper.rack.on_timeout(standing(flow).sent_to);
   const double old_bps = keeper.cc.rate_bps();
   keeper.cc.on_timeout(cc_settings_, keeper.line, net_.now);
   move_departure(flow, keeper, old_bps);
   spray_.on_timeout(connections_.keeper(flow), out.last_entropy, net_.now);
   expect_answer(flow);
   go_on(flow);
+}
+
+template <class Transport, class Cc>
+inline bool Endpoints<Transport, Cc>::times_each() const {
+  if constexpr (requires { transport_.times_each(); }) {
+    return transport_.times_each();
+  } else {
+    return false;
+  }
 }
 
 template <class Transport, class Cc>
@@ -242,26 +243,6 @@ void Endpoints<Transport, Cc>::expire_each(std::uint32_t flow) {
     }
     go_on(flow);
   }
-}
-
-template <class Transport, class Cc>
-bool Endpoints<Transport, Cc>::probe(std::uint32_t flow) {
-  Outgoing& out = out_[flow];
-  if (set_.probe_rtts == 0 || out.probed) {
-    return false;
-  }
-  out.probed = true;
-  if constexpr (requires { transport_.repeat_last(out.sender, extent(flow)); }) {
-    transport_.repeat_last(out.sender, extent(flow));
-    if (connections_.shared()) {
-      settle(flow);
-    }
-  }
-  ++net_.counters.probes;
-  out.deadline = net_.now + patience(flow);
-  expect_answer(flow);
-  offer(flow);
-  return true;
 }
 
 }  // namespace netloom::packet

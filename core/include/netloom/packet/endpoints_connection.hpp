@@ -70,35 +70,14 @@ void Endpoints<Transport, Cc>::settle(std::uint32_t flow) {
 }
 
 template <class Transport, class Cc>
-std::uint32_t Endpoints<Transport, Cc>::lose_overtaken(std::uint32_t flow, Time sent) {
-  std::uint32_t bytes = 0;
-  if constexpr (requires { out_[flow].sender.repeats; }) {
-    const Time most = net_.now - sent + kept(flow).line.base_rtt / 4;  // RFC 8985, section 6.2
-    const std::uint32_t last = connections_.shared() ? connections_.of(flow).sending : flow;
-    std::uint32_t one = connections_.shared() ? connections_.of(flow).oldest : flow;
-    for (;; one = out_[one].after) {
-      Outgoing& out = out_[one];
-      // What a message sends once comes in order: its later packets tell what is missing.
-      const bool unclear = one != flow || out.sender.repeats;
-      if (unclear && out.state != State::kDone && transport_.is_waiting(out.sender)) {
-        bytes += transport_.lose_older(out.sender, extent(one), most, net_.now);
-        if (connections_.shared()) {
-          settle(one);
-        }
-      }
-      if (one == last) {
-        return bytes;
-      }
-    }
-  }
-  return bytes;
-}
-
-template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::place(std::uint32_t flow, Ack& ack) const {
   const Connection& all = connections_.of(flow);
-  ack.acked_to = connections_.message(all.oldest).begin_bytes +
-                 transport_.acked_to(out_[all.oldest].sender, extent(all.oldest));
+  std::uint32_t oldest = all.oldest;
+  while (out_[oldest].after != kNone && transport_.finished(out_[oldest].sender, extent(oldest))) {
+    oldest = out_[oldest].after;  // all of it is acknowledged, by this answer or one before
+  }
+  ack.acked_to = connections_.message(oldest).begin_bytes +
+                 transport_.acked_to(out_[oldest].sender, extent(oldest));
   ack.sent_to = connections_.message(all.sending).begin_bytes +
                 transport_.sent_to(out_[all.sending].sender, extent(all.sending));
   ack.in_flight_bytes += flight_of_others(flow);

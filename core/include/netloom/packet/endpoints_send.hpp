@@ -96,8 +96,9 @@ bool Endpoints<Transport, Cc>::may_send(std::uint32_t flow) const {
   if (connections_.shared()) [[unlikely]] {
     flight += flight_of_others(flow);
   }
-  return std::cmp_less(flight,
-                       out.local ? out.window : std::min(kept(flow).cc.window_bytes(), out.window));
+  const std::uint64_t window =
+      out.local ? out.window : std::min(kept(flow).cc.window_bytes(), out.window);
+  return std::cmp_less(flight, window) || out.probe_due;
 }
 
 template <class Transport, class Cc>
@@ -283,6 +284,9 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   }
   software_.push(out.link, flow, size_bytes);
   Outgoing& keeper = kept(flow);
+  if (set_.probe_rtts != 0) {
+    note_departure(flow, segment.again);
+  }
   keeper.cc.on_sent(cc_settings_, keeper.line, net_.now, segment.payload_bytes);
   pace(out, keeper, size_bytes + set_.gap_bytes);
   if (set_.ask_every_packets == 0 &&

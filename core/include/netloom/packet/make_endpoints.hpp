@@ -12,6 +12,7 @@
 #include "netloom/packet/endpoints_connection.hpp"
 #include "netloom/packet/endpoints_receive.hpp"
 #include "netloom/packet/endpoints_send.hpp"
+#include "netloom/packet/endpoints_silence.hpp"
 #include "netloom/packet/make.hpp"
 
 namespace netloom::packet {

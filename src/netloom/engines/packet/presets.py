@@ -77,6 +77,9 @@ _TCP: Final[Mapping[str, Any]] = {
     "window_bytes": 3_145_728,
     "ack_on_data_lane": True,
 }
+# Linux tcp_schedule_loss_probe: two round trips and 2 ms (TCP_TIMEOUT_MIN_US), and the least
+# timeout more while one packet is out, since its answer may be delayed.
+_LINUX_PROBES: Final = {"probe_margin_ps": 2_000 * _US, "ack_delay_ps": 200_000 * _US}
 # Transports by name: what differs from the technology's framing.
 RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     "rc": {"recovery": "go-back-n", "timeout_ps": 4_000 * _US},
@@ -105,7 +108,7 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     },
     # Handley et al., NDP (SIGCOMM 2017): a pull a packet, 30 packets at first (recalled).
     "ndp": {"recovery": "pulled", "timeout_ps": 1_000 * _US},
-    "tcp": {**_TCP, "timeout_ps": 200_000 * _US, "max_doublings": 9},
+    "tcp": {**_TCP, **_LINUX_PROBES, "timeout_ps": 200_000 * _US, "max_doublings": 9},
     # TCP in the NIC: Chelsio's has a least timeout of a quarter of a second, and doubles it up to
     # 64 s (Linux drivers/net/ethernet/chelsio/cxgb/tp.c, A_TP_RXT_MIN and A_TP_RXT_MAX).
     "iwarp": {**_TCP, "timeout_ps": 250_000 * _US, "max_doublings": 8},

@@ -179,8 +179,10 @@ class Transport:
         nack_interval_ps: Until the same gap is reported again (HPCC-ns3: 500 us); 0: once.
         timeout_ps: Silence after which a sender repeats; 0: never.
         max_doublings: Of the timeout, one each time that it runs out again (RFC 6298).
-        probe_rtts: Smoothed round trips of silence after which the last packet is repeated, to
-            hear what is missing (RFC 8985: 2); 0: never.
+        probe_rtts: Smoothed round trips of silence after which a packet is sent whose answer tells
+            what is missing (RFC 8985: 2); 0: never, nor does time tell what is lost.
+        probe_margin_ps: Added to them.
+        ack_delay_ps: Added while one packet is out, whose answer a receiver may hold back.
         timeout_low_ps: The same with at most ``timeout_low_packets`` in flight (IRN).
         window_bytes: Most in flight, beside congestion control's own; 0: no limit.
         window_bdp: The same as a multiple of line rate times base round trip; 0: no limit.
@@ -222,6 +224,8 @@ class Transport:
     timeout_low_packets: int = 0
     max_doublings: int = 0
     probe_rtts: float = 0.0
+    probe_margin_ps: int = 0
+    ack_delay_ps: int = 0
     window_bytes: int = 0
     window_bdp: float = 0.0
     disorder_packets: int = 0

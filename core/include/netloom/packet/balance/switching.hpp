@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "netloom/packet/host_ports.hpp"
@@ -153,28 +154,26 @@ class Flowlet {
   std::vector<Entry> entries_;
 };
 
-/// Digits of a number, one a tier: of the destination (d-mod-k), or of the packet's entropy, which
-/// then is a source route.
+/// A digit of a number: of the one that the destination's port has (d-mod-k), or of the packet's
+/// entropy, which then is a source route. The topology says what divides it at each set of links.
 template <bool kByTarget>
 class Digits {
  public:
   static constexpr bool kFixed = true;  ///< A packet's way does not depend on when it comes.
 
-  explicit Digits(Network& network);
-
-  /// Between two tiers the lower one's digit decides, up and down: parallel links down to a switch
-  /// are shared by what is below it, as its own uplinks are.
-  std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
-    const Topology& t = net.config.topology;
-    if (!t.digit.empty()) {
-      const std::uint32_t digits = kByTarget ? t.number[address_of(net, packet)] : packet.entropy;
-      return static_cast<std::uint32_t>(
-          ways[digits / t.digit[static_cast<std::size_t>(ways[0])] % ways.size()]);
+  explicit Digits(Network& network) {
+    const Topology& t = network.config.topology;
+    if (t.digit.size() != t.source.size() || t.number.size() < t.num_endpoints) {
+      throw std::invalid_argument("static and source routes need the topology's digits");
     }
-    const std::uint32_t number = kByTarget ? address_of(net, packet) : packet.entropy;
-    const std::uint32_t next = net.ports[static_cast<std::size_t>(ways[0])].target;
-    const std::uint32_t stride = std::min(stride_[vertex], stride_[next]);
-    return static_cast<std::uint32_t>(ways[number / stride % ways.size()]);
+    num_ports_ = static_cast<std::uint32_t>(t.number.size() / t.num_endpoints);
+  }
+
+  std::uint32_t choose(Network& net, std::uint32_t /*vertex*/, const Packet& packet, Ways ways) {
+    const Topology& t = net.config.topology;
+    const std::uint32_t number = kByTarget ? t.number[address_of(net, packet)] : packet.entropy;
+    return static_cast<std::uint32_t>(
+        ways[number / t.digit[static_cast<std::size_t>(ways[0])] % ways.size()]);
   }
 
   template <class Archive>
@@ -188,8 +187,7 @@ class Digits {
                                  turn_of(net, packet.flow, packet.entropy) % num_ports_;
   }
 
-  std::vector<std::uint32_t> stride_;  ///< Of each vertex: uplinks of the tiers below, multiplied.
-  std::uint32_t num_ports_ = 1;        ///< That an endpoint has at most.
+  std::uint32_t num_ports_ = 1;  ///< That an endpoint has at most.
 };
 
 using DModK = Digits<true>;

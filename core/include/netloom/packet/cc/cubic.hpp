@@ -44,8 +44,8 @@ class Cubic : public TcpFlow {
     grow(line, ack, [&] { avoid_congestion(settings, line, ack); });
   }
 
-  void on_loss(const Settings& settings, const Line& line, Time /*now*/, std::uint32_t /*bytes*/) {
-    if (begins_cut()) {
+  void on_loss(const Settings& settings, const Line& line, Time /*now*/, std::uint32_t bytes) {
+    if (begins_cut(line, bytes)) {
       remember(settings, line);
       window().shrink(settings.decrease, line);
     }
@@ -112,6 +112,6 @@ class Cubic : public TcpFlow {
 };
 
 static_assert(CongestionControl<Cubic>);
-static_assert(sizeof(Cubic) <= 80);
+static_assert(sizeof(Cubic) <= 120);
 
 }  // namespace netloom::packet::cc

@@ -28,7 +28,7 @@ class Dctcp : public Reno {
     if (ack.acked_to > round_to_) {
       end_round(settings, ack);
     }
-    if (ack.marked && begins_cut()) {
+    if (ack.marked && begins_cut(line, 0)) {
       window().shrink(1 - alpha_ / 2, line);
     }
     add_a_packet_a_window(line, ack);
@@ -53,6 +53,6 @@ class Dctcp : public Reno {
 };
 
 static_assert(CongestionControl<Dctcp>);
-static_assert(sizeof(Dctcp) <= 64);
+static_assert(sizeof(Dctcp) <= 104);
 
 }  // namespace netloom::packet::cc

@@ -25,11 +25,8 @@ class Reno : public TcpFlow {
     add_a_packet_a_window(line, ack);
   }
 
-  void on_loss(const Settings& /*settings*/,
-               const Line& line,
-               Time /*now*/,
-               std::uint32_t /*bytes*/) {
-    if (begins_cut()) {
+  void on_loss(const Settings& /*settings*/, const Line& line, Time /*now*/, std::uint32_t bytes) {
+    if (begins_cut(line, bytes)) {
       window().shrink(0.5, line);
     }
   }
@@ -48,6 +45,6 @@ class Reno : public TcpFlow {
 };
 
 static_assert(CongestionControl<Reno>);
-static_assert(sizeof(Reno) <= 64);
+static_assert(sizeof(Reno) <= 80);
 
 }  // namespace netloom::packet::cc

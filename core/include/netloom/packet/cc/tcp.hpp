@@ -1,5 +1,5 @@
 // What the TCP schemes share: the window in bytes, slow start (RFC 5681), when it may grow, and one
-// cut for each window of data.
+// cut for each window of data, which is spread over it.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "netloom/packet/cc/policy.hpp"
+#include "netloom/packet/cc/prr.hpp"
 
 namespace netloom::packet::cc {
 
@@ -74,9 +75,18 @@ class TcpWindow {
 /// A TCP sender; schemes derive from it and say how they cut, and how they avoid congestion.
 class TcpFlow : public Deaf {
  public:
-  [[nodiscard]] std::uint64_t window_bytes() const { return window_.window_bytes(); }
+  [[nodiscard]] std::uint64_t window_bytes() const {
+    return episode_.open() ? reduction_.window_bytes() : window_.window_bytes();
+  }
 
   [[nodiscard]] double rate_bps() const { return window_.rate_bps(); }
+
+  void on_sent(const TcpSettings& /*settings*/,
+               const Line& /*line*/,
+               Time /*now*/,
+               std::uint32_t bytes) {
+    reduction_.on_sent(bytes);
+  }
 
   /// A connection that was silent for a timeout begins again with its first window, and keeps its
   /// threshold (RFC 5681, section 4.1; Linux halves the window a timeout, tcp_cwnd_restart).
@@ -92,8 +102,15 @@ class TcpFlow : public Deaf {
     window_ = TcpWindow::make(settings, line);
   }
 
-  /// Whether a cut is due: once for each window of data.
-  bool begins_cut() { return episode_.begin(); }
+  /// Whether a cut is due, once for each window of data, of which `lost_bytes` are newly lost.
+  bool begins_cut(const Line& line, std::uint32_t lost_bytes) {
+    if (!episode_.begin()) {
+      reduction_.on_loss(lost_bytes);
+      return false;
+    }
+    reduction_.begin(window_.window_bytes(), lost_bytes, line);
+    return true;
+  }
 
   [[nodiscard]] const TcpWindow& window() const { return window_; }
 
@@ -109,9 +126,12 @@ class TcpFlow : public Deaf {
   /// acknowledged or the window was not used.
   template <class Avoid>
   void grow(const Line& line, const Ack& ack, Avoid avoid) {
-    const bool cutting = episode_.open();
-    episode_.on_ack(ack);
-    if (cutting || !window_.was_used(ack)) {
+    if (episode_.open()) {
+      reduction_.on_ack(ack, window_.window_bytes(), line);
+      episode_.on_ack(ack);
+      return;
+    }
+    if (!window_.was_used(ack)) {
       return;
     }
     if (window_.in_slow_start()) {
@@ -124,6 +144,7 @@ class TcpFlow : public Deaf {
  private:
   TcpWindow window_;
   Episode episode_;
+  Reduction reduction_;  ///< Of the last cut.
 };
 
 }  // namespace netloom::packet::cc

@@ -128,6 +128,19 @@ class SelectiveRepeat {
     return bytes;
   }
 
+  /// How long the first packet has been out of which nothing is known.
+  [[nodiscard]] Time first_age(const Sender& sender, Time now) const {
+    return departures_.age(sender.departures, sender.acked, now);
+  }
+
+  /// Whether a packet that was sent once is answered after one that was sent later (RFC 8985,
+  /// section 6.2, step 3).
+  [[nodiscard]] bool comes_late(const Sender& sender, const Packet& ack) const {
+    return dates() && ack.number >= sender.acked && ack.number + 1 < sender.highest &&
+           !rings_.test(sender.arrived_ring, ack.number) &&
+           departures_.times(sender.departures, ack.number, ack.sent) == 1;
+  }
+
   /// The packet that has been out for longest.
   [[nodiscard]] std::optional<Awaited> oldest(const Sender& sender, Time now) const {
     return oldest_of(sender, rings_, departures_, now);

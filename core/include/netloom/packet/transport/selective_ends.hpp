@@ -41,6 +41,9 @@ struct SelectiveSender {
     return extent.size_bytes + lapsed_bytes + missed_bytes;
   }
 
+  /// Whether something arrived before what was sent before it.
+  [[nodiscard]] bool has_gap() const { return highest > acked; }
+
   /// Packets that have arrived, of which it is not known which they are.
   [[nodiscard]] std::uint32_t unnamed() const { return num_told - std::min(num_told, num_named); }
 };
