@@ -207,25 +207,25 @@ class Endpoints final : public EndpointSide {
     });
   }
 
+  // ---- several ports, in endpoints_ports.hpp
+
   /// The port by which a packet of a flow leaves: of several the one whose turn it is, or the next
   /// that is up.
   [[nodiscard]] std::uint32_t door(std::uint32_t from,
                                    std::uint32_t to,
                                    std::uint32_t flow,
-                                   std::uint16_t entropy) const {
-    const auto ways = net_.ways(from, to);
-    if (ways.size() == 1) [[likely]] {
-      return static_cast<std::uint32_t>(ways[0]);
-    }
-    const std::size_t turn = turn_of(net_, flow, entropy);
-    for (std::size_t pick = turn; pick < turn + ways.size(); ++pick) {
-      const auto link = static_cast<std::uint32_t>(ways[pick % ways.size()]);
-      if (net_.ports[link].up) {
-        return link;
-      }
-    }
-    return static_cast<std::uint32_t>(ways[turn % ways.size()]);
-  }
+                                   std::uint16_t entropy) const;
+  /// Makes packets of a flow that sprays over several ports, until it may send no more or the port
+  /// of the next one has enough to go on with.
+  void send_over_ports(std::uint32_t flow);
+  /// Gives the next packet of such a flow its entropy, if it has none, and thereby its port. Values
+  /// whose port is down are left out, and those whose port has enough to do while another has not.
+  void draw(std::uint32_t flow);
+  /// Lets flows go on that waited for the port to have room.
+  void refill(std::uint32_t link);
+  /// Whether a lane of the port has packets to go on with when the one that is leaving has left.
+  [[nodiscard]] bool has_enough(std::uint32_t link, std::uint8_t lane);
+  void move_away(std::uint32_t link);
 
   // ---- sending, in endpoints_send.hpp
 
@@ -248,22 +248,6 @@ class Endpoints final : public EndpointSide {
   void kick(std::uint32_t link);
   void send_ready(std::uint32_t link);
   void send(std::uint32_t flow);
-  /// Makes packets of a flow that sprays over several ports, until it may send no more or the port
-  /// of the next one has enough to go on with.
-  void send_over_ports(std::uint32_t flow);
-  /// Gives the next packet of such a flow its entropy, if it has none, and thereby its port. Values
-  /// whose port is down are left out, and those whose port has enough to do while another has not.
-  void draw(std::uint32_t flow);
-  /// Lets flows go on that waited for the port to have room.
-  void refill(std::uint32_t link);
-
-  /// Whether a lane of the port has packets to go on with when the one that is leaving has left.
-  [[nodiscard]] bool has_enough(std::uint32_t link, std::uint8_t lane) {
-    constexpr std::uint32_t kAhead = 4;  // packets: those to one port come in no even order
-    return net_.queue(link, lane).bytes >= kAhead * set_.payload_bytes;
-  }
-
-  void move_away(std::uint32_t link);
   void pace(const Outgoing& out, Outgoing& keeper, std::uint32_t wire_bytes);
   /// The departure that was set at `old_bps` is where the rate of now would have set it.
   void move_departure(std::uint32_t flow, Outgoing& keeper, double old_bps);

@@ -10,6 +10,7 @@
 #include "netloom/packet/endpoints.hpp"
 #include "netloom/packet/endpoints_answer.hpp"
 #include "netloom/packet/endpoints_connection.hpp"
+#include "netloom/packet/endpoints_ports.hpp"
 #include "netloom/packet/endpoints_receive.hpp"
 #include "netloom/packet/endpoints_send.hpp"
 #include "netloom/packet/make.hpp"
