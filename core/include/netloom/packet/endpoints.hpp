@@ -67,6 +67,10 @@ class Endpoints final : public EndpointSide {
       receive(link, index);
       return;
     }
+    if (packet.form == Form::kAsk) [[unlikely]] {
+      tell(link, index);
+      return;
+    }
     answer(index);
     net_.pool.give_back(index);
   }
@@ -336,6 +340,19 @@ class Endpoints final : public EndpointSide {
 
   /// Repeats the last packet, so that its answer tells what is missing (RFC 8985, section 7).
   [[nodiscard]] bool probe(std::uint32_t flow);
+
+  // ---- senders that ask what has come, in endpoints_ask.hpp
+
+  /// Notes that an answer has come that is no NACK.
+  void hear(std::uint32_t flow, const Packet& answer);
+  /// So many round trips of a flow's empty path.
+  [[nodiscard]] Time round_trips(std::uint32_t flow, double number) const;
+  /// Sets the alarm of a flow that may send no more, and has nothing out that asks for an answer.
+  void ask_later(std::uint32_t flow);
+  /// Asks the flow's receiver what has come, if it is time.
+  void ask_if_due(std::uint32_t flow);
+  /// Answers a sender that asks.
+  void tell(std::uint32_t link, Index index);
 
   // ---- receiving, in endpoints_receive.hpp
 

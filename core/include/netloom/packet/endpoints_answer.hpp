@@ -75,7 +75,7 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
     keeper.cc.on_ack(cc_settings_, keeper.line, ack_of(flow, index, news, marked));
   }
   if (!nack) {
-    spray_.on_ack(paths, packet.entropy, marked, net_.now);
+    hear(flow, packet);
   }
   if (news.acked_bytes != 0 || news.lost_bytes != 0) {
     out.deadline = net_.now + patience(flow);
@@ -220,6 +220,7 @@ void Endpoints<Transport, Cc>::expire_each(std::uint32_t flow) {
     if (!oldest) {
       transport_.on_timeout(out.sender, extent(flow));  // a pull may have been lost
     }
+    ask_if_due(flow);
     Outgoing& keeper = kept(flow);
     const double old_bps = keeper.cc.rate_bps();
     const Time patient = timeout(flow);

@@ -48,6 +48,9 @@ void Endpoints<Transport, Cc>::send_over_ports(std::uint32_t flow) {
     }
     send(flow);
   }
+  if (out.state == State::kIdle) {
+    ask_later(flow);
+  }
 }
 
 template <class Transport, class Cc>

@@ -101,7 +101,14 @@ bool Endpoints<Transport, Cc>::may_send(std::uint32_t flow) const {
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::offer(std::uint32_t flow) {
   Outgoing& out = out_[flow];
-  if (out.state != State::kIdle || !may_send(flow) || awaits_pace(flow)) {
+  if (out.state != State::kIdle) {
+    return;
+  }
+  if (!may_send(flow)) {
+    ask_later(flow);
+    return;
+  }
+  if (awaits_pace(flow)) {
     return;
   }
   if (several_) [[unlikely]] {
@@ -168,7 +175,9 @@ void Endpoints<Transport, Cc>::send_ready(std::uint32_t link) {
       return;
     }
     // Another message of its connection may have sent since it stood in line.
-    if (may_send(flow) && !(connections_.shared() && awaits_pace(flow))) {
+    if (!may_send(flow)) {
+      ask_later(flow);
+    } else if (!connections_.shared() || !awaits_pace(flow)) {
       send(flow);
       return;
     }

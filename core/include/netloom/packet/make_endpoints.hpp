@@ -9,6 +9,7 @@
 #include "netloom/packet/cc/all.hpp"
 #include "netloom/packet/endpoints.hpp"
 #include "netloom/packet/endpoints_answer.hpp"
+#include "netloom/packet/endpoints_ask.hpp"
 #include "netloom/packet/endpoints_connection.hpp"
 #include "netloom/packet/endpoints_ports.hpp"
 #include "netloom/packet/endpoints_receive.hpp"

@@ -176,6 +176,9 @@ class Transport:
         nack_interval_ps: Until the same gap is reported again (HPCC-ns3: 500 us); 0: once.
         timeout_ps: Silence after which a sender repeats; 0: never.
         max_doublings: Of the timeout, one each time that it runs out again (RFC 6298).
+        ask_rtts: Empty round trips without an answer after which a sender asks what has come, if it
+            may send no more and nothing that is out asks for an answer; with ``ack_every_bytes``;
+            0: never.
         probe_rtts: Smoothed round trips of silence after which the last packet is repeated, to
             hear what is missing (RFC 8985: 2); 0: never.
         timeout_low_ps: The same with at most ``timeout_low_packets`` in flight (IRN).
@@ -216,6 +219,7 @@ class Transport:
     timeout_low_ps: int = 0
     timeout_low_packets: int = 0
     max_doublings: int = 0
+    ask_rtts: float = 0.0
     probe_rtts: float = 0.0
     window_bytes: int = 0
     window_bdp: float = 0.0
