@@ -345,6 +345,10 @@ class Endpoints final : public EndpointSide {
 
   /// Notes that an answer has come that is no NACK.
   void hear(std::uint32_t flow, const Packet& answer);
+  /// Takes a round trip into account by which the timeout may have to be longer (RFC 6298).
+  void measure(std::uint32_t flow, Time rtt);
+  /// How long each packet of a flow is waited for.
+  [[nodiscard]] Time patience_of_each(std::uint32_t flow) const;
   /// So many round trips of a flow's empty path.
   [[nodiscard]] Time round_trips(std::uint32_t flow, double number) const;
   /// Sets the alarm of a flow that may send no more, and has nothing out that asks for an answer.

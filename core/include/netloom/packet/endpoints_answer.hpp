@@ -77,6 +77,9 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   if (!nack) {
     hear(flow, packet);
   }
+  if (set_.measures_timeout && !nack && news.times_sent == 1) {
+    measure(flow, net_.now - packet.sent);
+  }
   if (news.acked_bytes != 0 || news.lost_bytes != 0) {
     out.deadline = net_.now + patience(flow);
     if (set_.probe_rtts != 0 && out.deadline < out.timeout_at) {
@@ -223,7 +226,7 @@ void Endpoints<Transport, Cc>::expire_each(std::uint32_t flow) {
     ask_if_due(flow);
     Outgoing& keeper = kept(flow);
     const double old_bps = keeper.cc.rate_bps();
-    const Time patient = timeout(flow);
+    const Time patient = patience_of_each(flow);
     for (; oldest && oldest->age >= patient; oldest = transport_.oldest(out.sender, net_.now)) {
       ++net_.counters.timeouts;
       transport_.expire(out.sender, extent(flow), *oldest, net_.now, out.line.base_rtt);

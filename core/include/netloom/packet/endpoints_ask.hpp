@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 
 #include "netloom/packet/endpoints.hpp"
 
@@ -25,6 +26,27 @@ void Endpoints<Transport, Cc>::hear(std::uint32_t flow, const Packet& answer) {
     if (set_.ask_rtts > 0) {
       out.sender.ask_at = net_.now + round_trips(flow, set_.ask_rtts);
     }
+  }
+}
+
+template <class Transport, class Cc>
+void Endpoints<Transport, Cc>::measure(std::uint32_t flow, Time rtt) {
+  if constexpr (requires { out_[flow].sender.mean_rtt; }) {
+    auto& sender = kept(flow).sender;
+    const bool first = sender.mean_rtt == 0;
+    const Time off = std::abs(rtt - sender.mean_rtt);
+    sender.rtt_spread = first ? rtt / 2 : (3 * sender.rtt_spread + off) / 4;
+    sender.mean_rtt = first ? rtt : (7 * sender.mean_rtt + rtt) / 8;
+  }
+}
+
+template <class Transport, class Cc>
+Time Endpoints<Transport, Cc>::patience_of_each(std::uint32_t flow) const {
+  if constexpr (requires { out_[flow].sender.mean_rtt; }) {
+    const auto& sender = kept(flow).sender;
+    return std::max(timeout(flow), sender.mean_rtt + 4 * sender.rtt_spread);
+  } else {
+    return timeout(flow);
   }
 }
 

@@ -95,6 +95,7 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
         "recovery": "selective",
         "timeout_ps": 100 * _US,
         "ack_every_bytes": 16_384,
+        "measures_timeout": True,
         "ask_rtts": _ASK_RTTS,
     },
     # Four packets a pull, at 0.99 of the port's rate; the first answer ends the first window; less
@@ -103,6 +104,7 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
         "recovery": "pulled",
         "timeout_ps": 100 * _US,
         "ack_every_bytes": 16_384,
+        "measures_timeout": True,
         "ask_rtts": _ASK_RTTS,
         "first_window_lapses": True,
         "pull_bytes": 16_384,

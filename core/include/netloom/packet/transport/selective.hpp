@@ -328,9 +328,8 @@ class SelectiveRepeat {
   /// How often the packet that is answered was sent, if this answers the last time and it was
   /// waited for.
   [[nodiscard]] std::uint8_t times_sent(const Sender& sender, const Packet& ack) const {
-    return is_out(sender, ack.number)
-               ? departures_.times(sender.departures, ack.number, ack.sent)
-               : std::uint8_t{0};
+    return is_out(sender, ack.number) ? departures_.times(sender.departures, ack.number, ack.sent)
+                                      : std::uint8_t{0};
   }
 
   /// Whether a packet has been sent, and has neither arrived nor is believed lost.
