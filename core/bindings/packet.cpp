@@ -300,6 +300,7 @@ Totals counters(const Simulation& sim) {
   table["lost"] = c.lost;
   table["trims"] = c.trims;
   table["retransmissions"] = c.retransmissions;
+  table["duplicates"] = c.duplicates;
   table["asks"] = c.asks;
   table["reordered"] = c.reordered;
   table["timeouts"] = c.timeouts;

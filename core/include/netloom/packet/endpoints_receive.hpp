@@ -31,6 +31,7 @@ void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
                               : transport_.on_data(in.receiver, extent(flow), packet, net_.now);
   net_.counters.delivered_bytes += receipt.new_bytes;
   net_.counters.reordered += receipt.disordered ? 1U : 0U;
+  net_.counters.duplicates += whole && receipt.new_bytes == 0 && !receipt.disordered ? 1U : 0U;
   const bool upset = receipt.disordered && set_.punish_disorder && receipt.reply == Reply::kNack;
   if (set_.cnp_interval_ps != 0 &&
       ((packet.flags & kMarked) != 0 || upset || in_[connections_.keeper(flow)].owes_notice)) {
