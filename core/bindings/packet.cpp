@@ -140,8 +140,9 @@ HostSettings hosts(const Numbers& numbers, const Names& names) {
       "cnp_interval_ps", h.cnp_interval_ps)("nack_interval_ps", h.nack_interval_ps)(
       "timeout_ps", h.timeout_ps)("timeout_low_ps", h.timeout_low_ps)(
       "timeout_low_packets", h.timeout_low_packets)("max_doublings", h.max_doublings)(
-      "probe_rtts", h.probe_rtts)("probe_margin_ps", h.probe_margin_ps)(
-      "ack_delay_ps", h.ack_delay_ps)("window_bytes", h.window_bytes)("window_bdp", h.window_bdp)(
+      "measures_timeout", h.measures_timeout)("ask_rtts", h.ask_rtts)("probe_rtts", h.probe_rtts)(
+      "probe_margin_ps", h.probe_margin_ps)("ack_delay_ps", h.ack_delay_ps)(
+      "window_bytes", h.window_bytes)("window_bdp", h.window_bdp)(
       "disorder_packets", h.disorder_packets)("ring_packets", h.ring_packets)(
       "first_window_bytes", h.first_window_bytes)("first_window_lapses", h.first_window_lapses)(
       "pull_bytes", h.pull_bytes)("pull_share", h.pull_share)("host_rate_bps", h.host_rate_bps)(
@@ -301,6 +302,8 @@ Totals counters(const Simulation& sim) {
   table["lost"] = c.lost;
   table["trims"] = c.trims;
   table["retransmissions"] = c.retransmissions;
+  table["duplicates"] = c.duplicates;
+  table["asks"] = c.asks;
   table["reordered"] = c.reordered;
   table["timeouts"] = c.timeouts;
   table["probes"] = c.probes;

@@ -322,6 +322,8 @@ void draw_switches(Config& c, Random& random) {
 void draw_hosts(Config& c, Random& random) {
   c.hosts.host_rate_bps = random.below(3) == 0 ? 30e9 : 0;
   c.hosts.max_doublings = random.below(4);
+  c.hosts.measures_timeout = random.below(2) == 0;
+  c.hosts.ask_rtts = random.below(2) == 0 ? 3 : 0;
   c.hosts.probe_rtts = random.below(2) == 0 ? 2 : 0;
   c.hosts.disorder_packets = random.below(4);
   c.hosts.ack_every_bytes = random.below(2) == 0 ? 16'384 : 0;

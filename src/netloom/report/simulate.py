@@ -29,13 +29,14 @@ COUNTERS: Final = {
     "unroutable": "packets without a way",
     "trims": "trimmed packets",
     "retransmissions": "retransmissions",
+    "duplicates": "packets that had come before",
     "reordered": "reordered packets",
     "timeouts": "timeouts",
     "watchdogs": "watchdogs that struck",
     "classes": "flow classes",
 }
 # Told in text only where there are some.
-_RARE: Final = frozenset({"lost", "unroutable", "timeouts", "watchdogs"})
+_RARE: Final = frozenset({"lost", "unroutable", "duplicates", "timeouts", "watchdogs"})
 _STATISTICS: Final = ("mean", "p50", "p99", "max")
 _MOST_JOBS: Final = 12
 

@@ -67,6 +67,10 @@ class Endpoints final : public EndpointSide {
       receive(link, index);
       return;
     }
+    if (packet.form == Form::kAsk) [[unlikely]] {
+      tell(link, index);
+      return;
+    }
     answer(index);
     net_.pool.give_back(index);
   }
@@ -207,25 +211,25 @@ class Endpoints final : public EndpointSide {
     });
   }
 
+  // ---- several ports, in endpoints_ports.hpp
+
   /// The port by which a packet of a flow leaves: of several the one whose turn it is, or the next
   /// that is up.
   [[nodiscard]] std::uint32_t door(std::uint32_t from,
                                    std::uint32_t to,
                                    std::uint32_t flow,
-                                   std::uint16_t entropy) const {
-    const auto ways = net_.ways(from, to);
-    if (ways.size() == 1) [[likely]] {
-      return static_cast<std::uint32_t>(ways[0]);
-    }
-    const std::size_t turn = turn_of(net_, flow, entropy);
-    for (std::size_t pick = turn; pick < turn + ways.size(); ++pick) {
-      const auto link = static_cast<std::uint32_t>(ways[pick % ways.size()]);
-      if (net_.ports[link].up) {
-        return link;
-      }
-    }
-    return static_cast<std::uint32_t>(ways[turn % ways.size()]);
-  }
+                                   std::uint16_t entropy) const;
+  /// Makes packets of a flow that sprays over several ports, until it may send no more or the port
+  /// of the next one has enough to go on with.
+  void send_over_ports(std::uint32_t flow);
+  /// Gives the next packet of such a flow its entropy, if it has none, and thereby its port. Values
+  /// whose port is down are left out, and those whose port has enough to do while another has not.
+  void draw(std::uint32_t flow);
+  /// Lets flows go on that waited for the port to have room.
+  void refill(std::uint32_t link);
+  /// Whether a lane of the port has packets to go on with when the one that is leaving has left.
+  [[nodiscard]] bool has_enough(std::uint32_t link, std::uint8_t lane);
+  void move_away(std::uint32_t link);
 
   // ---- sending, in endpoints_send.hpp
 
@@ -235,7 +239,7 @@ class Endpoints final : public EndpointSide {
   [[nodiscard]] double most_bps(std::uint32_t link, bool local) const;
   /// The same of all ports from one endpoint to another.
   [[nodiscard]] double all_bps(std::uint32_t from, std::uint32_t to, bool local) const;
-  [[nodiscard]] static double product(const Line& line);
+  [[nodiscard]] static double product(const Line& line, double rate_bps);
   [[nodiscard]] std::uint64_t window_of(const Line& line) const;
   [[nodiscard]] std::uint64_t first_window(const Line& line) const;
   [[nodiscard]] bool may_send(std::uint32_t flow) const;
@@ -261,22 +265,6 @@ class Endpoints final : public EndpointSide {
            transport_.acked_to(out.sender, extent(flow)) < out.asked_to;
   }
 
-  /// Makes packets of a flow that sprays over several ports, until it may send no more or the port
-  /// of the next one has enough to go on with.
-  void send_over_ports(std::uint32_t flow);
-  /// Gives the next packet of such a flow its entropy, if it has none, and thereby its port. Values
-  /// whose port is down are left out, and those whose port has enough to do while another has not.
-  void draw(std::uint32_t flow);
-  /// Lets flows go on that waited for the port to have room.
-  void refill(std::uint32_t link);
-
-  /// Whether a lane of the port has packets to go on with when the one that is leaving has left.
-  [[nodiscard]] bool has_enough(std::uint32_t link, std::uint8_t lane) {
-    constexpr std::uint32_t kAhead = 4;  // packets: those to one port come in no even order
-    return net_.queue(link, lane).bytes >= kAhead * set_.payload_bytes;
-  }
-
-  void move_away(std::uint32_t link);
   void pace(const Outgoing& out, Outgoing& keeper, std::uint32_t wire_bytes);
   /// The departure that was set at `old_bps` is where the rate of now would have set it.
   void move_departure(std::uint32_t flow, Outgoing& keeper, double old_bps);
@@ -364,6 +352,23 @@ class Endpoints final : public EndpointSide {
   [[nodiscard]] std::uint32_t newest_of(std::uint32_t flow) const;
   /// Takes all that is out for lost.
   void lose_all(std::uint32_t flow);
+
+  // ---- senders that ask what has come, in endpoints_ask.hpp
+
+  /// Notes that an answer has come that is no NACK.
+  void hear(std::uint32_t flow, const Packet& answer);
+  /// Takes a round trip into account by which the timeout may have to be longer (RFC 6298).
+  void measure(std::uint32_t flow, Time rtt);
+  /// How long each packet of a flow is waited for.
+  [[nodiscard]] Time patience_of_each(std::uint32_t flow) const;
+  /// So many round trips of a flow's empty path.
+  [[nodiscard]] Time round_trips(std::uint32_t flow, double number) const;
+  /// Sets the alarm of a flow that may send no more, and has nothing out that asks for an answer.
+  void ask_later(std::uint32_t flow);
+  /// Asks the flow's receiver what has come, if it is time.
+  void ask_if_due(std::uint32_t flow);
+  /// Answers a sender that asks.
+  void tell(std::uint32_t link, Index index);
 
   // ---- receiving, in endpoints_receive.hpp
 

@@ -74,7 +74,10 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
     keeper.cc.on_ack(cc_settings_, keeper.line, ack_of(flow, index, news, marked));
   }
   if (!nack) {
-    spray_.on_ack(paths, packet.entropy, marked, net_.now);
+    hear(flow, packet);
+  }
+  if (set_.measures_timeout && !nack && news.times_sent == 1) {
+    measure(flow, net_.now - packet.sent);
   }
   if (news.acked_bytes != 0 || news.lost_bytes != 0) {
     restart_timer(flow);
@@ -222,9 +225,10 @@ void Endpoints<Transport, Cc>::expire_each(std::uint32_t flow) {
     if (!oldest) {
       transport_.on_timeout(out.sender, extent(flow));  // a pull may have been lost
     }
+    ask_if_due(flow);
     Outgoing& keeper = kept(flow);
     const double old_bps = keeper.cc.rate_bps();
-    const Time patient = timeout(flow);
+    const Time patient = patience_of_each(flow);
     for (; oldest && oldest->age >= patient; oldest = transport_.oldest(out.sender, net_.now)) {
       ++net_.counters.timeouts;
       transport_.expire(out.sender, extent(flow), *oldest, net_.now, out.line.base_rtt);

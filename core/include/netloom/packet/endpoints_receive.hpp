@@ -31,6 +31,7 @@ void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
                               : transport_.on_data(in.receiver, extent(flow), packet, net_.now);
   net_.counters.delivered_bytes += receipt.new_bytes;
   net_.counters.reordered += receipt.disordered ? 1U : 0U;
+  net_.counters.duplicates += whole && receipt.new_bytes == 0 && !receipt.disordered ? 1U : 0U;
   const bool upset = receipt.disordered && set_.punish_disorder && receipt.reply == Reply::kNack;
   if (set_.cnp_interval_ps != 0 &&
       ((packet.flags & kMarked) != 0 || upset || in_[connections_.keeper(flow)].owes_notice)) {
@@ -85,7 +86,9 @@ void Endpoints<Transport, Cc>::reply(std::uint32_t /*link*/, Index index, Reply 
   in.unanswered_bytes = kind == Reply::kNack ? in.unanswered_bytes : 0;
   in.answered |= kind != Reply::kNack;
   std::swap(packet.source, packet.target);
-  packet.form = kind == Reply::kNack ? Form::kNack : Form::kAck;
+  packet.form = packet.form == Form::kAsk ? Form::kTold
+                : kind == Reply::kNack    ? Form::kNack
+                                          : Form::kAck;
   packet.size_bytes = static_cast<std::uint16_t>(set_.ack_bytes);
   packet.lane = set_.ack_on_data_lane ? net_.config.work.lane[packet.flow] : kControl;
   // Of a packet that had come before, the mark alone matters (uet-htsim processData).

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "netloom/packet/endpoints.hpp"
 
@@ -56,8 +54,16 @@ Line Endpoints<Transport, Cc>::line_of(std::uint32_t flow) const {
   const Outgoing& out = out_[flow];
   const auto source = static_cast<std::uint32_t>(net_.config.work.source[flow]);
   const auto target = static_cast<std::uint32_t>(net_.config.work.target[flow]);
+  const double rate_bps =
+      out.many ? all_bps(source, target, out.local) : most_bps(out.link, out.local);
+  const Port& port = net_.ports[out.link];
+  const bool shares_nic = port.uncontrolled && !out.local && !out.many;
   return {
-      .rate_bps = out.many ? all_bps(source, target, out.local) : most_bps(out.link, out.local),
+      .rate_bps = rate_bps,
+      .cable_bps =
+          shares_nic
+              ? most_bps(static_cast<std::uint32_t>(net_.ways(port.target, target)[0]), false)
+              : rate_bps,
       .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
       .payload_bytes = set_.payload_bytes,
       .packet_bytes = set_.payload_bytes + set_.header_bytes,
@@ -66,15 +72,15 @@ Line Endpoints<Transport, Cc>::line_of(std::uint32_t flow) const {
 }
 
 template <class Transport, class Cc>
-double Endpoints<Transport, Cc>::product(const Line& line) {
-  return line.rate_bps * static_cast<double>(line.base_rtt) / static_cast<double>(kBitPs);
+double Endpoints<Transport, Cc>::product(const Line& line, double rate_bps) {
+  return rate_bps * static_cast<double>(line.base_rtt) / static_cast<double>(kBitPs);
 }
 
 template <class Transport, class Cc>
 std::uint64_t Endpoints<Transport, Cc>::window_of(const Line& line) const {
   std::uint64_t window = set_.window_bytes != 0 ? set_.window_bytes : ~std::uint64_t{0};
   if (set_.window_bdp > 0) {
-    const double bytes = std::max(set_.window_bdp * product(line), 1.0);
+    const double bytes = std::max(set_.window_bdp * product(line, line.rate_bps), 1.0);
     window = std::min(window, static_cast<std::uint64_t>(bytes));
   }
   return window;
@@ -82,8 +88,9 @@ std::uint64_t Endpoints<Transport, Cc>::window_of(const Line& line) const {
 
 template <class Transport, class Cc>
 std::uint64_t Endpoints<Transport, Cc>::first_window(const Line& line) const {
-  return set_.first_window_bytes != 0 ? set_.first_window_bytes
-                                      : static_cast<std::uint64_t>(1.5 * product(line));
+  return set_.first_window_bytes != 0
+             ? set_.first_window_bytes
+             : static_cast<std::uint64_t>(1.5 * product(line, line.cable_bps));
 }
 
 template <class Transport, class Cc>
@@ -104,7 +111,14 @@ bool Endpoints<Transport, Cc>::may_send(std::uint32_t flow) const {
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::offer(std::uint32_t flow) {
   Outgoing& out = out_[flow];
-  if (out.state != State::kIdle || !may_send(flow) || awaits_pace(flow)) {
+  if (out.state != State::kIdle) {
+    return;
+  }
+  if (!may_send(flow)) {
+    ask_later(flow);
+    return;
+  }
+  if (awaits_pace(flow)) {
     return;
   }
   if (several_) [[unlikely]] {
@@ -121,91 +135,6 @@ void Endpoints<Transport, Cc>::offer(std::uint32_t flow) {
   out.state = State::kReady;
   ready_.append(out.link, net_.config.work.lane[flow], flow);
   kick(out.link);
-}
-
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::send_over_ports(std::uint32_t flow) {
-  const Work& work = net_.config.work;
-  Outgoing& out = out_[flow];
-  while (may_send(flow) && !awaits_pace(flow)) {
-    draw(flow);
-    if (has_enough(out.link, work.lane[flow])) {
-      out.state = State::kReady;
-      ready_.append(out.link, work.lane[flow], flow);
-      return;
-    }
-    send(flow);
-  }
-}
-
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::draw(std::uint32_t flow) {
-  const Work& work = net_.config.work;
-  Outgoing& out = out_[flow];
-  const auto ways = net_.ways(static_cast<std::uint32_t>(work.source[flow]),
-                              static_cast<std::uint32_t>(work.target[flow]));
-  const std::uint8_t lane = work.lane[flow];
-  const bool has_room = std::ranges::any_of(ways, [&](std::int32_t way) {
-    const auto link = static_cast<std::uint32_t>(way);
-    return net_.ports[link].up && !has_enough(link, lane);
-  });
-  for (std::uint32_t tried = 0; tried < set_.num_paths; ++tried) {
-    if (!std::exchange(out.drawn, true)) {
-      out.next_entropy = spray_.next(connections_.keeper(flow), work.entropy[flow], net_.random);
-    }
-    out.link =
-        static_cast<std::uint32_t>(ways[turn_of(net_, flow, out.next_entropy) % ways.size()]);
-    const bool full = has_room && tried < 8 * ways.size() && has_enough(out.link, lane);
-    if (net_.ports[out.link].up && !full) {
-      return;
-    }
-    out.drawn = false;
-  }
-  out.drawn = true;  // no value has a port that is up: the last one waits for its own
-}
-
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::refill(std::uint32_t link) {
-  for (std::uint32_t number = 0; number < net_.num_lanes; ++number) {
-    const auto lane = static_cast<std::uint8_t>(number);
-    while (((ready_.lanes(link) >> lane) & 1U) != 0 && !has_enough(link, lane)) {
-      const std::uint32_t flow = ready_.first(link, lane);
-      if (!out_[flow].many) {
-        break;
-      }
-      ready_.take(link, lane);
-      if (out_[flow].state != State::kDone) {
-        out_[flow].state = State::kIdle;
-        send_over_ports(flow);
-      }
-    }
-  }
-}
-
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::move_away(std::uint32_t link) {
-  ready_.advance(link);
-  std::vector<std::uint32_t> flows;
-  std::vector<Index> packets;
-  for (std::uint32_t number = 0; number < net_.num_lanes; ++number) {
-    const auto lane = static_cast<std::uint8_t>(number);
-    while (((ready_.lanes(link) >> lane) & 1U) != 0) {
-      flows.push_back(ready_.take(link, lane));
-    }
-    while (net_.queue(link, lane).head != kNone) {
-      packets.push_back(net_.take_first(link, lane));
-    }
-  }
-  for (const Index index : packets) {
-    const Packet& packet = net_.pool[index];
-    dispatch(door(packet.source, packet.target, packet.flow, packet.entropy), index);
-  }
-  for (const std::uint32_t flow : flows) {
-    if (out_[flow].state != State::kDone) {
-      out_[flow].state = State::kIdle;
-      offer(flow);
-    }
-  }
 }
 
 template <class Transport, class Cc>
@@ -256,7 +185,9 @@ void Endpoints<Transport, Cc>::send_ready(std::uint32_t link) {
       return;
     }
     // Another message of its connection may have sent since it stood in line.
-    if (may_send(flow) && !(connections_.shared() && awaits_pace(flow))) {
+    if (!may_send(flow)) {
+      ask_later(flow);
+    } else if (!connections_.shared() || !awaits_pace(flow)) {
       send(flow);
       return;
     }
@@ -336,9 +267,9 @@ std::uint64_t Endpoints<Transport, Cc>::most_unasked(std::uint32_t flow) const {
   if (set_.asks_per_rtt == 0) {
     return most;
   }
-  Line line = keeper.line;
-  line.rate_bps = std::min(line.rate_bps, keeper.cc.rate_bps());
-  return std::min(most, static_cast<std::uint64_t>(product(line) / set_.asks_per_rtt));
+  const double rate_bps = std::min(keeper.line.rate_bps, keeper.cc.rate_bps());
+  const double round = product(keeper.line, rate_bps);
+  return std::min(most, static_cast<std::uint64_t>(round / set_.asks_per_rtt));
 }
 
 template <class Transport, class Cc>

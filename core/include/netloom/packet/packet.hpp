@@ -12,7 +12,8 @@ using Index = std::uint32_t;
 
 constexpr Index kNone = 0xFFFFFFFFU;
 
-enum class Form : std::uint8_t { kData, kAck, kNack, kCnp, kPull };
+/// The last two: a sender asks what has come, and is told.
+enum class Form : std::uint8_t { kData, kAck, kNack, kCnp, kPull, kAsk, kTold };
 
 /// Bits of Packet::flags.
 enum Flag : std::uint8_t {

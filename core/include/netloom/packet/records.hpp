@@ -20,9 +20,11 @@ struct Counters {
   std::uint64_t lost = 0;   ///< On a link: corrupted or cut.
   std::uint64_t trims = 0;
   std::uint64_t retransmissions = 0;
-  std::uint64_t reordered = 0;  ///< Data that arrived before data sent earlier.
+  std::uint64_t duplicates = 0;  ///< Data that arrived whole, and had arrived before.
+  std::uint64_t reordered = 0;   ///< Data that arrived before data sent earlier.
   std::uint64_t timeouts = 0;
   std::uint64_t probes = 0;  ///< Last packets repeated after a short silence.
+  std::uint64_t asks = 0;    ///< Senders that asked what had come.
   std::uint64_t pauses = 0;  ///< Lanes of links put to rest.
   std::uint64_t pause_frames = 0;
   std::uint64_t pause_ps = 0;  ///< Of pauses that are over.

@@ -33,7 +33,7 @@ Stuck = Literal["", "deadlock", "silence"]
 
 _CHUNK_EVENTS: Final = 500_000  # about a tenth of a second
 # As core/include/netloom/packet/packet.hpp numbers them: forms, and bits of flags.
-_FORMS: Final = ("data", "ack", "nack", "cnp", "pull")
+_FORMS: Final = ("data", "ack", "nack", "cnp", "pull", "ask", "told")
 _MARKED, _TRIMMED, _AGAIN = 1, 2, 8
 _RUNNING, _DONE, _DEADLOCK = 0, 1, 3
 _PATIENCE: Final = 1000  # timeouts without an arrival anywhere, after which no run goes on

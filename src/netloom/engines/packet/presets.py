@@ -80,6 +80,7 @@ _TCP: Final[Mapping[str, Any]] = {
 # Linux tcp_schedule_loss_probe: two round trips and 2 ms (TCP_TIMEOUT_MIN_US), and the least
 # timeout more while one packet is out, since its answer may be delayed.
 _LINUX_PROBES: Final = {"probe_margin_ps": 2_000 * _US, "ack_delay_ps": 200_000 * _US}
+_ASK_RTTS: Final = 3.0  # uet-htsim uec.cpp probe_first_trial_time
 # Transports by name: what differs from the technology's framing.
 RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     "rc": {"recovery": "go-back-n", "timeout_ps": 4_000 * _US},
@@ -94,13 +95,21 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     },
     "reorder": {"recovery": "selective", "timeout_ps": 4_000 * _US},
     # uet-htsim @40ccb05: least timeout 100 us, an acknowledgement every 16 KiB.
-    "uet": {"recovery": "selective", "timeout_ps": 100 * _US, "ack_every_bytes": 16_384},
+    "uet": {
+        "recovery": "selective",
+        "timeout_ps": 100 * _US,
+        "ack_every_bytes": 16_384,
+        "measures_timeout": True,
+        "ask_rtts": _ASK_RTTS,
+    },
     # Four packets a pull, at 0.99 of the port's rate; the first answer ends the first window; less
     # where the network is tapered.
     "rccc": {
         "recovery": "pulled",
         "timeout_ps": 100 * _US,
         "ack_every_bytes": 16_384,
+        "measures_timeout": True,
+        "ask_rtts": _ASK_RTTS,
         "first_window_lapses": True,
         "pull_bytes": 16_384,
         "pull_share": 0.99,

@@ -179,6 +179,11 @@ class Transport:
         nack_interval_ps: Until the same gap is reported again (HPCC-ns3: 500 us); 0: once.
         timeout_ps: Silence after which a sender repeats; 0: never.
         max_doublings: Of the timeout, one each time that it runs out again (RFC 6298).
+        measures_timeout: Whether it is no less than what round trips as measured give (RFC 6298);
+            with ``ack_every_bytes``.
+        ask_rtts: Empty round trips without an answer after which a sender asks what has come, if it
+            may send no more and nothing that is out asks for an answer; with ``ack_every_bytes``;
+            0: never.
         probe_rtts: Smoothed round trips of silence after which a packet is sent whose answer tells
             what is missing (RFC 8985: 2); 0: never, nor does time tell what is lost.
         probe_margin_ps: Added to them.
@@ -223,6 +228,8 @@ class Transport:
     timeout_low_ps: int = 0
     timeout_low_packets: int = 0
     max_doublings: int = 0
+    measures_timeout: bool = False
+    ask_rtts: float = 0.0
     probe_rtts: float = 0.0
     probe_margin_ps: int = 0
     ack_delay_ps: int = 0

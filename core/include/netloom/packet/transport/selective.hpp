@@ -69,6 +69,11 @@ class SelectiveRepeat {
   /// Whether a packet is out that may have to be sent again.
   [[nodiscard]] static bool is_waiting(const Sender& sender) { return sender.in_flight != 0; }
 
+  /// Whether something is out, and nothing of it asks for an answer.
+  [[nodiscard]] bool waits_unasked(const Sender& sender) const {
+    return is_waiting(sender) && !is_out(sender, sender.asking);
+  }
+
   [[nodiscard]] static std::uint64_t acked_to(const Sender& sender, const Extent& extent) {
     return std::min(std::uint64_t{sender.acked} * extent.payload_bytes, extent.size_bytes);
   }
@@ -107,6 +112,7 @@ class SelectiveRepeat {
   /// Notes that a packet leaves.
   void depart(Sender& sender, const Packet& packet) {
     sender.repeats |= (packet.flags & kAgain) != 0;
+    sender.asking = (packet.flags & kAsks) != 0 ? packet.number : sender.asking;
     if (dates()) {
       departures_.note(sender.departures, sender.acked, packet.number, packet);
     }
@@ -153,7 +159,7 @@ class SelectiveRepeat {
     }
     hear(sender);
     if (times_each()) {
-      news.times_sent = times_sent(sender, ack);
+      news.times_sent = ack.form == Form::kTold ? std::uint8_t{0} : times_sent(sender, ack);
     }
     const std::uint64_t before = std::uint64_t{sender.unnamed()} * extent.payload_bytes;
     std::uint64_t bits = ack.bits;
@@ -335,10 +341,14 @@ class SelectiveRepeat {
   /// How often the packet that is answered was sent, if this answers the last time and it was
   /// waited for.
   [[nodiscard]] std::uint8_t times_sent(const Sender& sender, const Packet& ack) const {
-    const bool awaited = ack.number >= sender.acked && ack.number < sender.next &&
-                         !rings_.test(sender.arrived_ring, ack.number) &&
-                         !rings_.test(sender.lost_ring, ack.number);
-    return awaited ? departures_.times(sender.departures, ack.number, ack.sent) : std::uint8_t{0};
+    return is_out(sender, ack.number) ? departures_.times(sender.departures, ack.number, ack.sent)
+                                      : std::uint8_t{0};
+  }
+
+  /// Whether a packet has been sent, and has neither arrived nor is believed lost.
+  [[nodiscard]] bool is_out(const Sender& sender, std::uint32_t number) const {
+    return number >= sender.acked && number < sender.next &&
+           !rings_.test(sender.arrived_ring, number) && !rings_.test(sender.lost_ring, number);
   }
 
   /// A packet may be sent unasked.
