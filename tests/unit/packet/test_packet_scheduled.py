@@ -38,7 +38,7 @@ def test_a_packet_carries_the_headers_of_its_cells_inside_the_fabric_alone() -> 
 
 
 def test_nothing_but_data_and_answers_takes_time_on_hosts_links() -> None:
-    # Both ways at once: of 977 packets the wire carries 4178 bytes each, and 86 of each answer. What
+    # Both ways at once: 977 packets with headers and gaps of 82 bytes, and 86 of each answer. What
     # keeps buffers from overflowing is no packet here, as it is with InfiniBand.
     delivery = run_packets(star(2), transfers([(0, 1), (1, 0)], 4_000_000), SCHEDULED)
     assert set(delivery.link_bytes.tolist()) == {977 * (82 + 86) + 4_000_000}
