@@ -21,6 +21,8 @@ using netloom::test::close;
 using netloom::test::kLine;
 using netloom::test::windows_stay_whole;
 
+constexpr std::uint64_t kPacket = kLine.payload_bytes;
+
 /// A sender that fills its window, of which answers come one a packet and in order. Packets that
 /// are lost leave what is in flight; what is sent again for them is sent as new data is.
 template <class Cc>
@@ -28,15 +30,17 @@ struct Sender : netloom::test::Sender<Cc> {
   std::uint64_t in_flight = this->flow.window_bytes();
 
   void ack(bool marked = false) {
-    in_flight -= kLine.payload_bytes;
+    in_flight -= kPacket;
     this->acked_to += kLine.payload_bytes;
     this->flow.on_ack(this->settings,
                       this->line,
-                      ack_of({.now = this->now,
-                              .acked_to = this->acked_to,
-                              .sent_to = this->sent_to,
-                              .marked = marked,
-                              .in_flight_bytes = static_cast<std::int64_t>(in_flight)}));
+                      ack_of({
+                          .now = this->now,
+                          .acked_to = this->acked_to,
+                          .sent_to = this->sent_to,
+                          .marked = marked,
+                          .in_flight_bytes = static_cast<std::int64_t>(in_flight),
+                      }));
     fill();
   }
 
@@ -57,7 +61,7 @@ struct Sender : netloom::test::Sender<Cc> {
   /// Sends what the window lets it; returns how many packets those were.
   std::uint64_t fill() {
     std::uint64_t num_sent = 0;
-    for (; in_flight < this->flow.window_bytes(); in_flight += kLine.payload_bytes, ++num_sent) {
+    for (; in_flight < this->flow.window_bytes(); in_flight += kPacket, ++num_sent) {
       this->flow.on_sent(this->settings, this->line, this->now, kLine.payload_bytes);
       this->sent_to += kLine.payload_bytes;
     }
@@ -95,7 +99,7 @@ void reno_halves_once_a_window_and_adds_one() {
 void one_loss_lets_every_other_answer_send() {
   Sender<Reno> sender;
   sender.ack_window();
-  sender.in_flight -= kLine.payload_bytes;
+  sender.in_flight -= kPacket;
   sender.flow.on_loss(sender.settings, kLine, 0, kLine.payload_bytes);
   const std::uint64_t before = sender.sent_to;
   for (std::uint64_t n = 1; n <= 16; ++n) {
@@ -112,33 +116,35 @@ void one_loss_lets_every_other_answer_send() {
 void a_burst_of_losses_is_repaired_as_fast_as_packets_arrive() {
   Sender<Reno> sender;
   sender.ack_window();
-  sender.in_flight -= 15 * kLine.payload_bytes;
+  sender.in_flight -= 15 * kPacket;
   sender.flow.on_loss(sender.settings, kLine, 0, 15 * kLine.payload_bytes);
   const std::uint64_t before = sender.sent_to;
   sender.acked_to = 0;
   for (int i = 0; i < 5; ++i) {
-    sender.in_flight -= kLine.payload_bytes;
+    sender.in_flight -= kPacket;
     sender.flow.on_ack(sender.settings,
                        kLine,
-                       ack_of({.sent_to = sender.sent_to,
-                               .in_flight_bytes = static_cast<std::int64_t>(sender.in_flight)}));
+                       ack_of({
+                           .sent_to = sender.sent_to,
+                           .in_flight_bytes = static_cast<std::int64_t>(sender.in_flight),
+                       }));
     sender.fill();
   }
-  check(sender.sent_to - before == 5 * kLine.payload_bytes, "as many as arrived");
+  check(sender.sent_to - before == 5 * kPacket, "as many as arrived");
   // The repetitions arrive and move the acknowledged on: two leave for each, up to the target.
   for (std::uint64_t n = 1; n <= 5; ++n) {
     sender.ack();
-    check(sender.in_flight == (5 + n) * kLine.payload_bytes, "one more each");
+    check(sender.in_flight == (5 + n) * kPacket, "one more each");
   }
   sender.ack();
-  check(sender.in_flight == 10 * kLine.payload_bytes, "no more than the target");
+  check(sender.in_flight == 10 * kPacket, "no more than the target");
 }
 
 // All but one of 20 are in flight when a timer tells of the loss: one packet goes in its place.
 void a_loss_without_an_answer_lets_one_packet_go() {
   Sender<Reno> sender;
   sender.ack_window();
-  sender.in_flight -= 5 * kLine.payload_bytes;
+  sender.in_flight -= 5 * kPacket;
   sender.flow.on_loss(sender.settings, kLine, 0, 5 * kLine.payload_bytes);
   check(sender.fill() == 1, "one");
 }

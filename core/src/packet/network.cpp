@@ -226,7 +226,9 @@ void Network::advertise(std::uint32_t link, std::uint8_t lane, Time when) {
   }
   credit.advertised = limit;
   ++counters.credit_updates;
-  const Time at = send_frame(link ^ 1U, set.frame_bytes) + (when - now);
+  const Time there =
+      set.frame_bytes != 0 ? send_frame(link ^ 1U, set.frame_bytes) : now + delay_ps_[link ^ 1U];
+  const Time at = there + (when - now);
   events.push(at, Kind::kCredit, link, (static_cast<std::uint32_t>(news) << 4U) | lane);
 }
 

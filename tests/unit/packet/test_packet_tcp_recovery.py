@@ -75,7 +75,7 @@ class Run:
     def repeats_by_round(self) -> list[int]:
         """Return how many packets were sent again in each round trip since the first."""
         when = self.when_ps[self.again]
-        return np.bincount((when - when[0]) // RTT_PS).tolist()
+        return [int(n) for n in np.bincount((when - when[0]) // RTT_PS)]
 
     def silent(self) -> tuple[int, int]:
         """Return how many probes and timeouts there were."""

@@ -114,8 +114,8 @@ struct CreditSettings {
   std::uint32_t blocks = 0;          ///< Buffer of each link and lane, in blocks of 64 bytes.
   std::uint32_t most_blocks = 2048;  ///< That may be advertised.
   std::uint32_t update_blocks = 1;   ///< Freed blocks that are worth an update.
-  std::uint32_t frame_bytes = 8;
-  std::uint32_t packet_bytes = 0;  ///< Of the largest packet, cells included; 0: a full packet.
+  std::uint32_t frame_bytes = 8;     ///< Of an update; 0: it takes no time on the wire.
+  std::uint32_t packet_bytes = 0;    ///< Of the largest packet, cells included; 0: a full packet.
 };
 
 /// How receivers that pull slow down for marks and trims on the way; see `PullPaces`.

@@ -377,7 +377,8 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         "credit_blocks": settings.credits.buffer_bytes // _BLOCK_BYTES if by_credit else 0,
         "most_blocks": _MOST_BLOCKS,
         "update_blocks": max(1, settings.credits.update_bytes // _BLOCK_BYTES),
-        "credit_bytes": _CREDIT_BYTES,
+        # Ethernet hosts send none, and inside they are part of the cells' headers.
+        "credit_bytes": 0 if settings.flow_control == "scheduled" else _CREDIT_BYTES,
         "credit_packet_bytes": schedule.dressed_bytes(full_bytes)
         if settings.flow_control == "scheduled"
         else full_bytes,

@@ -286,7 +286,8 @@ def _ecn(scheme: str, technology: Technology, control: str, *, pulled: bool) -> 
         return _STEP
     if control == "credits":
         # InfiniBand's threshold weight 15 has no unit in the specification: half a lane's buffer,
-        # every tenth packet (marking rate 0xA, Mellanox OFED 2.x manual). Assumed.
+        # assumed. Kmax is so far off that hardly a packet is marked, as where a subnet manager
+        # leaves congestion control alone, which is its default (OpenSM calls it experimental).
         return Ecn(kmin_bytes=65_536, kmax_bytes=1 << 40, pmax=1.0, at_rate_bps=0)
     return Ecn()
 
