@@ -37,11 +37,13 @@ _ACK_HEADER: Final = 4  # AETH: InfiniBand vol. 1 (recalled)
 _UET_ACK: Final = 64  # assumed: Ethernet, IP, UDP and PDS fill the least frame
 
 # What the catalogue calls them, in the simulator's words. Spectrum-X: NVIDIA's default is RTT based
-# (ZTR-RTTCC), whose formulas are not published; rttcc is an assumed stand-in.
+# (ZTR-RTTCC), whose formulas are not published; rttcc is an assumed stand-in. Chelsio's NICs know
+# Reno, Tahoe, NewReno and HighSpeed, and Linux asks for Tahoe (drivers/infiniband/hw/cxgb4/cm.c),
+# which is not modelled: Reno stands in.
 _CONGESTION: Final[Mapping[str, str]] = {
     "spectrum-x": "rttcc",
     "voq-credits": "none",
-    "tcp in the NIC": "cubic",
+    "tcp in the NIC": "reno",
 }
 # How switches balance and senders spray.
 LOAD_BALANCING: Final[Mapping[str, tuple[str, str]]] = {
@@ -119,8 +121,14 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     "ndp": {"recovery": "pulled", "timeout_ps": 1_000 * _US},
     "tcp": {**_TCP, **_LINUX_PROBES, "timeout_ps": 200_000 * _US, "max_doublings": 9},
     # TCP in the NIC: Chelsio's has a least timeout of a quarter of a second, and doubles it up to
-    # 64 s (Linux drivers/net/ethernet/chelsio/cxgb/tp.c, A_TP_RXT_MIN and A_TP_RXT_MAX).
-    "iwarp": {**_TCP, "timeout_ps": 250_000 * _US, "max_doublings": 8},
+    # 64 s (Linux drivers/net/ethernet/chelsio/cxgb/tp.c, A_TP_RXT_MIN and A_TP_RXT_MAX); 128 KiB
+    # are in flight at most (drivers/infiniband/hw/cxgb4/cm.c, snd_win).
+    "iwarp": {
+        **_TCP,
+        "timeout_ps": 250_000 * _US,
+        "max_doublings": 8,
+        "window_bytes": 131_072,
+    },
 }
 # Reliable connections ask for one acknowledgement in 2**8 packets (Linux
 # drivers/infiniband/hw/mlx5/qp.c, MLX5_IB_ACK_REQ_FREQ); or for each, by whose marks and times
