@@ -246,5 +246,7 @@ def _later(delivery: Delivery, by_ps: int) -> Delivery:
 def _marking(marks: Ecn) -> str:
     """Return marking thresholds in words."""
     low, high = (format_quantity(size, SIZE) for size in (marks.kmin_bytes, marks.kmax_bytes))
+    if marks.at_roots:
+        return f"{marks.pmax:.0%} beyond {low}, where credits are not short"
     grows = f" at {format_quantity(marks.at_rate_bps, RATE)}" if marks.at_rate_bps else ""
     return f"{low} to {high}{grows}, up to {marks.pmax:.0%}"

@@ -365,6 +365,7 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         "resume_bytes": pfc.resume_bytes,
         "ingress_bytes": switch.ingress_bytes,
         "input_turns": switch.input_turns,
+        "root_marks": settings.ecn is not None and settings.ecn.at_roots,
         "return_headers": switch.return_headers,
         "cut_through": switch.cut_through,
         "seeds_equal": switch.seeds_equal,
