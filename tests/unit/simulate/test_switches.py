@@ -177,3 +177,15 @@ def test_flows_say_that_they_see_nothing_of_packets() -> None:
     asked = _scenario(ALONE, packets={"switches": {"buffer": "1MB"}})
     notes = nl.simulate(asked, CATALOG, engine="flow").notes
     assert any("under 'packets'" in note for note in notes)
+
+
+def test_marks_that_no_queue_is_long_enough_for_are_told_of() -> None:
+    # DCQCN's marks begin at 100 KB x 400/25 Gb/s = 1.6 MB, and UET's switches trim beyond 420 KB.
+    asked = _scenario(ALONE, technology="uet-400g", packets={})
+
+    def notes(scheme: str, ecn: str = "") -> tuple[str, ...]:
+        choices = nl.Choices(congestion_control=scheme, ecn=ecn)
+        return nl.simulate(asked, CATALOG, choices=choices).notes
+
+    assert any("no packet is ever marked: queues hold 420KB" in note for note in notes("dcqcn"))
+    assert notes("dcqcn", "100KB-200KB-20%") == notes("nscc") == ()
