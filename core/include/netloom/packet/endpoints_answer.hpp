@@ -203,7 +203,7 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
   if constexpr (requires { transport_.lose_all(out.sender, extent(flow)); }) {
     // What is not taken for lost must leave room in the window, or nothing would be sent again.
     const std::uint64_t most = std::min(keeper.cc.window_bytes(), out.window);
-    if (transport_.in_flight(out.sender, extent(flow)) >= most) [[unlikely]] {
+    if (std::cmp_greater_equal(transport_.in_flight(out.sender, extent(flow)), most)) [[unlikely]] {
       transport_.lose_all(out.sender, extent(flow));
     }
   }
