@@ -121,9 +121,9 @@ SwitchSettings switches(const nb::dict& arrays, const Numbers& numbers) {
   fill(s.queue_bytes, arrays, "queue_bytes");
   fill(s.weight, arrays, "weight");
   s.arbitration = arbitration(arrays, numbers);
-  Reader{numbers}("pmax", s.pmax)("reserve_bytes", s.reserve_bytes)("resume_bytes", s.resume_bytes)(
-      "cut_through", s.cut_through)("telemetry", s.telemetry)("pint", s.pint)(
-      "seeds_equal", s.seeds_equal)("flowlet_gap_ps", s.flowlet_gap_ps)(
+  Reader{numbers}("pmax", s.pmax)("root_marks", s.root_marks)("reserve_bytes", s.reserve_bytes)(
+      "resume_bytes", s.resume_bytes)("cut_through", s.cut_through)("telemetry", s.telemetry)(
+      "pint", s.pint)("seeds_equal", s.seeds_equal)("flowlet_gap_ps", s.flowlet_gap_ps)(
       "ingress_bytes", s.ingress_bytes)("input_turns", s.input_turns)("return_headers",
                                                                       s.return_headers);
   return s;

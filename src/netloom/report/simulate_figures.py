@@ -9,7 +9,7 @@ import numpy as np
 from netloom.report.figures import COLOURS, Figure, new_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,9 +30,11 @@ def fct_cdf(found: Simulation) -> Figure:
     Of all that have started: where a run was stopped, the line ends at the share that had ended.
     """
     traces, ends = [], [np.inf, 0.0]
-    for number, name in enumerate(found.jobs[: len(COLOURS)]):
-        times = [run.fct_s[run.transfers.job[run.done] == number] for run in found.runs]
-        started = [run.delivery.start_ps[run.transfers.job == number] >= 0 for run in found.runs]
+    for number, (name, jobs) in enumerate(_lines(found.jobs)):
+        times = [run.fct_s[np.isin(run.transfers.job[run.done], jobs)] for run in found.runs]
+        started = [
+            run.delivery.start_ps[np.isin(run.transfers.job, jobs)] >= 0 for run in found.runs
+        ]
         ordered = np.sort(np.concatenate(times)) * _US
         if len(ordered):
             num_started = int(np.count_nonzero(np.concatenate(started)))
@@ -44,6 +46,15 @@ def fct_cdf(found: Simulation) -> Figure:
     layout["showlegend"] = True
     layout["yaxis"] |= {"range": [0, 101]}
     return {"data": traces, "layout": layout}
+
+
+def _lines(jobs: Sequence[str]) -> list[tuple[str, list[int]]]:
+    """Return the pieces of traffic that have a line each, the last of too many together."""
+    lines = [(name, [number]) for number, name in enumerate(jobs)]
+    if len(lines) <= len(COLOURS):
+        return lines
+    own = len(COLOURS) - 1
+    return [*lines[:own], (f"{len(jobs) - own} others", list(range(own, len(jobs))))]
 
 
 def _cdf_line(name: str, ordered: NDArray[np.float64], num_started: int, colour: str) -> Figure:
@@ -179,9 +190,9 @@ def paused_links(found: Simulation, table: Mapping[str, NDArray[Any]]) -> Figure
         mine = tiers == name
         begin = table["begin_ps"][mine].astype(np.int64)
         end = np.where(table["end_ps"][mine] < 0, last_ps, table["end_ps"][mine])
-        when = np.concatenate([begin, end])
+        when, step = _links_held(table["link"][mine].astype(np.int64), begin, end)
         order = np.argsort(when, kind="stable")
-        step = np.repeat([1, -1], [len(begin), len(end)])[order]
+        step = step[order]
         traces.append(
             {
                 "type": "scatter",
@@ -193,3 +204,16 @@ def paused_links(found: Simulation, table: Mapping[str, NDArray[Any]]) -> Figure
             }
         )
     return {"data": traces, "layout": _time_layout("links paused")}
+
+
+def _links_held(
+    link: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return when a link begins (1) or ceases (-1) to be paused, in however many priorities."""
+    when = np.concatenate([begin, end])
+    step = np.repeat([1, -1], [len(begin), len(end)])
+    order = np.lexsort((-step, when, np.concatenate([link, link])))
+    when, step = when[order], step[order]
+    held = np.cumsum(step)  # each link's steps add up to 0
+    turns = (held - step == 0) | (held == 0)
+    return when[turns], step[turns]

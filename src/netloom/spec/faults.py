@@ -91,6 +91,13 @@ class LinkFault(Strict):
         return self
 
     @model_validator(mode="after")
+    def _pauses_what_comes(self) -> Self:
+        if self.kind == "pause" and self.direction == "from":
+            message = "a pause stops what comes to the part; leave 'direction' out"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.until_s is not None and (self.until_s <= self.at_s or self.kind == "pause"):
             message = "'until' comes after 'at', and a pause has no end; change or remove it"

@@ -44,6 +44,9 @@ def packet_settings_of(asked: Packets, settings: PacketSettings) -> PacketSettin
     pfc = found.pfc
     if asked.watchdog_s is not None or asked.restore_s is not None:
         _needs("watchdog", found, ("pfc",))
+    if asked.restore_s is not None and asked.watchdog_s is None:
+        message = "restore: it follows a watchdog, and there is none; give 'watchdog' as well"
+        raise SpecError(message)
     if asked.watchdog_s is not None:
         pfc = replace(pfc, watchdog_ps=round(asked.watchdog_s * _PS))
     if asked.restore_s is not None:
@@ -66,8 +69,16 @@ def _with_switches(asked: Switches, settings: PacketSettings) -> PacketSettings:
             f"flowlet_gap: {settings.balance} has no flowlets; choose flowlet, or leave it out"
         )
         raise SpecError(message)
+    if asked.hash_alike and settings.balance != "ecmp":
+        message = f"hash_alike: {settings.balance} does not hash; choose ecmp, or leave it out"
+        raise SpecError(message)
+    if asked.alpha is not None and asked.queue_bytes is not None:
+        message = "alpha: a queue of fixed size takes no share; leave out 'alpha' or 'queue'"
+        raise SpecError(message)
     switch = {name: getattr(asked, name) for name in ("alpha", "cut_through")}
     switch |= {name: _whole(getattr(asked, name)) for name in _SWITCH_BYTES}
+    if asked.alpha is not None:
+        switch["queue_bytes"] = 0  # a share in place of the technology's fixed bound
     switch["weights"] = asked.weights and {
         turn.priority: round(turn.weight_bytes) for turn in asked.weights
     }

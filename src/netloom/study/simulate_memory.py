@@ -35,6 +35,9 @@ _TRANSFER, _FLOW, _WAIT, _OPEN, _SPRAY = 100, 328, 36, 117, 200
 _PACKET: Final = 64  # core/include/netloom/packet/packet.hpp
 _MOST_PACKETS: Final = 1000  # in flight for each endpoint, or 64 for each open connection
 _OPEN_PACKETS: Final = 64
+# A departure in the trace: at the peak, when columns are made of it, and in them.
+_TRACED, _TRACED_KEPT = 125, 56
+_MOST_DEPARTURES: Final = 32  # of a packet, of its answer and of their repetitions, over all links
 _PIECES: Final = 9  # of a full packet in a scheduled fabric
 # Flow engine: a transfer, each link of each of its ways, a wait, a link.
 _FLUID, _ENTRY, _FLUID_WAIT, _FLUID_LINK = 180, 84, 40, 2400
@@ -136,12 +139,19 @@ def need_of(runner: Runner, transfers: Transfers) -> Need:
     size = size_of_drawn(transfers)
     own = _of_packets if isinstance(runner, PacketRunner) else _of_flows
     fixed, run = own(runner, transfers, size)  # type: ignore[arg-type]
+    traced = _traced(runner, transfers) if isinstance(runner, PacketRunner) else 0
     return Need(
         fixed_bytes=_ONCE + fixed,
-        run_bytes=max(run, _drawing(size)),
-        kept_bytes=size.transfers * _KEPT,
+        run_bytes=max(run, _drawing(size)) + traced * _TRACED,
+        kept_bytes=size.transfers * _KEPT + traced * _TRACED_KEPT,
         held_bytes=fixed // 2 + size.transfers * _HELD + size.waits * _HELD_WAIT,
     )
+
+
+def _traced(runner: PacketRunner, transfers: Transfers) -> int:
+    """Return how many departures a trace may hold."""
+    packets = int((-(-transfers.size_bytes // runner.payload_bytes)).sum())
+    return min(runner.max_trace, _MOST_DEPARTURES * packets)
 
 
 def size_of_drawn(transfers: Transfers) -> Size:

@@ -10,6 +10,7 @@ import numpy as np
 from netloom.engines.packet.connections import num_connections
 from netloom.engines.packet.engine import run_packets
 from netloom.engines.packet.lower import Watch
+from netloom.engines.packet.marks import kmin_bytes
 from netloom.study.alone import Frames, alone_ps, hpcc_alone_ps
 from netloom.study.simulate_flow import grid_of
 from netloom.units import RATE, SIZE, format_quantity
@@ -99,6 +100,28 @@ class PacketRunner:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know."""
+        return (*self._path_notes, *self._mark_notes)
+
+    @property
+    def _mark_notes(self) -> tuple[str, ...]:
+        """Say so where marks begin beyond what a queue may hold."""
+        settings, wiring = self.settings, self.wiring
+        if settings.ecn is None or settings.flow_control not in {"lossy", "trimming"}:
+            return ()
+        own = (wiring.link_source >= wiring.num_endpoints) & ~wiring.link_scale_up
+        held = np.broadcast_to(settings.switch.queue_bytes, len(own))[own]
+        kmin = kmin_bytes(wiring, settings.ecn)[own]
+        if not len(held) or (held == 0).any() or (held > kmin).any():
+            return ()
+        marks, most = (format_quantity(float(size.min()), SIZE) for size in (kmin, held))
+        note = (
+            f"no packet is ever marked: queues hold {most}, and marks begin at {marks}; set --ecn "
+            "by the queues, or choose a congestion control that needs no marks"
+        )
+        return (note,)
+
+    @property
+    def _path_notes(self) -> tuple[str, ...]:
         if self.settings.congestion_control == "hpcc" and self._parts:
             note = (
                 "hpcc compares what the links of one path counted, and packets of a flow take many "
@@ -246,5 +269,7 @@ def _later(delivery: Delivery, by_ps: int) -> Delivery:
 def _marking(marks: Ecn) -> str:
     """Return marking thresholds in words."""
     low, high = (format_quantity(size, SIZE) for size in (marks.kmin_bytes, marks.kmax_bytes))
+    if marks.at_roots:
+        return f"{marks.pmax:.0%} beyond {low}, where credits are not short"
     grows = f" at {format_quantity(marks.at_rate_bps, RATE)}" if marks.at_rate_bps else ""
     return f"{low} to {high}{grows}, up to {marks.pmax:.0%}"

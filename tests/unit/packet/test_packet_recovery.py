@@ -195,6 +195,28 @@ def test_a_packet_that_was_half_out_when_its_link_was_cut_is_lost(*, cut_through
     assert delivery.counters["retransmissions"] == 1
 
 
+@pytest.mark.parametrize("scheme", ["swift", "nscc", "dctcp"])
+def test_irn_goes_on_after_a_timeout_that_leaves_its_window_full(scheme: str) -> None:
+    # All that was out is lost, and a timeout of IRN takes the oldest and the newest packet for lost
+    # alone. The window has shrunk to less than the rest: the sender stood still for ever.
+    settings = PacketSettings(
+        congestion_control=scheme,
+        transport=Transport(
+            recovery="selective",
+            disorder_packets=1,
+            window_bdp=1.0,
+            timeout_ps=320 * US,
+            timeout_low_ps=100 * US,
+            timeout_low_packets=3,
+        ),
+    )
+    faults = flap(2, down_ps=10 * US, up_ps=900 * US)
+    delivery = run_packets(
+        star(2), transfers([(0, 1)], 1_000_000), settings, faults=faults, until_ps=20_000 * US
+    )
+    assert not delivery.partial
+
+
 def test_a_rebooted_switch_loses_what_it_holds() -> None:
     settings = PacketSettings(transport=Transport(timeout_ps=200 * US))
     faults = reboot(star(3), 3, down_ps=20 * US, up_ps=500 * US)

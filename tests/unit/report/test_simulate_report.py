@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from netloom.engines.delivery import Delivery
-from netloom.report.simulate_figures import fct_cdf, over_time
+from netloom.report.figures import COLOURS
+from netloom.report.simulate_figures import fct_cdf, over_time, paused_links
 from netloom.report.simulate_page import simulation_page
 from netloom.report.simulate_pauses import pause_tree
 from netloom.study.simulation import Grid, Run, Simulation
@@ -180,3 +181,25 @@ def test_transfers_that_a_stopped_run_left_unfinished_count_in_the_share_that_en
     stopped = replace(found, runs=(replace(found.first, delivery=delivery),))
     (line,) = fct_cdf(stopped)["data"]
     assert line["y"] == [0.0, 25.0, 50.0]
+
+
+def test_a_link_that_is_paused_in_two_priorities_is_one_link() -> None:
+    # Link 2 is paused from 100 to 500 ps in one priority and from 200 to 700 in another.
+    found = _simulation([10], [(2, 100, 500), (2, 200, 700)], priorities=[3, 1])
+    (line,) = paused_links(found, found.first.delivery.tables["pauses"])["data"]
+    assert line["y"] == [0, 1, 0]
+    assert line["x"] == pytest.approx([0, 100e-6, 700e-6])
+
+
+def test_pieces_of_traffic_beyond_the_colours_share_a_line() -> None:
+    found = _simulation([10] * 40)
+    transfers = replace(found.first.transfers, job=np.arange(40, dtype=np.int32))
+    many = replace(
+        found,
+        jobs=tuple(f"piece {number}" for number in range(40)),
+        runs=(replace(found.first, transfers=transfers),),
+    )
+    lines = fct_cdf(many)["data"]
+    others = 40 - (len(COLOURS) - 1)
+    assert [line["name"] for line in lines[-2:]] == [f"piece {39 - others}", f"{others} others"]
+    assert len(lines[-1]["y"]) == others + 1

@@ -268,6 +268,7 @@ def test_a_slow_receiver_is_slow_one_way() -> None:
         ({"kind": "down", "part": "gpu:0-gpu:1"}, "no cable joins gpu:0 and gpu:1"),
         ({"kind": "down", "part": "gpu:0-leaf:0-gpu:1"}, "names 3 parts; name one, or two"),
         ({"kind": "slow", "part": "gpu:0"}, "'rate' belongs to kind slow"),
+        ({"kind": "pause", "part": "gpu:0", "direction": "from"}, "stops what comes to the part"),
         ({"kind": "down", "part": "gpu:0", "loss": "1%"}, "'loss' belongs to kind loss"),
         ({"kind": "down", "part": "gpu:0", "at": "2us", "until": "1us"}, "'until' comes after"),
         ({"kind": "down", "part": "gpu:0", "every": "2us"}, "'every' and 'times' go together"),

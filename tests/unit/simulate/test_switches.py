@@ -126,6 +126,14 @@ def test_switches_that_hash_alike_use_fewer_links_above() -> None:
         ("tcp-400g", {"switches": {"headroom": "1KB"}}, "headroom: flow control lossy does not"),
         ("rocev2-400g", {"switches": {"queue": "1KB"}}, "queue: flow control pfc does not use"),
         ("rocev2-400g", {"switches": {"flowlet_gap": "1us"}}, "ecmp has no flowlets"),
+        (
+            "infiniband-ndr",
+            {"switches": {"hash_alike": True}},
+            "hash_alike: adaptive does not hash",
+        ),
+        ("infiniband-edr", {"switches": {"hash_alike": True}}, "hash_alike: d-mod-k does not hash"),
+        ("uet-400g", {"switches": {"alpha": 1, "queue": "1MB"}}, "alpha: a queue of fixed size"),
+        ("rocev2-400g", {"restore": "1ms"}, "restore: it follows a watchdog, and there is none"),
         ("rocev2-400g", {"paths": 64}, "paths: senders do not spray"),
         ("uet-400g", {"paths": 65}, "65 is no power of two"),
         ("rocev2-400g", {"parameters": {"gian": 0.1}}, "dcqcn has no parameter 'gian'"),
@@ -137,6 +145,18 @@ def test_what_the_technology_does_not_use_is_refused(
 ) -> None:
     with pytest.raises(SpecError, match=message):
         nl.simulate(_scenario(ALONE, technology=technology, packets=packets), CATALOG)
+
+
+def test_a_share_of_the_buffer_takes_the_place_of_a_fixed_queue() -> None:
+    # UET's switches trim beyond 100 packets, 420 KB. With alpha 1 of 4 MB a queue may hold 2 MB.
+    def longest(wish: dict[str, object]) -> int:
+        scenario = _scenario(_incasts()[:1], technology="uet-400g", packets={"switches": wish})
+        found = nl.simulate(scenario, CATALOG, choices=NO_CONTROL)
+        return int(found.first.delivery.tables["samples"]["waiting_bytes"].astype(int).max())
+
+    # Headers of 64 bytes wait beside the data, twice as much at most.
+    assert longest({}) == pytest.approx(420_000, rel=0.02)
+    assert longest({"alpha": 1, "buffer": "4MB"}) == pytest.approx(2e6, rel=0.03)
 
 
 def test_parameters_of_congestion_control_and_paths_take_effect() -> None:
@@ -177,3 +197,15 @@ def test_flows_say_that_they_see_nothing_of_packets() -> None:
     asked = _scenario(ALONE, packets={"switches": {"buffer": "1MB"}})
     notes = nl.simulate(asked, CATALOG, engine="flow").notes
     assert any("under 'packets'" in note for note in notes)
+
+
+def test_marks_that_no_queue_is_long_enough_for_are_told_of() -> None:
+    # DCQCN's marks begin at 100 KB x 400/25 Gb/s = 1.6 MB, and UET's switches trim beyond 420 KB.
+    asked = _scenario(ALONE, technology="uet-400g", packets={})
+
+    def notes(scheme: str, ecn: str = "") -> tuple[str, ...]:
+        choices = nl.Choices(congestion_control=scheme, ecn=ecn)
+        return nl.simulate(asked, CATALOG, choices=choices).notes
+
+    assert any("no packet is ever marked: queues hold 420KB" in note for note in notes("dcqcn"))
+    assert notes("dcqcn", "100KB-200KB-20%") == notes("nscc") == ()

@@ -86,6 +86,7 @@ struct SwitchSettings {
   std::vector<std::int64_t>
       queue_bytes;  ///< Of each link: most that may wait in a lane; 0: a share.
   double pmax = 0.0;
+  bool root_marks = false;  ///< The share `pmax` beyond Kmin, at ports that do not lack credit.
   std::int64_t reserve_bytes = 0;     ///< Per ingress link and lane.
   std::int64_t resume_bytes = 0;      ///< Under the threshold before a pause is lifted.
   std::int64_t ingress_bytes = 0;     ///< Each ingress link's own buffer; 0: all share one.

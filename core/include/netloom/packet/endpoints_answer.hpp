@@ -196,6 +196,13 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
   keeper.rack.on_timeout(standing(flow).sent_to);
   const double old_bps = keeper.cc.rate_bps();
   keeper.cc.on_timeout(cc_settings_, keeper.line, net_.now);
+  if constexpr (requires { transport_.lose_all(out.sender, extent(flow)); }) {
+    // What is not taken for lost must leave room in the window, or nothing would be sent again.
+    const std::uint64_t most = std::min(keeper.cc.window_bytes(), out.window);
+    if (std::cmp_greater_equal(transport_.in_flight(out.sender, extent(flow)), most)) [[unlikely]] {
+      transport_.lose_all(out.sender, extent(flow));
+    }
+  }
   move_departure(flow, keeper, old_bps);
   spray_.on_timeout(connections_.keeper(flow), out.last_entropy, net_.now);
   expect_answer(flow);

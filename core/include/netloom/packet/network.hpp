@@ -237,6 +237,12 @@ class Network {
   void leave_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t size_bytes, Time when);
   void grant_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t more);
 
+  /// Whether the lane could send another full packet behind the one that it sends now.
+  [[nodiscard]] bool has_credit_for_more(std::uint32_t link, std::uint8_t lane) const {
+    return credits.empty() ||
+           credits[link * num_lanes + lane].left >= 2 * std::int64_t{full_blocks_};
+  }
+
   /// Whether the link loses this packet: it was cut meanwhile, or corrupts it.
   [[nodiscard]] bool loses(std::uint32_t link, const Packet& packet);
 

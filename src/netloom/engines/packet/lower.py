@@ -10,6 +10,7 @@ import numpy as np
 from netloom.engines.memory import available_bytes
 from netloom.engines.packet.faults import fault_arrays
 from netloom.engines.packet.lanes import arbitration_arrays, lanes_of, limit_bytes
+from netloom.engines.packet.marks import NEVER_BYTES, marking
 from netloom.engines.packet.ports import port_arrays
 from netloom.engines.packet.restraint import restraint_numbers
 from netloom.engines.packet.room import check_headroom, check_input, check_queues
@@ -35,7 +36,6 @@ _BLOCK_BYTES: Final = 64  # InfiniBand's unit of credit
 _MOST_BLOCKS: Final = 2048  # InfiniBand vol. 1, section 7.9.4 (recalled): 128 KiB a lane
 _PAUSE_BYTES: Final = 64  # IEEE 802.1Qbb: padded to the least frame
 _CREDIT_BYTES: Final = 8  # a flow-control packet of 6 bytes in its delimiters (recalled)
-_NEVER_BYTES: Final = 1 << 60
 _BUFFER_AT_100G: Final = 32_000_000  # HPCC-ns3 run.py: 16 MB x bw/50
 _PS_PER_S: Final = 1e12
 # Sizes of the core's records, rounded up: both ends of a flow, a port, and the accounts of a lane.
@@ -279,11 +279,11 @@ def _switch_arrays(
         packet_bytes = settings.transport.header_bytes
         packet_bytes += min(settings.transport.payload_bytes, largest_bytes)
         check_queues(wiring, settings.switch, packet_bytes, buffer=buffer, alpha=alpha)
-    kmin, kmax = _marking(wiring, settings)
+    kmin, kmax = marking(wiring, settings.ecn)
     # A NIC that several GPUs share is a vertex, but marks nothing of its own.
     of_nic = controlled & (wiring.link_source >= wiring.num_endpoints)
     of_nic &= np.isin(wiring.link_source, wiring.link_target[~controlled])
-    kmin, kmax = (np.where(of_nic, _NEVER_BYTES, marks) for marks in (kmin, kmax))
+    kmin, kmax = (np.where(of_nic, NEVER_BYTES, marks) for marks in (kmin, kmax))
     return {
         "buffer_bytes": buffer,
         "headroom_bytes": headroom,
@@ -321,19 +321,6 @@ def _reserves(settings: PacketSettings) -> bool:
     return settings.flow_control == "pfc" and settings.switch.ingress_bytes == 0
 
 
-def _marking(
-    wiring: Wiring, settings: PacketSettings
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    ecn, rate_bps = settings.ecn, wiring.link_rate_bps
-    if ecn is None:
-        never = np.full(len(rate_bps), _NEVER_BYTES, dtype=np.int64)
-        return never, never
-    scale = rate_bps / ecn.at_rate_bps if ecn.at_rate_bps else np.ones_like(rate_bps)
-    kmin, kmax = (np.floor(scale * k).astype(np.int64) for k in (ecn.kmin_bytes, ecn.kmax_bytes))
-    silent = (wiring.link_target < wiring.num_endpoints) & (not ecn.to_endpoints)
-    return np.where(silent, _NEVER_BYTES, kmin), np.where(silent, _NEVER_BYTES, kmax)
-
-
 def _weights(settings: PacketSettings, lanes: list[int]) -> NDArray[np.uint32]:
     weights = settings.switch.weights
     if not weights:
@@ -365,6 +352,7 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         "resume_bytes": pfc.resume_bytes,
         "ingress_bytes": switch.ingress_bytes,
         "input_turns": switch.input_turns,
+        "root_marks": settings.ecn is not None and settings.ecn.at_roots,
         "return_headers": switch.return_headers,
         "cut_through": switch.cut_through,
         "seeds_equal": switch.seeds_equal,

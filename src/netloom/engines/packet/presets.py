@@ -153,6 +153,14 @@ _MARKED: Final = frozenset({"dcqcn", "dcqcn-firmware", "dctcp-rate", "ib-cc"}) |
 _STEP: Final = Ecn(kmin_bytes=30_000, kmax_bytes=30_000, pmax=1.0, at_rate_bps=10e9)
 
 
+# InfiniBand's threshold weight 15 has no unit in the specification: half a lane's buffer, assumed.
+# Ten packets between marks on average: marking rate 0xA (Mellanox OFED 2.x manual).
+_FECN: Final = Ecn(kmin_bytes=65_536, kmax_bytes=65_536, pmax=1 / 11, at_rate_bps=0, at_roots=True)
+# What the catalogue names and nobody turns on by itself: congestion_control is FALSE in the
+# options that opensm -c writes (OpenSM 3.3.23).
+_OFF_BY_DEFAULT: Final = frozenset({"ib-cc"})
+
+
 def settings_for(
     technology: Technology,
     *,
@@ -170,7 +178,9 @@ def settings_for(
     if {congestion_control, transport} & _PULLED:
         transport = transport or congestion_control
         congestion_control = "none" if congestion_control in {"", transport} else congestion_control
-    scheme = _scheme(congestion_control or technology.congestion_control, transport)
+    own = technology.congestion_control
+    own = "none" if own in _OFF_BY_DEFAULT else own
+    scheme = _scheme(congestion_control or own, transport)
     balance, spray = _one_of(
         "load_balancing", load_balancing or technology.load_balancing, LOAD_BALANCING
     )
@@ -293,10 +303,7 @@ def _ecn(scheme: str, technology: Technology, control: str, *, pulled: bool) -> 
     if scheme in {"dctcp", "dctcp-rate"}:
         return _STEP
     if control == "credits":
-        # InfiniBand's threshold weight 15 has no unit in the specification: half a lane's buffer,
-        # assumed. Kmax is so far off that hardly a packet is marked, as where a subnet manager
-        # leaves congestion control alone, which is its default (OpenSM calls it experimental).
-        return Ecn(kmin_bytes=65_536, kmax_bytes=1 << 40, pmax=1.0, at_rate_bps=0)
+        return _FECN
     return Ecn()
 
 

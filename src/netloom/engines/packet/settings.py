@@ -142,6 +142,8 @@ class Ecn:
         at_rate_bps: The thresholds are for ports of this rate, and grow with it; 0 for any.
         to_endpoints: Whether ports to endpoints mark as well. Where receivers pull they keep those
             queues short themselves, and marks are about paths alone (uet-htsim main_uec.cpp).
+        at_roots: Whether ``pmax`` is the share of packets that is marked beyond ``kmin_bytes``, at
+            ports alone that have credit for more (InfiniBand's FECN).
     """
 
     kmin_bytes: int = 100_000  # HPCC-ns3 run.py: 100 KB x bw/25 Gb/s
@@ -149,6 +151,7 @@ class Ecn:
     pmax: float = 0.2  # HPCC-ns3 run.py
     at_rate_bps: float = 25e9
     to_endpoints: bool = True
+    at_roots: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

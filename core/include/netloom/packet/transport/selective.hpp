@@ -222,6 +222,13 @@ class SelectiveRepeat {
     stir(sender, extent);
   }
 
+  /// Takes all that is out for lost.
+  void lose_all(Sender& sender, const Extent& extent) {
+    for (auto number = sender.acked; number < sender.next; ++number) {
+      sender.missed_bytes += lose(sender, extent, number);
+    }
+  }
+
   /// The packet's time is over: it is taken for lost, alone (uet-htsim rtxTimerExpired).
   ///
   /// Where receivers pull, one packet a round trip asks for the rest (there: a request to send).
