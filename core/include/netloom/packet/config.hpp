@@ -151,7 +151,7 @@ struct HostSettings {
   std::uint32_t max_doublings = 0;  ///< Of the timeout, one each time it runs out again.
   bool measures_timeout = false;    ///< It is no less than round trips as measured; RFC 6298.
   double ask_rtts = 0.0;    ///< Empty round trips without an answer before a sender that waits for
-                            ///< one asks what has come; needs `ack_every_bytes`; 0: never.
+                            ///< one asks what has come; needs `ack_every_bytes` and a timeout.
   double probe_rtts = 0.0;  ///< Smoothed round trips of silence before the last packet is repeated.
   std::uint64_t window_bytes = 0;        ///< Most in flight; 0: no own limit.
   double window_bdp = 0.0;               ///< The same in line rate times base round trip; 0: none.

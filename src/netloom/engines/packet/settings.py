@@ -179,8 +179,8 @@ class Transport:
         measures_timeout: Whether it is no less than what round trips as measured give (RFC 6298);
             with ``ack_every_bytes``.
         ask_rtts: Empty round trips without an answer after which a sender asks what has come, if it
-            may send no more and nothing that is out asks for an answer; with ``ack_every_bytes``;
-            0: never.
+            may send no more and nothing that is out asks for an answer; with ``ack_every_bytes``
+            and a timeout; 0: never.
         probe_rtts: Smoothed round trips of silence after which the last packet is repeated, to
             hear what is missing (RFC 8985: 2); 0: never.
         timeout_low_ps: The same with at most ``timeout_low_packets`` in flight (IRN).
