@@ -17,14 +17,13 @@ namespace netloom::packet {
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::hear(std::uint32_t flow, const Packet& answer) {
-  Outgoing& out = out_[flow];
   if (answer.form != Form::kTold) {  // else it is about no path
     const bool marked = (answer.flags & kMarked) != 0;
     spray_.on_ack(connections_.keeper(flow), answer.entropy, marked, net_.now);
   }
-  if constexpr (requires { out.sender.ask_at; }) {
+  if constexpr (requires { out_[flow].sender.ask_at; }) {
     if (set_.ask_rtts > 0) {
-      out.sender.ask_at = net_.now + round_trips(flow, set_.ask_rtts);
+      out_[flow].sender.ask_at = net_.now + round_trips(flow, set_.ask_rtts);
     }
   }
 }
