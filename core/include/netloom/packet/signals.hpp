@@ -23,7 +23,6 @@ struct Hop {
 /// What a sender knows of its path before it sends.
 struct Line {
   double rate_bps;              ///< Of its own port.
-  double cable_bps;             ///< The same or, where GPUs share a NIC, of the NIC's cable.
   Time base_rtt;                ///< A full packet out and its acknowledgement back, empty network.
   std::uint32_t payload_bytes;  ///< In a full packet.
   std::uint32_t packet_bytes;   ///< A full packet with headers, as it occupies a buffer.
