@@ -54,12 +54,15 @@ Line Endpoints<Transport, Cc>::line_of(std::uint32_t flow) const {
   const Outgoing& out = out_[flow];
   const auto source = static_cast<std::uint32_t>(net_.config.work.source[flow]);
   const auto target = static_cast<std::uint32_t>(net_.config.work.target[flow]);
+  const Port& port = net_.ports[out.link];
+  const bool shares_nic = port.uncontrolled && !out.local;
   return {
       .rate_bps = out.many ? all_bps(source, target, out.local) : most_bps(out.link, out.local),
       .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
       .payload_bytes = set_.payload_bytes,
       .packet_bytes = set_.payload_bytes + set_.header_bytes,
       .trims = net_.config.link_control == "trimming",
+      .nic_ps = shares_nic ? port.flight_ps + port.time_of(set_.payload_bytes) : 0,
   };
 }
 

@@ -27,6 +27,7 @@ struct Line {
   std::uint32_t payload_bytes;  ///< In a full packet.
   std::uint32_t packet_bytes;   ///< A full packet with headers, as it occupies a buffer.
   bool trims;                   ///< Whether switches trim instead of drop.
+  Time nic_ps = 0;  ///< From a GPU to the cable of a NIC that it shares, where the clock stands.
 };
 
 /// One acknowledgement, as it reaches the sender.
