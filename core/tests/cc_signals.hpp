@@ -13,7 +13,6 @@ namespace netloom::test {
 
 /// 100 Gb/s and 12 us, as in the reference network of NSCC: 150 kB, or 150 packets.
 constexpr packet::Line kLine{.rate_bps = 100e9,
-                             .cable_bps = 100e9,
                              .base_rtt = 12'000'000,
                              .payload_bytes = 1'000,
                              .packet_bytes = 1'000,

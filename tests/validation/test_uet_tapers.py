@@ -65,7 +65,7 @@ def test_an_all_to_all_over_planes() -> None:
         ("pcie-h100-8", "uet-400g", 1.05),
         ("pcie-h100-8", "uet-800g", 1.25),
         ("dgx-1v", "uet-400g", 1.2),
-        ("dgx-1v", "uet-800g", 1.05),
+        ("dgx-1v", "uet-800g", 1.2),
     ],
 )
 def test_a_burst_of_writes_to_eight_servers(node: str, technology: str, most: float) -> None:

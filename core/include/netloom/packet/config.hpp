@@ -154,7 +154,7 @@ struct HostSettings {
   std::uint32_t max_doublings = 0;  ///< Of the timeout, one each time it runs out again.
   bool measures_timeout = false;    ///< It is no less than round trips as measured; RFC 6298.
   double ask_rtts = 0.0;     ///< Empty round trips without an answer before a sender that waits for
-                             ///< one asks what has come; needs `ack_every_bytes`; 0: never.
+                             ///< one asks what has come; needs `ack_every_bytes` and a timeout.
   double probe_rtts = 0.0;   ///< Smoothed round trips of silence before a packet probes; 0: none.
   Time probe_margin_ps = 0;  ///< Added to that.
   Time ack_delay_ps = 0;     ///< Added while one packet is out, whose answer may be held back.

@@ -239,7 +239,7 @@ class Endpoints final : public EndpointSide {
   [[nodiscard]] double most_bps(std::uint32_t link, bool local) const;
   /// The same of all ports from one endpoint to another.
   [[nodiscard]] double all_bps(std::uint32_t from, std::uint32_t to, bool local) const;
-  [[nodiscard]] static double product(const Line& line, double rate_bps);
+  [[nodiscard]] static double product(const Line& line);
   [[nodiscard]] std::uint64_t window_of(const Line& line) const;
   [[nodiscard]] std::uint64_t first_window(const Line& line) const;
   [[nodiscard]] bool may_send(std::uint32_t flow) const;

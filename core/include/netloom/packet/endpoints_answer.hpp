@@ -76,7 +76,7 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   if (!nack) {
     hear(flow, packet);
   }
-  if (set_.measures_timeout && !nack && news.times_sent == 1) {
+  if (set_.measures_timeout && packet.form == Form::kAck) {
     measure(flow, net_.now - packet.sent);
   }
   if (news.acked_bytes != 0 || news.lost_bytes != 0) {

@@ -17,14 +17,13 @@ namespace netloom::packet {
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::hear(std::uint32_t flow, const Packet& answer) {
-  Outgoing& out = out_[flow];
   if (answer.form != Form::kTold) {  // else it is about no path
     const bool marked = (answer.flags & kMarked) != 0;
     spray_.on_ack(connections_.keeper(flow), answer.entropy, marked, net_.now);
   }
-  if constexpr (requires { out.sender.ask_at; }) {
+  if constexpr (requires { out_[flow].sender.ask_at; }) {
     if (set_.ask_rtts > 0) {
-      out.sender.ask_at = net_.now + round_trips(flow, set_.ask_rtts);
+      out_[flow].sender.ask_at = net_.now + round_trips(flow, set_.ask_rtts);
     }
   }
 }
@@ -54,8 +53,8 @@ template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::ask_later(std::uint32_t flow) {
   if constexpr (requires { transport_.waits_unasked(out_[flow].sender); }) {
     Outgoing& out = out_[flow];
-    if (set_.ask_rtts > 0 && out.sender.ask_at < out.timeout_at &&
-        transport_.waits_unasked(out.sender)) {
+    const bool asks = set_.ask_rtts > 0 && set_.timeout_ps > 0 && times_each();
+    if (asks && out.sender.ask_at < out.timeout_at && transport_.waits_unasked(out.sender)) {
       out.timeout_at = std::max(out.sender.ask_at, net_.now);  // the alarm that was set is too late
       net_.events.push(out.timeout_at, Kind::kTimeout, flow);
     }
@@ -92,11 +91,15 @@ void Endpoints<Transport, Cc>::ask_if_due(std::uint32_t flow) {
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::tell(std::uint32_t link, Index index) {
-  if (in_[net_.pool[index].flow].open) {
-    reply(link, index, Reply::kAck);
-  } else {
+  const Packet& packet = net_.pool[index];
+  if (!in_[packet.flow].open) {
     net_.pool.give_back(index);  // nothing has come that could be told
+    return;
   }
+  if (several_) [[unlikely]] {
+    answer_by(link ^ 1U, packet);
+  }
+  reply(link, index, Reply::kAck);
 }
 
 template <class Transport, class Cc>

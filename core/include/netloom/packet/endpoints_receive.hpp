@@ -86,9 +86,8 @@ void Endpoints<Transport, Cc>::reply(std::uint32_t /*link*/, Index index, Reply 
   in.unanswered_bytes = kind == Reply::kNack ? in.unanswered_bytes : 0;
   in.answered |= kind != Reply::kNack;
   std::swap(packet.source, packet.target);
-  packet.form = packet.form == Form::kAsk ? Form::kTold
-                : kind == Reply::kNack    ? Form::kNack
-                                          : Form::kAck;
+  const Form tells = packet.form == Form::kAsk ? Form::kTold : Form::kAck;
+  packet.form = kind == Reply::kNack ? Form::kNack : tells;
   packet.size_bytes = static_cast<std::uint16_t>(set_.ack_bytes);
   packet.lane = set_.ack_on_data_lane ? net_.config.work.lane[packet.flow] : kControl;
   // Of a packet that had come before, the mark alone matters (uet-htsim processData).

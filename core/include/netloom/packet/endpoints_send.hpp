@@ -54,33 +54,28 @@ Line Endpoints<Transport, Cc>::line_of(std::uint32_t flow) const {
   const Outgoing& out = out_[flow];
   const auto source = static_cast<std::uint32_t>(net_.config.work.source[flow]);
   const auto target = static_cast<std::uint32_t>(net_.config.work.target[flow]);
-  const double rate_bps =
-      out.many ? all_bps(source, target, out.local) : most_bps(out.link, out.local);
   const Port& port = net_.ports[out.link];
-  const bool shares_nic = port.uncontrolled && !out.local && !out.many;
+  const bool shares_nic = port.uncontrolled && !out.local;
   return {
-      .rate_bps = rate_bps,
-      .cable_bps =
-          shares_nic
-              ? most_bps(static_cast<std::uint32_t>(net_.ways(port.target, target)[0]), false)
-              : rate_bps,
+      .rate_bps = out.many ? all_bps(source, target, out.local) : most_bps(out.link, out.local),
       .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
       .payload_bytes = set_.payload_bytes,
       .packet_bytes = set_.payload_bytes + set_.header_bytes,
       .trims = net_.config.link_control == "trimming",
+      .nic_ps = shares_nic ? port.flight_ps + port.time_of(set_.payload_bytes) : 0,
   };
 }
 
 template <class Transport, class Cc>
-double Endpoints<Transport, Cc>::product(const Line& line, double rate_bps) {
-  return rate_bps * static_cast<double>(line.base_rtt) / static_cast<double>(kBitPs);
+double Endpoints<Transport, Cc>::product(const Line& line) {
+  return line.rate_bps * static_cast<double>(line.base_rtt) / static_cast<double>(kBitPs);
 }
 
 template <class Transport, class Cc>
 std::uint64_t Endpoints<Transport, Cc>::window_of(const Line& line) const {
   std::uint64_t window = set_.window_bytes != 0 ? set_.window_bytes : ~std::uint64_t{0};
   if (set_.window_bdp > 0) {
-    const double bytes = std::max(set_.window_bdp * product(line, line.rate_bps), 1.0);
+    const double bytes = std::max(set_.window_bdp * product(line), 1.0);
     window = std::min(window, static_cast<std::uint64_t>(bytes));
   }
   return window;
@@ -88,9 +83,8 @@ std::uint64_t Endpoints<Transport, Cc>::window_of(const Line& line) const {
 
 template <class Transport, class Cc>
 std::uint64_t Endpoints<Transport, Cc>::first_window(const Line& line) const {
-  return set_.first_window_bytes != 0
-             ? set_.first_window_bytes
-             : static_cast<std::uint64_t>(1.5 * product(line, line.cable_bps));
+  return set_.first_window_bytes != 0 ? set_.first_window_bytes
+                                      : static_cast<std::uint64_t>(1.5 * product(line));
 }
 
 template <class Transport, class Cc>
@@ -267,8 +261,8 @@ std::uint64_t Endpoints<Transport, Cc>::most_unasked(std::uint32_t flow) const {
   if (set_.asks_per_rtt == 0) {
     return most;
   }
-  const double rate_bps = std::min(keeper.line.rate_bps, keeper.cc.rate_bps());
-  const double round = product(keeper.line, rate_bps);
+  const double share = std::min(1.0, keeper.cc.rate_bps() / keeper.line.rate_bps);
+  const double round = product(keeper.line) * share;
   return std::min(most, static_cast<std::uint64_t>(round / set_.asks_per_rtt));
 }
 

@@ -185,8 +185,8 @@ class Transport:
         measures_timeout: Whether it is no less than what round trips as measured give (RFC 6298);
             with ``ack_every_bytes``.
         ask_rtts: Empty round trips without an answer after which a sender asks what has come, if it
-            may send no more and nothing that is out asks for an answer; with ``ack_every_bytes``;
-            0: never.
+            may send no more and nothing that is out asks for an answer; with ``ack_every_bytes``
+            and a timeout; 0: never.
         probe_rtts: Smoothed round trips of silence after which a packet is sent whose answer tells
             what is missing (RFC 8985: 2); 0: never, nor does time tell what is lost.
         probe_margin_ps: Added to them.

@@ -94,7 +94,7 @@ class Nscc : public NsccWindow {
       const double part = line.trims ? settings.target_if_trimming : settings.target_if_dropping;
       const double target = part * static_cast<double>(rtt);
       return {
-          .size = bdp_bytes(line.cable_bps, rtt) / settings.reference_bytes,
+          .size = bdp_bytes(line.rate_bps, rtt) / settings.reference_bytes,
           .delay = target / static_cast<double>(settings.reference_rtt),
           .target = target,
       };

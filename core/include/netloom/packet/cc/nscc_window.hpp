@@ -35,10 +35,9 @@ class NsccWindow : public Deaf {
     return static_cast<std::uint32_t>(bytes / line.payload_bytes);
   }
 
-  // Of the NIC's own speed, which a GPU may not fill (UEC 1.0.3, 3.6.13: sender.linkspeed;
-  // secondary).
+  // What is on its way to a shared NIC is out as well, though round trips do not count it.
   [[nodiscard]] double largest(const auto& settings, const Line& line) const {
-    return settings.max_window_of_bdp * bdp_bytes(line.cable_bps, base_rtt_);
+    return settings.max_window_of_bdp * bdp_bytes(line.rate_bps, base_rtt_ + line.nic_ps);
   }
 
   void take_in(std::uint32_t acked, const Line& line, const Ack& ack) {

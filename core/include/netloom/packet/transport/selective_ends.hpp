@@ -33,7 +33,7 @@ struct SelectiveSender {
   std::uint64_t missed_bytes = 0;   ///< Taken for lost, and their receiver saw nothing of them.
   std::uint64_t nacked_bytes = 0;   ///< Their receiver saw the rest of them, and said so.
   Time stirred_at = kNever;         ///< When it last sent unasked, for want of an answer.
-  Time mean_rtt = 0;                ///< Of packets sent once, smoothed; 0 before the first.
+  Time mean_rtt = 0;                ///< Of packets, smoothed; 0 before the first.
   Time rtt_spread = 0;              ///< Of these, likewise.
   Time ask_at = kNever;             ///< When it asks what has come, if nothing is heard till then.
   std::uint32_t asking = kNone;     ///< The last packet that asked for an answer.
