@@ -19,7 +19,7 @@ from netloom.fabric.wiring_of import wiring_of
 from netloom.fabric.wiring_paths import first_ways
 from netloom.provenance import Why
 from netloom.spec.scenario import Floor
-from netloom.study.simulate_cost import PACKET_RATE_PER_S
+from netloom.study.simulate_cost import PACKET_RATE_PER_S, acks_per_packet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,7 +172,7 @@ class PacketContention:
         self, asked: str, transfers: Transfers, settings: PacketSettings, *, hops: int
     ) -> None:
         packets = -(-int(transfers.size_bytes[0]) // settings.transport.payload_bytes)
-        acks = math.ceil(packets * settings.transport.acks_per_packet)
+        acks = math.ceil(packets * acks_per_packet(settings.transport))
         count = (packets + acks) * hops
         wall_s = count / PACKET_RATE_PER_S
         what = f"{asked}: {len(transfers):,} hops, {count:,} link traversals"

@@ -12,11 +12,12 @@ from netloom.study.alone import CHUNK
 from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:
+    from netloom.engines.packet.settings import Transport
     from netloom.study.simulate import Case
     from netloom.study.simulate_packet import PacketRunner
     from netloom.workload.transfers import Transfers
 
-__all__ = ["Cost", "cost_of"]
+__all__ = ["Cost", "acks_per_packet", "cost_of"]
 
 # Orders of magnitude on one core of a server, for the announcement alone: link traversals of
 # the packet engine on a permutation (bench/packet.py), flows of the flow engine.
@@ -60,9 +61,16 @@ def cost_of(case: Case, seed: int) -> Cost:
     return Cost(count=count, unit="link traversals", wall_s=count / PACKET_RATE_PER_S)
 
 
+def acks_per_packet(host: Transport) -> float:
+    """Return how many acknowledgements each packet of a long transfer draws, at least."""
+    if host.ask_every_packets:
+        return 1 / host.ask_every_packets
+    return 1 / max(-(-host.ack_every_bytes // (host.payload_bytes + host.header_bytes)), 1)
+
+
 def _traversals(runner: PacketRunner, transfers: Transfers, which: slice) -> int:
     source, target = (ends[which].astype(np.int64) for ends in (transfers.source, transfers.target))
     ways = first_ways(runner.wiring, source, target)
     packets = -(-transfers.size_bytes[which] // runner.payload_bytes)
-    acks = np.ceil(packets * runner.settings.transport.acks_per_packet).astype(np.int64)
+    acks = np.ceil(packets * acks_per_packet(runner.settings.transport)).astype(np.int64)
     return int(((packets + acks) * ways.num_hops).sum())

@@ -129,33 +129,12 @@ class Endpoints final : public EndpointSide {
     }
   }
 
-  void expect(std::uint32_t /*link*/, Index index) override {
-    const Packet& packet = net_.pool[index];
-    if (packet.form == Form::kData) {
-      fetch_lines(&in_[packet.flow], sizeof(Incoming));
-    } else {
-      fetch_lines(&out_[packet.flow], sizeof(Outgoing));
-    }
-  }
+  // ---- memory that will be looked at, in endpoints_prefetch.hpp
 
-  void expect_soon(std::uint32_t /*link*/, Index index) override {
-    const Packet& packet = net_.pool[index];
-    if (packet.form != Form::kData) {
-      return;
-    }
-    if (const std::uint32_t back = in_[packet.flow].link; back != kNone) {
-      fetch_line(&net_.ports[back]);
-    }
-  }
-
-  void expect_wake_soon(std::uint32_t link) override { net_.expect_flight(link); }
-
-  void expect_wake(std::uint32_t link) override {
-    for (std::uint32_t lanes = ready_.lanes(link); lanes != 0; lanes &= lanes - 1) {
-      const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
-      fetch_lines(&out_[ready_.first(link, lane)], sizeof(Outgoing));
-    }
-  }
+  void expect(std::uint32_t link, Index index) override;
+  void expect_soon(std::uint32_t link, Index index) override;
+  void expect_wake_soon(std::uint32_t link) override;
+  void expect_wake(std::uint32_t link) override;
 
   [[nodiscard]] const Progress& progress() const override { return progress_; }
 

@@ -12,6 +12,7 @@
 #include "netloom/packet/endpoints_ask.hpp"
 #include "netloom/packet/endpoints_connection.hpp"
 #include "netloom/packet/endpoints_ports.hpp"
+#include "netloom/packet/endpoints_prefetch.hpp"
 #include "netloom/packet/endpoints_receive.hpp"
 #include "netloom/packet/endpoints_send.hpp"
 #include "netloom/packet/endpoints_silence.hpp"

@@ -250,13 +250,6 @@ class Transport:
     receive_ps: int = 0
     base_rtt_ps: int = 0
 
-    @property
-    def acks_per_packet(self) -> float:
-        """Acknowledgements of a long transfer, at least, for each of its packets."""
-        if self.ask_every_packets:
-            return 1 / self.ask_every_packets
-        return 1 / max(-(-self.ack_every_bytes // (self.payload_bytes + self.header_bytes)), 1)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PacketSettings:

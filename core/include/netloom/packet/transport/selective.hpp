@@ -71,7 +71,7 @@ class SelectiveRepeat {
 
   /// Whether something is out, and nothing of it asks for an answer.
   [[nodiscard]] bool waits_unasked(const Sender& sender) const {
-    return is_waiting(sender) && !is_out(sender, sender.asking);
+    return is_waiting(sender) && !is_out_of(sender, rings_, sender.asking);
   }
 
   [[nodiscard]] static std::uint64_t acked_to(const Sender& sender, const Extent& extent) {
@@ -207,9 +207,8 @@ class SelectiveRepeat {
       sender.missed_bytes += news.lost_bytes;
     }
     const bool expects = sender.answered && sender.next < extent.num_packets();
-    if (kPulled && sender.in_flight == 0 && !expects) {
-      sender.granted_bytes =
-          std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);
+    if (sender.in_flight == 0 && !expects) {
+      stir(sender, extent);
     }
     return news;
   }
@@ -329,33 +328,16 @@ class SelectiveRepeat {
     sender.answered = true;
   }
 
-  /// The packet that the first bit of an answer is about.
-  ///
-  /// Where one answer stands for several packets, those up to the one that it answers or, if that
-  /// was marked or asked for it, those from it on (uet-htsim UecSink::sackBitmapBase); else those
-  /// around it.
   [[nodiscard]] std::uint32_t first_named(const Packet& answer) const {
-    if (!times_each()) {
-      return answer.number & ~63U;
-    }
-    if ((answer.flags & (kMarked | kAsks)) != 0) {
-      return answer.number;
-    }
-    const auto expected = static_cast<std::uint32_t>(answer.offset);
-    return std::max(answer.number - std::min(answer.number, 63U), expected + 1);
+    return first_named_of(settings_, answer);
   }
 
   /// How often the packet that is answered was sent, if this answers the last time and it was
   /// waited for.
   [[nodiscard]] std::uint8_t times_sent(const Sender& sender, const Packet& ack) const {
-    return is_out(sender, ack.number) ? departures_.times(sender.departures, ack.number, ack.sent)
-                                      : std::uint8_t{0};
-  }
-
-  /// Whether a packet has been sent, and has neither arrived nor is believed lost.
-  [[nodiscard]] bool is_out(const Sender& sender, std::uint32_t number) const {
-    return number >= sender.acked && number < sender.next &&
-           !rings_.test(sender.arrived_ring, number) && !rings_.test(sender.lost_ring, number);
+    return is_out_of(sender, rings_, ack.number)
+               ? departures_.times(sender.departures, ack.number, ack.sent)
+               : std::uint8_t{0};
   }
 
   /// A packet may be sent unasked.

@@ -112,6 +112,28 @@ inline std::uint64_t demand_of(const SelectiveSender& sender,
                       std::max<std::uint64_t>(room, extent.payload_bytes));
 }
 
+/// The packet that the first bit of an answer is about.
+///
+/// Where one answer stands for several packets, those up to the one that it answers or, if that
+/// was marked or asked for it, those from it on (uet-htsim UecSink::sackBitmapBase); else those
+/// around it.
+inline std::uint32_t first_named_of(const HostSettings& settings, const Packet& answer) {
+  if (settings.ack_every_bytes == 0) {
+    return answer.number & ~63U;
+  }
+  if ((answer.flags & (kMarked | kAsks)) != 0) {
+    return answer.number;
+  }
+  const auto expected = static_cast<std::uint32_t>(answer.offset);
+  return std::max(answer.number - std::min(answer.number, 63U), expected + 1);
+}
+
+/// Whether a packet has been sent, and has neither arrived nor is believed lost.
+inline bool is_out_of(const SelectiveSender& sender, const BitRings& rings, std::uint32_t number) {
+  return number >= sender.acked && number < sender.next &&
+         !rings.test(sender.arrived_ring, number) && !rings.test(sender.lost_ring, number);
+}
+
 /// The first packet that is to be sent again; there must be one.
 inline std::uint32_t first_lost_of(const SelectiveSender& sender, const BitRings& rings) {
   std::uint32_t number = sender.acked;
