@@ -12,6 +12,7 @@
 namespace netloom::test {
 
 using netloom::packet::Config;
+using netloom::packet::Time;
 using netloom::packet::Topology;
 using netloom::packet::Work;
 

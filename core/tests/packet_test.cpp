@@ -111,7 +111,13 @@ const std::vector<std::string>& controls() {
 
 const std::vector<std::string>& balances() {
   static const std::vector<std::string> names{
-      "ecmp", "adaptive", "cells", "flowlet", "d-mod-k", "source"};
+      "ecmp",
+      "adaptive",
+      "cells",
+      "flowlet",
+      "d-mod-k",
+      "source",
+  };
   return names;
 }
 

@@ -22,11 +22,11 @@ struct Hop {
 
 /// What a sender knows of its path before it sends.
 struct Line {
-  double rate_bps;              ///< Of its own port.
-  Time base_rtt;                ///< A full packet out and its acknowledgement back, empty network.
-  std::uint32_t payload_bytes;  ///< In a full packet.
-  std::uint32_t packet_bytes;   ///< A full packet with headers, as it occupies a buffer.
-  bool trims;                   ///< Whether switches trim instead of drop.
+  double rate_bps = 0.0;  ///< Of its own port.
+  Time base_rtt = 0;      ///< A full packet out and its acknowledgement back, empty network.
+  std::uint32_t payload_bytes = 0;  ///< In a full packet.
+  std::uint32_t packet_bytes = 0;   ///< A full packet with headers, as it occupies a buffer.
+  bool trims = false;               ///< Whether switches trim instead of drop.
   Time nic_ps = 0;  ///< From a GPU to the cable of a NIC that it shares, where the clock stands.
 };
 
