@@ -5,7 +5,6 @@
 
 #include "netloom/packet/packet.hpp"
 #include "netloom/packet/signals.hpp"
-#include "netloom/packet/transport/rack.hpp"
 
 namespace netloom::packet {
 
@@ -22,7 +21,6 @@ struct Outgoing {
   Time timer_at = kNever;      ///< The timer event that counts.
   Time deadline = kNever;      ///< Of the oldest packet in flight.
   Time timeout_at = kNever;    ///< The timeout event that counts.
-  Rack rack;                   ///< Where senders probe.
   std::uint64_t window = 0;    ///< The transport's own bound.
   std::uint64_t asked_to = 0;  ///< Up to where an answer was asked for.
   std::uint32_t link = kNone;

@@ -19,6 +19,7 @@
 #include "netloom/packet/queue/scheduler.hpp"
 #include "netloom/packet/signals.hpp"
 #include "netloom/packet/spray.hpp"
+#include "netloom/packet/transport/rack.hpp"
 #include "netloom/packet/transport/segment.hpp"
 
 namespace netloom::packet {
@@ -48,6 +49,7 @@ class Endpoints final : public EndpointSide {
         pulls_(network, num_flows()),
         software_(network),
         out_(num_flows()),
+        racks_(set_.probe_rtts != 0 ? num_flows() : 1),
         in_(num_flows()),
         several_(!network.config.work.turn.empty()),
         connections_(network.config.work) {}
@@ -161,6 +163,7 @@ class Endpoints final : public EndpointSide {
     pulls_.visit(archive);
     software_.visit(archive);
     archive(out_);
+    archive(racks_);
     archive(in_);
     connections_.visit(archive);
   }
@@ -305,6 +308,8 @@ class Endpoints final : public EndpointSide {
 
   // ---- what silence and later arrivals tell, in endpoints_silence.hpp
 
+  [[nodiscard]] Rack& rack_of(std::uint32_t flow);
+  [[nodiscard]] const Rack& rack_of(std::uint32_t flow) const;
   /// Silence after which the sender acts: probes first, where it does.
   [[nodiscard]] Time patience(std::uint32_t flow) const;
   /// As set, but no less than a first sample of the empty way would give (RFC 6298, section 2.2).
@@ -385,6 +390,7 @@ class Endpoints final : public EndpointSide {
   Pulls pulls_;
   HostSoftware software_;
   Large<Outgoing> out_;
+  std::vector<Rack> racks_;  ///< Of each flow where senders probe, else one that nobody looks at.
   Large<Incoming> in_;
   bool kicking_ = false;
   bool several_;  ///< Some endpoint has several ports.

@@ -51,7 +51,7 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   Outgoing& keeper = out_[paths];
   const bool nack = packet.form == Form::kNack;
   if constexpr (requires { transport_.comes_late(out.sender, packet); }) {
-    keeper.rack.disordered |= set_.probe_rtts != 0 && transport_.comes_late(out.sender, packet);
+    rack_of(flow).disordered |= set_.probe_rtts != 0 && transport_.comes_late(out.sender, packet);
   }
   News news = nack ? transport_.on_nack(out.sender, extent(flow), packet)
                    : transport_.on_ack(out.sender, extent(flow), packet);
@@ -155,7 +155,7 @@ void Endpoints<Transport, Cc>::expect_answer(std::uint32_t flow) {
   Outgoing& out = out_[flow];
   if (out.deadline == kNever || (times_each() && out.timeout_at == kNever)) {
     out.deadline = net_.now + patience(flow);
-    kept(flow).rack.began_at = net_.now;
+    rack_of(flow).began_at = net_.now;
   }
   if (out.timeout_at == kNever) {
     out.timeout_at = out.deadline;
@@ -193,7 +193,7 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
   Outgoing& keeper = kept(flow);
   keeper.doublings = static_cast<std::uint8_t>(std::min(keeper.doublings + 1U, set_.max_doublings));
   lose_all(flow);
-  keeper.rack.on_timeout(standing(flow).sent_to);
+  rack_of(flow).on_timeout(standing(flow).sent_to);
   const double old_bps = keeper.cc.rate_bps();
   keeper.cc.on_timeout(cc_settings_, keeper.line, net_.now);
   if constexpr (requires { transport_.lose_all(out.sender, extent(flow)); }) {

@@ -62,7 +62,9 @@ Line Endpoints<Transport, Cc>::line_of(std::uint32_t flow) const {
       .payload_bytes = set_.payload_bytes,
       .packet_bytes = set_.payload_bytes + set_.header_bytes,
       .trims = net_.config.link_control == "trimming",
-      .nic_ps = shares_nic ? port.flight_ps + port.time_of(set_.payload_bytes) : 0,
+      .nic_ps = shares_nic
+                    ? static_cast<std::uint32_t>(port.flight_ps + port.time_of(set_.payload_bytes))
+                    : 0U,
   };
 }
 

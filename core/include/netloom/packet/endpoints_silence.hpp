@@ -10,6 +10,16 @@
 namespace netloom::packet {
 
 template <class Transport, class Cc>
+inline const Rack& Endpoints<Transport, Cc>::rack_of(std::uint32_t flow) const {
+  return racks_[set_.probe_rtts != 0 ? connections_.keeper(flow) : 0];
+}
+
+template <class Transport, class Cc>
+inline Rack& Endpoints<Transport, Cc>::rack_of(std::uint32_t flow) {
+  return racks_[set_.probe_rtts != 0 ? connections_.keeper(flow) : 0];
+}
+
+template <class Transport, class Cc>
 Time Endpoints<Transport, Cc>::timeout(std::uint32_t flow) const {
   const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
   const bool low = set_.timeout_low_packets != 0 &&
@@ -27,17 +37,17 @@ template <class Transport, class Cc>
 Time Endpoints<Transport, Cc>::patience(std::uint32_t flow) const {
   const Outgoing& keeper = kept(flow);
   const Time full = timeout(flow) << keeper.doublings;
-  if (set_.probe_rtts == 0 || !keeper.rack.may_probe()) {
+  if (set_.probe_rtts == 0 || !rack_of(flow).may_probe()) {
     return full;
   }
   const std::int64_t flight = standing(flow).in_flight_bytes;
   return std::min(full,
-                  keeper.rack.probe_after(set_, std::cmp_less_equal(flight, set_.payload_bytes)));
+                  rack_of(flow).probe_after(set_, std::cmp_less_equal(flight, set_.payload_bytes)));
 }
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::note_departure(std::uint32_t flow, bool again) {
-  Rack& rack = kept(flow).rack;
+  Rack& rack = rack_of(flow);
   if (std::exchange(out_[flow].probe_due, false)) {
     rack.probe_sent = again ? net_.now : -1;
   } else if (!again) {
@@ -47,7 +57,7 @@ void Endpoints<Transport, Cc>::note_departure(std::uint32_t flow, bool again) {
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::judge_in_time(std::uint32_t flow, const Packet& packet, News& news) {
-  Rack& rack = kept(flow).rack;
+  Rack& rack = rack_of(flow);
   rack.on_answer(packet.sent, net_.now);
   news.lost_bytes += lose_overtaken(flow);
   if (news.acked_bytes != 0) {
@@ -75,7 +85,7 @@ void Endpoints<Transport, Cc>::restart_timer(std::uint32_t flow) {
     out.deadline = net_.now + patience(flow);
     return;
   }
-  kept(flow).rack.began_at = net_.now;
+  rack_of(flow).began_at = net_.now;
   out.deadline = kNever;
   const Time judged_at = is_unclear(flow) ? reordering_ends(flow) : kNever;
   hasten(flow, std::min(net_.now + patience(flow), judged_at));
@@ -84,7 +94,7 @@ void Endpoints<Transport, Cc>::restart_timer(std::uint32_t flow) {
 template <class Transport, class Cc>
 Time Endpoints<Transport, Cc>::reordering_ends(std::uint32_t flow) const {
   if constexpr (requires { transport_.oldest(out_[flow].sender, net_.now); }) {
-    const Rack& rack = kept(flow).rack;
+    const Rack& rack = rack_of(flow);
     const Time base_rtt = kept(flow).line.base_rtt;
     if (set_.probe_rtts == 0 || rack.reordering(base_rtt) == 0) {
       return kNever;
@@ -102,7 +112,7 @@ template <class Transport, class Cc>
 std::uint32_t Endpoints<Transport, Cc>::lose_overtaken(std::uint32_t flow) {
   std::uint32_t bytes = 0;
   if constexpr (requires { out_[flow].sender.repeats; }) {
-    const Time most = kept(flow).rack.lost_after(kept(flow).line.base_rtt, net_.now);
+    const Time most = rack_of(flow).lost_after(kept(flow).line.base_rtt, net_.now);
     const std::uint32_t last = connections_.shared() ? connections_.of(flow).sending : flow;
     std::uint32_t one = connections_.shared() ? connections_.of(flow).oldest : flow;
     for (;; one = out_[one].after) {
@@ -110,7 +120,7 @@ std::uint32_t Endpoints<Transport, Cc>::lose_overtaken(std::uint32_t flow) {
       // What a message sends once leaves in order: if its first packet was not overtaken, none was.
       if (out.state != State::kDone && transport_.is_waiting(out.sender) &&
           (is_unclear(one) ||
-           transport_.first_age(out.sender, net_.now) > net_.now - kept(flow).rack.sent)) {
+           transport_.first_age(out.sender, net_.now) > net_.now - rack_of(flow).sent)) {
         bytes += transport_.lose_older(out.sender, extent(one), most, net_.now);
         if (connections_.shared()) {
           settle(one);
@@ -146,19 +156,19 @@ bool Endpoints<Transport, Cc>::bears_silence(std::uint32_t flow) {
   Outgoing& keeper = kept(flow);
   if (const std::uint32_t lost_bytes = lose_overtaken(flow); lost_bytes != 0) {
     const Ack now = standing(flow);
-    keeper.rack.on_progress(true, now.acked_to, now.sent_to);
+    rack_of(flow).on_progress(true, now.acked_to, now.sent_to);
     keeper.cc.on_loss(cc_settings_, keeper.line, net_.now, lost_bytes);
     expect_answer(flow);
     go_on(flow);
     return true;
   }
-  const Time due = std::min(keeper.rack.began_at + patience(flow), reordering_ends(flow));
+  const Time due = std::min(rack_of(flow).began_at + patience(flow), reordering_ends(flow));
   if (due > net_.now) {
     out_[flow].deadline = due;
     expect_answer(flow);
     return true;
   }
-  if (!keeper.rack.may_probe()) {
+  if (!rack_of(flow).may_probe()) {
     return false;
   }
   probe(flow);
@@ -167,7 +177,7 @@ bool Endpoints<Transport, Cc>::bears_silence(std::uint32_t flow) {
 
 template <class Transport, class Cc>
 void Endpoints<Transport, Cc>::probe(std::uint32_t flow) {
-  kept(flow).rack.probed = true;
+  rack_of(flow).probed = true;
   ++net_.counters.probes;
   const std::uint32_t newest = newest_of(flow);
   if constexpr (requires { transport_.repeat_last(out_[newest].sender, extent(newest)); }) {

@@ -27,7 +27,8 @@ struct Line {
   std::uint32_t payload_bytes = 0;  ///< In a full packet.
   std::uint32_t packet_bytes = 0;   ///< A full packet with headers, as it occupies a buffer.
   bool trims = false;               ///< Whether switches trim instead of drop.
-  Time nic_ps = 0;  ///< From a GPU to the cable of a NIC that it shares, where the clock stands.
+  std::uint32_t nic_ps =
+      0;  ///< From a GPU to the cable of a NIC that it shares, where the clock stands.
 };
 
 /// One acknowledgement, as it reaches the sender.
