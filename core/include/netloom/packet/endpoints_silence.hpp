@@ -153,11 +153,10 @@ bool Endpoints<Transport, Cc>::bears_silence(std::uint32_t flow) {
   if (set_.probe_rtts == 0) {
     return false;
   }
-  Outgoing& keeper = kept(flow);
   if (const std::uint32_t lost_bytes = lose_overtaken(flow); lost_bytes != 0) {
     const Ack now = standing(flow);
     rack_of(flow).on_progress(true, now.acked_to, now.sent_to);
-    keeper.cc.on_loss(cc_settings_, keeper.line, net_.now, lost_bytes);
+    kept(flow).cc.on_loss(cc_settings_, kept(flow).line, net_.now, lost_bytes);
     expect_answer(flow);
     go_on(flow);
     return true;
