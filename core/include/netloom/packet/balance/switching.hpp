@@ -62,8 +62,8 @@ struct DrainGrade {
 /// The link of the least grade, packet by packet; among equals in turn for each destination's leaf,
 /// from a turn that is drawn.
 ///
-/// What vendors do about equals is not published; draws would leave links between switches uneven
-/// by the root of their packets.
+/// Turns are assumed. A remark in the source of Cumulus Linux's pages, which they do not show, has
+/// draws; these would leave links between switches uneven by the root of their packets.
 template <class Grade>
 class LeastGrade {
  public:
