@@ -104,6 +104,31 @@ void events_come_in_order_of_time_and_then_of_sequence(std::size_t ahead) {
   check(ordered, "events in order");
 }
 
+// Timeouts far ahead lengthen days. Events every 5 ps then fill days of 128 ps with 26 at most;
+// those of 256 ps hold 51, which are too many, and 4,096 days of 128 ps reach five times as far as
+// they do.
+void days_shorten_again_after_a_burst_of_timeouts() {
+  constexpr std::uint32_t kEvents = 20'000;
+  constexpr Time kPeriod = 100'000;
+  EventQueue queue;
+  for (std::uint32_t i = 0; i < kEvents; ++i) {
+    queue.push(4'000'000'000, Kind::kTimeout, i);
+    queue.push(kPeriod * i / kEvents, Kind::kWake, i);
+  }
+  for (std::uint32_t i = 0; i < 100 * kEvents; ++i) {
+    const Event event = *queue.peek();
+    queue.pop();
+    queue.push(event.when + kPeriod, Kind::kWake, event.subject);
+  }
+  std::size_t most = 0;
+  for (std::uint32_t i = 0; i < kEvents; ++i) {
+    const Event event = *queue.peek();
+    most = std::max(most, queue.today().size());
+    queue.pop();
+  }
+  check(most == 26, "days are as short as their events ask for");
+}
+
 const std::vector<std::string>& controls() {
   static const std::vector<std::string> names{"pfc", "credits", "lossy", "trimming", "scheduled"};
   return names;
@@ -315,6 +340,7 @@ int main() {
   for (const std::size_t ahead : {0U, 1U, 13U, 200U}) {
     events_come_in_order_of_time_and_then_of_sequence(ahead);
   }
+  days_shorten_again_after_a_burst_of_timeouts();
   random_runs_end_well_and_resume();
   return netloom::test::failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

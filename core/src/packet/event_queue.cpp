@@ -180,14 +180,14 @@ void EventQueue::review() {
     return;
   }
   if (sent_far_ * kFew > opened_events_ && shift_ < kMaxShift) {
-    least_shift_ = shift_ + 1;
     rebuild(shift_ + 1);
-  } else if (opened_events_ > kCrowded * opened_days_ && shift_ > least_shift_) {
+  } else if (opened_events_ > kCrowded * opened_days_ && shift_ > 0 &&
+             (sent_far_ + sent_late_) * kFew <= opened_events_) {
     rebuild(shift_ - 1);
   } else if (opened_events_ < 2 * opened_days_ && shift_ < kMaxIdleShift) {
     rebuild(shift_ + 1);  // opening days costs more than sorting them
   }
-  opened_days_ = opened_events_ = sent_far_ = 0;
+  opened_days_ = opened_events_ = sent_far_ = sent_late_ = 0;
 }
 
 void EventQueue::rebuild(int shift) {

@@ -75,6 +75,7 @@ class EventQueue {
     const std::uint64_t order = (sequence_++ << 4U) | static_cast<std::uint64_t>(kind);
     const std::int64_t day = when >> shift_;
     if (is_near(day)) [[likely]] {
+      sent_late_ += day - day_ > kMask / 2 ? 1U : 0U;
       Event& place = place_in(static_cast<std::size_t>(day & kMask));
       place = {.when = when, .order = order, .subject = subject, .extra = extra};
       return;
@@ -247,8 +248,8 @@ class EventQueue {
   std::int64_t day_ = 0;
   int shift_ = 12;  ///< A day has 2^shift ps.
   std::uint64_t sequence_ = 0;
-  int least_shift_ = 0;  ///< Shorter days sent too many events to the heap.
   std::size_t sent_far_ = 0;
+  std::size_t sent_late_ = 0;  ///< Into the calendar's second half: far, if days were half as long.
   bool dawn_ = false;
   std::size_t opened_days_ = 0;
   std::size_t opened_events_ = 0;
