@@ -17,6 +17,16 @@ constexpr std::uint32_t blocks(std::uint32_t bytes) {
   return (bytes + kBlockBytes - 1) / kBlockBytes;
 }
 
+constexpr std::size_t kReserved = std::size_t{1} << 22U;  // packets: 256 MiB of address space
+
+std::size_t num_data_packets(const Config& config) {
+  std::size_t total = 0;
+  for (const std::int64_t size_bytes : config.work.size_bytes) {
+    total += static_cast<std::size_t>(size_bytes) / config.hosts.payload_bytes + 1;
+  }
+  return total;
+}
+
 }  // namespace
 
 Network::Network(const Config& given)
@@ -31,6 +41,7 @@ Network::Network(const Config& given)
       max_trace_(given.watch.max_trace) {
   make_ports();
   make_doors();
+  pool.reserve(std::min(num_data_packets(given), kReserved));
 }
 
 void Network::make_ports() {

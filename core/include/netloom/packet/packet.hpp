@@ -66,6 +66,10 @@ static_assert(sizeof(Packet) == 64);
 /// Packets by index; memory follows the most that were ever in flight.
 class PacketPool {
  public:
+  /// Sets address space aside for so many packets, so that they never move; memory it takes as they
+  /// come.
+  void reserve(std::size_t count) { packets_.reserve(count); }
+
   [[nodiscard]] Index take() {
     if (free_ == kNone) {
       packets_.push_back({});
