@@ -13,6 +13,7 @@ from bench import (
     max_min,
     packet,
     plan,
+    seeds,
 )
 
 BENCHMARKS = (
@@ -24,7 +25,7 @@ BENCHMARKS = (
     packet.permutations_of_1024_and_8192_hosts,
     packet.ring_of_32,
     packet.ring_of_1024,
-    packet.eight_seeds_against_one,
+    seeds.eight_seeds_against_one,
     against_ns3.permutation_of_16_hosts,
     against_ns3.incast_of_15_hosts,
     flow.each_in_its_own_process,

@@ -1,13 +1,10 @@
-"""The packet simulator: rate and memory on permutations, rings and many seeds."""
+"""The packet simulator: rate and memory on permutations and rings."""
 
 from __future__ import annotations
 
 import resource
 import statistics
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +14,6 @@ from netloom.engines.packet.settings import Switch
 from netloom.workload.dag import Label, to_transfers
 from netloom.workload.exchange import ring
 from netloom.workload.transfers import Transfers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _US = 1_000_000
 
@@ -116,36 +110,6 @@ def ring_of_32() -> None:
 def ring_of_1024() -> None:
     """64 MiB over 1,024 GPUs."""
     ring_all_reduce(1024, 64 << 20)
-
-
-def eight_seeds_against_one() -> None:
-    """Print what eight seeds on two threads take, over what one takes."""
-    wiring = fat_tree(16, rate_bps=400e9, delay_ps=1_000_000)
-    work = permutation(wiring.num_endpoints, 500_000)
-
-    def run(seed: int) -> None:
-        run_packets(wiring, work, rocev2_400g(), seed=seed)
-
-    one = min((_timed(lambda: run(0)) for _ in range(3)), key=lambda took: took.cpu_s)
-    with ThreadPoolExecutor(2) as pool:
-        eight = _timed(lambda: list(pool.map(run, range(8))))
-    print(
-        f"\neight seeds on two threads, over one seed: {eight.wall_s / one.wall_s:.2f} times as "
-        f"long, {eight.cpu_s / one.cpu_s:.2f} times the processor time (4.0 and 8.0 on two idle "
-        "cores)"
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Time:
-    wall_s: float
-    cpu_s: float
-
-
-def _timed(work: Callable[[], object]) -> _Time:
-    begin_s, begin_cpu_s = time.perf_counter(), time.process_time()
-    work()
-    return _Time(wall_s=time.perf_counter() - begin_s, cpu_s=time.process_time() - begin_cpu_s)
 
 
 def _peak_mib() -> float:
