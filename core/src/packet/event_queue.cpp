@@ -6,12 +6,6 @@ namespace {
 
 constexpr int kMaxIdleShift = 16;  // 66 ns: events that are pushed into the current day cost a heap
 
-void sort(std::span<Event> events) {
-  if (!std::ranges::is_sorted(events, Before())) {  // often all at one time
-    std::ranges::sort(events, Before());
-  }
-}
-
 }  // namespace
 
 bool EventQueue::advance() {
@@ -111,8 +105,10 @@ void EventQueue::sort_day_into_today(const Day& day) {
 void EventQueue::sort_hours(std::size_t begin, std::size_t num_hours) {
   for (std::size_t hour = 0; hour < num_hours; ++hour) {
     const std::size_t end = hour_end_[hour];
-    if (end - begin > 1) {
-      sort(std::span(today_).subspan(begin, end - begin));
+    const auto events = std::span(today_).subspan(begin, end - begin);
+    if (!std::ranges::is_sorted(events, Before())) {  // often all at one time
+      std::ranges::sort(events, Before());
+      compared_ += events.size();
     }
     begin = end;
   }
@@ -142,7 +138,10 @@ void EventQueue::insert_elsewhere(const Event& event) {
     ++sent_far_;
     far_.push_back(event);
     std::ranges::push_heap(far_, Later());
-  } else if (!squeeze_in(event)) {
+    return;
+  }
+  ++sent_today_;
+  if (!squeeze_in(event)) {
     late_.push_back(event);
     std::ranges::push_heap(late_, Later());
   }
@@ -175,19 +174,25 @@ void EventQueue::draw_from_far() {
   }
 }
 
+bool EventQueue::are_days_too_long() const {
+  return opened_events_ > kCrowded * opened_days_ && shift_ > 0 &&
+         (sent_today_ * kRare > opened_events_ || compared_ * 2 > opened_events_) &&
+         (sent_far_ + sent_late_) * 2 * kFew <= opened_events_;
+}
+
 void EventQueue::review() {
   if (!is_review_due()) {
     return;
   }
   if (sent_far_ * kFew > opened_events_ && shift_ < kMaxShift) {
     rebuild(shift_ + 1);
-  } else if (opened_events_ > kCrowded * opened_days_ && shift_ > 0 &&
-             (sent_far_ + sent_late_) * kFew <= opened_events_) {
+  } else if (are_days_too_long()) {
     rebuild(shift_ - 1);
   } else if (opened_events_ < 2 * opened_days_ && shift_ < kMaxIdleShift) {
     rebuild(shift_ + 1);  // opening days costs more than sorting them
   }
-  opened_days_ = opened_events_ = sent_far_ = sent_late_ = 0;
+  opened_days_ = opened_events_ = 0;
+  sent_far_ = sent_late_ = sent_today_ = compared_ = 0;
 }
 
 void EventQueue::rebuild(int shift) {

@@ -127,8 +127,9 @@ class EventQueue {
   static constexpr std::size_t kNumDays = std::size_t{1} << 12U;
   static constexpr std::int64_t kMask = kNumDays - 1;
   static constexpr std::size_t kReview = std::size_t{1} << 14U;  // events, or days, between reviews
-  static constexpr std::size_t kCrowded = 48;  // events a day: sorting begins to cost
-  static constexpr std::size_t kFew = 8;       // one event in so many may take the heap
+  static constexpr std::size_t kCrowded = 48;  // events a day: fewer are not worth dividing
+  static constexpr std::size_t kFew = 8;       // one event in so many may lie beyond the calendar
+  static constexpr std::size_t kRare = 32;     // or come for the day that has begun, unfetched
 
   static constexpr int kMaxShift = 40;  // a second
 
@@ -229,6 +230,9 @@ class EventQueue {
     return opened_events_ >= kReview || opened_days_ >= kReview;
   }
 
+  /// Whether enough events come for the day that has begun, or share an hour out of order, that
+  /// days of half the length would cost less; those that are all at one time would not.
+  [[nodiscard]] bool are_days_too_long() const;
   void review();
   void rebuild(int shift);
   [[nodiscard]] std::int64_t next_marked() const;
@@ -250,6 +254,8 @@ class EventQueue {
   std::uint64_t sequence_ = 0;
   std::size_t sent_far_ = 0;
   std::size_t sent_late_ = 0;  ///< Into the calendar's second half: far, if days were half as long.
+  std::size_t sent_today_ = 0;
+  std::size_t compared_ = 0;  ///< Events that counting did not put in order.
   bool dawn_ = false;
   std::size_t opened_days_ = 0;
   std::size_t opened_events_ = 0;
