@@ -103,8 +103,9 @@ def _counters(found: Simulation) -> str:
         for key, word in COUNTERS.items()
         if key in counters and (counters[key] or key not in _RARE)
     ]
-    work = [] if found.wall_s is None else [f"{found.wall_s:.2f} s of work"]
-    return ", ".join([*shown, *work])
+    seeds = f" for all {len(found.runs)} seeds" if len(found.runs) > 1 else ""
+    took = [] if found.wall_s is None else [f"{found.wall_s:.2f} s of real time{seeds}"]
+    return ", ".join([*shown, *took])
 
 
 def _jobs(found: Simulation) -> Table:

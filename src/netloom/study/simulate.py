@@ -329,7 +329,7 @@ def run_case(  # noqa: PLR0913
     check_fits(need, engine=case.runner.name, num_runs=len(seeds), num_workers=num_workers)
 
     def one(seed: int) -> Run:
-        begin_s = None if clock is None else clock()
+        passed_s = _stopwatch(clock)
         transfers = case.traffic(seed)
         told = Told(on_progress)
         delivery, ideal_ps = case.runner.run(
@@ -341,9 +341,10 @@ def run_case(  # noqa: PLR0913
             delivery=delivery,
             ideal_ps=ideal_ps,
             cut_off=told.to_stop and delivery.partial,
-            wall_s=None if clock is None or begin_s is None else clock() - begin_s,
+            wall_s=passed_s(),
         )
 
+    passed_s = _stopwatch(clock)
     if min(num_workers, len(seeds)) == 1:
         runs = tuple(one(seed) for seed in seeds)
     else:
@@ -357,8 +358,17 @@ def run_case(  # noqa: PLR0913
         grid=case.runner.grid,
         runs=runs,
         jobs=case.jobs,
+        wall_s=passed_s(),
         notes=(*case.notes, *case.runner.notes, *_stops(runs, case.runner.grid)),
     )
+
+
+def _stopwatch(clock: Callable[[], float] | None) -> Callable[[], float | None]:
+    """Return what tells the seconds from now on, or None if there is no *clock*."""
+    if clock is None:
+        return lambda: None
+    begin_s = clock()
+    return lambda: clock() - begin_s
 
 
 def _check_until(until_ps: int | None, transfers: Transfers) -> None:

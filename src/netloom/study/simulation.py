@@ -147,6 +147,8 @@ class Simulation:
         choices: What was chosen: congestion control, load balancing and so on.
         runs: One for each seed, in order.
         jobs: The name of each piece of traffic.
+        wall_s: Real time from the first run's beginning to the last one's end, however many ran at
+            once; None where nobody looked at a clock.
         peak_rss_bytes: The most memory the process held; None where nobody asked.
         notes: What a reader must know to trust the numbers.
     """
@@ -158,6 +160,7 @@ class Simulation:
     grid: Grid
     runs: tuple[Run, ...]
     jobs: tuple[str, ...]
+    wall_s: float | None = None
     peak_rss_bytes: int | None = None
     notes: tuple[str, ...] = field(default=())
 
@@ -170,12 +173,6 @@ class Simulation:
     def partial(self) -> bool:
         """Whether any run was stopped before its end."""
         return any(run.delivery.partial for run in self.runs)
-
-    @property
-    def wall_s(self) -> float | None:
-        """The real time of all runs together; None where nobody looked at a clock."""
-        known = [run.wall_s for run in self.runs if run.wall_s is not None]
-        return sum(known) if len(known) == len(self.runs) else None
 
     def flows(self) -> Table:
         """Return the transfers of the first run, a row each."""

@@ -148,6 +148,15 @@ def test_pieces_of_traffic_are_told_apart() -> None:
     assert jobs[1]["slowdown"]["max"] == pytest.approx(1, abs=0.01)
 
 
+def test_the_time_of_several_seeds_is_what_passed_and_not_their_sum() -> None:
+    # The clock ticks when it is read: at the beginning and the end of each run and of all of them.
+    case = case_of(_scenario({"kind": "permutation", "size": "1KB"}), CATALOG)
+    ticks = itertools.count()
+    found = run_case(case, seeds=range(2), clock=lambda: float(next(ticks)))
+    assert [run.wall_s for run in found.runs] == [1, 1]
+    assert found.to_json()["wall_s"] == 5
+
+
 def test_the_json_has_what_scripts_look_for() -> None:
     found = nl.simulate(_scenario({"kind": "permutation", "size": "100KB"}), CATALOG).to_json()
     for key in (
