@@ -180,16 +180,19 @@ bool EventQueue::are_days_too_long() const {
          (sent_far_ + sent_late_) * 2 * kFew <= opened_events_;
 }
 
+bool EventQueue::are_days_too_short() const {
+  const bool in_vain = opened_events_ < 2 * opened_days_ && shift_ < kMaxIdleShift;
+  return in_vain || (sent_far_ * kFew > opened_events_ && shift_ < kMaxShift);
+}
+
 void EventQueue::review() {
   if (!is_review_due()) {
     return;
   }
-  if (sent_far_ * kFew > opened_events_ && shift_ < kMaxShift) {
+  if (are_days_too_short()) {
     rebuild(shift_ + 1);
   } else if (are_days_too_long()) {
     rebuild(shift_ - 1);
-  } else if (opened_events_ < 2 * opened_days_ && shift_ < kMaxIdleShift) {
-    rebuild(shift_ + 1);  // opening days costs more than sorting them
   }
   opened_days_ = opened_events_ = 0;
   sent_far_ = sent_late_ = sent_today_ = compared_ = 0;

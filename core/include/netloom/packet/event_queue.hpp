@@ -233,6 +233,8 @@ class EventQueue {
   /// Whether enough events come for the day that has begun, or share an hour out of order, that
   /// days of half the length would cost less; those that are all at one time would not.
   [[nodiscard]] bool are_days_too_long() const;
+  /// Whether too many events lie beyond the calendar, or opening days costs more than sorting them.
+  [[nodiscard]] bool are_days_too_short() const;
   void review();
   void rebuild(int shift);
   [[nodiscard]] std::int64_t next_marked() const;
