@@ -53,6 +53,14 @@ def test_a_long_transfer_fills_the_slowest_link() -> None:
     assert delivery.tables["arrivals"]["arrive_ps"].tolist() == [101 * FULL_PS + 2 * LINK_PS]
 
 
+def test_a_packet_that_nothing_holds_up_costs_one_event_a_link() -> None:
+    # 100 packets and their answers arrive at the end of two links each; the flow starts once, and
+    # 99 times the sender's port is free for the next packet.
+    counters = run_packets(star(2), transfers([(0, 1)], 409_600), QUIET).counters
+    assert counters["link_traversals"] == 100 * (2 + 2)
+    assert counters["events"] == 100 * (2 + 2) + 1 + 99
+
+
 def test_a_rate_that_divides_no_picosecond_is_rounded_once_a_packet() -> None:
     # 4178 bytes at 300 Gb/s are 111,413.33 ps.
     delivery = run_packets(star(2, rate_bps=300e9), transfers([(0, 1)], 4096), QUIET)
