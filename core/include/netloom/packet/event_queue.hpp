@@ -58,8 +58,8 @@ struct Later {
 ///
 /// Events of the next `kNumDays` days lie in their day, unsorted; later ones in a binary heap, from
 /// which they move as the calendar advances. A day is sorted by counting, in time linear in its
-/// events. The length of a day follows the density of events; it
-/// has no influence on their order.
+/// events. The length of a day follows how many events come beyond the calendar, or for a day that
+/// has begun; it has no influence on their order.
 class EventQueue {
  public:
   EventQueue()
