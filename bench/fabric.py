@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench.peers import median_s, print_ratio
-from netloom.catalog.load import load_catalog
 from netloom.fabric.build import build
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of
 

@@ -18,12 +18,12 @@ import numpy as np
 
 from bench.fat_tree import fat_tree
 from bench.peers import median_s
-from netloom.catalog.load import load_catalog
 from netloom.engines.flow import FlowSettings, Phase, run_phases, settings_for
 from netloom.engines.flow.phases import at_once
 from netloom.engines.flow.routes import ground
 from netloom.engines.flow.run import deliver, lay
 from netloom.fabric.build import build
+from netloom.parts.load import load_catalog
 from netloom.spec.example import example
 from netloom.spec.scenario import Cluster
 from netloom.study.engines import engine_named

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netloom.catalog.load import load_catalog
 from netloom.fabric.build import build
 from netloom.ops.locate.bouncer import blame_by_regression
 from netloom.ops.locate.faults import Fault, FaultKind, Scope
@@ -18,6 +17,7 @@ from netloom.ops.locate.grid import draw_fault, same_part
 from netloom.ops.locate.scene import scene_of, watch
 from netloom.ops.locate.search import suspect
 from netloom.ops.locate.voting import blame_by_votes
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of
 

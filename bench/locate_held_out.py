@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.locate import Score, calibration, score_window
-from netloom.catalog.load import load_catalog
 from netloom.fabric.build import build
 from netloom.ops.locate.faults import FaultKind, Scope
 from netloom.ops.locate.grid import draw_fault
 from netloom.ops.locate.scene import Noise, scene_of, watch
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of
 

@@ -7,7 +7,7 @@ import time
 from functools import partial
 
 from netloom.adapters.cores import num_cores, on_processes
-from netloom.catalog.load import load_catalog
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Scenario
 from netloom.study.plan import Question, plan, question, searcher
 from netloom.study.plan_machines import Wanted

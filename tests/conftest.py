@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from netloom.catalog.parts import (
+from netloom.engines.base import Outcome, bus_factor
+from netloom.fabric.design import Design
+from netloom.fabric.network import Network
+from netloom.parts.parts import (
     Gpu,
     LatencyBudget,
     Model,
@@ -20,9 +23,6 @@ from netloom.catalog.parts import (
     Switch,
     Technology,
 )
-from netloom.engines.base import Outcome, bus_factor
-from netloom.fabric.design import Design
-from netloom.fabric.network import Network
 from netloom.provenance import Validity, Why
 from netloom.spec.topology import RailFatTree
 

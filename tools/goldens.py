@@ -97,7 +97,10 @@ def take(folder: Path, *, program: str, long: bool) -> None:
             case, arguments = item
             done = subprocess.run(  # noqa: S603
                 [program, *arguments, "--json"],
-                capture_output=True, text=True, check=False, cwd=place,
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=place,
             )
             kept = {"exit": done.returncode, "out": done.stdout, "err": done.stderr[-2000:]}
             (folder / f"{case}.json").write_text(json.dumps(kept, indent=1))
@@ -126,7 +129,9 @@ def differences(before: Any, after: Any, where: str = "") -> list[str]:
         found += [f"{where}.{key}: new" for key in after.keys() - before.keys() - TIME_TAKEN]
         shared = [key for key in before if key in after and key not in TIME_TAKEN]
         return found + [
-            line for key in shared for line in differences(before[key], after[key], f"{where}.{key}")
+            line
+            for key in shared
+            for line in differences(before[key], after[key], f"{where}.{key}")
         ]
     if isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)):
         if len(before) != len(after):

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
+from netloom.parts.load import load_catalog
 from netloom.study import simulate_flow, simulate_packet
 from netloom.study.simulate import case_of, run_case
 from netloom.study.simulate_memory import need_of

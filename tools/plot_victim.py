@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
+from netloom.parts.load import load_catalog
 from netloom.spec.example import example
 from netloom.study.choices import Choices
 

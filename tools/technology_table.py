@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
+from netloom.parts.load import load_catalog
 
 SIZE = {"size": "1MiB"}
 ALONE = SIZE | {"kind": "one-to-one", "source": 16, "target": 0}

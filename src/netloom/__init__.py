@@ -13,10 +13,10 @@ from __future__ import annotations
 TYPE_CHECKING = False  # typing takes half of what importing netloom would
 if TYPE_CHECKING:
     from netloom.adapters.sweeps import sweep
-    from netloom.catalog.load import Catalog, load_catalog
     from netloom.errors import CatalogError, InfeasibleError, NetloomError, SpecError
     from netloom.fabric.edit import drain, fail, restore, slow
     from netloom.fabric.graph import Fabric
+    from netloom.parts.load import Catalog, load_catalog
     from netloom.provenance import Source, Validity, Why
     from netloom.results.table import Table
     from netloom.spec.example import example
@@ -83,7 +83,7 @@ __all__ = [
 # Loaded when first asked for, so that importing netloom (and netloom --help) stays quick.
 _HOMES = {
     "netloom.adapters.sweeps": ("sweep",),
-    "netloom.catalog.load": ("Catalog", "load_catalog"),
+    "netloom.parts.load": ("Catalog", "load_catalog"),
     "netloom.errors": ("CatalogError", "InfeasibleError", "NetloomError", "SpecError"),
     "netloom.fabric.edit": ("drain", "fail", "restore", "slow"),
     "netloom.fabric.graph": ("Fabric",),

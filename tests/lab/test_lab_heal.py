@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from netloom.adapters.lab.heal import Healed, Step
-    from netloom.catalog.parts import Technology
     from netloom.fabric.graph import Fabric
     from netloom.ops.underlay import Router
+    from netloom.parts.parts import Technology
     from netloom.spec.heal import HealPolicy
 
 pytestmark = pytest.mark.lab

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic import AnalyticEngine
 from netloom.engines.analytic.algorithms import (
     bruck_all_to_all_s,
@@ -23,6 +22,7 @@ from netloom.engines.analytic.algorithms import (
     ring_all_reduce_s,
     tree_network_bytes,
 )
+from netloom.parts.load import load_catalog
 from netloom.study.measured import _network
 from netloom.workload.collective import Collective, CollectiveKind, Group
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from netloom.catalog.load import load_catalog
 from netloom.cli.main import main
+from netloom.parts.load import load_catalog
 
 if TYPE_CHECKING:
     from pathlib import Path

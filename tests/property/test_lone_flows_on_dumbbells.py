@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netloom.adapters.simulator_files import bring
-from netloom.catalog.load import load_catalog
+from netloom.parts.load import load_catalog
 from netloom.study.choices import Choices
 from netloom.study.simulate import Case, run_case, runner_on
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
+from netloom.parts.load import load_catalog
 from netloom.study.choices import Choices
 
 if TYPE_CHECKING:

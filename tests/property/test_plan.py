@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError, SpecError
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Scenario
 from netloom.step.predict import predict
 from netloom.study.efficiency import efficiency_validity

@@ -15,9 +15,9 @@ from netloom.step.serving import serve, share_out
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.catalog.parts import Model
     from netloom.engines.base import Engine
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Model
     from netloom.step.serving_model import Service
 
 MODELS = ("llama-3.1-8b", "llama-2-70b", "mixtral-8x7b", "deepseek-v3")

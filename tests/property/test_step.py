@@ -21,9 +21,9 @@ from netloom.workload.transformer import transformer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.catalog.parts import Model
     from netloom.engines.base import Engine
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Model
     from netloom.step.practice import Practice
 
 powers = st.sampled_from([1, 2, 4, 8])

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
-from netloom.catalog.parts import Node, ScaleUp, Switch
 from netloom.errors import InfeasibleError
 from netloom.fabric.build import build
 from netloom.fabric.graph import Fabric, VertexKind
 from netloom.fabric.size import design
+from netloom.parts.parts import Node, ScaleUp, Switch
 from netloom.spec.topology import (
     DragonflyPlus,
     FatTree,

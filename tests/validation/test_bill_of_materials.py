@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import pytest
 
-from netloom.catalog.load import load_catalog
-from netloom.catalog.parts import Node, PortMode, Switch
 from netloom.fabric.cost.estimate import Estimate, estimate
 from netloom.fabric.size import design
+from netloom.parts.load import load_catalog
+from netloom.parts.parts import Node, PortMode, Switch
 from netloom.spec.scenario import Floor
 from netloom.spec.topology import FatTree, RailFatTree, RailOnly, Topology
 

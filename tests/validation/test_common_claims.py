@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
 from netloom.fabric.wire.latency import one_way_s
+from netloom.parts.load import load_catalog
 from netloom.spec.load import parse
 
 pytestmark = pytest.mark.validation

@@ -12,8 +12,8 @@ from statistics import mean, median
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.compute.roofline import roofline
+from netloom.parts.load import load_catalog
 from netloom.workload.flops import Operator
 
 pytestmark = pytest.mark.validation

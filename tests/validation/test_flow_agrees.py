@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic import Algorithm, AnalyticEngine
 from netloom.engines.analytic.profile import nic_share, profile_of
 from netloom.engines.flow import Phase, run_phases, settings_for
 from netloom.fabric.build import build
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
 from netloom.study.engines import engine_named
 from netloom.study.networks import network_of

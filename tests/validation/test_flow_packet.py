@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from wirings import leaf_spine
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.flow import run_flows, settings_for
 from netloom.engines.flow.phases import at_once
+from netloom.parts.load import load_catalog
 
 if TYPE_CHECKING:
     from netloom.fabric.wiring import Wiring

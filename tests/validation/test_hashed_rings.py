@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.path import scale_out
 from netloom.engines.native import max_min_rates
 from netloom.fabric.build import build
 from netloom.fabric.routing import ecmp
 from netloom.fabric.routing.candidates import Tables, tables
 from netloom.fabric.routing.flows import Flows
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of
 from netloom.workload.collective import Group

@@ -6,8 +6,8 @@ from collections import defaultdict
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.errors import NetloomError
+from netloom.parts.load import load_catalog
 from netloom.step.residual import generation_of
 from netloom.study.efficiency import HIGHEST, efficiency_validity, highest_of
 from netloom.study.step_cases import cases_of

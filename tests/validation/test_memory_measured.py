@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic import AnalyticEngine
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Parallel, Placement, Training
 from netloom.step.memory import RESERVED_BYTES, memory
 from netloom.study.validate_steps import predict_case, shipped_step_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
+from netloom.parts.load import load_catalog
 from netloom.study.simulate import ENGINES
 
 pytestmark = pytest.mark.validation

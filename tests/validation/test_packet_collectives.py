@@ -10,8 +10,8 @@ from __future__ import annotations
 import pytest
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.engine import AnalyticEngine
+from netloom.parts.load import load_catalog
 from netloom.study.engines import engine_named
 from netloom.study.networks import network_of
 from netloom.workload.collective import Collective, CollectiveKind, Group

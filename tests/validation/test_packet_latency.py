@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from wires import transfers, wiring
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.packet import run_packets, settings_for
 from netloom.fabric.wire.latency import one_way_s
+from netloom.parts.load import load_catalog
 
 pytestmark = pytest.mark.validation
 

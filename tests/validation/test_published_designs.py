@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.catalog.parts import Node, Switch
 from netloom.fabric.size import design
+from netloom.parts.parts import Node, Switch
 from netloom.spec.topology import (
     DragonflyPlus,
     FatTree,

@@ -11,8 +11,8 @@ from statistics import mean
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.engine import AnalyticEngine
+from netloom.parts.load import load_catalog
 from netloom.spec.inference import Instance, Serving
 from netloom.spec.scenario import Cluster, Placement
 from netloom.step.serving import serve

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.compute.roofline import costs, roofline
 from netloom.engines.analytic import AnalyticEngine
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Job
 from netloom.step.predict import predict
 from netloom.step.residual import generation_of
@@ -35,10 +35,10 @@ from netloom.workload.transformer import transformer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Gpu, Model
     from netloom.engines.base import Engine
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Gpu, Model
     from netloom.study.validate_steps import StepSuite
 
 pytestmark = pytest.mark.validation

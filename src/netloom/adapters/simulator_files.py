@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.adapters.htsim_cm import Connections
-    from netloom.catalog.parts import Technology
     from netloom.fabric.wiring import Wiring
+    from netloom.parts.parts import Technology
     from netloom.workload.transfers import Transfers
 
 __all__ = ["Brought", "bring"]

@@ -11,7 +11,7 @@ from cyclopts import Parameter, Token
 from netloom.errors import CatalogError, SpecError
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
+    from netloom.parts.load import Catalog
 
 __all__ = ["OptionalWhole", "Whole", "technologies_of", "words_of"]
 

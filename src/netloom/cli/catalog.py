@@ -7,13 +7,13 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netloom.catalog import show
-from netloom.catalog.load import load_catalog
+from netloom.parts import show
+from netloom.parts.load import load_catalog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.catalog.parts import Part
+    from netloom.parts.parts import Part
 
 __all__ = ["catalog"]
 

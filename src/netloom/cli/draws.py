@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.catalog.load import Catalog
+    from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
     from netloom.study.luck import Luck
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from netloom.adapters.lab.heal import Intended
-    from netloom.catalog.load import Catalog
     from netloom.fabric.graph import Fabric
+    from netloom.parts.load import Catalog
     from netloom.spec.heal import HealPolicy
     from netloom.spec.scenario import Scenario
     from netloom.study.whatif import Bench

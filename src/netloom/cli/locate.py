@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Technology
     from netloom.fabric.graph import Fabric
     from netloom.ops.heal.sight import Sight
+    from netloom.parts.parts import Technology
 
 __all__ = ["locate"]
 

@@ -164,7 +164,7 @@ def _brought_case(
     own: Path | None,
 ) -> Case:
     """Return a case from files; an HPCC configuration takes the technology's place."""
-    from netloom.catalog.load import load_catalog  # noqa: PLC0415
+    from netloom.parts.load import load_catalog  # noqa: PLC0415
     from netloom.study.choices import Choices  # noqa: PLC0415
     from netloom.study.simulate import Case, runner_on  # noqa: PLC0415
 

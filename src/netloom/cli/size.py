@@ -77,7 +77,7 @@ def size(  # noqa: PLR0913  (one option of the command each)
 
 
 def _asked(given: Mapping[str, object], own: Path | None) -> Sizing:
-    from netloom.catalog.load import load_catalog  # noqa: PLC0415
+    from netloom.parts.load import load_catalog  # noqa: PLC0415
     from netloom.study.size import size as size_network  # noqa: PLC0415
 
     wish = Wish(**given)  # type: ignore[arg-type]  # typed as the command's options

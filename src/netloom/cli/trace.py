@@ -86,10 +86,10 @@ def read(
         own: A TOML file with parts and prices of your own.
         json: Print JSON; keys are documented in docs/formats.md.
     """
-    from netloom.catalog.load import load_catalog  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.engines.analytic.engine import AnalyticEngine  # noqa: PLC0415
+    from netloom.parts.load import load_catalog  # noqa: PLC0415
     from netloom.study.trace_table import network_for, num_ranks_of, summarize  # noqa: PLC0415
 
     catalog = load_catalog(own)

@@ -7,10 +7,10 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from netloom.catalog.load import load_catalog
 from netloom.cli.output import announce, to_plain, write_atomically
 from netloom.cli.progress import progress
 from netloom.errors import SpecError
+from netloom.parts.load import load_catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -21,7 +21,7 @@ from netloom.provenance import Source, Validity, Why
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from netloom.catalog.parts import Gpu
+    from netloom.parts.parts import Gpu
     from netloom.spec.scenario import Precision, Recompute
     from netloom.workload.flops import Operator
 

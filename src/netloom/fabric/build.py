@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.catalog.parts import Node, ScaleUp
     from netloom.fabric.design import Design
     from netloom.fabric.scale_up import ScaleUpGraph
     from netloom.fabric.topologies.wiring import Wiring
+    from netloom.parts.parts import Node, ScaleUp
 
 __all__ = ["build"]
 

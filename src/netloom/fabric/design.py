@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Switch
+    from netloom.parts.parts import Switch
     from netloom.spec.topology import Topology
 
 __all__ = ["MAX_PATHS", "Design", "Reach", "Stage", "Tier"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Gpu, Nic, Node, ScaleUp, Technology
     from netloom.fabric.design import Design
+    from netloom.parts.parts import Gpu, Nic, Node, ScaleUp, Technology
 
 __all__ = ["Network"]
 

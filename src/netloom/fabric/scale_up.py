@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from netloom.errors import CatalogError
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Node, ScaleUp
+    from netloom.parts.parts import Node, ScaleUp
 
 __all__ = ["HYBRID_CUBE_MESH", "LocalCable", "ScaleUpGraph", "scale_up_graph"]
 

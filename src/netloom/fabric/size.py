@@ -16,8 +16,8 @@ from netloom.spec.topology import DragonflyPlus, RailFatTree, RailOnly, Torus
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from netloom.catalog.parts import Node, Switch
     from netloom.fabric.design import Design
+    from netloom.parts.parts import Node, Switch
     from netloom.spec.topology import Topology
 
 __all__ = ["choose", "design"]

@@ -18,12 +18,12 @@ from netloom.ops.plant import plant_of
 from netloom.study.networks import network_of
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
     from netloom.fabric.cost.modules import Run
     from netloom.fabric.cost.places import Places
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
     from netloom.ops.plant import Cable, Plant, Port
+    from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
 
 __all__ = ["Cage", "NicPort", "Seat", "Site", "peer_of", "site_of"]

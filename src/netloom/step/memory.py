@@ -28,7 +28,7 @@ from netloom.workload.sharding import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netloom.catalog.parts import Gpu
+    from netloom.parts.parts import Gpu
     from netloom.spec.scenario import Training
     from netloom.workload.flops import AttentionKernel, Shard
     from netloom.workload.placement import Layout

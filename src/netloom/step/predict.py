@@ -29,10 +29,10 @@ from netloom.workload.transformer import transformer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netloom.catalog.parts import Model
     from netloom.compute.roofline import Roofline
     from netloom.engines.base import Engine, Outcome
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Model
     from netloom.spec.scenario import Job
     from netloom.step.practice import Practice
     from netloom.step.residual import Residual

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.provenance import Source, Validity
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Gpu
+    from netloom.parts.parts import Gpu
     from netloom.spec.scenario import Precision
     from netloom.step.practice import FlashVersion
 

@@ -22,10 +22,10 @@ from netloom.workload.serving import Pass, cache_transfer
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Gpu, Model
     from netloom.compute.roofline import Roofline
     from netloom.engines.base import Engine
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Gpu, Model
     from netloom.spec.inference import Serving
     from netloom.spec.scenario import Placement, Precision
     from netloom.step.serving_memory import ServingMemory

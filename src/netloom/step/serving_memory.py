@@ -16,7 +16,7 @@ from netloom.workload.serving import cache_bytes_of_rank
 from netloom.workload.sharding import stage_parameters
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Gpu
+    from netloom.parts.parts import Gpu
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 

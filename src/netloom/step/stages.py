@@ -17,8 +17,8 @@ from netloom.workload.sharding import stage_dense_layers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from netloom.catalog.parts import Gpu
     from netloom.compute.roofline import Costs, Roofline
+    from netloom.parts.parts import Gpu
     from netloom.spec.scenario import Recompute, Training
     from netloom.step.practice import Practice
     from netloom.step.residual import Residual

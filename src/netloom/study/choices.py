@@ -10,10 +10,10 @@ from netloom.spec.problems import did_you_mean
 from netloom.units import SHARE, SIZE, parse_quantity
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Technology
     from netloom.engines.flow.settings import FlowSettings
     from netloom.engines.packet.settings import Ecn, PacketSettings
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Technology
 
 __all__ = ["Choices"]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Nic
     from netloom.fabric.cost.bill import Bill
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Nic
 
 __all__ = ["ClusterTotals"]
 

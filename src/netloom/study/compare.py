@@ -17,8 +17,8 @@ from netloom.study.sensitivity import placement_doubt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from netloom.catalog.load import Catalog
     from netloom.engines.base import Engine
+    from netloom.parts.load import Catalog
     from netloom.provenance import Why
     from netloom.spec.scenario import Scenario
     from netloom.study.contender import Contender

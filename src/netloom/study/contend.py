@@ -16,10 +16,10 @@ from netloom.study.predict import model_of, step_on
 from netloom.study.weak import weak_scaling
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
     from netloom.engines.base import Engine
     from netloom.fabric.network import Network
     from netloom.fabric.wire.latency import Component
+    from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
 
 __all__ = ["contend"]

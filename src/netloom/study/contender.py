@@ -10,10 +10,10 @@ from netloom.study.economics import TokenCost
 from netloom.study.predict import validity_json
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Nic, Technology
     from netloom.fabric.cost.bill import Bill
     from netloom.fabric.network import Network
     from netloom.fabric.wire.latency import Component
+    from netloom.parts.parts import Nic, Technology
     from netloom.provenance import Validity
     from netloom.spec.scenario import Economics
     from netloom.step.model import Step

@@ -12,7 +12,7 @@ from netloom.provenance import Validity
 from netloom.step.residual import generation_of
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Gpu
+    from netloom.parts.parts import Gpu
     from netloom.spec.scenario import Precision
 
 __all__ = ["HIGHEST", "Highest", "efficiency_validity", "highest_of"]

@@ -9,8 +9,8 @@ from netloom.study.networks import network_of
 from netloom.study.predict import catalog_of
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
     from netloom.fabric.graph import Fabric
+    from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
 
 __all__ = ["build"]

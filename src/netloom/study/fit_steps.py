@@ -22,9 +22,9 @@ from netloom.study.validate_steps import predict_case
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from netloom.catalog.load import Catalog
     from netloom.engines.base import Engine, Outcome
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
     from netloom.study.measured_steps import MeasuredStep
     from netloom.study.step_cases import StepCase
     from netloom.workload.collective import Collective

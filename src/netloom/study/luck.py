@@ -15,7 +15,7 @@ from netloom.study.predict import model_of, step_on
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from netloom.catalog.load import Catalog
+    from netloom.parts.load import Catalog
     from netloom.results.interval import Interval
     from netloom.spec.scenario import Scenario
 

@@ -22,8 +22,8 @@ from netloom.workload.collective import Collective, CollectiveKind, Group
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Node, Technology
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Node, Technology
 
 __all__ = ["Case", "Measurement", "case_of", "read_measurement"]
 

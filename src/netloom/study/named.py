@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Node
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Node
 
 __all__ = ["node_named"]
 

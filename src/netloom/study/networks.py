@@ -11,8 +11,8 @@ from netloom.provenance import Validity
 from netloom.spec.scenario import MAX_GPUS
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Node, Switch, Technology
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Node, Switch, Technology
     from netloom.spec.scenario import Cluster, Fabric
 
 __all__ = ["addressing", "check_num_gpus", "is_addressable", "network_of", "num_nodes_of"]

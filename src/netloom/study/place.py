@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.catalog.load import Catalog
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
     from netloom.study.tenancy import Seat
 

@@ -23,7 +23,7 @@ from netloom.study.predict import catalog_of, model_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from netloom.catalog.load import Catalog
+    from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
     from netloom.study.plan_result import Objective
     from netloom.study.plan_search import Candidate

@@ -17,8 +17,8 @@ from netloom.study.wish import topology_of
 from netloom.units import MONEY, POWER, format_quantity
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
     from netloom.provenance import Validity
     from netloom.spec.scenario import Cluster, Economics, Scenario
     from netloom.spec.topology import Topology

@@ -11,8 +11,8 @@ from netloom.workload.placement import Layout
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netloom.catalog.parts import Model
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Model
     from netloom.spec.scenario import Recompute
 
 __all__ = [

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import SpecError, at
+from netloom.parts.load import load_catalog
 from netloom.results.table import Table
 from netloom.step import predict as step_predict
 from netloom.study.networks import network_of
 from netloom.workload.huggingface import read_config
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Model
     from netloom.engines.base import Engine
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Model
     from netloom.provenance import Validity, Why
     from netloom.spec.scenario import Scenario
     from netloom.step.model import Step

@@ -12,8 +12,8 @@ from netloom.study.recommend import cheapest_to_buy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.catalog.load import Catalog
     from netloom.engines.base import Engine
+    from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
     from netloom.study.contender import Contender
 

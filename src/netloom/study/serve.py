@@ -15,9 +15,9 @@ from netloom.workload.serving import cache_bytes_per_token
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Model
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Model
     from netloom.provenance import Why
     from netloom.spec.inference import Serving
     from netloom.spec.scenario import Scenario

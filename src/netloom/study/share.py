@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.catalog.load import Catalog
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario, Tenant
     from netloom.study.tenancy import Key, Seated
 

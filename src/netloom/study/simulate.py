@@ -31,11 +31,11 @@ from netloom.units import TIME, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Technology
     from netloom.engines.packet.faults import Fault
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Technology
     from netloom.spec.packets import Packets
     from netloom.spec.scenario import Scenario
     from netloom.study.runner import OnProgress, OnShare, Runner

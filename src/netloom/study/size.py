@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from netloom.catalog.load import load_catalog
 from netloom.errors import CatalogError, InfeasibleError, SpecError
 from netloom.fabric import size as sizing
 from netloom.fabric.cost.estimate import Estimate, estimate
 from netloom.fabric.cost.layout import nodes_per_rack
+from netloom.parts.load import load_catalog
 from netloom.provenance import Why
 from netloom.results.table import Table
 from netloom.spec.topology import RailFatTree, RailOnly
@@ -19,10 +19,10 @@ from netloom.study.wish import Wish, technology_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Nic, Node, Switch, Technology
     from netloom.fabric.cost.bill import Bill, Line
     from netloom.fabric.design import Design
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Nic, Node, Switch, Technology
     from netloom.spec.topology import Topology
 
 __all__ = ["Alternative", "Sizing", "Wish", "size"]

@@ -17,9 +17,9 @@ from netloom.step.practice import practice_of
 from netloom.study.step_machines import network_of_row
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Model
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Model
     from netloom.step.practice import Practice
     from netloom.study.measured_steps import MeasuredStep
 

@@ -11,9 +11,9 @@ from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Gpu, Node
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Gpu, Node
     from netloom.study.measured_steps import MeasuredStep
 
 __all__ = ["network_of_row"]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.catalog.parts import Model
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Model
     from netloom.spec.scenario import Job
     from netloom.workload.communication import Communication
     from netloom.workload.placement import Layout

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping
 
-    from netloom.catalog.load import Catalog
+    from netloom.parts.load import Catalog
     from netloom.spec.nodes import Place, Plain
     from netloom.spec.scenario import Scenario
     from netloom.spec.sweep import SweepSpec

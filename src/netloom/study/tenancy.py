@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.catalog.parts import Model
     from netloom.engines.base import Engine, Outcome, Pattern
     from netloom.engines.flow.contention import Press
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Model
     from netloom.spec.scenario import Job, NodePlacement
     from netloom.step.model import Step
     from netloom.workload.collective import Collective, Group

@@ -18,9 +18,9 @@ from netloom.workload.trace import COLLECTIVE_CODES, WORLD, NodeKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from netloom.catalog.load import Catalog
     from netloom.engines.base import Engine, Outcome
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
     from netloom.workload.trace import TraceNode
 
 __all__ = [

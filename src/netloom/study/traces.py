@@ -17,7 +17,7 @@ from netloom.workload.transformer import transformer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netloom.catalog.load import Catalog
+    from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
     from netloom.study.predict import Prediction
     from netloom.workload.placement import Layout

@@ -15,8 +15,8 @@ from netloom.study.predict import catalog_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netloom.catalog.load import Catalog
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
     from netloom.provenance import Why
     from netloom.spec.scenario import Scenario
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from netloom.catalog.load import Catalog
+    from netloom.parts.load import Catalog
 
 __all__ = [
     "BOUND_PCT",

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from netloom.catalog.load import Catalog
     from netloom.engines.base import Engine
+    from netloom.parts.load import Catalog
     from netloom.step.model import Step
     from netloom.step.residual import Residual
     from netloom.study.measured_steps import MeasuredStep

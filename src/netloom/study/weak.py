@@ -12,9 +12,9 @@ from netloom.study.predict import model_of, step_on
 from netloom.study.scaling import Point, ScalingCurve, curve
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Model, Node
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Model, Node
     from netloom.spec.scenario import Scenario
 
 __all__ = ["sizes", "weak_scaling"]

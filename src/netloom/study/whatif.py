@@ -24,11 +24,11 @@ from netloom.study.whatif_parts import applied, straggling
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Model
     from netloom.engines.flow.contention import Press
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Model
     from netloom.spec.scenario import Scenario
     from netloom.step.model import Step
     from netloom.study.whatif_parts import Change

@@ -14,8 +14,8 @@ from netloom.spec.topology import Topology
 from netloom.study.networks import check_num_gpus
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Node, Switch, Technology
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Node, Switch, Technology
 
 __all__ = ["Kind", "Wish", "technology_of", "topology_of"]
 

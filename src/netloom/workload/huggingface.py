@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from netloom.catalog.parts import Model
 from netloom.errors import SpecError
+from netloom.parts.parts import Model
 from netloom.provenance import Source
 from netloom.spec.files import read_text
 from netloom.workload.parameters import parameters

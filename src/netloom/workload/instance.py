@@ -8,7 +8,7 @@ from netloom.errors import SpecError
 from netloom.workload.placement import Layout
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Model, Node
+    from netloom.parts.parts import Model, Node
     from netloom.spec.inference import Instance
     from netloom.spec.scenario import Placement
 

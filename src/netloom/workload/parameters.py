@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from netloom.workload.transformer import Transformer, transformer
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Model
+    from netloom.parts.parts import Model
 
 __all__ = ["LayerParameters", "active_parameters", "layer_parameters", "parameters"]
 

@@ -19,7 +19,7 @@ from netloom.workload.collective import Axis, Group
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netloom.catalog.parts import Model, Node
+    from netloom.parts.parts import Model, Node
     from netloom.spec.scenario import (
         ContextExchange,
         ExpertDispatch,

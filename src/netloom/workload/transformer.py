@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Model
+    from netloom.parts.parts import Model
 
 __all__ = ["Transformer", "transformer"]
 

@@ -14,9 +14,9 @@ from netloom.adapters.htsim import queues_of, read_tree, wire_tree
 from netloom.adapters.htsim_cm import read_connections
 from netloom.adapters.ns3 import read_config, read_flows, read_topology, write_fct
 from netloom.adapters.simulator_files import bring
-from netloom.catalog.load import load_catalog
 from netloom.errors import NetloomError, SpecError
 from netloom.fabric.wiring_paths import first_ways
+from netloom.parts.load import load_catalog
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
 from netloom.cli.main import main
 from netloom.cli.simulate_progress import Watcher
+from netloom.parts.load import load_catalog
 from netloom.study.simulate import case_of, run_case
 
 if TYPE_CHECKING:

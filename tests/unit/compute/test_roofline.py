@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.compute.device import h200
 from netloom.compute.gemm import Chip, measured_excess
 from netloom.compute.roofline import (
@@ -24,6 +23,7 @@ from netloom.compute.roofline import (
 )
 from netloom.compute.tables import COLUMNS, shipped_table
 from netloom.errors import SpecError
+from netloom.parts.load import load_catalog
 from netloom.workload.flops import Operator, Shard, layer_operators
 from netloom.workload.transformer import transformer
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from netloom.catalog.parts import Gpu, Model
+    from netloom.parts.parts import Gpu, Model
 
 
 def product(flops: float, size_bytes: float) -> Operator:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from netloom.catalog.parts import Cable, Nic, Node, PortMode, Switch, Transceiver
 from netloom.fabric.design import Design, Reach, Stage, Tier
+from netloom.parts.parts import Cable, Nic, Node, PortMode, Switch, Transceiver
 from netloom.provenance import Source
 from netloom.spec.topology import RailFatTree, RailOnly, Topology
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.fabric.build import build
 from netloom.fabric.cost.layout import lay_out
 from netloom.fabric.cost.places import place
 from netloom.fabric.graph import VertexKind
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster, Floor
 from netloom.study.networks import network_of
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from netloom.catalog.load import load_catalog
 from netloom.cli.size import size as size_command
 from netloom.errors import CatalogError, InfeasibleError, SpecError
+from netloom.parts.load import load_catalog
 from netloom.report.size import size_report
 from netloom.spec.scenario import Cluster
 from netloom.study.size import Wish, size

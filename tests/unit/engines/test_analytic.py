@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic import Algorithm, AnalyticEngine
 from netloom.errors import InfeasibleError
+from netloom.parts.load import load_catalog
 from netloom.study.measured import case_of, read_measurement
 from netloom.workload.collective import Collective, CollectiveKind, Group
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import small
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.path import scale_out
 from netloom.engines.flow import FlowSettings, Phase, held_back, run_phases
 from netloom.engines.flow.contention import RoutedContention
@@ -19,6 +18,7 @@ from netloom.engines.flow.run import deliver, lay
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.build import build
 from netloom.fabric.edit import slow
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
 from netloom.study.engines import engine_named
 from netloom.study.networks import network_of

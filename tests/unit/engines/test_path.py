@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.path import scale_out
 from netloom.fabric.design import Design, Reach, Tier
 from netloom.fabric.network import Network
+from netloom.parts.load import load_catalog
 from netloom.spec.topology import RailFatTree
 from netloom.workload.collective import Group
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import TypeAdapter
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.path import _share_beyond, scale_out
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster, Fabric
 from netloom.spec.topology import RailFatTree, Topology
 from netloom.study.networks import network_of

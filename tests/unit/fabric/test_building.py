@@ -7,12 +7,12 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from netloom.catalog.parts import Node, ScaleUp, Switch
 from netloom.errors import CatalogError, SpecError
 from netloom.fabric.build import build
 from netloom.fabric.graph import Fabric, VertexKind
 from netloom.fabric.names import find_vertex, vertex_name
 from netloom.fabric.size import design
+from netloom.parts.parts import Node, ScaleUp, Switch
 from netloom.spec.topology import MultiPlane, RailFatTree, Topology
 
 

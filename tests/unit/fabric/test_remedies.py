@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.errors import InfeasibleError
 from netloom.fabric.size import design
+from netloom.parts.load import load_catalog
 from netloom.spec.topology import (
     DragonflyPlus,
     FatTree,

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.catalog.load import load_catalog
-from netloom.catalog.parts import Node, Switch
 from netloom.errors import InfeasibleError
 from netloom.fabric.size import choose, design
 from netloom.fabric.topologies.ports import Ports, spread
+from netloom.parts.load import load_catalog
+from netloom.parts.parts import Node, Switch
 from netloom.spec.topology import (
     DragonflyPlus,
     FatTree,

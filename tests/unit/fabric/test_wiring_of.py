@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.errors import InfeasibleError
 from netloom.fabric import nexthops
 from netloom.fabric.build import build
@@ -16,6 +15,7 @@ from netloom.fabric.edit import drain, fail, slow
 from netloom.fabric.routing.candidates import candidates, tables
 from netloom.fabric.wiring_of import wiring_of
 from netloom.fabric.wiring_paths import first_ways
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster, Floor
 from netloom.study.networks import network_of
 

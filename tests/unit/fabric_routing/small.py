@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from netloom.catalog.parts import PortMode, Switch
 from netloom.fabric.design import Design, Tier
 from netloom.fabric.graph import Fabric, LinkState, VertexKind
 from netloom.fabric.routing.flows import Flows
+from netloom.parts.parts import PortMode, Switch
 from netloom.spec.topology import FatTree
 
 RATE_BPS = 400e9

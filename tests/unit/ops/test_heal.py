@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.catalog.load import load_catalog
 from netloom.errors import LabError, SpecError
 from netloom.fabric import edit
 from netloom.fabric.build import build
@@ -29,6 +28,7 @@ from netloom.ops.heal.policy import decide
 from netloom.ops.heal.sight import Dispute, Sight
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
+from netloom.parts.load import load_catalog
 from netloom.spec.heal import HealPolicy, parse_policy
 from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from netloom.catalog.load import load_catalog
 from netloom.cli.heal import step_of
 from netloom.fabric import edit
 from netloom.ops.heal.effect import Trial, trial_of
@@ -14,6 +13,7 @@ from netloom.ops.heal.policy import decide
 from netloom.ops.heal.sight import Sight
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
+from netloom.parts.load import load_catalog
 from netloom.spec.heal import HealPolicy, parse_policy
 from netloom.spec.load import parse
 from netloom.study.whatif import bench_of

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.catalog.load import load_catalog
 from netloom.cli.main import main
 from netloom.errors import SpecError
 from netloom.fabric.build import build
@@ -26,6 +25,7 @@ from netloom.ops.locate.read import observations_of, parse_observed
 from netloom.ops.locate.scene import Scene, scene_of, watch
 from netloom.ops.locate.search import suspect
 from netloom.ops.locate.voting import blame_by_votes
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from netloom.catalog.load import load_catalog
 from netloom.fabric.build import build
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.hearing import METRICS, hear
@@ -31,6 +30,7 @@ from netloom.ops.observe.observation import Observation, Reading, failed
 from netloom.ops.observe.retention import Limits, retain
 from netloom.ops.observe.store import Store
 from netloom.ops.plant import plant_of
+from netloom.parts.load import load_catalog
 from netloom.spec.observed import Observed, ObservedFlow
 from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of

@@ -8,9 +8,9 @@ from typing import Literal
 import pytest
 from wires import star, transfers
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.packet import Fault, PacketSettings, Switch, Transport, run_packets
 from netloom.engines.packet.presets import settings_for
+from netloom.parts.load import load_catalog
 
 US = 1_000_000
 ASKS = PacketSettings(transport=Transport(ask_every_packets=256, timeout_ps=4_000 * US))

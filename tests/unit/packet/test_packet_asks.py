@@ -10,8 +10,8 @@ import pytest
 from wires import leaf_spine, star, transfers
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
 from netloom.engines.packet import Fault, PacketSettings, Watch, run_packets, settings_for
+from netloom.parts.load import load_catalog
 
 if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from wires import leaf_spine, transfers
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.packet import Watch, run_packets
 from netloom.engines.packet.presets import settings_for
+from netloom.parts.load import load_catalog
 
 NDR = load_catalog().technology("infiniband-ndr")
 INCAST = transfers([(8 + i, 0) for i in range(7)], 2_000_000)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from wires import star, transfers
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.packet import (
     Ecn,
     PacketSettings,
@@ -13,6 +12,7 @@ from netloom.engines.packet import (
     run_packets,
     settings_for,
 )
+from netloom.parts.load import load_catalog
 
 US = 1_000_000
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from wires import leaf_spine, star, transfers, wiring
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.packet import (
     Ecn,
     PacketSettings,
@@ -18,6 +17,7 @@ from netloom.engines.packet import (
     settings_for,
 )
 from netloom.fabric.taper import taper_of
+from netloom.parts.load import load_catalog
 
 US = 1_000_000
 RCCC = PacketSettings(

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from wires import leaf_spine, star, transfers
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.native import PacketSimulation
 from netloom.engines.packet import (
     Ecn,
@@ -22,6 +21,7 @@ from netloom.engines.packet import (
 )
 from netloom.engines.packet.lower import lowered
 from netloom.errors import InfeasibleError, SpecError
+from netloom.parts.load import load_catalog
 
 BUSY = PacketSettings(
     congestion_control="dcqcn",

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from wires import leaf_spine, star, transfers
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.packet import (
     Ecn,
     Fault,
@@ -17,6 +16,7 @@ from netloom.engines.packet import (
     run_packets,
     settings_for,
 )
+from netloom.parts.load import load_catalog
 
 US = 1_000_000
 # 100 Gb/s and links of 1 us: 4150 bytes take 332 ns, 64 take 5.12 ns. Out and back over two links:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from netloom.catalog.load import load_catalog
+from netloom.parts.load import load_catalog
 from netloom.report.plan import plan_text
 from netloom.report.plan_page import plan_page
 from netloom.spec.scenario import Scenario

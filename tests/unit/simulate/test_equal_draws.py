@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from wirings import leaf_spine
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.flow import run_flows
 from netloom.engines.flow import settings_for as flow_settings
 from netloom.engines.flow.phases import at_once
 from netloom.engines.packet.engine import run_packets
 from netloom.engines.packet.presets import settings_for
+from netloom.parts.load import load_catalog
 
 ROCE = load_catalog().technology("rocev2-400g")
 

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
 from netloom.errors import SpecError
 from netloom.fabric.wiring_of import wiring_of
+from netloom.parts.load import load_catalog
 from netloom.report.simulate import simulation_text
 from netloom.spec.packets import Packets
 from netloom.study.fabrics import build

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
+from netloom.parts.load import load_catalog
 from netloom.study.simulate import ENGINES
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
 from netloom.errors import InfeasibleError, SpecError
+from netloom.parts.load import load_catalog
 from netloom.spec.example import example
 from netloom.study.choices import Choices
 from netloom.study.simulate import case_of, run_case

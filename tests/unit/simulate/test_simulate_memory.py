@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
 from netloom.errors import InfeasibleError
+from netloom.parts.load import load_catalog
 from netloom.study import simulate_memory
 from netloom.study.simulate import case_of, run_case, traced
 from netloom.study.simulate_memory import Need, need_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError
+from netloom.parts.load import load_catalog
 from netloom.study.engines import engine_named
 from netloom.study.networks import network_of
 from netloom.study.packet_contention import PacketContention

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import netloom as nl
-from netloom.catalog.load import load_catalog
 from netloom.cli.main import main
 from netloom.errors import InfeasibleError, SpecError
+from netloom.parts.load import load_catalog
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.errors import NetloomError, SpecError
+from netloom.parts.load import load_catalog
 from netloom.spec.files import read_text
 from netloom.spec.load import load
 from netloom.study.validate import read_rows

@@ -28,8 +28,8 @@ from netloom.workload.transformer import transformer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.catalog.parts import Gpu, Model
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Gpu, Model
     from netloom.workload.demand import Demand
 
 JOB = {"sequence": 4096, "global_batch": 64, "micro_batch": 1}

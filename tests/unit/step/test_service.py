@@ -15,9 +15,9 @@ from netloom.step.serving import serve, share_out
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.catalog.parts import Model
     from netloom.engines.base import Engine
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Model
     from netloom.provenance import Why
     from netloom.step.serving_model import Service
 

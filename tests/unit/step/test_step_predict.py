@@ -15,9 +15,9 @@ from netloom.workload.collective import Axis
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.catalog.parts import Model
     from netloom.engines.base import Engine, Outcome
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Model
     from netloom.provenance import Why
     from netloom.workload.collective import Collective
 

@@ -17,9 +17,9 @@ from netloom.step.predict import predict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.catalog.parts import Model
     from netloom.engines.base import Engine
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Model
     from netloom.step.model import Step
 
 JOB = {

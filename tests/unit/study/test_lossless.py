@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from netloom.catalog.load import load_catalog
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster, Fabric
 from netloom.study.lossless import Lossless, lossless
 from netloom.study.networks import network_of

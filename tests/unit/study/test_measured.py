@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.errors import SpecError
+from netloom.parts.load import load_catalog
 from netloom.study.measured import Case, case_of, read_measurement
 from netloom.study.validate import read_rows, shipped_rows
 

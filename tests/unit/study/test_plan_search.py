@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from netloom.adapters.cores import on_processes
-from netloom.catalog.load import load_catalog
 from netloom.errors import InfeasibleError, SpecError
+from netloom.parts.load import load_catalog
 from netloom.provenance import Validity
 from netloom.spec.example import example
 from netloom.spec.scenario import Parallel, Reliability, Scenario

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.errors import SpecError
+from netloom.parts.load import load_catalog
 from netloom.study.measured_steps import MeasuredStep, read_step
 from netloom.study.step_cases import cases_of
 from netloom.study.validate_steps import (

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError, SpecError
+from netloom.parts.load import load_catalog
 from netloom.spec.example import example
 from netloom.spec.scenario import Scenario
 from netloom.study import traces

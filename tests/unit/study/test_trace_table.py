@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.catalog.load import load_catalog
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import SpecError
+from netloom.parts.load import load_catalog
 from netloom.spec.scenario import MAX_GPUS
 from netloom.study.trace_table import RankTally, network_for, num_ranks_of, summarize, tally
 from netloom.workload.trace import NodeKind, TraceNode

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.catalog.parts import PortMode, Switch
 from netloom.errors import CatalogError, InfeasibleError, SpecError
 from netloom.fabric.wire import headroom
 from netloom.fabric.wire.headroom import PLATFORMS, LosslessTraffic, Platform, sonic
+from netloom.parts.parts import PortMode, Switch
 
 RATES = st.sampled_from([10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9])
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.catalog.parts import LatencyBudget, Technology
 from netloom.fabric.wire import recovery
 from netloom.fabric.wire.framing import wire_bytes
 from netloom.fabric.wire.latency import budget, one_way_s, why
+from netloom.parts.parts import LatencyBudget, Technology
 from netloom.provenance import Source
 
 # Component times in us, in the order of LatencyBudget: typical deployed stacks, three switches.

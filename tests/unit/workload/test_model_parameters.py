@@ -13,7 +13,7 @@ from netloom.workload.transformer import transformer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.catalog.parts import Model
+    from netloom.parts.parts import Model
 
 
 @pytest.mark.parametrize(

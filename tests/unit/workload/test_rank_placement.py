@@ -22,8 +22,8 @@ from netloom.workload.placement import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.catalog.parts import Model
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Model
     from netloom.workload.placement import Layout
 
 

@@ -28,8 +28,8 @@ from netloom.workload.transformer import transformer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.catalog.parts import Model
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Model
     from netloom.workload.flops import Operator
     from netloom.workload.placement import Layout
 

@@ -21,7 +21,7 @@ from netloom.workload.transformer import transformer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.catalog.parts import Model
+    from netloom.parts.parts import Model
 
 
 def test_a_gpt_step_matches_the_formula_of_narayanan_et_al(model_of: Callable[..., Model]) -> None:

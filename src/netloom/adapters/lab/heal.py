@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from netloom.adapters.lab.store import LabFolder
-    from netloom.catalog.parts import Technology
     from netloom.fabric.graph import Fabric
     from netloom.ops.heal.act import Hands, Outcome
     from netloom.ops.heal.plan import Plan
     from netloom.ops.heal.sight import Sight
+    from netloom.parts.parts import Technology
     from netloom.spec.heal import HealPolicy, Verb
 
 __all__ = ["Healed", "Intended", "Step", "able", "heal", "journal_of", "release"]

@@ -19,9 +19,9 @@ from netloom.ops.plant import plant_of
 
 if TYPE_CHECKING:
     from netloom.adapters.lab.store import LabFolder
-    from netloom.catalog.parts import Technology
     from netloom.fabric.graph import Fabric
     from netloom.ops.plant import Plant
+    from netloom.parts.parts import Technology
 
 __all__ = ["born_at_s", "clock_s", "observe"]
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from netloom.adapters.watch.clock import Clock
-    from netloom.catalog.parts import Technology
     from netloom.ops.locate.findings import Finding
     from netloom.ops.locate.network import Network
     from netloom.ops.observe.observation import Collector
     from netloom.ops.observe.store import Store
+    from netloom.parts.parts import Technology
 
 __all__ = ["Locator", "Prober"]
 

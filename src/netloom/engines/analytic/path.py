@@ -24,10 +24,10 @@ from netloom.provenance import Why
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.catalog.parts import Technology
     from netloom.engines.base import Contention, Pattern
     from netloom.fabric.design import Reach
     from netloom.fabric.network import Network
+    from netloom.parts.parts import Technology
     from netloom.workload.collective import Group
 
 __all__ = ["Path", "scale_out"]

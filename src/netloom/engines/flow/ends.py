@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Technology
+    from netloom.parts.parts import Technology
 
 __all__ = ["Ends", "ends_of"]
 

@@ -11,7 +11,7 @@ from netloom.errors import SpecError
 from netloom.fabric.wire import framing, latency, recovery
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Technology
+    from netloom.parts.parts import Technology
 
 __all__ = ["Balance", "FlowSettings", "settings_for"]
 

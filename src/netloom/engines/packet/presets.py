@@ -24,7 +24,7 @@ from netloom.spec.problems import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netloom.catalog.parts import Technology
+    from netloom.parts.parts import Technology
 
 __all__ = ["LOAD_BALANCING", "RECOVERIES", "settings_for"]
 

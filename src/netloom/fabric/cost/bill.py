@@ -18,9 +18,9 @@ from netloom.units import LENGTH, RATE, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netloom.catalog.parts import Cable, Nic, Switch, Transceiver
     from netloom.fabric.cost.cabling import Cabling
     from netloom.fabric.design import Design
+    from netloom.parts.parts import Cable, Nic, Switch, Transceiver
     from netloom.provenance import Source
 
 __all__ = ["Bill", "Line", "draw_up"]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.catalog.parts import Cable, Node, Transceiver
     from netloom.fabric.cost.layout import Layout, Route
     from netloom.fabric.design import Design
+    from netloom.parts.parts import Cable, Node, Transceiver
 
 __all__ = ["LENGTHS_M", "Cabling", "cable_up"]
 

@@ -12,8 +12,8 @@ from netloom.fabric.cost.layout import Layout, lay_out, nodes_per_rack
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from netloom.catalog.parts import Cable, Nic, Node, Transceiver
     from netloom.fabric.design import Design
+    from netloom.parts.parts import Cable, Nic, Node, Transceiver
     from netloom.spec.scenario import Floor
 
 __all__ = ["Estimate", "estimate"]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.catalog.parts import Node
     from netloom.fabric.design import Design, Stage
+    from netloom.parts.parts import Node
     from netloom.spec.scenario import Floor
 
     Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]

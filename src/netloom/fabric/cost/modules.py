@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.catalog.parts import Cable, Transceiver
     from netloom.fabric.design import Design, Stage
+    from netloom.parts.parts import Cable, Transceiver
 
     Ports = dict[Stage, float]  # ports in use on one device, by stage
 

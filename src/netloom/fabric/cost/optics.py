@@ -12,8 +12,8 @@ from netloom.units import LENGTH, RATE, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netloom.catalog.parts import Cable, Node, Transceiver
     from netloom.fabric.design import Design, Stage, Tier
+    from netloom.parts.parts import Cable, Node, Transceiver
 
 __all__ = ["Device", "Offer", "Shop", "devices", "ports_at"]
 

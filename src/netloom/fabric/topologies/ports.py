@@ -11,7 +11,7 @@ from netloom.spec.topology import MAX_PLANES
 from netloom.units import RATE, format_quantity
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import PortMode, Switch
+    from netloom.parts.parts import PortMode, Switch
 
 __all__ = ["Ports", "spread", "switch_ports"]
 

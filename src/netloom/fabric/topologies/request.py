@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Node, Switch
+    from netloom.parts.parts import Node, Switch
     from netloom.spec.topology import Topology
 
 __all__ = ["Request", "hosts_wired"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from netloom.provenance import Source
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Technology
+    from netloom.parts.parts import Technology
 
 __all__ = [
     "Header",

@@ -16,7 +16,7 @@ from netloom.fabric.wire.latency import PROPAGATION_S_PER_M
 from netloom.units import RATE, format_quantity
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Switch
+    from netloom.parts.parts import Switch
 
 __all__ = [
     "PLATFORMS",

@@ -9,7 +9,7 @@ from netloom.fabric.wire.framing import wire_bytes
 from netloom.provenance import Source, Why
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Technology
+    from netloom.parts.parts import Technology
 
 __all__ = ["PROPAGATION_S_PER_M", "Component", "budget", "one_way_s", "why"]
 

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from netloom.catalog.parts import Technology
+    from netloom.parts.parts import Technology
 
 __all__ = [
     "NCCL_TIMEOUT_EXPONENT",

@@ -13,12 +13,12 @@ from netloom.ops.site import site_of
 from netloom.ops.underlay import underlay_of
 
 if TYPE_CHECKING:
-    from netloom.catalog.load import Catalog
     from netloom.ops.deploy.overlay import Overlay, Vrf
     from netloom.ops.deploy.partitions import Partition
     from netloom.ops.deploy.quality import Quality
     from netloom.ops.site import Site
     from netloom.ops.underlay import HostLink, Router, Underlay
+    from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
 
 __all__ = ["Intent", "intent_of"]

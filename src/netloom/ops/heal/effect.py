@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.catalog.parts import Technology
     from netloom.engines.flow.settings import FlowSettings
     from netloom.fabric.graph import Fabric
     from netloom.ops.locate.findings import Finding
+    from netloom.parts.parts import Technology
     from netloom.workload.transfers import Transfers
 
 __all__ = ["Away", "Effect", "Trial", "away", "damaged", "trial_of"]

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.catalog.parts import Technology
     from netloom.fabric.graph import Fabric
     from netloom.ops.locate.observations import Observations
     from netloom.ops.locate.search import Suspicion
+    from netloom.parts.parts import Technology
 
 __all__ = ["Finding", "find", "part_name"]
 

@@ -18,11 +18,11 @@ from netloom.ops.locate.told import told
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.catalog.parts import Technology
     from netloom.ops.locate.findings import Finding
     from netloom.ops.locate.hearing import Heard
     from netloom.ops.locate.network import Network
     from netloom.ops.locate.observations import Observations
+    from netloom.parts.parts import Technology
     from netloom.spec.observed import Observed
 
 __all__ = ["locate_all"]

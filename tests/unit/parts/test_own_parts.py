@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.catalog.load import KINDS, Catalog, load_catalog
-from netloom.catalog.show import part_rows
 from netloom.errors import CatalogError
+from netloom.parts.load import KINDS, Catalog, load_catalog
+from netloom.parts.show import part_rows
 
 DOCS = Path(__file__).parents[3] / "docs" / "catalogue.md"
 

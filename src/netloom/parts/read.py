@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from netloom.catalog.parts import Part
 from netloom.errors import CatalogError, SpecError
+from netloom.parts.parts import Part
 from netloom.provenance import Source
 from netloom.spec.files import read_text
 from netloom.spec.problems import plainly

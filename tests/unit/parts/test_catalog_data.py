@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel
 
-from netloom.catalog.load import KINDS, load_catalog
-from netloom.catalog.parts import PortMode
+from netloom.parts.load import KINDS, load_catalog
+from netloom.parts.parts import PortMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netloom.catalog.parts import Model, Part, Technology
+    from netloom.parts.parts import Model, Part, Technology
 
 CATALOG = load_catalog()
 PARTS = [
@@ -63,7 +63,7 @@ def test_every_part_has_a_title_and_ascii_words(part: Part) -> None:
 
 
 def test_every_source_in_the_registry_is_used_by_some_part() -> None:
-    text = files("netloom.catalog").joinpath("data", "sources.toml").read_text("utf-8")
+    text = files("netloom.parts").joinpath("data", "sources.toml").read_text("utf-8")
     defined = {entry["citation"]: key for key, entry in tomllib.loads(text).items()}
     used = {
         source.citation

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.catalog import show
-from netloom.catalog.load import KINDS, load_catalog
 from netloom.cli.catalog import catalog as print_catalog
 from netloom.errors import CatalogError
+from netloom.parts import show
+from netloom.parts.load import KINDS, load_catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def test_an_unknown_name_gets_the_closest_and_where_to_list_them() -> None:
 
 def test_the_shipped_catalogue_is_read_once_and_fast() -> None:
     assert load_catalog() is CATALOG
-    from netloom.catalog import load  # noqa: PLC0415
+    from netloom.parts import load  # noqa: PLC0415
 
     load._shipped_table.cache_clear()
     started_s = time.perf_counter()

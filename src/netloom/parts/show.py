@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel
 
-from netloom.catalog.load import KINDS
-from netloom.catalog.parts import PortMode
 from netloom.errors import CatalogError
+from netloom.parts.load import KINDS
+from netloom.parts.parts import PortMode
 from netloom.units import (
     FLOPS,
     LENGTH,
@@ -27,8 +27,8 @@ from netloom.units import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netloom.catalog.load import Catalog
-    from netloom.catalog.parts import Part
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Part
 
 __all__ = ["FieldRow", "KindRow", "find_kind", "find_parts", "kind_rows", "overview", "part_rows"]
 

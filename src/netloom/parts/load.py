@@ -10,8 +10,9 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from netloom.catalog import merge, read
-from netloom.catalog.parts import (
+from netloom.errors import CatalogError
+from netloom.parts import merge, read
+from netloom.parts.parts import (
     Cable,
     Gpu,
     Model,
@@ -23,7 +24,6 @@ from netloom.catalog.parts import (
     Technology,
     Transceiver,
 )
-from netloom.errors import CatalogError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,7 +140,7 @@ def _shipped() -> Catalog:
 
 @cache
 def _shipped_table(stem: str) -> dict[str, Any]:
-    text = files("netloom.catalog").joinpath("data", f"{stem}.toml").read_text("utf-8")
+    text = files("netloom.parts").joinpath("data", f"{stem}.toml").read_text("utf-8")
     return tomllib.loads(text)
 
 
