@@ -26,9 +26,9 @@ from netloom.fabric.build import build
 from netloom.parts.load import load_catalog
 from netloom.spec.example import example
 from netloom.spec.scenario import Cluster
-from netloom.study.engines import engine_named
 from netloom.study.networks import network_of
-from netloom.study.predict import predict
+from netloom.study.predict.engines import engine_named
+from netloom.study.predict.prediction import predict
 
 if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery

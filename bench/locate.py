@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench.locate_bouncer import blame_by_regression
+from bench.locate_grid import draw_fault, same_part
+from bench.locate_scene import scene_of, watch
+from bench.locate_voting import blame_by_votes
 from netloom.fabric.build import build
-from netloom.ops.locate.bouncer import blame_by_regression
 from netloom.ops.locate.faults import Fault, FaultKind, Scope
-from netloom.ops.locate.grid import draw_fault, same_part
-from netloom.ops.locate.scene import scene_of, watch
 from netloom.ops.locate.search import suspect
-from netloom.ops.locate.voting import blame_by_votes
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of
@@ -24,8 +24,8 @@ from netloom.study.networks import network_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bench.locate_scene import Noise, Scene
     from netloom.fabric.graph import Fabric
-    from netloom.ops.locate.scene import Noise, Scene
 
 # Nodes of 8 NICs; windows with one fault, with two, and with none.
 # The largest first: it takes longest.

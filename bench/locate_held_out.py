@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.locate import Score, calibration, score_window
+from bench.locate_grid import draw_fault
+from bench.locate_scene import Noise, scene_of, watch
 from netloom.fabric.build import build
 from netloom.ops.locate.faults import FaultKind, Scope
-from netloom.ops.locate.grid import draw_fault
-from netloom.ops.locate.scene import Noise, scene_of, watch
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of
 
 if TYPE_CHECKING:
+    from bench.locate_scene import Scene
     from netloom.fabric.graph import Fabric
     from netloom.ops.locate.faults import Fault
-    from netloom.ops.locate.scene import Scene
 
 WINDOWS = (40, 20, 20)  # with one fault, with two, healthy
 SHAPES: dict[str, tuple[dict[str, object], int]] = {

@@ -9,9 +9,9 @@ from functools import partial
 from netloom.adapters.cores import num_cores, on_processes
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Scenario
-from netloom.study.plan import Question, plan, question, searcher
-from netloom.study.plan_machines import Wanted
-from netloom.study.predict import predict
+from netloom.study.plan.machines import Wanted
+from netloom.study.plan.planning import Question, plan, question, searcher
+from netloom.study.predict.prediction import predict
 
 # What the search must keep: a space of this size in two minutes, and this rate on any space.
 CONFIGURATIONS = 11_700_000

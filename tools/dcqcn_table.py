@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench.dcqcn_fluid import DcqcnFluid
 from netloom.engines.packet import Ecn, PacketSettings, Transport, Watch, run_packets
 from netloom.fabric.plain_wiring import Cables, wire_up
-from netloom.study.dcqcn_fluid import DcqcnFluid
 from netloom.workload import patterns
 from netloom.workload.dag import Label, to_transfers
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import netloom as nl
-from netloom.study.choices import Choices
+from netloom.study.simulate.choices import Choices
 
 SENDERS = (2, 4, 8, 16, 32, 64)
 SIZE_BYTES = 262_144

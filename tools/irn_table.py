@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from netloom.study.validate_fct_cases import FctCase, shipped_cases
-from netloom.study.validate_fct_measures import Bench, irn_ratios
-from netloom.study.validate_fct_setups import network_of
+from netloom.validation.fct.cases import FctCase, shipped_cases
+from netloom.validation.fct.measures import Bench, irn_ratios
+from netloom.validation.fct.setups import network_of
 
 
 def comparisons() -> dict[str, FctCase]:

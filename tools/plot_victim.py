@@ -13,11 +13,11 @@ import numpy as np
 import netloom as nl
 from netloom.parts.load import load_catalog
 from netloom.spec.example import example
-from netloom.study.choices import Choices
+from netloom.study.simulate.choices import Choices
 
 if TYPE_CHECKING:
     from netloom.spec.scenario import Scenario
-    from netloom.study.simulation import Simulation
+    from netloom.study.simulate.simulation import Simulation
 
 OUT = Path(__file__).parents[1] / "docs/victim.svg"
 WIDTH, PANEL, LEFT, RIGHT, TOP, GAP = 760, 190, 70, 20, 96, 56

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import netloom as nl
-from netloom.study.choices import Choices
+from netloom.study.simulate.choices import Choices
 from netloom.workload.exchange_tree import double_tree
 
 Traffic = list[dict[str, object]]

@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from netloom.spec.example import example
     from netloom.spec.load import load
     from netloom.spec.scenario import Scenario
-    from netloom.study.choices import Choices
-    from netloom.study.compare import Comparison, compare
+    from netloom.study.compare.comparison import Comparison, compare
     from netloom.study.fabrics import build
-    from netloom.study.predict import Prediction, predict
-    from netloom.study.serve import Inference, infer
-    from netloom.study.share import Sharing, share
-    from netloom.study.simulate import simulate
-    from netloom.study.simulation import Simulation
-    from netloom.study.size import Sizing, size
-    from netloom.study.sweep import Sweep
-    from netloom.study.uptime import Uptime, uptime
-    from netloom.study.whatif import WhatIf, whatif
-    from netloom.study.whatif_parts import Change
-    from netloom.study.wish import Wish
+    from netloom.study.goodput.uptime import Uptime, uptime
+    from netloom.study.predict.prediction import Prediction, predict
+    from netloom.study.serving.inference import Inference, infer
+    from netloom.study.simulate.choices import Choices
+    from netloom.study.simulate.run import simulate
+    from netloom.study.simulate.simulation import Simulation
+    from netloom.study.size.request import Wish
+    from netloom.study.size.sizing import Sizing, size
+    from netloom.study.sweep.result import Sweep
+    from netloom.study.whatif.changes import Change
+    from netloom.study.whatif.failure import WhatIf, whatif
+    from netloom.study.whatif.share import Sharing, share
 
 __all__ = [
     "Catalog",
@@ -92,20 +92,20 @@ _HOMES = {
     "netloom.spec.example": ("example",),
     "netloom.spec.load": ("load",),
     "netloom.spec.scenario": ("Scenario",),
-    "netloom.study.choices": ("Choices",),
-    "netloom.study.compare": ("Comparison", "compare"),
+    "netloom.study.simulate.choices": ("Choices",),
+    "netloom.study.compare.comparison": ("Comparison", "compare"),
     "netloom.study.fabrics": ("build",),
-    "netloom.study.predict": ("Prediction", "predict"),
-    "netloom.study.serve": ("Inference", "infer"),
-    "netloom.study.share": ("Sharing", "share"),
-    "netloom.study.simulate": ("simulate",),
-    "netloom.study.simulation": ("Simulation",),
-    "netloom.study.size": ("Sizing", "size"),
-    "netloom.study.uptime": ("Uptime", "uptime"),
-    "netloom.study.sweep": ("Sweep",),
-    "netloom.study.whatif": ("WhatIf", "whatif"),
-    "netloom.study.whatif_parts": ("Change",),
-    "netloom.study.wish": ("Wish",),
+    "netloom.study.predict.prediction": ("Prediction", "predict"),
+    "netloom.study.serving.inference": ("Inference", "infer"),
+    "netloom.study.whatif.share": ("Sharing", "share"),
+    "netloom.study.simulate.run": ("simulate",),
+    "netloom.study.simulate.simulation": ("Simulation",),
+    "netloom.study.size.sizing": ("Sizing", "size"),
+    "netloom.study.goodput.uptime": ("Uptime", "uptime"),
+    "netloom.study.sweep.result": ("Sweep",),
+    "netloom.study.whatif.failure": ("WhatIf", "whatif"),
+    "netloom.study.whatif.changes": ("Change",),
+    "netloom.study.size.request": ("Wish",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

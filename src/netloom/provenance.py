@@ -7,7 +7,7 @@ Three small values travel with every result: the :class:`Source` of a constant, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 __all__ = ["Confidence", "Source", "Validity", "Why"]
 
@@ -44,6 +44,10 @@ class Validity:
     def inside(self) -> bool:
         """Whether nothing is in doubt."""
         return not self.doubts
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"inside": self.inside, "doubts": list(self.doubts)}
 
     def __and__(self, other: Validity) -> Validity:
         """Return the validity of a result that rests on both, each doubt once."""

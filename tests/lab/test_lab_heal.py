@@ -35,8 +35,8 @@ from netloom.ops.locate.findings import Finding
 from netloom.ops.underlay import underlay_of
 from netloom.spec.heal import parse_policy
 from netloom.spec.load import load
-from netloom.study.predict import catalog_of
-from netloom.study.whatif import bench_of
+from netloom.study.inputs import catalog_of
+from netloom.study.whatif.failure import bench_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -27,7 +27,7 @@ from netloom.ops.deploy.changes import apply_all
 from netloom.ops.deploy.intent import intent_of
 from netloom.ops.lab import namespace_of
 from netloom.spec.load import load
-from netloom.study.predict import catalog_of
+from netloom.study.inputs import catalog_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from netloom.adapters import chakra
 from netloom.errors import SpecError
-from netloom.study.trace_table import tally
+from netloom.study.trace.table import tally
 from netloom.workload.trace import NodeKind, TraceNode
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from netloom.engines.analytic.algorithms import (
     tree_network_bytes,
 )
 from netloom.parts.load import load_catalog
-from netloom.study.measured import _network
+from netloom.validation.collectives.measured import _network
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 CATALOG = load_catalog()

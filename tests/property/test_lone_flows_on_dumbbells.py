@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from netloom.adapters.simulator_files import bring
 from netloom.parts.load import load_catalog
-from netloom.study.choices import Choices
-from netloom.study.simulate import Case, run_case, runner_on
+from netloom.study.simulate.choices import Choices
+from netloom.study.simulate.run import Case, run_case, runner_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import netloom as nl
 from netloom.parts.load import load_catalog
-from netloom.study.choices import Choices
+from netloom.study.simulate.choices import Choices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,11 +16,11 @@ from netloom.errors import InfeasibleError, SpecError
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Scenario
 from netloom.step.predict import predict
-from netloom.study.efficiency import efficiency_validity
 from netloom.study.networks import network_of
-from netloom.study.plan_evaluate import batches
-from netloom.study.plan_space import RECOMPUTES, Configuration, Space
-from netloom.study.plan_tables import Tables
+from netloom.study.plan.efficiency import efficiency_validity
+from netloom.study.plan.evaluate import batches
+from netloom.study.plan.space import RECOMPUTES, Configuration, Space
+from netloom.study.plan.tables import Tables
 from netloom.workload.placement import check_model, layout, num_micro_batches
 
 if TYPE_CHECKING:

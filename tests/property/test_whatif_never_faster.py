@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netloom.spec.load import parse
-from netloom.study.predict import catalog_of
-from netloom.study.whatif import Bench, bench_of
-from netloom.study.whatif_parts import Change, parts_called
+from netloom.study.inputs import catalog_of
+from netloom.study.whatif.changes import Change, parts_called
+from netloom.study.whatif.failure import Bench, bench_of
 
 TOPOLOGIES = (
     "{kind: rail-fat-tree, hosts_per_leaf: 8}",

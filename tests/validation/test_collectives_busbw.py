@@ -18,8 +18,13 @@ from netloom.cli.validate import validate
 from netloom.engines.analytic import AnalyticEngine, profile
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
-from netloom.study.measured import case_of, read_measurement
-from netloom.study.validate import BOUND_PCT, SuiteResult, shipped_rows, validate_collectives
+from netloom.validation.collectives.measured import case_of, read_measurement
+from netloom.validation.collectives.suite import (
+    BOUND_PCT,
+    SuiteResult,
+    shipped_rows,
+    validate_collectives,
+)
 from netloom.workload.collective import CollectiveKind
 
 pytestmark = pytest.mark.validation

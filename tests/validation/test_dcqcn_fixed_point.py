@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bench.dcqcn_fluid import DcqcnFluid
 from netloom.engines.packet import Ecn, PacketSettings, Transport, run_packets
-from netloom.study.dcqcn_fluid import DcqcnFluid
-from netloom.study.validate_fct_setups import network_of
+from netloom.validation.fct.setups import network_of
 from netloom.workload import patterns
 from netloom.workload.dag import Label, to_transfers
 

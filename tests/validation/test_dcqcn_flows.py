@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from netloom.engines.packet import Ecn, PacketSettings, Transport, run_packets
-from netloom.study.validate_fct_setups import network_of
+from netloom.validation.fct.setups import network_of
 from netloom.workload import patterns
 from netloom.workload.dag import Label, to_transfers
 

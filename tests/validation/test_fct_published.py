@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import pytest
 
-from netloom.study.validate_fct import shipped_points, validate_fct
-from netloom.study.validate_fct_cases import FctCase, run_case, shipped_cases
-from netloom.study.validate_fct_hpcc import TreeCase, run_tree
-from netloom.study.validate_fct_rows import CurveKey, case_row, curve_rows, curves_of
+from netloom.validation.fct.cases import FctCase, run_case, shipped_cases
+from netloom.validation.fct.hpcc import TreeCase, run_tree
+from netloom.validation.fct.rows import CurveKey, case_row, curve_rows, curves_of
+from netloom.validation.fct.suite import shipped_points, validate_fct
 
 pytestmark = pytest.mark.validation
 

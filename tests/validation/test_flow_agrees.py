@@ -18,8 +18,8 @@ from netloom.engines.flow import Phase, run_phases, settings_for
 from netloom.fabric.build import build
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
-from netloom.study.engines import engine_named
 from netloom.study.networks import network_of
+from netloom.study.predict.engines import engine_named
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from netloom.cli.main import main
-from netloom.study.validate_layers import read_timed, shipped_timed, validate_timed
+from netloom.validation.layers.suite import read_timed, shipped_timed, validate_timed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ import pytest
 from netloom.errors import NetloomError
 from netloom.parts.load import load_catalog
 from netloom.step.residual import generation_of
-from netloom.study.efficiency import HIGHEST, efficiency_validity, highest_of
-from netloom.study.step_cases import cases_of
-from netloom.study.validate_steps import shipped_step_rows
+from netloom.study.plan.efficiency import HIGHEST, efficiency_validity, highest_of
+from netloom.validation.steps.cases import cases_of
+from netloom.validation.steps.suite import shipped_step_rows
 from netloom.workload.flops import step_flops
 from netloom.workload.transformer import transformer
 

@@ -26,8 +26,8 @@ from netloom.compute.gemm import SHORTEST_S
 from netloom.compute.kernels import Kernel
 from netloom.compute.layers import GptLayer, LlamaLayer
 from netloom.errors import SpecError
-from netloom.study.loop_runs import SHIPPED
-from netloom.study.validate_layers import LayerSuite, read_timed, shipped_timed, validate_timed
+from netloom.validation.layers.loop_runs import SHIPPED
+from netloom.validation.layers.suite import LayerSuite, read_timed, shipped_timed, validate_timed
 
 if TYPE_CHECKING:
     from netloom.compute.tables import Measured

@@ -20,7 +20,7 @@ from netloom.engines.analytic import AnalyticEngine
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Parallel, Placement, Training
 from netloom.step.memory import RESERVED_BYTES, memory
-from netloom.study.validate_steps import predict_case, shipped_step_rows
+from netloom.validation.steps.suite import predict_case, shipped_step_rows
 from netloom.workload.placement import layout
 from netloom.workload.transformer import transformer
 
@@ -101,7 +101,7 @@ def held_on_one_h200(row: dict[str, str]) -> Memory:
 
 
 def test_activations_of_a_whole_step_are_near_what_one_h200_held() -> None:
-    path = resources.files("netloom.study").joinpath("data", "h200_gpt_step_bf16.csv")
+    path = resources.files("netloom.validation.layers").joinpath("data", "h200_gpt_step_bf16.csv")
     errors = []
     for row in csv.DictReader(path.read_text("utf-8").splitlines()):
         held = held_on_one_h200(row)

@@ -6,7 +6,7 @@ import pytest
 
 import netloom as nl
 from netloom.parts.load import load_catalog
-from netloom.study.simulate import ENGINES
+from netloom.study.simulate.run import ENGINES
 
 pytestmark = pytest.mark.validation
 

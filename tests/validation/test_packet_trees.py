@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import netloom as nl
-from netloom.study.choices import Choices
+from netloom.study.simulate.choices import Choices
 from netloom.workload.exchange_tree import double_tree
 
 if TYPE_CHECKING:
-    from netloom.study.simulation import Run
+    from netloom.study.simulate.simulation import Run
 
 pytestmark = pytest.mark.validation
 

@@ -13,8 +13,8 @@ import pytest
 import netloom as nl
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.parts.load import load_catalog
-from netloom.study.engines import engine_named
 from netloom.study.networks import network_of
+from netloom.study.predict.engines import engine_named
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 pytestmark = pytest.mark.validation

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bench.fit_steps import PARAMETERS, Fit, fit, predicted_s, shipped_values
 from netloom.compute.roofline import costs, roofline
 from netloom.engines.analytic import AnalyticEngine
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Job
 from netloom.step.predict import predict
 from netloom.step.residual import generation_of
-from netloom.study.fit_steps import PARAMETERS, Fit, fit, predicted_s, shipped_values
-from netloom.study.fitted_steps import FITTED
-from netloom.study.validate_steps import (
+from netloom.validation.steps.fitted import FITTED
+from netloom.validation.steps.suite import (
     BOUNDS,
     MOST_SLOPE,
     predict_case,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Gpu, Model
-    from netloom.study.validate_steps import StepSuite
+    from netloom.validation.steps.suite import StepSuite
 
 pytestmark = pytest.mark.validation
 

@@ -11,9 +11,9 @@ import pytest
 
 from netloom.fabric.graph import LinkState, VertexKind
 from netloom.spec.load import parse
-from netloom.study.predict import catalog_of
-from netloom.study.whatif import Bench, bench_of
-from netloom.study.whatif_parts import applied, changes_of
+from netloom.study.inputs import catalog_of
+from netloom.study.whatif.changes import applied, changes_of
+from netloom.study.whatif.failure import Bench, bench_of
 
 pytestmark = pytest.mark.validation
 

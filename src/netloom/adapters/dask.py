@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from netloom.errors import OutputError, SpecError
-from netloom.study.sweep_release import release
-from netloom.study.sweep_task import Done, Task, do
+from netloom.study.sweep.release import release
+from netloom.study.sweep.task import Done, Task, do
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

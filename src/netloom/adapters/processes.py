@@ -20,7 +20,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, Self
 
 from netloom.adapters.cores import num_cores
-from netloom.study.sweep_task import Done, Task, do
+from netloom.study.sweep.task import Done, Task, do
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

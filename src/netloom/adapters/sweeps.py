@@ -9,18 +9,18 @@ from netloom.adapters.cores import num_cores
 from netloom.adapters.processes import Processes
 from netloom.errors import SpecError
 from netloom.results.store import Store
-from netloom.study.sweep import Sweep, gathered
-from netloom.study.sweep_drive import drive
-from netloom.study.sweep_plan import plan_sweep
-from netloom.study.sweep_questions import QUESTIONS
+from netloom.study.sweep.drive import drive
+from netloom.study.sweep.plan import plan_sweep
+from netloom.study.sweep.questions import QUESTIONS
+from netloom.study.sweep.result import Sweep, gathered
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
-    from netloom.study.sweep_plan import Plan
-    from netloom.study.sweep_question import Question
-    from netloom.study.sweep_task import Runner
+    from netloom.study.sweep.plan import Plan
+    from netloom.study.sweep.question import Question
+    from netloom.study.sweep.task import Runner
 
 __all__ = ["DEFAULT_STORE", "run_plan", "runner_for", "sweep"]
 

@@ -12,7 +12,7 @@ from netloom.errors import OutputError, SpecError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.study.calibrate import Trial
+    from netloom.study.calibrate.gpu import Trial
 
 __all__ = ["calibrate"]
 
@@ -66,7 +66,7 @@ def calibrate(
 def measure(gpu: Stopwatch, out: Path, *, quick: bool, limit_s: float) -> tuple[int, int]:
     """Add what *out* lacks, for *limit_s* at most; return how many were measured and are left."""
     from netloom.compute.tables import COLUMNS  # noqa: PLC0415
-    from netloom.study.calibrate import plan, remaining  # noqa: PLC0415
+    from netloom.study.calibrate.gpu import plan, remaining  # noqa: PLC0415
 
     head = ",".join(COLUMNS) + "\n"
     try:
@@ -83,7 +83,7 @@ def measure(gpu: Stopwatch, out: Path, *, quick: bool, limit_s: float) -> tuple[
 
 def _run(gpu: Stopwatch, trials: Sequence[Trial], out: Path, limit_s: float) -> int:
     """Measure one trial after another and return how many were tried in time."""
-    from netloom.study.calibrate import line  # noqa: PLC0415
+    from netloom.study.calibrate.gpu import line  # noqa: PLC0415
 
     source, end = gpu.source, time.perf_counter() + limit_s
     with progress("measuring", len(trials)) as advance, out.open("a", encoding="utf-8") as file:

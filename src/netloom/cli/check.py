@@ -20,13 +20,14 @@ def check(file: Path, /) -> None:
     """
     # Imported here: the help of the command needs none of it.
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.study.predict import catalog_of, predict  # noqa: PLC0415
-    from netloom.study.serve import infer  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
+    from netloom.study.predict.prediction import predict  # noqa: PLC0415
+    from netloom.study.serving.inference import infer  # noqa: PLC0415
 
     with scenario_at(file) as scenario:
         if scenario.traffic is not None:
-            from netloom.study.simulate import case_of  # noqa: PLC0415  (native code)
-            from netloom.study.simulate_cost import cost_of  # noqa: PLC0415
+            from netloom.study.simulate.cost import cost_of  # noqa: PLC0415
+            from netloom.study.simulate.run import case_of  # noqa: PLC0415  (native code)
 
             cost_of(case_of(scenario, catalog_of(scenario)), 0)
         given = scenario.job_given

@@ -41,10 +41,10 @@ def compare(  # noqa: PLR0913  (one option of the command each)
     from netloom.cli.output import announce, emit_json, write_atomically  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.study.compare import compare as compare_technologies  # noqa: PLC0415
-    from netloom.study.engines import engine_named  # noqa: PLC0415
-    from netloom.study.luck import check_draws  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
+    from netloom.study.compare.comparison import compare as compare_technologies  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
+    from netloom.study.predict.engines import engine_named  # noqa: PLC0415
+    from netloom.study.predict.hash_variance import check_draws  # noqa: PLC0415
 
     check_draws(seeds, engine, seed=seed)
     with scenario_at(scenario) as given:

@@ -223,7 +223,7 @@ def _order(scenario: Path, own: Path | None, guids: Path | None) -> Iterator[_Or
     from netloom.adapters.deploy.guids import guids_from  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.ops.deploy.intent import intent_of  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
 
     with scenario_at(scenario) as read:
         intent = intent_of(read, catalog_of(read, own))

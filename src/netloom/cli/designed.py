@@ -17,8 +17,8 @@ def designed_at(scenario: Path, own: Path | None = None) -> Designed:
     """Return the network of a scenario file as designed."""
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.ops.observe.designed import designed_of  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
     from netloom.study.networks import network_of  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
 
     with scenario_at(scenario) as read:
         network = network_of(read.cluster, catalog_of(read, own))

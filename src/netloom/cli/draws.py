@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
-    from netloom.study.luck import Luck
+    from netloom.study.predict.hash_variance import Luck
 
 __all__ = ["draws"]
 
@@ -22,7 +22,7 @@ def draws(
 ) -> tuple[Luck, ...]:
     """Return the distribution over *seeds*, of the scenario's own technology or of each."""
     from netloom.cli.progress import progress  # noqa: PLC0415
-    from netloom.study.luck import luck  # noqa: PLC0415
+    from netloom.study.predict.hash_variance import luck  # noqa: PLC0415
 
     names = [""] if technologies is None else list(technologies)
     with progress("drawing hashes", len(names) * len(seeds)) as advance:

@@ -25,8 +25,8 @@ def goodput(
     # Imported here: the help of the command needs none of it.
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
-    from netloom.study.uptime import uptime  # noqa: PLC0415
+    from netloom.study.goodput.uptime import uptime  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
 
     with scenario_at(scenario) as asked:
         found = uptime(asked, catalog_of(asked, own))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.spec.heal import HealPolicy
     from netloom.spec.scenario import Scenario
-    from netloom.study.whatif import Bench
+    from netloom.study.whatif.failure import Bench
 
 __all__ = ["heal", "step_of"]
 
@@ -55,7 +55,7 @@ def heal(  # noqa: PLR0913  (one option of the command each)
     from netloom.adapters.lab.store import LabFolder, default_folder  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
 
     allowed = _policy(policy)
     place = LabFolder.of(lab, folder or default_folder())
@@ -85,7 +85,7 @@ def _intended(asked: Scenario, catalog: Catalog) -> Intended:
     from netloom.adapters.lab.heal import Intended  # noqa: PLC0415
     from netloom.fabric.build import build  # noqa: PLC0415
     from netloom.study.networks import network_of  # noqa: PLC0415
-    from netloom.study.whatif import bench_of  # noqa: PLC0415
+    from netloom.study.whatif.failure import bench_of  # noqa: PLC0415
 
     if asked.job_given is None:
         network = network_of(asked.cluster, catalog)

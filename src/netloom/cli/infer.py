@@ -27,8 +27,8 @@ def infer(
     # Imported here: the help of the command needs none of it.
     from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
-    from netloom.study.serve import infer as infer_service  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
+    from netloom.study.serving.inference import infer as infer_service  # noqa: PLC0415
 
     with scenario_at(scenario, built_in="llama-3.1-70b-serving") as asked:
         found = infer_service(asked, catalog_of(asked, own))

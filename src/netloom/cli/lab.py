@@ -78,8 +78,8 @@ def _plan(scenario: Path, own: Path | None, *, routing: str, managers: int) -> P
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.fabric.build import build  # noqa: PLC0415
     from netloom.ops.plant import plant_of  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
     from netloom.study.networks import network_of  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
 
     with scenario_at(scenario) as read:
         network = network_of(read.cluster, catalog_of(read, own))

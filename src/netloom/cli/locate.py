@@ -43,8 +43,8 @@ def locate(  # noqa: PLR0913  (one option of the command each)
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
     from netloom.fabric.build import build  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
     from netloom.study.networks import network_of  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
 
     if (observations is not None) + bool(lab) + (store is not None) != 1:
         message = (

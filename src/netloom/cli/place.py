@@ -38,10 +38,10 @@ def place(  # noqa: PLR0913  (one option of the command each)
     # Imported here: the help of the command needs none of it.
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
     from netloom.study.networks import network_of  # noqa: PLC0415
-    from netloom.study.place import free_nodes  # noqa: PLC0415
-    from netloom.study.place import place as place_job  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
+    from netloom.study.whatif.place import free_nodes  # noqa: PLC0415
+    from netloom.study.whatif.place import place as place_job  # noqa: PLC0415
 
     if nodes < 1 or not 0 <= tries <= MAX_TRIES:
         message = f"--nodes is 1 or more, and --tries 0 to {MAX_TRIES:,}; not {nodes} and {tries}"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from netloom.study.plan import Each, Question
-    from netloom.study.plan_machines import Limits, Wanted
-    from netloom.study.plan_resume import Key
-    from netloom.study.plan_search import Piece
+    from netloom.study.plan.machines import Limits, Wanted
+    from netloom.study.plan.planning import Each, Question
+    from netloom.study.plan.resume import Key
+    from netloom.study.plan.search import Piece
     from netloom.units import Dimension
 
 from netloom.cli.arguments import OptionalWhole, technologies_of, words_of
@@ -75,9 +75,9 @@ def plan(  # noqa: PLR0913  (one option of the command each)
 
     from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.study.plan import plan as search  # noqa: PLC0415
-    from netloom.study.plan import question  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
+    from netloom.study.plan.planning import plan as search  # noqa: PLC0415
+    from netloom.study.plan.planning import question  # noqa: PLC0415
 
     started_s = perf_counter()
     with scenario_at(scenario) as given:
@@ -120,7 +120,7 @@ def _spread(asked: Question, workers: int | None) -> AbstractContextManager[Each
 
     from netloom.adapters.cores import num_cores, on_processes  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
-    from netloom.study.plan import searcher  # noqa: PLC0415
+    from netloom.study.plan.planning import searcher  # noqa: PLC0415
 
     if workers is not None and not 1 <= workers <= MAX_WORKERS:
         message = f"--workers: {workers} is not a number of processes; give 1 to {MAX_WORKERS}"
@@ -140,8 +140,8 @@ def _wanted(
     from typing import get_args  # noqa: PLC0415
 
     from netloom.errors import SpecError  # noqa: PLC0415
-    from netloom.study.plan_machines import Wanted  # noqa: PLC0415
-    from netloom.study.wish import Kind  # noqa: PLC0415
+    from netloom.study.plan.machines import Wanted  # noqa: PLC0415
+    from netloom.study.size.request import Kind  # noqa: PLC0415
 
     sizes = words_of(gpus, option="--gpus")
     kinds = words_of(topologies, option="--topologies")
@@ -177,7 +177,7 @@ def _number(option: str, word: str, kind: Callable[[str], Number]) -> Number:
 
 
 def _limits(memory: str | None, budget: str | None, power: str | None) -> Limits:
-    from netloom.study.plan_machines import Limits  # noqa: PLC0415
+    from netloom.study.plan.machines import Limits  # noqa: PLC0415
     from netloom.units import MONEY, POWER, SIZE, parse_quantity  # noqa: PLC0415
 
     def limit(text: str | None, dimension: Dimension, where: str) -> float | None:
@@ -193,7 +193,7 @@ def _limits(memory: str | None, budget: str | None, power: str | None) -> Limits
 def _known(path: Path, asked: Question) -> dict[Key, Piece]:
     from netloom.errors import at  # noqa: PLC0415
     from netloom.spec.files import read_text  # noqa: PLC0415
-    from netloom.study.plan_resume import from_text  # noqa: PLC0415
+    from netloom.study.plan.resume import from_text  # noqa: PLC0415
 
     if not path.exists():
         return {}
@@ -211,7 +211,7 @@ def _watch(
 
     from netloom.cli.output import write_atomically  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
-    from netloom.study.plan_resume import to_text  # noqa: PLC0415
+    from netloom.study.plan.resume import to_text  # noqa: PLC0415
 
     done: dict[Key, Piece] = {}
     written_s = perf_counter()

@@ -38,10 +38,10 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     # Imported here: the help of the command needs none of it.
     from netloom.cli.output import announce, emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.study.engines import engine_named  # noqa: PLC0415
-    from netloom.study.luck import check_draws  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
-    from netloom.study.predict import predict as predict_step  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
+    from netloom.study.predict.engines import engine_named  # noqa: PLC0415
+    from netloom.study.predict.hash_variance import check_draws  # noqa: PLC0415
+    from netloom.study.predict.prediction import predict as predict_step  # noqa: PLC0415
 
     check_draws(seeds, engine, seed=seed)
     with scenario_at(scenario) as asked:

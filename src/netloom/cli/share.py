@@ -25,8 +25,8 @@ def share(
     # Imported here: the help of the command needs none of it.
     from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
-    from netloom.study.share import share as share_fabric  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
+    from netloom.study.whatif.share import share as share_fabric  # noqa: PLC0415
 
     with scenario_at(scenario) as asked:
         found = share_fabric(asked, catalog_of(asked, own))

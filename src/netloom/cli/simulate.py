@@ -11,10 +11,10 @@ from netloom.errors import SpecError
 
 if TYPE_CHECKING:
     from netloom.adapters.simulator_files import Brought
-    from netloom.study.choices import Choices
-    from netloom.study.runner import Runner
-    from netloom.study.simulate import Case
-    from netloom.study.simulation import Simulation
+    from netloom.study.simulate.choices import Choices
+    from netloom.study.simulate.run import Case
+    from netloom.study.simulate.runner import Runner
+    from netloom.study.simulate.simulation import Simulation
 
 __all__ = ["simulate"]
 
@@ -75,7 +75,7 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         trace: Keep the first so many departures of packets in OUT's trace.arrow.
     """
     from netloom.cli.simulate_output import show, write_all  # noqa: PLC0415
-    from netloom.study.choices import Choices  # noqa: PLC0415
+    from netloom.study.simulate.choices import Choices  # noqa: PLC0415
 
     choices = Choices(
         congestion_control=cc,
@@ -142,8 +142,8 @@ def _of_scenario(  # noqa: PLR0913
 ) -> Simulation:
     from netloom.adapters.forwarding_files import read_routes  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
-    from netloom.study.simulate import case_of  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
+    from netloom.study.simulate.run import case_of  # noqa: PLC0415
 
     with scenario_at(scenario, built_in="incast-rocev2") as asked:
         if technology:
@@ -165,8 +165,8 @@ def _brought_case(
 ) -> Case:
     """Return a case from files; an HPCC configuration takes the technology's place."""
     from netloom.parts.load import load_catalog  # noqa: PLC0415
-    from netloom.study.choices import Choices  # noqa: PLC0415
-    from netloom.study.simulate import Case, runner_on  # noqa: PLC0415
+    from netloom.study.simulate.choices import Choices  # noqa: PLC0415
+    from netloom.study.simulate.run import Case, runner_on  # noqa: PLC0415
 
     part = load_catalog(own).technology(technology or "rocev2-400g")
     if brought.config is not None and engine == "packet":
@@ -176,7 +176,7 @@ def _brought_case(
             in_turn,
             packet_settings,
         )
-        from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415
+        from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415
 
         if choices != Choices() or technology:
             message = (
@@ -215,7 +215,7 @@ def _brought_case(
 
 def _with_queues(runner: Runner, queue_bytes: tuple[int, ...]) -> tuple[Runner, tuple[str, ...]]:
     """Bound the switches' queues as files say, and say where that is not possible."""
-    from netloom.study.simulate_packet import PacketRunner  # noqa: PLC0415
+    from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415
 
     if not queue_bytes:
         return runner, ()
@@ -231,7 +231,7 @@ def _run(case: Case, *, until: str, seeds: tuple[int, int], trace: int) -> Simul
 
     from netloom.cli.simulate_output import announce  # noqa: PLC0415
     from netloom.cli.simulate_progress import Watcher, watching  # noqa: PLC0415
-    from netloom.study.simulate import run_case, traced  # noqa: PLC0415
+    from netloom.study.simulate.run import run_case, traced  # noqa: PLC0415
     from netloom.units import TIME, parse_quantity  # noqa: PLC0415
 
     first, count = seeds
@@ -265,7 +265,7 @@ def _workers(case: Case, seeds: range) -> int:
     import sys  # noqa: PLC0415
 
     from netloom.engines.memory import available_bytes  # noqa: PLC0415
-    from netloom.study.simulate_memory import need_of  # noqa: PLC0415
+    from netloom.study.simulate.memory import need_of  # noqa: PLC0415
 
     cores = min(os.cpu_count() or 1, len(seeds))
     need = need_of(case.runner, case.traffic(seeds[0]))

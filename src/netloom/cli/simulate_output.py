@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from netloom.study.simulate import Case
-    from netloom.study.simulation import Simulation
+    from netloom.study.simulate.run import Case
+    from netloom.study.simulate.simulation import Simulation
 
 __all__ = ["announce", "show", "write_all"]
 
@@ -20,7 +20,7 @@ LONG_S: Final = 10.0
 
 def announce(case: Case, seed: int) -> None:
     """Say on standard error how long a long run will take."""
-    from netloom.study.simulate_cost import cost_of  # noqa: PLC0415
+    from netloom.study.simulate.cost import cost_of  # noqa: PLC0415
 
     cost = cost_of(case, seed)
     if cost.wall_s > LONG_S:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netloom.cli.arguments import OptionalWhole
-from netloom.study.wish import Kind, Wish, topology_of
+from netloom.study.size.request import Kind, Wish, topology_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netloom.study.size import Sizing
+    from netloom.study.size.sizing import Sizing
 
 __all__ = ["size"]
 
@@ -78,7 +78,7 @@ def size(  # noqa: PLR0913  (one option of the command each)
 
 def _asked(given: Mapping[str, object], own: Path | None) -> Sizing:
     from netloom.parts.load import load_catalog  # noqa: PLC0415
-    from netloom.study.size import size as size_network  # noqa: PLC0415
+    from netloom.study.size.sizing import size as size_network  # noqa: PLC0415
 
     wish = Wish(**given)  # type: ignore[arg-type]  # typed as the command's options
     return size_network(wish, load_catalog(own))
@@ -87,8 +87,8 @@ def _asked(given: Mapping[str, object], own: Path | None) -> Sizing:
 def _of_scenario(scenario: Path, given: Mapping[str, object], own: Path | None) -> Sizing:
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
-    from netloom.study.size import size as size_network  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
+    from netloom.study.size.sizing import size as size_network  # noqa: PLC0415
 
     if given:
         names = ", ".join(name.removeprefix("num_") for name in given)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netloom.study.sweep import Sweep
+    from netloom.study.sweep.result import Sweep
 
 from netloom.cli.arguments import OptionalWhole
 
@@ -47,8 +47,8 @@ def sweep(  # noqa: PLR0913  (one option of the command each)
     from netloom.adapters.sweeps import run_plan, runner_for  # noqa: PLC0415
     from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
-    from netloom.study.sweep_plan import plan_sweep  # noqa: PLC0415
-    from netloom.study.sweep_questions import QUESTIONS  # noqa: PLC0415
+    from netloom.study.sweep.plan import plan_sweep  # noqa: PLC0415
+    from netloom.study.sweep.questions import QUESTIONS  # noqa: PLC0415
 
     _check_suffix(out)
     plan = plan_sweep(file, questions=QUESTIONS)

@@ -12,7 +12,7 @@ from netloom.cli.arguments import OptionalWhole
 from netloom.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
-    from netloom.study.trace_table import RankTally
+    from netloom.study.trace.table import RankTally
 
 __all__ = ["trace"]
 
@@ -49,8 +49,8 @@ def write(
     from netloom.cli.output import write_atomically  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
-    from netloom.study.traces import step_traces  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
+    from netloom.study.trace.traces import step_traces  # noqa: PLC0415
 
     with scenario_at(scenario) as asked:
         traces = step_traces(asked, catalog_of(asked, own), num_ranks=ranks)
@@ -90,7 +90,7 @@ def read(
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.engines.analytic.engine import AnalyticEngine  # noqa: PLC0415
     from netloom.parts.load import load_catalog  # noqa: PLC0415
-    from netloom.study.trace_table import network_for, num_ranks_of, summarize  # noqa: PLC0415
+    from netloom.study.trace.table import network_for, num_ranks_of, summarize  # noqa: PLC0415
 
     catalog = load_catalog(own)
     files = _files(prefix)
@@ -151,7 +151,7 @@ def _files(prefix: Path) -> list[tuple[int, Path]]:
 
 def _tally(path: Path, rank: int) -> RankTally:
     from netloom.adapters.chakra import parse  # noqa: PLC0415
-    from netloom.study.trace_table import tally  # noqa: PLC0415
+    from netloom.study.trace.table import tally  # noqa: PLC0415
 
     try:
         with path.open("rb") as stream:

@@ -15,11 +15,11 @@ from netloom.parts.load import load_catalog
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from netloom.study.validate import RowResult, SourceResult, SuiteResult
-    from netloom.study.validate_fct import FctSuite
-    from netloom.study.validate_fct_case import FctCase
-    from netloom.study.validate_layers import LayerSuite, TimedSuite
-    from netloom.study.validate_steps import StepSuite
+    from netloom.validation.collectives.suite import RowResult, SourceResult, SuiteResult
+    from netloom.validation.fct.case import FctCase
+    from netloom.validation.fct.suite import FctSuite
+    from netloom.validation.layers.suite import LayerSuite, TimedSuite
+    from netloom.validation.steps.suite import StepSuite
 
     AnySuite = SuiteResult | LayerSuite | StepSuite | FctSuite
 
@@ -93,7 +93,7 @@ def _write_report(report: Path, results: Mapping[str, AnySuite]) -> None:
 
 
 def _collectives(data: Path | None, _: Path | None) -> AnySuite:
-    from netloom.study import validate as study  # noqa: PLC0415  (numpy-free start-up)
+    from netloom.validation.collectives import suite as study  # noqa: PLC0415  (numpy-free start-up)
 
     measured = study.shipped_rows() if data is None else study.read_rows(data)
     return study.validate_collectives(measured, load_catalog())
@@ -109,7 +109,7 @@ def _gpu_steps(data: Path | None, calibration: Path | None) -> AnySuite:
 
 def _timed(suite: TimedSuite, data: Path | None, calibration: Path | None) -> AnySuite:
     from netloom.compute.device import calibrated  # noqa: PLC0415  (numpy-free start-up)
-    from netloom.study import validate_layers as study  # noqa: PLC0415
+    from netloom.validation.layers import suite as study  # noqa: PLC0415
 
     measured = study.shipped_timed(suite) if data is None else study.read_timed(data, suite)
     device = None if calibration is None else calibrated(calibration)
@@ -117,16 +117,16 @@ def _timed(suite: TimedSuite, data: Path | None, calibration: Path | None) -> An
 
 
 def _steps(data: Path | None, _: Path | None) -> AnySuite:
-    from netloom.study import validate_steps as study  # noqa: PLC0415  (numpy-free start-up)
+    from netloom.validation.steps import suite as study  # noqa: PLC0415  (numpy-free start-up)
 
     measured = study.shipped_step_rows() if data is None else study.read_step_rows(data)
     return study.validate_steps(measured, load_catalog())
 
 
 def _fct(data: Path | None) -> AnySuite:
-    from netloom.study import validate_fct as study  # noqa: PLC0415  (numpy-free start-up)
-    from netloom.study.validate_fct_brought import read_fct  # noqa: PLC0415
-    from netloom.study.validate_fct_cases import shipped_cases  # noqa: PLC0415
+    from netloom.validation.fct import suite as study  # noqa: PLC0415  (numpy-free start-up)
+    from netloom.validation.fct.cases import shipped_cases  # noqa: PLC0415
+    from netloom.validation.fct.user_rows import read_fct  # noqa: PLC0415
 
     points, cases = (study.shipped_points(), shipped_cases()) if data is None else read_fct(data)
     if points:
@@ -153,8 +153,8 @@ def _announce_cases(cases: Sequence[FctCase]) -> None:
 
 
 def _long_fct() -> AnySuite:
-    from netloom.study import validate_fct as study  # noqa: PLC0415  (numpy-free start-up)
-    from netloom.study.validate_fct_cases import long_cases  # noqa: PLC0415
+    from netloom.validation.fct import suite as study  # noqa: PLC0415  (numpy-free start-up)
+    from netloom.validation.fct.cases import long_cases  # noqa: PLC0415
 
     cases, num_cores = long_cases(), os.cpu_count() or 1
     all_min = sum(case.core_min for case in cases)
@@ -195,9 +195,9 @@ def _shown(result: AnySuite, *, rows: bool) -> dict[str, Any]:
 def _print_text(result: AnySuite, *, rows: bool) -> None:
     from netloom.cli.validate_fct import print_fct  # noqa: PLC0415
     from netloom.cli.validate_steps import print_steps  # noqa: PLC0415
-    from netloom.study.validate import SuiteResult  # noqa: PLC0415
-    from netloom.study.validate_fct import FctSuite  # noqa: PLC0415
-    from netloom.study.validate_steps import StepSuite  # noqa: PLC0415
+    from netloom.validation.collectives.suite import SuiteResult  # noqa: PLC0415
+    from netloom.validation.fct.suite import FctSuite  # noqa: PLC0415
+    from netloom.validation.steps.suite import StepSuite  # noqa: PLC0415
 
     if isinstance(result, SuiteResult):
         _print_collectives(result, rows=rows)

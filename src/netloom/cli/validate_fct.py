@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netloom.study.validate_fct import FctSuite
-    from netloom.study.validate_fct_rows import FctRow
+    from netloom.validation.fct.rows import FctRow
+    from netloom.validation.fct.suite import FctSuite
 
 __all__ = ["print_fct"]
 

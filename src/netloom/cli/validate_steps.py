@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.study.validate_steps import GroupResult, StepResult, StepSuite
+    from netloom.validation.steps.suite import GroupResult, StepResult, StepSuite
 
 __all__ = ["print_steps"]
 

@@ -11,9 +11,9 @@ from netloom.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from netloom.study.whatif import Bench, WhatIf
-    from netloom.study.whatif_parts import Change
-    from netloom.study.whatif_rank import Effect, Ranking
+    from netloom.study.whatif.changes import Change
+    from netloom.study.whatif.failure import Bench, WhatIf
+    from netloom.study.whatif.rank import Effect, Ranking
 
 __all__ = ["whatif"]
 
@@ -59,10 +59,10 @@ def whatif(  # noqa: PLR0913  (one option of the command each)
     # Imported here: the help of the command needs none of it.
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.study.predict import catalog_of  # noqa: PLC0415
-    from netloom.study.whatif import bench_of  # noqa: PLC0415
-    from netloom.study.whatif_parts import changes_of  # noqa: PLC0415
-    from netloom.study.whatif_rank import Ranking  # noqa: PLC0415
+    from netloom.study.inputs import catalog_of  # noqa: PLC0415
+    from netloom.study.whatif.changes import changes_of  # noqa: PLC0415
+    from netloom.study.whatif.failure import bench_of  # noqa: PLC0415
+    from netloom.study.whatif.rank import Ranking  # noqa: PLC0415
 
     changes = changes_of(fail=fail or (), drain=drain or (), slow=slow or ())
     _check(changes, rank, factor=factor, seeds=seeds, why=why)
@@ -106,7 +106,7 @@ def _check(
 
 
 def _one(bench: Bench, changes: tuple[Change, ...]) -> WhatIf:
-    from netloom.study.whatif import changed  # noqa: PLC0415
+    from netloom.study.whatif.failure import changed  # noqa: PLC0415
 
     return changed(bench, changes)
 
@@ -114,8 +114,8 @@ def _one(bench: Bench, changes: tuple[Change, ...]) -> WhatIf:
 def _rank(bench: Bench, which: str, factor: float | None, workers: int | None) -> Ranking:
     from netloom.adapters.cores import num_cores, on_processes  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
-    from netloom.study.whatif_parts import parts_called  # noqa: PLC0415
-    from netloom.study.whatif_rank import effect_of, rank  # noqa: PLC0415
+    from netloom.study.whatif.changes import parts_called  # noqa: PLC0415
+    from netloom.study.whatif.rank import effect_of, rank  # noqa: PLC0415
 
     if workers is not None and not 1 <= workers <= MAX_WORKERS:
         message = f"--workers: {workers} is not a number of processes; give 1 to {MAX_WORKERS}"
@@ -141,7 +141,7 @@ def _rank(bench: Bench, which: str, factor: float | None, workers: int | None) -
 def _write_page(path: Path, found: WhatIf | Ranking) -> None:
     from netloom.cli.output import write_atomically  # noqa: PLC0415
     from netloom.report.whatif_page import ranking_page, whatif_page  # noqa: PLC0415
-    from netloom.study.whatif import WhatIf  # noqa: PLC0415
+    from netloom.study.whatif.failure import WhatIf  # noqa: PLC0415
 
     page = whatif_page(found) if isinstance(found, WhatIf) else ranking_page(found)
     write_atomically(path, page)
@@ -152,7 +152,7 @@ def _print(found: WhatIf | Ranking, *, why: bool) -> None:
 
     from netloom.report.whatif import ranking_text, whatif_text  # noqa: PLC0415
     from netloom.report.why import why_tree  # noqa: PLC0415
-    from netloom.study.whatif import WhatIf  # noqa: PLC0415
+    from netloom.study.whatif.failure import WhatIf  # noqa: PLC0415
 
     if not isinstance(found, WhatIf):
         Console().print(ranking_text(found))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-    from netloom.study.compare import Comparison
-    from netloom.study.contender import Contender
+    from netloom.study.compare.candidate import Contender
+    from netloom.study.compare.comparison import Comparison
 
 __all__ = ["cells", "comparison_text", "headings"]
 

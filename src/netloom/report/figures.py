@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.study.contender import Contender
+    from netloom.study.compare.candidate import Contender
 
 __all__ = [
     "cost_against_speed",

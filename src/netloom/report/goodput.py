@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from netloom.fabric.fault_domains import FaultDomain
-    from netloom.study.goodput import Goodput
-    from netloom.study.uptime import Uptime
+    from netloom.study.goodput.model import Goodput
+    from netloom.study.goodput.uptime import Uptime
 
 __all__ = ["goodput_text"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from netloom.step.serving_memory import ServingMemory
     from netloom.step.serving_model import Service
     from netloom.step.serving_pass import PassDuration
-    from netloom.study.serve import Inference
+    from netloom.study.serving.inference import Inference
 
 __all__ = ["headline", "inference_text", "memory_line", "pools_line"]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from netloom.step.serving_pass import PassDuration
-    from netloom.study.serve import Inference, Served
+    from netloom.study.serving.inference import Inference, Served
 
 __all__ = ["inference_page"]
 

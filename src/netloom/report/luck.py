@@ -11,7 +11,7 @@ from netloom.units import TIME, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.study.luck import Luck
+    from netloom.study.predict.hash_variance import Luck
 
 __all__ = ["luck_table"]
 

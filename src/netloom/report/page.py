@@ -10,7 +10,7 @@ from netloom.report.html import render
 from netloom.report.sources import cited_sources
 
 if TYPE_CHECKING:
-    from netloom.study.compare import Comparison
+    from netloom.study.compare.comparison import Comparison
 
 __all__ = ["comparison_page"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from netloom.study.place import Search
+    from netloom.study.whatif.place import Search
 
 __all__ = ["placement_text", "ranges"]
 

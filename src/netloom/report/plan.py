@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from netloom.study.plan_result import Choice, Plan
+    from netloom.study.plan.result import Choice, Plan
 
 __all__ = ["plan_text"]
 

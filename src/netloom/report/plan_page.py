@@ -22,7 +22,7 @@ from netloom.units import POWER, SIZE, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.study.plan_result import Choice, Plan
+    from netloom.study.plan.result import Choice, Plan
 
 __all__ = ["plan_page"]
 

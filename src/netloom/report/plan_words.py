@@ -10,7 +10,7 @@ from netloom.units import TIME, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from netloom.study.plan_result import Choice, Plan
+    from netloom.study.plan.result import Choice, Plan
 
 __all__ = ["HEADINGS", "alike", "apart", "differing", "fields_of", "musd", "say", "show", "time"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from netloom.step.model import Memory, Step
-    from netloom.study.predict import Prediction
+    from netloom.study.predict.prediction import Prediction
 
 __all__ = ["prediction_text"]
 

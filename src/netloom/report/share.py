@@ -13,7 +13,7 @@ from netloom.units import TIME, format_quantity
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from netloom.study.share import Lot, Sharing
+    from netloom.study.whatif.share import Lot, Sharing
 
 __all__ = ["HEADINGS", "sharing_cells", "sharing_headline", "sharing_text"]
 

@@ -9,7 +9,7 @@ from netloom.report.html import render
 from netloom.report.share import HEADINGS, sharing_cells, sharing_headline
 
 if TYPE_CHECKING:
-    from netloom.study.share import Sharing
+    from netloom.study.whatif.share import Sharing
 
 __all__ = ["sharing_page"]
 

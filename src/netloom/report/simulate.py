@@ -13,7 +13,7 @@ from netloom.units import RATE, TIME, format_quantity
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from netloom.study.simulation import Simulation
+    from netloom.study.simulate.simulation import Simulation
 
 __all__ = ["COUNTERS", "headline", "over_seeds", "ratio", "simulation_text", "time"]
 

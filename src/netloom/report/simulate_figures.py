@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.study.simulation import Simulation
+    from netloom.study.simulate.simulation import Simulation
 
 __all__ = ["fct_cdf", "over_time", "paused_links", "slowdown_by_size", "utilisation_map"]
 

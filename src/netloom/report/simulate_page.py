@@ -12,7 +12,7 @@ from netloom.units import SIZE, TIME, format_quantity
 
 if TYPE_CHECKING:
     from netloom.report.figures import Figure
-    from netloom.study.simulation import Simulation
+    from netloom.study.simulate.simulation import Simulation
 
 __all__ = ["simulation_page"]
 

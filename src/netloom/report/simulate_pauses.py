@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.study.simulation import Simulation
+    from netloom.study.simulate.simulation import Simulation
 
 __all__ = ["pause_tree"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from netloom.fabric.cost.bill import Line
     from netloom.provenance import Source
-    from netloom.study.size import Alternative, Sizing
+    from netloom.study.size.sizing import Alternative, Sizing
 
 __all__ = ["size_report"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.study.explain import explain_all
+from netloom.study.compare.explain import explain_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from netloom.provenance import Source, Why
-    from netloom.study.compare import Comparison
+    from netloom.study.compare.comparison import Comparison
 
 __all__ = ["cited_sources"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from netloom.results.table import Cell
-    from netloom.study.sweep import Sweep
+    from netloom.study.sweep.result import Sweep
 
 __all__ = ["sweep_page", "sweep_text"]
 

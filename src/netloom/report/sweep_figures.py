@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from netloom.results.table import Cell
-    from netloom.study.sweep import Sweep
+    from netloom.study.sweep.result import Sweep
 
 __all__ = ["figure"]
 

@@ -14,7 +14,7 @@ from netloom.units import SIZE, TIME, format_quantity
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from netloom.study.trace_table import TraceRow, TraceTable
+    from netloom.study.trace.table import TraceRow, TraceTable
 
 __all__ = ["trace_text"]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from netloom.study.whatif import Bench, Run, WhatIf
-    from netloom.study.whatif_rank import Ranking, Row
+    from netloom.study.whatif.failure import Bench, Run, WhatIf
+    from netloom.study.whatif.rank import Ranking, Row
 
 __all__ = ["headline", "ranking_cells", "ranking_text", "seeds_words", "title", "whatif_text"]
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from netloom.engines.flow.contention import Press
     from netloom.fabric.graph import Fabric
-    from netloom.study.whatif import Run
-    from netloom.study.whatif_rank import Ranking
+    from netloom.study.whatif.failure import Run
+    from netloom.study.whatif.rank import Ranking
 
 __all__ = ["blast", "link_map", "where_it_goes"]
 

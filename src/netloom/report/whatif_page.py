@@ -9,8 +9,8 @@ from netloom.report.html import render
 from netloom.report.whatif import HEADINGS, headline, ranking_cells, seeds_words, title
 
 if TYPE_CHECKING:
-    from netloom.study.whatif import WhatIf
-    from netloom.study.whatif_rank import Ranking
+    from netloom.study.whatif.failure import WhatIf
+    from netloom.study.whatif.rank import Ranking
 
 __all__ = ["ranking_page", "whatif_page"]
 

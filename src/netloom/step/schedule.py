@@ -6,7 +6,7 @@ the first and last of them cross the other stages once (Narayanan et al. 2021,
 arXiv:2104.04473, section 2.2; with equal stages this is their t (m + (p - 1)/v)).
 
 Times and counts may be numpy arrays that broadcast, one element a configuration: the search of
-:mod:`netloom.study.plan` then runs many steps through the very same lines. Nothing is
+:mod:`netloom.study.plan.planning` then runs many steps through the very same lines. Nothing is
 added in place, because arrays are shared.
 """
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netloom.fabric import build as builder
+from netloom.study.inputs import catalog_of
 from netloom.study.networks import network_of
-from netloom.study.predict import catalog_of
 
 if TYPE_CHECKING:
     from netloom.fabric.graph import Fabric

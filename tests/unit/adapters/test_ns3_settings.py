@@ -10,7 +10,7 @@ from netloom.adapters.ns3 import read_config, read_flows, read_topology
 from netloom.adapters.ns3_settings import case_notes, config_notes, in_turn, packet_settings
 from netloom.engines.packet import run_packets
 from netloom.errors import SpecError
-from netloom.study.validate_fct_hpcc import fat_tree, settings_of
+from netloom.validation.fct.hpcc import fat_tree, settings_of
 
 if TYPE_CHECKING:
     from netloom.adapters.ns3 import Ns3Topology

@@ -11,7 +11,7 @@ import netloom as nl
 from netloom.cli.main import main
 from netloom.cli.simulate_progress import Watcher
 from netloom.parts.load import load_catalog
-from netloom.study.simulate import case_of, run_case
+from netloom.study.simulate.run import case_of, run_case
 
 if TYPE_CHECKING:
     from pathlib import Path

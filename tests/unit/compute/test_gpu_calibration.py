@@ -13,7 +13,7 @@ from netloom.cli.calibrate import measure
 from netloom.cli.main import main
 from netloom.compute.tables import read_table
 from netloom.errors import OutputError, SpecError
-from netloom.study.calibrate import plan
+from netloom.study.calibrate.gpu import plan
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ from netloom.errors import CatalogError, InfeasibleError, SpecError
 from netloom.parts.load import load_catalog
 from netloom.report.size import size_report
 from netloom.spec.scenario import Cluster
-from netloom.study.size import Wish, size
-from netloom.study.wish import Kind, topology_of
+from netloom.study.size.request import Kind, topology_of
+from netloom.study.size.sizing import Wish, size
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from netloom.adapters.deploy.files import deployment_files
 from netloom.ops.deploy.intent import intent_of
 from netloom.spec.load import load
-from netloom.study.predict import catalog_of
+from netloom.study.inputs import catalog_of
 
 if TYPE_CHECKING:
     from netloom.ops.deploy.intent import Intent

@@ -10,7 +10,7 @@ import pytest
 from netloom.engines.analytic import Algorithm, AnalyticEngine
 from netloom.errors import InfeasibleError
 from netloom.parts.load import load_catalog
-from netloom.study.measured import case_of, read_measurement
+from netloom.validation.collectives.measured import case_of, read_measurement
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 if TYPE_CHECKING:

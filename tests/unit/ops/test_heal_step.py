@@ -16,10 +16,10 @@ from netloom.ops.locate.findings import Finding
 from netloom.parts.load import load_catalog
 from netloom.spec.heal import HealPolicy, parse_policy
 from netloom.spec.load import parse
-from netloom.study.whatif import bench_of
+from netloom.study.whatif.failure import bench_of
 
 if TYPE_CHECKING:
-    from netloom.study.whatif import Bench
+    from netloom.study.whatif.failure import Bench
 
 SCENARIO = """
 cluster:

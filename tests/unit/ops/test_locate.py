@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.locate_bouncer import blame_by_regression
+from bench.locate_grid import DRAWS, draw_fault, same_part
+from bench.locate_scene import Scene, scene_of, watch
+from bench.locate_voting import blame_by_votes
 from netloom.cli.main import main
 from netloom.errors import SpecError
 from netloom.fabric.build import build
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import find_vertex, link_name, vertex_name
 from netloom.ops.locate import likelihood
-from netloom.ops.locate.bouncer import blame_by_regression
 from netloom.ops.locate.faults import Fault, FaultKind, Scope
 from netloom.ops.locate.findings import find, part_name
-from netloom.ops.locate.grid import DRAWS, draw_fault, same_part
 from netloom.ops.locate.read import observations_of, parse_observed
-from netloom.ops.locate.scene import Scene, scene_of, watch
 from netloom.ops.locate.search import suspect
-from netloom.ops.locate.voting import blame_by_votes
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
 from netloom.study.networks import network_of

@@ -19,8 +19,8 @@ from netloom.engines.packet import (
     run_packets,
 )
 from netloom.errors import InfeasibleError
-from netloom.study.simulate import Case, run_case
-from netloom.study.simulate_packet import PacketRunner
+from netloom.study.simulate.packet import PacketRunner
+from netloom.study.simulate.run import Case, run_case
 
 # Two hosts of 100 Gb/s send into a third one's port, so the switch must pause both.
 PAIR = [(0, 2), (1, 2)]

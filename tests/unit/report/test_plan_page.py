@@ -14,11 +14,11 @@ from netloom.parts.load import load_catalog
 from netloom.report.plan import plan_text
 from netloom.report.plan_page import plan_page
 from netloom.spec.scenario import Scenario
-from netloom.study.plan import plan, question
-from netloom.study.plan_machines import Wanted
+from netloom.study.plan.machines import Wanted
+from netloom.study.plan.planning import plan, question
 
 if TYPE_CHECKING:
-    from netloom.study.plan_result import Plan
+    from netloom.study.plan.result import Plan
 
 CATALOG = load_catalog()
 

@@ -13,7 +13,7 @@ from netloom.report.figures import COLOURS
 from netloom.report.simulate_figures import fct_cdf, over_time, paused_links
 from netloom.report.simulate_page import simulation_page
 from netloom.report.simulate_pauses import pause_tree
-from netloom.study.simulation import Grid, Run, Simulation
+from netloom.study.simulate.simulation import Grid, Run, Simulation
 from netloom.workload.dag import Dag, Label, to_transfers
 
 if TYPE_CHECKING:

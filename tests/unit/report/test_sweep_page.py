@@ -8,13 +8,13 @@ from rich.console import Console
 
 from netloom.report.sweep import MAX_ROWS, sweep_page, sweep_text
 from netloom.report.sweep_figures import figure
-from netloom.study.sweep import gathered
-from netloom.study.sweep_drive import Found
-from netloom.study.sweep_plan import plan_sweep
-from netloom.study.sweep_task import do
+from netloom.study.sweep.drive import Found
+from netloom.study.sweep.plan import plan_sweep
+from netloom.study.sweep.result import gathered
+from netloom.study.sweep.task import do
 
 if TYPE_CHECKING:
-    from netloom.study.sweep import Sweep
+    from netloom.study.sweep.result import Sweep
 
 
 def found(grid: dict[str, Any], **changes: Any) -> Sweep:

@@ -16,8 +16,8 @@ from netloom.parts.load import load_catalog
 from netloom.report.simulate import simulation_text
 from netloom.spec.packets import Packets
 from netloom.study.fabrics import build
-from netloom.study.faults import faults_of
 from netloom.study.networks import network_of
+from netloom.study.simulate.faults import faults_of
 
 if TYPE_CHECKING:
     from netloom.fabric.wiring import Wiring

@@ -13,7 +13,7 @@ from netloom.fabric.wiring_of import wiring_of
 from netloom.parts.load import load_catalog
 from netloom.study.fabrics import build
 from netloom.study.networks import network_of
-from netloom.study.simulate import case_of, run_case
+from netloom.study.simulate.run import case_of, run_case
 
 CATALOG = load_catalog()
 DUMP = """Unicast lids [0-6] of switch Lid 2 guid 0x0002c90000100001 ('leaf:0'):

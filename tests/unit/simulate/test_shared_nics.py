@@ -8,10 +8,10 @@ import pytest
 
 import netloom as nl
 from netloom.parts.load import load_catalog
-from netloom.study.simulate import ENGINES
+from netloom.study.simulate.run import ENGINES
 
 if TYPE_CHECKING:
-    from netloom.study.simulate import EngineName
+    from netloom.study.simulate.run import EngineName
 
 
 CATALOG = load_catalog()

@@ -12,14 +12,14 @@ import netloom as nl
 from netloom.errors import InfeasibleError, SpecError
 from netloom.parts.load import load_catalog
 from netloom.spec.example import example
-from netloom.study.choices import Choices
-from netloom.study.simulate import case_of, run_case
+from netloom.study.simulate.choices import Choices
+from netloom.study.simulate.run import case_of, run_case
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from netloom.spec.scenario import Scenario
-    from netloom.study.simulate import EngineName
+    from netloom.study.simulate.run import EngineName
 
 CATALOG = load_catalog()
 TWO_TIERS = {"kind": "fat-tree", "tiers": 2, "hosts_per_leaf": 16}

@@ -13,18 +13,18 @@ import pytest
 import netloom as nl
 from netloom.errors import InfeasibleError
 from netloom.parts.load import load_catalog
-from netloom.study import simulate_memory
-from netloom.study.simulate import case_of, run_case, traced
-from netloom.study.simulate_memory import Need, need_of
-from netloom.study.traffic import Place, transfers_of
-from netloom.study.traffic_size import size_of
+from netloom.study.simulate.memory import Need, need_of
+from netloom.study.simulate.run import case_of, run_case, traced
+from netloom.study.simulate import memory as simulate_memory
+from netloom.study.simulate.traffic import Place, transfers_of
+from netloom.study.simulate.traffic_size import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from netloom.spec.scenario import Scenario
-    from netloom.study.simulate import EngineName
+    from netloom.study.simulate.run import EngineName
 
 CATALOG = load_catalog()
 MIB = 1 << 20

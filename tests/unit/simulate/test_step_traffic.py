@@ -8,9 +8,9 @@ import netloom as nl
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError
 from netloom.parts.load import load_catalog
-from netloom.study.engines import engine_named
 from netloom.study.networks import network_of
-from netloom.study.packet_contention import PacketContention
+from netloom.study.predict.engines import engine_named
+from netloom.study.predict.packet_contention import PacketContention
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 CATALOG = load_catalog()
@@ -63,7 +63,7 @@ def test_what_will_run_is_announced_with_its_cost() -> None:
 def test_a_step_of_too_many_packets_is_refused_with_its_cost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("netloom.study.packet_contention.MAX_TRAVERSALS", 1000)
+    monkeypatch.setattr("netloom.study.predict.packet_contention.MAX_TRAVERSALS", 1000)
     network = network_of(nl.load(SMALL).cluster, CATALOG)
     with pytest.raises(InfeasibleError, match="minutes; use --engine flow"):
         PacketContention(0).slowdown(network, Group(size=32, per_node=8), "ring", pace=0.9)

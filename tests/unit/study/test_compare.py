@@ -8,8 +8,8 @@ import pytest
 import netloom as nl
 from netloom.cli.output import to_plain
 from netloom.spec.example import examples
-from netloom.study.engines import engine_named
-from netloom.study.explain import FIELDS
+from netloom.study.compare.explain import FIELDS
+from netloom.study.predict.engines import engine_named
 
 KEYS = {
     "technology",

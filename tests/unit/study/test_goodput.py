@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.spec.scenario import Reliability
-from netloom.study.failures import interruption_rates, mean_time_between_s
-from netloom.study.goodput import checkpoint_interval_s, goodput, kept_share
+from netloom.study.goodput.failures import interruption_rates, mean_time_between_s
+from netloom.study.goodput.model import checkpoint_interval_s, goodput, kept_share
 
 if TYPE_CHECKING:
     from netloom.fabric.design import Design

@@ -8,8 +8,8 @@ import pytest
 
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
-from netloom.study.measured import Case, case_of, read_measurement
-from netloom.study.validate import read_rows, shipped_rows
+from netloom.validation.collectives.measured import Case, case_of, read_measurement
+from netloom.validation.collectives.suite import read_rows, shipped_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

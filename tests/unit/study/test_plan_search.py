@@ -14,20 +14,20 @@ from netloom.parts.load import load_catalog
 from netloom.provenance import Validity
 from netloom.spec.example import example
 from netloom.spec.scenario import Parallel, Reliability, Scenario
-from netloom.study.compare import compare
-from netloom.study.plan import plan, question, searcher
-from netloom.study.plan_machines import Limits, Wanted
-from netloom.study.plan_resume import Key, from_text, to_text
-from netloom.study.plan_space import Divided, Space, divisors
-from netloom.study.predict import predict
+from netloom.study.compare.comparison import compare
+from netloom.study.plan.machines import Limits, Wanted
+from netloom.study.plan.planning import plan, question, searcher
+from netloom.study.plan.resume import Key, from_text, to_text
+from netloom.study.plan.space import Divided, Space, divisors
+from netloom.study.predict.prediction import predict
 from netloom.workload.placement import has_even_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from netloom.study.plan import Task
-    from netloom.study.plan_result import Plan
-    from netloom.study.plan_search import Piece
+    from netloom.study.plan.planning import Task
+    from netloom.study.plan.result import Plan
+    from netloom.study.plan.search import Piece
 
 CATALOG = load_catalog()
 _DIVIDED = Parallel(tensor=2)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from netloom.study.scaling import Point, curve
+from netloom.study.compare.scaling import Point, curve
 
 
 def points(mfu: dict[int, float], *, whole_from: int = 0) -> list[Point]:

@@ -10,7 +10,7 @@ import pytest
 from netloom.cli.main import main
 from netloom.errors import SpecError
 from netloom.spec.example import example, example_text
-from netloom.study.serve import infer
+from netloom.study.serving.inference import infer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ import pytest
 
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
-from netloom.study.measured_steps import MeasuredStep, read_step
-from netloom.study.step_cases import cases_of
-from netloom.study.validate_steps import (
+from netloom.validation.steps.cases import cases_of
+from netloom.validation.steps.measured import MeasuredStep, read_step
+from netloom.validation.steps.suite import (
     read_step_rows,
     shipped_step_rows,
     validate_steps,

@@ -13,16 +13,16 @@ from netloom.errors import InfeasibleError, SpecError
 from netloom.parts.load import load_catalog
 from netloom.spec.example import example
 from netloom.spec.scenario import Scenario
-from netloom.study import traces
-from netloom.study.trace_table import RankTally, summarize, tally
-from netloom.study.traces import StepTraces, step_traces
+from netloom.study.trace import traces
+from netloom.study.trace.table import RankTally, summarize, tally
+from netloom.study.trace.traces import StepTraces, step_traces
 from netloom.workload.collective import Axis, CollectiveKind
 from netloom.workload.trace import COLLECTIVE_CODES, NodeKind, TraceNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from netloom.study.trace_table import TraceTable
+    from netloom.study.trace.table import TraceTable
 
 CODES = {code: kind for kind, code in COLLECTIVE_CODES.items()}
 DENSE = "llama-3.1-8b"  # 32 layers

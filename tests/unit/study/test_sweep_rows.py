@@ -7,10 +7,10 @@ import pytest
 from counting import QUESTIONS, SCENARIO, sweep_of
 
 import netloom as nl
-from netloom.study.sweep import Sweep, gathered
-from netloom.study.sweep_drive import Found
-from netloom.study.sweep_plan import plan_sweep
-from netloom.study.sweep_task import do
+from netloom.study.sweep.drive import Found
+from netloom.study.sweep.plan import plan_sweep
+from netloom.study.sweep.result import Sweep, gathered
+from netloom.study.sweep.task import do
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,11 +10,11 @@ from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import MAX_GPUS
-from netloom.study.trace_table import RankTally, network_for, num_ranks_of, summarize, tally
+from netloom.study.trace.table import RankTally, network_for, num_ranks_of, summarize, tally
 from netloom.workload.trace import NodeKind, TraceNode
 
 if TYPE_CHECKING:
-    from netloom.study.trace_table import TraceTable
+    from netloom.study.trace.table import TraceTable
     from netloom.workload.trace import AttributeValue
 
 ALL_REDUCE, ALL_GATHER, BARRIER = 0, 2, 9

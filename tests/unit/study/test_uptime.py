@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from netloom.cli.main import main
 from netloom.spec.scenario import Scenario
-from netloom.study.failures import interruption_rates, mean_time_between_s
+from netloom.study.goodput.failures import interruption_rates, mean_time_between_s
+from netloom.study.goodput.spares import enough_share, spares_needed
+from netloom.study.goodput.uptime import Uptime, uptime
+from netloom.study.inputs import catalog_of
 from netloom.study.networks import network_of
-from netloom.study.predict import catalog_of
-from netloom.study.spares import enough_share, spares_needed
-from netloom.study.uptime import Uptime, uptime
 
 HOUR_S = 3600.0
 

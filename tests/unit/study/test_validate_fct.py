@@ -13,10 +13,9 @@ from netloom.cli.validate import validate
 from netloom.engines.packet import Progress
 from netloom.errors import SpecError
 from netloom.fabric.wiring_paths import first_ways
-from netloom.study import validate_fct
-from netloom.study.validate_fct import curves_min, read_points, shipped_points
-from netloom.study.validate_fct_cases import FctCase, long_cases, shipped_cases
-from netloom.study.validate_fct_hpcc import (
+from netloom.validation.fct import suite as validate_fct
+from netloom.validation.fct.cases import FctCase, long_cases, shipped_cases
+from netloom.validation.fct.hpcc import (
     Finished,
     TreeCase,
     _under_way,
@@ -24,7 +23,7 @@ from netloom.study.validate_fct_hpcc import (
     run_tree,
     settings_of,
 )
-from netloom.study.validate_fct_rows import (
+from netloom.validation.fct.rows import (
     CurveKey,
     FctRow,
     case_row,
@@ -32,6 +31,7 @@ from netloom.study.validate_fct_rows import (
     curves_of,
     pairs_in_order,
 )
+from netloom.validation.fct.suite import curves_min, read_points, shipped_points
 from netloom.workload.sizes import distribution
 
 if TYPE_CHECKING:

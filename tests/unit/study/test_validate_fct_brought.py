@@ -8,8 +8,8 @@ import pytest
 
 from netloom.cli.validate import validate
 from netloom.errors import SpecError
-from netloom.study.validate_fct_brought import CASE_COLUMNS, read_fct
-from netloom.study.validate_fct_cases import shipped_cases
+from netloom.validation.fct.cases import shipped_cases
+from netloom.validation.fct.user_rows import CASE_COLUMNS, read_fct
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,12 +18,12 @@ from pydantic import Field
 
 from netloom.errors import InfeasibleError
 from netloom.spec.strict import Strict
-from netloom.study.sweep_question import Question
+from netloom.study.sweep.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netloom.study.sweep_question import Asked
+    from netloom.study.sweep.question import Asked
 
 SCENARIO: dict[str, Any] = {
     "cluster": {"nodes": 4},

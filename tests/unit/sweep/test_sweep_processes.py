@@ -24,7 +24,7 @@ from netloom.results.store import Store
 if TYPE_CHECKING:
     import pytest
 
-    from netloom.study.sweep import Sweep
+    from netloom.study.sweep.result import Sweep
 
 
 def run(folder: Path, asked: dict[str, Any], *, workers: int = 2) -> Sweep:

@@ -17,12 +17,12 @@ from netloom.fabric.build import build
 from netloom.fabric.wire.framing import efficiency
 from netloom.spec.load import load, parse
 from netloom.spec.scenario import NodePlacement, Scenario
-from netloom.study.luck import Luck, check_draws, luck
+from netloom.study.inputs import catalog_of
 from netloom.study.networks import network_of
-from netloom.study.place import free_nodes, place
-from netloom.study.predict import catalog_of
-from netloom.study.share import _mean, share
-from netloom.study.tenancy import chosen_nodes
+from netloom.study.predict.hash_variance import Luck, check_draws, luck
+from netloom.study.whatif.place import free_nodes, place
+from netloom.study.whatif.share import _mean, share
+from netloom.study.whatif.tenancy import chosen_nodes
 from netloom.workload.collective import Group
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ import pytest
 
 from netloom.errors import InfeasibleError, SpecError
 from netloom.spec.load import parse
-from netloom.study.engines import engine_named
-from netloom.study.predict import catalog_of, predict
-from netloom.study.whatif import Bench, bench_of, whatif
-from netloom.study.whatif_parts import Change, changes_of
-from netloom.study.whatif_rank import effect_of, rank
+from netloom.study.inputs import catalog_of
+from netloom.study.predict.engines import engine_named
+from netloom.study.predict.prediction import predict
+from netloom.study.whatif.changes import Change, changes_of
+from netloom.study.whatif.failure import Bench, bench_of, whatif
+from netloom.study.whatif.rank import effect_of, rank
 
 TEXT = """
 cluster: {{nodes: {nodes}, fabric: {{technology: {technology}, topology: {topology}}}}}

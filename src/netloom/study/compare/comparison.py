@@ -1,0 +1,206 @@
+"""Which network for this job: every technology on the same cluster, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from netloom.engines.analytic.engine import AnalyticEngine
+from netloom.errors import InfeasibleError, SpecError
+from netloom.results.table import Table
+from netloom.study.compare.evaluate import contend
+from netloom.study.compare.explain import explain
+from netloom.study.compare.recommend import Recommendation, recommend
+from netloom.study.compare.sensitivity import placement_doubt
+from netloom.study.inputs import catalog_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from netloom.engines.base import Engine
+    from netloom.parts.load import Catalog
+    from netloom.provenance import Why
+    from netloom.spec.scenario import Scenario
+    from netloom.study.compare.candidate import Contender
+
+__all__ = ["Comparison", "Refusal", "compare"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A technology that cannot do the job, and why."""
+
+    technology: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Comparison:
+    """What ``compare`` found.
+
+    Attributes:
+        contenders: In the order asked for.
+        refused: Technologies that cannot build this cluster.
+        notes: What a reader should know: parts of the scenario that some rows could not use.
+    """
+
+    scenario: Scenario
+    contenders: tuple[Contender, ...]
+    refused: tuple[Refusal, ...]
+    recommendation: Recommendation
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return one line; the whole comparison is what printing its table shows."""
+        names = ", ".join(contender.name for contender in self.contenders)
+        return f"<Comparison {self.title}: {names}; {self.recommendation.technology} recommended>"
+
+    @property
+    def title(self) -> str:
+        """One line: the job and the machines."""
+        design = self.contenders[0].network.design
+        return self.scenario.name or (f"{self.scenario.job.model} on {design.num_gpus:,} GPUs")
+
+    @property
+    def subtitle(self) -> str:
+        """One line: on how many machines, and how the job is divided and wired."""
+        design = self.contenders[0].network.design
+        training, parallel = self.scenario.job.trained, self.scenario.job.parallel
+        return (
+            f"{design.num_gpus:,} GPUs in {design.num_nodes:,} x {self.scenario.cluster.node}, "
+            f"{self.scenario.cluster.fabric.topology.kind}; sequence {training.sequence:,}, "
+            f"global batch {training.global_batch:,}, {training.precision}; "
+            f"tensor {parallel.tensor}, pipeline {parallel.pipeline}, context {parallel.context}, "
+            f"expert {parallel.expert}, ZeRO {parallel.zero}"
+        )
+
+    def contender(self, technology: str) -> Contender:
+        """Return the contender of that name.
+
+        Raises:
+            KeyError: it does not take part.
+        """
+        for contender in self.contenders:
+            if contender.name == technology:
+                return contender
+        raise KeyError(technology)
+
+    def why(self, question: str) -> Why:
+        """Return how a number came about.
+
+        Args:
+            question: ``FIELD`` or ``FIELD:TECHNOLOGY``, FIELD a key of :meth:`to_json`; the
+                recommended technology when none is named.
+
+        Raises:
+            SpecError: there is no such field, or the technology does not take part.
+        """
+        field, _, technology = question.partition(":")
+        name = technology.casefold() or self.recommendation.technology
+        names = [contender.name for contender in self.contenders]
+        if name not in names:
+            message = f"--why: {name!r} is not compared here; it is one of {', '.join(names)}"
+            raise SpecError(message)
+        found = explain(self.contender(name), field)
+        return replace(found, name=f"{name} {found.name}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable keys that docs/json.md documents."""
+        return {
+            "scenario": self.scenario.model_dump(mode="json", by_alias=True),
+            "technologies": [contender.to_json() for contender in self.contenders],
+            "notes": list(self.notes),
+            "refused": [
+                {"technology": refusal.technology, "reason": refusal.reason}
+                for refusal in self.refused
+            ],
+            "recommendation": {
+                "technology": self.recommendation.technology,
+                "reasons": list(self.recommendation.reasons),
+                "doubts": list(self.recommendation.doubts),
+            },
+        }
+
+    def table(self) -> Table:
+        """Return one row a technology, as an Arrow-exporting table."""
+        return Table.from_rows([contender.row() for contender in self.contenders])
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the table of technologies through the Arrow PyCapsule interface."""
+        return self.table().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def compare(
+    scenario: Scenario,
+    catalog: Catalog | None = None,
+    *,
+    engine: Engine | None = None,
+    advance: Callable[[], object] = lambda: None,
+) -> Comparison:
+    """Return every technology of ``scenario.compare`` on the scenario's cluster and job.
+
+    Args:
+        scenario: What was asked for.
+        catalog: The parts to build it from; the shipped ones and the scenario's own without.
+        engine: Asked for the steps' collectives; the closed form without.
+        advance: Called after each technology, for a progress bar.
+
+    Raises:
+        InfeasibleError: none of the technologies can build the cluster.
+    """
+    parts = catalog or catalog_of(scenario)
+    asked = engine or AnalyticEngine()
+    contenders: list[Contender] = []
+    refused: list[Refusal] = []
+    for name in {name.casefold(): name for name in scenario.compare}.values():
+        try:
+            contenders.append(contend(scenario, parts, technology=name, engine=asked))
+        except InfeasibleError as error:
+            refused.append(Refusal(technology=parts.technology(name).name, reason=str(error)))
+        advance()
+    if not contenders:
+        raise InfeasibleError(_nothing_will_do(refused))
+    return Comparison(
+        scenario=scenario,
+        contenders=tuple(contenders),
+        refused=tuple(refused),
+        recommendation=recommend(
+            contenders,
+            further_doubts=[
+                *_draw_doubt(contenders, asked),
+                placement_doubt(scenario, parts, contenders, engine=asked),
+            ],
+        ),
+        notes=tuple(_switch_notes(scenario, contenders)),
+    )
+
+
+def _draw_doubt(contenders: Sequence[Contender], engine: Engine) -> Iterator[str]:
+    """Say whose step is one draw of the hash: another seed may turn the choice."""
+    hashed = [c.name for c in contenders if c.technology.load_balancing == "ecmp"]
+    if hashed and not isinstance(engine, AnalyticEngine):
+        yield (
+            f"One draw of the hash decides the step of {', '.join(hashed)}; draws differ, and "
+            "--engine flow --seeds 20 tells by how much."
+        )
+
+
+def _nothing_will_do(refused: Sequence[Refusal]) -> str:
+    reasons = {refusal.reason for refusal in refused}
+    if len(reasons) == 1:
+        return reasons.pop()
+    return "none of the technologies can do this:\n" + "\n".join(
+        f"  {refusal.technology}: {refusal.reason}" for refusal in refused
+    )
+
+
+def _switch_notes(scenario: Scenario, contenders: Sequence[Contender]) -> Iterator[str]:
+    """Say which rows are built of another switch than the one the scenario names."""
+    asked = scenario.cluster.fabric.switch
+    for contender in contenders:
+        used = contender.network.design.switch.name
+        if asked is not None and used.casefold() != asked.casefold():
+            yield f"{contender.name} is built of its own {used}: {asked} speaks another protocol."

@@ -1,0 +1,203 @@
+"""Why a number of a comparison is what it is, down to constants and sources."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal
+
+from netloom.errors import SpecError
+from netloom.provenance import Why
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from netloom.study.compare.candidate import Contender
+
+__all__ = ["explain", "explain_all"]
+
+
+def _latency(contender: Contender) -> Why:
+    return Why(
+        name="latency",
+        value=contender.latency_s,
+        unit="s",
+        how="sum of the parts, one way, a 256-byte message between the farthest nodes",
+        parts=tuple(
+            Why(name=part.name, value=part.time_s, unit="s", source=part.source)
+            for part in contender.latency
+        ),
+    )
+
+
+def _mfu(contender: Contender) -> Why:
+    step = contender.step
+    return Why(
+        name="MFU",
+        value=step.mfu,
+        how="model FLOPs of one GPU / (step time x peak FLOP/s)",
+        parts=(
+            Why(name="model FLOPs of one GPU", value=step.model_flops, unit="FLOP"),
+            Why(
+                name="peak",
+                value=step.peak_flops,
+                unit="FLOP/s",
+                source=contender.network.gpu.source("peak"),
+            ),
+            step.why,
+        ),
+    )
+
+
+def _tokens(contender: Contender) -> Why:
+    return Why(
+        name="tokens/s",
+        value=contender.step.tokens_per_s,
+        how="tokens of a step / step time",
+        parts=(
+            Why(
+                name="tokens of a step",
+                value=contender.step.tokens,
+                how="sequence x global batch of the scenario",
+            ),
+            contender.step.why,
+        ),
+    )
+
+
+def _share(name: str, seconds: dict[str, float], contender: Contender) -> Why:
+    step = contender.step
+    return Why(
+        name=name,
+        value=min(1.0, sum(seconds.values()) / step.duration_s),
+        how="sum of the parts / step time, at most 1",
+        parts=(
+            *(Why(name=axis, value=wait_s, unit="s") for axis, wait_s in seconds.items()),
+            step.why,
+        ),
+    )
+
+
+def _communication(contender: Contender) -> Why:
+    seconds = {axis.value: wait_s for axis, wait_s in contender.step.communication_s.items()}
+    return _share("communication share", seconds, contender)
+
+
+def _exposed(contender: Contender) -> Why:
+    seconds = {axis.value: wait_s for axis, wait_s in contender.step.exposed_s.items()}
+    return _share("exposed share", seconds, contender)
+
+
+def _cluster_capex(contender: Contender) -> Why:
+    return Why(
+        name="cluster capex",
+        value=contender.cluster_capex_usd,
+        unit="USD",
+        how="network + nodes + what other NICs cost more than the nodes' own",
+        parts=(contender.bill.why("capex_usd"), *_machines(contender, "price_usd", unit="USD")),
+    )
+
+
+def _cluster_power(contender: Contender) -> Why:
+    return Why(
+        name="cluster power",
+        value=contender.totals.power_w,
+        unit="W",
+        how="network + nodes + what other NICs draw more, at full load, without cooling",
+        parts=(contender.bill.why("power_w"), *_machines(contender, "power_w", unit="W")),
+    )
+
+
+def _machines(
+    contender: Contender, attribute: Literal["price_usd", "power_w"], *, unit: str
+) -> tuple[Why, Why]:
+    """Return what of the machines enters a sum over the cluster."""
+    node, totals = contender.network.node, contender.totals
+    each = getattr(node, attribute)
+    assert each is not None, node.name  # a contender's node has a price
+    nodes = Why(
+        name="nodes",
+        value=each * contender.num_nodes,
+        unit=unit,
+        how=f"{contender.num_nodes:,} x {node.name}",
+        parts=(node.why(attribute, unit=unit),),
+    )
+    nics = Why(
+        name="other NICs",
+        value=totals.other_nics(attribute),
+        unit=unit,
+        how=f"{totals.num_nics:,} x (the technology's - the node's own)",
+        parts=tuple(
+            nic.why(attribute, unit=unit) for nic in (contender.network.nic, contender.own_nic)
+        ),
+    )
+    return nodes, nics
+
+
+def _money(contender: Contender) -> Why:
+    return contender.token_cost.why(
+        _cluster_capex(contender),
+        _cluster_power(contender),
+        _tokens(contender),
+        contender.goodput.why(),
+    )
+
+
+def _days(contender: Contender) -> Why:
+    return Why(
+        name="days per trillion tokens",
+        value=contender.days_per_trillion_tokens,
+        unit="d",
+        how="1e12 / (tokens/s x goodput) / 86,400",
+        parts=(_tokens(contender), contender.goodput.why()),
+    )
+
+
+def _limit(contender: Contender) -> Why:
+    scaling = contender.scaling
+    return Why(
+        name="largest efficient cluster",
+        value=float(scaling.limit_gpus or 0),
+        unit="GPUs",
+        how=f"MFU at least 90 % of the smallest whole cluster's; ended by {scaling.limit_reason}",
+        parts=tuple(
+            Why(name=f"MFU at {point.num_gpus:,} GPUs", value=point.mfu)
+            for point in scaling.points
+            if point.whole
+        ),
+    )
+
+
+FIELDS: dict[str, Callable[[Contender], Why]] = {
+    "latency_s": _latency,
+    "step_time_s": lambda c: c.step.why,
+    "communication_share": _communication,
+    "exposed_share": _exposed,
+    "mfu": _mfu,
+    "tokens_per_s": _tokens,
+    "days_per_trillion_tokens": _days,
+    "usd_per_trillion_tokens": _money,
+    "network_capex_usd": lambda c: c.bill.why("capex_usd"),
+    "network_power_w": lambda c: c.bill.why("power_w"),
+    "goodput": lambda c: c.goodput.why(),
+    "largest_efficient_gpus": _limit,
+}
+
+
+def explain(contender: Contender, field: str) -> Why:
+    """Return how *field* of *contender* came about.
+
+    Raises:
+        SpecError: there is no such field.
+    """
+    if field not in FIELDS:
+        close = get_close_matches(field, FIELDS, n=1, cutoff=0.6)
+        hint = f"did you mean {close[0]!r}?" if close else "it is one of " + ", ".join(FIELDS)
+        message = f"--why: there is no field {field!r}; {hint}"
+        raise SpecError(message)
+    return FIELDS[field](contender)
+
+
+def explain_all(contender: Contender) -> Why:
+    """Return the explanations of every field under one root."""
+    parts = tuple(build(contender) for build in FIELDS.values())
+    return Why(name=contender.name, value=contender.name, parts=parts)

@@ -1,0 +1,163 @@
+"""From the numbers to a recommendation in words, with its reasons and its doubts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netloom.workload.collective import Axis
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netloom.study.compare.candidate import Contender
+
+__all__ = ["Recommendation", "cheapest_to_buy", "recommend"]
+
+CLOSE = 0.01  # below one percent two technologies are called equal: the model is no finer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """What to buy, why, and what could make it wrong.
+
+    Attributes:
+        technology: The one that trains a token for the least money.
+        reasons: Sentences, the deciding one first.
+        doubts: Sentences.
+    """
+
+    technology: str
+    reasons: tuple[str, ...]
+    doubts: tuple[str, ...]
+
+
+def recommend(contenders: Sequence[Contender], *, further_doubts: Sequence[str]) -> Recommendation:
+    """Return the cheapest per token among *contenders*, one at least, that can be bought."""
+    best = cheapest_to_buy(contenders)
+    return Recommendation(
+        technology=best.name,
+        reasons=tuple(_reasons(best, contenders)),
+        doubts=(*_doubts(best, contenders), *further_doubts),
+    )
+
+
+def cheapest_to_buy(contenders: Sequence[Contender]) -> Contender:
+    """Return the cheapest per token of what is shipping; of all where nothing is."""
+    buyable = [c for c in contenders if c.technology.status == "shipping"] or list(contenders)
+    return min(buyable, key=lambda c: c.usd_per_trillion_tokens)
+
+
+def _reasons(best: Contender, contenders: Sequence[Contender]) -> list[str]:
+    reasons = [f"{_headline(best, contenders)}: {_pace(best)}."]
+    reasons += [_against(best, other) for other in _rivals(best, contenders)]
+    if len(contenders) > 1:
+        reasons.append(_deciding_factor(contenders))
+    return reasons
+
+
+def _headline(best: Contender, contenders: Sequence[Contender]) -> str:
+    cost = f"{best.name} trains a trillion tokens for {_usd(best.usd_per_trillion_tokens)}"
+    if len(contenders) == 1:
+        return cost
+    if best.technology.status == "shipping":
+        return f"{cost}, the least of the technologies that can be bought"
+    return f"{cost}, the least; none of these is on the market at scale"
+
+
+def _pace(contender: Contender) -> str:
+    step = contender.step
+    return f"a step of {step.duration_s:.2f} s at {step.mfu:.1%} MFU"
+
+
+def _deciding_factor(contenders: Sequence[Contender]) -> str:
+    """Return which communication separates the technologies most, and by how much."""
+
+    def ends(axis: Axis) -> tuple[Contender, Contender]:
+        ordered = sorted(contenders, key=lambda c: c.step.exposed_s.get(axis, 0.0))
+        return ordered[0], ordered[-1]
+
+    def spread_s(axis: Axis) -> float:
+        least, most = ends(axis)
+        return most.step.exposed_s.get(axis, 0.0) - least.step.exposed_s.get(axis, 0.0)
+
+    axis = max(Axis, key=spread_s)
+    least, most = ends(axis)
+    if spread_s(axis) < CLOSE * least.step.duration_s:
+        return (
+            "Communication hardly separates the technologies here (less than "
+            f"{CLOSE:.0%} of a step): price, vendor and operations decide."
+        )
+    return (
+        f"What separates the technologies is mostly {axis.value} communication: a step waits "
+        f"{least.step.exposed_s.get(axis, 0.0):.2f} s for it on {least.name}, "
+        f"{most.step.exposed_s.get(axis, 0.0):.2f} s on {most.name}."
+    )
+
+
+def _rivals(best: Contender, contenders: Sequence[Contender]) -> list[Contender]:
+    """Return the fastest and the cheapest to build, where they are not *best* itself."""
+    fastest = min(contenders, key=lambda c: c.step.duration_s)
+    cheapest = min(contenders, key=lambda c: c.network_capex_usd)
+    return [c for c in contenders if c is not best and (c is fastest or c is cheapest)]
+
+
+def _against(best: Contender, other: Contender) -> str:
+    slower = other.step.duration_s / best.step.duration_s - 1
+    pace = (
+        "as fast"
+        if abs(slower) < CLOSE
+        else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
+    )
+    price = other.network_capex_usd - best.network_capex_usd
+    same = abs(price) < CLOSE * best.network_capex_usd
+    money = "the same" if same else f"{_usd(abs(price))} {'more' if price > 0 else 'less'}"
+    token = other.usd_per_trillion_tokens / best.usd_per_trillion_tokens - 1
+    return f"{other.name} is {pace} and its network costs {money} to build: {token:+.1%} a token."
+
+
+def _doubts(best: Contender, contenders: Sequence[Contender]) -> list[str]:
+    doubts = list(best.validity.doubts)
+    gaps = {
+        other.name: other.usd_per_trillion_tokens / best.usd_per_trillion_tokens - 1
+        for other in contenders
+        if other is not best
+    }
+    close = [name for name, gap in gaps.items() if abs(gap) < CLOSE]
+    if close:
+        doubts.append(
+            f"Within {CLOSE:.0%} a token, less than the model can tell apart: {', '.join(close)}. "
+            "Choose among them by vendor, operations and delivery."
+        )
+    doubts += [
+        f"{name} would be {-gap:.1%} cheaper a token, but it is not on the market at scale."
+        for name, gap in gaps.items()
+        if gap <= -CLOSE
+    ]
+    if best.num_nodes == 1:
+        doubts.append("The job fits one node: it uses no network between nodes at all.")
+    flip = _price_that_flips(best, contenders)
+    return [*doubts, flip] if flip else doubts
+
+
+def _price_that_flips(best: Contender, contenders: Sequence[Contender]) -> str:
+    """Return by how much the winner's network may get dearer before another wins."""
+    others = [c for c in contenders if c is not best and c.technology.status == "shipping"]
+    if not others:
+        return ""
+    second = min(others, key=lambda c: c.usd_per_trillion_tokens)
+    margin = second.usd_per_trillion_tokens - best.usd_per_trillion_tokens
+    network = best.network_usd_per_trillion_tokens
+    if margin <= 0 or network <= 0:
+        return ""
+    return (
+        f"The choice holds until the network of {best.name} costs {margin / network:.0%} more "
+        f"than assumed; then {second.name} is cheaper a token."
+    )
+
+
+def _usd(amount: float) -> str:
+    for scale, suffix in ((1e9, " billion"), (1e6, " million"), (1e3, " thousand")):
+        if amount >= scale:
+            return f"{amount / scale:.3g}{suffix} USD"
+    return f"{amount:.0f} USD"

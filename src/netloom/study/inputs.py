@@ -1,0 +1,38 @@
+"""What a scenario names, looked up: its catalogue and its model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netloom.errors import SpecError, at
+from netloom.parts.load import load_catalog
+from netloom.workload.huggingface import read_config
+
+if TYPE_CHECKING:
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Model
+    from netloom.spec.scenario import Scenario
+
+__all__ = ["catalog_of", "model_of"]
+
+
+def catalog_of(scenario: Scenario, own: Path | None = None) -> Catalog:
+    """Return the shipped parts, with those of the scenario's own file or of *own* over them.
+
+    Raises:
+        SpecError: both are given; which should win would be a guess.
+    """
+    if scenario.catalog is None:
+        return load_catalog(own)
+    if own is not None:
+        message = f"catalog: the scenario names {scenario.catalog}; drop that or --own {own}"
+        raise SpecError(message)
+    return load_catalog(Path(scenario.catalog))
+
+
+def model_of(scenario: Scenario, catalog: Catalog) -> Model:
+    """Return the scenario's model: of the catalogue, or of a Hugging Face config.json."""
+    name = scenario.job.model
+    with at("job.model"):
+        return read_config(Path(name)) if name.endswith(".json") else catalog.model(name)

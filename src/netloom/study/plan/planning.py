@@ -1,0 +1,294 @@
+"""The best way to run a job: search every way to divide it, on one machine or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from netloom.engines.analytic.engine import AnalyticEngine
+from netloom.errors import CatalogError, InfeasibleError
+from netloom.step.predict import predict
+from netloom.study.inputs import catalog_of, model_of
+from netloom.study.plan.efficiency import efficiency_validity
+from netloom.study.plan.exhaustive import search_piece_singly
+from netloom.study.plan.machines import Limits, Machine, Wanted, machines
+from netloom.study.plan.result import Choice, Plan, front
+from netloom.study.plan.resume import Key, fingerprint
+from netloom.study.plan.search import NUM_BEST, Piece, search_piece
+from netloom.study.plan.space import Space
+from netloom.study.plan.tables import Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from netloom.parts.load import Catalog
+    from netloom.spec.scenario import Scenario
+    from netloom.study.plan.result import Objective
+    from netloom.study.plan.search import Candidate
+    from netloom.study.plan.space import Standing
+
+__all__ = ["Each", "Question", "Task", "plan", "question", "searcher"]
+
+# What is searched at a stretch.
+Task: TypeAlias = tuple[Key, ...]
+Each: TypeAlias = Callable[[Sequence[Task]], Iterator[tuple[Task, list[Piece]]]]
+# With more machines than this, each is searched at a stretch, so that its collectives are asked
+# for once; with fewer, pieces are, so that all workers have some.
+FEW_MACHINES: Final = 8
+# How far the search and the single prediction may differ; both run the same lines.
+AGREEMENT = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is searched, and for what."""
+
+    scenario: Scenario
+    objective: Objective
+    machines: tuple[Machine, ...]
+    spaces: tuple[Space, ...]
+    left_out: dict[str, str]
+    exhaustive: bool
+
+    @property
+    def keys(self) -> list[tuple[int, int]]:
+        """The pieces: machine and number of stages."""
+        return [
+            (index, pipeline)
+            for index, space in enumerate(self.spaces)
+            for pipeline in space.pipelines()
+        ]
+
+    @property
+    def size(self) -> int:
+        """Configurations in all."""
+        return sum(space.size() for space in self.spaces)
+
+    @property
+    def fingerprint(self) -> str:
+        """A name for all that the answer depends on, the version of netloom included."""
+        return fingerprint(version("netloom"), self.spaces, self.exhaustive)
+
+
+def question(
+    scenario: Scenario,
+    catalog: Catalog | None = None,
+    *,
+    objective: Objective = "time",
+    wanted: Wanted | None = None,
+    limits: Limits | None = None,
+    exhaustive: bool = False,
+) -> Question:
+    """Return what a search of *scenario* goes through.
+
+    Args:
+        scenario: Cluster and job; its parallelism is not looked at but for the schedule, nor
+            are its micro-batch and recomputation.
+        catalog: The parts; the shipped ones and the scenario's own without.
+        objective: What to make small.
+        wanted: Machines to try; the scenario's own without.
+        limits: What may not be exceeded.
+        exhaustive: Predict every combination by itself.
+
+    Raises:
+        NetloomError: a part is unknown, or no machine is within the limits.
+    """
+    parts = catalog or catalog_of(scenario)
+    model = model_of(scenario, parts)
+    found, left_out = machines(
+        scenario, parts, wanted=wanted or Wanted(), limits=limits or Limits()
+    )
+    if objective == "cost" and any(one.capex_usd is None for one in found):
+        message = (
+            f"{scenario.cluster.node} has no price; add one in a catalogue file of your own: "
+            f'[nodes.{scenario.cluster.node}] price = "300000USD"'
+        )
+        raise CatalogError(message)
+    return Question(
+        scenario=scenario,
+        objective=objective,
+        machines=tuple(found),
+        spaces=tuple(Space(job=scenario.job, model=model, network=one.network) for one in found),
+        left_out=left_out,
+        exhaustive=exhaustive,
+    )
+
+
+def searcher(asked: Question) -> Callable[[Task], list[Piece]]:
+    """Return what searches a task of *asked*; it remembers what tasks share."""
+    search = search_piece_singly if asked.exhaustive else search_piece
+    first = Tables.of(asked.spaces[0], AnalyticEngine())
+    latest: dict[int, Tables] = {}
+
+    def on(machine: int) -> Tables:
+        if machine not in latest:
+            latest.clear()
+            latest[machine] = first.on(asked.spaces[machine])
+        return latest[machine]
+
+    def work(task: Task) -> list[Piece]:
+        return [search(on(machine), pipeline, machine=machine) for machine, pipeline in task]
+
+    return work
+
+
+def plan(
+    asked: Question,
+    *,
+    known: dict[Key, Piece] | None = None,
+    after: Callable[[dict[Key, Piece], int], None] | None = None,
+    each: Each | None = None,
+) -> Plan:
+    """Return the best configurations of *asked*.
+
+    An interruption (Ctrl-C) ends the search early; what was found by then is returned.
+
+    Args:
+        asked: What to search.
+        known: Pieces of an earlier search of the same question, which are not searched again.
+        after: Called after each task with all pieces that are done and the configurations it held.
+        each: Yields tasks with what :func:`searcher` finds, in any order: on several processes,
+            say. One after another without.
+
+    Raises:
+        InfeasibleError: nothing fits.
+    """
+    pieces = dict(known or {})
+    complete = True
+    try:
+        _search(asked, pieces, after, each or _in_turn(asked))
+    except KeyboardInterrupt:
+        complete = False
+        if not any(piece.candidates for piece in pieces.values()):
+            raise
+    in_order = {key: pieces[key] for key in asked.keys if key in pieces}
+    return _plan(asked, in_order, complete=complete)
+
+
+def _in_turn(asked: Question) -> Each:
+    work = searcher(asked)
+    return lambda tasks: ((task, work(task)) for task in tasks)
+
+
+def _search(
+    asked: Question,
+    pieces: dict[Key, Piece],
+    after: Callable[[dict[Key, Piece], int], None] | None,
+    each: Each,
+) -> None:
+    def tell(keys: Iterable[Key]) -> None:
+        if after is not None:
+            after(pieces, sum(asked.spaces[machine].size_of(p) for machine, p in keys))
+
+    if pieces:
+        tell(pieces)
+    for task, found in each(_tasks(asked, pieces)):
+        pieces.update(zip(task, found, strict=True))
+        tell(task)
+
+
+def _tasks(asked: Question, known: dict[Key, Piece]) -> list[Task]:
+    """Return what is left to do, machine by machine, the largest pieces of each first."""
+    tasks: list[Task] = []
+    for index, space in enumerate(asked.spaces):
+        left = [(index, p) for p in space.pipelines() if (index, p) not in known]
+        left.sort(key=lambda key: -asked.spaces[key[0]].size_of(key[1]))
+        if len(asked.spaces) > FEW_MACHINES:
+            tasks += [tuple(left)] if left else []
+        else:
+            tasks += [(key,) for key in left]
+    return tasks
+
+
+def _plan(asked: Question, pieces: dict[Key, Piece], *, complete: bool) -> Plan:
+    candidates = [_judged(asked, one) for piece in pieces.values() for one in piece.candidates]
+    if not candidates:
+        message = (
+            f"job: {asked.scenario.job.model} fits in no configuration of "
+            f"{', '.join(one.name for one in asked.machines)}; use more GPUs or GPUs of more memory"
+        )
+        raise InfeasibleError(message)
+    likely = _ranked(asked, candidates, "inside", "above")
+    outside = _ranked(asked, candidates, "outside")
+    best = (likely or outside)[:NUM_BEST]
+    here = [one for one in likely if one.configuration.machine == best[0].configuration.machine]
+    within = [one for one in here if one.standing == "inside"]
+    at_best = [_choice(asked, one) for one in _best_of_each(likely, outside)]
+    of_likely = [one for one in at_best if one.standing != "outside"]
+    return Plan(
+        scenario=asked.scenario,
+        objective=asked.objective,
+        configurations=sum(piece.configurations for piece in pieces.values()),
+        feasible=sum(piece.feasible for piece in pieces.values()),
+        complete=complete,
+        best=tuple(_choice(asked, one) for one in best),
+        within=_choice(asked, within[0]) if within and best[0].standing == "above" else None,
+        outside=next((_choice(asked, one) for one in _beating(asked, outside, best[0])), None),
+        pareto=front(of_likely or at_best),
+        machines=tuple(at_best),
+        left_out=asked.left_out,
+    )
+
+
+def _judged(asked: Question, one: Candidate) -> Candidate:
+    """Return *one* outside the checked range where its machine is."""
+    inside = asked.machines[one.configuration.machine].validity.inside
+    return one if inside else replace(one, standing="outside")
+
+
+def _ranked(
+    asked: Question, candidates: Iterable[Candidate], *standings: Standing
+) -> list[Candidate]:
+    chosen = [one for one in candidates if one.standing in standings]
+    return sorted(chosen, key=lambda one: (_value(asked, one), *one.order))
+
+
+def _beating(asked: Question, ranked: Sequence[Candidate], best: Candidate) -> list[Candidate]:
+    return [one for one in ranked[:1] if _value(asked, one) < _value(asked, best)]
+
+
+def _value(asked: Question, one: Candidate) -> float:
+    """Return what is to be made small."""
+    machine, training = asked.machines[one.configuration.machine], asked.scenario.job.trained
+    tokens_per_s = training.global_batch * training.sequence / one.duration_s
+    match asked.objective:
+        case "time":
+            return one.duration_s
+        case "cost":
+            usd = machine.usd_per_trillion_tokens(tokens_per_s)
+            assert usd is not None, machine.name  # question() has refused it
+            return usd
+        case "energy":
+            return machine.kwh_per_trillion_tokens(tokens_per_s)
+
+
+def _choice(asked: Question, one: Candidate) -> Choice:
+    space = asked.spaces[one.configuration.machine]
+    work = one.configuration.job(space.job)
+    step = predict(work, model=space.model, network=space.network, engine=AnalyticEngine())
+    assert abs(step.duration_s / one.duration_s - 1) < AGREEMENT, one
+    machine = asked.machines[one.configuration.machine]
+    peak = efficiency_validity(space.network.gpu, work.trained.precision, mfu=step.mfu)
+    known = step.validity & machine.validity
+    assert known.inside == (one.standing != "outside"), one
+    return Choice(
+        configuration=one.configuration,
+        machine=machine,
+        step=step,
+        standing=one.standing,
+        validity=known & peak,
+    )
+
+
+def _best_of_each(*ranked: Sequence[Candidate]) -> list[Candidate]:
+    """Return each machine's best, of the first list that has one.
+
+    On one machine cost and time are proportional, so that its other configurations are beaten in
+    both.
+    """
+    found: dict[int, Candidate] = {}
+    for one in (one for group in ranked for one in group):
+        found.setdefault(one.configuration.machine, one)
+    return [found[index] for index in sorted(found)]

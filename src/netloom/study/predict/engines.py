@@ -1,0 +1,52 @@
+"""The engines by the names that people call them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from netloom.engines.analytic.engine import AnalyticEngine
+from netloom.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from netloom.engines.base import Engine
+
+__all__ = ["ENGINES", "engine_named"]
+
+ENGINES: Final = ("analytic", "flow", "packet")
+
+
+def engine_named(
+    name: str, *, seed: int = 0, announce: Callable[[str], None] = lambda _line: None
+) -> Engine:
+    """Return the engine called *name*.
+
+    Args:
+        name: One of :data:`ENGINES`.
+        seed: For engines that hash flows: which draw.
+        announce: Told what the packet engine is about to run, and how long that takes.
+
+    Raises:
+        SpecError: There is no such engine, or no such seed.
+    """
+    if seed < 0:
+        message = f"seed: {seed} is negative; use 0 or more"
+        raise SpecError(message)
+    if name == "analytic":
+        return AnalyticEngine()
+    if name == "flow":
+        # Imported here: the closed form needs none of it.
+        from netloom.engines.flow.contention import RoutedContention  # noqa: PLC0415
+        from netloom.engines.flow.engine import FlowEngine  # noqa: PLC0415
+
+        return FlowEngine(library=AnalyticEngine(contention=RoutedContention(seed)))
+    if name == "packet":
+        from netloom.study.predict.packet_contention import (  # noqa: PLC0415
+            PacketContention,
+            PacketEngine,
+        )
+
+        return PacketEngine(library=AnalyticEngine(contention=PacketContention(seed, announce)))
+    message = f"engine: there is no {name!r}; use one of {', '.join(ENGINES)}"
+    raise SpecError(message)

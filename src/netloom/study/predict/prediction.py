@@ -1,0 +1,108 @@
+"""How long one step of a scenario takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from netloom.engines.analytic.engine import AnalyticEngine
+from netloom.results.table import Table
+from netloom.step import predict as step_predict
+from netloom.study.inputs import catalog_of, model_of
+from netloom.study.networks import network_of
+
+if TYPE_CHECKING:
+    from netloom.engines.base import Engine
+    from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Model
+    from netloom.provenance import Why
+    from netloom.spec.scenario import Scenario
+    from netloom.step.model import Step
+
+__all__ = ["Prediction", "predict", "step_on"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Prediction:
+    """One step of a scenario on its own technology."""
+
+    scenario: Scenario
+    network: Network
+    step: Step
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        where = f"{self.network.design.num_gpus:,} GPUs, {self.network.technology.name}"
+        what = f"step {self.step.duration_s:.4g} s, MFU {self.step.mfu:.1%}"
+        return f"<Prediction {self.scenario.job.model} on {where}: {what}>"
+
+    def why(self) -> Why:
+        """Return how the step time came about."""
+        return self.step.why
+
+    def table(self) -> Table:
+        """Return where the step goes, one row a part."""
+        parts = self.step.breakdown_s().items()
+        return Table.from_rows(
+            {"part": part, "time_s": time_s, "share": time_s / self.step.duration_s}
+            for part, time_s in parts
+        )
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the table through the Arrow PyCapsule interface."""
+        return self.table().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable keys that docs/json.md documents."""
+        step, memory = self.step, self.step.memory
+        return {
+            "technology": self.network.technology.name,
+            "gpus": self.network.design.num_gpus,
+            "step_time_s": step.duration_s,
+            "mfu": step.mfu,
+            "hfu": step.hfu,
+            "tokens_per_s": step.tokens_per_s,
+            "communication_share": step.communication_share,
+            "exposed_share": step.exposed_share,
+            "breakdown_s": step.breakdown_s(),
+            "communication_s": {axis.value: t for axis, t in step.communication_s.items()},
+            "memory_bytes": {
+                "weights": memory.weights_bytes,
+                "gradients": memory.gradients_bytes,
+                "optimizer": memory.optimizer_bytes,
+                "activations": memory.activations_bytes,
+                "total": memory.total_bytes,
+                "capacity": memory.capacity_bytes,
+            },
+            "validity": step.validity.to_json(),
+        }
+
+
+def predict(
+    scenario: Scenario, catalog: Catalog | None = None, *, engine: Engine | None = None
+) -> Prediction:
+    """Return one step of *scenario* on its own technology.
+
+    Args:
+        scenario: What was asked for.
+        catalog: The parts to build it from; the shipped ones and the scenario's own without.
+        engine: Asked for the step's collectives; the closed form without.
+
+    Raises:
+        NetloomError: a part is unknown, the network cannot be built, the parallelism does not
+            multiply out, or the model does not fit.
+    """
+    parts = catalog or catalog_of(scenario)
+    network = network_of(scenario.cluster, parts)
+    model = model_of(scenario, parts)
+    step = step_on(network, scenario, model=model, engine=engine or AnalyticEngine())
+    return Prediction(scenario=scenario, network=network, step=step)
+
+
+def step_on(network: Network, scenario: Scenario, *, model: Model, engine: Engine) -> Step:
+    """Return one step of the scenario's job on *network*."""
+    return step_predict.predict(scenario.job, model=model, network=network, engine=engine)

@@ -1,0 +1,115 @@
+"""Transfers run as flows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from netloom.engines.flow.routes import ground
+from netloom.engines.flow.run import FOREVER_PS, deliver, lay
+from netloom.fabric.graph import Fabric
+from netloom.fabric.names import vertex_names
+from netloom.study.simulate.simulation import Grid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from netloom.engines.delivery import Delivery
+    from netloom.engines.flow.run import Laid
+    from netloom.engines.flow.settings import FlowSettings
+    from netloom.fabric.wiring import Wiring
+    from netloom.study.simulate.runner import OnProgress, OnShare
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["FlowRunner", "grid_of"]
+
+NUM_BINS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FlowRunner:
+    """Runs transfers as flows that share links max-min fairly."""
+
+    network: Fabric | Wiring
+    settings: FlowSettings
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return "flow"
+
+    @property
+    def grid(self) -> Grid:
+        """The links it runs on."""
+        return grid_of(self.network)
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """What was chosen."""
+        return {
+            "load_balancing": self.settings.balance,
+            "flows_per_transfer": str(self.settings.flows_per_transfer),
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        return ("flows share links max-min fairly: no queues, pauses or losses are seen",)
+
+    def run(
+        self,
+        transfers: Transfers,
+        *,
+        seed: int,
+        until_ps: int | None,
+        on_progress: OnProgress | None,
+        on_share: OnShare | None = None,
+    ) -> tuple[Delivery, NDArray[np.int64]]:
+        """Return the delivery, and how long each transfer would take alone."""
+        laid = lay(ground(self.network), transfers, self.settings, seed=seed)
+
+        def told(simulated_ps: int, done: int) -> bool:
+            if on_share is not None:
+                on_share(done / max(len(laid.ways), 1))
+            return on_progress is not None and on_progress(simulated_ps, done)
+
+        delivery = deliver(
+            laid,
+            num_bins=NUM_BINS,
+            until_ps=FOREVER_PS if until_ps is None else until_ps,
+            on_progress=told,
+        )
+        return delivery, _alone_ps(laid)
+
+
+def grid_of(network: Fabric | Wiring) -> Grid:
+    """Return the links of *network*."""
+    if isinstance(network, Fabric):
+        rate_bps = network.link_rate_bps / network.link_slowdown
+        name = vertex_names(network)
+    else:
+        rate_bps, name = network.link_rate_bps, network.name
+    return Grid(
+        name=name,
+        link_source=network.link_source,
+        link_target=network.link_target,
+        link_rate_bps=rate_bps,
+    )
+
+
+def _alone_ps(laid: Laid) -> NDArray[np.int64]:
+    """Return latency, and the time of the link that carries most of the transfer for its rate."""
+    capacity_bps = laid.on.capacity_bps(laid.settings)
+    ways, parts = laid.ways, laid.parts
+    transfer = ways.owner() // parts
+    share = ways.shares.astype(np.float64) if len(ways.shares) else np.ones(len(ways.links))
+    num_links = len(capacity_bps)
+    key, place = np.unique(transfer * num_links + ways.links, return_inverse=True)
+    carried = np.bincount(place.reshape(-1), share / parts, minlength=len(key))
+    per_bit = carried / capacity_bps[key % num_links]
+    worst = np.zeros(len(laid.transfers))
+    np.maximum.at(worst, key // num_links, per_bit)
+    sent_ps = np.rint(laid.transfers.size_bytes * 8 * worst * 1e12).astype(np.int64)
+    return np.asarray(sent_ps + laid.latency_ps + laid.known_ps)

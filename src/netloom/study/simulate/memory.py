@@ -1,0 +1,243 @@
+"""How much memory a simulation takes, before it is taken.
+
+The coefficients are bytes of the records that the engines keep and of the columns they are made
+from, fitted to peak resident memory (docs/simulate.md has the command and the comparison).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from netloom.engines.memory import available_bytes
+from netloom.errors import InfeasibleError
+from netloom.fabric.wiring import Wiring
+from netloom.study.simulate.traffic_size import Size
+from netloom.workload.transfers import Transfers
+
+if TYPE_CHECKING:
+    from netloom.study.simulate.flow import FlowRunner
+    from netloom.study.simulate.packet import PacketRunner
+    from netloom.study.simulate.runner import Runner
+
+__all__ = ["Need", "check_drawing", "check_fits", "check_table", "need_of", "size_of_drawn"]
+
+_DRAWN, _DRAWN_WAIT = 157, 40  # a transfer and a wait while they are laid out
+_HELD, _HELD_WAIT = 46, 4  # their columns
+_KEPT: Final = 130  # a transfer and its times once it is over
+_LINK: Final = 900
+_ONCE: Final = 18 << 20  # what a process takes once: events, samples, code that is loaded late
+# Packet engine: a transfer, each of its connections, each pair of connections that wait, what is
+# added while one is open, and the entropy state of a sprayed one.
+_TRANSFER, _FLOW, _WAIT, _OPEN, _SPRAY = 100, 328, 36, 117, 200
+_PACKET: Final = 64  # core/include/netloom/packet/packet.hpp
+_MOST_PACKETS: Final = 1000  # in flight for each endpoint, or 64 for each open connection
+_OPEN_PACKETS: Final = 64
+# A departure in the trace: at the peak, when columns are made of it, and in them.
+_TRACED, _TRACED_KEPT = 125, 56
+_MOST_DEPARTURES: Final = 32  # of a packet, of its answer and of their repetitions, over all links
+_PIECES: Final = 9  # of a full packet in a scheduled fabric
+# Flow engine: a transfer, each link of each of its ways, a wait, a link.
+_FLUID, _ENTRY, _FLUID_WAIT, _FLUID_LINK = 180, 84, 40, 2400
+_SAMPLE: Final = 64  # transfers whose ways are looked at
+_WINDOW_PS: Final = 200_000_000  # transfers that start within this are open together
+_GIB: Final = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What runs take.
+
+    Attributes:
+        fixed_bytes: The network, shared by all.
+        run_bytes: A run at its peak.
+        kept_bytes: A run's results.
+        held_bytes: What of all this is there already: the network, and one run's transfers.
+    """
+
+    fixed_bytes: int
+    run_bytes: int
+    kept_bytes: int
+    held_bytes: int = 0
+
+    def peak_bytes(self, *, num_runs: int = 1, num_workers: int = 1) -> int:
+        """Return what so many runs take, of which so many are under way at a time."""
+        under_way = min(num_runs, num_workers)
+        kept = (num_runs - under_way) * self.kept_bytes
+        return self.fixed_bytes + under_way * self.run_bytes + kept
+
+    def most_workers(self, have_bytes: int, *, num_runs: int) -> int:
+        """Return how many of so many runs fit at a time; 0 where not even one does."""
+        left = have_bytes + self.held_bytes - self.fixed_bytes - num_runs * self.kept_bytes
+        each = max(self.run_bytes - self.kept_bytes, 1)
+        return int(min(max(left // each, 0), num_runs))
+
+
+def check_drawing(size: Size, *, engine: str, connections: int = 1) -> None:
+    """Raise unless transfers of this size can be drawn and put into an engine's books.
+
+    Raises:
+        InfeasibleError: there is not enough memory.
+    """
+    books = _books(size, connections) if engine == "packet" else _fluid_books(size)
+    need = max(_drawing(size), books)
+    have = available_bytes()
+    if need > have:
+        message = (
+            f"traffic: {size.transfers:,} transfers need about {_gib(need)} GiB, and "
+            f"{_gib(have)} GiB are free; {_remedy(engine, flows=_fluid_books(size) <= have)}"
+        )
+        raise InfeasibleError(message)
+
+
+def check_table(num_vertices: int, num_goals: int) -> None:
+    """Raise unless a table of ways from each vertex to each goal can be kept, and copied to run.
+
+    Raises:
+        InfeasibleError: there is not enough memory.
+    """
+    need, have = 3 * 4 * num_vertices * num_goals, available_bytes()
+    if need > have:
+        message = (
+            f"cluster: ways from {num_vertices:,} vertices to {num_goals:,} endpoints need about "
+            f"{_gib(need)} GiB, and {_gib(have)} GiB are free; simulate fewer GPUs, or keep "
+            "traffic out of nodes, so that a leaf's endpoints share their ways"
+        )
+        raise InfeasibleError(message)
+
+
+def check_fits(need: Need, *, engine: str, num_runs: int, num_workers: int) -> None:
+    """Raise unless so many runs fit into memory, so many of them at a time.
+
+    Raises:
+        InfeasibleError: they do not; the message says how many would.
+    """
+    have = available_bytes()
+    wanted = need.peak_bytes(num_runs=num_runs, num_workers=num_workers) - need.held_bytes
+    if wanted <= have:
+        return
+    fit = need.most_workers(have, num_runs=num_runs)
+    runs = f"{num_runs} runs, {min(num_runs, num_workers)} at a time" if num_runs > 1 else "the run"
+    remedy = f"run {fit} at a time" if fit else _remedy(engine)
+    message = (
+        f"memory: {runs} would need about {_gib(wanted)} GiB more, and {_gib(have)} GiB are free; "
+        f"{remedy}"
+    )
+    raise InfeasibleError(message)
+
+
+def need_of(runner: Runner, transfers: Transfers) -> Need:
+    """Return what a run of *transfers* takes, beside what every process does.
+
+    Raises:
+        NetloomError: a transfer has no way.
+    """
+    from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
+
+    size = size_of_drawn(transfers)
+    own = _of_packets if isinstance(runner, PacketRunner) else _of_flows
+    fixed, run = own(runner, transfers, size)  # type: ignore[arg-type]
+    traced = _traced(runner, transfers) if isinstance(runner, PacketRunner) else 0
+    return Need(
+        fixed_bytes=_ONCE + fixed,
+        run_bytes=max(run, _drawing(size)) + traced * _TRACED,
+        kept_bytes=size.transfers * _KEPT + traced * _TRACED_KEPT,
+        held_bytes=fixed // 2 + size.transfers * _HELD + size.waits * _HELD_WAIT,
+    )
+
+
+def _traced(runner: PacketRunner, transfers: Transfers) -> int:
+    """Return how many departures a trace may hold."""
+    packets = int((-(-transfers.size_bytes // runner.payload_bytes)).sum())
+    return min(runner.max_trace, _MOST_DEPARTURES * packets)
+
+
+def size_of_drawn(transfers: Transfers) -> Size:
+    """Return how many *transfers* and waits there are."""
+    return Size(transfers=len(transfers), waits=len(transfers.waits))
+
+
+def _drawing(size: Size) -> int:
+    return size.transfers * _DRAWN + size.waits * _DRAWN_WAIT
+
+
+def _books(size: Size, connections: int) -> int:
+    flows = size.transfers * (_TRANSFER + connections * _FLOW)
+    return flows + size.waits * connections**2 * _WAIT
+
+
+def _fluid_books(size: Size) -> int:
+    return size.transfers * (_FLUID + 2 * _ENTRY) + size.waits * _FLUID_WAIT
+
+
+def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple[int, int]:
+    from netloom.engines.packet.connections import num_connections  # noqa: PLC0415
+
+    wiring, settings = runner.wiring, runner.settings
+    host = settings.transport
+    connections = num_connections(wiring, transfers, settings)
+    num_open = _most_open(transfers) * connections
+    rings = 0 if host.recovery == "go-back-n" else 2 * host.ring_packets // 8
+    spray = 0 if settings.spray == "fixed" else _SPRAY
+    packets = min(_MOST_PACKETS * wiring.num_endpoints, _OPEN_PACKETS * num_open)
+    if settings.flow_control == "scheduled":
+        packets *= _PIECES
+    table = wiring.choices.nbytes
+    copies = 2.5 if settings.balance in {"adaptive", "cells"} else 2.0
+    run = _books(size, connections) + num_open * (_OPEN + rings + spray)
+    return _LINK * wiring.num_links + table, int(run + packets * _PACKET + copies * table)
+
+
+def _of_flows(runner: FlowRunner, transfers: Transfers, size: Size) -> tuple[int, int]:
+    from netloom.engines.flow.routes import ground  # noqa: PLC0415  (native code)
+    from netloom.engines.flow.run import lay  # noqa: PLC0415  (native code)
+
+    some = _some(transfers)
+    entries = len(lay(ground(runner.network), some, runner.settings).ways.links)
+    each = _FLUID + _ENTRY * entries / max(len(some), 1)
+    run = size.transfers * each + size.waits * _FLUID_WAIT
+    table = runner.network.choices.nbytes if isinstance(runner.network, Wiring) else 0
+    return _FLUID_LINK * len(runner.network.link_source) + table, int(run)
+
+
+def _most_open(transfers: Transfers) -> int:
+    """Return how many transfers may be under way at once.
+
+    Those that start close together; of those that wait, one for each pair that talks: a piece is
+    on its way over every hop of a collective that is well under way.
+    """
+    waits_for_none = np.diff(transfers.wait_offsets) == 0
+    start_ps = np.sort(transfers.start_ps[waits_for_none])
+    soon = np.searchsorted(start_ps, start_ps + _WINDOW_PS, side="right")
+    begun = int((soon - np.arange(len(start_ps))).max(initial=0))
+    pair = transfers.source.astype(np.int64) << 32 | transfers.target
+    return max(begun, len(np.unique(pair[~waits_for_none])))
+
+
+def _some(transfers: Transfers) -> Transfers:
+    """Return some of *transfers*, evenly over all of them, waiting for nothing."""
+    at = np.unique(np.linspace(0, len(transfers) - 1, min(_SAMPLE, len(transfers)), dtype=np.int64))
+    return Transfers(
+        source=transfers.source[at],
+        target=transfers.target[at],
+        size_bytes=transfers.size_bytes[at],
+        start_ps=transfers.start_ps[at],
+        delay_ps=transfers.delay_ps[at],
+        source_port=transfers.source_port[at],
+        priority=transfers.priority[at],
+        job=transfers.job[at],
+        wait_offsets=np.zeros(len(at) + 1, dtype=np.int64),
+        waits=np.empty(0, dtype=np.int32),
+    )
+
+
+def _remedy(engine: str, *, flows: bool = True) -> str:
+    """Return what to do; *flows* says whether these might fit as flows."""
+    smaller = "simulate fewer endpoints or fewer messages"
+    return f"{smaller}, or --engine flow" if engine == "packet" and flows else smaller
+
+
+def _gib(count: int) -> str:
+    return f"{count / _GIB:,.1f}"

@@ -1,0 +1,400 @@
+"""Run a scenario's traffic, or any transfers, through the flow or the packet engine."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from netloom.errors import SpecError, at
+from netloom.fabric.build import build
+from netloom.fabric.explicit import routed_by
+from netloom.fabric.wiring import Wiring
+from netloom.fabric.wiring_of import wiring_of
+from netloom.spec.packets import MOST_TRACED
+from netloom.spec.problems import did_you_mean
+from netloom.study.inputs import catalog_of, model_of
+from netloom.study.networks import network_of
+from netloom.study.simulate.choices import Choices
+from netloom.study.simulate.memory import check_drawing, check_fits, check_table, need_of
+from netloom.study.simulate.runner import Told
+from netloom.study.simulate.simulation import Run, Simulation
+from netloom.study.simulate.step_traffic import step_traffic
+from netloom.study.simulate.traffic import place_of, transfers_of
+from netloom.study.simulate.traffic_size import size_of
+from netloom.units import TIME, format_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from netloom.engines.packet.faults import Fault
+    from netloom.fabric.graph import Fabric
+    from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Technology
+    from netloom.spec.packets import Packets
+    from netloom.spec.scenario import Scenario
+    from netloom.study.simulate.runner import OnProgress, OnShare, Runner
+    from netloom.study.simulate.simulation import Grid
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["Case", "case_of", "run_case", "runner_on", "simulate", "traced"]
+
+EngineName = Literal["packet", "flow"]
+ENGINES: Final[tuple[EngineName, ...]] = ("packet", "flow")
+# GPUs up to which flows run on the wiring that packets do, so that one seed is one draw of the
+# hash. Beyond, a wiring's table of ways takes gigabytes, and flows run on the fabric itself.
+MOST_WIRED: Final = 8192
+_NEVER_PS: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """Something to simulate.
+
+    Attributes:
+        title: In a few words.
+        technology: Its name.
+        runner: The engine on the network.
+        traffic: Gives the transfers for a seed.
+        jobs: The name of each piece of traffic.
+        notes: What a reader must know.
+    """
+
+    title: str
+    technology: str
+    runner: Runner
+    traffic: Callable[[int], Transfers]
+    jobs: tuple[str, ...] = ("all",)
+    notes: tuple[str, ...] = field(default=())
+
+
+def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
+    scenario: Scenario,
+    catalog: Catalog | None = None,
+    *,
+    engine: EngineName = "packet",
+    choices: Choices | None = None,
+    seeds: Sequence[int] = (0,),
+    until_s: float | None = None,
+    on_progress: OnProgress | None = None,
+) -> Simulation:
+    """Run the traffic of *scenario* and return what came of it.
+
+    Args:
+        scenario: A cluster and its traffic.
+        catalog: The parts to build it from; the shipped ones and the scenario's own without.
+        engine: ``packet``, or ``flow``.
+        choices: What to use instead of the technology's own.
+        seeds: One run for each.
+        until_s: Stop here, with the results so far.
+        on_progress: Called now and then; true stops the run.
+
+    Raises:
+        NetloomError: the traffic or the network is impossible; nothing has run then.
+    """
+    case = case_of(scenario, catalog or catalog_of(scenario), engine=engine, choices=choices)
+    until_ps = None if until_s is None else round(until_s * 1e12)
+    return run_case(case, seeds=seeds, until_ps=until_ps, on_progress=on_progress)
+
+
+def case_of(
+    scenario: Scenario,
+    catalog: Catalog,
+    *,
+    engine: EngineName = "packet",
+    choices: Choices | None = None,
+    routes: Mapping[str, Mapping[str, int]] | None = None,
+) -> Case:
+    """Return the traffic of *scenario* on its network, ready to run.
+
+    Args:
+        scenario: A cluster and its traffic.
+        catalog: The parts to build it from.
+        engine: ``packet`` or ``flow``.
+        choices: What to use instead of the technology's own.
+        routes: For each switch by name the port towards each NIC port by name, instead of every
+            shortest way; packets only.
+
+    Raises:
+        NetloomError: something is wrong with it; nothing has run yet.
+    """
+    check_engine(engine)
+    network = network_of(scenario.cluster, catalog)
+    chosen = choices or Choices()
+    if scenario.traffic is not None:
+        size = size_of(scenario.traffic, place_of(network))
+        connections = chosen.qps or network.technology.flows_per_rank
+        check_drawing(size, engine=engine, connections=connections)
+    drawn, jobs, notes = _asked(scenario, catalog, network)
+    fabric = build(network.design, network.node, network.scale_up)
+    probe = drawn(0)
+    if routes is not None and engine == "flow":
+        message = "routes: flows are routed by the fabric; leave them out, or use --engine packet"
+        raise SpecError(message)
+    whole = engine == "flow" and network.design.num_gpus > MOST_WIRED
+    ground = fabric if whole else _wiring(scenario, network, fabric, probe)
+    if routes is not None and isinstance(ground, Wiring):
+        ground = routed_by(routes, ground, fabric)
+    if scenario.faults:
+        _check_faults(engine)
+    # What was chosen in its place is not the file's fault.
+    with nullcontext() if chosen != Choices() else at("cluster.fabric.technology"):
+        runner = runner_on(
+            ground, network.technology, engine=engine, choices=chosen, network=network
+        )
+    if scenario.faults:
+        runner = _with_faults(runner, scenario)
+    if scenario.packets is not None and engine == "packet":
+        runner = _with_packets(runner, scenario.packets)
+    elif scenario.packets is not None:
+        notes += ("flows see nothing of what the scenario says under 'packets'",)
+    return Case(
+        title=scenario.name or f"{network.design.num_gpus:,} GPUs on {network.technology.name}",
+        technology=network.technology.name,
+        runner=runner,
+        traffic=drawn,
+        jobs=jobs,
+        notes=notes,
+    )
+
+
+def _asked(
+    scenario: Scenario, catalog: Catalog, network: Network
+) -> tuple[Callable[[int], Transfers], tuple[str, ...], tuple[str, ...]]:
+    """Return the transfers by seed, their jobs' names and notes: the traffic, or a job's step."""
+    if scenario.traffic is None:
+        step = step_traffic(scenario.job, model=model_of(scenario, catalog), network=network)
+        note = (
+            "each distinct collective of a step once, one after another, without computation; "
+            "names say how often a step runs it"
+        )
+
+        @lru_cache(maxsize=1)
+        def of_step(seed: int) -> Transfers:
+            return step.transfers(np.random.default_rng(seed))
+
+        return of_step, step.jobs, (note,)
+    traffic, place = scenario.traffic, place_of(network)
+
+    @lru_cache(maxsize=1)  # asked for before the run and for it
+    def drawn(seed: int) -> Transfers:
+        return transfers_of(traffic, place, rng=np.random.default_rng(seed))
+
+    names = tuple(piece.name or f"{n + 1} {piece.kind}" for n, piece in enumerate(traffic))
+    return drawn, names, ()
+
+
+def traced(case: Case, max_trace: int) -> Case:
+    """Return *case* with the first so many departures of packets kept in the table ``trace``.
+
+    Raises:
+        SpecError: it has no packets, or so many cannot be.
+    """
+    from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
+
+    if not isinstance(case.runner, PacketRunner):
+        message = "trace: flows have no packets; leave it out, or use --engine packet"
+        raise SpecError(message)
+    if not 0 <= max_trace <= MOST_TRACED:
+        message = f"trace: {max_trace} departures; keep 0 to {MOST_TRACED}"
+        raise SpecError(message)
+    return replace(case, runner=replace(case.runner, max_trace=max_trace))
+
+
+def _check_faults(engine: EngineName) -> None:
+    if engine == "flow":
+        message = "faults: flows know no faults in time; use --engine packet, or leave them out"
+        raise SpecError(message)
+
+
+def _with_faults(runner: Runner, scenario: Scenario) -> Runner:
+    from netloom.study.simulate.faults import faults_of  # noqa: PLC0415
+    from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
+
+    assert isinstance(runner, PacketRunner), runner
+    control = runner.settings.flow_control
+    for number, fault in enumerate(scenario.faults):
+        if fault.kind == "pause" and control != "pfc":
+            message = (
+                f"faults.{number}: nobody heeds a pause where flow control is {control}; use pfc, "
+                "or a link that is 'slow' or 'down'"
+            )
+            raise SpecError(message)
+    return replace(runner, faults=faults_of(scenario.faults, runner.wiring))
+
+
+def _with_packets(runner: Runner, asked: Packets) -> Runner:
+    from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
+    from netloom.study.simulate.packet_settings import packet_settings_of  # noqa: PLC0415
+
+    assert isinstance(runner, PacketRunner), runner
+    with at("packets"):
+        settings = packet_settings_of(asked, runner.settings)
+    return replace(runner, settings=settings, max_trace=asked.trace)
+
+
+def _wiring(scenario: Scenario, network: Network, fabric: Fabric, probe: Transfers) -> Wiring:
+    """Return the wiring of *fabric*, with scale-up networks where some transfer needs them."""
+    node = fabric.vertex_node
+    inside = bool((node[probe.source] == node[probe.target]).any())
+    many = any(piece.kind in {"permutation", "poisson"} for piece in scenario.traffic or ())
+    inside |= many and network.node.num_gpus > 1  # another seed may draw a pair inside a node
+    if inside:
+        check_table(len(fabric.vertex_node), network.design.num_gpus)
+    return wiring_of(fabric, network, scenario.cluster.fabric.floor, scale_up=inside)
+
+
+def check_engine(engine: str) -> None:
+    """Raise SpecError unless *engine* is one that simulates."""
+    if engine not in ENGINES:
+        message = f"engine: {engine!r} is not known; {did_you_mean(engine, ENGINES)}"
+        raise SpecError(message)
+
+
+def runner_on(
+    ground: Wiring | Fabric,
+    technology: Technology,
+    *,
+    engine: EngineName,
+    choices: Choices,
+    network: Network | None = None,
+    faults: Sequence[Fault] = (),
+) -> Runner:
+    """Return *engine* on *ground*, set up as *technology* says but for *choices*.
+
+    Args:
+        ground: What it runs on; the packet engine needs a wiring.
+        technology: Gives what *choices* leave open.
+        engine: ``packet`` or ``flow``.
+        choices: What to use instead.
+        network: Where it comes from, when it is a cluster's own.
+        faults: What goes wrong with its links; packets only.
+
+    Raises:
+        SpecError: a scheme is not known, or no engine can do it.
+    """
+    if engine == "flow" and faults:
+        message = "faults: flows lose nothing; use --engine packet, or a topology without loss"
+        raise SpecError(message)
+    if engine == "flow":
+        from netloom.study.simulate.flow import FlowRunner  # noqa: PLC0415  (native code)
+
+        wired = isinstance(ground, Wiring)
+        settings = choices.flow_settings(technology, network, wired=wired)
+        return FlowRunner(network=ground, settings=settings)
+    from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
+
+    assert isinstance(ground, Wiring), ground
+    packets = choices.packet_settings(technology)
+    return PacketRunner(wiring=ground, settings=packets, faults=faults)
+
+
+def run_case(  # noqa: PLR0913
+    case: Case,
+    *,
+    seeds: Sequence[int] = (0,),
+    until_ps: int | None = None,
+    on_progress: OnProgress | None = None,
+    on_share: OnShare | None = None,
+    clock: Callable[[], float] | None = None,
+    num_workers: int = 1,
+) -> Simulation:
+    """Return *case* run with each of *seeds*; equal seeds give equal results.
+
+    Nothing begins that memory would not suffice for.
+
+    Args:
+        case: What to run.
+        seeds: One run each.
+        until_ps: Stop each run here.
+        on_progress: Called by every run now and then; true stops it.
+        on_share: Told before that what share of a run's payload has arrived.
+        clock: Gives seconds, for the time that each run took; without, nobody knows it.
+        num_workers: Threads that runs are spread over; the engines let go of Python's lock.
+
+    Raises:
+        NetloomError: the traffic is impossible on this network, or too much for memory.
+    """
+    if not seeds:
+        message = "seeds: give at least 1"
+        raise SpecError(message)
+    transfers = case.traffic(seeds[0])
+    _check_until(until_ps, transfers)
+    need = need_of(case.runner, transfers)
+    check_fits(need, engine=case.runner.name, num_runs=len(seeds), num_workers=num_workers)
+
+    def one(seed: int) -> Run:
+        passed_s = _stopwatch(clock)
+        transfers = case.traffic(seed)
+        told = Told(on_progress)
+        delivery, ideal_ps = case.runner.run(
+            transfers, seed=seed, until_ps=until_ps, on_progress=told, on_share=on_share
+        )
+        return Run(
+            seed=seed,
+            transfers=transfers,
+            delivery=delivery,
+            ideal_ps=ideal_ps,
+            cut_off=told.to_stop and delivery.partial,
+            wall_s=passed_s(),
+        )
+
+    passed_s = _stopwatch(clock)
+    if min(num_workers, len(seeds)) == 1:
+        runs = tuple(one(seed) for seed in seeds)
+    else:
+        with ThreadPoolExecutor(num_workers) as pool:
+            runs = tuple(pool.map(one, seeds))
+    return Simulation(
+        title=case.title,
+        engine=case.runner.name,
+        technology=case.technology,
+        choices=case.runner.choices,
+        grid=case.runner.grid,
+        runs=runs,
+        jobs=case.jobs,
+        wall_s=passed_s(),
+        notes=(*case.notes, *case.runner.notes, *_stops(runs, case.runner.grid)),
+    )
+
+
+def _stopwatch(clock: Callable[[], float] | None) -> Callable[[], float | None]:
+    """Return what tells the seconds from now on, or None if there is no *clock*."""
+    if clock is None:
+        return lambda: None
+    begin_s = clock()
+    return lambda: clock() - begin_s
+
+
+def _check_until(until_ps: int | None, transfers: Transfers) -> None:
+    first_ps = int(transfers.start_ps.min(initial=_NEVER_PS))
+    if until_ps is not None and until_ps <= first_ps < _NEVER_PS:
+        until, first = (format_quantity(ps * 1e-12, TIME) for ps in (until_ps, first_ps))
+        message = f"until: {until}, but the first transfer starts at {first}; stop after that"
+        raise SpecError(message)
+
+
+def _stops(runs: Sequence[Run], grid: Grid) -> list[str]:
+    """Return in words why runs stopped before their end, but for a time that was set."""
+    found = []
+    if len(runs) > 1 and (count := sum(run.cut_off for run in runs)):
+        found.append(f"{count} of {len(runs)} seeds were cut off; means over seeds leave them out")
+    for run in runs:
+        delivery = run.delivery
+        if delivery.stuck == "deadlock":
+            circle = [grid.link(int(link)) for link in delivery.tables["deadlock"]["link"]]
+            found.append(
+                f"seed {run.seed}: deadlock, for these wait in a circle: {', '.join(circle)}"
+            )
+        if delivery.stuck == "silence":
+            num = len(run.transfers)
+            found.append(
+                f"seed {run.seed}: {num - len(run.done):,} of {num:,} transfers never end: nothing "
+                "arrives any more, and nothing is left that would change it"
+            )
+    return found

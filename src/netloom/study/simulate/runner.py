@@ -1,0 +1,76 @@
+"""What simulates: an engine on a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from netloom.engines.delivery import Delivery
+    from netloom.study.simulate.simulation import Grid
+    from netloom.workload.transfers import Transfers
+
+__all__ = ["OnProgress", "OnShare", "Runner", "Told"]
+
+# Told the simulated picoseconds and what the engine has done so far; true stops the run.
+OnProgress = Callable[[int, int], bool]
+# Told before that what share of all there is to do is done: of the payload, or of the flows.
+OnShare = Callable[[float], None]
+
+
+@dataclass(slots=True)
+class Told:
+    """Tells of progress, and remembers whether the answer was to stop.
+
+    Attributes:
+        to_stop: Whether it was, once.
+    """
+
+    on_progress: OnProgress | None
+    to_stop: bool = False
+
+    def __call__(self, simulated_ps: int, events: int) -> bool:
+        """Return whether to stop."""
+        if self.on_progress is not None and self.on_progress(simulated_ps, events):
+            self.to_stop = True
+        return self.to_stop
+
+
+class Runner(Protocol):
+    """An engine on a network, ready to run transfers."""
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        ...
+
+    @property
+    def grid(self) -> Grid:
+        """The links it runs on."""
+        ...
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """What was chosen: congestion control, load balancing and so on."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know to trust the numbers."""
+        ...
+
+    def run(
+        self,
+        transfers: Transfers,
+        *,
+        seed: int,
+        until_ps: int | None,
+        on_progress: OnProgress | None,
+        on_share: OnShare | None = None,
+    ) -> tuple[Delivery, NDArray[np.int64]]:
+        """Return the delivery, and how long each transfer would take alone."""
+        ...

@@ -1,0 +1,3 @@
+"""Collectives against published bus bandwidths."""
+
+from __future__ import annotations

@@ -1,0 +1,335 @@
+"""Published measurements of collectives, and the machines they were made on.
+
+A row says in free text what it ran on. This module turns that into a network of catalogue
+parts, and says aloud what it had to assume where the row is silent.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netloom.engines.base import bus_factor
+from netloom.errors import SpecError
+from netloom.fabric.design import Design, Reach, Stage, Tier
+from netloom.fabric.network import Network
+from netloom.spec.scenario import MAX_GPUS
+from netloom.spec.topology import FatTree
+from netloom.validation.collectives.gpu_aliases import node_named
+from netloom.workload.collective import Collective, CollectiveKind, Group
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from netloom.parts.load import Catalog
+    from netloom.parts.parts import Node, Technology
+
+__all__ = ["Case", "Measurement", "case_of", "read_measurement"]
+
+# A rack that is one scale-up domain has more GPUs than any machine; in an NVL72 rack 18 compute
+# trays of four GPUs each, which run a host of their own (NVIDIA GB200 NVL72; recalled).
+_LARGEST_TRAY = 16
+_TRAY_GPUS = 4
+_ASSUMED_SIZE_BYTES = 2.0**34
+_MOST_NICS = 1024
+# No message, time or rate that was ever measured lies outside, in bytes, us or GB/s.
+_LEAST, _MOST = 1e-9, 1e18
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_MOST_SHOWN = 60
+_GBPS_OF_NAME = {"EDR": 100, "HDR": 200, "NDR": 400, "XDR": 800}
+_INFINIBAND = {100: "infiniband-edr", 200: "infiniband-hdr", 400: "infiniband-ndr"}
+_INFINIBAND[800] = "infiniband-xdr"
+# What AWS puts in a node (ml-engineering, network/README.md: 50 GB/s a GPU in P5 and P6).
+_AWS = (("P6", "8x400G EFA"), ("P5", "32x100G EFA"))
+_EFA = {100: "EFA-v2", 200: "EFA-v3", 400: "EFA-v4"}
+_ETHERNET = ("ROCE", "ETHERNET", "SLINGSHOT", "EFA", "GBE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """One row of a table of measurements.
+
+    Attributes:
+        row_id: Its number in the file, from 1.
+        bus_gbps: Bus bandwidth in GB/s; 0 for a single rank, which moves nothing.
+        size_bytes: None where the row does not say.
+        algorithm: What the library was told to use; empty when it chose.
+        table: The file it stands in.
+    """
+
+    row_id: int
+    kind: CollectiveKind
+    gpu: str
+    num_nodes: int | None
+    num_ranks: int
+    scale_out: str
+    size_bytes: float | None
+    bus_gbps: float
+    source: str
+    notes: str
+    scale_up: str = ""
+    algorithm: str = ""
+    table: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A measurement as something that can be predicted.
+
+    Attributes:
+        assumed: What the row does not say and we chose, a sentence each.
+    """
+
+    collective: Collective
+    network: Network
+    assumed: tuple[str, ...]
+
+
+def read_measurement(row: Mapping[str, str | None], row_id: int, *, where: str) -> Measurement:
+    """Return *row* of either table form: with ``nodes`` and ``scaleout`` columns, or without.
+
+    Raises:
+        SpecError: a column is missing, not a number, or out of any sensible range.
+    """
+    at = f"{where}: row {row_id}"
+    kind = _kind(row, at=at)
+    ranks = _count(row, "ranks", at=at)
+    if ranks is None:
+        message = f"{at}: needs a number of 'ranks'; add that column"
+        raise SpecError(message)
+    size = _number(row, "size_bytes", at=at)
+    return Measurement(
+        row_id=row_id,
+        kind=kind,
+        gpu=_text(row, "gpu", at=at),
+        # The short form of the table is for one node.
+        num_nodes=_count(row, "nodes", at=at) if "nodes" in row else 1,
+        num_ranks=ranks,
+        scale_up=_text(row, "scaleup", at=at),
+        scale_out=_text(row, "scaleout", at=at),
+        size_bytes=size,
+        bus_gbps=_bus_gbps(row, kind, ranks, size, at=at),
+        source=_text(row, "source", at=at) or where,
+        notes=_text(row, "notes", at=at),
+        algorithm=_text(row, "algo", at=at).lower(),
+        table=where,
+    )
+
+
+def _text(row: Mapping[str, str | None], key: str, *, at: str) -> str:
+    """Return a cell without the spaces around it; empty when the row has none."""
+    text = (row.get(key) or "").strip()
+    if _CONTROL.search(text):
+        message = f"{at}: {key} {_shown(text)} holds control characters; take them out"
+        raise SpecError(message)
+    return text
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "...")
+
+
+def _kind(row: Mapping[str, str | None], *, at: str) -> CollectiveKind:
+    """Return the collective of a row, whichever way its name is spelt: ``alltoall_perf``."""
+    text = _text(row, "collective", at=at)
+    letters = "".join(filter(str.isalpha, text.casefold())).removesuffix("perf")
+    for kind in CollectiveKind:
+        if letters == kind.value.replace("_", ""):
+            return kind
+    known = ", ".join(kind.value for kind in CollectiveKind)
+    message = f"{at}: needs a 'collective' of {known}, not {_shown(text)}"
+    raise SpecError(message)
+
+
+def _number(row: Mapping[str, str | None], key: str, *, at: str) -> float | None:
+    """Return the finite number above 0 in a cell; None when it is empty."""
+    text = _text(row, key, at=at)
+    if not text:
+        return None
+    remedy = "say how many" if key == "ranks" else "leave it empty when unknown"
+    try:
+        number = float(text)
+    except ValueError as error:
+        message = f"{at}: {key} {_shown(text)} is not a number; {remedy}"
+        raise SpecError(message) from error
+    if not _LEAST <= number <= _MOST:  # nan compares false
+        message = f"{at}: {key} {_shown(text)} is not from {_LEAST:g} to {_MOST:g}; {remedy}"
+        raise SpecError(message)
+    return number
+
+
+def _count(row: Mapping[str, str | None], key: str, *, at: str, ge: int = 1) -> int | None:
+    """Return the whole number in a cell, also as a spreadsheet writes it (``8.0``)."""
+    number = _number(row, key, at=at)
+    if number is None or (number.is_integer() and ge <= number <= MAX_GPUS):
+        return None if number is None else int(number)
+    shown = _shown(_text(row, key, at=at))
+    message = f"{at}: {key} {shown} is not a whole number from {ge} to {MAX_GPUS}; correct it"
+    raise SpecError(message)
+
+
+def _bus_gbps(
+    row: Mapping[str, str | None],
+    kind: CollectiveKind,
+    ranks: int,
+    size: float | None,
+    *,
+    at: str,
+) -> float:
+    time_us = _number(row, "time_us", at=at)
+    if time_us and size:
+        group = Group(size=ranks, per_node=ranks)
+        asked = Collective(kind=kind, size_bytes=size, group=group)
+        return bus_factor(asked) * size / (time_us * 1e3)
+    bus = _number(row, "busbw_GBps", at=at)
+    if not bus:
+        message = f"{at}: has neither time_us with size_bytes nor busbw_GBps above 0; add one"
+        raise SpecError(message)
+    return bus
+
+
+def case_of(row: Measurement, catalog: Catalog) -> Case:
+    """Return what was measured in *row* as a collective on a network of catalogue parts.
+
+    Raises:
+        SpecError: the row cannot be predicted: the catalogue has no such GPU or NIC, or the
+            ranks are not on the nodes.
+    """
+    node, assumed = node_named(row.gpu, scale_up=row.scale_up, catalog=catalog)
+    num_nodes = row.num_nodes
+    if num_nodes is None:
+        num_nodes = max(2 if row.scale_out else 1, -(-row.num_ranks // node.num_gpus))
+        assumed = (*assumed, f"Nodes are not stated; {num_nodes} assumed.")
+    elif node.num_gpus > _LARGEST_TRAY:
+        num_nodes, about = _racks(row, num_nodes, node)
+        assumed = (*assumed, *about)
+    _check_ranks(row, num_nodes, node)
+    node, technology, more = _scale_out(row, node, num_nodes, catalog)
+    size = row.size_bytes
+    if size is None:
+        size = _ASSUMED_SIZE_BYTES
+        more = (*more, "The size is not stated; 16 GiB assumed.")
+    group = Group(size=row.num_ranks, per_node=-(-row.num_ranks // num_nodes))
+    return Case(
+        collective=Collective(kind=row.kind, size_bytes=size, group=group),
+        network=_network(node, technology, num_nodes, catalog),
+        assumed=(*assumed, *more),
+    )
+
+
+def _racks(row: Measurement, stated: int, node: Node) -> tuple[int, tuple[str, ...]]:
+    """Return how many racks the *stated* nodes are, each of them a rack or a tray of one.
+
+    Raises:
+        SpecError: the ranks could be on either.
+    """
+    each = row.num_ranks / stated
+    if stated == 1 or each > _TRAY_GPUS:
+        return stated, ()
+    if each < _TRAY_GPUS:
+        message = (
+            f"{row.num_ranks} ranks on {stated} nodes of {node.name} can be on racks or on trays; "
+            f"give {_TRAY_GPUS} ranks for each tray, or more for each rack, or leave nodes empty"
+        )
+        raise SpecError(message)
+    racks = -(-row.num_ranks // node.num_gpus)
+    about = f"{stated} nodes of {_TRAY_GPUS} ranks are trays; {racks} x {node.name} assumed."
+    return racks, (about,)
+
+
+def _check_ranks(row: Measurement, num_nodes: int, node: Node) -> None:
+    if row.num_ranks == 1:
+        message = "a single rank moves nothing; measure two or more"
+        raise SpecError(message)
+    if not num_nodes <= row.num_ranks <= num_nodes * node.num_gpus:
+        message = (
+            f"{row.num_ranks} ranks do not fill {num_nodes} x {node.name} of {node.num_gpus} GPUs; "
+            f"see nodes and ranks"
+        )
+        raise SpecError(message)
+
+
+def _scale_out(
+    row: Measurement, node: Node, num_nodes: int, catalog: Catalog
+) -> tuple[Node, Technology, tuple[str, ...]]:
+    """Return the node with the row's NICs, the technology, and what was assumed."""
+    text = (row.scale_out or _aws(row.gpu)) if num_nodes > 1 else ""
+    count, gbps = _nics(text)
+    assumed: tuple[str, ...] = ()
+    if num_nodes > 1 and (count is None or gbps is None):
+        assumed = ("The NICs are not stated; those of the vendor's own node assumed.",)
+    rate_gbps = gbps or int(catalog.nics[node.nic].rate_bps / 1e9)
+    ethernet = any(word in text.upper() for word in _ETHERNET)
+    if not ethernet and rate_gbps not in _INFINIBAND:
+        assumed = (*assumed, f"No InfiniBand has ports of {rate_gbps} Gb/s; NDR assumed.")
+    name = f"rocev2-{rate_gbps}g" if ethernet else _INFINIBAND.get(rate_gbps, "infiniband-ndr")
+    technology = catalog.technologies.get(name)
+    if technology is None:
+        message = f"no technology runs NICs of {rate_gbps} Gb/s; see scaleout"
+        raise SpecError(message)
+    nic = _EFA.get(rate_gbps, technology.nic) if "EFA" in text.upper() else technology.nic
+    update = {"num_nics": count or node.num_nics, "nic": nic}
+    return node.model_copy(update=update), technology, assumed
+
+
+def _aws(gpu: str) -> str:
+    """Return the NICs of an AWS instance that the GPU column names, else nothing."""
+    return next((nics for name, nics in _AWS if f"AWS {name}" in gpu.upper()), "")
+
+
+def _nics(text: str) -> tuple[int | None, int | None]:
+    """Return the NICs of a node and their Gb/s as free text gives them."""
+    upper = text.upper()
+    count = re.search(r"(\d+)\s*(?:X|NIC)", upper)
+    if count and (len(count[1]) > 4 or not 1 <= int(count[1]) <= _MOST_NICS):
+        message = f"scaleout: {_shown(count[1])} is no number of NICs; give 1 to {_MOST_NICS}"
+        raise SpecError(message)
+    named = next((gbps for name, gbps in _GBPS_OF_NAME.items() if name in upper), None)
+    # In the text's own case: 400Gb/s is a rate in bits, 24GB/s is not. Then "8x400".
+    rate = re.search(r"(\d{2,4})\s*G(?!B/s)", text) or re.search(r"X\s*(\d{3,4})\b", upper)
+    gbps = int(rate[1]) if rate else named
+    return (int(count[1]) if count else None), gbps
+
+
+def _network(node: Node, technology: Technology, num_nodes: int, catalog: Catalog) -> Network:
+    return Network(
+        technology=technology,
+        design=_one_switch(node, technology, num_nodes, catalog),
+        node=node,
+        gpu=catalog.gpus[node.gpu],
+        nic=catalog.nics[node.nic],
+        scale_up=catalog.scale_ups[node.scale_up],
+        loss=0.0,
+    )
+
+
+def _one_switch(node: Node, technology: Technology, num_nodes: int, catalog: Catalog) -> Design:
+    """Return a network in which the few nodes of a benchmark share leaves: nothing contends."""
+    switch = catalog.switches[technology.switch]
+    ports = num_nodes * node.num_nics
+    leaf = Tier(name="leaf", num_switches=1, num_down=ports, num_up=0)
+    cables = Stage(lower="node", upper="leaf", num_cables=ports, rate_bps=technology.rate_bps)
+    reach = Reach(
+        tier="leaf",
+        num_nodes=num_nodes,
+        num_hops=1,
+        num_paths=1,
+        num_links=0,
+        num_switches=1,
+        taper=1.0,
+    )
+    return Design(
+        topology=FatTree(),
+        num_nodes=num_nodes,
+        num_gpus=num_nodes * node.num_gpus,
+        num_rails=1,
+        num_planes=1,
+        num_ports=ports,
+        port_rate_bps=technology.rate_bps,
+        switch=switch,
+        radix=switch.radix(technology.rate_bps),
+        tiers=(leaf,),
+        stages=(cables,),
+        reaches=(reach,),
+    )

@@ -1,0 +1,332 @@
+"""Score netloom against measurements: published ones, or anyone's in the same columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from importlib import resources
+from itertools import groupby
+from statistics import mean, median
+from typing import TYPE_CHECKING, Final
+
+from netloom.engines.analytic import Algorithm, AnalyticEngine
+from netloom.errors import NetloomError, SpecError
+from netloom.spec.files import read_text
+from netloom.validation.collectives.measured import Case, Measurement, case_of, read_measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from netloom.parts.load import Catalog
+
+__all__ = [
+    "BOUND_PCT",
+    "RowResult",
+    "SourceResult",
+    "SuiteResult",
+    "read_rows",
+    "shipped_rows",
+    "validate_collectives",
+]
+
+# Median absolute error of the bus bandwidth over sizes of 1 MiB and more.
+BOUND_PCT: Final = 15.0
+_SMALLEST_BYTES: Final = 2.0**20
+_LARGEST_FILE_BYTES: Final = 16 * 2**20  # 100,000 rows and more
+_TABLES: Final = ("collectives_busbw.csv", "allreduce_a100_v100_node.csv")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowResult:
+    """One row, measured and predicted.
+
+    Attributes:
+        num_nodes: As the row says where it could not be predicted; 0 when it does not say.
+        size_bytes: None where the row does not say and nothing was assumed.
+        predicted_gbps: None where nothing could be predicted; the reason says why.
+        error_pct: Predicted bus bandwidth over measured, less 1, in percent; None without.
+        counted: Whether it counts towards the bound.
+        fitted: Whether a constant of the model was taken from it.
+        inside: Whether the model claims to be valid there.
+        reason: Why it does not count, or what is in doubt; empty otherwise.
+    """
+
+    row_id: int
+    table: str
+    source: str
+    collective: str
+    gpu: str
+    num_nodes: int
+    num_ranks: int
+    size_bytes: float | None
+    measured_gbps: float
+    predicted_gbps: float | None
+    error_pct: float | None
+    algorithm: str
+    protocol: str
+    counted: bool
+    fitted: bool
+    inside: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceResult:
+    """The counted rows of one source or table."""
+
+    source: str
+    rows: int
+    median_abs_error_pct: float
+    bias_pct: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteResult:
+    """What a suite found.
+
+    The errors are over the counted rows; ``held_out_*`` leave out the rows that constants were
+    taken from, and ``apart_*`` are the rows that do not count, predicted or not. An error over
+    no rows is None. The bound holds for each table by itself, and never where no row counts;
+    ``by_source`` leaves out fitted rows, ``by_table`` does not.
+    """
+
+    suite: str
+    rows: int
+    counted: int
+    inside: int
+    mean_abs_error_pct: float | None
+    median_abs_error_pct: float | None
+    p90_abs_error_pct: float | None
+    bias_pct: float | None
+    held_out_rows: int
+    held_out_median_abs_error_pct: float | None
+    apart_rows: int
+    apart_median_abs_error_pct: float | None
+    bound_pct: float
+    bound_ok: bool
+    by_table: tuple[SourceResult, ...]
+    by_source: tuple[SourceResult, ...]
+    per_row: tuple[RowResult, ...]
+
+
+def shipped_rows() -> tuple[Measurement, ...]:
+    """Return the published tables that netloom ships."""
+    found: list[Measurement] = []
+    for name in _TABLES:
+        text = (
+            resources.files("netloom.validation.collectives")
+            .joinpath("data", name)
+            .read_text("utf-8")
+        )
+        found += _parse(text, where=name, first=len(found) + 1)
+    return tuple(found)
+
+
+def read_rows(path: Path) -> tuple[Measurement, ...]:
+    """Return the rows of a CSV file in the columns of the shipped tables.
+
+    Raises:
+        SpecError: the file cannot be read, is too large, is empty or a row is wrong.
+    """
+    text = read_text(path, max_bytes=_LARGEST_FILE_BYTES, wanted="a CSV table of results")
+    rows = _parse(text, where=path.name, first=1)
+    if not rows:
+        message = f"{path}: has no rows; the first line names the columns, then one row a result"
+        raise SpecError(message)
+    return rows
+
+
+def _parse(text: str, *, where: str, first: int) -> tuple[Measurement, ...]:
+    return tuple(
+        read_measurement(row, number, where=where)
+        for number, row in _rows(text, where=where, first=first)
+        if not _is_empty_result(row)
+    )
+
+
+def _rows(text: str, *, where: str, first: int) -> Iterator[tuple[int, Mapping[str, str | None]]]:
+    """Yield the rows with their numbers; a row too short lacks its last cells."""
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    number = first
+    try:
+        _check_header(reader.fieldnames or (), where=where)
+        for row in reader:
+            if None in row:
+                found = "has more cells than the header has names"
+                message = f"{where}: row {number}: {found}; quote cells that hold commas"
+                raise SpecError(message)
+            yield number, row
+            number += 1
+    except csv.Error as error:
+        message = f"{where}: row {number}: is not CSV ({error}); quote cells that hold quotes"
+        raise SpecError(message) from error
+
+
+def _check_header(names: Sequence[str], *, where: str) -> None:
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        message = f"{where}: the column {twice[:60]!r} stands there twice; leave one out"
+        raise SpecError(message)
+
+
+def _is_empty_result(row: Mapping[str, str | None]) -> bool:
+    """Return whether a row's result was rounded to nothing, as nccl-tests does at a few bytes."""
+    bus, time_us = row.get("busbw_GBps") or "", row.get("time_us") or ""
+    return not time_us.strip() and bus.strip() in {"0", "0.0", "0.00"}
+
+
+def validate_collectives(rows: Sequence[Measurement], catalog: Catalog) -> SuiteResult:
+    """Return how well the analytic engine predicts *rows*, on parts of *catalog*.
+
+    Rows under 1 MiB, rows that leave out what decides their speed, and rows whose own source
+    calls them anomalous are predicted too, but reported apart; so are rows that cannot be
+    predicted, for the catalogue does not have the machine.
+    """
+    results = tuple(_score(row, catalog) for row in rows)
+    counted = [row for row in results if row.counted]
+    apart = [row for row in results if not row.counted]
+    held_out = [row for row in counted if not row.fitted]
+    tables = _split(counted, lambda row: row.table)
+    return SuiteResult(
+        suite="collectives",
+        rows=len(results),
+        counted=len(counted),
+        inside=sum(row.inside for row in counted),
+        mean_abs_error_pct=mean(_errors(counted)) if counted else None,
+        median_abs_error_pct=_median_or_none(counted),
+        p90_abs_error_pct=_quantile(_errors(counted), 0.9),
+        bias_pct=_bias(counted) if counted else None,
+        held_out_rows=len(held_out),
+        held_out_median_abs_error_pct=_median_or_none(held_out),
+        apart_rows=len(apart),
+        apart_median_abs_error_pct=_median_or_none(apart),
+        bound_pct=BOUND_PCT,
+        bound_ok=bool(counted) and all(table.median_abs_error_pct <= BOUND_PCT for table in tables),
+        by_table=tables,
+        by_source=_split(held_out, _source_key),
+        per_row=results,
+    )
+
+
+def _score(row: Measurement, catalog: Catalog) -> RowResult:
+    try:
+        return _predicted(row, case_of(row, catalog))
+    except NetloomError as error:
+        return _unpredicted(row, str(error))
+
+
+def _unpredicted(row: Measurement, reason: str) -> RowResult:
+    return RowResult(
+        row_id=row.row_id,
+        table=row.table,
+        source=row.source,
+        collective=row.kind.value,
+        gpu=row.gpu,
+        num_nodes=row.num_nodes or 0,
+        num_ranks=row.num_ranks,
+        size_bytes=row.size_bytes,
+        measured_gbps=row.bus_gbps,
+        predicted_gbps=None,
+        error_pct=None,
+        algorithm="",
+        protocol="",
+        counted=False,
+        fitted=False,
+        inside=False,
+        reason=f"Not predicted: {reason}.",
+    )
+
+
+def _predicted(row: Measurement, case: Case) -> RowResult:
+    forced = next((found for found in Algorithm if found.value == row.algorithm), None)
+    engine = AnalyticEngine(forced)
+    outcome = engine.run(case.collective, case.network)
+    predicted = outcome.bus_rate_bps / 8e9
+    unmodelled = f"The algorithm {row.algorithm!r} is not modelled; the library's choice assumed."
+    unsure = (unmodelled,) if row.algorithm and forced is None else ()
+    apart = _apart(row, (*case.assumed, *unsure))
+    return RowResult(
+        row_id=row.row_id,
+        table=row.table,
+        source=row.source,
+        collective=row.kind.value,
+        gpu=row.gpu,
+        num_nodes=case.collective.group.num_nodes,
+        num_ranks=row.num_ranks,
+        size_bytes=case.collective.size_bytes,
+        measured_gbps=row.bus_gbps,
+        predicted_gbps=predicted,
+        error_pct=100 * (predicted / row.bus_gbps - 1),
+        algorithm=outcome.algorithm,
+        protocol=outcome.protocol,
+        counted=not apart,
+        fitted=_is_fitted(row),
+        inside=outcome.validity.inside,
+        reason=" ".join((*apart, *outcome.validity.doubts)),
+    )
+
+
+def _apart(row: Measurement, assumed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return why *row* does not count towards the bound; empty when it does."""
+    size = row.size_bytes or _SMALLEST_BYTES
+    small = ("Under 1 MiB.",) if size < _SMALLEST_BYTES else ()
+    below = re.search(r"anomaly below (\d{1,9})\s*MiB", row.notes)
+    odd = below is not None and size < int(below[1]) * 2**20
+    return (*small, *(("Its source calls it an anomaly.",) if odd else ()), *assumed)
+
+
+def _is_fitted(row: Measurement) -> bool:
+    """Return whether a constant in engines.analytic.profile was taken from this row."""
+    size = row.size_bytes or 0.0
+    if "vTrain" in row.source:
+        return row.num_ranks == 2
+    if "dgxc-benchmarking" in row.source:
+        return size >= _SMALLEST_BYTES
+    peak = "ml-engineering" in row.source and "A100" in row.gpu and size >= 2.0**34
+    return peak or ("ml-engineering" in row.source and "MI300X" in row.gpu and row.num_ranks == 2)
+
+
+def _split(
+    rows: Sequence[RowResult], key_of: Callable[[RowResult], str]
+) -> tuple[SourceResult, ...]:
+    found = []
+    for key, group in groupby(sorted(rows, key=key_of), key=key_of):
+        some = list(group)
+        bias = _bias(some)
+        found.append(
+            SourceResult(
+                source=key,
+                rows=len(some),
+                median_abs_error_pct=median(_errors(some)),
+                bias_pct=bias,
+            )
+        )
+    return tuple(found)
+
+
+def _source_key(row: RowResult) -> str:
+    nodes = "" if row.num_nodes == 1 else f", {row.num_nodes} nodes"
+    return f"{row.source}: {row.collective}, {row.gpu}{nodes}"
+
+
+def _errors(rows: Sequence[RowResult]) -> list[float]:
+    """Return the absolute errors of the rows that could be predicted."""
+    return [abs(row.error_pct) for row in rows if row.error_pct is not None]
+
+
+def _bias(rows: Sequence[RowResult]) -> float:
+    return mean(row.error_pct for row in rows if row.error_pct is not None)
+
+
+def _median_or_none(rows: Sequence[RowResult]) -> float | None:
+    errors = _errors(rows)
+    return median(errors) if errors else None
+
+
+def _quantile(values: Sequence[float], share: float) -> float | None:
+    """Return the smallest value that at least *share* of them do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)] if ordered else None

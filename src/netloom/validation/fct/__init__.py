@@ -1,0 +1,3 @@
+"""Flow completion times against published simulations."""
+
+from __future__ import annotations

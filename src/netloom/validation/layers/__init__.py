@@ -1,0 +1,3 @@
+"""Layers and whole steps against one GPU."""
+
+from __future__ import annotations

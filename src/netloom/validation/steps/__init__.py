@@ -1,0 +1,3 @@
+"""Training steps against published runs."""
+
+from __future__ import annotations
