@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netloom.adapters.lab.labs import bring_down
-from netloom.adapters.lab.store import LabFolder
-from netloom.adapters.programs import run
-from netloom.adapters.watch.clock import WallClock
-from netloom.adapters.watch.locating import Locator
-from netloom.adapters.watch.loop import Watch
-from netloom.adapters.watch.targets import cabling_of, collectors_in_lab, lab_rates
+from netloom.app.lab.labs import bring_down
+from netloom.app.lab.store import LabFolder
+from netloom.app.watch.locating import Locator
+from netloom.app.watch.loop import Watch
+from netloom.app.watch.targets import cabling_of, collectors_in_lab, lab_rates
 from netloom.cli.designed import designed_at
 from netloom.cli.main import main
+from netloom.drivers.clock import WallClock
+from netloom.drivers.programs import run
 from netloom.ops.lab import namespace_of
 from netloom.ops.locate.network import Network
 from netloom.ops.observe.store import Store

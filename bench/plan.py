@@ -6,7 +6,7 @@ import resource
 import time
 from functools import partial
 
-from netloom.adapters.cores import num_cores, on_processes
+from netloom.drivers.cores import num_cores, on_processes
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Scenario
 from netloom.study.plan.machines import Wanted

@@ -12,10 +12,10 @@ from typing import Any
 
 import netloom as nl
 from netloom.parts.load import load_catalog
-from netloom.study.simulate.memory import need_of
-from netloom.study.simulate.run import case_of, run_case
 from netloom.study.simulate import flow as simulate_flow
 from netloom.study.simulate import packet as simulate_packet
+from netloom.study.simulate.memory import need_of
+from netloom.study.simulate.run import case_of, run_case
 
 LOADED = (simulate_flow, simulate_packet)  # native code, before anything is measured
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # typing takes half of what importing netloom would
 if TYPE_CHECKING:
-    from netloom.adapters.sweeps import sweep
+    from netloom.app.sweep.run import sweep
     from netloom.errors import CatalogError, InfeasibleError, NetloomError, SpecError
     from netloom.fabric.edit import drain, fail, restore, slow
     from netloom.fabric.graph import Fabric
@@ -82,7 +82,7 @@ __all__ = [
 
 # Loaded when first asked for, so that importing netloom (and netloom --help) stays quick.
 _HOMES = {
-    "netloom.adapters.sweeps": ("sweep",),
+    "netloom.app.sweep.run": ("sweep",),
     "netloom.parts.load": ("Catalog", "load_catalog"),
     "netloom.errors": ("CatalogError", "InfeasibleError", "NetloomError", "SpecError"),
     "netloom.fabric.edit": ("drain", "fail", "restore", "slow"),

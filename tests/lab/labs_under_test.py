@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from netloom.adapters.lab import infiniband, roce
-from netloom.adapters.lab.labs import bring_down
-from netloom.adapters.lab.store import LabFolder
-from netloom.adapters.programs import missing_packages
+from netloom.app.lab import infiniband, roce
+from netloom.app.lab.labs import bring_down
+from netloom.app.lab.store import LabFolder
 from netloom.cli.main import main
+from netloom.drivers.programs import missing_packages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

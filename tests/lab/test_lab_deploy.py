@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from labs_under_test import infiniband_lab, need, roce_lab, write_scenario
 
-from netloom.adapters import frr, ibdiags, ibdiags_keys, ibsim
-from netloom.adapters.deploy.check import Checks, check_deployment
-from netloom.adapters.deploy.files import deployment_files
-from netloom.adapters.deploy.frr_target import FrrTarget
-from netloom.adapters.deploy.lab_targets import targets_of
-from netloom.adapters.deploy.opensm_target import OpensmTarget
-from netloom.adapters.lab.infiniband import subnets_of
-from netloom.adapters.lab.infiniband_faults import client_of
-from netloom.adapters.programs import missing_packages, run
+from netloom.app.deploy.check import Checks, check_deployment
+from netloom.app.deploy.files import deployment_files
+from netloom.app.deploy.frr_target import FrrTarget
+from netloom.app.deploy.lab_targets import targets_of
+from netloom.app.deploy.opensm_target import OpensmTarget
+from netloom.app.lab.infiniband import subnets_of
+from netloom.app.lab.infiniband_faults import client_of
 from netloom.cli.main import main
+from netloom.drivers import frr, ibdiags, ibsim
+from netloom.drivers.programs import missing_packages, run
+from netloom.formats.infiniband import partition_keys as ibdiags_keys
 from netloom.ops.deploy.changes import apply_all
 from netloom.ops.deploy.intent import intent_of
 from netloom.ops.lab import namespace_of

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 import pytest
 from labs_under_test import LabUnderTest, need, wait_until
 
-from netloom.adapters import frr, ibsim, opensm
-from netloom.adapters.lab.desk import Desk
-from netloom.adapters.lab.heal import Intended, able, heal, journal_of, release
-from netloom.adapters.lab.heal_infiniband import InfinibandHands
-from netloom.adapters.lab.heal_roce import EthernetHands
-from netloom.adapters.lab.infiniband import end, subnets_of
-from netloom.adapters.lab.labs import bring_down
-from netloom.adapters.lab.observe import clock_s, observe
-from netloom.adapters.lab.observe_roce import route_counts
-from netloom.adapters.lab.store import LabFolder
-from netloom.adapters.programs import Running, run, wait_for
+from netloom.app.heal.lab_infiniband import InfinibandHands
+from netloom.app.heal.lab_roce import EthernetHands
+from netloom.app.heal.run import Intended, able, heal, journal_of, release
+from netloom.app.heal.tickets import Desk
+from netloom.app.lab.infiniband import end, subnets_of
+from netloom.app.lab.labs import bring_down
+from netloom.app.lab.store import LabFolder
+from netloom.app.locate.lab import clock_s, observe
+from netloom.app.locate.lab_roce import route_counts
 from netloom.cli.heal import step_of
 from netloom.cli.main import main
+from netloom.drivers import frr, ibsim, opensm
+from netloom.drivers.programs import Running, run, wait_for
 from netloom.ops.heal.act import carry_out
 from netloom.ops.heal.effect import trial_of
 from netloom.ops.heal.log import in_force
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from netloom.adapters.lab.heal import Healed, Step
+    from netloom.app.heal.run import Healed, Step
     from netloom.fabric.graph import Fabric
     from netloom.ops.underlay import Router
     from netloom.parts.parts import Technology

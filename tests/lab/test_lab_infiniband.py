@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from labs_under_test import infiniband_lab, wait_until
 
-from netloom.adapters import ibdiags, ibpaths, opensm
-from netloom.adapters.lab.infiniband import subnets_of
-from netloom.adapters.lab.infiniband_faults import client_of
-from netloom.adapters.programs import wait_for
+from netloom.app.lab.infiniband import subnets_of
+from netloom.app.lab.infiniband_faults import client_of
+from netloom.drivers import ibdiags, ibpaths, opensm
+from netloom.drivers.programs import wait_for
 from netloom.errors import LabError
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import pytest
 from labs_under_test import need, wait_until
 from test_lab_heal import OWN, ROCE, Bench, bench_in, only
 
-from netloom.adapters.lab.heal import journal_of
-from netloom.adapters.lab.labs import bring_down
-from netloom.adapters.programs import run
+from netloom.app.heal.run import journal_of
+from netloom.app.lab.labs import bring_down
+from netloom.drivers.programs import run
 from netloom.ops.heal.log import in_force
 from netloom.ops.lab import namespace_of
 from netloom.ops.underlay import underlay_of

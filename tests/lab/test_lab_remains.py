@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from labs_under_test import lab_in, need, wait_until, write_scenario
 
-from netloom.adapters import netns
-from netloom.adapters.lab.labs import bring_down
-from netloom.adapters.lab.store import LabFolder
-from netloom.adapters.programs import marked
+from netloom.app.lab.labs import bring_down
+from netloom.app.lab.store import LabFolder
 from netloom.cli.main import main
+from netloom.drivers import netns
+from netloom.drivers.programs import marked
 from netloom.ops.lab import MARK, namespace_of
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from labs_under_test import roce_lab, wait_until
 
-from netloom.adapters import frr, netns
-from netloom.adapters.lab.roce import end_of
-from netloom.adapters.programs import run
+from netloom.app.lab.roce import end_of
+from netloom.drivers import frr, netns
+from netloom.drivers.programs import run
 from netloom.ops.lab import namespace_of
 from netloom.ops.underlay import expected_ways, underlay_of
 

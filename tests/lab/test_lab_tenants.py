@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from labs_under_test import LabUnderTest, need, wait_until
 
-from netloom.adapters import frr, netns
-from netloom.adapters.deploy.frr_target import FrrTarget
-from netloom.adapters.deploy.isolation import check_isolation
-from netloom.adapters.deploy.lab_targets import targets_of
-from netloom.adapters.lab.labs import bring_down
-from netloom.adapters.lab.probes import Flow, probe
-from netloom.adapters.lab.store import LabFolder
-from netloom.adapters.programs import missing_packages, run
+from netloom.app.deploy.frr_target import FrrTarget
+from netloom.app.deploy.isolation import check_isolation
+from netloom.app.deploy.lab_targets import targets_of
+from netloom.app.lab.labs import bring_down
+from netloom.app.lab.probes import Flow, probe
+from netloom.app.lab.store import LabFolder
 from netloom.cli.main import main
+from netloom.drivers import frr, netns
+from netloom.drivers.programs import missing_packages, run
 from netloom.ops.deploy.changes import apply_all
 from netloom.ops.deploy.intent import intent_of
 from netloom.ops.lab import namespace_of

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from labs_under_test import LabUnderTest, infiniband_lab, wait_until
 
-from netloom.adapters.watch.targets import collectors_in_lab
+from netloom.app.watch.targets import collectors_in_lab
 from netloom.cli.designed import designed_at
 from netloom.cli.main import main
 from netloom.errors import LabError

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from labs_under_test import LabUnderTest, roce_lab, wait_until
 
-from netloom.adapters import frr
-from netloom.adapters.watch.targets import collectors_in_lab
+from netloom.app.watch.targets import collectors_in_lab
 from netloom.cli.designed import designed_at
 from netloom.cli.main import main
+from netloom.drivers import frr
 from netloom.ops.lab import namespace_of
 
 if TYPE_CHECKING:

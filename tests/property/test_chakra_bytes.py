@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from netloom.adapters import chakra
 from netloom.errors import SpecError
+from netloom.formats.traces import chakra
 from netloom.study.trace.table import tally
 from netloom.workload.trace import NodeKind, TraceNode
 

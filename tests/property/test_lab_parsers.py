@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.adapters import frr, ibdiags, netns, opensm
+from netloom.drivers import frr, ibdiags, netns, opensm
 from netloom.errors import LabError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.adapters.simulator_files import bring
+from netloom.formats.simulators.cases import bring
 from netloom.parts.load import load_catalog
 from netloom.study.simulate.choices import Choices
 from netloom.study.simulate.run import Case, run_case, runner_on

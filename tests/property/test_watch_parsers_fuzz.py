@@ -10,19 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.adapters import (
-    bfd,
-    flight_recorder,
-    ibcounters,
-    kernel,
-    lldp,
-    nccl_log,
-    nccl_tests,
-    prometheus,
-    step_times,
-)
-from netloom.adapters.watch import built_files, naming
+from netloom.app.watch import built_files, naming
+from netloom.drivers import bfd, kernel, prometheus
 from netloom.errors import NetloomError
+from netloom.formats.infiniband import counters as ibcounters
+from netloom.formats.inventory import lldp
+from netloom.formats.nccl import log as nccl_log
+from netloom.formats.nccl import tests as nccl_tests
+from netloom.formats.traces import flight_recorder, step_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from netloom.cli.designed import designed_at, lab_at, naming_at
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.adapters.watch.naming import Naming
+    from netloom.app.watch.naming import Naming
     from netloom.ops.observe.audit import Built
     from netloom.ops.observe.designed import Designed
     from netloom.ops.plant import Cable
@@ -77,8 +77,8 @@ def _built(
     designed: Designed, *, source: Path | None, lab: str, folder: Path | None, naming: Naming
 ) -> tuple[Built, Callable[[Cable], float]]:
     """Return the network as built, and what its cables should run at."""
-    from netloom.adapters.watch import targets  # noqa: PLC0415
-    from netloom.adapters.watch.built_files import built_from  # noqa: PLC0415
+    from netloom.app.watch import targets  # noqa: PLC0415
+    from netloom.app.watch.built_files import built_from  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
 
     if source is not None and lab:

@@ -56,7 +56,7 @@ def calibrate(
     if not minutes > 0:
         message = f"--minutes: {minutes} is not a time; give a positive number"
         raise SpecError(message)
-    from netloom.adapters.torch_gpu import TorchGpu  # noqa: PLC0415  (only this needs it)
+    from netloom.drivers.torch_gpu import TorchGpu  # noqa: PLC0415  (only this needs it)
 
     done, left = measure(TorchGpu(), out, quick=quick, limit_s=60 * minutes)
     rest = f"; {left} shapes are left: run it again to go on" if left else ""

@@ -12,8 +12,8 @@ from cyclopts import App, Parameter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.adapters.deploy.check import Checks
-    from netloom.adapters.lab.store import LabFolder
+    from netloom.app.deploy.check import Checks
+    from netloom.app.lab.store import LabFolder
     from netloom.ops.deploy.intent import Intent
 
     Guid = Callable[[int], int]
@@ -59,8 +59,8 @@ def render(
     # Imported here: the help of the command needs none of it.
     from json import loads  # noqa: PLC0415
 
-    from netloom.adapters.deploy.files import MANIFEST, SKIPPED, deployment_files  # noqa: PLC0415
-    from netloom.adapters.deploy.folder import write_folder  # noqa: PLC0415
+    from netloom.app.deploy.files import MANIFEST, SKIPPED, deployment_files  # noqa: PLC0415
+    from netloom.app.deploy.folder import write_folder  # noqa: PLC0415
     from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
     from netloom.report.deploy import rendered_text  # noqa: PLC0415
 
@@ -99,7 +99,7 @@ def check(
         own: A TOML file with parts of your own.
         json: Print JSON.
     """
-    from netloom.adapters.deploy.check import Checks  # noqa: PLC0415
+    from netloom.app.deploy.check import Checks  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
 
     with _order(scenario, own, guids) as order, progress("checking", None):
@@ -108,8 +108,8 @@ def check(
 
 
 def _judge(order: _Order, checks: Checks, files: Path | None, *, is_json: bool) -> int:
-    from netloom.adapters.deploy.check import check_deployment  # noqa: PLC0415
-    from netloom.adapters.deploy.folder import read_folder  # noqa: PLC0415
+    from netloom.app.deploy.check import check_deployment  # noqa: PLC0415
+    from netloom.app.deploy.folder import read_folder  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.report.deploy import checked_text  # noqa: PLC0415
 
@@ -145,8 +145,8 @@ def plan(  # noqa: PLR0913  (one option of the command each)
         own: A TOML file with parts of your own.
         json: Print JSON.
     """
-    from netloom.adapters.deploy.folder import read_folder  # noqa: PLC0415
-    from netloom.adapters.deploy.lab_targets import targets_of  # noqa: PLC0415
+    from netloom.app.deploy.folder import read_folder  # noqa: PLC0415
+    from netloom.app.deploy.lab_targets import targets_of  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
     from netloom.ops.deploy.changes import file_changes, of_kinds, plan_all  # noqa: PLC0415
@@ -191,9 +191,9 @@ def apply(
         own: A TOML file with parts of your own.
         json: Print JSON.
     """
-    from netloom.adapters.deploy.check import Checks, check_deployment  # noqa: PLC0415
-    from netloom.adapters.deploy.isolation import SETTLE_S, check_isolation  # noqa: PLC0415
-    from netloom.adapters.deploy.lab_targets import targets_of  # noqa: PLC0415
+    from netloom.app.deploy.check import Checks, check_deployment  # noqa: PLC0415
+    from netloom.app.deploy.isolation import SETTLE_S, check_isolation  # noqa: PLC0415
+    from netloom.app.deploy.lab_targets import targets_of  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
@@ -220,8 +220,8 @@ def apply(
 
 @contextmanager
 def _order(scenario: Path, own: Path | None, guids: Path | None) -> Iterator[_Order]:
-    from netloom.adapters.deploy.guids import guids_from  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
+    from netloom.formats.infiniband.guids import guids_from  # noqa: PLC0415
     from netloom.ops.deploy.intent import intent_of  # noqa: PLC0415
     from netloom.study.inputs import catalog_of  # noqa: PLC0415
 
@@ -243,13 +243,13 @@ def _read(path: Path) -> str:
 
 
 def _texts(order: _Order) -> dict[str, str]:
-    from netloom.adapters.deploy.files import deployment_files  # noqa: PLC0415
+    from netloom.app.deploy.files import deployment_files  # noqa: PLC0415
 
     files = deployment_files(order.intent, guid=order.guid)
     return {path: text for path, text in files.items() if isinstance(text, str)}
 
 
 def _place(name: str, folder: Path | None) -> LabFolder:
-    from netloom.adapters.lab.store import LabFolder, default_folder  # noqa: PLC0415
+    from netloom.app.lab.store import LabFolder, default_folder  # noqa: PLC0415
 
     return LabFolder.of(name, folder or default_folder())

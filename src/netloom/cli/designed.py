@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netloom.adapters.lab.store import LabFolder
-    from netloom.adapters.watch.naming import Naming
+    from netloom.app.lab.store import LabFolder
+    from netloom.app.watch.naming import Naming
     from netloom.ops.observe.designed import Designed
 
 __all__ = ["designed_at", "lab_at", "naming_at"]
@@ -33,7 +33,7 @@ def naming_at(names: Path | None, ports: Path | None = None, labels: str = "") -
         ports: A CSV file with the columns device, label and port.
         labels: A scheme for labels that are not in *ports*.
     """
-    from netloom.adapters.watch.naming import (  # noqa: PLC0415
+    from netloom.app.watch.naming import (  # noqa: PLC0415
         Naming,
         Scheme,
         parse_names,
@@ -60,6 +60,6 @@ def _text(path: Path, option: str) -> str:
 
 def lab_at(name: str, folder: Path | None) -> LabFolder:
     """Return where a lab is kept."""
-    from netloom.adapters.lab.store import LabFolder, default_folder  # noqa: PLC0415
+    from netloom.app.lab.store import LabFolder, default_folder  # noqa: PLC0415
 
     return LabFolder.of(name, folder or default_folder())

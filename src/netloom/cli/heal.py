@@ -12,7 +12,7 @@ from netloom.cli.arguments import OptionalWhole
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.adapters.lab.heal import Intended
+    from netloom.app.heal.run import Intended
     from netloom.fabric.graph import Fabric
     from netloom.parts.load import Catalog
     from netloom.spec.heal import HealPolicy
@@ -51,8 +51,8 @@ def heal(  # noqa: PLR0913  (one option of the command each)
         json: Print JSON; keys are documented in docs/heal.md.
     """
     # Imported here: the help of the command needs none of it.
-    from netloom.adapters.lab import heal as healing  # noqa: PLC0415
-    from netloom.adapters.lab.store import LabFolder, default_folder  # noqa: PLC0415
+    from netloom.app.heal import run as healing  # noqa: PLC0415
+    from netloom.app.lab.store import LabFolder, default_folder  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.study.inputs import catalog_of  # noqa: PLC0415
@@ -82,7 +82,7 @@ def heal(  # noqa: PLR0913  (one option of the command each)
 
 def _intended(asked: Scenario, catalog: Catalog) -> Intended:
     """Return the network as designed, and how its job is judged where there is one."""
-    from netloom.adapters.lab.heal import Intended  # noqa: PLC0415
+    from netloom.app.heal.run import Intended  # noqa: PLC0415
     from netloom.fabric.build import build  # noqa: PLC0415
     from netloom.study.networks import network_of  # noqa: PLC0415
     from netloom.study.whatif.failure import bench_of  # noqa: PLC0415

@@ -11,8 +11,8 @@ from netloom.cli.arguments import OptionalWhole, Whole
 from netloom.ops.lab import FAULT_KINDS, Fault, default_name
 
 if TYPE_CHECKING:
-    from netloom.adapters.lab.labs import Plan
-    from netloom.adapters.lab.store import LabFolder
+    from netloom.app.lab.labs import Plan
+    from netloom.app.lab.store import LabFolder
 
 __all__ = ["lab"]
 
@@ -62,7 +62,7 @@ def up(
         own: A TOML file with parts of your own.
     """
     # Imported here: the help of the command needs none of it.
-    from netloom.adapters.lab.labs import bring_up  # noqa: PLC0415
+    from netloom.app.lab.labs import bring_up  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.report.lab import up_text  # noqa: PLC0415
 
@@ -74,7 +74,7 @@ def up(
 
 
 def _plan(scenario: Path, own: Path | None, *, routing: str, managers: int) -> Plan:
-    from netloom.adapters.lab.labs import Plan  # noqa: PLC0415
+    from netloom.app.lab.labs import Plan  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.fabric.build import build  # noqa: PLC0415
     from netloom.ops.plant import plant_of  # noqa: PLC0415
@@ -94,7 +94,7 @@ def _plan(scenario: Path, own: Path | None, *, routing: str, managers: int) -> P
 
 
 def _place(name: str, folder: Path | None) -> LabFolder:
-    from netloom.adapters.lab.store import LabFolder, default_folder  # noqa: PLC0415
+    from netloom.app.lab.store import LabFolder, default_folder  # noqa: PLC0415
 
     return LabFolder.of(name, folder or default_folder())
 
@@ -108,8 +108,8 @@ def status(name: str = "", *, folder: Folder = None, json: bool = False) -> None
         folder: Where labs are kept; $XDG_STATE_HOME/netloom/labs without.
         json: Print JSON; keys are documented in docs/lab.md.
     """
-    from netloom.adapters.lab.status import status_of  # noqa: PLC0415
-    from netloom.adapters.lab.store import default_folder, known_labs  # noqa: PLC0415
+    from netloom.app.lab.status import status_of  # noqa: PLC0415
+    from netloom.app.lab.store import default_folder, known_labs  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.report.lab import status_text  # noqa: PLC0415
 
@@ -155,7 +155,7 @@ def fault(  # noqa: PLR0913  (one option of the command each)
         folder: Where labs are kept; $XDG_STATE_HOME/netloom/labs without.
         json: Print JSON.
     """
-    from netloom.adapters.lab.labs import clear, inject  # noqa: PLC0415
+    from netloom.app.lab.labs import clear, inject  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
 
     place = _place(name, folder)
@@ -193,7 +193,7 @@ def down(name: str, *, folder: Folder = None) -> None:
         name: Of the lab.
         folder: Where labs are kept; $XDG_STATE_HOME/netloom/labs without.
     """
-    from netloom.adapters.lab.labs import bring_down  # noqa: PLC0415
+    from netloom.app.lab.labs import bring_down  # noqa: PLC0415
 
     print(f"lab {name!r}: removed {bring_down(_place(name, folder))}")
 

@@ -84,8 +84,8 @@ def locate(  # noqa: PLR0913  (one option of the command each)
 
 
 def _from_store(path: Path, *, json: bool) -> None:
-    from netloom.adapters.watch.clock import WallClock  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
+    from netloom.drivers.clock import WallClock  # noqa: PLC0415
     from netloom.ops.observe.cases import cases_in  # noqa: PLC0415
     from netloom.report.locate import cases_text  # noqa: PLC0415
 
@@ -111,7 +111,7 @@ def _from_file(path: Path, fabric: Fabric, technology: Technology) -> Sight:
 
 
 def _live(lab: str, folder: Path | None, fabric: Fabric, technology: Technology) -> Sight:
-    from netloom.adapters.lab.observe import observe  # noqa: PLC0415
-    from netloom.adapters.lab.store import LabFolder, default_folder  # noqa: PLC0415
+    from netloom.app.lab.store import LabFolder, default_folder  # noqa: PLC0415
+    from netloom.app.locate.lab import observe  # noqa: PLC0415
 
     return observe(LabFolder.of(lab, folder or default_folder()), fabric, technology)

@@ -118,7 +118,7 @@ def _spread(asked: Question, workers: int | None) -> AbstractContextManager[Each
     """Give what runs the tasks of *asked*: processes, where there is enough for them to do."""
     from functools import partial  # noqa: PLC0415
 
-    from netloom.adapters.cores import num_cores, on_processes  # noqa: PLC0415
+    from netloom.drivers.cores import num_cores, on_processes  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
     from netloom.study.plan.planning import searcher  # noqa: PLC0415
 

@@ -10,7 +10,7 @@ from netloom.cli.arguments import Whole
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
-    from netloom.adapters.simulator_files import Brought
+    from netloom.formats.simulators.cases import Brought
     from netloom.study.simulate.choices import Choices
     from netloom.study.simulate.run import Case
     from netloom.study.simulate.runner import Runner
@@ -123,7 +123,7 @@ def _brought(
     if scenario is not None or topology is None or flows is None:
         message = "give a scenario, or --topology and --flows (and perhaps --config) together"
         raise SpecError(message)
-    from netloom.adapters.simulator_files import bring  # noqa: PLC0415
+    from netloom.formats.simulators.cases import bring  # noqa: PLC0415
 
     return bring(topology, flows, config)
 
@@ -140,8 +140,8 @@ def _of_scenario(  # noqa: PLR0913
     seeds: tuple[int, int],
     trace: int,
 ) -> Simulation:
-    from netloom.adapters.forwarding_files import read_routes  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
+    from netloom.formats.infiniband.forwarding import read_routes  # noqa: PLC0415
     from netloom.study.inputs import catalog_of  # noqa: PLC0415
     from netloom.study.simulate.run import case_of  # noqa: PLC0415
 
@@ -170,7 +170,7 @@ def _brought_case(
 
     part = load_catalog(own).technology(technology or "rocev2-400g")
     if brought.config is not None and engine == "packet":
-        from netloom.adapters.ns3_settings import (  # noqa: PLC0415
+        from netloom.formats.simulators.ns3_settings import (  # noqa: PLC0415
             HEADER_BYTES,
             case_notes,
             in_turn,

@@ -55,7 +55,7 @@ def write_all(
     if fct is not None:
         import numpy as np  # noqa: PLC0415
 
-        from netloom.adapters.ns3 import write_fct  # noqa: PLC0415
+        from netloom.formats.simulators.ns3 import write_fct  # noqa: PLC0415
 
         run = found.first
         text = write_fct(

@@ -44,7 +44,7 @@ def sweep(  # noqa: PLR0913  (one option of the command each)
         report: Write a self-contained HTML page to this file.
     """
     # Imported here: the help of the command needs none of it.
-    from netloom.adapters.sweeps import run_plan, runner_for  # noqa: PLC0415
+    from netloom.app.sweep.run import run_plan, runner_for  # noqa: PLC0415
     from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.study.sweep.plan import plan_sweep  # noqa: PLC0415

@@ -45,10 +45,10 @@ def write(
         own: A TOML file with parts and prices of your own.
     """
     # Imported here: the help of the command needs none of it.
-    from netloom.adapters.chakra import render, render_groups  # noqa: PLC0415
     from netloom.cli.output import write_atomically  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
+    from netloom.formats.traces.chakra import render, render_groups  # noqa: PLC0415
     from netloom.study.inputs import catalog_of  # noqa: PLC0415
     from netloom.study.trace.traces import step_traces  # noqa: PLC0415
 
@@ -150,7 +150,7 @@ def _files(prefix: Path) -> list[tuple[int, Path]]:
 
 
 def _tally(path: Path, rank: int) -> RankTally:
-    from netloom.adapters.chakra import parse  # noqa: PLC0415
+    from netloom.formats.traces.chakra import parse  # noqa: PLC0415
     from netloom.study.trace.table import tally  # noqa: PLC0415
 
     try:
@@ -163,7 +163,7 @@ def _tally(path: Path, rank: int) -> RankTally:
 
 
 def _groups(prefix: Path, given: Path | None) -> dict[str, tuple[int, ...]]:
-    from netloom.adapters.chakra import parse_groups  # noqa: PLC0415
+    from netloom.formats.traces.chakra import parse_groups  # noqa: PLC0415
 
     path = given or prefix.parent / GROUPS
     if given is None and not path.exists():

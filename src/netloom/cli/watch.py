@@ -16,8 +16,8 @@ from cyclopts import Parameter
 from netloom.cli.designed import designed_at, lab_at, naming_at
 
 if TYPE_CHECKING:
-    from netloom.adapters.watch.clock import WallClock
-    from netloom.adapters.watch.naming import Naming
+    from netloom.app.watch.naming import Naming
+    from netloom.drivers.clock import WallClock
     from netloom.ops.observe.designed import Designed
     from netloom.ops.observe.observation import Collector
     from netloom.ops.observe.retention import Limits
@@ -145,13 +145,13 @@ def _run(
     stack: contextlib.ExitStack,
     how: _How,
 ) -> int:
-    from netloom.adapters.exposition import Server, parse_address  # noqa: PLC0415
-    from netloom.adapters.watch.clock import WallClock  # noqa: PLC0415
-    from netloom.adapters.watch.locating import Locator  # noqa: PLC0415
-    from netloom.adapters.watch.log import json_log  # noqa: PLC0415
-    from netloom.adapters.watch.loop import Watch  # noqa: PLC0415
-    from netloom.adapters.watch.publish import Publisher  # noqa: PLC0415
-    from netloom.adapters.watch.targets import cabling_of, lab_rates  # noqa: PLC0415
+    from netloom.app.watch.locating import Locator  # noqa: PLC0415
+    from netloom.app.watch.log import json_log  # noqa: PLC0415
+    from netloom.app.watch.loop import Watch  # noqa: PLC0415
+    from netloom.app.watch.publish import Publisher  # noqa: PLC0415
+    from netloom.app.watch.targets import cabling_of, lab_rates  # noqa: PLC0415
+    from netloom.drivers.clock import WallClock  # noqa: PLC0415
+    from netloom.drivers.exposition import Server, parse_address  # noqa: PLC0415
     from netloom.ops.locate.network import Network  # noqa: PLC0415
     from netloom.ops.observe.store import Store  # noqa: PLC0415
 
@@ -213,7 +213,7 @@ def _stop_on_signals(clock: WallClock, stack: contextlib.ExitStack) -> None:
 def _network(
     designed: Designed, where: _Where, stack: contextlib.ExitStack, *, optional: bool
 ) -> list[Collector]:
-    from netloom.adapters.watch import targets  # noqa: PLC0415
+    from netloom.app.watch import targets  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
 
     if where.lab:
@@ -231,7 +231,7 @@ def _network(
 
 
 def _jobs(steps: Files, nccl_log: Files, nccl_tests: Files, flights: Files) -> list[Collector]:
-    from netloom.adapters.watch import jobs  # noqa: PLC0415
+    from netloom.app.watch import jobs  # noqa: PLC0415
 
     return [
         *(jobs.StepTimes(path=path) for path in steps),
@@ -242,20 +242,20 @@ def _jobs(steps: Files, nccl_log: Files, nccl_tests: Files, flights: Files) -> l
 
 
 def _flows(paths: Files, how: _How) -> list[Collector]:
-    from netloom.adapters.watch.probing import FlowFile  # noqa: PLC0415
+    from netloom.app.watch.probing import FlowFile  # noqa: PLC0415
 
     return [FlowFile(path=path, fresh_s=how.stale_s) for path in paths]
 
 
 def _adapters(where: _Where) -> list[Collector]:
-    from netloom.adapters.watch.hosts import Adapters  # noqa: PLC0415
+    from netloom.app.watch.hosts import Adapters  # noqa: PLC0415
 
     return [Adapters(root=Path("/sys"), host=platform.node(), names=where.naming.devices)]
 
 
 def _targets(urls: tuple[str, ...], where: _Where) -> list[Collector]:
-    from netloom.adapters.prometheus import check_url  # noqa: PLC0415
-    from netloom.adapters.watch.scraped import Scraped  # noqa: PLC0415
+    from netloom.app.watch.scraped import Scraped  # noqa: PLC0415
+    from netloom.drivers.prometheus import check_url  # noqa: PLC0415
 
     return [Scraped(url=check_url(url), names=where.naming.devices) for url in urls]
 
@@ -283,7 +283,7 @@ def _seconds(text: str, where: str) -> float:
 
 
 def _default_store(name: str) -> Path:
-    from netloom.adapters.lab.store import default_folder  # noqa: PLC0415
+    from netloom.app.lab.store import default_folder  # noqa: PLC0415
 
     return default_folder().parent / "watch" / f"{name}.db"
 
@@ -294,6 +294,6 @@ def _write_files(folder: Path) -> None:
     from netloom.cli.output import write_atomically  # noqa: PLC0415
 
     folder.mkdir(parents=True, exist_ok=True)
-    for one in sorted(files("netloom.adapters.watch").joinpath("files").iterdir(), key=str):
+    for one in sorted(files("netloom.app.watch").joinpath("files").iterdir(), key=str):
         write_atomically(folder / one.name, one.read_bytes())
         print(folder / one.name)

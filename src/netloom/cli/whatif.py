@@ -112,8 +112,8 @@ def _one(bench: Bench, changes: tuple[Change, ...]) -> WhatIf:
 
 
 def _rank(bench: Bench, which: str, factor: float | None, workers: int | None) -> Ranking:
-    from netloom.adapters.cores import num_cores, on_processes  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
+    from netloom.drivers.cores import num_cores, on_processes  # noqa: PLC0415
     from netloom.study.whatif.changes import parts_called  # noqa: PLC0415
     from netloom.study.whatif.rank import effect_of, rank  # noqa: PLC0415
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from netloom.adapters import chakra
 from netloom.errors import SpecError
+from netloom.formats.traces import chakra
 from netloom.workload.trace import NodeKind, TraceNode
 
 RECORDED = Path(__file__).parents[2] / "adapters" / "chakra"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.adapters.cores import num_cores, on_processes
+from netloom.drivers.cores import num_cores, on_processes
 from netloom.errors import InfeasibleError, OutputError
 
 if TYPE_CHECKING:

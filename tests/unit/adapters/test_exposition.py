@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from netloom.adapters.exposition import (
+from netloom.drivers.exposition import (
     Device,
     Neighbour,
     Now,
@@ -21,12 +21,12 @@ from netloom.adapters.exposition import (
     parse_address,
     render,
 )
-from netloom.adapters.prometheus import parse_exposition, scrape
+from netloom.drivers.prometheus import parse_exposition, scrape
 from netloom.errors import LabError, OutputError, SpecError
 from netloom.ops.observe.metrics import METRICS
 from netloom.ops.observe.store import Poll
 
-SHIPPED = Path(str(files("netloom.adapters.watch"))) / "files"
+SHIPPED = Path(str(files("netloom.app.watch"))) / "files"
 DEVICES = {
     "leaf:0": Device(is_host=False, guid="0x0002", lid="3"),
     "nic:0": Device(is_host=True, guid="0x0001", lid="2"),

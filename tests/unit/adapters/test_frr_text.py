@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from netloom.adapters.frr import parse_fib, parse_peers, parse_routes, render_configuration
+from netloom.drivers.frr import parse_fib, parse_peers, parse_routes, render_configuration
 from netloom.errors import LabError
 from netloom.ops.underlay import Router
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.adapters.heal_log import FileJournal
-from netloom.adapters.ibpaths import parse_path_key, parse_pkeys, parse_trace
-from netloom.adapters.lab.desk import Desk
-from netloom.adapters.lab.probes import Flow, flows_of, parse_ways
+from netloom.app.heal.journal import FileJournal
+from netloom.app.heal.tickets import Desk
+from netloom.app.lab.probes import Flow, flows_of, parse_ways
+from netloom.drivers.ibpaths import parse_path_key, parse_pkeys, parse_trace
 from netloom.errors import LabError
 from netloom.ops.heal.effect import Away, Effect
 from netloom.ops.heal.log import Entry

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from netloom.adapters.ibdiags import (
+from netloom.drivers.ibdiags import (
     parse_counters,
     parse_errors,
     parse_forwarding,

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from netloom.adapters.ibdiags import parse_topology
-from netloom.adapters.ibsim import guid_of, port_guid_of, render_topology, speed_names
+from netloom.drivers.ibdiags import parse_topology
+from netloom.drivers.ibsim import guid_of, port_guid_of, render_topology, speed_names
 from netloom.errors import InfeasibleError
 from netloom.ops.plant import Cable, Device, Plant, Port
 

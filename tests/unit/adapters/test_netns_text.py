@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from netloom.adapters.netns import (
+from netloom.drivers.netns import (
     End,
     Loss,
     cable_commands,

@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.adapters.ns3 import read_config, read_flows, read_topology
-from netloom.adapters.ns3_settings import case_notes, config_notes, in_turn, packet_settings
 from netloom.engines.packet import run_packets
 from netloom.errors import SpecError
+from netloom.formats.simulators.ns3 import read_config, read_flows, read_topology
+from netloom.formats.simulators.ns3_settings import (
+    case_notes,
+    config_notes,
+    in_turn,
+    packet_settings,
+)
 from netloom.validation.fct.hpcc import fat_tree, settings_of
 
 if TYPE_CHECKING:
-    from netloom.adapters.ns3 import Ns3Topology
+    from netloom.formats.simulators.ns3 import Ns3Topology
     from netloom.workload.transfers import Transfers
 
 RED = """KMAX_MAP 2 100000000000 1600 400000000000 6400

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from netloom.adapters.ibdiags import LinkRow, PortErrors
-from netloom.adapters.lab.observe_infiniband import Seen, _compare, _errors, _View
+from netloom.app.locate.lab_infiniband import Seen, _compare, _errors, _View
+from netloom.drivers.ibdiags import LinkRow, PortErrors
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.plant import Cable, Device, Plant, Port
 

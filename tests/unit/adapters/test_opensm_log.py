@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from netloom.adapters.opensm import (
+from netloom.drivers.opensm import (
     ENGINES,
     SubnetManager,
     check_engine,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.adapters import programs
-from netloom.adapters.lab.labs import check_programs
-from netloom.adapters.programs import Running, marked, run, start, start_ticks, stop
+from netloom.app.lab.labs import check_programs
+from netloom.drivers import programs
+from netloom.drivers.programs import Running, marked, run, start, start_ticks, stop
 from netloom.errors import LabError
 
 if TYPE_CHECKING:

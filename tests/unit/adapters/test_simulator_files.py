@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.adapters.htsim import queues_of, read_tree, wire_tree
-from netloom.adapters.htsim_cm import read_connections
-from netloom.adapters.ns3 import read_config, read_flows, read_topology, write_fct
-from netloom.adapters.simulator_files import bring
 from netloom.errors import NetloomError, SpecError
 from netloom.fabric.wiring_paths import first_ways
+from netloom.formats.simulators.cases import bring
+from netloom.formats.simulators.htsim import queues_of, read_tree, wire_tree
+from netloom.formats.simulators.htsim_cm import read_connections
+from netloom.formats.simulators.ns3 import read_config, read_flows, read_topology, write_fct
 from netloom.parts.load import load_catalog
 
 if TYPE_CHECKING:

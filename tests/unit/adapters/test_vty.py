@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.adapters import frr
-from netloom.adapters.lab import vty
+from netloom.drivers import frr, vty
 from netloom.errors import LabError
 
 if TYPE_CHECKING:

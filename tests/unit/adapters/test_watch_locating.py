@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from netloom.adapters.exposition import MOST_FINDINGS, Now, Suspect, render
-from netloom.adapters.watch.cabling import Cabling
-from netloom.adapters.watch.locating import SHARE, Locator
-from netloom.adapters.watch.loop import Watch
-from netloom.adapters.watch.probing import FlowFile
+from netloom.app.watch.cabling import Cabling
+from netloom.app.watch.locating import SHARE, Locator
+from netloom.app.watch.loop import Watch
+from netloom.app.watch.probing import FlowFile
 from netloom.cli.designed import designed_at
+from netloom.drivers.exposition import MOST_FINDINGS, Now, Suspect, render
 from netloom.errors import LabError
 from netloom.ops.locate.network import Network
 from netloom.ops.observe.cases import MISSES_TO_CLOSE, case_history, open_cases

@@ -13,23 +13,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.adapters import (
-    bfd,
-    flight_recorder,
-    frr,
-    ibcounters,
-    ibdiags,
-    kernel,
-    lldp,
-    nccl_log,
-    nccl_tests,
-    prometheus,
-    step_times,
-)
-from netloom.adapters.watch.hosts import Adapters
-from netloom.adapters.watch.infiniband import ManagerLog, SubnetCounters, Vantage
-from netloom.adapters.watch.naming import Naming
+from netloom.app.watch.hosts import Adapters
+from netloom.app.watch.infiniband import ManagerLog, SubnetCounters, Vantage
+from netloom.app.watch.naming import Naming
+from netloom.drivers import bfd, frr, ibdiags, kernel, prometheus
 from netloom.errors import LabError, SpecError
+from netloom.formats.infiniband import counters as ibcounters
+from netloom.formats.inventory import lldp
+from netloom.formats.nccl import log as nccl_log
+from netloom.formats.nccl import tests as nccl_tests
+from netloom.formats.traces import flight_recorder, step_times
 
 if TYPE_CHECKING:
     from netloom.ops.observe.observation import Reading

@@ -89,7 +89,7 @@ def test_ctrl_c_says_that_nothing_is_lost(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("netloom.adapters.sweeps.drive", interrupted)
+    monkeypatch.setattr("netloom.app.sweep.run.drive", interrupted)
     assert main(["sweep", file]) == 130
     err = capsys.readouterr().err
     assert "netloom-sweep.db has what is done; the same command goes on from there" in err

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from netloom.adapters.exposition import Server
 from netloom.cli.main import main
+from netloom.drivers.exposition import Server
 from netloom.ops.observe.store import Store
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from netloom.adapters.deploy.files import deployment_files
+from netloom.app.deploy.files import deployment_files
 from netloom.ops.deploy.intent import intent_of
 from netloom.spec.load import load
 from netloom.study.inputs import catalog_of

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.adapters.frr_reload import parse_difference
+from netloom.drivers.frr_reload import parse_difference
 from netloom.errors import LabError
 from netloom.ops.deploy.changes import apply_all, file_changes, of_kinds, plan_all
 

@@ -12,12 +12,12 @@ import openpyxl
 import pytest
 from deployments import build, render
 
-from netloom.adapters.deploy.files import MANIFEST, deployment_files
-from netloom.adapters.deploy.folder import read_folder, write_folder
-from netloom.adapters.deploy.guids import guids_from
-from netloom.adapters.ibsim import port_guid_of
+from netloom.app.deploy.files import MANIFEST, deployment_files
+from netloom.app.deploy.folder import read_folder, write_folder
 from netloom.cli.output import write_atomically
+from netloom.drivers.ibsim import port_guid_of
 from netloom.errors import SpecError
+from netloom.formats.infiniband.guids import guids_from
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.adapters.ibdiags_keys import parse_keys
-from netloom.adapters.programs import missing_packages
-from netloom.adapters.sonic_yang import instance, lint, parse_yang, tables_of
+from netloom.drivers.programs import missing_packages
 from netloom.errors import LabError, SpecError
+from netloom.formats.infiniband.partition_keys import parse_keys
+from netloom.drivers.yanglint import instance, lint, parse_yang, tables_of
 
 # Models of our own in the shape of SONiC's: a list, one with two keys, and a map inside a list.
 PORT = """

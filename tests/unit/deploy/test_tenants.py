@@ -12,10 +12,10 @@ from deployments import build, render
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.adapters.deploy.check import Checks, check_deployment
-from netloom.adapters.deploy.lab_vrfs import Port, Room, parse_room
-from netloom.adapters.frr_files import read_routes
+from netloom.app.deploy.check import Checks, check_deployment
+from netloom.app.deploy.lab_vrfs import Port, Room, parse_room
 from netloom.errors import LabError
+from netloom.formats.frr.conf import read_routes
 from netloom.ops.deploy.overlay import overlays_of, vrf_name
 from netloom.ops.deploy.partitions import Partition
 from netloom.ops.underlay import underlay_of

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.adapters.watch.built_files import built_from, parse_cable_list, rate_of_name
-from netloom.adapters.watch.naming import (
+from netloom.app.watch.built_files import built_from, parse_cable_list, rate_of_name
+from netloom.app.watch.naming import (
     SCHEMES,
     Naming,
     parse_names,
     parse_ports,
     parse_scheme,
 )
-from netloom.adapters.watch.view import nominal_bps
+from netloom.app.watch.view import nominal_bps
 from netloom.errors import SpecError
 from netloom.ops.observe.audit import Audit, Built, BuiltCable, Jack, audit
 from netloom.ops.plant import Cable, Device, Plant, Port

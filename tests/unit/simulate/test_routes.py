@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import netloom as nl
-from netloom.adapters.forwarding_files import parse_routes
 from netloom.errors import SpecError
 from netloom.fabric.explicit import routed_by
 from netloom.fabric.wiring_of import wiring_of
+from netloom.formats.infiniband.forwarding import parse_routes
 from netloom.parts.load import load_catalog
 from netloom.study.fabrics import build
 from netloom.study.networks import network_of

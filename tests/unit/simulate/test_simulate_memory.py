@@ -13,9 +13,9 @@ import pytest
 import netloom as nl
 from netloom.errors import InfeasibleError
 from netloom.parts.load import load_catalog
+from netloom.study.simulate import memory as simulate_memory
 from netloom.study.simulate.memory import Need, need_of
 from netloom.study.simulate.run import case_of, run_case, traced
-from netloom.study.simulate import memory as simulate_memory
 from netloom.study.simulate.traffic import Place, transfers_of
 from netloom.study.simulate.traffic_size import size_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from netloom.adapters.cores import on_processes
+from netloom.drivers.cores import on_processes
 from netloom.errors import InfeasibleError, SpecError
 from netloom.parts.load import load_catalog
 from netloom.provenance import Validity

@@ -10,11 +10,11 @@ from counting import SCENARIO, sweep_of
 
 import netloom as nl
 from netloom.errors import CatalogError, SpecError
+from netloom.study.sweep import plan as sweep_plan
+from netloom.study.sweep import task as sweep_task
 from netloom.study.sweep.plan import plan_sweep
 from netloom.study.sweep.questions import QUESTIONS
 from netloom.study.sweep.release import release
-from netloom.study.sweep import plan as sweep_plan
-from netloom.study.sweep import task as sweep_task
 from netloom.study.sweep.task import answer, canonical, do
 
 if TYPE_CHECKING:

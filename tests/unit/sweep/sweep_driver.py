@@ -6,7 +6,7 @@ import sys
 
 from counting import QUESTIONS
 
-from netloom.adapters.sweeps import sweep
+from netloom.app.sweep.run import sweep
 
 if __name__ == "__main__":
     file, store, *dask = sys.argv[1:]

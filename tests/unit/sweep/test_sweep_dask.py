@@ -20,7 +20,7 @@ from counting import (
 )
 from distributed import LocalCluster
 
-from netloom.adapters.sweeps import runner_for, sweep
+from netloom.app.sweep.run import runner_for, sweep
 from netloom.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def test_a_cluster_that_goes_away_is_told_and_what_it_did_is_kept(tmp_path: Path
 def test_an_address_where_nobody_listens_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netloom.adapters.dask.CONNECT_S", 0.5)
+    monkeypatch.setattr("netloom.drivers.dask.CONNECT_S", 0.5)
     with pytest.raises(OutputError, match=r"no Dask cluster with a worker at tcp://127\.0\.0\.1:9"):
         sweep(
             sweep_of(tmp_path, num_seeds=1),
@@ -135,7 +135,7 @@ def test_without_dask_the_message_says_what_to_install(monkeypatch: pytest.Monke
             raise ImportError(name)
         return real(name, *rest, **more)
 
-    monkeypatch.setattr("netloom.adapters.dask.importlib.import_module", no_dask)
+    monkeypatch.setattr("netloom.drivers.dask.importlib.import_module", no_dask)
     with pytest.raises(SpecError, match=r"pip install netloom\[dask\]"):
         runner_for(dask="local")
 

@@ -17,8 +17,8 @@ from counting import (
     wait_until_stored,
 )
 
-from netloom.adapters.processes import Processes
-from netloom.adapters.sweeps import sweep
+from netloom.app.sweep.run import sweep
+from netloom.drivers.processes import Processes
 from netloom.results.store import Store
 
 if TYPE_CHECKING:

@@ -1,0 +1,120 @@
+"""Everything that a deployment writes, by path."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from netloom.app.deploy.subnets import has_levels, subnet_files
+from netloom.drivers import frr, ibsim
+from netloom.errors import OutputError
+from netloom.formats.eos import config as eos
+from netloom.formats.frr import linux_vrfs
+from netloom.formats.inventory import cabling, dot, netbox, slurm
+from netloom.formats.nccl import host_settings
+from netloom.formats.nvue import commands as nvue
+from netloom.formats.sonic import config_db as sonic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from netloom.ops.deploy.intent import Intent
+
+__all__ = ["MANIFEST", "SKIPPED", "deployment_files"]
+
+MANIFEST: Final = "manifest.json"
+SKIPPED: Final = "skipped"  # the manifest's key for files that could not be made, and why
+SPREADSHEET: Final = "cabling/point-to-point.xlsx"
+
+
+def deployment_files(
+    intent: Intent, *, guid: Callable[[int], int] | None = None
+) -> dict[str, str | bytes]:
+    """Return the content of every file, by its path with forward slashes, manifest included.
+
+    Args:
+        intent: What the devices are to be told.
+        guid: The port GUID of each device of the plant; those of the lab when left out, since
+            those of real devices are known only once they are plugged in.
+    """
+    guid = guid or partial(ibsim.port_guid_of, intent.site.plant)
+    files: dict[str, str | bytes] = dict(_everywhere(intent))
+    files |= _ethernet(intent) if intent.underlay is not None else _infiniband(intent, guid)
+    skipped = _skipped(intent)
+    try:
+        files[SPREADSHEET] = cabling.point_to_point_xlsx(intent.site)
+    except OutputError as error:
+        skipped[SPREADSHEET] = str(error)
+    digests = {path: _digest(content) for path, content in sorted(files.items())}
+    manifest = {"files": digests, SKIPPED: skipped}
+    return {**files, MANIFEST: json.dumps(manifest, indent=2) + "\n"}
+
+
+def _skipped(intent: Intent) -> dict[str, str]:
+    nic = intent.site.network.nic
+    if intent.underlay is None or nic.vendor == host_settings.VENDOR:
+        return {}
+    return {
+        "hosts/*/nics.sh": f"{nic.name} is set up with {nic.vendor}'s own tools, which netloom "
+        "does not know"
+    }
+
+
+def _digest(content: str | bytes) -> str:
+    data = content if isinstance(content, bytes) else content.encode()
+    return hashlib.sha256(data).hexdigest()
+
+
+def _everywhere(intent: Intent) -> Iterator[tuple[str, str]]:
+    site = intent.site
+    yield "cabling/point-to-point.csv", cabling.point_to_point_csv(site)
+    yield "netbox/devices.csv", netbox.devices_csv(site)
+    yield "netbox/interfaces.csv", netbox.interfaces_csv(site)
+    yield "netbox/cables.csv", netbox.cables_csv(site)
+    yield "fabric.dot", dot.dot_text(site)
+    yield "slurm/topology.conf", slurm.topology_conf(site)
+    yield "slurm/topology.yaml", slurm.topology_yaml(site)
+    if site.network.node.num_hosts > 1:
+        yield "slurm/topology-block.conf", slurm.blocks_conf(site)
+    yield "hosts/nccl.env", host_settings.nccl_environment(intent)
+
+
+def _infiniband(intent: Intent, guid: Callable[[int], int]) -> dict[str, str]:
+    files = {
+        f"opensm/{subnet.number}/{name}": text
+        for subnet in subnet_files(intent, guid)
+        for name, text in subnet.files.items()
+    }
+    for subnet in subnet_files(intent, guid):
+        topology = ibsim.render_topology(intent.site.plant, subnet.devices)
+        files[f"opensm/{subnet.number}/ibsim.net"] = topology
+    levels = has_levels(intent)
+    for tenant in intent.partitions:
+        text = host_settings.nccl_environment(intent, tenant, has_levels=levels)
+        files[f"hosts/nccl-{tenant.name}.env"] = text
+    return files
+
+
+def _ethernet(intent: Intent) -> dict[str, str]:
+    site, files = intent.site, {}
+    for number in range(len(site.nics), len(site.plant.devices)):
+        name = site.hostnames[number]
+        folder, router = f"switches/{name}", sonic.frr_router(intent, number)
+        overlay = intent.overlay(number)
+        own = frr.render_configuration(intent.router(number), hostname=name, overlay=overlay)
+        files[f"{folder}/frr.conf"] = own
+        script = linux_vrfs.vrf_commands(intent, number)
+        if script:
+            files[f"{folder}/vrfs.sh"] = script
+        files[f"{folder}/sonic/config_db.json"] = sonic.config_db_text(intent, number)
+        files[f"{folder}/sonic/frr.conf"] = frr.render_configuration(
+            router, hostname=name, has_loopback=False, overlay=overlay
+        )
+        files[f"{folder}/nvue.sh"] = nvue.nvue_text(intent, number)
+        files[f"{folder}/eos.conf"] = eos.eos_text(intent, number)
+    if site.network.nic.vendor == host_settings.VENDOR:
+        for computer, name in enumerate(site.computer_names):
+            files[f"hosts/{name}/nics.sh"] = host_settings.nic_commands(intent, computer)
+    return files

@@ -1,0 +1,86 @@
+"""A deployment on disk: one folder, a manifest that says what netloom wrote into it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from netloom.app.deploy.files import MANIFEST
+from netloom.errors import OutputError, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Write = Callable[[Path, str | bytes], None]
+
+__all__ = ["read_folder", "write_folder"]
+
+MOST_BYTES: Final = 2**26  # of one file that is read back
+BINARY: Final = frozenset({".xlsx"})
+
+
+def write_folder(folder: Path, files: Mapping[str, str | bytes], write: Write) -> tuple[str, ...]:
+    """Write files below *folder*, the manifest last, and return the stale ones that were removed.
+
+    Stale is what an earlier manifest there names and this deployment has no more; anything else
+    in the folder is left alone. Scripts can be executed.
+
+    Raises:
+        OutputError: a file cannot be written.
+    """
+    before = _listed(folder)
+    for path, content in sorted(files.items(), key=lambda one: (one[0] == MANIFEST, one[0])):
+        target = folder / path
+        try:
+            target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            write(target, content)
+            target.chmod(0o755 if path.endswith(".sh") else 0o644)
+        except OSError as error:
+            message = f"{target}: cannot be written ({error.strerror}); name another folder"
+            raise OutputError(message) from error
+    stale = sorted(before - set(files))
+    for path in stale:
+        (folder / path).unlink(missing_ok=True)
+    return tuple(stale)
+
+
+def _listed(folder: Path) -> set[str]:
+    """Return what the manifest in *folder* names; nothing without one that we wrote."""
+    try:
+        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+    return {path for path in found if isinstance(path, str) and _is_inside(path)}
+
+
+def _is_inside(path: str) -> bool:
+    pure = PurePosixPath(path)
+    return not pure.is_absolute() and ".." not in pure.parts
+
+
+def read_folder(folder: Path) -> dict[str, str]:
+    """Return the text of every file below *folder*, by path; spreadsheets are left out.
+
+    Raises:
+        SpecError: there is no such folder, or a file in it that cannot be read.
+    """
+    if not folder.is_dir():
+        message = f"{folder}: there is no such folder; write one with 'netloom deploy render'"
+        raise SpecError(message)
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink() and path.suffix not in BINARY:
+            found[path.relative_to(folder).as_posix()] = _text(path)
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            message = f"{path}: is larger than {MOST_BYTES:,} bytes; it is none of a deployment"
+            raise SpecError(message)
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        message = f"{path}: cannot be read ({error}); remove it or mend it"
+        raise SpecError(message) from error

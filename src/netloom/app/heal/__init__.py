@@ -1,0 +1,3 @@
+"""Healing: plans carried out, verified and logged."""
+
+from __future__ import annotations

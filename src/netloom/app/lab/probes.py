@@ -1,0 +1,363 @@
+"""Probes between the hosts of a RoCE lab: small and full datagrams of known five-tuples.
+
+One process opens sockets in the namespaces of all hosts; so sender and receiver share a clock
+and nothing must be started inside. Which way a five-tuple takes is asked of every kernel on it
+(``ip route get`` with ports hashes as forwarding does).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import socket
+import struct
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from netloom.drivers import netns
+from netloom.drivers.programs import run
+from netloom.errors import LabError
+from netloom.ops.lab import namespace_of
+from netloom.ops.underlay import interface_name, underlay_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from netloom.app.lab.store import LabFolder
+    from netloom.ops.plant import Cable, Plant, Port
+
+__all__ = ["Flow", "Probed", "flows_of", "inside", "paths_of", "probe"]
+
+PORT: Final = 4791  # RoCEv2 (InfiniBand Architecture Specification, annex A17)
+FIRST_SOURCE_PORT: Final = 0xC000
+SOURCE_PORTS: Final = 2  # of each pair, so that most pairs try two ways
+TARGETS: Final = 6  # of each host
+ROUNDS: Final = 20
+PACE_S: Final = 0.008  # between rounds: a host sends some 50 KB in one, half its 100 Mbit/s
+PATIENCE_S: Final = 0.15  # for the last to arrive, on a machine that has nothing else to do
+SLOWER: Final = 4  # the last may take so many times as long as the slowest that has arrived
+MOST_PATIENCE_S: Final = 2.0
+SMALL_BYTES: Final = 64
+LARGE_BYTES: Final = 4096  # the largest payload of RoCEv2
+MOST_HOPS: Final = 16
+WORKERS: Final = 4  # kernels that are asked at the same time
+CLONE_NEWNET: Final = 0x4000_0000  # Linux sched.h
+_HEAD: Final = struct.Struct("!II")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """Datagrams of one five-tuple and size.
+
+    Attributes:
+        source: Place of the sending host in the plant.
+        target: Of the receiving one.
+        source_port: UDP.
+        is_large: Whether they are full ones.
+    """
+
+    source: int
+    target: int
+    source_port: int
+    is_large: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """What became of a flow.
+
+    Attributes:
+        links: The links it crosses, each as its cable and the port that sends; none when a kernel
+            on its way has no route, or does not tell.
+        sent: Datagrams.
+        lost: Of these, how many never arrived.
+    """
+
+    flow: Flow
+    links: tuple[tuple[Cable, Port], ...]
+    sent: int
+    lost: int
+
+
+def flows_of(plant: Plant) -> tuple[Flow, ...]:
+    """Return probes from every host to others all over the network, of both sizes."""
+    hosts = [number for number, device in enumerate(plant.devices) if device.role == "host"]
+    count = len(hosts)
+    strides = sorted(
+        {max(1, round(count * step / (TARGETS + 1))) for step in range(1, TARGETS + 1)}
+    )
+    return tuple(
+        Flow(
+            source=host,
+            target=hosts[(place + stride) % count],
+            source_port=FIRST_SOURCE_PORT + port,
+            is_large=is_large,
+        )
+        for place, host in enumerate(hosts)
+        for stride in strides
+        if stride % count
+        for port in range(SOURCE_PORTS)
+        for is_large in (False, True)
+    )
+
+
+def probe(place: LabFolder, plant: Plant, flows: Sequence[Flow]) -> tuple[Probed, ...]:
+    """Send the probes and return what became of each, in their order.
+
+    Raises:
+        LabError: we are not root, or a namespace is gone.
+    """
+    netns.check_root()
+    paths = paths_of(place, plant, flows)
+    with ExitStack() as stack:
+        bench = _Bench.open(place, plant, flows, stack)
+        arrived = bench.run(flows)
+    return tuple(
+        Probed(flow=flow, links=paths[number], sent=ROUNDS, lost=ROUNDS - arrived[number])
+        for number, flow in enumerate(flows)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bench:
+    """Sockets: to send from by host and source port, and to receive at by host."""
+
+    addresses: dict[int, str]
+    senders: dict[tuple[int, int], socket.socket]
+    receivers: list[socket.socket]
+
+    @classmethod
+    def open(
+        cls, place: LabFolder, plant: Plant, flows: Iterable[Flow], stack: ExitStack
+    ) -> _Bench:
+        links = underlay_of(plant).host_links
+        addresses = {link.host: str(link.host_address.ip) for link in links}
+        wanted: dict[int, set[int]] = {}
+        for flow in flows:
+            wanted.setdefault(flow.source, set()).add(flow.source_port)
+            wanted.setdefault(flow.target, set())
+        senders, receivers = {}, []
+        for host, ports in wanted.items():
+            with inside(namespace_of(place.mark, plant.devices[host].name)):
+                receivers.append(stack.enter_context(_udp(PORT)))
+                for port in sorted(ports):
+                    senders[host, port] = stack.enter_context(_udp(port))
+        return cls(addresses=addresses, senders=senders, receivers=receivers)
+
+    def run(self, flows: Sequence[Flow]) -> list[int]:
+        """Return how many datagrams of each flow arrived."""
+        arrived = _Arrived(counts=[0] * len(flows))
+        for turn in range(ROUNDS):
+            due_s = time.monotonic() + PACE_S
+            arrived.sent_s.append(time.monotonic())
+            for number, flow in enumerate(flows):
+                size = LARGE_BYTES if flow.is_large else SMALL_BYTES
+                data = _HEAD.pack(number, turn).ljust(size, b"\0")
+                sender = self.senders[flow.source, flow.source_port]
+                try:
+                    sender.sendto(data, (self.addresses[flow.target], PORT))
+                except OSError:
+                    continue  # no carrier, or no room: lost
+            self._receive(arrived, until_s=due_s)
+        patience_s = min(MOST_PATIENCE_S, max(PATIENCE_S, SLOWER * arrived.slowest_s))
+        self._receive(arrived, until_s=time.monotonic() + patience_s, enough=ROUNDS * len(flows))
+        return arrived.counts
+
+    def _receive(self, arrived: _Arrived, *, until_s: float, enough: int | None = None) -> None:
+        while enough is None or sum(arrived.counts) < enough:
+            left_s = until_s - time.monotonic()
+            ready = select.select(self.receivers, [], [], max(0.0, left_s))[0]
+            for receiver in ready:
+                arrived.take(receiver)
+            if left_s <= 0:
+                return
+
+
+@dataclass(slots=True, kw_only=True)
+class _Arrived:
+    """What came in: datagrams by flow, and how long the slowest of them was on its way.
+
+    Attributes:
+        sent_s: When each round was sent.
+    """
+
+    counts: list[int]
+    sent_s: list[float] = field(default_factory=list)
+    slowest_s: float = 0.0
+
+    def take(self, receiver: socket.socket) -> None:
+        """Take in what waits at a socket; what is not ours does not count."""
+        try:
+            while True:
+                self._count(receiver.recv(LARGE_BYTES))
+        except BlockingIOError:
+            return
+
+    def _count(self, data: bytes) -> None:
+        if len(data) < _HEAD.size:
+            return
+        number, turn = _HEAD.unpack_from(data)
+        if number < len(self.counts) and turn < len(self.sent_s):
+            self.counts[number] += 1
+            self.slowest_s = max(self.slowest_s, time.monotonic() - self.sent_s[turn])
+
+
+def _udp(port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    made.settimeout(0)  # never wait
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    try:
+        made.bind(("0.0.0.0", port))  # noqa: S104  (inside a namespace of the lab)
+    except OSError as error:
+        made.close()
+        message = (
+            f"UDP port {port} is in use in the lab ({error.strerror}); is a job running in it?"
+        )
+        raise LabError(message) from error
+    return made
+
+
+@contextmanager
+def inside(namespace: str) -> Iterator[None]:
+    """Let this thread's new sockets belong to a namespace.
+
+    Raises:
+        LabError: it is gone, or we may not.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        there = os.open(netns.FOLDER / namespace, os.O_RDONLY)
+    except OSError as error:
+        os.close(home)
+        message = f"namespace {namespace} is gone; bring the lab up again"
+        raise LabError(message) from error
+    try:
+        if libc.setns(there, CLONE_NEWNET):
+            message = f"namespace {namespace}: {os.strerror(ctypes.get_errno())}; run it as root"
+            raise LabError(message)
+        yield
+    finally:
+        back = libc.setns(home, CLONE_NEWNET)
+        os.close(there)
+        os.close(home)
+        assert back == 0, "we are lost in another namespace"
+
+
+def paths_of(
+    place: LabFolder, plant: Plant, flows: Sequence[Flow]
+) -> list[tuple[tuple[Cable, Port], ...]]:
+    """Return the links that each flow crosses, by asking every kernel on its way; none unknown.
+
+    Raises:
+        LabError: a namespace is gone.
+    """
+    return _Ways(place=place, plant=plant).of(flows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ways:
+    """The lab's kernels, to be asked for next hops."""
+
+    place: LabFolder
+    plant: Plant
+
+    def of(self, flows: Sequence[Flow]) -> list[tuple[tuple[Cable, Port], ...]]:
+        at = {
+            (port.device, interface_name(self.plant, port)): (cable, port)
+            for cable in self.plant.cables
+            for port in cable.ends
+        }
+        addresses = {k.host: str(k.host_address.ip) for k in underlay_of(self.plant).host_links}
+        paths: list[list[tuple[Cable, Port]]] = []
+        for flow in flows:
+            own = at.get((flow.source, "eth0"))
+            paths.append([own] if own else [])
+        for _ in range(MOST_HOPS):
+            waiting = self._waiting(flows, paths)
+            if not waiting:
+                break
+            for device, numbers, ways in self._answers(waiting, flows, paths, addresses):
+                for number, way in zip(numbers, ways, strict=True):
+                    link = at.get((device, way))
+                    paths[number] = [*paths[number], link] if link else []
+        return [tuple(path) for path in paths]
+
+    def _answers(
+        self,
+        waiting: dict[int, list[int]],
+        flows: Sequence[Flow],
+        paths: list[list[tuple[Cable, Port]]],
+        addresses: dict[int, str],
+    ) -> list[tuple[int, list[int], list[str]]]:
+        """Return devices, the flows that stand at each, and where each of those goes next."""
+        with ThreadPoolExecutor(max_workers=WORKERS) as pool:
+            asked = [
+                (device, numbers, pool.submit(self._ask, device, some, addresses))
+                for device, numbers in waiting.items()
+                if (some := [(flows[n], paths[n][-1]) for n in numbers])
+            ]
+            return [(device, numbers, ways.result()) for device, numbers, ways in asked]
+
+    def _waiting(
+        self, flows: Sequence[Flow], paths: list[list[tuple[Cable, Port]]]
+    ) -> dict[int, list[int]]:
+        """Return the flows that have not arrived, by the device that they stand at."""
+        found: dict[int, list[int]] = {}
+        for number, path in enumerate(paths):
+            if path and (device := _far(path[-1]).device) != flows[number].target:
+                found.setdefault(device, []).append(number)
+        return found
+
+    def _ask(
+        self, device: int, some: list[tuple[Flow, tuple[Cable, Port]]], addresses: dict[int, str]
+    ) -> list[str]:
+        """Return the interface by which each flow leaves a device; empty where none is told."""
+        if self.plant.devices[device].role == "host":
+            return [""] * len(some)  # astray
+        # The first always has an answer: a switch that knows no way at all fails by silence.
+        lines = ["route get 127.0.0.1\n"] + [
+            f"route get {addresses[flow.target]} from {addresses[flow.source]} "
+            f"iif {interface_name(self.plant, _far(last))} "
+            f"ipproto udp sport {flow.source_port} dport {PORT}\n"
+            for flow, last in some
+        ]
+        space = namespace_of(self.place.mark, self.plant.devices[device].name)
+        argv = ["ip", "-force", "-j", "-n", space, "-batch", "-"]
+        return parse_ways(run(argv, text="".join(lines), lenient=True), len(lines))[1:]
+
+
+def _far(link: tuple[Cable, Port]) -> Port:
+    cable, sender = link
+    return cable.upper if sender == cable.lower else cable.lower
+
+
+def parse_ways(text: str, count: int) -> list[str]:
+    """Return the interfaces that a batch of ``ip -j route get`` printed, one for each line.
+
+    A line without an answer prints nothing, so that with fewer answers than lines nobody knows
+    which is whose: all are then empty.
+    """
+    decoder, place, ways = json.JSONDecoder(), 0, []
+    while (place := _next(text, place)) >= 0:
+        try:
+            rows, place = decoder.raw_decode(text, place)
+            ways.append(_way(rows))
+        except (ValueError, RecursionError):
+            break
+    return ways if len(ways) == count else [""] * count
+
+
+def _next(text: str, place: int) -> int:
+    return text.find("[", place)
+
+
+def _way(rows: Any) -> str:
+    if isinstance(rows, list) and rows and isinstance(rows[0], dict):
+        return str(rows[0].get("dev", ""))
+    return ""

@@ -1,0 +1,3 @@
+"""A live network looked at, and what is wrong with it."""
+
+from __future__ import annotations

@@ -1,0 +1,86 @@
+"""Run a sweep on this machine or on a Dask cluster."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from netloom.drivers.cores import num_cores
+from netloom.drivers.processes import Processes
+from netloom.errors import SpecError
+from netloom.results.store import Store
+from netloom.study.sweep.drive import drive
+from netloom.study.sweep.plan import plan_sweep
+from netloom.study.sweep.questions import QUESTIONS
+from netloom.study.sweep.result import Sweep, gathered
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+
+    from netloom.study.sweep.plan import Plan
+    from netloom.study.sweep.question import Question
+    from netloom.study.sweep.task import Runner
+
+__all__ = ["DEFAULT_STORE", "run_plan", "runner_for", "sweep"]
+
+DEFAULT_STORE: Final = "netloom-sweep.db"
+
+
+def sweep(
+    source: str | os.PathLike[str] | Mapping[str, object],
+    *,
+    store: str | os.PathLike[str] = DEFAULT_STORE,
+    workers: int | None = None,
+    dask: str | None = None,
+    questions: Mapping[str, Question] = QUESTIONS,
+) -> Sweep:
+    """Return the answers to every point of a sweep.
+
+    Args:
+        source: A sweep file (docs/models/sweep.md), or the same as a dict.
+        store: The file that keeps answers; what it has is not computed again.
+        workers: Processes to compute in; as many as cores without.
+        dask: The address of a Dask scheduler, or ``local``; processes of our own without.
+        questions: What can be asked.
+
+    Raises:
+        NetloomError: the sweep is wrong, before anything runs; or the store or the cluster
+            cannot be used. A point that fails is no exception but a value.
+    """
+    plan = plan_sweep(source, questions=questions)
+    return run_plan(plan, store=store, runner=runner_for(workers=workers, dask=dask))
+
+
+def runner_for(*, workers: int | None = None, dask: str | None = None) -> Runner:
+    """Return what computes: processes of this machine, or a Dask cluster.
+
+    Raises:
+        SpecError: the number of workers is no such number, or belongs to a cluster that is not
+            ours to size; or Dask is not installed.
+    """
+    if workers is not None and workers < 1:
+        message = f"workers: {workers} is too small; give at least 1, or leave it out"
+        raise SpecError(message)
+    if dask is None:
+        return Processes(workers)
+    from netloom.drivers.dask import LOCAL, Dask  # noqa: PLC0415  (needs the extra)
+
+    if dask != LOCAL and workers is not None:
+        message = f"workers: the cluster at {dask} has its own; leave it out"
+        raise SpecError(message)
+    return Dask(dask, num_workers=workers or num_cores())
+
+
+def run_plan(
+    plan: Plan,
+    *,
+    store: str | os.PathLike[str],
+    runner: Runner,
+    advance: Callable[[int], object] = lambda _num_points: None,
+) -> Sweep:
+    """Return the answers to a checked sweep; *advance* is called as they come."""
+    begin_s = time.perf_counter()
+    with Store(store) as kept:
+        found = drive(plan, store=kept, runner=runner, advance=advance)
+    return gathered(plan, found, wall_s=time.perf_counter() - begin_s)

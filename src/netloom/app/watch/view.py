@@ -1,0 +1,86 @@
+"""What an InfiniBand scan saw besides numbers: GUIDs, LIDs, neighbours, cables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from netloom.app.watch.naming import Naming
+    from netloom.formats.infiniband.diags import LinkRow
+    from netloom.ops.observe.compare import Built
+
+__all__ = ["Node", "Uplink", "View", "nominal_bps"]
+
+# Nominal rate of a lane by its signalling rate, both in Gbit/s: IBTA's speeds SDR to XDR.
+LANES: Final = {
+    2.5: 2.5,
+    5.0: 5.0,
+    10.0: 10.0,
+    10.3125: 10.0,
+    14.0625: 14.0,
+    25.78125: 25.0,
+    53.125: 50.0,
+    106.25: 100.0,
+    212.5: 200.0,
+}
+WIDTHS: Final = {"1X": 1, "2X": 2, "4X": 4, "8X": 8, "12X": 12}
+
+
+def nominal_bps(width: str, lane_gbps: float | None) -> float | None:
+    """Return what a link carries by the name of its speed; None where that is not known."""
+    if lane_gbps is None or width.upper() not in WIDTHS or lane_gbps not in LANES:
+        return None
+    return WIDTHS[width.upper()] * LANES[lane_gbps] * 1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A device as the fabric knows it."""
+
+    guid: int
+    lid: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uplink:
+    """A port with its neighbour."""
+
+    device: str
+    port: int
+    peer: str
+    peer_port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What one scan saw.
+
+    Attributes:
+        nodes: By our name of the device.
+        uplinks: Every port with a neighbour.
+        built: The cables.
+    """
+
+    nodes: dict[str, Node]
+    uplinks: tuple[Uplink, ...]
+    built: Built
+
+    @classmethod
+    def of_links(cls, rows: Iterable[LinkRow], naming: Naming, built: Built) -> View:
+        """Return what ``iblinkinfo`` saw."""
+        rows = tuple(rows)
+        return cls(
+            nodes={naming.device(r.name): Node(guid=r.guid, lid=r.lid) for r in rows},
+            uplinks=tuple(
+                Uplink(device=here.device, port=here.port, peer=there.device, peer_port=there.port)
+                for here, there in (
+                    (naming.jack(row.name, row.port), naming.jack(row.peer_name, row.peer_port))
+                    for row in rows
+                    if row.peer_port is not None
+                )
+            ),
+            built=built,
+        )

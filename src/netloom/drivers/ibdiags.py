@@ -1,0 +1,130 @@
+"""infiniband-diags: thin calls of its programs, and the parsers of what they print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from netloom.drivers.programs import run
+from netloom.formats.infiniband.diags import (
+    ForwardingTable,
+    LinkRow,
+    Manager,
+    Node,
+    NodePort,
+    PortErrors,
+    PortRow,
+    parse_counters,
+    parse_errors,
+    parse_forwarding,
+    parse_links,
+    parse_manager,
+    parse_ports,
+    parse_topology,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = [
+    "Client",
+    "ForwardingTable",
+    "LinkRow",
+    "Manager",
+    "Node",
+    "NodePort",
+    "PortErrors",
+    "PortRow",
+    "clear_counters",
+    "counters",
+    "errors",
+    "links",
+    "manager",
+    "nodes",
+    "parse_counters",
+    "parse_errors",
+    "parse_forwarding",
+    "parse_links",
+    "parse_manager",
+    "parse_ports",
+    "parse_topology",
+    "ports",
+    "set_extended_speed",
+    "table",
+]
+
+TIMEOUT_S: Final = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """From where the programs are run.
+
+    Attributes:
+        env: What leads them to a port: nothing on a real host, ibsim's variables in a lab.
+        folder: Their working directory.
+    """
+
+    env: Mapping[str, str]
+    folder: Path
+
+    def run(self, *argv: str) -> str:
+        """Run a program of infiniband-diags and return what it printed.
+
+        An exit status other than 0 is no error when something was printed: these programs give
+        it whenever any device of the fabric did not answer.
+
+        Raises:
+            LabError: it is not installed, printed nothing and failed, or did not end.
+        """
+        return run(argv, env=self.env, cwd=self.folder, timeout_s=TIMEOUT_S, lenient=True)
+
+
+def ports(client: Client) -> tuple[PortRow, ...]:
+    """Return every port that answers, from ``ibnetdiscover -p``."""
+    return parse_ports(client.run("ibnetdiscover", "-p"))
+
+
+def nodes(client: Client) -> tuple[Node, ...]:
+    """Return every node that answers with its cables, from ``ibnetdiscover``."""
+    return parse_topology(client.run("ibnetdiscover"))
+
+
+def links(client: Client) -> tuple[LinkRow, ...]:
+    """Return every port with its state and speed, from ``iblinkinfo -l``."""
+    return parse_links(client.run("iblinkinfo", "-l"))
+
+
+def errors(client: Client) -> tuple[PortErrors, ...]:
+    """Return the ports whose error counters are over ibqueryerrors' thresholds."""
+    return parse_errors(client.run("ibqueryerrors"))
+
+
+def counters(client: Client, lid: int, port: int, *, extended: bool = False) -> dict[str, int]:
+    """Return the counters of one port, from ``perfquery``; the 64-bit ones when *extended*."""
+    more = ["-x"] if extended else []
+    return parse_counters(client.run("perfquery", *more, str(lid), str(port)))
+
+
+def clear_counters(client: Client, lid: int, port: int) -> None:
+    """Set the counters of one port to zero."""
+    client.run("perfquery", "-R", str(lid), str(port))
+
+
+def manager(client: Client) -> Manager:
+    """Return the subnet manager of the subnet."""
+    return parse_manager(client.run("sminfo"))
+
+
+def table(client: Client, lid: int) -> ForwardingTable:
+    """Return the unicast forwarding table of the switch at *lid*."""
+    return parse_forwarding(client.run("ibroute", str(lid)))[0]
+
+
+def set_extended_speed(client: Client, guid: int, port: int, speeds: int) -> None:
+    """Allow a switch's port only some speeds: 1 is FDR, 2 EDR, 4 HDR, their sum several.
+
+    The link takes them on when it comes up the next time.
+    """
+    client.run("ibportstate", "-G", f"0x{guid:016x}", str(port), "espeed", str(speeds))

@@ -1,0 +1,257 @@
+"""Network namespaces, the virtual cables between them, their shapers and their packet filters.
+
+All of it needs root. Commands to iproute2 go in batches, one process for many.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from netloom.drivers.programs import run
+from netloom.errors import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "End",
+    "Interface",
+    "Loss",
+    "add",
+    "batch",
+    "cable_commands",
+    "check_root",
+    "clear_loss",
+    "configure",
+    "exec_argv",
+    "interfaces",
+    "namespaces",
+    "parse_interfaces",
+    "remove",
+    "render_filter",
+    "set_carrier",
+    "set_loss",
+    "set_rate",
+    "shape_argv",
+]
+
+FOLDER: Final = Path("/run/netns")
+MTU_BYTES: Final = 9000  # jumbo frames, as RoCE networks run
+BURST_BYTES: Final = 64 * 1024
+QUEUE_BYTES: Final = 400 * 1024
+TABLE: Final = "netloom"
+# A host has one way out; a switch forwards, hashes flows by their ports as RoCE switches do, and
+# answers at once on addresses it just got.
+SYSCTLS: Final = {
+    "net.ipv4.conf.all.rp_filter": "0",
+    "net.ipv4.conf.default.rp_filter": "0",
+    "net.ipv4.conf.default.ignore_routes_with_linkdown": "1",
+    "net.ipv4.fib_multipath_hash_policy": "1",
+    "net.ipv6.conf.default.accept_dad": "0",
+}
+FORWARDING: Final = ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """One end of a virtual cable: an interface in a namespace."""
+
+    namespace: str
+    interface: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interface:
+    """What the kernel says of an interface.
+
+    Attributes:
+        name: Of it.
+        is_up: Whether it has carrier and is enabled.
+        received_bytes: Since it was made.
+        sent_bytes: Likewise.
+        dropped: Packets dropped in either direction.
+    """
+
+    name: str
+    is_up: bool
+    received_bytes: int = 0
+    sent_bytes: int = 0
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """Packets to be dropped as they come in at an interface.
+
+    Attributes:
+        interface: Where.
+        share: Of the packets, 0 to 1.
+        larger_than_bytes: Only of those that are larger; 0 for all.
+    """
+
+    interface: str
+    share: float = 1.0
+    larger_than_bytes: int = 0
+
+
+def check_root() -> None:
+    """Raise LabError unless we may make namespaces."""
+    if os.geteuid() != 0:
+        message = (
+            "a RoCE lab makes network namespaces, which needs root; run it with sudo, "
+            "or try a scenario with InfiniBand, which needs no privileges"
+        )
+        raise LabError(message)
+
+
+def namespaces(prefix: str) -> tuple[str, ...]:
+    """Return the namespaces whose names begin with *prefix*."""
+    assert len(prefix) > 3, "every namespace of the machine would do"
+    try:
+        return tuple(sorted(p.name for p in FOLDER.iterdir() if p.name.startswith(prefix)))
+    except OSError:
+        return ()
+
+
+def batch(commands: Iterable[Sequence[str]], *, namespace: str = "") -> None:
+    """Run commands of ``ip`` in one process.
+
+    Raises:
+        LabError: one of them failed; those after it were not run.
+    """
+    text = "".join(f"{' '.join(command)}\n" for command in commands)
+    if text:
+        inside = ["-n", namespace] if namespace else []
+        run(["ip", *inside, "-batch", "-"], text=text, timeout_s=120.0)
+
+
+def add(names: Sequence[str]) -> None:
+    """Make namespaces."""
+    batch(["netns", "add", name] for name in names)
+
+
+def remove(names: Sequence[str]) -> None:
+    """Remove namespaces, and with them their interfaces."""
+    batch(["netns", "del", name] for name in names)
+
+
+def exec_argv(namespace: str, argv: Sequence[str]) -> list[str]:
+    """Return the arguments that run *argv* inside a namespace."""
+    return ["ip", "netns", "exec", namespace, *argv]
+
+
+def configure(namespace: str, *, forwards: bool) -> None:
+    """Set what a device's kernel does with packets."""
+    settings = {**SYSCTLS, **dict.fromkeys(FORWARDING, str(int(forwards)))}
+    pairs = [f"{key}={value}" for key, value in settings.items()]
+    run(exec_argv(namespace, ["sysctl", "-q", "-w", *pairs]))
+
+
+def cable_commands(one: End, other: End) -> list[list[str]]:
+    """Return what ``ip`` must do to put a cable between two namespaces; it is then up."""
+    ends = [
+        ["name", end.interface, "netns", end.namespace, "mtu", str(MTU_BYTES)]
+        for end in (one, other)
+    ]
+    return [["link", "add", *ends[0], "type", "veth", "peer", *ends[1]]]
+
+
+def shape_argv(interface: str, rate_bps: float) -> list[str]:
+    """Return the command of ``tc`` that limits what an interface sends."""
+    limits = ["rate", f"{round(rate_bps)}bit", "burst", str(BURST_BYTES), "limit", str(QUEUE_BYTES)]
+    return ["qdisc", "replace", "dev", interface, "root", "tbf", *limits]
+
+
+def set_rate(end: End, rate_bps: float) -> None:
+    """Limit what one end of a cable sends."""
+    run(["tc", "-n", end.namespace, *shape_argv(end.interface, rate_bps)])
+
+
+def shape(namespace: str, rates_bps: dict[str, float]) -> None:
+    """Limit what the interfaces of a namespace send, all in one process."""
+    lines = [" ".join(shape_argv(name, rate_bps)) for name, rate_bps in rates_bps.items()]
+    run(["tc", "-n", namespace, "-batch", "-"], text="".join(f"{line}\n" for line in lines))
+
+
+def set_carrier(end: End, *, up: bool) -> None:
+    """Enable or disable one end of a cable; the other end sees its carrier come or go."""
+    batch([["link", "set", "dev", end.interface, "up" if up else "down"]], namespace=end.namespace)
+
+
+def render_filter(losses: Sequence[Loss]) -> str:
+    """Return the nftables file that drops what *losses* say, in place of an earlier one."""
+    head = f"table netdev {TABLE}\ndelete table netdev {TABLE}\n"
+    if not losses:
+        return head
+    by_interface: dict[str, list[Loss]] = {}
+    for loss in losses:
+        by_interface.setdefault(loss.interface, []).append(loss)
+    chains = [
+        f"  chain {_chain(name)} {{\n"
+        f'    type filter hook ingress device "{name}" priority 0; policy accept;\n'
+        + "".join(f"    {_rule(loss)}\n" for loss in some)
+        + "  }\n"
+        for name, some in by_interface.items()
+    ]
+    return f"{head}table netdev {TABLE} {{\n{''.join(chains)}}}\n"
+
+
+def _chain(interface: str) -> str:
+    return f"in_{interface.replace('-', '_')}"
+
+
+def _rule(loss: Loss) -> str:
+    size = f"meta length > {loss.larger_than_bytes} " if loss.larger_than_bytes else ""
+    per_million = round(loss.share * 1_000_000)
+    some = f"numgen random mod 1000000 < {per_million} " if loss.share < 1 else ""
+    return f"{size}{some}counter drop"
+
+
+def set_loss(namespace: str, losses: Sequence[Loss]) -> None:
+    """Drop what *losses* say, and nothing else, at the interfaces of a namespace."""
+    run(exec_argv(namespace, ["nft", "-f", "-"]), text=render_filter(losses))
+
+
+def clear_loss(namespace: str) -> None:
+    """Drop nothing any more."""
+    set_loss(namespace, ())
+
+
+def interfaces(namespace: str) -> tuple[Interface, ...]:
+    """Return the interfaces of a namespace with their counters.
+
+    Raises:
+        LabError: there is no such namespace.
+    """
+    return parse_interfaces(run(["ip", "-n", namespace, "-j", "-s", "link", "show"]))
+
+
+def parse_interfaces(text: str) -> tuple[Interface, ...]:
+    """Return what ``ip -j -s link show`` printed.
+
+    Raises:
+        LabError: it is not what that command prints.
+    """
+    try:
+        rows = json.loads(text)
+        return tuple(_interface(row) for row in rows if row["ifname"] != "lo")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        message = f"ip -j -s link show: what it printed is not understood ({text[:80]!r})"
+        raise LabError(message) from error
+
+
+def _interface(row: dict[str, object]) -> Interface:
+    stats = row.get("stats64")
+    both = stats if isinstance(stats, dict) else {}
+    received, sent = both.get("rx", {}), both.get("tx", {})
+    return Interface(
+        name=str(row["ifname"]),
+        is_up=row.get("operstate") == "UP",
+        received_bytes=int(received.get("bytes", 0)),
+        sent_bytes=int(sent.get("bytes", 0)),
+        dropped=int(received.get("dropped", 0)) + int(sent.get("dropped", 0)),
+    )

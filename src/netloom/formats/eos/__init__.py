@@ -1,0 +1,3 @@
+"""Arista EOS."""
+
+from __future__ import annotations

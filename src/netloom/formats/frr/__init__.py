@@ -1,0 +1,3 @@
+"""What FRR reads and prints."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Cabling lists, inventories and neighbours."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""NVUE of Cumulus Linux."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Other simulators' topologies, flows and settings."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""SONiC's config_db.json and its YANG models."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Execution traces, flight recorders and step logs."""
+
+from __future__ import annotations
