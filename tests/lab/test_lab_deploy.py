@@ -18,9 +18,10 @@ from netloom.app.deploy.opensm_target import OpensmTarget
 from netloom.app.lab.infiniband import subnets_of
 from netloom.app.lab.infiniband_faults import client_of
 from netloom.cli.main import main
-from netloom.drivers import frr, ibdiags, ibsim
+from netloom.drivers import frr, ibdiags
+from netloom.drivers import ibdiags as partition_keys_ibdiags
 from netloom.drivers.programs import missing_packages, run
-from netloom.formats.infiniband import partition_keys as ibdiags_keys
+from netloom.formats.infiniband import ibsim_topology
 from netloom.ops.deploy.changes import apply_all
 from netloom.ops.deploy.intent import intent_of
 from netloom.ops.lab import namespace_of
@@ -155,9 +156,9 @@ def client(lab: LabUnderTest, host: str = "nic:0") -> ibdiags.Client:
 
 
 def keys_of(lab: LabUnderTest, *hosts: int) -> list[set[int]]:
-    guid = partial(ibsim.port_guid_of, lab.place.read_plant())
+    guid = partial(ibsim_topology.port_guid_of, lab.place.read_plant())
     ask = client(lab).run
-    return [set(ibdiags_keys.partition_keys(ask, guid(host))) for host in hosts]
+    return [set(partition_keys_ibdiags.partition_keys(ask, guid(host))) for host in hosts]
 
 
 def test_tenants_are_kept_apart_and_let_together_again(
@@ -171,9 +172,9 @@ def test_tenants_are_kept_apart_and_let_together_again(
     # nic:0 to nic:7 are node 0's; key 1 and 2 with the bit of full members.
     assert keys_of(infiniband, 1, 7, 9) == [{0x7FFF, 0x8001}, {0x7FFF, 0x8001}, {0x7FFF, 0x8002}]
     ask = client(infiniband, "nic:1").run
-    guid = partial(ibsim.port_guid_of, infiniband.place.read_plant())
+    guid = partial(ibsim_topology.port_guid_of, infiniband.place.read_plant())
     # The subnet administration answers for a path within a tenant, and not for one across.
-    assert ibdiags_keys.partition_keys(ask, guid(7)) == (0x7FFF, 0x8001)
+    assert partition_keys_ibdiags.partition_keys(ask, guid(7)) == (0x7FFF, 0x8001)
     assert "can't resolve destination" in ask("smpquery", "-G", "nodeinfo", f"0x{guid(9):x}")
     assert command("plan", scenario, infiniband, capsys)[1]["changes"][0]["lines"] == []
     scenario = infiniband_scenario(infiniband)
@@ -188,7 +189,7 @@ def test_levels_go_over_lanes_of_their_own_and_no_lane_goes_first(
     command("apply", infiniband_scenario(infiniband, tenants=TENANTS), infiniband, capsys)
     ask, plant = client(infiniband).run, infiniband.place.read_plant()
     for device in (1, len(plant.hosts)):  # a NIC port, and the first leaf
-        where = f"0x{ibsim.port_guid_of(plant, device):x}"
+        where = f"0x{ibsim_topology.port_guid_of(plant, device):x}"
         lanes = ask("smpquery", "-G", "sl2vl", where, "1")
         assert "| 0| 1| 2| 3| 0| 1| 2| 3| 0| 1| 2| 3| 0| 1| 2| 3|" in lanes
         turns = ask("smpquery", "-G", "vlarb", where, "1")

@@ -25,6 +25,7 @@ from netloom.cli.heal import step_of
 from netloom.cli.main import main
 from netloom.drivers import frr, ibsim, opensm
 from netloom.drivers.programs import Running, run, wait_for
+from netloom.formats.infiniband import ibsim_topology
 from netloom.ops.heal.act import carry_out
 from netloom.ops.heal.effect import trial_of
 from netloom.ops.heal.log import in_force
@@ -136,7 +137,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         for first in range(0, 1024, MEMBERS_A_LINE):
             key = 1 + first // 512
             ports = range(first, first + MEMBERS_A_LINE)
-            guids = ", ".join(f"{ibsim.port_guid_of(plant, port):#018x}" for port in ports)
+            guids = ", ".join(f"{ibsim_topology.port_guid_of(plant, port):#018x}" for port in ports)
             lines.append(f"tenant{key}={key:#06x}, ipoib, defmember=full : {guids} ;")
         text = "\n".join(lines) + "\n"
         (network.managers[0].folder / "partitions.conf").write_text(text, encoding="ascii")

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.drivers import frr, ibdiags, netns, opensm
+from netloom.drivers import ibdiags
 from netloom.errors import LabError
+from netloom.formats.frr import state
+from netloom.formats.infiniband import opensm as opensm_format
+from netloom.formats.linux import netfilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,11 +28,11 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "ibqueryerrors.txt": ibdiags.parse_errors,
     "sminfo.txt": ibdiags.parse_manager,
     "ibroute.txt": ibdiags.parse_forwarding,
-    "opensm.log.txt": opensm.parse_log,
-    "show_ip_route.json": frr.parse_routes,
-    "ip_route.json": frr.parse_fib,
-    "show_bgp_summary.json": frr.parse_peers,
-    "ip_link.json": netns.parse_interfaces,
+    "opensm.log.txt": opensm_format.parse_log,
+    "show_ip_route.json": state.parse_routes,
+    "ip_route.json": state.parse_fib,
+    "show_bgp_summary.json": state.parse_peers,
+    "ip_link.json": netfilter.parse_interfaces,
 }
 TEXTS = {name: (RECORDED / name).read_text(encoding="utf-8")[:3000] for name in PARSERS}
 

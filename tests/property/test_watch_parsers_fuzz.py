@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netloom.app.watch import built_files, naming
-from netloom.drivers import bfd, kernel, prometheus
 from netloom.errors import NetloomError
+from netloom.formats.frr import bfd as bfd_format
 from netloom.formats.infiniband import counters as ibcounters
 from netloom.formats.inventory import lldp
+from netloom.formats.linux import iproute
 from netloom.formats.nccl import log as nccl_log
 from netloom.formats.nccl import tests as nccl_tests
+from netloom.formats.prometheus import exposition
 from netloom.formats.traces import flight_recorder, step_times
 
 if TYPE_CHECKING:
@@ -30,18 +32,18 @@ def dumped(text: str) -> object:
 
 
 PARSERS: dict[str, Callable[[str], object]] = {
-    "node_exporter.prom": prometheus.parse_exposition,
+    "node_exporter.prom": exposition.parse_exposition,
     "all_reduce.txt": nccl_tests.parse,
     "all_reduce.json": nccl_tests.parse,
     "nccl_info.log.txt": nccl_log.parse_log,
     "nccl_warn.log.txt": nccl_log.parse_log,
     "fr_nccl_0.json": dumped,
     "fr_gloo_1.json": dumped,
-    "ip_link_s.json": kernel.parse_links,
-    "ip_nexthop_group.json": kernel.parse_next_hops,
-    "ip_netns_list_id.json": kernel.parse_namespace_ids,
-    "tc_qdisc.json": kernel.parse_shapers,
-    "show_bfd_peers.json": bfd.parse_sessions,
+    "ip_link_s.json": iproute.parse_links,
+    "ip_nexthop_group.json": iproute.parse_next_hops,
+    "ip_netns_list_id.json": iproute.parse_namespace_ids,
+    "tc_qdisc.json": iproute.parse_shapers,
+    "show_bfd_peers.json": bfd_format.parse_sessions,
     "ibqueryerrors_counters.txt": ibcounters.parse_port_counters,
     "lldp_json0.json": lldp.parse_neighbours,
 }
@@ -109,5 +111,5 @@ def test_a_label_comes_back_as_it_was_written(labels: dict[str, str]) -> None:
         return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
     written = ",".join(f'{name}="{escaped(value)}"' for name, value in labels.items())
-    (sample,) = prometheus.parse_exposition(f"a{{{written}}} 1\n").samples
+    (sample,) = exposition.parse_exposition(f"a{{{written}}} 1\n").samples
     assert sample.labels == labels

@@ -151,7 +151,7 @@ def _run(
     from netloom.app.watch.publish import Publisher  # noqa: PLC0415
     from netloom.app.watch.targets import cabling_of, lab_rates  # noqa: PLC0415
     from netloom.drivers.clock import WallClock  # noqa: PLC0415
-    from netloom.drivers.exposition import Server, parse_address  # noqa: PLC0415
+    from netloom.drivers.metrics_server import Server, parse_address  # noqa: PLC0415
     from netloom.ops.locate.network import Network  # noqa: PLC0415
     from netloom.ops.observe.store import Store  # noqa: PLC0415
 

@@ -6,17 +6,16 @@ A switch runs zebra, bgpd and bfdd in its own namespace, with the namespace's na
 
 from __future__ import annotations
 
-import json
 import pwd
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from netloom.drivers.programs import find_program, read_tail, run, start, wait_for
 from netloom.errors import LabError
 from netloom.formats.frr.conf import namespace_line, render_configuration
+from netloom.formats.frr.state import Peer, Route, parse_fib, parse_peers, parse_routes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,16 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DAEMONS",
-    "Peer",
-    "Route",
     "check_configuration",
     "fib",
     "load_configuration",
     "make_folders",
     "namespace_line",
-    "parse_fib",
-    "parse_peers",
-    "parse_routes",
     "peers",
     "remove_folders",
     "render_configuration",
@@ -50,42 +44,6 @@ DAEMONS: Final = ("zebra", "bfdd", "bgpd")  # in the order they are started
 ZEBRA_OPTIONS: Final = ("-s", "90000000", "--vrfwnetns")
 CONFIGURATION: Final = Path("/etc/frr")
 SOCKETS: Final = Path("/var/run/frr")
-MOST_ROWS: Final = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """A route to a prefix, as zebra or the kernel holds it.
-
-    Attributes:
-        prefix: Where to.
-        protocol: Who put it there: ``bgp``, ``connected``, ``kernel``.
-        interfaces: The ways out in use, sorted.
-    """
-
-    prefix: str
-    protocol: str
-    interfaces: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Peer:
-    """A BGP session.
-
-    Attributes:
-        name: Its interface or address.
-        state: ``Established`` when it works.
-        num_prefixes: Received from it.
-    """
-
-    name: str
-    state: str
-    num_prefixes: int
-
-    @property
-    def is_up(self) -> bool:
-        """Whether routes flow."""
-        return self.state == "Established"
 
 
 def check_configuration(path: Path) -> None:
@@ -227,83 +185,3 @@ def peers(pathspace: str) -> tuple[Peer, ...]:
         LabError: bgpd does not answer.
     """
     return parse_peers(run(vtysh_argv(pathspace, ["-c", "show bgp ipv4 unicast summary json"])))
-
-
-def parse_routes(text: str) -> tuple[Route, ...]:
-    """Return what ``show ip route json`` printed: selected routes, sorted by prefix.
-
-    Raises:
-        LabError: it is not what that command prints.
-    """
-    try:
-        return tuple(
-            _zebra_route(prefix, row)
-            for prefix, rows in sorted(_table(text).items())
-            for row in rows
-            if row.get("selected")
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise LabError(_odd("show ip route json", text)) from error
-
-
-def _zebra_route(prefix: str, row: dict[str, Any]) -> Route:
-    ways = [way for way in row.get("nexthops", []) if way.get("fib") or way.get("active")]
-    return Route(
-        prefix=str(prefix),
-        protocol=str(row["protocol"]),
-        interfaces=tuple(sorted(str(way.get("interfaceName", "")) for way in ways)),
-    )
-
-
-def parse_fib(text: str) -> tuple[Route, ...]:
-    """Return what ``ip -j -4 route show`` printed, sorted by prefix.
-
-    A way whose interface has no carrier is left out; the kernel does not use it.
-
-    Raises:
-        LabError: it is not what that command prints.
-    """
-    try:
-        rows = json.loads(text or "[]")[:MOST_ROWS]
-        return tuple(sorted((_kernel_route(row) for row in rows), key=lambda one: one.prefix))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise LabError(_odd("ip -j route show", text)) from error
-
-
-def _kernel_route(row: dict[str, Any]) -> Route:
-    ways = row.get("nexthops") or [row]
-    live = [way for way in ways if not {"linkdown", "dead"} & {str(f) for f in way["flags"]}]
-    prefix = str(row["dst"])
-    return Route(
-        prefix=prefix if "/" in prefix or prefix == "default" else f"{prefix}/32",
-        protocol=str(row.get("protocol", "")),
-        interfaces=tuple(sorted(str(way.get("dev", "")) for way in live)),
-    )
-
-
-def parse_peers(text: str) -> tuple[Peer, ...]:
-    """Return what ``show bgp ipv4 unicast summary json`` printed, sorted by name.
-
-    Raises:
-        LabError: it is not what that command prints.
-    """
-    try:
-        found = _table(text)
-        rows = found.get("peers") or found.get("ipv4Unicast", {}).get("peers", {})
-        return tuple(
-            Peer(name=str(name), state=str(row["state"]), num_prefixes=int(row.get("pfxRcd", 0)))
-            for name, row in sorted(rows.items())
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise LabError(_odd("show bgp summary json", text)) from error
-
-
-def _table(text: str) -> dict[str, Any]:
-    found = json.loads(text or "{}")
-    if not isinstance(found, dict):
-        raise TypeError
-    return found
-
-
-def _odd(command: str, text: str) -> str:
-    return f"{command}: what it printed is not understood ({text[:80]!r})"

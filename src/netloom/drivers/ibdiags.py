@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from netloom.drivers.programs import run
+from netloom.formats.infiniband.counters import parse_port_counters
 from netloom.formats.infiniband.diags import (
     ForwardingTable,
     LinkRow,
@@ -22,9 +23,10 @@ from netloom.formats.infiniband.diags import (
     parse_ports,
     parse_topology,
 )
+from netloom.formats.infiniband.partition_keys import parse_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 __all__ = [
@@ -49,6 +51,8 @@ __all__ = [
     "parse_manager",
     "parse_ports",
     "parse_topology",
+    "partition_keys",
+    "port_counters",
     "ports",
     "set_extended_speed",
     "table",
@@ -128,3 +132,51 @@ def set_extended_speed(client: Client, guid: int, port: int, speeds: int) -> Non
     The link takes them on when it comes up the next time.
     """
     client.run("ibportstate", "-G", f"0x{guid:016x}", str(port), "espeed", str(speeds))
+
+
+def partition_keys(ask: Callable[..., str], guid: int) -> tuple[int, ...]:
+    """Return the keys of the port with this GUID, membership bit included, in their order.
+
+    Args:
+        ask: Runs a program of infiniband-diags and returns what it printed.
+        guid: Of the port.
+
+    Raises:
+        LabError: the port does not answer.
+    """
+    return parse_keys(ask("smpquery", "-G", "pkeys", f"0x{guid:016x}", "1"))
+
+
+ERRORS: Final = (
+    *("SymbolErrorCounter", "LinkErrorRecoveryCounter", "LinkDownedCounter", "PortRcvErrors"),
+    *("PortRcvRemotePhysicalErrors", "PortRcvSwitchRelayErrors", "PortXmitDiscards"),
+    *("PortXmitConstraintErrors", "PortRcvConstraintErrors", "LocalLinkIntegrityErrors"),
+    *("ExcessiveBufferOverrunErrors", "VL15Dropped", "PortXmitWait"),
+)
+
+
+def port_counters(run: Callable[..., str], folder: Path) -> tuple[PortErrors, ...]:
+    """Return what every port that answers counted; errors it does not name are zero.
+
+    Args:
+        run: Runs a program of infiniband-diags and returns what it printed.
+        folder: For the file of thresholds.
+
+    Raises:
+        LabError: nothing answers.
+    """
+    thresholds = folder / "thresholds"
+    thresholds.write_text("", encoding="ascii")
+    data = parse_port_counters(run("ibqueryerrors", "--counters"))
+    errors = parse_port_counters(run("ibqueryerrors", "--threshold-file", str(thresholds)))
+    by_port = {(one.guid, one.port): one.counters for one in errors}
+    none = dict.fromkeys(ERRORS, 0)
+    return tuple(
+        PortErrors(
+            guid=one.guid,
+            name=one.name,
+            port=one.port,
+            counters={**one.counters, **none, **by_port.get((one.guid, one.port), {})},
+        )
+        for one in data
+    )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.drivers import frr
 from netloom.errors import LabError
+from netloom.formats.frr import state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,13 +24,13 @@ MOST_BYTES: Final = 64 * 2**20
 _END: Final = b"\0\0\0"
 
 
-def routes(pathspace: str) -> tuple[frr.Route, ...]:
+def routes(pathspace: str) -> tuple[state.Route, ...]:
     """Return the IPv4 routes that zebra selected, as :func:`netloom.drivers.frr.routes` does.
 
     Raises:
         LabError: zebra does not answer.
     """
-    return frr.parse_routes(_ask(pathspace, "zebra", ["show ip route json"]))
+    return state.parse_routes(_ask(pathspace, "zebra", ["show ip route json"]))
 
 
 def configure(pathspace: str, daemon: str, lines: Sequence[str]) -> None:

@@ -7,92 +7,23 @@ XML, where every value is text, as it is in config_db.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
-from xml.etree import ElementTree as ET
+from typing import TYPE_CHECKING, Final
 
 from netloom.drivers.programs import run
 from netloom.errors import SpecError
+from netloom.formats.sonic.yang import Statement, Table, parse_yang
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Statement", "Table", "instance", "lint", "parse_yang", "tables_of"]
+__all__ = [
+    "lint",
+    "tables_of",
+]
 
 TIMEOUT_S: Final = 120.0
 MOST_BYTES: Final = 2**22  # of one model
-_TOKEN: Final = re.compile(
-    r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[{};+]|[^\s{};\"']+", re.DOTALL
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One statement of YANG: keyword, argument, what is inside."""
-
-    keyword: str
-    argument: str
-    inside: tuple[Statement, ...] = ()
-
-    def named(self, keyword: str, argument: str) -> Statement | None:
-        """Return the statement of that keyword and argument inside, where there is one."""
-        same = (one for one in self.inside if (one.keyword, one.argument) == (keyword, argument))
-        return next(same, None)
-
-    def those(self, keyword: str) -> tuple[Statement, ...]:
-        """Return the statements of that keyword inside."""
-        return tuple(one for one in self.inside if one.keyword == keyword)
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of a list."""
-        return tuple(key for one in self.those("key") for key in one.argument.split())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """Where a table of config_db is in the models."""
-
-    module: str
-    namespace: str
-    top: str
-    container: Statement
-
-
-def parse_yang(text: str) -> Statement:
-    """Return the module that *text* is.
-
-    Raises:
-        ValueError: its braces do not match.
-    """
-    tokens = [token for token in _TOKEN.findall(text) if not token.startswith(("//", "/*"))]
-    stack: list[tuple[list[str], list[Statement]]] = [([], [])]
-    for piece in tokens:
-        words, done = stack[-1]
-        if piece == "{":
-            stack.append(([], []))
-        elif piece == ";":
-            done.append(_statement(words, ()))
-            words.clear()
-        elif piece == "}" and len(stack) > 1:
-            _, inside = stack.pop()
-            words, done = stack[-1]
-            done.append(_statement(words, tuple(inside)))
-            words.clear()
-        else:
-            words.append(piece)
-    if len(stack) != 1 or len(stack[0][1]) != 1:
-        message = "is not one YANG module"
-        raise ValueError(message)
-    return stack[0][1][0]
-
-
-def _statement(words: list[str], inside: tuple[Statement, ...]) -> Statement:
-    keyword, *rest = words or [""]
-    argument = "".join(word.strip("\"'") for word in rest if word != "+")
-    return Statement(keyword, argument, inside)
 
 
 def tables_of(folder: Path) -> dict[str, Table]:
@@ -125,59 +56,6 @@ def _tables(module: Statement) -> Iterator[Table]:
                 top=top.argument,
                 container=container,
             )
-
-
-def instance(config: dict[str, dict[str, Any]], tables: dict[str, Table], *, where: str) -> str:
-    """Return a config_db as XML that yanglint reads.
-
-    Raises:
-        SpecError: a table, or a key of it, is in no model.
-    """
-    tops: dict[str, ET.Element] = {}
-    for name, rows in sorted(config.items()):
-        table = tables.get(name)
-        if table is None:
-            message = f"{where}: no model has the table {name}; remove it or give newer models"
-            raise SpecError(message)
-        if table.top not in tops:
-            tops[table.top] = ET.Element(table.top, {"xmlns": table.namespace})
-        element = ET.SubElement(tops[table.top], name)
-        for key, fields in sorted(rows.items()):
-            _row(element, table, key, fields, where=f"{where}: {name}|{key}")
-    return "".join(ET.tostring(top, encoding="unicode") for top in tops.values())
-
-
-def _row(parent: ET.Element, table: Table, key: str, fields: Any, *, where: str) -> None:
-    single = table.container.named("container", key)
-    if single is not None:
-        _leaves(ET.SubElement(parent, key), fields)
-        return
-    parts = key.split("|")
-    lists = [one for one in table.container.those("list") if len(one.keys) == len(parts)]
-    if not lists:
-        message = f"{where}: the model has no list with {len(parts)} keys; mend the key"
-        raise SpecError(message)
-    element = ET.SubElement(parent, lists[0].argument)
-    for name, value in zip(lists[0].keys, parts, strict=True):
-        ET.SubElement(element, name).text = value
-    maps = lists[0].those("list")
-    if maps:
-        _pairs(element, maps[0], fields)
-    else:
-        _leaves(element, fields)
-
-
-def _leaves(parent: ET.Element, fields: dict[str, Any]) -> None:
-    for name, value in sorted(fields.items()):
-        ET.SubElement(parent, name).text = str(value)
-
-
-def _pairs(parent: ET.Element, inner: Statement, fields: dict[str, Any]) -> None:
-    """Write a map: a list inside the list, with a key and one leaf more."""
-    (key,) = inner.keys
-    value = next(leaf.argument for leaf in inner.those("leaf") if leaf.argument != key)
-    for name, held in sorted(fields.items()):
-        _leaves(ET.SubElement(parent, inner.argument), {key: name, value: held})
 
 
 def lint(data: Path, folder: Path, modules: list[str]) -> None:

@@ -12,17 +12,11 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from netloom.drivers.exposition import (
-    Device,
-    Neighbour,
-    Now,
-    Server,
-    Suspect,
-    parse_address,
-    render,
-)
-from netloom.drivers.prometheus import parse_exposition, scrape
+from netloom.drivers.metrics_server import Server, parse_address
+from netloom.drivers.prometheus import scrape
 from netloom.errors import LabError, OutputError, SpecError
+from netloom.formats.prometheus.exposition import parse_exposition
+from netloom.formats.prometheus.metrics import Device, Neighbour, Now, Suspect, render
 from netloom.ops.observe.metrics import METRICS
 from netloom.ops.observe.store import Poll
 

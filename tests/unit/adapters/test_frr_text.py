@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from netloom.drivers.frr import parse_fib, parse_peers, parse_routes, render_configuration
+from netloom.drivers.frr import render_configuration
 from netloom.errors import LabError
+from netloom.formats.frr.state import parse_fib, parse_peers, parse_routes
 from netloom.ops.underlay import Router
 
 # FRR 8.4.4 and iproute2 6.1 on leaf:0 of 4 leaves with 4 hosts each and 2 cables to one spine.

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from netloom.app.heal.journal import FileJournal
 from netloom.app.heal.tickets import Desk
 from netloom.app.lab.probes import Flow, flows_of, parse_ways
-from netloom.drivers.ibpaths import parse_path_key, parse_pkeys, parse_trace
 from netloom.errors import LabError
+from netloom.formats.infiniband.paths import parse_path_key, parse_pkeys, parse_trace
 from netloom.ops.heal.effect import Away, Effect
 from netloom.ops.heal.log import Entry
 from netloom.ops.heal.plan import Act, Plan

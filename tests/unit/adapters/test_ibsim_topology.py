@@ -3,8 +3,13 @@ from __future__ import annotations
 import pytest
 
 from netloom.drivers.ibdiags import parse_topology
-from netloom.drivers.ibsim import guid_of, port_guid_of, render_topology, speed_names
 from netloom.errors import InfeasibleError
+from netloom.formats.infiniband.ibsim_topology import (
+    guid_of,
+    port_guid_of,
+    render_topology,
+    speed_names,
+)
 from netloom.ops.plant import Cable, Device, Plant, Port
 
 PLANT = Plant(

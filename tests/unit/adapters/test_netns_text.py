@@ -4,16 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from netloom.drivers.netns import (
-    End,
-    Loss,
-    cable_commands,
-    check_root,
-    parse_interfaces,
-    render_filter,
-    shape_argv,
-)
+from netloom.drivers.netns import End, cable_commands, check_root, shape_argv
 from netloom.errors import LabError
+from netloom.formats.linux.netfilter import Loss, parse_interfaces, render_filter
 
 RECORDED = Path(__file__).parents[2] / "data" / "lab" / "ip_link.json"
 

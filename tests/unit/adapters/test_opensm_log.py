@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from netloom.drivers.opensm import (
+from netloom.errors import SpecError
+from netloom.formats.infiniband.opensm import (
     ENGINES,
     SubnetManager,
     check_engine,
@@ -12,7 +13,6 @@ from netloom.drivers.opensm import (
     render_configuration,
     render_roots,
 )
-from netloom.errors import SpecError
 
 RECORDED = Path(__file__).parents[2] / "data" / "lab" / "opensm.log.txt"
 # Lines of OpenSM 3.3.23 with an engine it does not have, and no no_fallback.

@@ -14,8 +14,8 @@ from netloom.app.watch.locating import SHARE, Locator
 from netloom.app.watch.loop import Watch
 from netloom.app.watch.probing import FlowFile
 from netloom.cli.designed import designed_at
-from netloom.drivers.exposition import MOST_FINDINGS, Now, Suspect, render
 from netloom.errors import LabError
+from netloom.formats.prometheus.metrics import MOST_FINDINGS, Now, Suspect, render
 from netloom.ops.locate.network import Network
 from netloom.ops.observe.cases import MISSES_TO_CLOSE, case_history, open_cases
 from netloom.ops.observe.compare import Built, BuiltCable, Jack

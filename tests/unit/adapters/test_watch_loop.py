@@ -12,8 +12,8 @@ from netloom.app.watch.loop import Watch
 from netloom.app.watch.publish import Publisher, health_of
 from netloom.app.watch.scraped import observed
 from netloom.cli.designed import designed_at
-from netloom.drivers.exposition import Server
 from netloom.drivers.follow import MOST_BYTES, Position, follow
+from netloom.drivers.metrics_server import Server
 from netloom.errors import LabError
 from netloom.ops.observe.observation import Collector, Event, Observation, Reading
 from netloom.ops.observe.retention import Limits
@@ -351,7 +351,7 @@ def test_a_stuck_job_is_seen_in_its_flight_recorders(tmp_path: Path) -> None:
 def test_what_a_target_says_is_known_by_our_names(
     name: str, labels: dict[str, str], part: str, metric: str
 ) -> None:
-    from netloom.drivers.prometheus import Sample  # noqa: PLC0415
+    from netloom.formats.prometheus.exposition import Sample  # noqa: PLC0415
 
     sample = Sample(name=name, labels=labels, value=3.0)
     found = observed(sample, "n1", START_S, {"leaf01": "leaf:0"})

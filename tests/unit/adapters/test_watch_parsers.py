@@ -16,12 +16,16 @@ import pytest
 from netloom.app.watch.hosts import Adapters
 from netloom.app.watch.infiniband import ManagerLog, SubnetCounters, Vantage
 from netloom.app.watch.naming import Naming
-from netloom.drivers import bfd, frr, ibdiags, kernel, prometheus
+from netloom.drivers import ibdiags, kernel, prometheus
+from netloom.drivers import ibdiags as counters_ibdiags
 from netloom.errors import LabError, SpecError
-from netloom.formats.infiniband import counters as ibcounters
+from netloom.formats.frr import bfd as bfd_format
+from netloom.formats.frr import state as frr_state
 from netloom.formats.inventory import lldp
+from netloom.formats.linux import iproute
 from netloom.formats.nccl import log as nccl_log
 from netloom.formats.nccl import tests as nccl_tests
+from netloom.formats.prometheus import exposition
 from netloom.formats.traces import flight_recorder, step_times
 
 if TYPE_CHECKING:
@@ -35,7 +39,7 @@ def text_of(name: str) -> str:
 
 
 def test_node_exporter_is_read_whole() -> None:
-    said = prometheus.parse_exposition(text_of("node_exporter.prom"))
+    said = exposition.parse_exposition(text_of("node_exporter.prom"))
     assert said.num_odd == 0
     (sent,) = (
         s for s in said.samples if s.name == "node_infiniband_port_data_transmitted_bytes_total"
@@ -53,7 +57,7 @@ def test_an_exposition_has_escapes_times_and_special_values() -> None:
         'e{x="1",x="2"} 3',
         "f{x=1} 3",
     ]
-    said = prometheus.parse_exposition("\n".join(lines))
+    said = exposition.parse_exposition("\n".join(lines))
     first, second, third = said.samples
     assert first.labels == {"x": 'q"\\\n{}', "y": "z"}
     assert (first.value, first.time_s) == (1000.0, 1395066363.0)
@@ -64,7 +68,7 @@ def test_an_exposition_has_escapes_times_and_special_values() -> None:
 
 def test_what_is_no_exposition_at_all_is_refused() -> None:
     with pytest.raises(LabError, match="not Prometheus"):
-        prometheus.parse_exposition("<html><body>502 Bad Gateway</body></html>")
+        exposition.parse_exposition("<html><body>502 Bad Gateway</body></html>")
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://host/x", "host:9100", "http://", "["])
@@ -201,31 +205,33 @@ def test_step_times_come_as_json_lines_and_as_csv() -> None:
 
 
 def test_interfaces_have_counters_and_the_other_end_of_their_cable() -> None:
-    links = {link.name: link for link in kernel.parse_links(text_of("ip_link_s.json"))}
+    links = {link.name: link for link in iproute.parse_links(text_of("ip_link_s.json"))}
     assert sorted(links) == ["swp1", "swp2", "swp3", "swp4"]
     assert links["swp3"].is_up
     # Interface 2 of namespace 0, which is spine:0.
     assert (links["swp3"].peer, links["swp3"].peer_namespace) == (2, 0)
     assert links["swp3"].counters["received_packets"] > 0
-    names = kernel.parse_namespace_ids(text_of("ip_netns_list_id.json"))
+    names = iproute.parse_namespace_ids(text_of("ip_netns_list_id.json"))
     assert names[0].endswith("_spine-0")
 
 
 def test_a_next_hop_group_has_its_members() -> None:
-    hops = {hop.number: hop for hop in kernel.parse_next_hops(text_of("ip_nexthop_group.json"))}
+    hops = {hop.number: hop for hop in iproute.parse_next_hops(text_of("ip_nexthop_group.json"))}
     assert hops[10].members == (1, 2)
     assert (hops[1].interface, hops[1].is_usable) == ("v0", True)
-    (route,) = (r for r in frr.parse_fib(text_of("ip_route_nhid.json")) if "10.50" in r.prefix)
+    (route,) = (
+        r for r in frr_state.parse_fib(text_of("ip_route_nhid.json")) if "10.50" in r.prefix
+    )
     assert route.interfaces == ("v0", "v1")
 
 
 def test_shapers_are_told_in_bits() -> None:
     # tc counts bytes: 12,500,000 a second are the lab's 100 Mbit/s.
-    assert kernel.parse_shapers(text_of("tc_qdisc.json"))["swp1"] == 100e6
+    assert iproute.parse_shapers(text_of("tc_qdisc.json"))["swp1"] == 100e6
 
 
 def test_bfd_sessions_say_how_fast_they_notice() -> None:
-    sessions = bfd.parse_sessions(text_of("show_bfd_peers.json"))
+    sessions = bfd_format.parse_sessions(text_of("show_bfd_peers.json"))
     assert [(s.interface, s.is_up) for s in sessions] == [("swp3", True), ("swp4", True)]
     assert sessions[0].detection_s == pytest.approx(0.9)  # 3 times 300 ms
 
@@ -234,7 +240,7 @@ def test_every_port_counts_and_errors_are_zero_unless_named(tmp_path: Path) -> N
     def run(*argv: str) -> str:
         return text_of(f"ibqueryerrors_{'counters' if '--counters' in argv else 'errors'}.txt")
 
-    ports = {(p.name, p.port): p.counters for p in ibcounters.port_counters(run, tmp_path)}
+    ports = {(p.name, p.port): p.counters for p in counters_ibdiags.port_counters(run, tmp_path)}
     assert len(ports) == 64  # 32 cables
     assert ports["leaf:0", 7]["SymbolErrorCounter"] == 77
     assert ports["leaf:0", 6]["SymbolErrorCounter"] == 0

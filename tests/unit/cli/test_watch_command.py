@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from netloom.cli.main import main
-from netloom.drivers.exposition import Server
+from netloom.drivers.metrics_server import Server
 from netloom.ops.observe.store import Store
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.drivers.frr_reload import parse_difference
 from netloom.errors import LabError
+from netloom.formats.frr.reload import parse_difference
 from netloom.ops.deploy.changes import apply_all, file_changes, of_kinds, plan_all
 
 

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.drivers.programs import missing_packages
+from netloom.drivers.yanglint import lint, tables_of
 from netloom.errors import LabError, SpecError
 from netloom.formats.infiniband.partition_keys import parse_keys
-from netloom.drivers.yanglint import instance, lint, parse_yang, tables_of
+from netloom.formats.sonic.yang import instance, parse_yang
 
 # Models of our own in the shape of SONiC's: a list, one with two keys, and a map inside a list.
 PORT = """

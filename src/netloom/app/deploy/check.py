@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Final
 from netloom.app.deploy.subnets import engine_of
 from netloom.app.deploy.tenants import check_tenants
 from netloom.app.deploy.trial import try_subnets
-from netloom.drivers import frr, ibsim
+from netloom.drivers import frr
+from netloom.drivers import yanglint as sonic_yang
 from netloom.drivers.programs import missing_packages
 from netloom.errors import InfeasibleError, LabError, NetloomError
+from netloom.formats.infiniband import ibsim_topology
 from netloom.formats.infiniband import opensm_policy as opensm_files
 from netloom.formats.nccl import host_settings
 from netloom.formats.sonic import config_db as sonic
 from netloom.formats.sonic import read as sonic_read
-from netloom.formats.sonic import yang as sonic_yang
+from netloom.formats.sonic import yang
 from netloom.ops.deploy import rules
 from netloom.ops.deploy.overlay import VXLAN_BYTES
 from netloom.ops.deploy.ports import PlannedPort, check_nic, check_port, check_strays
@@ -75,7 +77,7 @@ def _infiniband(intent: Intent, files: Mapping[str, str], checks: Checks) -> Ite
             yield from rules.check_keys(opensm_files.read_keys(text, path), where=path)
         except NetloomError as error:
             yield _error(path, str(error), "render it anew")
-    guid = checks.guid or partial(ibsim.port_guid_of, intent.site.plant)
+    guid = checks.guid or partial(ibsim_topology.port_guid_of, intent.site.plant)
     if not checks.has_programs:
         return
     try:
@@ -191,7 +193,7 @@ def _yang(files: Mapping[str, str], models: Path) -> Iterator[Broken]:
         for path, text in _ending(files, "/sonic/config_db.json"):
             try:
                 config = json.loads(text)
-                draft.write_text(sonic_yang.instance(config, tables, where=path), encoding="utf-8")
+                draft.write_text(yang.instance(config, tables, where=path), encoding="utf-8")
                 modules = sorted({tables[name].module for name in config})
                 sonic_yang.lint(draft, models, modules)
             except (NetloomError, ValueError) as error:

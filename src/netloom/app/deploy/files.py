@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from netloom.app.deploy.subnets import has_levels, subnet_files
-from netloom.drivers import frr, ibsim
+from netloom.drivers import frr
 from netloom.errors import OutputError
 from netloom.formats.eos import config as eos
 from netloom.formats.frr import linux_vrfs
+from netloom.formats.infiniband import ibsim_topology
 from netloom.formats.inventory import cabling, dot, netbox, slurm
 from netloom.formats.nccl import host_settings
 from netloom.formats.nvue import commands as nvue
@@ -39,7 +40,7 @@ def deployment_files(
         guid: The port GUID of each device of the plant; those of the lab when left out, since
             those of real devices are known only once they are plugged in.
     """
-    guid = guid or partial(ibsim.port_guid_of, intent.site.plant)
+    guid = guid or partial(ibsim_topology.port_guid_of, intent.site.plant)
     files: dict[str, str | bytes] = dict(_everywhere(intent))
     files |= _ethernet(intent) if intent.underlay is not None else _infiniband(intent, guid)
     skipped = _skipped(intent)
@@ -88,7 +89,7 @@ def _infiniband(intent: Intent, guid: Callable[[int], int]) -> dict[str, str]:
         for name, text in subnet.files.items()
     }
     for subnet in subnet_files(intent, guid):
-        topology = ibsim.render_topology(intent.site.plant, subnet.devices)
+        topology = ibsim_topology.render_topology(intent.site.plant, subnet.devices)
         files[f"opensm/{subnet.number}/ibsim.net"] = topology
     levels = has_levels(intent)
     for tenant in intent.partitions:

@@ -11,9 +11,10 @@ from netloom.app.deploy.opensm_target import FULL_MEMBER, OpensmTarget
 from netloom.app.deploy.subnets import engine_of, subnet_files
 from netloom.app.lab.infiniband import subnets_of
 from netloom.app.lab.infiniband_faults import client_of
-from netloom.drivers import frr, ibsim
+from netloom.drivers import frr
 from netloom.drivers.programs import Running, is_running
 from netloom.errors import LabError, SpecError
+from netloom.formats.infiniband import ibsim_topology
 from netloom.ops.deploy.overlay import Overlay
 from netloom.ops.lab import namespace_of
 from netloom.ops.underlay import interface_name
@@ -115,7 +116,7 @@ def _managers(place: LabFolder, lab: Lab, intent: Intent) -> Iterator[OpensmTarg
 def _manager(
     place: LabFolder, lab: Lab, intent: Intent, network: Subnet, index: int
 ) -> OpensmTarget:
-    guid = partial(ibsim.port_guid_of, intent.site.plant)
+    guid = partial(ibsim_topology.port_guid_of, intent.site.plant)
     manager, name = network.managers[index], network.manager_name(index)
     program = lab.program(name)
     rendered = subnet_files(intent, guid, manager=manager, priority=len(network.managers) - index)
@@ -142,5 +143,5 @@ def _sample(intent: Intent, network: Subnet) -> dict[int, frozenset[int]]:
         mine = [host for host in tenant.hosts if host in set(members)]
         for host in dict.fromkeys((*mine[:1], *mine[-1:])):
             wanted = frozenset({DEFAULT_KEY, tenant.key | FULL_MEMBER})
-            keys[ibsim.port_guid_of(plant, host)] = wanted
+            keys[ibsim_topology.port_guid_of(plant, host)] = wanted
     return keys

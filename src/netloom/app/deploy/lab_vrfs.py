@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.drivers import frr, netns
 from netloom.drivers.programs import run, wait_for
 from netloom.errors import LabError
+from netloom.formats.frr import state
 from netloom.ops.deploy.overlay import VXLAN_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from ipaddress import IPv4Address
 
-    from netloom.drivers.frr import Route
+    from netloom.formats.frr.state import Route
 
 __all__ = ["Flood", "LabVrfs", "Port", "Room", "Rooms", "parse_room"]
 
@@ -150,7 +151,7 @@ class LabVrfs:
         Raises:
             LabError: there is no such VRF.
         """
-        return frr.parse_fib(self._ip("-n", vrf, "-j", "-4", "route", "show"))
+        return state.parse_fib(self._ip("-n", vrf, "-j", "-4", "route", "show"))
 
     def prepare(self, wanted: Rooms) -> None:
         """Make the VRFs that *wanted* has, and put ports where it has them.

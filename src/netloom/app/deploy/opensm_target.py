@@ -6,9 +6,9 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from netloom.drivers import ibdiags as partition_keys_ibdiags
 from netloom.drivers import opensm
 from netloom.errors import LabError
-from netloom.formats.infiniband import partition_keys as ibdiags_keys
 from netloom.ops.deploy.changes import file_changes
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from netloom.drivers.ibdiags import Client
     from netloom.drivers.programs import Running
+    from netloom.formats.infiniband import opensm as opensm_format
 
 __all__ = ["OpensmTarget"]
 
@@ -38,7 +39,7 @@ class OpensmTarget:
     """
 
     name: str
-    manager: opensm.SubnetManager
+    manager: opensm_format.SubnetManager
     running: Running
     files: Mapping[str, str]
     engine: str
@@ -71,7 +72,7 @@ class OpensmTarget:
         """Raise unless ports hold their keys."""
         del before  # a subnet manager is judged by what its files ask for
         for guid, wanted in self.keys.items():
-            held = frozenset(ibdiags_keys.partition_keys(self.client.run, guid))
+            held = frozenset(partition_keys_ibdiags.partition_keys(self.client.run, guid))
             if held != wanted:
                 message = (
                     f"{self.name}: port 0x{guid:016x} holds partition keys {_shown(held)} "
@@ -88,7 +89,7 @@ class OpensmTarget:
             message = f"{self.name}: OpenSM passes over its old files: {log.refused[0]}"
             raise LabError(message)
 
-    def _put(self, files: Mapping[str, str]) -> opensm.SmLog | None:
+    def _put(self, files: Mapping[str, str]) -> opensm_format.SmLog | None:
         for name, text in files.items():
             draft = self.manager.folder / f".{name}.tmp"
             draft.write_text(text, encoding="utf-8")
@@ -99,7 +100,7 @@ class OpensmTarget:
             return None
         return opensm.wait_up(self.manager, self.running, timeout_s=SETTLE_S, offset=offset)
 
-    def _judge(self, log: opensm.SmLog) -> None:
+    def _judge(self, log: opensm_format.SmLog) -> None:
         if log.refused:
             message = f"{self.name}: OpenSM passed over what it was given: {log.refused[0]}"
             raise LabError(message)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from netloom.app.lab.infiniband import default_engine
-from netloom.drivers import opensm
+from netloom.formats.infiniband import opensm as opensm_format
 from netloom.formats.infiniband import opensm_policy as opensm_files
 from netloom.ops.plant import subnets
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["HOME", "SubnetFiles", "engine_of", "has_levels", "subnet_files"]
 
 # Where files go on the manager's own host; opensm(8) of Debian reads /etc/opensm/opensm.conf.
-HOME: Final = opensm.SubnetManager(folder=Path("/etc/opensm"))
+HOME: Final = opensm_format.SubnetManager(folder=Path("/etc/opensm"))
 AT_HOME: Final = {
     "log_file": "/var/log/opensm.log",
     "dump_files_dir": "/var/log",
@@ -54,7 +54,7 @@ def has_levels(intent: Intent) -> bool:
 
 
 def subnet_files(
-    intent: Intent, guid: Guid, *, manager: opensm.SubnetManager = HOME, priority: int = 0
+    intent: Intent, guid: Guid, *, manager: opensm_format.SubnetManager = HOME, priority: int = 0
 ) -> tuple[SubnetFiles, ...]:
     """Return the files of the managers of all subnets.
 
@@ -72,7 +72,11 @@ def subnet_files(
 
 
 def _files(
-    intent: Intent, guid: Guid, subnet: SubnetFiles, manager: opensm.SubnetManager, priority: int
+    intent: Intent,
+    guid: Guid,
+    subnet: SubnetFiles,
+    manager: opensm_format.SubnetManager,
+    priority: int,
 ) -> SubnetFiles:
     plant, levels = intent.site.plant, has_levels(intent)
     members = set(subnet.devices)
@@ -82,7 +86,7 @@ def _files(
     )
     tiers = [plant.devices[device].tier for device in subnet.devices]
     roots = [d for d, tier in zip(subnet.devices, tiers, strict=True) if tier == max(tiers)]
-    options = opensm.render_configuration(
+    options = opensm_format.render_configuration(
         manager,
         engine=engine_of(intent),
         has_roots=levels and max(tiers) > 1,
@@ -91,7 +95,7 @@ def _files(
     )
     files = {
         manager.configuration.name: options,
-        manager.roots.name: opensm.render_roots(guid(device) for device in roots),
+        manager.roots.name: opensm_format.render_roots(guid(device) for device in roots),
         "partitions.conf": opensm_files.partitions_conf(partitions, guid, has_levels=levels),
         "qos-policy.conf": opensm_files.qos_policy(partitions if levels else ()),
     }

@@ -15,6 +15,8 @@ from netloom.app.lab.store import LabFolder
 from netloom.drivers import ibsim, opensm
 from netloom.drivers.programs import Running
 from netloom.errors import LabError
+from netloom.formats.infiniband import ibsim_topology
+from netloom.formats.infiniband import opensm as opensm_format
 from netloom.ops.deploy.rules import Broken
 from netloom.ops.lab import Lab
 
@@ -61,7 +63,7 @@ def _simulated(
 ) -> dict[str, str]:
     """Return the files with the GUIDs of the simulation instead of the real ones."""
     plant = intent.site.plant
-    known = {guid(d): ibsim.port_guid_of(plant, d) for d in range(len(plant.devices))}
+    known = {guid(d): ibsim_topology.port_guid_of(plant, d) for d in range(len(plant.devices))}
 
     def swapped(match: re.Match[str]) -> str:
         real = int(match[0], 16)
@@ -114,7 +116,7 @@ def _try_one(
         yield _broken(folder, f"OpenSM passed over what it was given: {line}", "mend that file")
 
 
-def _write(manager: opensm.SubnetManager, files: Mapping[str, str]) -> None:
+def _write(manager: opensm_format.SubnetManager, files: Mapping[str, str]) -> None:
     manager.folder.mkdir(mode=0o755, exist_ok=True)
     for name, text in files.items():
         (manager.folder / name).write_text(text, encoding="utf-8")
@@ -122,7 +124,7 @@ def _write(manager: opensm.SubnetManager, files: Mapping[str, str]) -> None:
     manager.configuration.write_text(own, encoding="utf-8")
 
 
-def opensm_text(text: str, manager: opensm.SubnetManager) -> str:
+def opensm_text(text: str, manager: opensm_format.SubnetManager) -> str:
     """Return an opensm.conf that reads and writes in the manager's folder only."""
     moved = LOG.sub("", text).replace(HOME, f"{manager.folder}/")
     return (

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 from netloom.drivers import ibsim, opensm
 from netloom.drivers.programs import Running, is_running, kill, start_ticks, wait_for
 from netloom.errors import InfeasibleError, LabError
+from netloom.formats.infiniband import ibsim_topology
+from netloom.formats.infiniband import opensm as opensm_format
 from netloom.ops.lab import MARK
 from netloom.ops.plant import subnets
 
@@ -70,7 +72,7 @@ class Subnet:
     devices: tuple[int, ...]
     hosts: tuple[str, ...]
     simulator: ibsim.Simulator
-    managers: tuple[opensm.SubnetManager, ...]
+    managers: tuple[opensm_format.SubnetManager, ...]
 
     def simulator_name(self) -> str:
         """Return what the record calls its ibsim."""
@@ -106,7 +108,7 @@ def subnets_of(place: LabFolder, lab: Lab, plant: Plant) -> tuple[Subnet, ...]:
                 socket=f"nl{socket}-{number}", folder=place.scratch, stem=f"ibsim-{number}"
             ),
             managers=tuple(
-                opensm.SubnetManager(folder=place.scratch / f"opensm-{number}.{index}")
+                opensm_format.SubnetManager(folder=place.scratch / f"opensm-{number}.{index}")
                 for index in range(lab.num_managers)
             ),
         )
@@ -152,7 +154,7 @@ def bring_up(place: LabFolder, lab: Lab, plant: Plant) -> Lab:
 
 def start_simulator(place: LabFolder, lab: Lab, plant: Plant, network: Subnet) -> Lab:
     """Start the ibsim of a network and return the record; it is ready some time later."""
-    topology = ibsim.render_topology(plant, network.devices)
+    topology = ibsim_topology.render_topology(plant, network.devices)
     network.simulator.topology.write_text(topology, encoding="ascii")
     devices = [plant.devices[device] for device in network.devices]
     num_switches = sum(device.role == "switch" for device in devices)
@@ -207,7 +209,7 @@ def agree(place: LabFolder, lab: Lab, plant: Plant, network: Subnet) -> Lab:
     raise LabError(message)
 
 
-def _states(lab: Lab, network: Subnet) -> dict[int, opensm.State]:
+def _states(lab: Lab, network: Subnet) -> dict[int, opensm_format.State]:
     """Return what each manager that runs says it is."""
     alive = [i for i in range(len(network.managers)) if is_alive(lab, network.manager_name(i))]
     return {index: opensm.read_log(network.managers[index]).state for index in alive}
@@ -251,14 +253,16 @@ def end(simulator: ibsim.Simulator, manager: Running) -> None:
 
 
 def _configure(
-    manager: opensm.SubnetManager, lab: Lab, plant: Plant, network: Subnet, *, priority: int
+    manager: opensm_format.SubnetManager, lab: Lab, plant: Plant, network: Subnet, *, priority: int
 ) -> None:
     manager.folder.mkdir(mode=0o755, exist_ok=True)
     tiers = {plant.devices[device].tier for device in network.devices}
     has_roots = lab.engine in {"updn", "ftree"} and max(tiers) > 1
     roots = [d for d in network.devices if plant.devices[d].tier == max(tiers)]
-    manager.roots.write_text(opensm.render_roots(map(ibsim.guid_of, roots)), encoding="ascii")
-    text = opensm.render_configuration(
+    manager.roots.write_text(
+        opensm_format.render_roots(map(ibsim_topology.guid_of, roots)), encoding="ascii"
+    )
+    text = opensm_format.render_configuration(
         manager,
         engine=lab.engine,
         has_roots=has_roots,

@@ -11,6 +11,7 @@ from netloom.app.lab.infiniband import agree, end, is_alive, start_manager, subn
 from netloom.drivers import ibdiags, ibsim, opensm
 from netloom.drivers.programs import Running, is_running, wait_for
 from netloom.errors import LabError, SpecError
+from netloom.formats.infiniband import ibsim_topology
 from netloom.ops.condition import condition_of
 from netloom.ops.plant import subnets
 
@@ -139,7 +140,7 @@ def _darken(place: LabFolder, site: _Site, cable: Cable) -> None:
         LabError: the port is as before.
     """
     client = client_of(place, site.by_device[cable.upper.device])
-    guid = ibsim.port_guid_of(site.plant, cable.upper.device)
+    guid = ibsim_topology.port_guid_of(site.plant, cable.upper.device)
     client.run("ibportstate", "-G", f"0x{guid:016x}", str(cable.upper.number), "disable")
     if _port_state(site, cable.upper) != ("Active", "Disabled"):
         message = f"{site.plant.port_name(cable.upper)} cannot be reached, so that it is not dark"
@@ -243,16 +244,16 @@ def _set_speed(place: LabFolder, site: _Site, cable: Cable, old: Condition, new:
     client = client_of(place, site.by_device[cable.lower.device])
     speeds = ALL_SPEEDS if after.slowdown == 1 else _speed_below(site.plant, cable, after.slowdown)
     for port in cable.ends:
-        guid = ibsim.port_guid_of(site.plant, port.device)
+        guid = ibsim_topology.port_guid_of(site.plant, port.device)
         ibdiags.set_extended_speed(client, guid, port.number, speeds)
 
 
 def _speed_below(plant: Plant, cable: Cable, slowdown: float) -> int:
     """Return the fastest speed that is slower by *slowdown*, or the slowest there is."""
-    name = ibsim.speed_names(c.rate_bps for c in plant.cables)[cable.rate_bps]
-    wanted_bps = ibsim.SPEEDS_BPS[name] / slowdown
+    name = ibsim_topology.speed_names(c.rate_bps for c in plant.cables)[cable.rate_bps]
+    wanted_bps = ibsim_topology.SPEEDS_BPS[name] / slowdown
     slow_enough = [bit for bit, rate_bps in EXTENDED_SPEEDS.items() if rate_bps <= wanted_bps]
-    if ibsim.SPEEDS_BPS[name] <= EXTENDED_SPEEDS[1]:
+    if ibsim_topology.SPEEDS_BPS[name] <= EXTENDED_SPEEDS[1]:
         message = f"cable:{cable.number} is {name}, and ibsim slows none below 4xFDR"
         raise SpecError(message)
     return max(slow_enough, default=1)

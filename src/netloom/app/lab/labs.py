@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.app.lab import infiniband, infiniband_faults, roce, roce_faults
 from netloom.app.lab.remains import Remains, clean_up
-from netloom.drivers import opensm
 from netloom.drivers.programs import missing_packages
 from netloom.errors import LabError, SpecError
+from netloom.formats.infiniband import opensm as opensm_format
 from netloom.ops.condition import check_fault, condition_of
 from netloom.ops.lab import Fault, Lab
 
@@ -100,7 +100,7 @@ def _record(place: LabFolder, plan: Plan) -> Lab:
     engine = ""
     if kind == "infiniband":
         topology = plan.network.design.topology.kind
-        engine = opensm.check_engine(plan.engine or infiniband.default_engine(topology))
+        engine = opensm_format.check_engine(plan.engine or infiniband.default_engine(topology))
     elif plan.engine or plan.num_managers != 1:
         message = "--routing and --managers are OpenSM's; this scenario is not InfiniBand"
         raise SpecError(message)

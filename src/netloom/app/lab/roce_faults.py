@@ -10,6 +10,7 @@ from netloom.app.lab.roce import address_host, cable_ends, end_of, lab_rate_bps,
 from netloom.drivers import netns
 from netloom.drivers.programs import wait_for
 from netloom.errors import SpecError
+from netloom.formats.linux import netfilter
 from netloom.ops.condition import Condition
 from netloom.ops.lab import namespace_of
 from netloom.ops.underlay import interface_name, underlay_of
@@ -91,7 +92,7 @@ def _set_losses(place: LabFolder, plant: Plant, cables: list[Cable], new: Condit
     losses = [loss for one in new.cables.values() for loss in one.losses]
     for device in sorted(devices):
         wanted = [
-            netns.Loss(
+            netfilter.Loss(
                 interface=interface_name(plant, loss.port),
                 share=loss.share,
                 larger_than_bytes=loss.larger_than_bytes,

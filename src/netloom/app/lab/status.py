@@ -17,6 +17,7 @@ from netloom.ops.underlay import expected_ways, underlay_of
 if TYPE_CHECKING:
     from netloom.app.lab.infiniband import Subnet
     from netloom.app.lab.store import LabFolder
+    from netloom.formats.frr import state as frr_state
     from netloom.ops.lab import Lab
     from netloom.ops.plant import Plant
 
@@ -148,11 +149,11 @@ def _num_cables_up(place: LabFolder, plant: Plant, up: set[tuple[str, str]]) -> 
 
 def _routers(
     place: LabFolder, plant: Plant, doubts: list[str]
-) -> tuple[list[frr.Peer], tuple[str, ...]]:
+) -> tuple[list[frr_state.Peer], tuple[str, ...]]:
     """Return all BGP sessions, and the switches whose kernel lost paths that FRR still has."""
     underlay = underlay_of(plant)
     prefixes = {prefix for ways in expected_ways(plant, underlay).values() for prefix in ways}
-    sessions: list[frr.Peer] = []
+    sessions: list[frr_state.Peer] = []
     divergent = []
     for router in underlay.routers:
         pathspace = namespace_of(place.mark, router.name)

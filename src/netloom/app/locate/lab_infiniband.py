@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.app.lab.infiniband import subnets_of
 from netloom.app.lab.infiniband_faults import client_of, master_of
-from netloom.drivers import ibdiags, ibsim
+from netloom.drivers import ibdiags
 from netloom.drivers.programs import is_running, wait_for
 from netloom.errors import LabError
+from netloom.formats.infiniband import ibsim_topology
 from netloom.ops.heal.sight import Dispute, plain_part
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
@@ -334,8 +335,8 @@ def _errors(seen: Seen, view: _View, rows: tuple[ibdiags.PortErrors, ...], windo
         count = row.counters.get("SymbolErrorCounter", 0)
         if cable is None or count < FEWEST_ERRORS:
             continue
-        name = ibsim.speed_names(c.rate_bps for c in view.plant.cables)[cable.rate_bps]
-        bits = ibsim.SPEEDS_BPS[name] * max(window_s, 1.0)
+        name = ibsim_topology.speed_names(c.rate_bps for c in view.plant.cables)[cable.rate_bps]
+        bits = ibsim_topology.SPEEDS_BPS[name] * max(window_s, 1.0)
         if count / bits > MOST_ERROR_RATE:
             worst[cable.number] = max(worst.get(cable.number, 0.0), count / bits)
             by_cable[cable.number].append(

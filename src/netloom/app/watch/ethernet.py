@@ -12,7 +12,7 @@ from netloom.ops.observe.observation import Observation, Reading, whole
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from netloom.drivers.kernel import Link
+    from netloom.formats.linux.iproute import Link
 
 __all__ = ["Cables", "DeviceInterfaces", "Machine", "RouterState", "built_of_namespaces"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from netloom.app.watch.view import View, nominal_bps
 from netloom.drivers import ibdiags
 from netloom.drivers.follow import Position, follow
+from netloom.drivers.ibdiags import port_counters
 from netloom.errors import LabError
-from netloom.formats.infiniband.counters import port_counters
 from netloom.ops.observe.compare import Built, BuiltCable
 from netloom.ops.observe.metrics import DIAGS
 from netloom.ops.observe.observation import Event, Observation, Reading, whole

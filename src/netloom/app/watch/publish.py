@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from netloom.app.watch.cabling import Cabling
 from netloom.app.watch.infiniband import SubnetLinks
-from netloom.drivers.exposition import Device, Neighbour, Now, Suspect, render
+from netloom.formats.prometheus.metrics import Device, Neighbour, Now, Suspect, render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from netloom.drivers.exposition import Server
+    from netloom.drivers.metrics_server import Server
     from netloom.ops.observe.cases import Case
     from netloom.ops.observe.designed import Designed
     from netloom.ops.observe.observation import Collector

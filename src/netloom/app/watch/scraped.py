@@ -18,7 +18,7 @@ from netloom.ops.observe.observation import Observation, Reading
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netloom.drivers.prometheus import Sample
+    from netloom.formats.prometheus.exposition import Sample
 
 __all__ = ["Scraped", "observed"]
 

@@ -24,8 +24,9 @@ from netloom.app.watch.infiniband import (
 )
 from netloom.app.watch.naming import Naming
 from netloom.app.watch.probing import LabProbes
-from netloom.drivers import ibdiags, ibsim
+from netloom.drivers import ibdiags
 from netloom.errors import SpecError
+from netloom.formats.infiniband import ibsim_topology
 from netloom.ops.lab import namespace_of
 from netloom.ops.observe.compare import Built
 from netloom.ops.underlay import expected_ways, interface_name, underlay_of
@@ -185,5 +186,5 @@ def lab_rates(designed: Designed) -> Callable[[Cable], float]:
     plant = designed.plant
     if not designed.is_infiniband:
         return lambda cable: lab_rate_bps(plant, cable)
-    names = ibsim.speed_names(cable.rate_bps for cable in plant.cables)
-    return lambda cable: ibsim.SPEEDS_BPS[names[cable.rate_bps]]
+    names = ibsim_topology.speed_names(cable.rate_bps for cable in plant.cables)
+    return lambda cable: ibsim_topology.SPEEDS_BPS[names[cable.rate_bps]]

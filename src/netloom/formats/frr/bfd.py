@@ -1,0 +1,71 @@
+"""BFD sessions as FRR prints them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from netloom.errors import LabError
+
+__all__ = [
+    "Session",
+    "parse_sessions",
+]
+
+MOST_ROWS: Final = 100_000
+_ODD: Final = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One session.
+
+    Attributes:
+        interface: Where the neighbour is.
+        peer: Its address.
+        status: ``up``, ``down``, ``init`` or ``shutdown``.
+        diagnostic: Why it went down last; ``ok`` when it did not.
+        detection_s: How long it takes to notice a silent neighbour.
+    """
+
+    interface: str
+    peer: str
+    status: str
+    diagnostic: str
+    detection_s: float
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the neighbour answers in time."""
+        return self.status == "up"
+
+
+def parse_sessions(text: str) -> tuple[Session, ...]:
+    """Return what ``show bfd peers json`` printed, by interface.
+
+    Raises:
+        LabError: it is not what that command prints.
+    """
+    try:
+        rows = [_session(row) for row in json.loads(text or "[]")[:MOST_ROWS]]
+    except _ODD as error:
+        message = f"show bfd peers json: what it printed is not understood ({text[:80]!r})"
+        raise LabError(message) from error
+    return tuple(sorted(rows, key=lambda one: (one.interface, one.peer)))
+
+
+def _session(row: dict[str, Any]) -> Session:
+    # RFC 5880, section 6.8.4: the remote multiplier times the slower of what it may send and what
+    # we may receive.
+    interval_ms = max(
+        float(row.get("receive-interval", 0)), float(row.get("remote-transmit-interval", 0))
+    )
+    multiplier = float(row.get("remote-detect-multiplier", row.get("detect-multiplier", 0)))
+    return Session(
+        interface=str(row.get("interface", ""))[:32],
+        peer=str(row["peer"])[:64],
+        status=str(row["status"])[:20],
+        diagnostic=str(row.get("diagnostic", ""))[:80],
+        detection_s=interval_ms * multiplier / 1000,
+    )

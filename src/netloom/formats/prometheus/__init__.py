@@ -1,0 +1,3 @@
+"""Prometheus' text format, read and written."""
+
+from __future__ import annotations
