@@ -18,7 +18,7 @@ from bench.packet import permutation, rocev2_400g
 from netloom.engines.packet import run_packets
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
 # ns-3 lives in an environment of its own: importing it takes seconds and much memory.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netloom.fabric.wiring import Wiring
+from netloom.fabric.wiring.wiring import Wiring
 
 RATE_BPS = 400e9
 

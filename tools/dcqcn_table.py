@@ -9,12 +9,12 @@ import numpy as np
 
 from bench.dcqcn_fluid import DcqcnFluid
 from netloom.engines.packet import Ecn, PacketSettings, Transport, Watch, run_packets
-from netloom.fabric.plain_wiring import Cables, wire_up
+from netloom.fabric.wiring.plain import Cables, wire_up
 from netloom.workload import patterns
 from netloom.workload.dag import Label, to_transfers
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
 US = 1_000_000

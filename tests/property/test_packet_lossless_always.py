@@ -22,7 +22,7 @@ from netloom.engines.packet import (
 from netloom.engines.packet.lower import headroom_bytes
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
 

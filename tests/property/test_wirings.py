@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.fabric.plain_wiring import Cables, wire_up
+from netloom.fabric.wiring.plain import Cables, wire_up
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 
 @st.composite

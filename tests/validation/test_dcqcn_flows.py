@@ -18,7 +18,7 @@ from netloom.workload import patterns
 from netloom.workload.dag import Label, to_transfers
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 pytestmark = pytest.mark.validation
 

@@ -20,7 +20,7 @@ from netloom.engines.flow.phases import at_once
 from netloom.parts.load import load_catalog
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
 pytest.importorskip("netloom.engines.packet.engine", reason="there is no packet engine here")

@@ -11,7 +11,7 @@ from netloom.engines.flow import FlowSettings
 from netloom.engines.flow.phases import at_once
 from netloom.engines.flow.routes import ground
 from netloom.engines.flow.run import deliver, lay
-from netloom.fabric.wiring_ports import turns
+from netloom.fabric.wiring.ports import turns
 
 pytestmark = pytest.mark.validation
 

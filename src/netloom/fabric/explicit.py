@@ -10,7 +10,7 @@ import numpy as np
 from netloom.errors import SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_names
-from netloom.fabric.nexthops import check_size
+from netloom.fabric.wiring.nexthops import check_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.graph import Fabric
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = ["Ports", "routed_by"]
 

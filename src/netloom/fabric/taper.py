@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.fabric.wiring_tiers import tiers
+from netloom.fabric.wiring.tiers import tiers
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = ["taper_of"]
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.errors import NetloomError, SpecError
-from netloom.fabric.wiring_paths import first_ways
+from netloom.fabric.wiring.paths import first_ways
 from netloom.formats.simulators.cases import bring
 from netloom.formats.simulators.htsim import queues_of, read_tree, wire_tree
 from netloom.formats.simulators.htsim_cm import read_connections

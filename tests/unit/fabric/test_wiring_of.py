@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from netloom.errors import InfeasibleError
-from netloom.fabric import nexthops
 from netloom.fabric.build import build
 from netloom.fabric.cost.layout import lay_out, nodes_per_rack
 from netloom.fabric.edit import drain, fail, slow
 from netloom.fabric.routing.candidates import candidates, tables
-from netloom.fabric.wiring_of import wiring_of
-from netloom.fabric.wiring_paths import first_ways
+from netloom.fabric.wiring import nexthops
+from netloom.fabric.wiring.built import wiring_of
+from netloom.fabric.wiring.paths import first_ways
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster, Floor
 from netloom.study.networks import network_of
@@ -22,7 +22,7 @@ from netloom.study.networks import network_of
 if TYPE_CHECKING:
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 CATALOG = load_catalog()
 

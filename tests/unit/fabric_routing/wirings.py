@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import small
 
-from netloom.fabric.wiring import Wiring
+from netloom.fabric.wiring.wiring import Wiring
 
 
 def leaf_spine(num_leaves: int, num_spines: int, num_hosts: int) -> Wiring:

@@ -22,11 +22,11 @@ from netloom.engines.packet import (
     Watch,
     run_packets,
 )
-from netloom.fabric.wiring_ports import most_ports, num_ports, stripes, turns
+from netloom.fabric.wiring.ports import most_ports, num_ports, stripes, turns
 
 if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 US = 1_000_000
 PLANES = wiring(2, [(0, 2), (1, 2), (0, 3), (1, 3)])

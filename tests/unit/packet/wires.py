@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netloom.fabric.wiring import Wiring
+from netloom.fabric.wiring.wiring import Wiring
 from netloom.workload.transfers import Transfers
 
 if TYPE_CHECKING:

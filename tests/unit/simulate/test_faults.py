@@ -11,7 +11,7 @@ from rich.console import Console
 
 import netloom as nl
 from netloom.errors import SpecError
-from netloom.fabric.wiring_of import wiring_of
+from netloom.fabric.wiring.built import wiring_of
 from netloom.parts.load import load_catalog
 from netloom.report.simulate import simulation_text
 from netloom.spec.packets import Packets
@@ -20,7 +20,7 @@ from netloom.study.networks import network_of
 from netloom.study.simulate.faults import faults_of
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.spec.scenario import Scenario
 
 CATALOG = load_catalog()

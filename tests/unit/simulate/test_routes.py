@@ -8,7 +8,7 @@ import pytest
 import netloom as nl
 from netloom.errors import SpecError
 from netloom.fabric.explicit import routed_by
-from netloom.fabric.wiring_of import wiring_of
+from netloom.fabric.wiring.built import wiring_of
 from netloom.formats.infiniband.forwarding import parse_routes
 from netloom.parts.load import load_catalog
 from netloom.study.fabrics import build

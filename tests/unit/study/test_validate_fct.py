@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from netloom.cli.validate import validate
 from netloom.engines.packet import Progress
 from netloom.errors import SpecError
-from netloom.fabric.wiring_paths import first_ways
+from netloom.fabric.wiring.paths import first_ways
 from netloom.validation.fct import suite as validate_fct
 from netloom.validation.fct.cases import FctCase, long_cases, shipped_cases
 from netloom.validation.fct.hpcc import (

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.graph import Fabric
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = ["Phase", "PhaseTime", "Phases", "at_once", "run_phases"]
 

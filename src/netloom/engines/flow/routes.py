@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.flow.settings import FlowSettings
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = ["Ground", "ground", "num_switches", "way_delay_ps", "ways_of"]
 

@@ -21,8 +21,8 @@ from netloom.engines.flow.waits import waits_ps
 from netloom.errors import InfeasibleError
 from netloom.fabric.routing.flows import Flows
 from netloom.fabric.routing.source_ports import mixed_ports
-from netloom.fabric.wiring import Wiring
-from netloom.fabric.wiring_ports import stripes
+from netloom.fabric.wiring.ports import stripes
+from netloom.fabric.wiring.wiring import Wiring
 from netloom.workload.connections import shared_connections
 from netloom.workload.transfers import check_transfers
 

@@ -10,8 +10,8 @@ import numpy as np
 from netloom.engines.flow.ways import Ways, expanded, joined, merged
 from netloom.errors import InfeasibleError
 from netloom.fabric.routing.murmur import five_tuple_hash
-from netloom.fabric.wiring_digits import digits
-from netloom.fabric.wiring_ports import most_ports, turns
+from netloom.fabric.wiring.digits import digits
+from netloom.fabric.wiring.ports import most_ports, turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from netloom.engines.flow.settings import FlowSettings
     from netloom.engines.flow.ways import Pieces
     from netloom.fabric.routing.flows import Flows
-    from netloom.fabric.wiring import Wiring
-    from netloom.fabric.wiring_digits import Digits
+    from netloom.fabric.wiring.digits import Digits
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = ["wired_ways"]
 

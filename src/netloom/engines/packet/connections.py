@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netloom.fabric.routing.source_ports import mixed_ports
-from netloom.fabric.wiring_ports import stripes
+from netloom.fabric.wiring.ports import stripes
 from netloom.workload.transfers import Transfers, spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.packet.settings import PacketSettings
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = ["gathered", "num_connections", "num_parts", "spread"]
 

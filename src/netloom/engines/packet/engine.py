@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from netloom.engines.packet.connections import Times
     from netloom.engines.packet.faults import Fault
     from netloom.engines.packet.settings import PacketSettings, Transport
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
 __all__ = ["Progress", "run_packets"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from netloom.engines.delivery import Columns
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = ["Fault", "fault_arrays", "flap", "reboot"]
 

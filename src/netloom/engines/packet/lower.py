@@ -15,8 +15,8 @@ from netloom.engines.packet.ports import port_arrays
 from netloom.engines.packet.restraint import restraint_numbers
 from netloom.engines.packet.room import check_headroom, check_input, check_queues
 from netloom.errors import InfeasibleError, SpecError
-from netloom.fabric.wiring_digits import digits
-from netloom.fabric.wiring_paths import first_ways, stay_inside
+from netloom.fabric.wiring.digits import digits
+from netloom.fabric.wiring.paths import first_ways, stay_inside
 from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from netloom.engines.delivery import Columns
     from netloom.engines.packet.faults import Fault
     from netloom.engines.packet.settings import PacketSettings
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
 __all__ = ["Lowered", "Watch", "lowered"]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netloom.fabric.routing.murmur import five_tuple_hash
-from netloom.fabric.wiring_ports import most_ports, num_ports, turns
+from netloom.fabric.wiring.ports import most_ports, num_ports, turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.delivery import Columns
     from netloom.engines.packet.settings import PacketSettings
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
 __all__ = ["port_arrays"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.fabric.taper import taper_of
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = ["Restraint", "restraint_numbers"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from netloom.engines.packet.faults import Fault
 from netloom.errors import SpecError
-from netloom.fabric.wiring_paths import first_ways
+from netloom.fabric.wiring.paths import first_ways
 from netloom.formats.simulators.htsim import queues_of, read_tree, wire_tree
 from netloom.formats.simulators.htsim_cm import read_connections
 from netloom.formats.simulators.lines import lines_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.formats.simulators.htsim_cm import Connections
     from netloom.parts.parts import Technology
     from netloom.workload.transfers import Transfers

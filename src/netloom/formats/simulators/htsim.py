@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from netloom.errors import SpecError
-from netloom.fabric.plain_wiring import Cables, wire_up
+from netloom.fabric.wiring.plain import Cables, wire_up
 from netloom.formats.simulators.lines import lines_of, shown
 from netloom.spec.problems import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = ["Failure", "HtsimTree", "queues_of", "read_tree", "wire_tree"]
 

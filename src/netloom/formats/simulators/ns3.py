@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.errors import SpecError
-from netloom.fabric.plain_wiring import Cables, wire_up
+from netloom.fabric.wiring.plain import Cables, wire_up
 from netloom.formats.simulators.lines import Line, lines_of
 from netloom.units import RATE, TIME, parse_quantity
 from netloom.workload.transfers import Transfers
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = ["Ns3Config", "Ns3Topology", "read_config", "read_flows", "read_topology", "write_fct"]
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from netloom.engines.packet.settings import Ecn, PacketSettings, Pfc, Switch, Transport
 from netloom.errors import SpecError
-from netloom.fabric.wiring_paths import first_ways
+from netloom.fabric.wiring.paths import first_ways
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.formats.simulators.ns3 import Ns3Config
     from netloom.workload.transfers import Transfers
 

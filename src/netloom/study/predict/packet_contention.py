@@ -15,8 +15,8 @@ from netloom.engines.packet.presets import settings_for
 from netloom.errors import InfeasibleError
 from netloom.fabric.build import build
 from netloom.fabric.wire.framing import efficiency
-from netloom.fabric.wiring_of import wiring_of
-from netloom.fabric.wiring_paths import first_ways
+from netloom.fabric.wiring.built import wiring_of
+from netloom.fabric.wiring.paths import first_ways
 from netloom.provenance import Why
 from netloom.spec.scenario import Floor
 from netloom.study.simulate.cost import PACKET_RATE_PER_S, acks_per_packet
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from netloom.engines.base import Engine, Outcome, Pattern
     from netloom.engines.packet.settings import PacketSettings
     from netloom.fabric.network import Network
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.workload.collective import Collective, Group
     from netloom.workload.transfers import Transfers
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.fabric.wiring_paths import first_ways
+from netloom.fabric.wiring.paths import first_ways
 from netloom.study.simulate.unloaded import CHUNK
 from netloom.workload.transfers import check_transfers
 

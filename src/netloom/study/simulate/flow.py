@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery
     from netloom.engines.flow.run import Laid
     from netloom.engines.flow.settings import FlowSettings
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.study.simulate.runner import OnProgress, OnShare
     from netloom.workload.transfers import Transfers
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from netloom.engines.memory import available_bytes
 from netloom.errors import InfeasibleError
-from netloom.fabric.wiring import Wiring
+from netloom.fabric.wiring.wiring import Wiring
 from netloom.study.simulate.traffic_size import Size
 from netloom.workload.transfers import Transfers
 

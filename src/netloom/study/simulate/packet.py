@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from netloom.engines.packet.engine import Progress
     from netloom.engines.packet.faults import Fault
     from netloom.engines.packet.settings import Ecn, PacketSettings
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.study.simulate.runner import OnProgress, OnShare
     from netloom.study.simulate.simulation import Grid
     from netloom.workload.transfers import Transfers

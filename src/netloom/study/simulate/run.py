@@ -13,8 +13,8 @@ import numpy as np
 from netloom.errors import SpecError, at
 from netloom.fabric.build import build
 from netloom.fabric.explicit import routed_by
-from netloom.fabric.wiring import Wiring
-from netloom.fabric.wiring_of import wiring_of
+from netloom.fabric.wiring.built import wiring_of
+from netloom.fabric.wiring.wiring import Wiring
 from netloom.spec.packets import MOST_TRACED
 from netloom.spec.problems import did_you_mean
 from netloom.study.inputs import catalog_of, model_of

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from netloom.fabric.wiring_paths import first_ways, undivided
+from netloom.fabric.wiring.paths import first_ways, undivided
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring import Wiring
-    from netloom.fabric.wiring_paths import Ways
+    from netloom.fabric.wiring.paths import Ways
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.workload.transfers import Transfers
 
 __all__ = ["CHUNK", "Frames", "alone_ps", "hpcc_alone_ps"]

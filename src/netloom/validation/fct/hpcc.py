@@ -14,7 +14,7 @@ import numpy as np
 
 from netloom.engines.packet import Ecn, PacketSettings, Pfc, Switch, Transport, run_packets
 from netloom.errors import SpecError
-from netloom.fabric.plain_wiring import Cables, wire_up
+from netloom.fabric.wiring.plain import Cables, wire_up
 from netloom.spec.problems import did_you_mean
 from netloom.study.simulate.unloaded import hpcc_alone_ps
 from netloom.workload.sizes import distribution
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.packet import Progress
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.workload.sizes import SizeDistribution
 
 __all__ = ["SCHEMES", "WORKLOADS", "Finished", "TreeCase", "fat_tree", "run_tree", "settings_of"]

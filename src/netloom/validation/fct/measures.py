@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.engines.packet import Fault, Watch, run_packets
-from netloom.fabric.wiring_paths import first_ways
+from netloom.fabric.wiring.paths import first_ways
 from netloom.validation.fct.lossy import LOSSY_SETTINGS, irn_settings
 from netloom.validation.fct.setups import settings_of_case
 from netloom.workload import patterns
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from netloom.engines.delivery import Delivery
     from netloom.engines.packet import PacketSettings, Progress, Transport
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.validation.fct.case import FctCase
     from netloom.workload.transfers import Transfers
 

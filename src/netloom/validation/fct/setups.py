@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.fabric.plain_wiring import Cables, wire_up
+from netloom.fabric.wiring.plain import Cables, wire_up
 from netloom.validation.fct.lossy import LOSSY_SETTINGS
 from netloom.validation.fct.uet import (
     FAILED_SHARE,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.packet import PacketSettings
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
     from netloom.validation.fct.case import FctCase
 
 __all__ = ["NETWORK_NAMES", "network_of", "scheme_problem", "settings_of_case"]

@@ -18,7 +18,7 @@ from netloom.engines.packet import Ecn, PacketSettings, Restraint, Switch, Trans
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = [
     "FAILED_SHARE",

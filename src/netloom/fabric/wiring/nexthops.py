@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.errors import InfeasibleError
-from netloom.fabric.linksets import EMPTY, LinkSets
+from netloom.fabric.wiring.linksets import EMPTY, LinkSets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Doors:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NextHops:
-    """The routing half of a :class:`~netloom.fabric.wiring.Wiring`, with its sets still open."""
+    """The routing half of a :class:`~netloom.fabric.wiring.wiring.Wiring`, with its sets still open."""
 
     goal: NDArray[np.int32]
     choices: NDArray[np.int32]

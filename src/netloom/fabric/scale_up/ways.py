@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netloom.fabric.graph import VertexKind
-from netloom.fabric.nexthops import NextHops
 from netloom.fabric.routing.ragged import csr, spans
+from netloom.fabric.wiring.nexthops import NextHops
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

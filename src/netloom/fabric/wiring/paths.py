@@ -12,7 +12,7 @@ from netloom.errors import InfeasibleError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = ["Ways", "first_ways", "stay_inside", "undivided"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netloom.fabric.nexthops import Doors, next_hops
 from netloom.fabric.routing.minimal import Minimal
 from netloom.fabric.routing.ragged import csr
-from netloom.fabric.wiring import Wiring
+from netloom.fabric.wiring.nexthops import Doors, next_hops
+from netloom.fabric.wiring.wiring import Wiring
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

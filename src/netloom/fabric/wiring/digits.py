@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.fabric.wiring_ports import most_ports
-from netloom.fabric.wiring_tiers import tiers
+from netloom.fabric.wiring.ports import most_ports
+from netloom.fabric.wiring.tiers import tiers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring import Wiring
+    from netloom.fabric.wiring.wiring import Wiring
 
 __all__ = ["Digits", "digits"]
 

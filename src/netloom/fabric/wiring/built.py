@@ -15,21 +15,21 @@ import numpy as np
 from netloom.fabric.cost.layout import lay_out, nodes_per_rack
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_names
-from netloom.fabric.nexthops import Doors, check_size, next_hops
-from netloom.fabric.renumbered import Renumbered
 from netloom.fabric.routing.candidates import tables
-from netloom.fabric.scale_up_ways import add_scale_up
+from netloom.fabric.scale_up.ways import add_scale_up
 from netloom.fabric.wire.framing import efficiency
 from netloom.fabric.wire.latency import PROPAGATION_S_PER_M
-from netloom.fabric.wiring import Wiring
+from netloom.fabric.wiring.nexthops import Doors, check_size, next_hops
+from netloom.fabric.wiring.renumbered import Renumbered
+from netloom.fabric.wiring.wiring import Wiring
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
-    from netloom.fabric.nexthops import NextHops
     from netloom.fabric.routing.candidates import Tables
+    from netloom.fabric.wiring.nexthops import NextHops
     from netloom.spec.scenario import Floor
 
 __all__ = ["wiring_of"]

@@ -1,0 +1,3 @@
+"""The network inside a node."""
+
+from __future__ import annotations
