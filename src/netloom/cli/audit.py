@@ -54,7 +54,7 @@ def audit(  # noqa: PLR0913  (one option of the command each)
     """
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.ops.observe.audit import audit as compare  # noqa: PLC0415
-    from netloom.report.audit import audit_text  # noqa: PLC0415
+    from netloom.report.ops.audit import audit_text  # noqa: PLC0415
 
     designed = designed_at(scenario, own)
     naming = naming_at(names, ports, labels)

@@ -60,7 +60,7 @@ def compare(  # noqa: PLR0913  (one option of the command each)
         compared = [contender.name for contender in found.contenders]
         drawn = () if seeds is None else draws(asked, catalog, range(seed, seed + seeds), compared)
     if report is not None:
-        from netloom.report.page import comparison_page  # noqa: PLC0415
+        from netloom.report.compare.page import comparison_page  # noqa: PLC0415
 
         write_atomically(report, comparison_page(found))
     if json:
@@ -69,8 +69,8 @@ def compare(  # noqa: PLR0913  (one option of the command each)
         return
     from rich.console import Console  # noqa: PLC0415
 
-    from netloom.report.compare import comparison_text  # noqa: PLC0415
-    from netloom.report.luck import luck_table  # noqa: PLC0415
+    from netloom.report.compare.text import comparison_text  # noqa: PLC0415
+    from netloom.report.hash_variance import luck_table  # noqa: PLC0415
     from netloom.report.why import why_tree  # noqa: PLC0415
 
     console = Console()

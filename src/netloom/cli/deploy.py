@@ -62,7 +62,7 @@ def render(
     from netloom.app.deploy.files import MANIFEST, SKIPPED, deployment_files  # noqa: PLC0415
     from netloom.app.deploy.folder import write_folder  # noqa: PLC0415
     from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
-    from netloom.report.deploy import rendered_text  # noqa: PLC0415
+    from netloom.report.ops.deploy import rendered_text  # noqa: PLC0415
 
     with _order(scenario, own, guids) as order:
         files = deployment_files(order.intent, guid=order.guid)
@@ -111,7 +111,7 @@ def _judge(order: _Order, checks: Checks, files: Path | None, *, is_json: bool) 
     from netloom.app.deploy.check import check_deployment  # noqa: PLC0415
     from netloom.app.deploy.folder import read_folder  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
-    from netloom.report.deploy import checked_text  # noqa: PLC0415
+    from netloom.report.ops.deploy import checked_text  # noqa: PLC0415
 
     texts = _texts(order) if files is None else read_folder(files)
     findings = check_deployment(order.intent, texts, checks)
@@ -150,7 +150,7 @@ def plan(  # noqa: PLR0913  (one option of the command each)
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
     from netloom.ops.deploy.changes import file_changes, of_kinds, plan_all  # noqa: PLC0415
-    from netloom.report.deploy import planned_text  # noqa: PLC0415
+    from netloom.report.ops.deploy import planned_text  # noqa: PLC0415
 
     if bool(lab) == (running is not None):
         message = "give what runs: either --lab NAME or --running FOLDER"
@@ -198,7 +198,7 @@ def apply(
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.errors import SpecError  # noqa: PLC0415
     from netloom.ops.deploy.changes import apply_all  # noqa: PLC0415
-    from netloom.report.deploy import applied_text, checked_text  # noqa: PLC0415
+    from netloom.report.ops.deploy import applied_text, checked_text  # noqa: PLC0415
 
     place = _place(lab, folder)
     with _order(scenario, own, None) as order, place.locked(), progress("applying", None):

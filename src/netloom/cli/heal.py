@@ -71,7 +71,7 @@ def heal(  # noqa: PLR0913  (one option of the command each)
     else:
         from rich.console import Console  # noqa: PLC0415
 
-        from netloom.report.heal import heal_text  # noqa: PLC0415
+        from netloom.report.ops.heal import heal_text  # noqa: PLC0415
 
         rows = [(step.plan, step.decision, step.outcome) for step in done.steps]
         Console().print(heal_text(rows, log=done.log, took_s=done.took_s))

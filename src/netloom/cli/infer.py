@@ -33,7 +33,7 @@ def infer(
     with scenario_at(scenario, built_in="llama-3.1-70b-serving") as asked:
         found = infer_service(asked, catalog_of(asked, own))
     if report is not None:
-        from netloom.report.infer_page import inference_page  # noqa: PLC0415
+        from netloom.report.serving.page import inference_page  # noqa: PLC0415
 
         write_atomically(report, inference_page(found))
     if json:
@@ -41,7 +41,7 @@ def infer(
         return
     from rich.console import Console  # noqa: PLC0415
 
-    from netloom.report.infer import inference_text  # noqa: PLC0415
+    from netloom.report.serving.text import inference_text  # noqa: PLC0415
     from netloom.report.why import why_tree  # noqa: PLC0415
 
     console = Console()

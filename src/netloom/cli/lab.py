@@ -64,7 +64,7 @@ def up(
     # Imported here: the help of the command needs none of it.
     from netloom.app.lab.labs import bring_up  # noqa: PLC0415
     from netloom.cli.progress import progress  # noqa: PLC0415
-    from netloom.report.lab import up_text  # noqa: PLC0415
+    from netloom.report.ops.lab import up_text  # noqa: PLC0415
 
     place = _place(name or default_name(scenario.stem), folder)
     plan = _plan(scenario, own, routing=routing, managers=managers)
@@ -111,7 +111,7 @@ def status(name: str = "", *, folder: Folder = None, json: bool = False) -> None
     from netloom.app.lab.status import status_of  # noqa: PLC0415
     from netloom.app.lab.store import default_folder, known_labs  # noqa: PLC0415
     from netloom.cli.output import emit_json  # noqa: PLC0415
-    from netloom.report.lab import status_text  # noqa: PLC0415
+    from netloom.report.ops.lab import status_text  # noqa: PLC0415
 
     if not name:
         labs = known_labs(folder or default_folder())

@@ -73,7 +73,7 @@ def locate(  # noqa: PLR0913  (one option of the command each)
         return
     from rich.console import Console  # noqa: PLC0415
 
-    from netloom.report.locate import findings_text  # noqa: PLC0415
+    from netloom.report.ops.locate import findings_text  # noqa: PLC0415
 
     console = Console()
     console.print(findings_text(sight.findings, num_flows=sight.num_flows))
@@ -87,7 +87,7 @@ def _from_store(path: Path, *, json: bool) -> None:
     from netloom.cli.output import emit_json  # noqa: PLC0415
     from netloom.drivers.clock import WallClock  # noqa: PLC0415
     from netloom.ops.observe.cases import cases_in  # noqa: PLC0415
-    from netloom.report.locate import cases_text  # noqa: PLC0415
+    from netloom.report.ops.locate import cases_text  # noqa: PLC0415
 
     cases = cases_in(path, start_s=WallClock().now_s() - DAY_S)
     if json:

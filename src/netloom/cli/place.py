@@ -59,6 +59,6 @@ def place(  # noqa: PLR0913  (one option of the command each)
         return
     from rich.console import Console  # noqa: PLC0415
 
-    from netloom.report.place import placement_text  # noqa: PLC0415
+    from netloom.report.whatif.place import placement_text  # noqa: PLC0415
 
     Console().print(placement_text(found))

@@ -97,7 +97,7 @@ def plan(  # noqa: PLR0913  (one option of the command each)
             found = search(asked, known=known, after=after, each=each)
     wall_s = perf_counter() - started_s
     if report is not None:
-        from netloom.report.plan_page import plan_page  # noqa: PLC0415
+        from netloom.report.plan.page import plan_page  # noqa: PLC0415
 
         write_atomically(report, plan_page(found))
     if json:
@@ -105,7 +105,7 @@ def plan(  # noqa: PLR0913  (one option of the command each)
         return
     from rich.console import Console  # noqa: PLC0415
 
-    from netloom.report.plan import plan_text  # noqa: PLC0415
+    from netloom.report.plan.text import plan_text  # noqa: PLC0415
 
     earlier = sum(piece.configurations for piece in known.values())
     console = Console()

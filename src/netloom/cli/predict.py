@@ -51,7 +51,7 @@ def predict(  # noqa: PLR0913  (one option of the command each)
         drawn = () if seeds is None else draws(asked, catalog, range(seed, seed + seeds))
     if trace is not None:
         from netloom.cli.output import write_atomically  # noqa: PLC0415
-        from netloom.report.trace import step_trace  # noqa: PLC0415
+        from netloom.report.step_trace import step_trace  # noqa: PLC0415
 
         title = f"{found.scenario.job.model} on {found.network.technology.name}"
         write_atomically(trace, step_trace(found.step, title=title))
@@ -61,7 +61,7 @@ def predict(  # noqa: PLR0913  (one option of the command each)
         return
     from rich.console import Console  # noqa: PLC0415
 
-    from netloom.report.luck import luck_table  # noqa: PLC0415
+    from netloom.report.hash_variance import luck_table  # noqa: PLC0415
     from netloom.report.predict import prediction_text  # noqa: PLC0415
     from netloom.report.why import why_tree  # noqa: PLC0415
 

@@ -31,7 +31,7 @@ def share(
     with scenario_at(scenario) as asked:
         found = share_fabric(asked, catalog_of(asked, own))
     if report is not None:
-        from netloom.report.share_page import sharing_page  # noqa: PLC0415
+        from netloom.report.whatif.share_page import sharing_page  # noqa: PLC0415
 
         write_atomically(report, sharing_page(found))
     if json:
@@ -39,7 +39,7 @@ def share(
         return
     from rich.console import Console  # noqa: PLC0415
 
-    from netloom.report.share import sharing_text  # noqa: PLC0415
+    from netloom.report.whatif.share import sharing_text  # noqa: PLC0415
 
     console = Console()
     console.print(sharing_text(found))

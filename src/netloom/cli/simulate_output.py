@@ -49,7 +49,7 @@ def write_all(
     if out is not None:
         _write_tables(found, out)
     if report is not None:
-        from netloom.report.simulate_page import simulation_page  # noqa: PLC0415
+        from netloom.report.simulate.page import simulation_page  # noqa: PLC0415
 
         write_atomically(report, simulation_page(found))
     if fct is not None:
@@ -91,7 +91,7 @@ def show(found: Simulation, *, json: bool, report: Path | None) -> None:
         return
     from rich.console import Console  # noqa: PLC0415
 
-    from netloom.report.simulate import simulation_text  # noqa: PLC0415
+    from netloom.report.simulate.text import simulation_text  # noqa: PLC0415
 
     console = Console()
     console.print(simulation_text(found))

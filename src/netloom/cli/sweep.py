@@ -59,7 +59,7 @@ def sweep(  # noqa: PLR0913  (one option of the command each)
     if out is not None:
         write_atomically(out, _exported(found, out))
     if report is not None:
-        from netloom.report.sweep import sweep_page  # noqa: PLC0415
+        from netloom.report.sweep.page import sweep_page  # noqa: PLC0415
 
         write_atomically(report, sweep_page(found))
     if json:
@@ -67,7 +67,7 @@ def sweep(  # noqa: PLR0913  (one option of the command each)
     else:
         from rich.console import Console  # noqa: PLC0415
 
-        from netloom.report.sweep import sweep_text  # noqa: PLC0415
+        from netloom.report.sweep.page import sweep_text  # noqa: PLC0415
 
         Console().print(sweep_text(found))
     return EXIT_FAILED if found.failed else 0

@@ -140,7 +140,7 @@ def _rank(bench: Bench, which: str, factor: float | None, workers: int | None) -
 
 def _write_page(path: Path, found: WhatIf | Ranking) -> None:
     from netloom.cli.output import write_atomically  # noqa: PLC0415
-    from netloom.report.whatif_page import ranking_page, whatif_page  # noqa: PLC0415
+    from netloom.report.whatif.page import ranking_page, whatif_page  # noqa: PLC0415
     from netloom.study.whatif.failure import WhatIf  # noqa: PLC0415
 
     page = whatif_page(found) if isinstance(found, WhatIf) else ranking_page(found)
@@ -150,7 +150,7 @@ def _write_page(path: Path, found: WhatIf | Ranking) -> None:
 def _print(found: WhatIf | Ranking, *, why: bool) -> None:
     from rich.console import Console  # noqa: PLC0415
 
-    from netloom.report.whatif import ranking_text, whatif_text  # noqa: PLC0415
+    from netloom.report.whatif.text import ranking_text, whatif_text  # noqa: PLC0415
     from netloom.report.why import why_tree  # noqa: PLC0415
     from netloom.study.whatif.failure import WhatIf  # noqa: PLC0415
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from netloom.report.figures import new_layout
+from netloom.report.compare.figures import new_layout
 from netloom.report.html import render
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from netloom.app.watch.view import nominal_bps
 from netloom.errors import SpecError
 from netloom.ops.observe.audit import Audit, Built, BuiltCable, Jack, audit
 from netloom.ops.plant import Cable, Device, Plant, Port
-from netloom.report.audit import audit_text
+from netloom.report.ops.audit import audit_text
 
 RATE = 400e9
 

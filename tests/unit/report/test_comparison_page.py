@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 import netloom as nl
-from netloom.report.figures import cost_against_speed
-from netloom.report.page import comparison_page
+from netloom.report.compare.figures import cost_against_speed
+from netloom.report.compare.page import comparison_page
 
 
 class Loads(HTMLParser):

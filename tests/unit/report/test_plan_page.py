@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from netloom.parts.load import load_catalog
-from netloom.report.plan import plan_text
-from netloom.report.plan_page import plan_page
+from netloom.report.plan.page import plan_page
+from netloom.report.plan.text import plan_text
 from netloom.spec.scenario import Scenario
 from netloom.study.plan.machines import Wanted
 from netloom.study.plan.planning import plan, question

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from netloom.engines.delivery import Delivery
-from netloom.report.figures import COLOURS
-from netloom.report.simulate_figures import fct_cdf, over_time, paused_links
-from netloom.report.simulate_page import simulation_page
-from netloom.report.simulate_pauses import pause_tree
+from netloom.report.compare.figures import COLOURS
+from netloom.report.simulate.figures import fct_cdf, over_time, paused_links
+from netloom.report.simulate.page import simulation_page
+from netloom.report.simulate.pauses import pause_tree
 from netloom.study.simulate.simulation import Grid, Run, Simulation
 from netloom.workload.dag import Dag, Label, to_transfers
 

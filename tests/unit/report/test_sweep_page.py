@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from counting import QUESTIONS, SCENARIO
 from rich.console import Console
 
-from netloom.report.sweep import MAX_ROWS, sweep_page, sweep_text
-from netloom.report.sweep_figures import figure
+from netloom.report.sweep.figures import figure
+from netloom.report.sweep.page import MAX_ROWS, sweep_page, sweep_text
 from netloom.study.sweep.drive import Found
 from netloom.study.sweep.plan import plan_sweep
 from netloom.study.sweep.result import gathered

@@ -13,7 +13,7 @@ import netloom as nl
 from netloom.errors import SpecError
 from netloom.fabric.wiring.built import wiring_of
 from netloom.parts.load import load_catalog
-from netloom.report.simulate import simulation_text
+from netloom.report.simulate.text import simulation_text
 from netloom.spec.packets import Packets
 from netloom.study.fabrics import build
 from netloom.study.networks import network_of

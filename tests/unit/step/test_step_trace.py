@@ -10,7 +10,7 @@ import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 from netloom.errors import OutputError
-from netloom.report.trace import step_trace
+from netloom.report.step_trace import step_trace
 from netloom.spec.scenario import Job
 from netloom.step.predict import predict
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from netloom.report.figures import COLOURS, DASHES, new_layout
+from netloom.report.compare.figures import COLOURS, DASHES, new_layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from netloom.report.figures import COLOURS, Figure, new_layout
+from netloom.report.compare.figures import COLOURS, Figure, new_layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.report import simulate_figures as figures
 from netloom.report.html import render
-from netloom.report.simulate import COUNTERS, headline, over_seeds, ratio, time
-from netloom.report.simulate_pauses import pause_tree
+from netloom.report.simulate import figures
+from netloom.report.simulate.pauses import pause_tree
+from netloom.report.simulate.text import COUNTERS, headline, over_seeds, ratio, time
 from netloom.units import SIZE, TIME, format_quantity
 
 if TYPE_CHECKING:
-    from netloom.report.figures import Figure
+    from netloom.report.compare.figures import Figure
     from netloom.study.simulate.simulation import Simulation
 
 __all__ = ["simulation_page"]

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from netloom.report.plan_words import (
+from netloom.report.plan.words import (
     HEADINGS,
     alike,
     apart,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from netloom.report.figures import COLOURS, new_layout
+from netloom.report.compare.figures import COLOURS, new_layout
 from netloom.report.html import render
-from netloom.report.infer import headline, memory_line, pools_line
+from netloom.report.serving.text import headline, memory_line, pools_line
 from netloom.units import SIZE, TIME, format_quantity
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_names
-from netloom.report.figures import COLOURS, Figure, new_layout
+from netloom.report.compare.figures import COLOURS, Figure, new_layout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

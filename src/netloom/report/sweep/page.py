@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netloom.report.html import render
-from netloom.report.sweep_figures import figure
+from netloom.report.sweep.figures import figure
 from netloom.results.interval import CONFIDENCE
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.report.figures import COLOURS, DASHES, Figure, new_layout
+from netloom.report.compare.figures import COLOURS, DASHES, Figure, new_layout
 from netloom.report.html import render
-from netloom.report.share import HEADINGS, sharing_cells, sharing_headline
+from netloom.report.whatif.share import HEADINGS, sharing_cells, sharing_headline
 
 if TYPE_CHECKING:
     from netloom.study.whatif.share import Sharing

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from netloom.report import whatif_figures as figures
 from netloom.report.html import render
-from netloom.report.whatif import HEADINGS, headline, ranking_cells, seeds_words, title
+from netloom.report.whatif import figures
+from netloom.report.whatif.text import HEADINGS, headline, ranking_cells, seeds_words, title
 
 if TYPE_CHECKING:
     from netloom.study.whatif.failure import WhatIf

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from netloom.report.figures import COLOURS, new_layout
+from netloom.report.compare.figures import COLOURS, new_layout
 from netloom.report.html import render
-from netloom.report.plan_words import (
+from netloom.report.plan.words import (
     HEADINGS,
     alike,
     apart,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.report import figures
-from netloom.report.compare import cells, headings
+from netloom.report.compare import figures
+from netloom.report.compare.sources import cited_sources
+from netloom.report.compare.text import cells, headings
 from netloom.report.html import render
-from netloom.report.sources import cited_sources
 
 if TYPE_CHECKING:
     from netloom.study.compare.comparison import Comparison

@@ -1,0 +1,3 @@
+"""A comparison, as text and as a page."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""The live network, in words."""
+
+from __future__ import annotations

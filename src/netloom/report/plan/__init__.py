@@ -1,0 +1,3 @@
+"""What a search found, as text and as a page."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""A service, as text and as a page."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What came of a simulation, as text and as a page."""
+
+from __future__ import annotations
