@@ -18,8 +18,8 @@ from netloom.app.lab.store import LabFolder
 from netloom.app.watch.locating import Locator
 from netloom.app.watch.loop import Watch
 from netloom.app.watch.targets import cabling_of, collectors_in_lab, lab_rates
-from netloom.cli.designed import designed_at
 from netloom.cli.main import main
+from netloom.cli.operate.designed import designed_at
 from netloom.drivers.clock import WallClock
 from netloom.drivers.programs import run
 from netloom.ops.lab import namespace_of

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 
 def main() -> int:
-    from netloom.cli.calibrate import calibrate  # noqa: PLC0415  (found through the path above)
+    from netloom.cli.about.calibrate import calibrate  # noqa: PLC0415  (found through the path above)
     from netloom.errors import NetloomError  # noqa: PLC0415
 
     parser = argparse.ArgumentParser(description="Measure how long operators take on this GPU.")

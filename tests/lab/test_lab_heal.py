@@ -21,8 +21,8 @@ from netloom.app.lab.labs import bring_down
 from netloom.app.lab.store import LabFolder
 from netloom.app.locate.lab import clock_s, observe
 from netloom.app.locate.lab_roce import route_counts
-from netloom.cli.heal import step_of
 from netloom.cli.main import main
+from netloom.cli.operate.heal import step_of
 from netloom.drivers import frr, ibsim, opensm
 from netloom.drivers.programs import Running, run, wait_for
 from netloom.formats.infiniband import ibsim_topology

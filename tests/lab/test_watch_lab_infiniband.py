@@ -18,8 +18,8 @@ import pytest
 from labs_under_test import LabUnderTest, infiniband_lab, wait_until
 
 from netloom.app.watch.targets import collectors_in_lab
-from netloom.cli.designed import designed_at
 from netloom.cli.main import main
+from netloom.cli.operate.designed import designed_at
 from netloom.errors import LabError
 from netloom.ops.observe.store import Store
 

@@ -14,7 +14,7 @@ from statistics import median
 
 import pytest
 
-from netloom.cli.validate import validate
+from netloom.cli.about.validate import validate
 from netloom.engines.analytic import AnalyticEngine, profile
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog

@@ -13,7 +13,7 @@ from netloom.app.watch.cabling import Cabling
 from netloom.app.watch.locating import SHARE, Locator
 from netloom.app.watch.loop import Watch
 from netloom.app.watch.probing import FlowFile
-from netloom.cli.designed import designed_at
+from netloom.cli.operate.designed import designed_at
 from netloom.errors import LabError
 from netloom.formats.prometheus.metrics import MOST_FINDINGS, Now, Suspect, render
 from netloom.ops.locate.network import Network

@@ -11,7 +11,7 @@ from netloom.app.watch.jobs import FlightRecorders, NcclLogFile, NcclTestsFile, 
 from netloom.app.watch.loop import Watch
 from netloom.app.watch.publish import Publisher, health_of
 from netloom.app.watch.scraped import observed
-from netloom.cli.designed import designed_at
+from netloom.cli.operate.designed import designed_at
 from netloom.drivers.follow import MOST_BYTES, Position, follow
 from netloom.drivers.metrics_server import Server
 from netloom.errors import LabError

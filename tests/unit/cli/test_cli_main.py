@@ -134,7 +134,7 @@ def test_ctrl_c_inside_a_command_exits_with_130_and_one_line(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("netloom.cli.example.example_text", interrupted)
+    monkeypatch.setattr("netloom.cli.about.example.example_text", interrupted)
     assert main(["example"]) == 130
     assert capsys.readouterr().err == "netloom: interrupted\n"
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 import netloom as nl
+from netloom.cli.design.simulate_progress import Watcher
 from netloom.cli.main import main
-from netloom.cli.simulate_progress import Watcher
 from netloom.parts.load import load_catalog
 from netloom.study.simulate.run import case_of, run_case
 

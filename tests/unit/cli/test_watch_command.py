@@ -53,7 +53,7 @@ def target() -> Iterator[str]:
 
 def cable_list(tmp_path: Path, scenario: Path) -> Path:
     """Return a file with every cable of the design."""
-    from netloom.cli.designed import designed_at  # noqa: PLC0415
+    from netloom.cli.operate.designed import designed_at  # noqa: PLC0415
 
     plant = designed_at(scenario, None).plant
     rows = ["a_device,a_port,b_device,b_port,rate"]

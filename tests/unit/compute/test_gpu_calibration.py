@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.cli.calibrate import measure
+from netloom.cli.about.calibrate import measure
 from netloom.cli.main import main
 from netloom.compute.tables import read_table
 from netloom.errors import OutputError, SpecError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from netloom.cli.size import size as size_command
+from netloom.cli.design.size import size as size_command
 from netloom.errors import CatalogError, InfeasibleError, SpecError
 from netloom.parts.load import load_catalog
 from netloom.report.size import size_report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from netloom.cli.heal import step_of
+from netloom.cli.operate.heal import step_of
 from netloom.fabric import edit
 from netloom.ops.heal.effect import Trial, trial_of
 from netloom.ops.heal.plan import VERBS, Plan, plans_of

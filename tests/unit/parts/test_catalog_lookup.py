@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.cli.catalog import catalog as print_catalog
+from netloom.cli.about.catalog import catalog as print_catalog
 from netloom.errors import CatalogError
 from netloom.parts import show
 from netloom.parts.load import KINDS, load_catalog

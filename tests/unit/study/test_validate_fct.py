@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.cli.validate import validate
+from netloom.cli.about.validate import validate
 from netloom.engines.packet import Progress
 from netloom.errors import SpecError
 from netloom.fabric.wiring.paths import first_ways

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.cli.validate import validate
+from netloom.cli.about.validate import validate
 from netloom.errors import SpecError
 from netloom.validation.fct.cases import shipped_cases
 from netloom.validation.fct.user_rows import CASE_COLUMNS, read_fct

@@ -74,7 +74,7 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         fct: Write completion times to this file in the columns of HPCC's fct.txt.
         trace: Keep the first so many departures of packets in OUT's trace.arrow.
     """
-    from netloom.cli.simulate_output import show, write_all  # noqa: PLC0415
+    from netloom.cli.design.simulate_output import show, write_all  # noqa: PLC0415
     from netloom.study.simulate.choices import Choices  # noqa: PLC0415
 
     choices = Choices(
@@ -229,8 +229,8 @@ def _run(case: Case, *, until: str, seeds: tuple[int, int], trace: int) -> Simul
     import resource  # noqa: PLC0415
     from time import perf_counter  # noqa: PLC0415
 
-    from netloom.cli.simulate_output import announce  # noqa: PLC0415
-    from netloom.cli.simulate_progress import Watcher, watching  # noqa: PLC0415
+    from netloom.cli.design.simulate_output import announce  # noqa: PLC0415
+    from netloom.cli.design.simulate_progress import Watcher, watching  # noqa: PLC0415
     from netloom.study.simulate.run import run_case, traced  # noqa: PLC0415
     from netloom.units import TIME, parse_quantity  # noqa: PLC0415
 

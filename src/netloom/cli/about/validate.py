@@ -193,8 +193,8 @@ def _shown(result: AnySuite, *, rows: bool) -> dict[str, Any]:
 
 
 def _print_text(result: AnySuite, *, rows: bool) -> None:
-    from netloom.cli.validate_fct import print_fct  # noqa: PLC0415
-    from netloom.cli.validate_steps import print_steps  # noqa: PLC0415
+    from netloom.cli.about.validate_fct import print_fct  # noqa: PLC0415
+    from netloom.cli.about.validate_steps import print_steps  # noqa: PLC0415
     from netloom.validation.collectives.suite import SuiteResult  # noqa: PLC0415
     from netloom.validation.fct.suite import FctSuite  # noqa: PLC0415
     from netloom.validation.steps.suite import StepSuite  # noqa: PLC0415

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from netloom.cli.designed import designed_at, lab_at, naming_at
+from netloom.cli.operate.designed import designed_at, lab_at, naming_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from netloom.cli.arguments import OptionalWhole, Whole, technologies_of
-from netloom.cli.draws import draws
+from netloom.cli.design.draws import draws
 
 __all__ = ["compare"]
 

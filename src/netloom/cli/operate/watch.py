@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
-from netloom.cli.designed import designed_at, lab_at, naming_at
+from netloom.cli.operate.designed import designed_at, lab_at, naming_at
 
 if TYPE_CHECKING:
     from netloom.app.watch.naming import Naming

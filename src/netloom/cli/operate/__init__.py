@@ -1,0 +1,3 @@
+"""Commands for a network that runs."""
+
+from __future__ import annotations
