@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netloom.fabric.graph import Fabric, LinkState, VertexKind
-from netloom.fabric.scale_up.graph import LocalCable, scale_up_graph
+from netloom.fabric.scale_up import LocalCable, scale_up_graph
 from netloom.fabric.topologies.clos_wire import wire_clos
 from netloom.fabric.topologies.dragonfly_plus import wire_dragonfly
 from netloom.fabric.topologies.request import Request
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.design import Design
-    from netloom.fabric.scale_up.graph import ScaleUpGraph
+    from netloom.fabric.scale_up import ScaleUpGraph
     from netloom.fabric.topologies.wiring import Wiring
     from netloom.parts.parts import Node, ScaleUp
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import combinations, pairwise
 
-from netloom.fabric.scale_up.graph import HYBRID_CUBE_MESH
+from netloom.fabric.scale_up import HYBRID_CUBE_MESH
 
 __all__ = ["cube_mesh_links", "num_rings"]
 

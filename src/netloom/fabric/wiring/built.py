@@ -16,11 +16,11 @@ from netloom.fabric.cost.layout import lay_out, nodes_per_rack
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_names
 from netloom.fabric.routing.candidates import tables
-from netloom.fabric.scale_up.ways import add_scale_up
 from netloom.fabric.wire.framing import efficiency
 from netloom.fabric.wire.latency import PROPAGATION_S_PER_M
 from netloom.fabric.wiring.nexthops import Doors, check_size, next_hops
 from netloom.fabric.wiring.renumbered import Renumbered
+from netloom.fabric.wiring.scale_up import add_scale_up
 from netloom.fabric.wiring.wiring import Wiring
 
 if TYPE_CHECKING:

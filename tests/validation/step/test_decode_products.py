@@ -18,7 +18,7 @@ from netloom.workload.flops import Operator
 
 pytestmark = pytest.mark.validation
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 ROWS = DATA / "decode_products_h200.csv"
 ATTENTIONS = DATA / "decode_attention_h200.csv"
 # Pairs of a request and a key-value head that give each of the 132 multiprocessors work: PyTorch's

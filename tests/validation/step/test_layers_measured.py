@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.validation
 
 LOG = logging.getLogger(__name__)
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 GPT_HEAD = "hidden,heads,tp,micro_batch,seq,fwd_ms,bwd_ms"
 
 

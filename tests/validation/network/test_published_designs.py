@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.validation
 
-TABLES = Path(__file__).parents[1] / "data" / "superpod"
+TABLES = Path(__file__).parents[2] / "data" / "superpod"
 
 
 def rows(name: str) -> list[dict[str, str]]:

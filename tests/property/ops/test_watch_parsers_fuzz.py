@@ -24,7 +24,7 @@ from netloom.formats.traces import flight_recorder, step_times
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-RECORDED = Path(__file__).parents[1] / "data" / "watch"
+RECORDED = Path(__file__).parents[2] / "data" / "watch"
 
 
 def dumped(text: str) -> object:

@@ -19,7 +19,7 @@ from netloom.formats.linux import netfilter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-RECORDED = Path(__file__).parents[1] / "data" / "lab"
+RECORDED = Path(__file__).parents[2] / "data" / "lab"
 PARSERS: dict[str, Callable[[str], object]] = {
     "ibnetdiscover_p.txt": ibdiags.parse_ports,
     "ibnetdiscover.txt": ibdiags.parse_topology,

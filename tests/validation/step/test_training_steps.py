@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.validation
 
 LOG = logging.getLogger(__name__)
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 LEFT_OUT_MEAN_PCT = 6.0
 
 

@@ -20,7 +20,7 @@ from netloom.study.networks import network_of
 
 pytestmark = pytest.mark.validation
 
-ROWS = Path(__file__).parents[1] / "data" / "serving_measured.csv"
+ROWS = Path(__file__).parents[2] / "data" / "serving_measured.csv"
 CATALOG = load_catalog()
 
 

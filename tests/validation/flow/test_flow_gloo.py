@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.validation
 
-DATA = Path(__file__).parents[1] / "data/gloo_all_reduce.csv"
+DATA = Path(__file__).parents[2] / "data/gloo_all_reduce.csv"
 ROWS = list(csv.DictReader(DATA.read_text().splitlines()))
 TCP = FlowSettings(wire_share=1 / 1.0074)
 WITHIN = 0.08

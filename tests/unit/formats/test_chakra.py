@@ -16,7 +16,7 @@ from netloom.errors import SpecError
 from netloom.formats.traces import chakra
 from netloom.workload.trace import NodeKind, TraceNode
 
-RECORDED = Path(__file__).parents[2] / "adapters" / "chakra"
+RECORDED = Path(__file__).parents[2] / "data" / "recorded" / "chakra"
 PLAIN = (RECORDED / "computes_and_reduces" / "input.et").read_bytes()
 HEAD = b"\x07\x0a\x050.0.4"  # seven bytes: field 1, text of five
 

@@ -1,3 +1,0 @@
-"""The network inside a node."""
-
-from __future__ import annotations
