@@ -18,7 +18,7 @@ from bench.packet import permutation, rocev2_400g
 from netloom.engines.packet import run_packets
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.transfers import Transfers
 
 # ns-3 lives in an environment of its own: importing it takes seconds and much memory.
@@ -49,11 +49,11 @@ def _columns(work: Transfers) -> list[str]:
     return [name for name in work.__slots__ if name not in {"wait_offsets", "waits"}]
 
 
-def _wiring() -> Wiring:
+def _wiring() -> PacketTopology:
     return fat_tree(RADIX, rate_bps=400e9, delay_ps=DELAY_PS)
 
 
-def _side_by_side(name: str, wiring: Wiring, work: Transfers) -> None:
+def _side_by_side(name: str, wiring: PacketTopology, work: Transfers) -> None:
     """Print both rates and their ratio, or why there is none.
 
     Processor time on both sides; ours with the preparation of the run, ns-3's without. Ours takes
@@ -77,14 +77,14 @@ def _side_by_side(name: str, wiring: Wiring, work: Transfers) -> None:
     )
 
 
-def _rate(wiring: Wiring, work: Transfers) -> float:
+def _rate(wiring: PacketTopology, work: Transfers) -> float:
     """Return our packet-link traversals a second of processor time, data and acknowledgements."""
     begin_s = time.process_time()
     delivery = run_packets(wiring, work, rocev2_400g())
     return delivery.counters["link_traversals"] / (time.process_time() - begin_s)
 
 
-def _answer(wiring: Wiring, work: Transfers) -> dict[str, Any] | str:
+def _answer(wiring: PacketTopology, work: Transfers) -> dict[str, Any] | str:
     """Return what ns-3 found, or why it cannot be asked."""
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists():

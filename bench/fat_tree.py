@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from netloom.fabric.wiring.wiring import Wiring
+from netloom.fabric.wiring.wiring import PacketTopology
 
 RATE_BPS = 400e9
 
 
 def fat_tree(
     radix: int, *, rate_bps: float = RATE_BPS, delay_ps: int = 0, forward_ps: int = 0
-) -> Wiring:
+) -> PacketTopology:
     """Return radix^3/4 hosts; goals are the hosts of one edge switch."""
     half = radix // 2
     hosts, edges = radix * half * half, radix * half
@@ -32,7 +32,7 @@ def fat_tree(
     choices, offsets, links = _next_links(radix, hosts, edges, num_vertices)
     forward = np.full(num_vertices, forward_ps, dtype=np.int64)
     forward[:hosts] = 0
-    return Wiring(
+    return PacketTopology(
         num_endpoints=hosts,
         name=tuple(f"v{i}" for i in range(num_vertices)),
         link_source=source,

@@ -33,7 +33,7 @@ from netloom.study.predict.prediction import predict
 if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery
     from netloom.engines.flow.phases import Phases
-    from netloom.engines.flow.run import Laid
+    from netloom.engines.flow.run import RoutedTransfers
     from netloom.workload.transfers import Transfers
 
 SIMGRID = ("/usr/bin/python3", str(Path(__file__).with_name("simgrid_peer.py")))
@@ -67,7 +67,7 @@ def has_simgrid() -> bool:
     return asked.returncode == 0
 
 
-def in_simgrid(laid: Laid) -> dict[str, Any]:
+def in_simgrid(laid: RoutedTransfers) -> dict[str, Any]:
     """Run the same flows over the same links in SimGrid."""
     transfers, ways = laid.transfers, laid.ways
     flows = [
@@ -88,7 +88,7 @@ def in_simgrid(laid: Laid) -> dict[str, Any]:
     return found
 
 
-def timed(laid: Laid) -> tuple[Delivery, float, float]:
+def timed(laid: RoutedTransfers) -> tuple[Delivery, float, float]:
     """Return the delivery, the median wall time of five runs and their mean processor time."""
     found = deliver(laid)
     began = time.process_time()

@@ -15,8 +15,8 @@ from netloom.ops.observe.observation import Observation, Reading
 if TYPE_CHECKING:
     import numpy as np
 
-    from netloom.ops.locate.network import Network
-    from netloom.ops.observe.store import Store
+    from netloom.ops.locate.network import DesignedNetwork
+    from netloom.ops.observe.store import ObservationStore
     from netloom.ops.plant import Cable
 
 NUM_LOOKS = 12
@@ -75,7 +75,7 @@ class Truth:
     size: float = 0.0
 
 
-def draw(network: Network, rng: np.random.Generator, name: str) -> Truth:
+def draw(network: DesignedNetwork, rng: np.random.Generator, name: str) -> Truth:
     """Return a fault that is there at two looks at least; a cable flaps twice at least."""
     since = int(rng.integers(1, NUM_LOOKS - (5 if name == "flapping" else 1)))
     cables = network.plant.cables
@@ -114,7 +114,7 @@ def draw(network: Network, rng: np.random.Generator, name: str) -> Truth:
 class World:
     """A network, its faults, and what its devices say of it."""
 
-    network: Network
+    network: DesignedNetwork
     truths: tuple[Truth, ...]
     noise: Hearsay
     rng: np.random.Generator
@@ -123,7 +123,7 @@ class World:
     quiet: set[str] = field(default_factory=set)
     counts: Values = field(default_factory=dict)
 
-    def play(self, store: Store) -> None:
+    def play(self, store: ObservationStore) -> None:
         """Let every look be told into the store."""
         rng, noise = self.rng, self.noise
         names = [device.name for device in self.network.plant.devices]
@@ -235,7 +235,7 @@ class World:
                     for key in [key for key in counts if key[0] == end]:
                         counts[key] = 0.0
 
-    def _tell(self, store: Store, look: int, heard: Values) -> None:
+    def _tell(self, store: ObservationStore, look: int, heard: Values) -> None:
         time_s = START_S + EVERY_S * look
         manager = any(t.name == "no manager" and look >= t.since for t in self.truths)
         heard["subnet 0", "sm_master"] = float(not (manager or self.rng.random() < self.noise.lost))

@@ -15,7 +15,7 @@ from bench.locate_grid import draw_fault, same_part
 from bench.locate_scene import scene_of, watch
 from bench.locate_voting import blame_by_votes
 from netloom.fabric.build import build
-from netloom.ops.locate.faults import Fault, FaultKind, Scope
+from netloom.ops.locate.faults import FaultHypothesis, FaultKind, Scope
 from netloom.ops.locate.search import suspect
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
@@ -45,7 +45,7 @@ class Tally:
     alarms: int = 0
     healthy: int = 0
 
-    def add(self, truth: tuple[Fault, ...], blamed: list[Fault]) -> None:
+    def add(self, truth: tuple[FaultHypothesis, ...], blamed: list[FaultHypothesis]) -> None:
         if not truth:
             self.healthy += 1
             self.alarms += bool(blamed)
@@ -108,7 +108,7 @@ def score_size(size: tuple[int, int, int, int]) -> Score:
     return score
 
 
-def any_fault(scene: Scene, rng: np.random.Generator) -> Fault:
+def any_fault(scene: Scene, rng: np.random.Generator) -> FaultHypothesis:
     """Return a fault, whether flows notice it or not."""
     return draw_fault(scene.fabric, rng)
 
@@ -120,7 +120,7 @@ def score_window(
     rng: np.random.Generator,
     noise: Noise | None = None,
     *,
-    draw: Callable[[Scene, np.random.Generator], Fault] = any_fault,
+    draw: Callable[[Scene, np.random.Generator], FaultHypothesis] = any_fault,
 ) -> None:
     """Draw faults, locate them and add to *score* how that went."""
     fabric = scene.fabric
@@ -139,9 +139,10 @@ def score_window(
         score.regression.add(truth, _as_faults(blame_by_regression(seen, links)))
 
 
-def _as_faults(links: list[int]) -> list[Fault]:
+def _as_faults(links: list[int]) -> list[FaultHypothesis]:
     return [
-        Fault(scope=Scope.LINK, index=link, kind=FaultKind.LOSS, magnitude=0.0) for link in links
+        FaultHypothesis(scope=Scope.LINK, index=link, kind=FaultKind.LOSS, magnitude=0.0)
+        for link in links
     ]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.fabric.graph import VertexKind
-from netloom.ops.locate.faults import Fault, FaultKind, Scope
+from netloom.ops.locate.faults import FaultHypothesis, FaultKind, Scope
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ __all__ = ["DRAWS", "draw_fault", "same_part"]
 DRAWS: Final = ("loss", "one-way", "large", "black hole", "slow", "NIC", "delay", "switch")
 
 
-def draw_fault(fabric: Fabric, rng: np.random.Generator, draw: str = "") -> Fault:
+def draw_fault(fabric: Fabric, rng: np.random.Generator, draw: str = "") -> FaultHypothesis:
     """Return a fault of the kind *draw*, or of any."""
     draw = draw or str(rng.choice(DRAWS))
     is_switch = fabric.vertex_kind == VertexKind.SWITCH
@@ -48,8 +48,8 @@ def draw_fault(fabric: Fabric, rng: np.random.Generator, draw: str = "") -> Faul
     return faults[draw]()
 
 
-def _fault(scope: Scope, index: int, kind: FaultKind, magnitude: float) -> Fault:
-    return Fault(scope=scope, index=index, kind=kind, magnitude=float(magnitude))
+def _fault(scope: Scope, index: int, kind: FaultKind, magnitude: float) -> FaultHypothesis:
+    return FaultHypothesis(scope=scope, index=index, kind=kind, magnitude=float(magnitude))
 
 
 def _links(fabric: Fabric, is_switch: NDArray[np.bool_], *, of_nics: bool) -> NDArray[np.int64]:
@@ -59,11 +59,11 @@ def _links(fabric: Fabric, is_switch: NDArray[np.bool_], *, of_nics: bool) -> ND
     return np.flatnonzero((fabric.vertex_kind[fabric.link_source] == VertexKind.NIC) & target)
 
 
-def same_part(one: Fault, other: Fault) -> bool:
+def same_part(one: FaultHypothesis, other: FaultHypothesis) -> bool:
     """Return whether a repair of the one mends the other: the same cable, or the same switch."""
     return _part(one) == _part(other)
 
 
-def _part(fault: Fault) -> tuple[bool, int]:
+def _part(fault: FaultHypothesis) -> tuple[bool, int]:
     is_switch = fault.scope is Scope.SWITCH
     return is_switch, fault.index // 2 if fault.scope is Scope.LINK else fault.index

@@ -25,7 +25,7 @@ from netloom.study.networks import network_of
 if TYPE_CHECKING:
     from bench.locate_scene import Scene
     from netloom.fabric.graph import Fabric
-    from netloom.ops.locate.faults import Fault
+    from netloom.ops.locate.faults import FaultHypothesis
 
 WINDOWS = (40, 20, 20)  # with one fault, with two, healthy
 SHAPES: dict[str, tuple[dict[str, object], int]] = {
@@ -82,7 +82,7 @@ def scored(setting: Setting) -> Score:
     return score
 
 
-def visible_fault(scene: Scene, rng: np.random.Generator) -> Fault:
+def visible_fault(scene: Scene, rng: np.random.Generator) -> FaultHypothesis:
     """Return a fault that at least two flows cross, and would notice if there were no noise."""
     while True:
         fault = draw_fault(scene.fabric, rng)
@@ -90,7 +90,7 @@ def visible_fault(scene: Scene, rng: np.random.Generator) -> Fault:
             return fault
 
 
-def _shows(scene: Scene, fault: Fault) -> bool:
+def _shows(scene: Scene, fault: FaultHypothesis) -> bool:
     if fault.kind in {FaultKind.SLOW, FaultKind.DELAY}:
         seen = watch(scene, (fault,), np.random.default_rng(0), QUIET)
         return int(np.count_nonzero((seen.slowdown > 1.1) | (seen.delay_s > 1e-6))) >= 2

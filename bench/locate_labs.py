@@ -23,8 +23,8 @@ from netloom.cli.operate.designed import designed_at
 from netloom.drivers.clock import WallClock
 from netloom.drivers.programs import run
 from netloom.ops.lab import namespace_of
-from netloom.ops.locate.network import Network
-from netloom.ops.observe.store import Store
+from netloom.ops.locate.network import DesignedNetwork
+from netloom.ops.observe.store import ObservationStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,7 +163,7 @@ class Trial:
 
     bench: Bench
     fault: Planted
-    store: Store
+    store: ObservationStore
     false: list[Case] = field(default_factory=list)
 
     def run(self) -> str:
@@ -173,7 +173,7 @@ class Trial:
         collectors = [*seers, *cabling_of(seers, designed, rates)]
         locator = Locator(
             store=self.store,
-            network=Network(fabric=designed.fabric, plant=designed.plant, rate_bps=rates),
+            network=DesignedNetwork(fabric=designed.fabric, plant=designed.plant, rate_bps=rates),
             technology=designed.network.technology,
             collectors=collectors,
             clock=bench.clock,
@@ -230,7 +230,7 @@ def every_fault_of_the_labs() -> None:
             num_false = 0
             print(f"{technology}, {nodes * 8} hosts, a look every {EVERY_S:g} s")
             for number, fault in enumerate(faults_of(bench)):
-                with Store(Path(name) / f"{number}.db") as store:
+                with ObservationStore(Path(name) / f"{number}.db") as store:
                     trial = Trial(bench=bench, fault=fault, store=store)
                     print(trial.run(), flush=True)
                 num_false += len(trial.false)

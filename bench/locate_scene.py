@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from netloom.fabric.graph import Fabric
     from netloom.fabric.routing.flows import Paths
-    from netloom.ops.locate.faults import Fault
+    from netloom.ops.locate.faults import FaultHypothesis
 
 __all__ = ["Noise", "Scene", "scene_of", "watch"]
 
@@ -128,7 +128,10 @@ def _transfers(flows: Flows, count: int) -> Transfers:
 
 
 def watch(
-    scene: Scene, faults: tuple[Fault, ...], rng: np.random.Generator, noise: Noise | None = None
+    scene: Scene,
+    faults: tuple[FaultHypothesis, ...],
+    rng: np.random.Generator,
+    noise: Noise | None = None,
 ) -> Observations:
     """Return what one window shows of *scene* with *faults* in it."""
     noise = noise or Noise()
@@ -156,7 +159,7 @@ def watch(
     )
 
 
-def _links(fabric: Fabric, fault: Fault) -> NDArray[np.int64]:
+def _links(fabric: Fabric, fault: FaultHypothesis) -> NDArray[np.int64]:
     """Return the links that a fault sits on; of a switch, those that enter it."""
     if fault.scope is Scope.LINK:
         return np.array([fault.index])
@@ -167,7 +170,7 @@ def _links(fabric: Fabric, fault: Fault) -> NDArray[np.int64]:
 
 def _losses(
     scene: Scene,
-    faults: tuple[Fault, ...],
+    faults: tuple[FaultHypothesis, ...],
     flow: NDArray[np.int64],
     noise: Noise,
     rng: np.random.Generator,
@@ -188,7 +191,7 @@ def _losses(
 
 def _slowdowns(
     scene: Scene,
-    faults: tuple[Fault, ...],
+    faults: tuple[FaultHypothesis, ...],
     odd: NDArray[np.bool_],
     noise: Noise,
     rng: np.random.Generator,
@@ -210,7 +213,7 @@ def _slowdowns(
 
 def _delays(
     scene: Scene,
-    faults: tuple[Fault, ...],
+    faults: tuple[FaultHypothesis, ...],
     crossing: tuple[NDArray[np.int64], NDArray[np.int32]],
     odd: NDArray[np.bool_],
     noise: Noise,
@@ -230,7 +233,7 @@ def _delays(
 
 def _errors(
     fabric: Fabric,
-    faults: tuple[Fault, ...],
+    faults: tuple[FaultHypothesis, ...],
     carried: NDArray[np.int64],
     noise: Noise,
     rng: np.random.Generator,

@@ -20,9 +20,9 @@ from bench.locate import calibration
 from bench.locate_held_out import NOISES, Setting, fabric_of
 from bench.locate_held_out import scored as scored_by_flows
 from netloom.ops.locate.hearing import hear
-from netloom.ops.locate.network import Network
+from netloom.ops.locate.network import DesignedNetwork
 from netloom.ops.locate.told import told
-from netloom.ops.observe.store import Store
+from netloom.ops.observe.store import ObservationStore
 from netloom.ops.plant import plant_of
 
 if TYPE_CHECKING:
@@ -87,11 +87,14 @@ def names_it(truth: Truth, finding: Finding) -> bool:
 
 
 def one_window(
-    network: Network, truths: tuple[Truth, ...], noise: Hearsay, rng: np.random.Generator
+    network: DesignedNetwork, truths: tuple[Truth, ...], noise: Hearsay, rng: np.random.Generator
 ) -> tuple[tuple[Finding, ...], float]:
     """Return what is found, and in how many seconds of processor time."""
     memory = MEMORY if Path(MEMORY).is_dir() else None
-    with tempfile.TemporaryDirectory(dir=memory) as folder, Store(Path(folder) / "a.db") as store:
+    with (
+        tempfile.TemporaryDirectory(dir=memory) as folder,
+        ObservationStore(Path(folder) / "a.db") as store,
+    ):
         World(network=network, truths=truths, noise=noise, rng=rng).play(store)
         end_s = START_S + EVERY_S * (NUM_LOOKS - 1)
         begun_s = time.process_time()
@@ -103,7 +106,7 @@ def scored(noise: Hearsay, topology: dict[str, object], nodes: int, seed: int) -
     """Return how one row fares."""
     rng = np.random.default_rng(seed)
     fabric = fabric_of(topology, nodes)
-    network = Network(fabric=fabric, plant=plant_of(fabric), rate_bps=lambda c: c.rate_bps)
+    network = DesignedNetwork(fabric=fabric, plant=plant_of(fabric), rate_bps=lambda c: c.rate_bps)
     score = Score()
     for name in [*(PER_KIND * KINDS), *([""] * HEALTHY)]:
         truths = (draw(network, rng, name),) if name else ()

@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.fat_tree import fat_tree
 from netloom.engines.packet import Ecn, PacketSettings, Transport, run_packets
-from netloom.engines.packet.settings import Switch
+from netloom.engines.packet.settings import SwitchSettings
 from netloom.workload.dag import Label, to_transfers
 from netloom.workload.exchange import ring
 from netloom.workload.transfers import Transfers
@@ -45,7 +45,7 @@ def rocev2_400g() -> PacketSettings:
         flow_control="pfc",
         congestion_control="dcqcn",
         ecn=Ecn(),
-        switch=Switch(buffer_bytes=128_000_000),
+        switch=SwitchSettings(buffer_bytes=128_000_000),
         transport=Transport(cnp_interval_ps=50 * _US, timeout_ps=4_000 * _US),
     )
 

@@ -10,7 +10,7 @@ from netloom.drivers.cores import num_cores, on_processes
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Scenario
 from netloom.study.plan.machines import Wanted
-from netloom.study.plan.planning import Question, plan, question, searcher
+from netloom.study.plan.planning import PlanQuestion, plan, question, searcher
 from netloom.study.predict.prediction import predict
 
 # What the search must keep: a space of this size in two minutes, and this rate on any space.
@@ -48,7 +48,7 @@ def _scenario(model: str, *, gpus: int, sequence: int, global_batch: int) -> Sce
     )
 
 
-def _search(asked: Question) -> tuple[int, float]:
+def _search(asked: PlanQuestion) -> tuple[int, float]:
     """Print and return how many configurations were searched, and in which time."""
     start = time.perf_counter()
     workers = num_cores()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.dcqcn_fluid import DcqcnFluid
-from netloom.engines.packet import Ecn, PacketSettings, Transport, Watch, run_packets
-from netloom.fabric.wiring.plain import Cables, wire_up
+from netloom.engines.packet import Ecn, PacketSettings, Recording, Transport, run_packets
+from netloom.fabric.wiring.plain import CableList, wire_up
 from netloom.workload import patterns
 from netloom.workload.dag import Label, to_transfers
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.transfers import Transfers
 
 US = 1_000_000
@@ -80,7 +80,9 @@ class Incast:
         From 100 to 200 ms.
         """
         wiring, transfers = self._wiring(), self._transfers()
-        watch = Watch(links=(int(np.flatnonzero(wiring.link_target == 0)[0]),), every_ps=10 * US)
+        watch = Recording(
+            links=(int(np.flatnonzero(wiring.link_target == 0)[0]),), every_ps=10 * US
+        )
         early, late = (
             run_packets(wiring, transfers, settings, seed=1, until_ps=until_ps, watch=watch)
             for until_ps in (SETTLED_PS, 2 * SETTLED_PS)
@@ -93,9 +95,9 @@ class Incast:
         queue_kb = samples["waiting_bytes"][after].astype(np.float64) / 1000
         return 100 * marks / arrived, float(queue_kb.mean()), float(np.percentile(queue_kb, 90))
 
-    def _wiring(self) -> Wiring:
+    def _wiring(self) -> PacketTopology:
         num_hosts = self.num_flows + 1
-        cables = Cables(
+        cables = CableList(
             lower=np.arange(num_hosts),
             upper=np.full(num_hosts, num_hosts),
             rate_bps=np.full(num_hosts, self.rate_bps),

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from netloom.validation.fct.cases import FctCase, shipped_cases
-from netloom.validation.fct.measures import Bench, irn_ratios
+from netloom.validation.fct.measures import RunContext, irn_ratios
 from netloom.validation.fct.setups import network_of
 
 
@@ -24,7 +24,7 @@ def comparisons() -> dict[str, FctCase]:
 
 def row(case: FctCase, seed: int) -> str:
     """Return a row of the table: mean slowdown, mean completion, its 99th percentile."""
-    bench = Bench(wiring=network_of(case.fabric), seed=seed, on_progress=None)
+    bench = RunContext(wiring=network_of(case.fabric), seed=seed, on_progress=None)
     ratios = irn_ratios(case, bench, np.random.default_rng(seed))
     metrics = " / ".join(f"{ratio:.2f}" for ratio in ratios)
     return f"| {case.scheme} | {case.num_flows} flows | {metrics} |"

@@ -20,7 +20,7 @@ from bench.flow import all_pairs, peak_gib
 from netloom.engines.flow import FlowSettings
 from netloom.engines.flow.phases import at_once
 from netloom.engines.flow.routes import ground
-from netloom.engines.flow.run import Laid, deliver, lay
+from netloom.engines.flow.run import RoutedTransfers, deliver, lay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def all_to_all(radix: int) -> list[Point]:
     return [measured(laid, f"all-to-all among {hosts:,} hosts")]
 
 
-def measured(laid: Laid, what: str) -> Point:
+def measured(laid: RoutedTransfers, what: str) -> Point:
     """Run it and return links on all ways together, and seconds of processor time."""
     began = time.process_time()
     found = deliver(laid)

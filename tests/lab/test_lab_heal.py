@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from netloom.app.heal.run import Healed, Step
+    from netloom.app.heal.run import Healed, HealStep
     from netloom.fabric.graph import Fabric
-    from netloom.ops.underlay import Router
+    from netloom.ops.underlay import BgpRouter
     from netloom.parts.parts import Technology
     from netloom.spec.heal import HealPolicy
 
@@ -119,7 +119,7 @@ def bench_in(folder: Path, name: str, text: str, *options: str) -> Bench:
     return Bench(lab, job.fabric, job.network.technology, step_of(job))
 
 
-def only(done: Healed) -> Step:
+def only(done: Healed) -> HealStep:
     (step,) = done.steps
     return step
 
@@ -166,7 +166,7 @@ def spine_cable(bench: Bench) -> int:
     return bench.lab.place.read_plant().find("leaf:29")[-1].number
 
 
-def assert_tenants_apart(step: Step) -> None:
+def assert_tenants_apart(step: HealStep) -> None:
     """Four key tables and six paths: inside a tenant there is one, between the two there is none.
 
     nic:3 and nic:500 are of the first tenant, nic:600 and nic:1000 of the second.
@@ -447,7 +447,7 @@ def test_paths_that_frr_takes_from_the_kernel_after_a_flap_are_found_and_repaire
     need("roce")
     ours = frr.render_configuration
 
-    def as_it_comes(router: Router) -> str:
+    def as_it_comes(router: BgpRouter) -> str:
         return ours(router).replace("no zebra nexthop kernel enable\n", "")
 
     monkeypatch.setattr(frr, "render_configuration", as_it_comes)

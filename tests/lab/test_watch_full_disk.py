@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from netloom.ops.observe.store import Store
+from netloom.ops.observe.store import ObservationStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ def test_a_watch_waits_for_space_and_then_has_everything_once(disk: Path, tmp_pa
         until(process.stderr, "store-back")
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
-    with Store(disk / "s.db") as kept:
+    with ObservationStore(disk / "s.db") as kept:
         assert kept.num_rows()["sample"] == STEPS
         assert kept.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 

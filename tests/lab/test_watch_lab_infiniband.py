@@ -21,7 +21,7 @@ from netloom.app.watch.targets import collectors_in_lab
 from netloom.cli.main import main
 from netloom.cli.operate.designed import designed_at
 from netloom.errors import LabError
-from netloom.ops.observe.store import Store
+from netloom.ops.observe.store import ObservationStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,7 +124,7 @@ def test_a_look_sees_every_port_and_errors_as_they_rise(lab: LabUnderTest, tmp_p
     assert main(["watch", *where(lab), *store]) == 0
     plant = lab.place.read_plant()
     ends = {plant.port_name(port) for port in cable.ends}
-    with Store(tmp_path / "store.db") as kept:
+    with ObservationStore(tmp_path / "store.db") as kept:
         up = kept.window("link_up", 0, 1e10)
         rates = kept.window("rate_bps", 0, 1e10)
         errors = kept.window("symbol_errors", 0, 1e10)
@@ -198,7 +198,7 @@ def test_a_watch_ends_cleanly_when_asked_and_goes_on_after_kill_9(
             assert status == -signal.SIGKILL
         else:
             assert (status, lines[-1]["event"]) == (0, "stop")
-    with Store(store) as kept:
+    with ObservationStore(store) as kept:
         rows = kept.connection.execute("SELECT time_us FROM poll ORDER BY time_us").fetchall()
         states = [e.text for e in kept.events(0, 1e10) if e.kind == "sm-state"]
     assert len(rows) == len(set(rows))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netloom.compute.gemm import Chip
-    from netloom.compute.tables import Measured
+    from netloom.compute.tables import TimedOperator
 
 __all__ = ["Attention", "fit_attention", "work_s"]
 
@@ -49,7 +49,7 @@ def work_s(operator: str, shape: Sequence[float], chip: Chip) -> float:
     return flops * (BACKWARD_WORK if operator == "attention_backward" else 1.0) / chip.peak_flops
 
 
-def fit_attention(rows: Sequence[Measured], chip: Chip) -> Attention:
+def fit_attention(rows: Sequence[TimedOperator], chip: Chip) -> Attention:
     """Return the attention that is least off, in mean relative error, from *rows*.
 
     Least absolute deviations by re-weighted least squares (Schlossmacher 1973): the shortest rows

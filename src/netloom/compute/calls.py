@@ -12,7 +12,7 @@ from netloom.compute.kernels import LIMITED, LOAD_S, LOOP_RUNS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from netloom.compute.device import Device
+    from netloom.compute.device import GpuDevice
     from netloom.compute.kernels import Kernel
 
 __all__ = ["Call", "Paces", "call", "paces"]
@@ -57,12 +57,12 @@ class Paces:
         )
 
 
-def call(kernels: Iterable[Kernel], device: Device, *, launched: bool) -> Call:
+def call(kernels: Iterable[Kernel], device: GpuDevice, *, launched: bool) -> Call:
     """Return how long a call takes, repeated a few times from rest; see :func:`paces`."""
     return paces(kernels, device, launched=launched).after(LOOP_RUNS)
 
 
-def paces(kernels: Iterable[Kernel], device: Device, *, launched: bool) -> Paces:
+def paces(kernels: Iterable[Kernel], device: GpuDevice, *, launched: bool) -> Paces:
     """Return how long a call takes: the GPU runs kernels in order, as the host launches them.
 
     Args:
@@ -77,7 +77,7 @@ def paces(kernels: Iterable[Kernel], device: Device, *, launched: bool) -> Paces
     )
 
 
-def _run(kernels: Sequence[Kernel], device: Device, slowdown: float, *, launched: bool) -> Call:
+def _run(kernels: Sequence[Kernel], device: GpuDevice, slowdown: float, *, launched: bool) -> Call:
     times_s = {kernel: device.time_s(kernel, slowdown) for kernel in dict.fromkeys(kernels)}
     host_s = gpu_s = busy_s = 0.0
     for kernel in kernels:

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
     from netloom.compute.attention import Attention
     from netloom.compute.kernels import Kernel
-    from netloom.compute.tables import Measured
+    from netloom.compute.tables import TimedOperator
 
     Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-__all__ = ["Device", "calibrated", "h200"]
+__all__ = ["GpuDevice", "calibrated", "h200"]
 
 # Products up to this long are timed by ``netloom calibrate gpu`` before a GPU at rest reaches its
 # power limit: 200 runs of them take 60 ms, and the boost clock holds for 30 to 60 ms of products
@@ -116,7 +116,7 @@ ALIKE: Final = {
 
 
 @dataclass(frozen=True)
-class Device:
+class GpuDevice:
     """One GPU.
 
     Attributes:
@@ -126,10 +126,10 @@ class Device:
         rested: Products timed on a GPU of the kind that was at rest before.
     """
 
-    rows: tuple[Measured, ...]
+    rows: tuple[TimedOperator, ...]
     chip: Chip
-    profiled: tuple[Measured, ...] = ()
-    rested: tuple[Measured, ...] = ()
+    profiled: tuple[TimedOperator, ...] = ()
+    rested: tuple[TimedOperator, ...] = ()
 
     def time_s(self, kernel: Kernel, slowdown: float = 1.0) -> float:
         """Return how long the GPU is busy with *kernel*.
@@ -199,7 +199,7 @@ class Device:
             if shortest_s <= row.time_s < longest_s
         ]
 
-    def _products(self, layout: str) -> list[Measured]:
+    def _products(self, layout: str) -> list[TimedOperator]:
         return [row for row in self.rows if row.operator == layout and row.precision == "bf16"]
 
     @cached_property
@@ -257,9 +257,9 @@ class Device:
             for operator in SHORTEST_ATTENTION_S
         }
 
-    def _attention_rows(self, operator: str) -> dict[int, list[Measured]]:
+    def _attention_rows(self, operator: str) -> dict[int, list[TimedOperator]]:
         """Return the attentions that ran at the boost clock and did not wait for the host."""
-        found: dict[int, list[Measured]] = {}
+        found: dict[int, list[TimedOperator]] = {}
         for row in self.rows:
             if row.operator == operator and SHORTEST_ATTENTION_S[operator] <= row.time_s < BURST_S:
                 found.setdefault(row.shape[3], []).append(row)
@@ -292,7 +292,7 @@ class Device:
         return {name: _curve(points) for name, points in found.items()}
 
 
-def h200() -> Device:
+def h200() -> GpuDevice:
     """Return the H200 that netloom ships a table of.
 
     Peak and memory rate are the vendor's; 132 multiprocessors as in the H100 white paper.
@@ -305,7 +305,7 @@ def h200() -> Device:
         for row in shipped_table("h200_calibrated")
         if row.operator in ELEMENT_BYTES and row.operator not in known and _tells(row)
     ]
-    return Device(
+    return GpuDevice(
         rows=rows,
         chip=chip,
         profiled=(*shipped_table("h200_profiled"), *backward),
@@ -313,7 +313,7 @@ def h200() -> Device:
     )
 
 
-def calibrated(path: Path, chip: Chip | None = None) -> Device:
+def calibrated(path: Path, chip: Chip | None = None) -> GpuDevice:
     """Return the GPU that ``netloom calibrate gpu`` measured into *path*.
 
     Operators that the file has too few rows of are taken from the shipped H200.
@@ -327,7 +327,7 @@ def calibrated(path: Path, chip: Chip | None = None) -> Device:
     kept = [row for row in own if (row.operator, row.precision) in enough]
     rest = [row for row in shipped_table("h200") if (row.operator, row.precision) not in enough]
     shipped = h200()
-    return Device(
+    return GpuDevice(
         rows=(*kept, *rest),
         chip=chip or shipped.chip,
         profiled=shipped.profiled,
@@ -335,7 +335,7 @@ def calibrated(path: Path, chip: Chip | None = None) -> Device:
     )
 
 
-def _rested(rows: Iterable[Measured]) -> tuple[Measured, ...]:
+def _rested(rows: Iterable[TimedOperator]) -> tuple[TimedOperator, ...]:
     """Return the products of a calibration that ran before the GPU reached its power limit."""
     return tuple(
         row
@@ -351,7 +351,7 @@ def _least(operator: str) -> int:
     return LEAST_ROWS if operator.startswith(("gemm", "attention")) else 1
 
 
-def _tells(row: Measured) -> bool:
+def _tells(row: TimedOperator) -> bool:
     """Return whether a row tells the speed of the GPU, not that of the host or a cache."""
     if row.operator.startswith("gemm"):
         return SHORTEST_S <= row.time_s < BURST_S

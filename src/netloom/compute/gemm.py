@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from netloom.compute.tables import Measured
+    from netloom.compute.tables import TimedOperator
 
 __all__ = ["Chip", "ideal_s", "measured_excess", "wave_excess"]
 
@@ -71,7 +71,7 @@ def ideal_s(shape: tuple[float, float, float], chip: Chip) -> float:
     return max(arithmetic_s, chip.element_bytes * moved / chip.memory_bytes_per_s)
 
 
-def measured_excess(row: Measured, chip: Chip) -> float:
+def measured_excess(row: TimedOperator, chip: Chip) -> float:
     """Return the log of a product's measured over its ideal time."""
     rows, columns, inner = row.shape
     return math.log((row.time_s - KERNEL_START_S) / ideal_s((rows, columns, inner), chip))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-__all__ = ["COLUMNS", "Measured", "parse_table", "read_table", "shipped_table"]
+__all__ = ["COLUMNS", "TimedOperator", "parse_table", "read_table", "shipped_table"]
 
 COLUMNS: Final = ("operator", "precision", "shape", "time_us", "source")
 _LARGEST_FILE_BYTES: Final = 64 * 2**20
@@ -30,7 +30,7 @@ _NUM_DIMENSIONS: Final = {"gemm": 3, "attention": 4}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class TimedOperator:
     """One operator, timed.
 
     Attributes:
@@ -47,7 +47,7 @@ class Measured:
 
 
 @cache
-def shipped_table(name: str) -> tuple[Measured, ...]:
+def shipped_table(name: str) -> tuple[TimedOperator, ...]:
     """Return a table that netloom ships.
 
     ``a100``, ``b200``, ``h200``; ``h200_calibrated``, what ``netloom calibrate gpu`` wrote on one;
@@ -57,7 +57,7 @@ def shipped_table(name: str) -> tuple[Measured, ...]:
     return parse_table(text.splitlines(), where=f"{name}.csv")
 
 
-def read_table(path: Path) -> tuple[Measured, ...]:
+def read_table(path: Path) -> tuple[TimedOperator, ...]:
     """Return the rows of a table that ``netloom calibrate gpu`` wrote.
 
     Raises:
@@ -69,7 +69,7 @@ def read_table(path: Path) -> tuple[Measured, ...]:
     return parse_table(text.splitlines(), where=str(path))
 
 
-def parse_table(lines: Iterable[str], *, where: str) -> tuple[Measured, ...]:
+def parse_table(lines: Iterable[str], *, where: str) -> tuple[TimedOperator, ...]:
     """Return the rows of a table, in order.
 
     Raises:
@@ -83,7 +83,7 @@ def parse_table(lines: Iterable[str], *, where: str) -> tuple[Measured, ...]:
     return tuple(_row(row, f"{where}:{number}") for number, row in enumerate(reader, start=2))
 
 
-def _row(row: Mapping[str, str | None], where: str) -> Measured:
+def _row(row: Mapping[str, str | None], where: str) -> TimedOperator:
     operator = row["operator"] or ""
     try:
         shape = tuple(int(size) for size in (row["shape"] or "").split("x"))
@@ -98,7 +98,7 @@ def _row(row: Mapping[str, str | None], where: str) -> Measured:
     if not (math.isfinite(time_s) and time_s > 0):
         message = f"{where}: time_us: {row['time_us']!r} is not a positive number; remove the row"
         raise SpecError(message)
-    return Measured(
+    return TimedOperator(
         operator=operator,
         precision=row["precision"] or "",
         shape=shape,

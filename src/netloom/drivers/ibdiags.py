@@ -9,9 +9,9 @@ from netloom.drivers.programs import run
 from netloom.formats.infiniband.counters import parse_port_counters
 from netloom.formats.infiniband.diags import (
     ForwardingTable,
+    IbNode,
     LinkRow,
     Manager,
-    Node,
     NodePort,
     PortErrors,
     PortRow,
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Client",
     "ForwardingTable",
+    "IbNode",
     "LinkRow",
     "Manager",
-    "Node",
     "NodePort",
     "PortErrors",
     "PortRow",
@@ -90,7 +90,7 @@ def ports(client: Client) -> tuple[PortRow, ...]:
     return parse_ports(client.run("ibnetdiscover", "-p"))
 
 
-def nodes(client: Client) -> tuple[Node, ...]:
+def nodes(client: Client) -> tuple[IbNode, ...]:
     """Return every node that answers with its cables, from ``ibnetdiscover``."""
     return parse_topology(client.run("ibnetdiscover"))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.drivers.programs import run
 from netloom.formats.linux.iproute import (
-    Link,
+    IpLink,
     NextHop,
     parse_links,
     parse_namespace_ids,
@@ -45,7 +45,7 @@ class AdapterPort:
     counters: dict[str, int]
 
 
-def links(namespace: str = "") -> tuple[Link, ...]:
+def links(namespace: str = "") -> tuple[IpLink, ...]:
     """Return the interfaces of a namespace with what they counted.
 
     Raises:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.drivers.programs import run
 from netloom.errors import LabError
-from netloom.formats.linux.netfilter import Interface, Loss, parse_interfaces, render_filter
+from netloom.formats.linux.netfilter import DropRule, Interface, parse_interfaces, render_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -143,7 +143,7 @@ def set_carrier(end: End, *, up: bool) -> None:
     batch([["link", "set", "dev", end.interface, "up" if up else "down"]], namespace=end.namespace)
 
 
-def set_loss(namespace: str, losses: Sequence[Loss]) -> None:
+def set_loss(namespace: str, losses: Sequence[DropRule]) -> None:
     """Drop what *losses* say, and nothing else, at the interfaces of a namespace."""
     run(exec_argv(namespace, ["nft", "-f", "-"]), text=render_filter(losses))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.drivers.programs import run
 from netloom.errors import SpecError
-from netloom.formats.sonic.yang import Statement, Table, parse_yang
+from netloom.formats.sonic.yang import Statement, YangTable, parse_yang
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,13 +26,13 @@ TIMEOUT_S: Final = 120.0
 MOST_BYTES: Final = 2**22  # of one model
 
 
-def tables_of(folder: Path) -> dict[str, Table]:
+def tables_of(folder: Path) -> dict[str, YangTable]:
     """Return the tables that the models in *folder* describe, by name.
 
     Raises:
         SpecError: there is no model in it, or one that cannot be read.
     """
-    found: dict[str, Table] = {}
+    found: dict[str, YangTable] = {}
     for path in sorted(folder.glob("sonic-*.yang")):
         try:
             module = parse_yang(path.read_text(encoding="utf-8")[:MOST_BYTES])
@@ -46,11 +46,11 @@ def tables_of(folder: Path) -> dict[str, Table]:
     return found
 
 
-def _tables(module: Statement) -> Iterator[Table]:
+def _tables(module: Statement) -> Iterator[YangTable]:
     namespaces = module.those("namespace")
     for top in module.those("container"):
         for container in top.those("container"):
-            yield Table(
+            yield YangTable(
                 module=module.argument,
                 namespace=namespaces[0].argument if namespaces else "",
                 top=top.argument,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from netloom.fabric.design import Design
     from netloom.fabric.scale_up import ScaleUpGraph
-    from netloom.fabric.topologies.wiring import Wiring
+    from netloom.fabric.topologies.wiring import SwitchCables
     from netloom.parts.parts import Node, ScaleUp
 
 __all__ = ["build"]
@@ -67,7 +67,7 @@ def build(design: Design, node: Node, scale_up: ScaleUp) -> Fabric:
     return Fabric(design=design, **_vertices(design, node, local, wiring), **_links(cables))
 
 
-def _wire(design: Design, node: Node) -> Wiring:
+def _wire(design: Design, node: Node) -> SwitchCables:
     request = Request.of(
         node,
         num_nodes=design.num_nodes,
@@ -82,7 +82,7 @@ def _wire(design: Design, node: Node) -> Wiring:
     return wire_clos(request, design.topology)
 
 
-def _check(design: Design, wiring: Wiring) -> None:
+def _check(design: Design, wiring: SwitchCables) -> None:
     """Hold the builder to the plan: what was sized and costed is what is built."""
     built = np.bincount(wiring.switch_tier, minlength=len(design.tiers) + 1)[1:]
     assert built.tolist() == [tier.num_switches for tier in design.tiers], design.tiers
@@ -142,7 +142,9 @@ def _nic_cables(design: Design, node: Node) -> _Cables:
     )
 
 
-def _vertices(design: Design, node: Node, local: ScaleUpGraph, wiring: Wiring) -> dict[str, Any]:
+def _vertices(
+    design: Design, node: Node, local: ScaleUpGraph, wiring: SwitchCables
+) -> dict[str, Any]:
     counts = [
         design.num_gpus,
         design.num_ports,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.graph import Fabric
-    from netloom.fabric.routing.candidates import Tables
+    from netloom.fabric.routing.candidates import RoutingTables
     from netloom.fabric.routing.flows import Paths
 
 __all__ = [
@@ -58,7 +58,7 @@ def check(fabric: Fabric, paths: Paths) -> Verdict:
     return _verdict(fabric, dependencies(fabric, paths), "these paths")
 
 
-def check_adaptive(known: Tables) -> Verdict:
+def check_adaptive(known: RoutingTables) -> Verdict:
     """Return whether packets that take any candidate, between all pairs, can deadlock.
 
     Work grows with edge switches times links: meant for fabrics of some thousand switches.
@@ -108,7 +108,7 @@ def dependencies(fabric: Fabric, paths: Paths) -> NDArray[np.int64]:
     return _unique_pairs(held[joined], wanted[joined])
 
 
-def adaptive_dependencies(known: Tables) -> NDArray[np.int64]:
+def adaptive_dependencies(known: RoutingTables) -> NDArray[np.int64]:
     """Return the pairs (link held, link waited for) between switches of all candidates."""
     edges = np.unique(known.near.edge[known.near.edge >= 0]).astype(np.int64)
     found = [np.empty((0, 2), dtype=np.int64)]
@@ -121,7 +121,7 @@ def adaptive_dependencies(known: Tables) -> NDArray[np.int64]:
 
 
 def _dependencies_toward(
-    known: Tables, starts: NDArray[np.int64], goal: np.int64
+    known: RoutingTables, starts: NDArray[np.int64], goal: np.int64
 ) -> NDArray[np.int64]:
     """Follow all candidates from *starts* to *goal*, each vertex once."""
     target = known.fabric.link_target

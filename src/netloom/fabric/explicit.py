@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.graph import Fabric
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["Ports", "routed_by"]
 
 Ports = dict[str, dict[str, int]]
 
 
-def routed_by(tables: Mapping[str, Mapping[str, int]], wiring: Wiring, fabric: Fabric) -> Wiring:
+def routed_by(
+    tables: Mapping[str, Mapping[str, int]], wiring: PacketTopology, fabric: Fabric
+) -> PacketTopology:
     """Return *wiring* with the next links of *tables* at every switch of the scale-out network.
 
     Ports of a switch count from 1 in the order of its cables, towards the hosts first, as a lab's
@@ -81,7 +83,7 @@ def _endpoints(fabric: Fabric) -> dict[str, NDArray[np.int64]]:
 class _Sets:
     """Sets of next links behind those that a wiring has; equal ones are kept once."""
 
-    def __init__(self, wiring: Wiring) -> None:
+    def __init__(self, wiring: PacketTopology) -> None:
         self._wiring = wiring
         self._known: dict[tuple[int, ...], int] = {}
 

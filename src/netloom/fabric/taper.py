@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from netloom.fabric.wiring.tiers import tiers
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["taper_of"]
 
 
-def taper_of(wiring: Wiring) -> float:
+def taper_of(wiring: PacketTopology) -> float:
     """Return what endpoints can send over what the uplinks of all tiers carry, 1 at least.
 
     The product over tiers of what switches have towards endpoints over what they have the other

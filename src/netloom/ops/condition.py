@@ -14,14 +14,14 @@ from netloom.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from netloom.ops.lab import Fault
+    from netloom.ops.lab import InjectedFault
     from netloom.ops.plant import Plant, Port
 
-__all__ = ["HEALTHY", "CableCondition", "Condition", "Loss", "check_fault", "condition_of"]
+__all__ = ["HEALTHY", "CableCondition", "Condition", "LinkLoss", "check_fault", "condition_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Loss:
+class LinkLoss:
     """Packets lost on one link, as they reach its end.
 
     Attributes:
@@ -51,7 +51,7 @@ class CableCondition:
     is_linked: bool = True
     upper: Port | None = None
     slowdown: float = 1.0
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[LinkLoss, ...] = ()
 
     @property
     def is_dark(self) -> bool:
@@ -79,7 +79,7 @@ class Condition:
         return self.cables.get(number, HEALTHY)
 
 
-def condition_of(faults: Iterable[Fault], plant: Plant) -> Condition:
+def condition_of(faults: Iterable[InjectedFault], plant: Plant) -> Condition:
     """Return the condition that *faults*, oldest first, amount to.
 
     Raises:
@@ -98,7 +98,7 @@ def condition_of(faults: Iterable[Fault], plant: Plant) -> Condition:
 
 
 def _changes(
-    fault: Fault, plant: Plant, cables: dict[int, CableCondition]
+    fault: InjectedFault, plant: Plant, cables: dict[int, CableCondition]
 ) -> dict[int, CableCondition]:
     """Return the cables that *fault* leaves otherwise than it found them."""
     found = {
@@ -121,14 +121,14 @@ def _changes(
 
 
 def _lossy(
-    fault: Fault, plant: Plant, found: dict[int, CableCondition]
+    fault: InjectedFault, plant: Plant, found: dict[int, CableCondition]
 ) -> dict[int, CableCondition]:
     larger_than_bytes = int(fault.settings.get("larger_than_bytes", 0))
     changed = dict(found)
     for part in fault.parts:
         for cable, sender in plant.links(part):
             (receiver,) = (port for port in cable.ends if port != sender)
-            loss = Loss(
+            loss = LinkLoss(
                 port=receiver,
                 share=fault.settings["share"],
                 larger_than_bytes=larger_than_bytes,
@@ -141,7 +141,7 @@ def _lossy(
 
 
 def _crossed(
-    fault: Fault, plant: Plant, found: dict[int, CableCondition]
+    fault: InjectedFault, plant: Plant, found: dict[int, CableCondition]
 ) -> dict[int, CableCondition]:
     one, other = (cable for part in fault.parts for cable in plant.find(part))
     if any(found[cable.number].upper is not None for cable in (one, other)):
@@ -153,7 +153,7 @@ def _crossed(
     }
 
 
-def check_fault(fault: Fault, plant: Plant) -> None:
+def check_fault(fault: InjectedFault, plant: Plant) -> None:
     """Raise SpecError unless *fault* says all that its kind needs, and nothing it cannot have."""
     num_parts = {"miswire": 2, "dead-sm": len(fault.parts)}.get(fault.kind, 1)
     if len(fault.parts) != num_parts:
@@ -179,7 +179,7 @@ def check_fault(fault: Fault, plant: Plant) -> None:
     _check_settings(fault)
 
 
-def _check_crossing(fault: Fault, plant: Plant) -> None:
+def _check_crossing(fault: InjectedFault, plant: Plant) -> None:
     found = [plant.find(part) for part in fault.parts]
     if any(len(cables) != 1 for cables in found) or found[0] == found[1]:
         message = f"{' '.join(fault.parts)}: name two different cables, such as cable:40 cable:41"
@@ -193,7 +193,7 @@ def _check_crossing(fault: Fault, plant: Plant) -> None:
 _RANGES: Final = {"share": (0.0, 1.0), "factor": (1.0, 1e6), "count": (1.0, 1e9)}
 
 
-def _check_settings(fault: Fault) -> None:
+def _check_settings(fault: InjectedFault) -> None:
     for name, value in fault.settings.items():
         low, high = _RANGES.get(name, (0.0, 1e9))
         if not low <= value <= high:

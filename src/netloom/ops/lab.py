@@ -19,8 +19,8 @@ from netloom.errors import SpecError
 __all__ = [
     "FAULT_KINDS",
     "MARK",
-    "Fault",
     "FaultKind",
+    "InjectedFault",
     "Lab",
     "Program",
     "check_name",
@@ -80,7 +80,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class InjectedFault:
     """A fault that was injected and is still there.
 
     Attributes:
@@ -126,7 +126,7 @@ class Lab:
     engine: str = ""
     num_managers: int = 1
     programs: tuple[Program, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[InjectedFault, ...] = ()
     num_faults: int = 0
     counters: dict[str, int] = field(default_factory=dict)
 
@@ -135,7 +135,7 @@ class Lab:
         others = tuple(one for one in self.programs if one.name != program.name)
         return replace(self, programs=(*others, program))
 
-    def with_fault(self, fault: Fault) -> Lab:
+    def with_fault(self, fault: InjectedFault) -> Lab:
         """Return the record with one fault more."""
         return replace(self, faults=(*self.faults, fault), num_faults=fault.number)
 

@@ -18,7 +18,7 @@ from netloom.ops.plant import plant_of
 from netloom.study.networks import network_of
 
 if TYPE_CHECKING:
-    from netloom.fabric.cost.modules import Run
+    from netloom.fabric.cost.modules import CableGroup
     from netloom.fabric.cost.places import Places
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
 
-__all__ = ["Cage", "NicPort", "Seat", "Site", "peer_of", "site_of"]
+__all__ = ["Cage", "NicPort", "RackUnit", "Site", "peer_of", "site_of"]
 
 TOP_UNIT: Final = 42  # of a rack of 42 units, the usual height
 # What Linux calls the RDMA devices of a vendor's NICs: the names of their kernel drivers.
@@ -34,7 +34,7 @@ DEVICES: Final = {"NVIDIA": "mlx5_", "Broadcom": "bnxt_re", "AMD": "ionic_", "In
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
+class RackUnit:
     """Where a box stands: ``R012``, unit 1 at the bottom."""
 
     rack: str
@@ -94,7 +94,7 @@ class Site:
     plant: Plant
     nics: tuple[NicPort, ...]
     places: Places
-    runs: tuple[Run, ...]
+    runs: tuple[CableGroup, ...]
 
     @property
     def num_computers(self) -> int:
@@ -163,19 +163,19 @@ class Site:
             return "node"
         return self.plant.devices[device].name.partition(":")[0]
 
-    def seat(self, number: int) -> Seat:
+    def seat(self, number: int) -> RackUnit:
         """Return where a device of the plant stands."""
         return self._seats[number]
 
     @cached_property
-    def _seats(self) -> tuple[Seat, ...]:
+    def _seats(self) -> tuple[RackUnit, ...]:
         taken: dict[int, int] = {}
-        seats: dict[str, Seat] = {}
+        seats: dict[str, RackUnit] = {}
         for number in range(len(self.plant.devices) - 1, -1, -1):  # switches first, at the top
             name = self.hostnames[number]
             if name not in seats:
                 rack = int(self.places.rack[self._vertex(number)])
-                seats[name] = Seat(rack=f"R{rack:03}", unit=self._unit(number, rack, taken))
+                seats[name] = RackUnit(rack=f"R{rack:03}", unit=self._unit(number, rack, taken))
         return tuple(seats[name] for name in self.hostnames)
 
     def _unit(self, number: int, rack: int, taken: dict[int, int]) -> int:
@@ -200,7 +200,7 @@ class Site:
         laid_m = float(self.places.cable_m[cable.number])
         return float(next((sold for sold in LENGTHS_M if sold >= laid_m), laid_m))
 
-    def run(self, cable: Cable) -> Run | None:
+    def run(self, cable: Cable) -> CableGroup | None:
         """Return the cables of the bill that a cable is one of; None where none is like it."""
         ends = tuple(self.level(port.device) for port in cable.ends)
         racks = {int(self.places.rack[self._vertex(port.device)]) for port in cable.ends}

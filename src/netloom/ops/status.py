@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netloom.ops.lab import Fault
+    from netloom.ops.lab import InjectedFault
 
 __all__ = ["Count", "LabStatus", "ManagerStatus", "ProgramStatus"]
 
@@ -83,6 +83,6 @@ class LabStatus:
     masters: tuple[str, ...] = ()
     sessions: Count | None = None
     divergent: tuple[str, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[InjectedFault, ...] = ()
     doubts: tuple[str, ...] = ()
     environment: tuple[dict[str, str], ...] = ()

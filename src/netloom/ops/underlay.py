@@ -18,7 +18,7 @@ from netloom.errors import InfeasibleError
 if TYPE_CHECKING:
     from netloom.ops.plant import Plant, Port
 
-__all__ = ["HostLink", "Router", "Underlay", "expected_ways", "interface_name", "underlay_of"]
+__all__ = ["BgpRouter", "HostLink", "Underlay", "expected_ways", "interface_name", "underlay_of"]
 
 HOSTS: Final = IPv4Network("10.128.0.0/9")  # a /31 for each NIC port
 LOOPBACKS: Final = IPv4Network("10.0.0.0/16")  # a /32 for each switch
@@ -43,7 +43,7 @@ class HostLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Router:
+class BgpRouter:
     """A switch as BGP sees it.
 
     Attributes:
@@ -67,7 +67,7 @@ class Router:
 class Underlay:
     """All routers, and where hosts hang."""
 
-    routers: tuple[Router, ...]
+    routers: tuple[BgpRouter, ...]
     host_links: tuple[HostLink, ...]
 
 
@@ -98,7 +98,7 @@ def underlay_of(plant: Plant) -> Underlay:
                 peers[port.device].append(interface_name(plant, port))
     asns = _asns(plant)
     routers = tuple(
-        Router(
+        BgpRouter(
             device=device,
             name=plant.devices[device].name,
             asn=asns[device],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from netloom.errors import CatalogError
 from netloom.parts import merge, read
 from netloom.parts.parts import (
-    Cable,
+    CableType,
     Gpu,
     Model,
     Nic,
@@ -41,7 +41,7 @@ KINDS: Final[Mapping[str, type[Part]]] = MappingProxyType(
         "nics": Nic,
         "switches": Switch,
         "transceivers": Transceiver,
-        "cables": Cable,
+        "cables": CableType,
         "models": Model,
         "technologies": Technology,
     }
@@ -58,7 +58,7 @@ class Catalog:
     nics: Mapping[str, Nic]
     switches: Mapping[str, Switch]
     transceivers: Mapping[str, Transceiver]
-    cables: Mapping[str, Cable]
+    cables: Mapping[str, CableType]
     models: Mapping[str, Model]
     technologies: Mapping[str, Technology]
 
@@ -86,7 +86,7 @@ class Catalog:
         """Return the transceiver called *name*, in any case."""
         return _find(self.transceivers, name, kind="transceivers", one="transceiver")
 
-    def cable(self, name: str) -> Cable:
+    def cable(self, name: str) -> CableType:
         """Return the cable called *name*, in any case."""
         return _find(self.cables, name, kind="cables", one="cable")
 

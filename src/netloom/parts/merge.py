@@ -10,7 +10,7 @@ from netloom.provenance import Source
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Laid", "Voice", "lay_over"]
+__all__ = ["MergedTable", "Voice", "lay_over"]
 
 _ABOUT: Final = frozenset({"title", "sources", "notes", "operations"})
 _FILE: Final = "\0file"
@@ -31,7 +31,7 @@ class Voice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laid:
+class MergedTable:
     """A merged table, and the sources that its ``sources`` may name."""
 
     table: dict[str, Any]
@@ -44,7 +44,7 @@ def lay_over(
     *,
     registry: Mapping[str, Source],
     voice: Voice,
-) -> Laid:
+) -> MergedTable:
     """Return *own* over *below*: tables key by key, everything else replaced.
 
     Each number that *own* sets gets the source that *own* names for it, or else the file itself
@@ -56,7 +56,9 @@ def lay_over(
     table = _deep(below, own)
     named = own.get("sources", {})
     if not (isinstance(named, dict) and isinstance(own.get("notes", {}), dict)):
-        return Laid(table=table, registry=dict(registry))  # the reader refuses it with its place
+        return MergedTable(
+            table=table, registry=dict(registry)
+        )  # the reader refuses it with its place
     set_here = [path for path in _paths(own) if path.partition(".")[0] not in _ABOUT]
     table["sources"] = {
         **below.get("sources", {}),
@@ -68,7 +70,7 @@ def lay_over(
         _FILE: Source(citation=f"your file {voice.file}", confidence="assumed"),
         _PRICES: Source(citation=voice.price_source or "", confidence="published"),
     }
-    return Laid(table=table, registry={**registry, **own_voice})
+    return MergedTable(table=table, registry={**registry, **own_voice})
 
 
 def _without_stale(below: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ from netloom.spec.quantity import (
 from netloom.spec.strict import Strict, written_name
 
 __all__ = [
-    "Cable",
+    "CableType",
     "Gpu",
     "LatencyBudget",
     "Model",
@@ -255,7 +255,7 @@ class Transceiver(Part):
     price_range_usd: tuple[Money, Money] | None = None
 
 
-class Cable(Part):
+class CableType(Part):
     """A cable: copper or active optical with its ends on it, or plain fibre.
 
     Attributes:

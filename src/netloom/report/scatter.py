@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Point", "scatter"]
+__all__ = ["Mark", "scatter"]
 
 WIDTH: Final = 56
 HEIGHT: Final = 12
 
 
-class Point(NamedTuple):
+class Mark(NamedTuple):
     """Where a mark goes."""
 
     x: float
@@ -22,7 +22,7 @@ class Point(NamedTuple):
 
 
 def scatter(
-    points: Sequence[Point],
+    points: Sequence[Mark],
     *,
     show_x: Callable[[float], str],
     show_y: Callable[[float], str],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from netloom.fabric.cost.bill import Line
+    from netloom.fabric.cost.bill import BillLine
     from netloom.provenance import Source
     from netloom.study.size.sizing import Alternative, Sizing
 
@@ -104,9 +104,9 @@ def _bill(sizing: Sizing) -> Group:
     return Group(table, *cited)
 
 
-def _folded(lines: tuple[Line, ...]) -> Iterator[tuple[tuple[str, ...], Source | None]]:
+def _folded(lines: tuple[BillLine, ...]) -> Iterator[tuple[tuple[str, ...], Source | None]]:
     """Yield the cells and the source of each line; cables of all lengths are one line."""
-    merged: dict[tuple[str, str], list[Line]] = {}
+    merged: dict[tuple[str, str], list[BillLine]] = {}
     for line in lines:
         merged.setdefault((line.item.partition(", ")[0], line.part), []).append(line)
     for (item, part), alike in merged.items():

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from netloom.step.model import Step
-    from netloom.step.timeline import Interval, Timeline
+    from netloom.step.timeline import BusyInterval, Timeline
 
 __all__ = ["step_trace"]
 
@@ -67,7 +67,7 @@ def _slices(step: Step, times: Timeline, stage: int) -> Iterator[tuple[str, floa
     yield from _after(step, times.makespan_s)
 
 
-def _name(one: Interval) -> str:
+def _name(one: BusyInterval) -> str:
     return f"{one.way} {one.micro_batch}.{one.chunk}"
 
 

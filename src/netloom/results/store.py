@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import TracebackType
 
-__all__ = ["Claim", "Record", "Store"]
+__all__ = ["AnswerStore", "Claim", "Record"]
 
 APPLICATION_ID: Final = 0x6E6C6F6D  # "nlom", in the file's header
 FORMAT: Final = 1
@@ -80,7 +80,7 @@ class Claim:
     answer: str = ""
 
 
-class Store:
+class AnswerStore:
     """A file of answers.
 
     Raises:

@@ -28,11 +28,11 @@ from ruamel.yaml.reader import ReaderError
 from netloom.spec.nodes import (
     MAX_DEPTH,
     MAX_DIGITS,
+    DocumentNode,
     MalformedError,
-    Node,
-    Place,
     Problem,
     Scalar,
+    TextPosition,
     below,
     height,
     shorten,
@@ -60,7 +60,7 @@ _NANS: Final = frozenset({".nan", ".NaN", ".NAN"})
 _PADDED: Final = re.compile(r"[-+]?0[0-9]+")
 
 
-def compose(text: str) -> tuple[Node, list[Problem]]:
+def compose(text: str) -> tuple[DocumentNode, list[Problem]]:
     """Return the one document in *text*, and the problems that did not stop the reading.
 
     Raises:
@@ -69,7 +69,7 @@ def compose(text: str) -> tuple[Node, list[Problem]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > MAX_LINE:
             what = f"a line of {len(line)} characters; break it, {MAX_LINE} are the most"
-            raise MalformedError(Problem(field="", text=what, place=Place(number, 1)))
+            raise MalformedError(Problem(field="", text=what, place=TextPosition(number, 1)))
     composer = _Composer(_events(text))
     return composer.document(), composer.problems
 
@@ -81,19 +81,19 @@ def _events(text: str) -> Iterator[Event]:
     except ReaderError as error:
         before = text[: error.position]
         column = error.position - (before.rfind("\n") + 1)
-        place = Place(before.count("\n") + 1, column + 1)
+        place = TextPosition(before.count("\n") + 1, column + 1)
         what = f"the character U+{ord(text[error.position]):04X} is not allowed; remove it"
         raise MalformedError(Problem(field="", text=what, place=place)) from error
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)
+        place = TextPosition(mark.line + 1, mark.column + 1) if mark else TextPosition(1, 1)
         raise MalformedError(_not_yaml(str(error.problem or error.context), place)) from error
     except (YAMLError, ValueError, OverflowError, LookupError) as error:
         # The parser lets a few of Python's own errors through, as for "\U99999999".
         raise MalformedError(_not_yaml(str(error), None)) from error
 
 
-def _not_yaml(what: str, place: Place | None) -> Problem:
+def _not_yaml(what: str, place: TextPosition | None) -> Problem:
     text = f"not valid YAML: {shorten(what)}; check indentation, colons, brackets and quotes here"
     return Problem(field="", text=text, place=place)
 
@@ -105,11 +105,11 @@ class _Composer:
         self.problems: list[Problem] = []
         self._events = events
         self._num_nodes = 0
-        self._anchors: dict[str, tuple[Node, int]] = {}
+        self._anchors: dict[str, tuple[DocumentNode, int]] = {}
 
-    def document(self) -> Node:
+    def document(self) -> DocumentNode:
         """Return the root of the only document."""
-        root: Node | None = None
+        root: DocumentNode | None = None
         for event in self._events:
             if isinstance(event, DocumentStartEvent):
                 self._check_version(event)
@@ -118,14 +118,14 @@ class _Composer:
                     text = "a second document starts here; a scenario is one document"
                     raise MalformedError(Problem(field="", text=text, place=_place(event)))
                 root = self._node(event, field="", depth=0)
-        return root or Node(value=None, written="null", place=Place(1, 1))
+        return root or DocumentNode(value=None, written="null", place=TextPosition(1, 1))
 
     def _check_version(self, event: DocumentStartEvent) -> None:
         if event.version not in {None, (1, 2)}:
             text = "this file says it is older YAML; write YAML 1.2 and remove the %YAML line"
             self._report("", text, event)
 
-    def _node(self, event: NodeEvent, *, field: str, depth: int) -> Node:
+    def _node(self, event: NodeEvent, *, field: str, depth: int) -> DocumentNode:
         self._count(1, event)
         if isinstance(event, AliasEvent):
             return self._alias(event, depth=depth)
@@ -139,7 +139,7 @@ class _Composer:
             self._anchors[event.anchor] = (node, 1 + self._num_nodes - before)
         return node
 
-    def _untagged(self, event: NodeEvent, *, field: str, depth: int) -> Node:
+    def _untagged(self, event: NodeEvent, *, field: str, depth: int) -> DocumentNode:
         if depth > MAX_DEPTH:
             raise MalformedError(too_deep(_place(event)))
         if isinstance(event, MappingStartEvent):
@@ -149,7 +149,7 @@ class _Composer:
         assert isinstance(event, ScalarEvent)
         return self._scalar(event, field=field)
 
-    def _alias(self, event: AliasEvent, *, depth: int) -> Node:
+    def _alias(self, event: AliasEvent, *, depth: int) -> DocumentNode:
         if event.anchor not in self._anchors:
             name = shorten(event.anchor)
             text = f"the alias *{name} stands for nothing, or for itself; write the value"
@@ -158,10 +158,10 @@ class _Composer:
         self._count(num_nodes, event)
         if depth + height(node) > MAX_DEPTH:
             raise MalformedError(too_deep(_place(event)))
-        return Node(value=node.value, written=node.written, place=_place(event))
+        return DocumentNode(value=node.value, written=node.written, place=_place(event))
 
-    def _mapping(self, start: Event, *, field: str, depth: int) -> Node:
-        entries: dict[str, Node] = {}
+    def _mapping(self, start: Event, *, field: str, depth: int) -> DocumentNode:
+        entries: dict[str, DocumentNode] = {}
         while not isinstance(event := next(self._events), CollectionEndEvent):
             key = self._key(event, field)
             here = below(field, key)
@@ -171,10 +171,10 @@ class _Composer:
                 line = first.line if first else "?"
                 self._report(here, f"given twice, first on line {line}; keep one", event)
                 continue
-            entries[key] = Node(
+            entries[key] = DocumentNode(
                 value=child.value, written=child.written, place=child.place, key_place=_place(event)
             )
-        return Node(value=entries, written="a mapping", place=_place(start))
+        return DocumentNode(value=entries, written="a mapping", place=_place(start))
 
     def _key(self, event: Event, field: str) -> str:
         self._count(1, event)
@@ -186,28 +186,28 @@ class _Composer:
             raise MalformedError(Problem(field=field, text=text, place=_place(event)))
         return _repaired(event)
 
-    def _sequence(self, start: Event, *, field: str, depth: int) -> Node:
-        items: list[Node] = []
+    def _sequence(self, start: Event, *, field: str, depth: int) -> DocumentNode:
+        items: list[DocumentNode] = []
         while not isinstance(event := next(self._events), CollectionEndEvent):
             here = f"{field}[{len(items)}]"
             items.append(self._node(_node_event(event), field=here, depth=depth + 1))
-        return Node(value=tuple(items), written="a list", place=_place(start))
+        return DocumentNode(value=tuple(items), written="a list", place=_place(start))
 
-    def _scalar(self, event: ScalarEvent, *, field: str) -> Node:
+    def _scalar(self, event: ScalarEvent, *, field: str) -> DocumentNode:
         text = _repaired(event)
         place = _place(event)
         if event.style:
-            return Node(value=text, written=shorten(repr(text)), place=place)
+            return DocumentNode(value=text, written=shorten(repr(text)), place=place)
         if _PADDED.fullmatch(text):
             self._report(field, f"{shorten(text)} starts with a zero; write it without", event)
         elif _INTEGER.fullmatch(text) and len(text) > MAX_DIGITS:
             self._report(
                 field, f"a number of {len(text)} digits is absurd; write it shorter", event
             )
-            return Node(value=text, written=shorten(text), place=place)
+            return DocumentNode(value=text, written=shorten(text), place=place)
         value = _resolve(text)
         written = repr(text) if isinstance(value, str) else text or "null"
-        return Node(value=value, written=shorten(written), place=place)
+        return DocumentNode(value=value, written=shorten(written), place=place)
 
     def _count(self, num_nodes: int, event: Event) -> None:
         self._num_nodes += num_nodes
@@ -224,8 +224,8 @@ def _node_event(event: Event) -> NodeEvent:
     return event
 
 
-def _place(event: Event) -> Place:
-    return Place(event.start_mark.line + 1, event.start_mark.column + 1)
+def _place(event: Event) -> TextPosition:
+    return TextPosition(event.start_mark.line + 1, event.start_mark.column + 1)
 
 
 def _repaired(event: ScalarEvent) -> str:

@@ -13,7 +13,14 @@ from netloom.errors import SpecError
 from netloom.spec.anchor import anchored
 from netloom.spec.compose import compose
 from netloom.spec.files import read_text
-from netloom.spec.nodes import MalformedError, Node, Place, Problem, from_plain, plain
+from netloom.spec.nodes import (
+    DocumentNode,
+    MalformedError,
+    Problem,
+    TextPosition,
+    from_plain,
+    plain,
+)
 from netloom.spec.problems import explain, refusal
 from netloom.spec.scenario import Scenario
 
@@ -71,7 +78,7 @@ def locate(path: str | os.PathLike[str], field: str) -> str:
     """
     name = os.fspath(path)
     node, _ = compose(_read(name))
-    place: Place | None = None
+    place: TextPosition | None = None
     for key in field.split("."):
         child = node.child(key)
         if child is None:
@@ -88,7 +95,7 @@ def _from_mapping(source: Mapping[str, object]) -> Scenario:
     return _validated(root, [], name=NO_FILE)
 
 
-def _validated(root: Node, problems: Sequence[Problem], *, name: str) -> Scenario:
+def _validated(root: DocumentNode, problems: Sequence[Problem], *, name: str) -> Scenario:
     if not isinstance(root.value, dict) or not root.value:
         empty = root.value in (None, {})
         found = "is empty" if empty else f"holds {root.written}"

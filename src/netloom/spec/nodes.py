@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final, SupportsIndex, TypeAlias
 
 __all__ = [
+    "DocumentNode",
     "MalformedError",
-    "Node",
-    "Place",
     "Problem",
+    "TextPosition",
     "below",
     "from_plain",
     "height",
@@ -30,7 +30,7 @@ Plain: TypeAlias = "Scalar | tuple[Plain, ...] | dict[str, Plain]"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class TextPosition:
     """A line and a column, both counted from 1."""
 
     line: int
@@ -49,7 +49,7 @@ class Problem:
 
     field: str
     text: str
-    place: Place | None = None
+    place: TextPosition | None = None
 
 
 class MalformedError(Exception):
@@ -61,7 +61,7 @@ class MalformedError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class DocumentNode:
     """A value of the document.
 
     Attributes:
@@ -71,12 +71,12 @@ class Node:
         key_place: Where its key starts, for the entry of a mapping.
     """
 
-    value: Scalar | tuple[Node, ...] | dict[str, Node]
+    value: Scalar | tuple[DocumentNode, ...] | dict[str, DocumentNode]
     written: str
-    place: Place | None = None
-    key_place: Place | None = None
+    place: TextPosition | None = None
+    key_place: TextPosition | None = None
 
-    def child(self, step: str | int) -> Node | None:
+    def child(self, step: str | int) -> DocumentNode | None:
         """Return the entry or item *step*; None when there is none."""
         if isinstance(self.value, dict) and isinstance(step, str):
             return self.value.get(step)
@@ -85,7 +85,7 @@ class Node:
         return None
 
 
-def plain(node: Node) -> Plain:
+def plain(node: DocumentNode) -> Plain:
     """Return the value of *node* without places; lists become tuples."""
     if isinstance(node.value, dict):
         return {key: plain(child) for key, child in node.value.items()}
@@ -94,7 +94,7 @@ def plain(node: Node) -> Plain:
     return node.value
 
 
-def from_plain(value: object, *, field: str = "", depth: int = 0) -> Node:
+def from_plain(value: object, *, field: str = "", depth: int = 0) -> DocumentNode:
     """Return a Python value of dicts, lists and scalars as a tree without places.
 
     Raises:
@@ -107,17 +107,17 @@ def from_plain(value: object, *, field: str = "", depth: int = 0) -> Node:
             _own_key(key, field): from_plain(child, field=below(field, str(key)), depth=depth + 1)
             for key, child in value.items()
         }
-        return Node(value=entries, written="a mapping")
+        return DocumentNode(value=entries, written="a mapping")
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         items = [
             from_plain(item, field=f"{field}[{index}]", depth=depth + 1)
             for index, item in enumerate(value)
         ]
-        return Node(value=tuple(items), written="a list")
+        return DocumentNode(value=tuple(items), written="a list")
     if value is None or isinstance(value, (bool, int, float, str)):
-        return Node(value=value, written=_written(value))
+        return DocumentNode(value=value, written=_written(value))
     if isinstance(value, SupportsIndex):  # numpy's integers
-        return Node(value=operator.index(value), written=_written(operator.index(value)))
+        return DocumentNode(value=operator.index(value), written=_written(operator.index(value)))
     text = (
         f"a Python {type(value).__name__} is not a value a scenario can hold; give text or a number"
     )
@@ -157,7 +157,7 @@ def below(field: str, key: str) -> str:
     return f"{field}.{shown_key(key)}" if field else shown_key(key)
 
 
-def height(node: Node) -> int:
+def height(node: DocumentNode) -> int:
     """Return how many levels lie below *node*."""
     if not isinstance(node.value, (dict, tuple)):
         return 0
@@ -165,7 +165,7 @@ def height(node: Node) -> int:
     return max((1 + height(child) for child in children), default=0)
 
 
-def too_deep(place: Place | None) -> Problem:
+def too_deep(place: TextPosition | None) -> Problem:
     """Return the problem of a document nested too deep."""
     text = f"nested deeper than {MAX_DEPTH} levels; a scenario needs no more than 6"
     return Problem(field="", text=text, place=place)

@@ -9,7 +9,7 @@ from pydantic import Field
 from netloom.spec.quantity import SizeBytes, TimeS
 from netloom.spec.strict import Strict
 
-__all__ = ["Entry", "Lanes", "Packets", "Switches", "Weight"]
+__all__ = ["ArbitrationEntry", "Lanes", "PacketOptions", "Switches", "Weight"]
 
 MOST_TRACED = 10_000_000  # some GB of columns
 
@@ -21,7 +21,7 @@ Room = Annotated[SizeBytes, Field(ge=0, le=1e12)]
 Parameter = Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]
 
 
-class Entry(Strict):
+class ArbitrationEntry(Strict):
     """An entry of a table of virtual lane arbitration."""
 
     lane: Lane = Field(description="Virtual lane, 0 to 14")
@@ -30,7 +30,7 @@ class Entry(Strict):
     )
 
 
-Table = Annotated[tuple[Entry, ...], Field(max_length=64)]
+Table = Annotated[tuple[ArbitrationEntry, ...], Field(max_length=64)]
 
 
 class Lanes(Strict):
@@ -105,7 +105,7 @@ class Switches(Strict):
     )
 
 
-class Packets(Strict):
+class PacketOptions(Strict):
     """What only 'netloom simulate --engine packet' asks for."""
 
     switches: Switches | None = Field(default=None, description="Buffers, queues and pipelines")

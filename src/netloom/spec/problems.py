@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, get_args, get_origin
 
 from netloom.errors import SpecError
-from netloom.spec.nodes import Node, Place, Problem, shown_key
-from netloom.spec.quantity import Measured
+from netloom.spec.nodes import DocumentNode, Problem, TextPosition, shown_key
+from netloom.spec.quantity import DimensionOf
 from netloom.spec.strict import Strict
 from netloom.units import Dimension, format_quantity
 
@@ -39,7 +39,7 @@ def refusal(name: str, problems: Iterable[Problem]) -> SpecError:
     first: dict[object, Problem] = {}
     for problem in problems:
         first.setdefault((problem.place, problem.field), problem)
-    ordered = sorted(first.values(), key=lambda problem: problem.place or Place(0, 0))
+    ordered = sorted(first.values(), key=lambda problem: problem.place or TextPosition(0, 0))
     lines = [_line(name, problem) for problem in ordered[:MAX_PROBLEMS]]
     if len(ordered) > MAX_PROBLEMS:
         lines.append(f"{name or 'scenario'}: and {len(ordered) - MAX_PROBLEMS} problems more")
@@ -63,7 +63,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"choose one of {', '.join(known)}"
 
 
-def explain(error: ValidationError, root: Node, model: type[Strict]) -> list[Problem]:
+def explain(error: ValidationError, root: DocumentNode, model: type[Strict]) -> list[Problem]:
     """Return the problems pydantic found in *root*, each with its field, place and remedy."""
     return [
         _problem(detail, root, model)
@@ -94,8 +94,8 @@ class _Spot:
     """
 
     path: tuple[str | int, ...]
-    node: Node | None
-    above: Node
+    node: DocumentNode | None
+    above: DocumentNode
     models: tuple[type[Strict], ...]
     field: FieldInfo | None = None
     known: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ class _Spot:
     @property
     def dimension(self) -> Dimension | None:
         marks = _metadata(self.field) if self.field else iter(())
-        return next((mark.dimension for mark in marks if isinstance(mark, Measured)), None)
+        return next((mark.dimension for mark in marks if isinstance(mark, DimensionOf)), None)
 
     def step(self, key: str | int) -> _Spot:
         """Return the spot one element of pydantic's location further on."""
@@ -159,7 +159,7 @@ def _metadata(field: FieldInfo) -> Iterator[object]:
             yield from part.__metadata__
 
 
-def _problem(detail: ErrorDetails, root: Node, model: type[Strict]) -> Problem:
+def _problem(detail: ErrorDetails, root: DocumentNode, model: type[Strict]) -> Problem:
     spot = _Spot(path=(), node=root, above=root, models=(model,))
     for key in detail["loc"]:
         spot = spot.step(key)
@@ -186,7 +186,7 @@ def _dotted(path: tuple[str | int, ...]) -> str:
     return text.removeprefix(".")
 
 
-def _place(spot: _Spot, kind: str) -> Place | None:
+def _place(spot: _Spot, kind: str) -> TextPosition | None:
     if spot.node is None:
         return spot.above.key_place or spot.above.place
     if kind == "extra_forbidden" or spot.node.value is None or isinstance(spot.node.value, dict):

@@ -24,9 +24,9 @@ from netloom.units import (
 )
 
 __all__ = [
+    "DimensionOf",
     "Flops",
     "LengthM",
-    "Measured",
     "MoneyUsd",
     "PowerW",
     "RateBps",
@@ -40,7 +40,7 @@ _NUMBER = r"[-+]?([0-9]+(_[0-9]+)*(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class DimensionOf:
     """Marks a type whose values are of *dimension*, for messages and the JSON schema."""
 
     dimension: Dimension
@@ -63,7 +63,7 @@ def _digits(number: float) -> str:
     return repr(number).removesuffix(".0")
 
 
-def _quantity(dimension: Dimension) -> tuple[Measured, BeforeValidator, WithJsonSchema]:
+def _quantity(dimension: Dimension) -> tuple[DimensionOf, BeforeValidator, WithJsonSchema]:
     def read(value: object) -> float:
         if not isinstance(value, str):
             message = f"has no unit; a {dimension.name} is written as {dimension.example!r}"
@@ -81,7 +81,7 @@ def _quantity(dimension: Dimension) -> tuple[Measured, BeforeValidator, WithJson
         "examples": [dimension.example],
         "x-dimension": dimension.name,
     }
-    return Measured(dimension), BeforeValidator(read), WithJsonSchema(schema)
+    return DimensionOf(dimension), BeforeValidator(read), WithJsonSchema(schema)
 
 
 TimeS = Annotated[float, *_quantity(TIME)]

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from netloom.errors import SpecError
 from netloom.spec.faults import LinkFault
 from netloom.spec.inference import Serving
-from netloom.spec.packets import Packets
+from netloom.spec.packets import PacketOptions
 from netloom.spec.quantity import Share, TimeS
 from netloom.spec.strict import Strict
 from netloom.spec.surroundings import Economics, Floor
@@ -29,7 +29,7 @@ __all__ = [
     "ContextExchange",
     "Economics",
     "ExpertDispatch",
-    "Fabric",
+    "FabricSpec",
     "FailureRecord",
     "Floor",
     "Job",
@@ -40,7 +40,7 @@ __all__ = [
     "Recompute",
     "Reliability",
     "Scenario",
-    "Tenant",
+    "SharedJob",
     "Training",
 ]
 
@@ -83,7 +83,7 @@ DEFAULT_COMPARISON = (
 )
 
 
-class Fabric(Strict):
+class FabricSpec(Strict):
     """The scale-out network."""
 
     technology: Name = Field(
@@ -120,7 +120,7 @@ class Cluster(Strict):
         default=None, description="How many GPUs; give this or 'nodes'"
     )
     node: Name = Field(default="dgx-h100", description="Catalogue name of the node")
-    fabric: Fabric = Field(default=Fabric(), description="The scale-out network")
+    fabric: FabricSpec = Field(default=FabricSpec(), description="The scale-out network")
 
     @model_validator(mode="after")
     def _one_size(self) -> Self:
@@ -280,7 +280,7 @@ class NodePlacement(Strict):
     )
 
 
-class Tenant(Strict):
+class SharedJob(Strict):
     """One of several jobs that share a cluster, for 'netloom share'."""
 
     name: Line = Field(default="", description="What reports call it")
@@ -322,13 +322,13 @@ class Scenario(Strict):
     traffic: Annotated[tuple[Traffic, ...], Field(min_length=1, max_length=MAX_TRAFFIC)] | None = (
         Field(default=None, description="What is sent, for 'netloom simulate'")
     )
-    jobs: Annotated[tuple[Tenant, ...], Field(min_length=1, max_length=MAX_TENANTS)] | None = Field(
-        default=None, description="Several jobs on the cluster, for 'netloom share'"
+    jobs: Annotated[tuple[SharedJob, ...], Field(min_length=1, max_length=MAX_TENANTS)] | None = (
+        Field(default=None, description="Several jobs on the cluster, for 'netloom share'")
     )
     faults: Annotated[tuple[LinkFault, ...], Field(max_length=MAX_TRAFFIC)] = Field(
         default=(), description="What goes wrong meanwhile, for 'netloom simulate'"
     )
-    packets: Packets | None = Field(
+    packets: PacketOptions | None = Field(
         default=None, description="What only the packet engine sees, for 'netloom simulate'"
     )
     serving: Serving | None = Field(

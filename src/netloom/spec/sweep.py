@@ -15,12 +15,27 @@ from netloom.errors import SpecError
 from netloom.spec.compose import compose
 from netloom.spec.files import read_text
 from netloom.spec.load import MAX_FILE_BYTES, NO_FILE
-from netloom.spec.nodes import MalformedError, Node, Place, Problem, from_plain, plain
+from netloom.spec.nodes import (
+    DocumentNode,
+    MalformedError,
+    Problem,
+    TextPosition,
+    from_plain,
+    plain,
+)
 from netloom.spec.problems import explain, refusal
 from netloom.spec.scenario import Name
 from netloom.spec.strict import Strict
 
-__all__ = ["MAX_POINTS", "SEED", "Axis", "Base", "SweepSpec", "load_sweep", "sweep_example_text"]
+__all__ = [
+    "MAX_POINTS",
+    "SEED",
+    "Base",
+    "GridAxis",
+    "SweepSpec",
+    "load_sweep",
+    "sweep_example_text",
+]
 
 MAX_POINTS: Final = 100_000
 MAX_SEED: Final = 2**63 - 1
@@ -48,12 +63,12 @@ class Base:
     """
 
     name: str
-    node: Node
+    node: DocumentNode
     folder: Path | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class GridAxis:
     """One thing that the grid varies.
 
     Attributes:
@@ -62,7 +77,7 @@ class Axis:
     """
 
     path: str
-    values: tuple[Node, ...]
+    values: tuple[DocumentNode, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +94,10 @@ class SweepSpec:
     folder: Path | None
     base: Base
     question: str
-    question_place: Place | None
-    options: Node
-    points: tuple[dict[str, Node], ...]
-    grid: tuple[Axis, ...]
+    question_place: TextPosition | None
+    options: DocumentNode
+    points: tuple[dict[str, DocumentNode], ...]
+    grid: tuple[GridAxis, ...]
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -129,7 +144,7 @@ def _read(name: str) -> str:
 class _Reader:
     """Goes through a document and collects what is wrong with it."""
 
-    def __init__(self, name: str, root: Node, problems: list[Problem]) -> None:
+    def __init__(self, name: str, root: DocumentNode, problems: list[Problem]) -> None:
         self._name = name
         self._root = root
         self._problems = list(problems)
@@ -169,32 +184,32 @@ class _Reader:
         if self._problems:
             raise refusal(self._name, self._problems)
 
-    def _report(self, field: str, text: str, node: Node) -> None:
+    def _report(self, field: str, text: str, node: DocumentNode) -> None:
         place = node.place or node.key_place
         self._problems.append(Problem(field=field, text=text, place=place))
 
-    def _mapping_at(self, key: str) -> Node:
+    def _mapping_at(self, key: str) -> DocumentNode:
         node = self._root.child(key)
         if node is None or node.value is None:
-            return Node(value={}, written="a mapping")
+            return DocumentNode(value={}, written="a mapping")
         if not isinstance(node.value, dict):
             self._report(key, f"{node.written} stands here; it must be a mapping", node)
         return node
 
-    def _grid(self) -> tuple[Axis, ...]:
+    def _grid(self) -> tuple[GridAxis, ...]:
         node = self._mapping_at("grid")
         entries = node.value if isinstance(node.value, dict) else {}
         return tuple(self._axis(path, values) for path, values in entries.items())
 
-    def _axis(self, path: str, node: Node) -> Axis:
+    def _axis(self, path: str, node: DocumentNode) -> GridAxis:
         field = f"grid.{path}"
         self._check_path(path, field, node)
         values = self._seeds(node, field) if path == SEED else self._listed(node, field)
         # An error about the key of a value, such as an unknown one, belongs to the axis.
         keyed = (replace(value, key_place=node.key_place) for value in values)
-        return Axis(path=path, values=tuple(keyed))
+        return GridAxis(path=path, values=tuple(keyed))
 
-    def _listed(self, node: Node, field: str) -> tuple[Node, ...]:
+    def _listed(self, node: DocumentNode, field: str) -> tuple[DocumentNode, ...]:
         if not isinstance(node.value, tuple) or not node.value:
             found = "is empty" if node.value in (None, ()) else f"{node.written} stands here"
             self._report(field, f"{found}; it must be a list of values, such as [a, b]", node)
@@ -207,7 +222,7 @@ class _Reader:
             seen.add(this)
         return node.value
 
-    def _seeds(self, node: Node, field: str) -> tuple[Node, ...]:
+    def _seeds(self, node: DocumentNode, field: str) -> tuple[DocumentNode, ...]:
         values = node.value
         if isinstance(values, dict):
             values = self._seed_range(node, values, field)
@@ -217,7 +232,9 @@ class _Reader:
             self._check_seed(value, field)
         return values
 
-    def _seed_range(self, node: Node, keys: dict[str, Node], field: str) -> tuple[Node, ...]:
+    def _seed_range(
+        self, node: DocumentNode, keys: dict[str, DocumentNode], field: str
+    ) -> tuple[DocumentNode, ...]:
         first, count = (keys[key].value if key in keys else None for key in ("from", "count"))
         whole = all(type(number) is int for number in (first, count))
         if set(keys) != {"from", "count"} or not whole:
@@ -230,17 +247,17 @@ class _Reader:
             self._report(field, f"count: {count} is out of range; give 1 to {MAX_POINTS}", node)
             return ()
         return tuple(
-            Node(value=first + index, written=str(first + index), place=node.place)
+            DocumentNode(value=first + index, written=str(first + index), place=node.place)
             for index in range(count)
         )
 
-    def _check_seed(self, node: Node, field: str) -> None:
+    def _check_seed(self, node: DocumentNode, field: str) -> None:
         value = node.value
         if type(value) is not int or not 0 <= value <= MAX_SEED:
             text = f"{node.written} is no seed; give whole numbers from 0 to {MAX_SEED}"
             self._report(field, text, node)
 
-    def _points(self) -> tuple[dict[str, Node], ...]:
+    def _points(self) -> tuple[dict[str, DocumentNode], ...]:
         node = self._root.child("points")
         if node is None or node.value is None:
             return ({},)
@@ -250,7 +267,7 @@ class _Reader:
             return ({},)
         return tuple(self._point(index, item) for index, item in enumerate(node.value))
 
-    def _point(self, index: int, node: Node) -> dict[str, Node]:
+    def _point(self, index: int, node: DocumentNode) -> dict[str, DocumentNode]:
         field = f"points[{index}]"
         if not isinstance(node.value, dict) or not node.value:
             text = "a point is a mapping of paths to values, such as {cluster.nodes: 64}"
@@ -262,7 +279,7 @@ class _Reader:
                 self._check_seed(value, f"{field}.{path}")
         return dict(node.value)
 
-    def _check_path(self, path: str, field: str, node: Node) -> None:
+    def _check_path(self, path: str, field: str, node: DocumentNode) -> None:
         steps = path.split(".")
         if not all(steps):
             text = "is no path; write keys with dots between, such as cluster.nodes"
@@ -271,7 +288,9 @@ class _Reader:
             text = "cannot be varied; write 'seed', or options.NAME for one option"
             self._problems.append(Problem(field=field, text=text, place=node.key_place))
 
-    def _check_apart(self, grid: tuple[Axis, ...], points: tuple[dict[str, Node], ...]) -> None:
+    def _check_apart(
+        self, grid: tuple[GridAxis, ...], points: tuple[dict[str, DocumentNode], ...]
+    ) -> None:
         """Report values that would overwrite one another."""
         for point in points:
             paths = [*point, *(axis.path for axis in grid)]
@@ -283,13 +302,15 @@ class _Reader:
                         problem = Problem(field=other, text=text, place=node.key_place)
                         self._problems.append(problem)
 
-    def _grid_node(self, path: str) -> Node:
+    def _grid_node(self, path: str) -> DocumentNode:
         grid = self._root.child("grid")
         node = grid.child(path) if grid else None
         assert node is not None
         return node
 
-    def _check_number(self, grid: tuple[Axis, ...], points: tuple[dict[str, Node], ...]) -> None:
+    def _check_number(
+        self, grid: tuple[GridAxis, ...], points: tuple[dict[str, DocumentNode], ...]
+    ) -> None:
         num_points = len(points)
         for axis in grid:
             num_points *= max(1, len(axis.values))

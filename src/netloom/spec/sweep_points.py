@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from netloom.errors import SpecError
 from netloom.spec.anchor import anchored
-from netloom.spec.nodes import Node, Plain, Problem, plain
+from netloom.spec.nodes import DocumentNode, Plain, Problem, plain
 from netloom.spec.problems import explain, refusal
 from netloom.spec.scenario import Scenario
 from netloom.spec.sweep import OPTIONS, SEED
@@ -40,7 +40,7 @@ class SweepPoint:
     """
 
     values: dict[str, Plain]
-    nodes: dict[str, Node]
+    nodes: dict[str, DocumentNode]
     scenario: Scenario
     options: Strict | None
     seed: int | None
@@ -62,7 +62,7 @@ def expand(spec: SweepSpec, *, options: type[Strict] | None) -> tuple[SweepPoint
     return tuple(point for point in points if point is not None)
 
 
-def where(spec: SweepSpec, nodes: Mapping[str, Node], field: str) -> str:
+def where(spec: SweepSpec, nodes: Mapping[str, DocumentNode], field: str) -> str:
     """Return the file, line and column that decide *field* of the point with these *nodes*."""
     path = _nearest(nodes, field)
     if path is None or not _is_inside(field, path):
@@ -71,7 +71,7 @@ def where(spec: SweepSpec, nodes: Mapping[str, Node], field: str) -> str:
     return f"{spec.name}:{place.line}:{place.column}" if place and spec.name else spec.name
 
 
-def _combinations(spec: SweepSpec) -> Iterator[dict[str, Node]]:
+def _combinations(spec: SweepSpec) -> Iterator[dict[str, DocumentNode]]:
     paths = [axis.path for axis in spec.grid]
     for point in spec.points:
         for values in itertools.product(*(axis.values for axis in spec.grid)):
@@ -88,7 +88,7 @@ class _Checker:
         self._problems: list[tuple[str, Problem]] = []
         self._num_bad = 0
 
-    def point(self, nodes: dict[str, Node]) -> SweepPoint | None:
+    def point(self, nodes: dict[str, DocumentNode]) -> SweepPoint | None:
         """Return the point with these values; None when something is wrong."""
         if self._num_bad >= MAX_BAD_POINTS:
             return None
@@ -120,10 +120,10 @@ class _Checker:
             messages = [str(refusal(name, problems)) for name, problems in by_file.items()]
             raise SpecError("\n".join(messages))
 
-    def _question_options(self, nodes: Mapping[str, Node]) -> Strict | None:
+    def _question_options(self, nodes: Mapping[str, DocumentNode]) -> Strict | None:
         given = self._spec.options
         if self._options is not None:
-            root = Node(value={OPTIONS: given}, written="a mapping")
+            root = DocumentNode(value={OPTIONS: given}, written="a mapping")
             merged = self._merged(root, nodes)
             found = merged.child(OPTIONS) if merged else None
             return self._checked(found, self._options, nodes, below=OPTIONS) if found else None
@@ -134,11 +134,13 @@ class _Checker:
             self._add(self._spec.name, Problem(field=OPTIONS, text=text, place=place))
         return None
 
-    def _validated(self, base: Node, nodes: Mapping[str, Node], model: type[M]) -> M | None:
+    def _validated(
+        self, base: DocumentNode, nodes: Mapping[str, DocumentNode], model: type[M]
+    ) -> M | None:
         merged = self._merged(base, nodes)
         return self._checked(merged, model, nodes) if merged else None
 
-    def _merged(self, base: Node, nodes: Mapping[str, Node]) -> Node | None:
+    def _merged(self, base: DocumentNode, nodes: Mapping[str, DocumentNode]) -> DocumentNode | None:
         merged = base
         for path, node in nodes.items():
             try:
@@ -151,7 +153,12 @@ class _Checker:
         return merged
 
     def _checked(
-        self, root: Node, model: type[M], nodes: Mapping[str, Node], *, below: str = ""
+        self,
+        root: DocumentNode,
+        model: type[M],
+        nodes: Mapping[str, DocumentNode],
+        *,
+        below: str = "",
     ) -> M | None:
         try:
             return model.model_validate(plain(root), by_alias=True, by_name=False)
@@ -161,7 +168,7 @@ class _Checker:
                 self._blame(replace(problem, field=field), nodes)
             return None
 
-    def _blame(self, problem: Problem, nodes: Mapping[str, Node]) -> None:
+    def _blame(self, problem: Problem, nodes: Mapping[str, DocumentNode]) -> None:
         """Note a problem with the value that brought it about, or with the base scenario."""
         known = self._base_problems.get((problem.field, problem.text))
         path = _nearest(nodes, problem.field)
@@ -187,7 +194,7 @@ class _NoMappingError(Exception):
     """A path goes through something that has no keys; carries its path and what stands there."""
 
 
-def _problems_alone(base: Node) -> dict[tuple[str, str], Problem]:
+def _problems_alone(base: DocumentNode) -> dict[tuple[str, str], Problem]:
     try:
         Scenario.model_validate(plain(base), by_alias=True, by_name=False)
     except ValidationError as error:
@@ -196,20 +203,24 @@ def _problems_alone(base: Node) -> dict[tuple[str, str], Problem]:
     return {}
 
 
-def _put(node: Node, steps: list[str], value: Node, *, above: str = "") -> Node:
+def _put(
+    node: DocumentNode, steps: list[str], value: DocumentNode, *, above: str = ""
+) -> DocumentNode:
     """Return *node* with *value* at the end of the path; mappings on the way are made."""
     if not steps:
         return value
     if node.value is not None and not isinstance(node.value, dict):
         raise _NoMappingError(above, node.written)
     entries = dict(node.value or {})
-    missing = Node(value={}, written="a mapping", place=value.place, key_place=value.key_place)
+    missing = DocumentNode(
+        value={}, written="a mapping", place=value.place, key_place=value.key_place
+    )
     here = ".".join(filter(None, (above, steps[0])))
     entries[steps[0]] = _put(entries.get(steps[0], missing), steps[1:], value, above=here)
     return replace(node, value=entries, written="a mapping")
 
 
-def _nearest(nodes: Mapping[str, Node], field: str) -> str | None:
+def _nearest(nodes: Mapping[str, DocumentNode], field: str) -> str | None:
     """Return the path that shares most keys with *field*; None when none shares any."""
     lengths = {path: _num_common(path, field) for path in nodes}
     best = max(lengths, key=lengths.__getitem__, default=None)
@@ -225,7 +236,7 @@ def _is_inside(field: str, path: str) -> bool:
     return _num_common(path, field) == len(path.split("."))
 
 
-def _anchored(scenario: Scenario, spec: SweepSpec, nodes: Mapping[str, Node]) -> Scenario:
+def _anchored(scenario: Scenario, spec: SweepSpec, nodes: Mapping[str, DocumentNode]) -> Scenario:
     """Return the scenario with absolute paths, each relative to the file that names it."""
 
     def absolute(field: str, name: str) -> str:

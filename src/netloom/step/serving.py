@@ -16,7 +16,7 @@ from netloom.provenance import Validity
 from netloom.step.serving_explain import explain
 from netloom.step.serving_memory import Load, check_serving_memory
 from netloom.step.serving_model import Pools, Service, Times, Transfer
-from netloom.step.serving_pass import Machine, pass_time
+from netloom.step.serving_pass import ServingMachine, pass_time
 from netloom.workload.instance import instance_layout
 from netloom.workload.serving import Pass, cache_transfer
 from netloom.workload.transformer import transformer
@@ -68,7 +68,7 @@ def serve(
         InfeasibleError: they do not fit in a GPU's memory, or not in the cluster.
     """
     plan = _plan(serving, model, network, placement)
-    machine = Machine(
+    machine = ServingMachine(
         layers=_roofline(network.gpu, serving.precision),
         logits=_roofline(network.gpu, "bf16" if serving.precision == "fp8" else serving.precision),
         network=network,
@@ -101,7 +101,7 @@ def serve(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
+class _ServingPlan:
     """The instances, and the pass that each of them repeats."""
 
     serving: Serving
@@ -128,7 +128,7 @@ class _Plan:
         return Pass(requests=at_once, tokens=1, context=context, weight_bytes=self.weight_bytes)
 
 
-def _doubts(plan: _Plan) -> Validity:
+def _doubts(plan: _ServingPlan) -> Validity:
     """Return what of the service no measurement answers for."""
     doubts = [COMPARED, NEVER_QUEUED, ATTENTION]
     plans = (plan.reader, plan.decoder)
@@ -145,10 +145,10 @@ def _doubts(plan: _Plan) -> Validity:
     return Validity(tuple(doubts))
 
 
-def _plan(serving: Serving, model: Model, network: Network, placement: Placement) -> _Plan:
+def _plan(serving: Serving, model: Model, network: Network, placement: Placement) -> _ServingPlan:
     where = "serving.prefill" if serving.prefill else "serving.decode"
     node = network.node
-    plan = _Plan(
+    plan = _ServingPlan(
         serving=serving,
         shape=transformer(model),
         reader=instance_layout(
@@ -178,7 +178,7 @@ def _roofline(gpu: Gpu, precision: Precision) -> Roofline:
     return roofline(gpu, precision)
 
 
-def _memories(plan: _Plan, gpu: Gpu) -> tuple[ServingMemory, ServingMemory]:
+def _memories(plan: _ServingPlan, gpu: Gpu) -> tuple[ServingMemory, ServingMemory]:
     """Return what a GPU that reads prompts holds, and one that decodes.
 
     Raises:
@@ -207,7 +207,7 @@ def _memories(plan: _Plan, gpu: Gpu) -> tuple[ServingMemory, ServingMemory]:
     return check_serving_memory(plan.shape, plan.reader, prefill, gpu=gpu, where=where), held
 
 
-def _transfer(plan: _Plan, prefill: PassDuration, machine: Machine) -> Transfer:
+def _transfer(plan: _ServingPlan, prefill: PassDuration, machine: ServingMachine) -> Transfer:
     """Return the way of one prompt's keys and values.
 
     A layer's are sent as soon as they are computed, beside the next layer's computation; the last
@@ -231,7 +231,7 @@ def _transfer(plan: _Plan, prefill: PassDuration, machine: Machine) -> Transfer:
 
 
 def _times(
-    plan: _Plan, prefill: PassDuration, decode: PassDuration, transfer: Transfer | None
+    plan: _ServingPlan, prefill: PassDuration, decode: PassDuration, transfer: Transfer | None
 ) -> Times:
     """Return the times of requests, and what they cost an instance.
 
@@ -263,7 +263,7 @@ def _times(
     )
 
 
-def _pools(plan: _Plan, times: Times, *, num_gpus: int) -> Pools:
+def _pools(plan: _ServingPlan, times: Times, *, num_gpus: int) -> Pools:
     serving = plan.serving
     each = serving.prefill_instance.num_gpus, serving.decode.num_gpus
     if serving.disaggregated:

@@ -9,7 +9,7 @@ from netloom.provenance import Why
 if TYPE_CHECKING:
     from netloom.spec.inference import Serving
     from netloom.step.serving_model import Pools, Times
-    from netloom.step.serving_pass import Machine, PassDuration
+    from netloom.step.serving_pass import PassDuration, ServingMachine
 
 __all__ = ["explain"]
 
@@ -19,7 +19,7 @@ def explain(
     times: Times,
     pools: Pools,
     *,
-    machine: Machine,
+    machine: ServingMachine,
     passes: tuple[PassDuration, PassDuration],
 ) -> Why:
     """Return one tree with the three headline numbers."""

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from netloom.workload.serving import Pass
     from netloom.workload.transformer import Transformer
 
-__all__ = ["Machine", "PassDuration", "pass_time"]
+__all__ = ["PassDuration", "ServingMachine", "pass_time"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class ServingMachine:
     """What passes are timed with.
 
     Attributes:
@@ -141,7 +141,9 @@ class _Block:
         )
 
 
-def pass_time(shape: Transformer, plan: Layout, work: Pass, machine: Machine) -> PassDuration:
+def pass_time(
+    shape: Transformer, plan: Layout, work: Pass, machine: ServingMachine
+) -> PassDuration:
     """Return how long *work* takes on an instance laid out as *plan*."""
     blocks = _blocks(shape, plan, work, machine)
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
@@ -166,7 +168,9 @@ def pass_time(shape: Transformer, plan: Layout, work: Pass, machine: Machine) ->
     )
 
 
-def _blocks(shape: Transformer, plan: Layout, work: Pass, machine: Machine) -> dict[str, _Block]:
+def _blocks(
+    shape: Transformer, plan: Layout, work: Pass, machine: ServingMachine
+) -> dict[str, _Block]:
     found = {}
     for name, moe, num in (
         ("dense layer", False, shape.num_dense_layers),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from netloom.workload.transformer import Transformer
 
 __all__ = [
-    "Clock",
+    "OperatorTimes",
     "StageKind",
     "clock_of",
     "end_costs",
@@ -52,7 +52,7 @@ class StageKind(NamedTuple):
 
 
 def stages_of(
-    shape: Transformer, plan: Layout, training: Training, clock: Clock, traffic: Traffic
+    shape: Transformer, plan: Layout, training: Training, clock: OperatorTimes, traffic: Traffic
 ) -> list[StageTimes]:
     """Return the times of every pipeline stage, first to last."""
     shard = replace(shard_of(plan, training), attention=clock.practice.attention)
@@ -71,13 +71,13 @@ def layer_kinds(shape: Transformer) -> list[bool]:
 
 
 def layer_costs(
-    shape: Transformer, shard: Shard, clock: Clock, *, moe: bool, recompute: Recompute
+    shape: Transformer, shard: Shard, clock: OperatorTimes, *, moe: bool, recompute: Recompute
 ) -> Costs:
     """Return the computation of one layer."""
     return clock.costs(layer_operators(shape, shard, moe=moe), recompute=recompute)
 
 
-def layer_times(one: Costs, traffic: Traffic, clock: Clock, *, moe: bool) -> StageTimes:
+def layer_times(one: Costs, traffic: Traffic, clock: OperatorTimes, *, moe: bool) -> StageTimes:
     """Return one layer of computation *one* with its communication."""
     exposed_s = layer_exposed_s(traffic, one, moe=moe)
     forward = layer_exposed_s(traffic, one, moe=moe, only="forward")
@@ -124,21 +124,23 @@ def stage_times(
     )
 
 
-def end_costs(shape: Transformer, shard: Shard, clock: Clock) -> tuple[Costs, Costs]:
+def end_costs(shape: Transformer, shard: Shard, clock: OperatorTimes) -> tuple[Costs, Costs]:
     """Return the costs of the embedding and of logits and loss; neither is recomputed."""
     first = clock.costs(embedding_operators(shape, shard), recompute="none")
     # Logits stay in 16 bits: Megatron-Core's and torchtitan's output layer is never fp8.
     return first, clock.in_16_bits().costs(head_operators(shape, shard), recompute="none")
 
 
-def clock_of(gpu: Gpu, training: Training, *, residual: Residual, practice: Practice) -> Clock:
+def clock_of(
+    gpu: Gpu, training: Training, *, residual: Residual, practice: Practice
+) -> OperatorTimes:
     """Return the clock of *training* on *gpu*."""
     machine = roofline(gpu, training.precision)
-    return Clock(machine, _roofline_16(gpu, training), residual, practice, training)
+    return OperatorTimes(machine, _roofline_16(gpu, training), residual, practice, training)
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class OperatorTimes:
     """How long operators take in a step."""
 
     machine: Roofline
@@ -152,7 +154,7 @@ class Clock:
         found = costs(map(self._slowed, operators), self.machine, recompute=recompute)
         return found * (self.residual.of(self.training.precision) * self.practice.age)
 
-    def in_16_bits(self) -> Clock:
+    def in_16_bits(self) -> OperatorTimes:
         """Return the clock of operators that stay in 16 bits in fp8 training."""
         return replace(self, machine=self.machine_16, training=_in_bf16(self.training))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from netloom.spec.scenario import PipelineOrder
 
-__all__ = ["Interval", "PassTimes", "Pipeline", "Timeline", "orders", "timeline"]
+__all__ = ["BusyInterval", "PassTimes", "Pipeline", "Timeline", "orders", "timeline"]
 
 Way = Literal["forward", "backward", "weights"]
 
@@ -64,7 +64,7 @@ class Pipeline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class BusyInterval:
     """A stage busy with one pass of one chunk of layers on one micro-batch."""
 
     stage: int
@@ -79,7 +79,7 @@ class Interval:
 class Timeline:
     """All passes of a step, stage by stage in order of time."""
 
-    stages: tuple[tuple[Interval, ...], ...]
+    stages: tuple[tuple[BusyInterval, ...], ...]
 
     @property
     def makespan_s(self) -> float:
@@ -194,7 +194,7 @@ class _State:
         self._apart = apart  # whether weights have passes of their own
         self._free_s = [0.0] * len(stages)
         self._ends: dict[tuple[Way, int, int], float] = {}  # way, virtual stage, micro-batch
-        self.done: list[list[Interval]] = [[] for _ in stages]
+        self.done: list[list[BusyInterval]] = [[] for _ in stages]
 
     def run(self, stage: int, one: _Pass) -> bool:
         """Run *one* pass of *stage* if what it needs has been computed; say whether."""
@@ -207,7 +207,7 @@ class _State:
         took_s = self._took_s(stage, way) / self._virtual
         self._free_s[stage] = self._ends[way, place, batch] = start_s + took_s
         self.done[stage].append(
-            Interval(
+            BusyInterval(
                 stage=stage,
                 way=way,
                 chunk=chunk,

@@ -13,7 +13,7 @@ from netloom.spec.scenario import MAX_GPUS
 if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Node, Switch, Technology
-    from netloom.spec.scenario import Cluster, Fabric
+    from netloom.spec.scenario import Cluster, FabricSpec
 
 __all__ = ["addressing", "check_num_gpus", "is_addressable", "network_of", "num_nodes_of"]
 
@@ -85,7 +85,7 @@ def network_of(
     )
 
 
-def _switch(fabric: Fabric, technology: Technology, catalog: Catalog) -> Switch:
+def _switch(fabric: FabricSpec, technology: Technology, catalog: Catalog) -> Switch:
     """Return the switch the user named, where it speaks the technology's protocol."""
     if fabric.switch is None:
         return catalog.switch(technology.switch)

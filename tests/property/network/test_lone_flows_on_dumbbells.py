@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from netloom.formats.simulators.cases import bring
 from netloom.parts.load import load_catalog
 from netloom.study.simulate.choices import Choices
-from netloom.study.simulate.run import Case, run_case, runner_on
+from netloom.study.simulate.run import SimulationCase, run_case, runner_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,9 @@ def lone_slowdown(technology: str, qps: int, size_bytes: int, rates_gbps: Sequen
     part = CATALOG.technology(technology)
     choices = Choices(congestion_control="none", qps=qps)
     runner = runner_on(brought.wiring, part, engine="packet", choices=choices)
-    case = Case(title="", technology="", runner=runner, traffic=lambda _: brought.transfers)
+    case = SimulationCase(
+        title="", technology="", runner=runner, traffic=lambda _: brought.transfers
+    )
     return float(run_case(case).first.slowdown[0])
 
 

@@ -15,14 +15,14 @@ from netloom.engines.packet import (
     Ecn,
     PacketSettings,
     Pfc,
-    Switch,
+    SwitchSettings,
     Transport,
     run_packets,
 )
 from netloom.engines.packet.lower import headroom_bytes
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.transfers import Transfers
 
 
@@ -57,7 +57,7 @@ def cases(draw: st.DrawFn):  # type: ignore[no-untyped-def]
     return tree, transfers(pairs, sizes, priority=priority, start_ps=start)
 
 
-def _tight(tree: Wiring, work: Transfers, how: PacketSettings) -> int:
+def _tight(tree: PacketTopology, work: Transfers, how: PacketSettings) -> int:
     """A buffer of which headroom leaves 100 kB to share: pauses come after 12 kB and sooner."""
     num_lanes = len(set(work.priority.tolist()))
     held = np.zeros(tree.num_vertices, dtype=np.int64)
@@ -72,7 +72,7 @@ def test_sufficient_headroom_never_loses(case, scheme, response_ps, cut):  # typ
     how = PacketSettings(
         congestion_control=scheme,
         ecn=Ecn(kmin_bytes=5_000, kmax_bytes=50_000, at_rate_bps=0),
-        switch=Switch(alpha=0.125, reserve_bytes=0, cut_through=cut),
+        switch=SwitchSettings(alpha=0.125, reserve_bytes=0, cut_through=cut),
         pfc=Pfc(response_ps=response_ps),
         transport=Transport(cnp_interval_ps=50_000_000),
     )
@@ -92,7 +92,7 @@ def test_credits_neither_lose_nor_lock_up_and_down(case, buffer_bytes, adaptive)
         flow_control="credits",
         balance="adaptive" if adaptive else "ecmp",
         credits=Credits(buffer_bytes=buffer_bytes, update_bytes=64),
-        switch=Switch(cut_through=True),
+        switch=SwitchSettings(cut_through=True),
         transport=Transport(
             recovery="selective", header_bytes=26, gap_bytes=0, ack_bytes=30, ack_on_data_lane=True
         ),

@@ -9,14 +9,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.fabric.wiring.plain import Cables, wire_up
+from netloom.fabric.wiring.plain import CableList, wire_up
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 
 @st.composite
-def wirings(draw: st.DrawFn) -> Wiring:
+def wirings(draw: st.DrawFn) -> PacketTopology:
     """Hosts on one or two switches each, switches joined at random, some cables down."""
     num_hosts, num_switches = draw(st.integers(2, 6)), draw(st.integers(1, 5))
     switch = st.integers(num_hosts, num_hosts + num_switches - 1)
@@ -30,7 +30,7 @@ def wirings(draw: st.DrawFn) -> Wiring:
     up = np.array(draw(st.lists(st.booleans(), min_size=len(ends), max_size=len(ends))))
     up |= draw(st.booleans())  # often all of them
     return wire_up(
-        Cables(
+        CableList(
             lower=lower,
             upper=upper,
             rate_bps=np.full(len(ends), 1e9),
@@ -43,7 +43,7 @@ def wirings(draw: st.DrawFn) -> Wiring:
     )
 
 
-def _distances(wiring: Wiring, target: int) -> dict[int, int]:
+def _distances(wiring: PacketTopology, target: int) -> dict[int, int]:
     """Return the hops from each vertex to *target* over links that are up, hosts not crossed."""
     away, queue = {target: 0}, deque([target])
     while queue:
@@ -64,7 +64,9 @@ def _distances(wiring: Wiring, target: int) -> dict[int, int]:
 
 @settings(max_examples=150)
 @given(wirings())
-def test_next_links_are_all_those_that_bring_the_endpoint_one_hop_nearer(wiring: Wiring) -> None:
+def test_next_links_are_all_those_that_bring_the_endpoint_one_hop_nearer(
+    wiring: PacketTopology,
+) -> None:
     for target in range(wiring.num_endpoints):
         away = _distances(wiring, target)
         for vertex in range(wiring.num_vertices):

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netloom.ops.observe.observation import Observation, Reading
-from netloom.ops.observe.retention import Limits, retain
-from netloom.ops.observe.store import Store
+from netloom.ops.observe.retention import RetentionLimits, retain
+from netloom.ops.observe.store import ObservationStore
 from netloom.ops.observe.windows import Summary, summarise
 
 counts = st.lists(st.integers(0, 10**9).map(float), min_size=1, max_size=30)
@@ -49,9 +49,9 @@ def test_summing_up_the_past_changes_nothing_of_a_window_over_it(
     looks: list[tuple[int, int | None]], retained: set[int]
 ) -> None:
     """Whatever the gaps between looks, missing values, and when retention runs."""
-    limits = Limits(single_s=900.0, window_s=1e9)
+    limits = RetentionLimits(single_s=900.0, window_s=1e9)
     time_s, values = 1.8e9, []
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "s.db") as store:
+    with tempfile.TemporaryDirectory() as folder, ObservationStore(Path(folder) / "s.db") as store:
         for number, (gap_s, value) in enumerate(looks):
             time_s += gap_s
             seen = [] if value is None else [Observation(time_s, "a", "count", float(value))]

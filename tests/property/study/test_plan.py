@@ -20,7 +20,7 @@ from netloom.study.networks import network_of
 from netloom.study.plan.efficiency import efficiency_validity
 from netloom.study.plan.evaluate import batches
 from netloom.study.plan.space import RECOMPUTES, Configuration, Space
-from netloom.study.plan.tables import Tables
+from netloom.study.plan.tables import CostTables
 from netloom.workload.placement import check_model, layout, num_micro_batches
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def test_the_search_predicts_what_a_single_prediction_does(
 ) -> None:
     """Time to 1e-9, whether it fits, and whether it is in doubt."""
     engine = AnalyticEngine()
-    tables = Tables.of(asked, engine)
+    tables = CostTables.of(asked, engine)
     pipeline = data.draw(st.sampled_from(asked.pipelines()))
     found = list(batches(tables, pipeline))
     if not found:
@@ -91,7 +91,7 @@ def test_what_the_search_says_does_not_fit_is_refused_by_the_prediction(
 ) -> None:
     pipeline = data.draw(st.sampled_from(asked.pipelines()))
     engine = AnalyticEngine()
-    for batch in batches(Tables.of(asked, engine), pipeline):
+    for batch in batches(CostTables.of(asked, engine), pipeline):
         for row, column in np.argwhere(~batch.fit)[:1]:
             if batch.virtuals[column] > 1 and batch.lines[row].row.num_micro_batches < pipeline:
                 continue  # is no configuration: interleaving starves
@@ -189,7 +189,7 @@ def searched(space: Space, pipeline: int) -> list[Configuration]:
     """Return all configurations that a search looks at; memory is no matter here."""
     return [
         batch.configuration(line, column, machine=0)
-        for batch in batches(Tables.of(space, AnalyticEngine()), pipeline)
+        for batch in batches(CostTables.of(space, AnalyticEngine()), pipeline)
         for line, column in np.argwhere(batch.fit)
     ]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from netloom.spec.load import parse
 from netloom.study.inputs import catalog_of
 from netloom.study.whatif.changes import Change, parts_called
-from netloom.study.whatif.failure import Bench, bench_of
+from netloom.study.whatif.failure import BaselineJob, bench_of
 
 TOPOLOGIES = (
     "{kind: rail-fat-tree, hosts_per_leaf: 8}",
@@ -24,7 +24,7 @@ NOISE = 1e-9
 
 
 @cache
-def bench(topology: str, placement: str) -> Bench:
+def bench(topology: str, placement: str) -> BaselineJob:
     scenario = parse(
         f"""
 cluster: {{nodes: 24, fabric: {{technology: uet-400g, topology: {topology}}}}}

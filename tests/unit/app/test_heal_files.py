@@ -12,9 +12,9 @@ from netloom.app.heal.tickets import Desk
 from netloom.app.lab.probes import Flow, flows_of, parse_ways
 from netloom.errors import LabError
 from netloom.formats.infiniband.paths import parse_path_key, parse_pkeys, parse_trace
-from netloom.ops.heal.effect import Away, Effect
-from netloom.ops.heal.log import Entry
-from netloom.ops.heal.plan import Act, Plan
+from netloom.ops.heal.effect import Away, PlanEffect
+from netloom.ops.heal.log import LogEntry
+from netloom.ops.heal.plan import Act, HealPlan
 from netloom.ops.locate.findings import Finding
 from netloom.ops.plant import Cable, Device, Plant, Port
 from netloom.spec.heal import HealPolicy
@@ -102,7 +102,7 @@ def test_every_host_sends_and_receives_probes_of_both_sizes(num_hosts: int) -> N
         assert {flow.source for flow in some} == set(range(num_hosts))
 
 
-ENTRY = Entry(at_s=1.0, act=1, phase="before", verb="drain", part="cable:1")
+ENTRY = LogEntry(at_s=1.0, act=1, phase="before", verb="drain", part="cable:1")
 
 
 def test_a_journal_keeps_what_was_written_and_mends_a_cut_line(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_the_scheduler_is_called_with_arguments_and_no_shell(tmp_path: Path) -> 
 
 def test_tickets_are_numbered_and_say_what_to_mend(tmp_path: Path) -> None:
     none = Away(share=0.0, uplink_share=0.0, num_ports=0)
-    effect = Effect(healthy_s=1, before_s=1, after_s=1, away_before=none, away_after=none)
+    effect = PlanEffect(healthy_s=1, before_s=1, after_s=1, away_before=none, away_after=none)
     finding = Finding(
         part="cable:4 (leaf:0 - spine:1)",
         kind="miswired",
@@ -146,7 +146,7 @@ def test_tickets_are_numbered_and_say_what_to_mend(tmp_path: Path) -> None:
         predicted_gain=0.0,
     )
     act = Act(verb="ticket", part="cable:4")
-    plan = Plan(finding=finding, acts=(act,), effect=effect)
+    plan = HealPlan(finding=finding, acts=(act,), effect=effect)
     desk = Desk(folder=tmp_path / "tickets", policy=HealPolicy(), plan=plan)
     paths = [desk.do(act)[1] for _ in range(2)]
     assert [path.rpartition("/")[2] for path in paths] == ["000001.md", "000002.md"]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from netloom.app.locate.lab_infiniband import Seen, _compare, _errors, _View
+from netloom.app.locate.lab_infiniband import SubnetView, _compare, _errors, _View
 from netloom.drivers.ibdiags import LinkRow, PortErrors
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.plant import Cable, Device, Plant, Port
@@ -61,13 +61,13 @@ def both(wires: list[tuple[Jack, Jack]]) -> dict[Jack, Jack]:
     return {**dict(wires), **{upper: lower for lower, upper in wires}}
 
 
-def seen_of(of: _View) -> Seen:
-    seen = Seen()
+def seen_of(of: _View) -> SubnetView:
+    seen = SubnetView()
     _compare(seen, of)
     return seen
 
 
-def told(seen: Seen) -> list[tuple[str, str]]:
+def told(seen: SubnetView) -> list[tuple[str, str]]:
     return [(one.part.partition(" ")[0], one.kind) for one in seen.findings]
 
 
@@ -114,7 +114,7 @@ def test_a_switch_that_is_gone_is_one_finding_and_all_its_cables_are_away() -> N
 def test_symbol_errors_count_from_one_in_a_million_million_bits() -> None:
     # 200 Gbit/s for 100 s are 2e13 bits: 20 errors are as many as are allowed.
     for count, wanted in ((20, []), (21, [("cable:0", Trouble.SYMBOL_ERRORS)])):
-        seen = Seen()
+        seen = SubnetView()
         row = PortErrors(guid=1, name="leaf:0", port=1, counters={"SymbolErrorCounter": count})
         _errors(seen, view(both(WIRES)), (row,), 100.0)
         assert told(seen) == wanted

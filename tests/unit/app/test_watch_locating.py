@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from netloom.app.watch.cabling import Cabling
+from netloom.app.watch.cabling import CablingAudit
 from netloom.app.watch.locating import SHARE, Locator
 from netloom.app.watch.loop import Watch
-from netloom.app.watch.probing import FlowFile
+from netloom.app.watch.probing import FlowFileCollector
 from netloom.cli.operate.designed import designed_at
 from netloom.errors import LabError
 from netloom.formats.prometheus.metrics import MOST_FINDINGS, Now, Suspect, render
-from netloom.ops.locate.network import Network
+from netloom.ops.locate.network import DesignedNetwork
 from netloom.ops.observe.cases import MISSES_TO_CLOSE, case_history, open_cases
 from netloom.ops.observe.compare import Built, BuiltCable, Jack
 from netloom.ops.observe.observation import Observation, Reading
-from netloom.ops.observe.retention import Limits
-from netloom.ops.observe.store import Store
+from netloom.ops.observe.retention import RetentionLimits
+from netloom.ops.observe.store import ObservationStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,14 +85,14 @@ class Desk:
     logged: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
-    def watch(self, store: Store, *more: Any) -> tuple[Watch, Locator]:
+    def watch(self, store: ObservationStore, *more: Any) -> tuple[Watch, Locator]:
         def log(event: str, **fields: object) -> None:
             self.logged.append((event, fields))
 
         collectors = (self.ports, *more)
         locator = Locator(
             store=store,
-            network=Network(
+            network=DesignedNetwork(
                 fabric=self.designed.fabric,
                 plant=self.designed.plant,
                 rate_bps=lambda cable: cable.rate_bps,
@@ -128,7 +128,7 @@ def uplink(desk: Desk) -> int:
 
 
 def test_a_finding_opens_once_and_closes_once(desk: Desk, tmp_path: Path) -> None:
-    with Store(tmp_path / "a.db") as store:
+    with ObservationStore(tmp_path / "a.db") as store:
         watch, locator = desk.watch(store)
         watch.run(rounds=3)
         assert not locator.cases
@@ -151,9 +151,9 @@ def test_a_finding_opens_once_and_closes_once(desk: Desk, tmp_path: Path) -> Non
 def test_a_restart_goes_on_with_the_same_case(desk: Desk, tmp_path: Path) -> None:
     desk.ports.down = {uplink(desk)}
     for _ in range(3):
-        with Store(tmp_path / "a.db") as store:
+        with ObservationStore(tmp_path / "a.db") as store:
             desk.watch(store)[0].run(rounds=2)
-    with Store(tmp_path / "a.db") as store:
+    with ObservationStore(tmp_path / "a.db") as store:
         assert store.num_rows()["finding"] == 1
         (case,) = open_cases(store)
     assert case.opened_s == pytest.approx(START_S, abs=1)
@@ -162,7 +162,7 @@ def test_a_restart_goes_on_with_the_same_case(desk: Desk, tmp_path: Path) -> Non
 
 def test_while_a_network_is_not_seen_nothing_is_over(desk: Desk, tmp_path: Path) -> None:
     desk.ports.down = {uplink(desk)}
-    with Store(tmp_path / "a.db") as store:
+    with ObservationStore(tmp_path / "a.db") as store:
         watch, locator = desk.watch(store)
         watch.run(rounds=2)
         desk.ports.fails = True
@@ -174,7 +174,7 @@ def test_while_a_network_is_not_seen_nothing_is_over(desk: Desk, tmp_path: Path)
 
 
 def test_locating_takes_no_more_than_its_share_of_the_time(desk: Desk, tmp_path: Path) -> None:
-    with Store(tmp_path / "a.db") as store:
+    with ObservationStore(tmp_path / "a.db") as store:
         _, locator = desk.watch(store)
         turns = []
 
@@ -213,8 +213,8 @@ def test_flows_of_a_file_convict_and_what_names_strangers_is_refused(
         for target in range(8, 16)
     ]
     path.write_text(json.dumps({"flows": flows}), encoding="utf-8")
-    with Store(tmp_path / "a.db") as store:
-        watch, locator = desk.watch(store, FlowFile(path=path, fresh_s=30.0))
+    with ObservationStore(tmp_path / "a.db") as store:
+        watch, locator = desk.watch(store, FlowFileCollector(path=path, fresh_s=30.0))
         watch.run(rounds=1)
         (case,) = locator.cases
         assert (case.part, case.kind, case.hurts) == ("nic:3", "loss", 1)
@@ -245,7 +245,7 @@ def test_a_comparison_of_half_a_network_is_not_made(desk: Desk) -> None:
         for (one, other), c in zip(jacks, plant.cables, strict=True)
     )
     seer = Seer(Built(cables=cables[1:]), None)
-    cabling = Cabling(designed=desk.designed, rate_bps=lambda c: c.rate_bps, seers=[seer])
+    cabling = CablingAudit(designed=desk.designed, rate_bps=lambda c: c.rate_bps, seers=[seer])
     with pytest.raises(LabError, match="not compared"):
         cabling.read(START_S, "")
     seer.seen_s = START_S
@@ -269,8 +269,8 @@ def test_memory_does_not_grow_with_findings(desk: Desk, tmp_path: Path) -> None:
     """Cables that go and come back every few rounds, over 240 rounds: nothing piles up."""
     quiet = Desk(designed=desk.designed, ports=desk.ports)
     numbers = [cable.number for cable in desk.designed.plant.cables]
-    limits = Limits(single_s=600.0, window_s=1200.0)
-    with Store(tmp_path / "a.db") as store:
+    limits = RetentionLimits(single_s=600.0, window_s=1200.0)
+    with ObservationStore(tmp_path / "a.db") as store:
         watch, locator = quiet.watch(store)
         watch.limits, watch.log, locator.log, locator.say = limits, deaf, deaf, deaf
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from netloom.app.watch.jobs import FlightRecorders, NcclLogFile, NcclTestsFile, StepTimes
+from netloom.app.watch.jobs import FlightRecorders, NcclLogFile, NcclTestsFile, StepTimeCollector
 from netloom.app.watch.loop import Watch
 from netloom.app.watch.publish import Publisher, health_of
 from netloom.app.watch.scraped import observed
@@ -16,8 +16,8 @@ from netloom.drivers.follow import MOST_BYTES, Position, follow
 from netloom.drivers.metrics_server import Server
 from netloom.errors import LabError
 from netloom.ops.observe.observation import Collector, Event, Observation, Reading
-from netloom.ops.observe.retention import Limits
-from netloom.ops.observe.store import Store
+from netloom.ops.observe.retention import RetentionLimits
+from netloom.ops.observe.store import ObservationStore
 
 RECORDED = Path(__file__).parents[2] / "data" / "watch"
 START_S = 1_800_000_000.0
@@ -90,7 +90,9 @@ class Told:
         self.published_s.append(now_s)
 
 
-def watch_over(store: Store, clock: FakeClock, *collectors: Collector, **more: Any) -> Watch:
+def watch_over(
+    store: ObservationStore, clock: FakeClock, *collectors: Collector, **more: Any
+) -> Watch:
     told = more.pop("told", None) or Told()
     return Watch(
         store=store,
@@ -104,7 +106,7 @@ def watch_over(store: Store, clock: FakeClock, *collectors: Collector, **more: A
 
 def test_rounds_begin_at_multiples_of_the_interval(tmp_path: Path) -> None:
     clock, told = FakeClock(), Told()
-    with Store(tmp_path / "a.db") as store:
+    with ObservationStore(tmp_path / "a.db") as store:
         assert watch_over(store, clock, Counting(clock), told=told).run(rounds=3) == 3
     # Each look takes half a second of the ten.
     assert clock.waits_s == [9.5, 9.5]
@@ -113,7 +115,7 @@ def test_rounds_begin_at_multiples_of_the_interval(tmp_path: Path) -> None:
 
 def test_a_round_that_takes_too_long_leaves_out_those_it_ran_over(tmp_path: Path) -> None:
     clock = FakeClock()
-    with Store(tmp_path / "a.db") as store:
+    with ObservationStore(tmp_path / "a.db") as store:
         watch_over(store, clock, Counting(clock, takes_s=25.0)).run(rounds=2)
     assert clock.waits_s == [5.0]  # from 25 s to 30 s
 
@@ -121,9 +123,9 @@ def test_a_round_that_takes_too_long_leaves_out_those_it_ran_over(tmp_path: Path
 def test_a_restart_goes_on_without_gaps_or_doubles(tmp_path: Path) -> None:
     for _ in range(3):
         clock = FakeClock()
-        with Store(tmp_path / "a.db") as store:
+        with ObservationStore(tmp_path / "a.db") as store:
             watch_over(store, clock, Counting(clock)).run(rounds=4)
-    with Store(tmp_path / "a.db") as store:
+    with ObservationStore(tmp_path / "a.db") as store:
         # 12 looks of two numbers each, every one once, and 12 events.
         assert sorted(value for *_, value in store.latest()) == [float(n) for n in range(24)]
         assert store.num_rows()["sample"] == 24
@@ -136,7 +138,7 @@ def test_a_source_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) ->
     clock, told = FakeClock(), Told()
     bad = Counting(clock, fails_at=frozenset({2, 3}), source="bad")
     good = Counting(clock, source="good")
-    with Store(tmp_path / "a.db") as store:
+    with ObservationStore(tmp_path / "a.db") as store:
         watch_over(store, clock, bad, good, told=told).run(rounds=3)
         now_s = clock.now_s()
         health = {one["source"]: one for one in health_of(store, now_s, stale_s=15)["sources"]}
@@ -165,7 +167,7 @@ def test_a_number_of_two_sources_is_served_once(tmp_path: Path) -> None:
             ("old", START_S - 100, "job:b"),
         )
     ]
-    with Store(tmp_path / "a.db") as store:
+    with ObservationStore(tmp_path / "a.db") as store:
         for reading in steps:
             store.add(reading)
         scenario = tmp_path / "small.yaml"
@@ -190,7 +192,7 @@ def test_a_number_of_two_sources_is_served_once(tmp_path: Path) -> None:
 
 def test_a_clock_that_is_set_back_overwrites_nothing(tmp_path: Path) -> None:
     clock = FakeClock()
-    with Store(tmp_path / "a.db") as store:
+    with ObservationStore(tmp_path / "a.db") as store:
         watch_over(store, clock, Counting(clock)).run(rounds=2)
         clock.set_back_s = 3600.0
         watch_over(store, clock, Counting(clock)).run(rounds=2)
@@ -221,8 +223,8 @@ def test_memory_does_not_grow_with_time(tmp_path: Path) -> None:
 
         def publish(self, now_s: float) -> None: ...
 
-    limits = Limits(single_s=600.0, window_s=1200.0)
-    with Store(tmp_path / "a.db") as store:
+    limits = RetentionLimits(single_s=600.0, window_s=1200.0)
+    with ObservationStore(tmp_path / "a.db") as store:
         watch = watch_over(store, QuietClock(), Changing(), limits=limits, told=Deaf())
         watch.run(rounds=200)
         tracemalloc.start()
@@ -278,7 +280,7 @@ def test_a_cursor_that_is_none_begins_anew(text: str) -> None:
 def test_step_times_of_a_csv_file_go_on_under_its_heading(tmp_path: Path) -> None:
     path = tmp_path / "llama.csv"
     path.write_text("step,rank,step_s,time_s\n1,0,2.0,100\n", encoding="utf-8")
-    steps = StepTimes(path=path)
+    steps = StepTimeCollector(path=path)
     first = steps.read(START_S, "")
     with path.open("a", encoding="utf-8") as file:
         file.write("2,3,2.5,110\n")
@@ -290,8 +292,8 @@ def test_step_times_of_a_csv_file_go_on_under_its_heading(tmp_path: Path) -> Non
 def test_steps_without_a_time_that_are_read_together_stay_apart(tmp_path: Path) -> None:
     path = tmp_path / "llama.jsonl"
     path.write_text('{"step": 1, "step_s": 2}\n{"step": 2, "step_s": 2}\n', encoding="utf-8")
-    with Store(tmp_path / "a.db") as store:
-        store.add(StepTimes(path=path).read(START_S, ""))
+    with ObservationStore(tmp_path / "a.db") as store:
+        store.add(StepTimeCollector(path=path).read(START_S, ""))
         assert len(store.values("job:llama/rank:0", "step_s", START_S, START_S + 1)) == 2
 
 
@@ -363,7 +365,7 @@ def test_what_a_target_says_is_known_by_our_names(
 
 def test_a_full_disk_is_told_once_and_the_watch_goes_on(tmp_path: Path) -> None:
     clock, told = FakeClock(), Told()
-    with Store(tmp_path / "a.db") as store:
+    with ObservationStore(tmp_path / "a.db") as store:
         watch = watch_over(store, clock, Counting(clock), told=told)
         watch.run(rounds=2)
         pages = store.connection.execute("PRAGMA page_count").fetchone()[0]
@@ -425,7 +427,7 @@ def test_a_watch_that_is_told_to_stop_within_a_round_keeps_what_it_saw_whole(
             return Reading(source="last", time_s=time_s, error="cut short")
 
     never = Counting(clock, source="never")
-    with Store(tmp_path / "a.db") as store:
+    with ObservationStore(tmp_path / "a.db") as store:
         watch = watch_over(store, clock, Counting(clock), Last(), never)
         watch.is_stopped = lambda: bool(stopped)
         watch.run()

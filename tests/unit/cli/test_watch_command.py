@@ -13,7 +13,7 @@ import pytest
 
 from netloom.cli.main import main
 from netloom.drivers.metrics_server import Server
-from netloom.ops.observe.store import Store
+from netloom.ops.observe.store import ObservationStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +114,7 @@ def test_a_watch_keeps_what_targets_and_jobs_say(
     assert [line["event"] for line in lines] == ["start", "round", "stop"]
     assert main(["watch", str(ethernet), *arguments, "--nccl-log", str(tmp_path / "no.log")]) == 1
     assert "no.log: cannot be read" in capsys.readouterr().err
-    with Store(store) as kept:
+    with ObservationStore(store) as kept:
         found = {(part, metric): value for _, part, metric, value in kept.latest()}
     assert found["job:llama/rank:0", "step_s"] == 2.5
     assert found["127.0.0.1/mlx5_0[1]", "sent_bytes"] == 28.0
@@ -141,7 +141,7 @@ def test_a_watch_that_is_killed_reads_every_step_once(
             os.kill(process.pid, number)
             assert process.wait(20) == (0 if number == signal.SIGTERM else -number)
     assert main(["watch", str(ethernet), *command[5:9], "--store", str(store), "--once"]) == 0
-    with Store(store) as kept:
+    with ObservationStore(store) as kept:
         values = [o.value for o in kept.values("job:llama/rank:0", "step_s", 0, 1e10)]
     assert values == [float(n) for n in range(written)]
 

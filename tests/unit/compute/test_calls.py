@@ -12,7 +12,7 @@ from netloom.compute.calls import call
 from netloom.compute.device import MEMORY_POWER, calibrated, h200
 from netloom.compute.gemm import ideal_s
 from netloom.compute.kernels import Kernel
-from netloom.compute.tables import COLUMNS, Measured
+from netloom.compute.tables import COLUMNS, TimedOperator
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ def test_measured_layouts_replace_the_assumed_ones() -> None:
     device = h200()
     shape = (8192, 8192, 8192)
     forward = next(r for r in device.rows if r.operator == "gemm_tn" and r.shape == shape)
-    slow = Measured(
+    slow = TimedOperator(
         operator="gemm_nt",
         precision="bf16",
         shape=shape,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.compute.gemm import RAMP_S, WAVE_SHARE, Chip, ideal_s, measured_excess, wave_excess
-from netloom.compute.tables import Measured
+from netloom.compute.tables import TimedOperator
 
 H200 = Chip(num_multiprocessors=132, peak_flops=989e12, memory_bytes_per_s=4.8e12)
 sizes = st.integers(min_value=1, max_value=2**17)
@@ -64,7 +64,7 @@ def test_a_longer_inner_loop_takes_longer(rows: int, columns: int, inner: int) -
 def test_the_excess_of_a_product_is_that_over_its_ideal_time() -> None:
     # A quarter over its ideal time, and 4 us to start.
     shape = (2048, 4096, 8192)
-    row = Measured(
+    row = TimedOperator(
         operator="gemm_tn",
         precision="bf16",
         shape=shape,

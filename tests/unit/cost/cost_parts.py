@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netloom.fabric.design import Design, Reach, Stage, Tier
-from netloom.parts.parts import Cable, Nic, Node, PortMode, Switch, Transceiver
+from netloom.parts.parts import CableType, Nic, Node, PortMode, Switch, Transceiver
 from netloom.provenance import Source
 from netloom.spec.topology import RailFatTree, RailOnly, Topology
 
@@ -80,8 +80,8 @@ def transceivers() -> tuple[Transceiver, ...]:
     )
 
 
-def cable(name: str, medium: str, reach: str, price: str, per_metre: str = "1USD") -> Cable:
-    return Cable.model_validate(
+def cable(name: str, medium: str, reach: str, price: str, per_metre: str = "1USD") -> CableType:
+    return CableType.model_validate(
         {
             "name": name,
             "medium": medium,
@@ -95,7 +95,7 @@ def cable(name: str, medium: str, reach: str, price: str, per_metre: str = "1USD
     )
 
 
-def cables() -> tuple[Cable, ...]:
+def cables() -> tuple[CableType, ...]:
     return (
         cable("DAC", "dac", "3m", "120USD", "30USD"),
         cable("ACC", "acc", "5m", "250USD", "30USD"),

@@ -16,15 +16,15 @@ from netloom.drivers.metrics_server import Server, parse_address
 from netloom.drivers.prometheus import scrape
 from netloom.errors import LabError, OutputError, SpecError
 from netloom.formats.prometheus.exposition import parse_exposition
-from netloom.formats.prometheus.metrics import Device, Neighbour, Now, Suspect, render
+from netloom.formats.prometheus.metrics import DeviceIdentity, Now, PortNeighbour, Suspect, render
 from netloom.ops.observe.metrics import METRICS
 from netloom.ops.observe.store import Poll
 
 SHIPPED = Path(str(files("netloom.app.watch"))) / "files"
 DEVICES = {
-    "leaf:0": Device(is_host=False, guid="0x0002", lid="3"),
-    "nic:0": Device(is_host=True, guid="0x0001", lid="2"),
-    "leaf:9": Device(is_host=False),
+    "leaf:0": DeviceIdentity(is_host=False, guid="0x0002", lid="3"),
+    "nic:0": DeviceIdentity(is_host=True, guid="0x0001", lid="2"),
+    "leaf:9": DeviceIdentity(is_host=False),
 }
 POLL = Poll(source="subnet", time_s=100.0, took_s=0.5, num_observations=9, error="")
 
@@ -35,7 +35,7 @@ def everything() -> Now:
     return Now(
         values=[(part, metric.name, 8.0) for part in parts for metric in METRICS],
         devices=DEVICES,
-        neighbours=[Neighbour(device="leaf:0", port=7, peer="nic:0", peer_port=1)],
+        neighbours=[PortNeighbour(device="leaf:0", port=7, peer="nic:0", peer_port=1)],
         polls=(POLL,),
         good_polls=(POLL,),
         differences={"missing": 2},

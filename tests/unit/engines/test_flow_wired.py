@@ -10,7 +10,7 @@ import small
 from wirings import leaf_spine
 
 from netloom.engines.flow import FlowSettings, run_flows
-from netloom.engines.flow.ends import Ends
+from netloom.engines.flow.ends import TransferEnds
 from netloom.engines.flow.phases import at_once
 from netloom.errors import InfeasibleError
 
@@ -40,7 +40,7 @@ def test_ends_storing_switches_and_the_way_back_are_counted_once() -> None:
     forward_ps = np.where(np.arange(wiring.num_vertices) >= 2, 1000, 0)
     slow = replace(wiring, link_delay_ps=np.full(wiring.num_links, 500), forward_ps=forward_ps)
     asked = at_once(np.array([0]), np.array([1]), size_bytes=500)
-    ends = Ends(send_ps=7, receive_ps=3000, payload_bytes=100, header_bytes=6, stores=True)
+    ends = TransferEnds(send_ps=7, receive_ps=3000, payload_bytes=100, header_bytes=6, stores=True)
     # 500 bytes at 400 Gb/s are 10,000 ps; a packet of 106 bytes is stored at 3 switches, 2,120 ps
     # each; 4 links of 500 ps and 3 switches of 1,000 ps; 7 ps before and 3,000 ps after them. The
     # acknowledgement of 10 bytes takes 4 x 200 + 5,000 ps, of which receiving hides 3,000.

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from netloom.engines.analytic.path import _share_beyond, scale_out
 from netloom.parts.load import load_catalog
-from netloom.spec.scenario import Cluster, Fabric
+from netloom.spec.scenario import Cluster, FabricSpec
 from netloom.spec.topology import RailFatTree, Topology
 from netloom.study.networks import network_of
 from netloom.workload.collective import Group
@@ -20,7 +20,7 @@ RAIL = RailFatTree()
 
 
 def network(technology: str, *, nodes: int = 2048, topology: RailFatTree = RAIL) -> Network:
-    cluster = Cluster(nodes=nodes, fabric=Fabric(technology=technology, topology=topology))
+    cluster = Cluster(nodes=nodes, fabric=FabricSpec(technology=technology, topology=topology))
     return network_of(cluster, load_catalog())
 
 
@@ -108,6 +108,6 @@ def test_more_oversubscription_never_makes_an_all_to_all_faster(kind: str) -> No
     for ratio in (1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0):
         adapter: TypeAdapter[Topology] = TypeAdapter(Topology)
         topology = adapter.validate_python({"kind": kind, "oversubscription": ratio})
-        cluster = Cluster(nodes=512, fabric=Fabric(topology=topology))
+        cluster = Cluster(nodes=512, fabric=FabricSpec(topology=topology))
         rates.append(scale_out(network_of(cluster, load_catalog()), group, "all-to-all").rate_bps)
     assert all(after <= before * (1 + 1e-6) for before, after in pairwise(rates))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from netloom.engines.analytic.tables import Algorithm, Link, Protocol
-from netloom.engines.analytic.tuner import Choice, Communicator, choose, estimates
+from netloom.engines.analytic.tables import Algorithm, LinkKind, Protocol
+from netloom.engines.analytic.tuner import AlgorithmChoice, Communicator, choose, estimates
 from netloom.workload.collective import CollectiveKind
 
 ALL_REDUCE = CollectiveKind.ALL_REDUCE
@@ -44,7 +44,7 @@ def estimate(
     comm: Communicator,
     algorithm: Algorithm,
     protocol: Protocol,
-) -> Choice:
+) -> AlgorithmChoice:
     found = estimates(kind, size_bytes, comm)
     return next(c for c in found if c.algorithm is algorithm and c.protocol is protocol)
 
@@ -207,7 +207,7 @@ def test_collnet_needs_switches_that_reduce_and_several_nodes() -> None:
 
 
 def test_ll128_is_for_nvlink_only() -> None:
-    over_pcie = hopper_node(intra=Link.PCI, has_nvls=False)
+    over_pcie = hopper_node(intra=LinkKind.PCI, has_nvls=False)
     assert all(c.protocol is not Protocol.LL128 for c in estimates(ALL_REDUCE, MIB, over_pcie))
 
 

@@ -22,7 +22,7 @@ from netloom.study.networks import network_of
 if TYPE_CHECKING:
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 CATALOG = load_catalog()
 
@@ -35,18 +35,18 @@ def _network(nodes: int, node: str, technology: str, **topology: object) -> tupl
     return build(network.design, network.node, network.scale_up), network
 
 
-def _wiring(fabric: Fabric, network: Network, *, scale_up: bool = False) -> Wiring:
+def _wiring(fabric: Fabric, network: Network, *, scale_up: bool = False) -> PacketTopology:
     return wiring_of(fabric, network, Floor(), scale_up=scale_up)
 
 
-def _next(wiring: Wiring, at: str, to: str) -> list[str]:
+def _next(wiring: PacketTopology, at: str, to: str) -> list[str]:
     vertex, end = wiring.name.index(at), wiring.name.index(to)
     number = wiring.choices[vertex, wiring.goal[end]]
     links = wiring.links[wiring.offsets[number] : wiring.offsets[number + 1]]
     return [wiring.name[wiring.link_target[link]] for link in links.tolist()]
 
 
-def _every_pair(wiring: Wiring, most: int = 4000) -> tuple[np.ndarray, np.ndarray]:
+def _every_pair(wiring: PacketTopology, most: int = 4000) -> tuple[np.ndarray, np.ndarray]:
     one, other = np.nonzero(~np.eye(wiring.num_endpoints, dtype=bool))
     step = max(1, len(one) // most)
     return one[::step], other[::step]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import small
 
-from netloom.fabric.wiring.wiring import Wiring
+from netloom.fabric.wiring.wiring import PacketTopology
 
 
-def leaf_spine(num_leaves: int, num_spines: int, num_hosts: int) -> Wiring:
+def leaf_spine(num_leaves: int, num_spines: int, num_hosts: int) -> PacketTopology:
     """Return what ``small.leaf_spine`` builds, without its NICs."""
     hosts = num_leaves * num_hosts
     leaf, spine = hosts, hosts + num_leaves
@@ -32,7 +32,7 @@ def leaf_spine(num_leaves: int, num_spines: int, num_hosts: int) -> Wiring:
                 )
         for j in range(num_spines):
             choose(spine + j, goal, [2 * (hosts + goal * num_spines + j) + 1])
-    return Wiring(
+    return PacketTopology(
         num_endpoints=hosts,
         name=tuple(f"v{i}" for i in range(spine + num_spines)),
         link_source=ends.reshape(-1),

@@ -8,11 +8,11 @@ import pytest
 from netloom.drivers.frr import render_configuration
 from netloom.errors import LabError
 from netloom.formats.frr.state import parse_fib, parse_peers, parse_routes
-from netloom.ops.underlay import Router
+from netloom.ops.underlay import BgpRouter
 
 # FRR 8.4.4 and iproute2 6.1 on leaf:0 of 4 leaves with 4 hosts each and 2 cables to one spine.
 RECORDED = Path(__file__).parents[2] / "data" / "lab"
-ROUTER = Router(
+ROUTER = BgpRouter(
     device=4,
     name="leaf:0",
     asn=4_200_000_000,

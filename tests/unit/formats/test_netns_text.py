@@ -6,7 +6,7 @@ import pytest
 
 from netloom.drivers.netns import End, cable_commands, check_root, shape_argv
 from netloom.errors import LabError
-from netloom.formats.linux.netfilter import Loss, parse_interfaces, render_filter
+from netloom.formats.linux.netfilter import DropRule, parse_interfaces, render_filter
 
 RECORDED = Path(__file__).parents[2] / "data" / "lab" / "ip_link.json"
 
@@ -26,9 +26,9 @@ def test_a_shaper_takes_whole_bits() -> None:
 
 def test_a_filter_drops_shares_and_sizes_at_their_interfaces() -> None:
     losses = [
-        Loss(interface="swp1"),
-        Loss(interface="swp2", share=0.25),
-        Loss(interface="swp2", larger_than_bytes=1000),
+        DropRule(interface="swp1"),
+        DropRule(interface="swp2", share=0.25),
+        DropRule(interface="swp2", larger_than_bytes=1000),
     ]
     text = render_filter(losses)
     assert text.startswith("table netdev netloom\ndelete table netdev netloom\n")

@@ -146,7 +146,7 @@ def test_a_completion_error_names_peer_and_adapter(line: str) -> None:
 def test_a_dump_is_the_same_as_json_and_as_pickle(name: str) -> None:
     dump = flight_recorder.parse_dump((RECORDED / name).read_bytes())
     assert [one.name for one in dump.operations] == ["nccl:all_reduce"] * 3 + ["nccl:all_gather"]
-    assert dump.groups["0"] == flight_recorder.Group(enqueued=4, completed=4)
+    assert dump.groups["0"] == flight_recorder.GroupProgress(enqueued=4, completed=4)
     assert dump.operations[3].created_s == pytest.approx(1794726135.273609474)
 
 
@@ -156,7 +156,7 @@ def test_the_rank_that_did_not_call_a_collective_is_named() -> None:
         for rank in range(3)
     }
     # Ranks 0 and 2 called a fourth all-reduce; rank 1 did not.
-    assert dumps[0].groups["0"] == flight_recorder.Group(enqueued=4, completed=3)
+    assert dumps[0].groups["0"] == flight_recorder.GroupProgress(enqueued=4, completed=3)
     (laggard,) = flight_recorder.lagging(dumps)
     assert (laggard.rank, laggard.sequence, laggard.name) == (1, 4, "gloo:all_reduce")
     assert laggard.num_waiting == 2

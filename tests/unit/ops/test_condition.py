@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from netloom.errors import SpecError
 from netloom.ops.condition import Condition, check_fault, condition_of
-from netloom.ops.lab import Fault, FaultKind
+from netloom.ops.lab import FaultKind, InjectedFault
 from netloom.ops.plant import Cable, Device, Plant, Port
 
 # nic:0 - leaf:0 - spine:0 and spine:1, one cable each: cables 0, 1 and 2.
@@ -25,8 +25,8 @@ PLANT = Plant(
 )
 
 
-def fault(kind: FaultKind, *parts: str, number: int = 1, **settings: float) -> Fault:
-    return Fault(number=number, kind=kind, parts=parts, settings=settings)
+def fault(kind: FaultKind, *parts: str, number: int = 1, **settings: float) -> InjectedFault:
+    return InjectedFault(number=number, kind=kind, parts=parts, settings=settings)
 
 
 def test_without_faults_everything_is_healthy() -> None:
@@ -72,7 +72,7 @@ def test_miswired_cables_have_one_anothers_upper_ends() -> None:
         (fault("slow-link", "cable:1", factor=0.5), "--factor"),
     ],
 )
-def test_a_fault_that_cannot_be_is_refused(wrong: Fault, says: str) -> None:
+def test_a_fault_that_cannot_be_is_refused(wrong: InjectedFault, says: str) -> None:
     with pytest.raises(SpecError, match=says):
         check_fault(wrong, PLANT)
 
@@ -88,7 +88,9 @@ one_fault = st.one_of(
 
 
 @given(st.lists(one_fault, max_size=5), one_fault)
-def test_a_fault_and_its_end_leave_the_condition_as_it_was(faults: list[Fault], one: Fault) -> None:
+def test_a_fault_and_its_end_leave_the_condition_as_it_was(
+    faults: list[InjectedFault], one: InjectedFault
+) -> None:
     before = condition_of(faults, PLANT)
     check_fault(one, PLANT)
     condition_of([*faults, one], PLANT)

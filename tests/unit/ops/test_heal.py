@@ -14,16 +14,16 @@ from netloom.errors import LabError, SpecError
 from netloom.fabric import edit
 from netloom.fabric.build import build
 from netloom.ops.heal.act import Check, carry_out
-from netloom.ops.heal.effect import Away, Effect, Trial, away, trial_of
+from netloom.ops.heal.effect import Away, PlanEffect, PlanTrial, away, trial_of
 from netloom.ops.heal.log import (
-    Entry,
+    LogEntry,
     in_force,
     last_acts,
     parse_entries,
     render_entry,
     unfinished,
 )
-from netloom.ops.heal.plan import VERBS, Act, Plan, plans_of
+from netloom.ops.heal.plan import VERBS, Act, HealPlan, plans_of
 from netloom.ops.heal.policy import decide
 from netloom.ops.heal.sight import Dispute, Sight
 from netloom.ops.locate.faults import FaultKind, Trouble
@@ -50,7 +50,7 @@ def network() -> Network:
 
 
 @functools.cache
-def trial(*findings: Finding) -> Trial:
+def trial(*findings: Finding) -> PlanTrial:
     made = network()
     fabric = build(made.design, made.node, made.scale_up)
     return trial_of(fabric, made.technology, findings, ())
@@ -65,12 +65,12 @@ def finding(part: str, kind: str, magnitude: float = 1.0, **more: Any) -> Findin
     return Finding(part=part, kind=kind, magnitude=magnitude, **given)
 
 
-def plan_for(one: Finding, able: frozenset[Any] = ABLE) -> Plan:
+def plan_for(one: Finding, able: frozenset[Any] = ABLE) -> HealPlan:
     (plan,) = plans_of(trial(one), [one], able)
     return plan
 
 
-def names(plan: Plan) -> list[str]:
+def names(plan: HealPlan) -> list[str]:
     return [act.name for act in plan.acts]
 
 
@@ -151,14 +151,14 @@ def test_away_counts_nic_ports_that_are_cut_off() -> None:
 
 # Policy.
 
-EFFECT = Effect(
+EFFECT = PlanEffect(
     healthy_s=1.0,
     before_s=2.0,
     after_s=1.0,
     away_before=Away(share=0.0, uplink_share=0.0, num_ports=0),
     away_after=Away(share=0.05, uplink_share=0.1, num_ports=0),
 )
-DRAIN = Plan(
+DRAIN = HealPlan(
     finding=finding("cable:140 (leaf:0->spine:0)", FaultKind.LOSS),
     acts=(Act(verb="drain", part="cable:140"),),
     effect=EFFECT,
@@ -168,7 +168,7 @@ ALLOWS = HealPolicy(by_itself=("drain",))
 
 
 def verdict(
-    plan: Plan = DRAIN,
+    plan: HealPlan = DRAIN,
     sight: Sight = SIGHT,
     policy: HealPolicy = ALLOWS,
     *,
@@ -261,12 +261,12 @@ def test_a_policy_is_read_as_written() -> None:
 class Memory:
     """A journal in memory."""
 
-    written: list[Entry] = field(default_factory=list)
+    written: list[LogEntry] = field(default_factory=list)
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[LogEntry]:
         return self.written
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: LogEntry) -> None:
         self.written.append(entry)
 
 
@@ -296,7 +296,7 @@ class Puppet:
         self.did.append(f"undo {act.name} with {token!r}")
         return f"undid {act.name}"
 
-    def check(self, plan: Plan) -> Check:
+    def check(self, plan: HealPlan) -> Check:
         return Check(helped=self.helped)
 
     def walls(self) -> Mapping[str, str]:
@@ -358,7 +358,7 @@ def test_what_cannot_be_undone_is_said_and_the_rest_is_undone_all_the_same() -> 
 # The log.
 
 ENTRIES = st.builds(
-    Entry,
+    LogEntry,
     at_s=st.floats(0, 1e10),
     act=st.integers(1, 5),
     phase=st.sampled_from(["before", "after", "failed", "verified", "undoing", "undone"]),
@@ -370,12 +370,12 @@ ENTRIES = st.builds(
 
 
 @given(st.lists(ENTRIES, max_size=8))
-def test_what_is_written_is_what_is_read(entries: list[Entry]) -> None:
+def test_what_is_written_is_what_is_read(entries: list[LogEntry]) -> None:
     assert parse_entries("".join(map(render_entry, entries))) == tuple(entries)
 
 
 @given(st.lists(ENTRIES, min_size=1, max_size=4), st.integers(1, 500))
-def test_a_line_that_was_cut_short_loses_only_itself(entries: list[Entry], cut: int) -> None:
+def test_a_line_that_was_cut_short_loses_only_itself(entries: list[LogEntry], cut: int) -> None:
     lines = [render_entry(entry) for entry in entries]
     text = "".join(lines[:-1]) + lines[-1][: -1 - cut % (len(lines[-1]) - 1)]
     assert parse_entries(text)[: len(entries) - 1] == tuple(entries[:-1])
@@ -387,7 +387,7 @@ def test_any_text_is_a_log_or_nothing(text: str) -> None:
 
 
 def test_an_act_without_an_end_is_unfinished() -> None:
-    begun = Entry(at_s=1.0, act=1, phase="before", verb="drain", part="cable:1")
+    begun = LogEntry(at_s=1.0, act=1, phase="before", verb="drain", part="cable:1")
     assert unfinished([begun]) == (begun,)
     assert unfinished([begun, replace(begun, phase="after")]) == ()
     undoing = replace(begun, phase="undoing")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from netloom.cli.operate.heal import step_of
 from netloom.fabric import edit
-from netloom.ops.heal.effect import Trial, trial_of
-from netloom.ops.heal.plan import VERBS, Plan, plans_of
+from netloom.ops.heal.effect import PlanTrial, trial_of
+from netloom.ops.heal.plan import VERBS, HealPlan, plans_of
 from netloom.ops.heal.policy import decide
 from netloom.ops.heal.sight import Sight
 from netloom.ops.locate.faults import FaultKind, Trouble
@@ -19,7 +19,7 @@ from netloom.spec.load import parse
 from netloom.study.whatif.failure import bench_of
 
 if TYPE_CHECKING:
-    from netloom.study.whatif.failure import Bench
+    from netloom.study.whatif.failure import BaselineJob
 
 SCENARIO = """
 cluster:
@@ -36,7 +36,7 @@ DRAINS = parse_policy(
 
 
 @functools.cache
-def bench() -> Bench:
+def bench() -> BaselineJob:
     return bench_of(parse(SCENARIO, name="scenario"), load_catalog())
 
 
@@ -52,18 +52,18 @@ def finding(part: str, kind: str, magnitude: float) -> Finding:
     )
 
 
-def trial(one: Finding, *, with_job: bool, gone: tuple[str, ...] = ()) -> Trial:
+def trial(one: Finding, *, with_job: bool, gone: tuple[str, ...] = ()) -> PlanTrial:
     made = bench()
     step_s = step_of(made) if with_job else None
     return trial_of(made.fabric, made.network.technology, [one], gone, step_s=step_s)
 
 
-def plan(one: Finding, *, with_job: bool) -> Plan:
+def plan(one: Finding, *, with_job: bool) -> HealPlan:
     (found,) = plans_of(trial(one, with_job=with_job), [one], frozenset(VERBS))
     return found
 
 
-def verdict(of: Plan, policy: HealPolicy = DRAINS) -> str:
+def verdict(of: HealPlan, policy: HealPolicy = DRAINS) -> str:
     sight = Sight(findings=(of.finding,), taken_s=0.0)
     return decide(of, sight, policy, now_s=1.0, last_act_s={}).verdict
 

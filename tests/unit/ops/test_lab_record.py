@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from netloom.errors import SpecError
 from netloom.ops.lab import (
-    Fault,
+    InjectedFault,
     Lab,
     Program,
     check_name,
@@ -26,7 +26,7 @@ LAB = Lab(
     kind="roce",
     scenario="x.yaml",
     programs=(Program(name="zebra leaf:0", pid=7, started=9),),
-    faults=(Fault(number=1, kind="unlink", parts=("cable:1",), settings={"share": 0.5}),),
+    faults=(InjectedFault(number=1, kind="unlink", parts=("cable:1",), settings={"share": 0.5}),),
 )
 
 

@@ -21,7 +21,7 @@ from netloom.fabric.build import build
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import find_vertex, link_name, vertex_name
 from netloom.ops.locate import likelihood
-from netloom.ops.locate.faults import Fault, FaultKind, Scope
+from netloom.ops.locate.faults import FaultHypothesis, FaultKind, Scope
 from netloom.ops.locate.findings import find, part_name
 from netloom.ops.locate.read import observations_of, parse_observed
 from netloom.ops.locate.search import suspect
@@ -216,7 +216,7 @@ def path_of(seen: Observations, flow: int) -> list[int]:
     return [int(link) for link in seen.paths.path(flow)]
 
 
-def observed(fabric: Fabric, truth: Fault) -> str:
+def observed(fabric: Fabric, truth: FaultHypothesis) -> str:
     """Return a file of what a loss looks like."""
     seen = watch(scene_of(fabric, np.random.default_rng(1)), (truth,), np.random.default_rng(2))
     flows = [

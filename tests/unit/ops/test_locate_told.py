@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from netloom.fabric.build import build
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.hearing import METRICS, hear
-from netloom.ops.locate.network import Network
+from netloom.ops.locate.network import DesignedNetwork
 from netloom.ops.locate.testimony import TRUST, Said, belief_in_counts, believed, storm
 from netloom.ops.locate.together import locate_all
 from netloom.ops.locate.told import told
@@ -27,8 +27,8 @@ from netloom.ops.observe.cases import (
     write_cases,
 )
 from netloom.ops.observe.observation import Observation, Reading, failed
-from netloom.ops.observe.retention import Limits, retain
-from netloom.ops.observe.store import Store
+from netloom.ops.observe.retention import RetentionLimits, retain
+from netloom.ops.observe.store import ObservationStore
 from netloom.ops.plant import plant_of
 from netloom.parts.load import load_catalog
 from netloom.spec.observed import Observed, ObservedFlow
@@ -47,18 +47,20 @@ says = st.builds(Said, is_so=st.booleans(), num_looks=st.integers(1, 40))
 
 
 @functools.cache
-def network() -> Network:
+def network() -> DesignedNetwork:
     """16 nodes of 8 NICs on 4 leaves and 2 spines, with several cables between each pair."""
     asked = {"technology": "infiniband-ndr", "topology": {"kind": "fat-tree"}}
     cluster = Cluster.model_validate({"nodes": 16, "fabric": asked})
     made = network_of(cluster, load_catalog())
     fabric = build(made.design, made.node, made.scale_up)
-    return Network(fabric=fabric, plant=plant_of(fabric), rate_bps=lambda cable: cable.rate_bps)
+    return DesignedNetwork(
+        fabric=fabric, plant=plant_of(fabric), rate_bps=lambda cable: cable.rate_bps
+    )
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "a.db") as made:
+def store(tmp_path: Path) -> Iterator[ObservationStore]:
+    with ObservationStore(tmp_path / "a.db") as made:
         yield made
 
 
@@ -67,7 +69,7 @@ def uplink() -> Cable:
 
 
 def look(
-    store: Store, number: int, values: dict[tuple[str, str], float], source: str = "x"
+    store: ObservationStore, number: int, values: dict[tuple[str, str], float], source: str = "x"
 ) -> None:
     """Put the values of one look, ten seconds after the one before, into the store."""
     time_s = START_S + 10 * number
@@ -75,7 +77,7 @@ def look(
     store.add(Reading(source=source, time_s=time_s, observations=seen, is_whole=True))
 
 
-def found(store: Store, number: int) -> tuple[Finding, ...]:
+def found(store: ObservationStore, number: int) -> tuple[Finding, ...]:
     now_s = START_S + 10 * number
     return told(network(), hear(store, now_s - 600, now_s))
 
@@ -124,13 +126,13 @@ def test_a_pause_that_congestion_makes_too_is_no_storm() -> None:
     assert storm(0.95) > 0.95
 
 
-def test_a_healthy_network_has_no_findings(store: Store) -> None:
+def test_a_healthy_network_has_no_findings(store: ObservationStore) -> None:
     for number in range(3):
         look(store, number, links(lambda *_: 1.0))
         assert found(store, number) == ()
 
 
-def test_a_cable_that_both_ends_call_down_is_missing_at_once(store: Store) -> None:
+def test_a_cable_that_both_ends_call_down_is_missing_at_once(store: ObservationStore) -> None:
     look(store, 0, links(lambda cable, _: float(cable != uplink())))
     (one,) = found(store, 0)
     assert (one.part, one.kind) == (network().name(uplink()), Trouble.MISSING)
@@ -139,14 +141,14 @@ def test_a_cable_that_both_ends_call_down_is_missing_at_once(store: Store) -> No
     assert one.confidence == pytest.approx(odds / (1 + odds), rel=1e-4)
 
 
-def test_ends_that_contradict_each_other_convict_nobody(store: Store) -> None:
+def test_ends_that_contradict_each_other_convict_nobody(store: ObservationStore) -> None:
     lower, _ = network().ends[uplink().number]
     for number in range(6):
         look(store, number, links(lambda _, end: float(end != lower)))
         assert found(store, number) == ()
 
 
-def test_one_end_alone_convicts_only_after_several_looks(store: Store) -> None:
+def test_one_end_alone_convicts_only_after_several_looks(store: ObservationStore) -> None:
     lower, upper = network().ends[uplink().number]
     state = links(lambda _, end: float(end != lower))
     del state[upper, "link_up"]
@@ -158,7 +160,7 @@ def test_one_end_alone_convicts_only_after_several_looks(store: Store) -> None:
     assert confident[-1] is True
 
 
-def test_a_dead_switch_is_one_finding_and_its_cables_none(store: Store) -> None:
+def test_a_dead_switch_is_one_finding_and_its_cables_none(store: ObservationStore) -> None:
     dead = {cable.number for cable in network().by_device["spine:1"]}
     look(store, 0, links(lambda cable, _: float(cable.number not in dead)))
     (one,) = found(store, 0)
@@ -166,14 +168,16 @@ def test_a_dead_switch_is_one_finding_and_its_cables_none(store: Store) -> None:
 
 
 def test_a_switch_that_does_not_answer_but_whose_neighbours_ports_are_up_is_well(
-    store: Store,
+    store: ObservationStore,
 ) -> None:
     for number in range(4):
         look(store, number, {**links(lambda *_: 1.0), ("spine:1", "device_silent"): 1.0})
         assert found(store, number) == ()
 
 
-def test_the_cable_of_a_host_that_is_gone_is_missing_and_hurts_its_gpu(store: Store) -> None:
+def test_the_cable_of_a_host_that_is_gone_is_missing_and_hurts_its_gpu(
+    store: ObservationStore,
+) -> None:
     (cable,) = network().by_device["nic:5"]
     own, far = network().ends[cable.number]
     state = links(lambda _, end: float(end != far))
@@ -184,7 +188,9 @@ def test_the_cable_of_a_host_that_is_gone_is_missing_and_hurts_its_gpu(store: St
     assert one.hurts == (5,)
 
 
-def test_symbol_errors_beyond_the_specification_are_found_and_fewer_are_not(store: Store) -> None:
+def test_symbol_errors_beyond_the_specification_are_found_and_fewer_are_not(
+    store: ObservationStore,
+) -> None:
     _, upper = network().ends[uplink().number]
     # 1e-12 of 400 Gbit/s is 0.4 errors a second: 4 a look, with three deviations 10.
     for number, count in enumerate((0, 4, 9, 12)):
@@ -196,7 +202,7 @@ def test_symbol_errors_beyond_the_specification_are_found_and_fewer_are_not(stor
     assert one.confidence > 0.95
 
 
-def test_what_accrued_while_netloom_did_not_run_is_no_burst(store: Store) -> None:
+def test_what_accrued_while_netloom_did_not_run_is_no_burst(store: ObservationStore) -> None:
     _, upper = network().ends[uplink().number]
     look(store, 0, {(upper, "symbol_errors"): 0.0})
     # 24 hours at 0.2 errors a second, half of what is allowed.
@@ -204,14 +210,14 @@ def test_what_accrued_while_netloom_did_not_run_is_no_burst(store: Store) -> Non
     assert found(store, 8640) == ()
 
 
-def test_a_counter_that_falls_convicts_nobody(store: Store) -> None:
+def test_a_counter_that_falls_convicts_nobody(store: ObservationStore) -> None:
     _, upper = network().ends[uplink().number]
     for number, count in enumerate((60_000, 60_000, 900, 900)):
         look(store, number, {(upper, "receive_errors"): float(count)})
         assert found(store, number) == ()
 
 
-def test_an_answer_that_got_lost_is_no_rise(store: Store) -> None:
+def test_an_answer_that_got_lost_is_no_rise(store: ObservationStore) -> None:
     """A scan that misses a port leaves zeros; once it is seen again nothing has happened."""
     ends = network().ends[uplink().number]
     for number, count in enumerate((5000, 5000, 0, 5000)):
@@ -223,7 +229,7 @@ def test_an_answer_that_got_lost_is_no_rise(store: Store) -> None:
     assert one.magnitude == 2.0
 
 
-def test_damaged_packets_name_the_direction(store: Store) -> None:
+def test_damaged_packets_name_the_direction(store: ObservationStore) -> None:
     _, upper = network().ends[uplink().number]
     for number in range(4):
         counts = {"receive_errors": 400.0 * number, "received_packets": 1e6 * number}
@@ -234,7 +240,7 @@ def test_damaged_packets_name_the_direction(store: Store) -> None:
     assert one.magnitude == pytest.approx(1200 / 3_001_200, rel=0.01)
 
 
-def test_a_cable_that_comes_and_goes_is_flapping(store: Store) -> None:
+def test_a_cable_that_comes_and_goes_is_flapping(store: ObservationStore) -> None:
     ends = network().ends[uplink().number]
     for number, up in enumerate((1, 0, 1, 0, 1)):
         look(store, number, {(end, "link_up"): float(up) for end in ends})
@@ -242,7 +248,7 @@ def test_a_cable_that_comes_and_goes_is_flapping(store: Store) -> None:
     assert (one.kind, one.magnitude) == (Trouble.FLAPPING, 2.0)
 
 
-def test_flaps_between_looks_are_counted_by_the_ports(store: Store) -> None:
+def test_flaps_between_looks_are_counted_by_the_ports(store: ObservationStore) -> None:
     ends = network().ends[uplink().number]
     for number, downs in enumerate((7, 10)):
         look(store, number, {(end, "link_downs"): float(downs) for end in ends})
@@ -250,7 +256,7 @@ def test_flaps_between_looks_are_counted_by_the_ports(store: Store) -> None:
     assert (one.kind, one.magnitude) == (Trouble.FLAPPING, 3.0)
 
 
-def test_sessions_that_are_down_on_a_cable_that_is_up_are_a_loss(store: Store) -> None:
+def test_sessions_that_are_down_on_a_cable_that_is_up_are_a_loss(store: ObservationStore) -> None:
     ends = network().ends[uplink().number]
     state = {(end, metric): 1.0 for end in network().at for metric in ("bfd_up", "link_up")}
     for end in ends:
@@ -261,7 +267,9 @@ def test_sessions_that_are_down_on_a_cable_that_is_up_are_a_loss(store: Store) -
     assert (one.part, one.kind) == (network().name(uplink()), FaultKind.LOSS)
 
 
-def test_sessions_have_time_to_come_back_after_their_cable_was_down(store: Store) -> None:
+def test_sessions_have_time_to_come_back_after_their_cable_was_down(
+    store: ObservationStore,
+) -> None:
     ends = network().ends[uplink().number]
     for number in range(9):
         up = float(number != 1)
@@ -272,7 +280,7 @@ def test_sessions_have_time_to_come_back_after_their_cable_was_down(store: Store
         assert kinds == ([Trouble.MISSING] if number == 1 else [FaultKind.LOSS] * (number > 5))
 
 
-def test_a_switch_all_of_whose_sessions_are_down_is_the_finding(store: Store) -> None:
+def test_a_switch_all_of_whose_sessions_are_down_is_the_finding(store: ObservationStore) -> None:
     state = {(end, "bgp_up"): float("spine:1[" not in end) for end in network().at}
     for cable in network().by_device["spine:1"]:
         for end in network().ends[cable.number]:
@@ -281,7 +289,9 @@ def test_a_switch_all_of_whose_sessions_are_down_is_the_finding(store: Store) ->
     assert [(f.part, f.kind) for f in found(store, 0)] == [("spine:1", Trouble.SILENT)]
 
 
-def test_routes_read_while_they_change_convict_less_than_those_that_stay(store: Store) -> None:
+def test_routes_read_while_they_change_convict_less_than_those_that_stay(
+    store: ObservationStore,
+) -> None:
     state = {("leaf:1", "rib_ways"): 14.0, ("leaf:1", "fib_ways"): 13.0}
     sure = []
     for number in range(3):
@@ -296,7 +306,7 @@ def test_routes_read_while_they_change_convict_less_than_those_that_stay(store: 
     assert sure[2] == pytest.approx(later / (1 + later))
 
 
-def test_a_lost_answer_of_the_manager_is_not_its_death(store: Store) -> None:
+def test_a_lost_answer_of_the_manager_is_not_its_death(store: ObservationStore) -> None:
     for number, up in enumerate((1, 0, 1)):
         look(store, number, {("subnet 0", "sm_master"): float(up)})
         assert all(f.confidence < 0.6 for f in found(store, number))
@@ -307,7 +317,7 @@ def test_a_lost_answer_of_the_manager_is_not_its_death(store: Store) -> None:
     assert one.confidence > 0.9
 
 
-def test_looks_that_failed_add_nothing(store: Store) -> None:
+def test_looks_that_failed_add_nothing(store: ObservationStore) -> None:
     look(store, 0, {("subnet 0", "sm_master"): 0.0})
     for number in range(1, 6):
         store.add(failed("x", START_S + 10 * number, "no answer", cursor=""))
@@ -315,7 +325,7 @@ def test_looks_that_failed_add_nothing(store: Store) -> None:
     assert one == pytest.approx([f.confidence for f in found(store, 0)])
 
 
-def test_flows_that_lose_nothing_acquit_a_port_that_counts_errors(store: Store) -> None:
+def test_flows_that_lose_nothing_acquit_a_port_that_counts_errors(store: ObservationStore) -> None:
     cable = uplink()
     _, upper = network().ends[cable.number]
     for number in range(2):
@@ -350,7 +360,9 @@ def case(part: str = "cable:1 (a - b)", **more: object) -> Case:
     return Case(**{**given, **more})  # type: ignore[arg-type]
 
 
-def test_a_case_is_opened_once_and_closed_after_three_rounds_without_it(store: Store) -> None:
+def test_a_case_is_opened_once_and_closed_after_three_rounds_without_it(
+    store: ObservationStore,
+) -> None:
     change = follow_cases((), [case()], START_S, may_close=True)
     assert change.opened == change.cases
     write_cases(store, change)
@@ -394,14 +406,14 @@ def test_subnets_are_parts_of_their_own_and_directions_are_not() -> None:
     assert [one.part for one in cases] == ["cable:1 (b->a)", "subnet 0", "subnet 1"]
 
 
-def test_writing_the_same_change_twice_makes_no_double(store: Store) -> None:
+def test_writing_the_same_change_twice_makes_no_double(store: ObservationStore) -> None:
     change = follow_cases((), [case()], START_S, may_close=True)
     for _ in range(2):
         write_cases(store, change)
     assert store.num_rows()["finding"] == 1
 
 
-def test_cases_are_bounded_and_old_ones_go(store: Store) -> None:
+def test_cases_are_bounded_and_old_ones_go(store: ObservationStore) -> None:
     many = [case(f"cable:{number}") for number in range(MOST_OPEN + 50)]
     change = follow_cases((), many, START_S, may_close=True)
     assert (len(change.cases), change.num_left_out) == (MOST_OPEN, 50)
@@ -410,16 +422,16 @@ def test_cases_are_bounded_and_old_ones_go(store: Store) -> None:
         change = follow_cases(change.cases, [], START_S, may_close=True)
     write_cases(store, change)
     assert store.num_rows()["finding"] == MOST_OPEN
-    retain(store, START_S + 2e6, Limits(window_s=1e6))
+    retain(store, START_S + 2e6, RetentionLimits(window_s=1e6))
     assert store.num_rows()["finding"] == 0
 
 
 def test_a_store_of_the_version_before_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         look(store, 0, {("leaf:1", "rib_ways"): 3.0})
         store.connection.executescript("DROP TABLE finding; PRAGMA user_version = 1;")
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         assert store.num_rows() | {"finding": 0} == store.num_rows()
         assert [value for *_, value in store.latest()] == [3.0]
 
@@ -446,7 +458,7 @@ def test_whatever_devices_say_is_judged(
     tmp_path_factory: pytest.TempPathFactory, looks: Any
 ) -> None:
     """Nothing that a device can say ends the watch, and every confidence is one."""
-    with Store(tmp_path_factory.mktemp("s") / "a.db") as store:
+    with ObservationStore(tmp_path_factory.mktemp("s") / "a.db") as store:
         for number, values in enumerate(looks):
             own = {key: v for key, v in values.items() if not key[1].startswith("cable_")}
             look(store, number, own)

@@ -11,8 +11,8 @@ import pytest
 
 from netloom.errors import OutputError
 from netloom.ops.observe.observation import Event, Observation, Reading, failed
-from netloom.ops.observe.retention import Limits, retain
-from netloom.ops.observe.store import Store
+from netloom.ops.observe.retention import RetentionLimits, retain
+from netloom.ops.observe.store import ObservationStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,9 +32,9 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_was_added_is_there_when_it_is_opened_again(path: Path) -> None:
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         store.add(reading(START_S, a=1.0))
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         assert list(store.latest()) == [("fabric", "a", "symbol_errors", 1.0)]
         assert store.values("a", "symbol_errors", START_S, START_S + 1) == [
             Observation(START_S, "a", "symbol_errors", 1.0)
@@ -42,7 +42,7 @@ def test_what_was_added_is_there_when_it_is_opened_again(path: Path) -> None:
 
 
 def test_a_value_that_did_not_change_is_written_once_an_hour(path: Path) -> None:
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         rows = [store.add(reading(START_S + 600 * n, a=5.0)) for n in range(13)]
     # At 0, 3600 and 7200 s.
     assert [n for n, count in enumerate(rows) if count] == [0, 6, 12]
@@ -50,14 +50,14 @@ def test_a_value_that_did_not_change_is_written_once_an_hour(path: Path) -> None
 
 def test_steps_of_a_job_are_kept_one_by_one_although_they_take_the_same(path: Path) -> None:
     steps = [Observation(START_S + n, "job:a/rank:0", "step_s", 2.5) for n in range(3)]
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         store.add(Reading(source="steps", time_s=START_S + 9, observations=steps))
         assert store.values("job:a/rank:0", "step_s", START_S, START_S + 9) == steps
         assert store.window("step_s", START_S, START_S + 9)["job:a/rank:0"].count == 3
 
 
 def test_two_sources_of_one_number_are_not_added_up(path: Path) -> None:
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         for n in range(3):
             store.add(reading(START_S + n, a=float(100 * n)))
         other = Observation(START_S, "a", "symbol_errors", 7.0)
@@ -66,7 +66,7 @@ def test_two_sources_of_one_number_are_not_added_up(path: Path) -> None:
 
 
 def test_a_number_that_its_source_gives_no_more_is_gone_until_it_comes_back(path: Path) -> None:
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         store.add(reading(START_S, a=1.0, b=2.0))
         store.add(reading(START_S + 1, a=1.0))
         assert [part for _, part, _, _ in store.latest()] == ["a"]
@@ -75,7 +75,7 @@ def test_a_number_that_its_source_gives_no_more_is_gone_until_it_comes_back(path
 
 
 def test_a_look_that_failed_takes_nothing_away(path: Path) -> None:
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         store.add(reading(START_S, a=1.0))
         store.add(failed("fabric", START_S + 1, "no answer", cursor=""))
         assert len(list(store.latest())) == 1
@@ -84,7 +84,7 @@ def test_a_look_that_failed_takes_nothing_away(path: Path) -> None:
 
 
 def test_a_window_begins_with_the_value_that_held(path: Path) -> None:
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         for second, value in ((0, 10.0), (10, 12.0), (20, 3.0), (30, 5.0)):
             store.add(reading(START_S + second, a=value))
         found = store.window("symbol_errors", START_S + 5, START_S + 30)["a"]
@@ -94,7 +94,7 @@ def test_a_window_begins_with_the_value_that_held(path: Path) -> None:
 
 def test_an_event_of_the_same_key_is_kept_once(path: Path) -> None:
     event = Event(time_s=START_S, part="sm", kind="sm-error", text="ERR 1", key="log:77")
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         for second in range(3):
             one = Reading(source="opensm", time_s=START_S + second, events=[event], cursor="78")
             store.add(one)
@@ -103,8 +103,8 @@ def test_an_event_of_the_same_key_is_kept_once(path: Path) -> None:
 
 
 def test_old_values_become_windows_and_old_windows_go(path: Path) -> None:
-    limits = Limits(single_s=3600, window_s=86400)
-    with Store(path) as store:
+    limits = RetentionLimits(single_s=3600, window_s=86400)
+    with ObservationStore(path) as store:
         for n in range(100):
             store.add(reading(START_S + 60 * n, a=float(n)))
         end_s = START_S + 60 * 100
@@ -124,8 +124,8 @@ def test_old_values_become_windows_and_old_windows_go(path: Path) -> None:
 
 def test_a_series_that_nobody_tells_of_any_more_is_forgotten(path: Path) -> None:
     """Or jobs that ended months ago would fill the memory."""
-    limits = Limits(single_s=3600, window_s=86400)
-    with Store(path) as store:
+    limits = RetentionLimits(single_s=3600, window_s=86400)
+    with ObservationStore(path) as store:
         for n in range(5):
             step = Observation(START_S + n, f"job:{n}", "step_s", 2.0)
             store.add(Reading(source="steps", time_s=START_S + n, observations=[step]))
@@ -140,8 +140,8 @@ def test_a_series_that_nobody_tells_of_any_more_is_forgotten(path: Path) -> None
 
 
 def test_a_value_that_stayed_joins_the_window_it_belongs_to(path: Path) -> None:
-    limits = Limits(single_s=600, window_s=1e9)
-    with Store(path) as store:
+    limits = RetentionLimits(single_s=600, window_s=1e9)
+    with ObservationStore(path) as store:
         for second in (0, 10, 20):
             store.add(reading(START_S + second, a=float(second)))
         retain(store, START_S + 7200, limits)  # the last of the three stays
@@ -154,9 +154,9 @@ def test_a_value_that_stayed_joins_the_window_it_belongs_to(path: Path) -> None:
 
 
 def test_the_file_stays_within_its_bound_and_the_newest_is_kept(path: Path) -> None:
-    limits = Limits(most_bytes=200_000)
+    limits = RetentionLimits(most_bytes=200_000)
     parts = [f"leaf:{n}" for n in range(80)]
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         for n in range(200):
             time_s = START_S + 60 * n
             store.add(reading(time_s, **{part: float(n) for part in parts}))
@@ -168,33 +168,33 @@ def test_the_file_stays_within_its_bound_and_the_newest_is_kept(path: Path) -> N
 
 
 def test_a_bound_that_nothing_fits_in_is_told(path: Path) -> None:
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         store.add(reading(START_S, a=1.0))
         with pytest.raises(OutputError, match="--most"):
-            retain(store, START_S, Limits(most_bytes=1000))
+            retain(store, START_S, RetentionLimits(most_bytes=1000))
 
 
 def test_a_second_writer_is_refused(path: Path) -> None:
-    with Store(path), pytest.raises(OutputError, match="another netloom writes"):
-        Store(path)
-    Store(path).close()
+    with ObservationStore(path), pytest.raises(OutputError, match="another netloom writes"):
+        ObservationStore(path)
+    ObservationStore(path).close()
 
 
 @pytest.mark.parametrize("content", [b"not a store", b"SQLite format 3\0" + b"\xff" * 4096])
 def test_a_file_that_is_no_store_is_refused(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(OutputError, match="cannot be used"):
-        Store(path)
+        ObservationStore(path)
     assert path.read_bytes() == content
 
 
 def test_only_the_owner_may_read_the_store(path: Path) -> None:
-    Store(path).close()
+    ObservationStore(path).close()
     assert path.stat().st_mode & 0o077 == 0
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(path: Path) -> None:
-    with Store(path) as store:
+    with ObservationStore(path) as store:
         store.add(reading(START_S, a=1.0))
         (pages,) = store.connection.execute("PRAGMA page_count").fetchone()
         store.connection.execute(f"PRAGMA max_page_count = {pages}")

@@ -8,7 +8,13 @@ from typing import Literal
 import pytest
 from wires import star, transfers
 
-from netloom.engines.packet import Fault, PacketSettings, Switch, Transport, run_packets
+from netloom.engines.packet import (
+    PacketFault,
+    PacketSettings,
+    SwitchSettings,
+    Transport,
+    run_packets,
+)
 from netloom.engines.packet.presets import settings_for
 from netloom.parts.load import load_catalog
 
@@ -38,7 +44,7 @@ def test_a_lone_flow_ends_when_it_would_with_every_packet_acknowledged() -> None
 def test_nothing_is_repeated_while_nothing_was_asked() -> None:
     # At 100 Mb/s a packet of 4,178 bytes takes 334 us, and the 256 before the first that asks take
     # 86 ms, of which the sender hears nothing: 21 times its timeout.
-    switch = Switch(buffer_bytes=1_000_000)
+    switch = SwitchSettings(buffer_bytes=1_000_000)
     slow = run_packets(
         star(2, rate_bps=100e6),
         transfers([(0, 1)], 300 * 4_096),
@@ -51,8 +57,8 @@ def test_a_tail_that_is_lost_is_missed_a_timeout_after_it_asked() -> None:
     # All is lost on the second link from 5 to 6,000 us. The last of 100 packets asked at 33 us, and
     # 4 ms later, of no avail, and 8 ms later all are sent again: 8,033 us, and 36 more on the way.
     faults = (
-        Fault(when_ps=5 * US, kind="loss", link=3, loss=0.999999),
-        Fault(when_ps=6_000 * US, kind="loss", link=3, loss=0.0),
+        PacketFault(when_ps=5 * US, kind="loss", link=3, loss=0.999999),
+        PacketFault(when_ps=6_000 * US, kind="loss", link=3, loss=0.0),
     )
     lossy = replace(ASKS, flow_control="lossy")
     work = transfers([(0, 1)], 100 * 4_096)

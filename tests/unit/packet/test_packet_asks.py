@@ -10,7 +10,7 @@ import pytest
 from wires import leaf_spine, star, transfers
 
 import netloom as nl
-from netloom.engines.packet import Fault, PacketSettings, Watch, run_packets, settings_for
+from netloom.engines.packet import PacketFault, PacketSettings, Recording, run_packets, settings_for
 from netloom.parts.load import load_catalog
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def with_transport(settings: PacketSettings, **changed: object) -> PacketSetting
 
 
 def all_to_all(settings: PacketSettings, *, seed: int) -> Delivery:
-    watch = Watch(max_trace=1_000_000)
+    watch = Recording(max_trace=1_000_000)
     return run_packets(TREE, transfers(PAIRS, 62_500), settings, seed=seed, watch=watch)
 
 
@@ -71,7 +71,7 @@ def test_a_sender_asks_three_round_trips_after_its_last_answer_and_is_told() -> 
 def test_a_sender_does_not_ask_while_a_packet_that_asks_is_out() -> None:
     # One host of a star sends to another whose link is at 1 Gb/s: the last of the window asks, and
     # its answer takes a hundred times the empty round trip.
-    slow = [Fault(when_ps=0, kind="rate", link=3, rate_bps=1e9)]
+    slow = [PacketFault(when_ps=0, kind="rate", link=3, rate_bps=1e9)]
     settings = with_transport(UET, timeout_ps=100_000 * US)
     delivery = run_packets(
         star(2, rate_bps=400e9), transfers([(0, 1)], 40 * 4096), settings, faults=slow
@@ -80,7 +80,7 @@ def test_a_sender_does_not_ask_while_a_packet_that_asks_is_out() -> None:
     assert delivery.finish_ps[0] > 40 * 33 * US
 
 
-SLOW = [Fault(when_ps=0, kind="rate", link=3, rate_bps=10e9)]
+SLOW = [PacketFault(when_ps=0, kind="rate", link=3, rate_bps=10e9)]
 MOVED = transfers([(0, 1)], 2_000_000)
 PAIR = star(2, rate_bps=400e9)
 

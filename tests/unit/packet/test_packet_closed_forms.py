@@ -11,9 +11,9 @@ from wires import leaf_spine, star, transfers, wiring
 from netloom.engines.packet import (
     Credits,
     PacketSettings,
-    Switch,
+    Recording,
+    SwitchSettings,
     Transport,
-    Watch,
     run_packets,
 )
 
@@ -33,7 +33,7 @@ def test_one_packet_stored_and_forwarded_takes_a_packet_time_on_each_link() -> N
 
 
 def test_one_packet_cut_through_takes_its_packet_time_once() -> None:
-    cut = replace(QUIET, switch=Switch(cut_through=True))
+    cut = replace(QUIET, switch=SwitchSettings(cut_through=True))
     delivery = run_packets(star(2, forward_ps=130_000), transfers([(0, 1)], 4096), cut)
     one_way = 2 * LINK_PS + 130_000
     assert delivery.finish_ps.tolist() == [one_way + FULL_PS + one_way + ACK_PS]
@@ -42,7 +42,7 @@ def test_one_packet_cut_through_takes_its_packet_time_once() -> None:
 def test_cut_through_stores_a_packet_for_a_faster_link() -> None:
     # 100 Gb/s in, 400 Gb/s out (83,560 ps a packet): cutting through would run dry.
     slow_fast = wiring(2, [(0, 2), (1, 2)], rate_bps=[100e9, 400e9])
-    cut = replace(QUIET, switch=Switch(cut_through=True))
+    cut = replace(QUIET, switch=SwitchSettings(cut_through=True))
     delivery = run_packets(slow_fast, transfers([(0, 1)], 4096), cut)
     assert delivery.tables["arrivals"]["arrive_ps"].tolist() == [FULL_PS + 83_560 + 2 * LINK_PS]
 
@@ -121,7 +121,7 @@ def test_credits_reach_as_far_as_128_kib_carry(length_m: int, rate_bps: float) -
     infiniband = PacketSettings(
         flow_control="credits",
         credits=Credits(buffer_bytes=1 << 20, update_bytes=64),
-        switch=Switch(cut_through=True),
+        switch=SwitchSettings(cut_through=True),
         transport=Transport(header_bytes=26, gap_bytes=0, least_bytes=0, ack_bytes=30),
     )
     far = wiring(
@@ -134,7 +134,7 @@ def test_credits_reach_as_far_as_128_kib_carry(length_m: int, rate_bps: float) -
 
 
 def test_samples_and_trace_are_what_was_asked_for() -> None:
-    watch = Watch(links=(1, 3), every_ps=1_000_000, max_trace=5)
+    watch = Recording(links=(1, 3), every_ps=1_000_000, max_trace=5)
     delivery = run_packets(star(2), transfers([(0, 1)], 409_600), QUIET, watch=watch)
     samples = delivery.tables["samples"]
     assert samples["link"].tolist()[:2] == [1, 3]
@@ -145,7 +145,7 @@ def test_samples_and_trace_are_what_was_asked_for() -> None:
 def test_samples_stay_few_and_evenly_apart_however_long_the_run() -> None:
     # 100 packets of 4178 bytes at 100 Gb/s take 33.4 us: 334 times of 100 ns each, of which 16 may
     # be kept. 1.6, 3.2, 6.4, 12.8 and 25.6 us fill the books: every 3.2 us is left, from 0 on.
-    watch = Watch(links=(1, 3), every_ps=100_000, max_samples=16)
+    watch = Recording(links=(1, 3), every_ps=100_000, max_samples=16)
     delivery = run_packets(star(2), transfers([(0, 1)], 409_600), QUIET, watch=watch)
     samples = delivery.tables["samples"]
     when = samples["when_ps"][::2].tolist()

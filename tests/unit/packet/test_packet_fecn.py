@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from wires import leaf_spine, transfers
 
-from netloom.engines.packet import Watch, run_packets
+from netloom.engines.packet import Recording, run_packets
 from netloom.engines.packet.presets import settings_for
 from netloom.parts.load import load_catalog
 
@@ -44,7 +44,9 @@ def test_ports_that_wait_for_credits_do_not_mark() -> None:
     deaf = replace(
         settings_for(NDR, congestion_control="ib-cc", connections=1), congestion_control="none"
     )
-    trace = run_packets(TREE, INCAST, deaf, seed=1, watch=Watch(max_trace=100_000)).tables["trace"]
+    trace = run_packets(TREE, INCAST, deaf, seed=1, watch=Recording(max_trace=100_000)).tables[
+        "trace"
+    ]
     data = (trace["form"] == "data") & trace["marked"].astype(bool)
     links, counts = np.unique(trace["link"][data].astype(np.int64), return_counts=True)
     marked = dict(zip(links.tolist(), counts.tolist(), strict=True))

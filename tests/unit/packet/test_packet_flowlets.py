@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 from wires import leaf_spine, transfers
 
-from netloom.engines.packet import PacketSettings, Switch, run_packets
+from netloom.engines.packet import PacketSettings, SwitchSettings, run_packets
 
 US = 1_000_000
 
 
 def flowlets(gap_us: int) -> PacketSettings:
-    return PacketSettings(balance="flowlet", switch=Switch(flowlet_gap_ps=gap_us * US))
+    return PacketSettings(balance="flowlet", switch=SwitchSettings(flowlet_gap_ps=gap_us * US))
 
 
 def test_many_flows_without_a_silence_keep_their_links() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from wires import leaf_spine, transfers
 
-from netloom.engines.packet import Ecn, PacketSettings, Switch, Transport, run_packets
+from netloom.engines.packet import Ecn, PacketSettings, SwitchSettings, Transport, run_packets
 
 if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery
@@ -32,7 +32,7 @@ WORK = transfers(
 BUSY = PacketSettings(
     congestion_control="dcqcn",
     ecn=Ecn(kmin_bytes=5_000, kmax_bytes=200_000, at_rate_bps=0),
-    switch=Switch(buffer_bytes=2_000_000),
+    switch=SwitchSettings(buffer_bytes=2_000_000),
     transport=Transport(cnp_interval_ps=50 * US, timeout_ps=200 * US),
 )
 # One port for all: the messages of a pair share a connection.
@@ -67,7 +67,7 @@ def settings() -> dict[str, PacketSettings]:
         congestion_control="nscc",
         spray="mixed",
         ecn=None,
-        switch=Switch(buffer_bytes=2_000_000, queue_bytes=120_000),
+        switch=SwitchSettings(buffer_bytes=2_000_000, queue_bytes=120_000),
         transport=replace(REPEATS, ack_every_bytes=16_384, measures_timeout=True, ask_rtts=3.0),
     )
     return {
@@ -76,7 +76,9 @@ def settings() -> dict[str, PacketSettings]:
         **of_spray,
         "credits": replace(BUSY, flow_control="credits"),
         "credits adaptive": replace(BUSY, flow_control="credits", balance="adaptive"),
-        "cut through": replace(BUSY, switch=Switch(buffer_bytes=2_000_000, cut_through=True)),
+        "cut through": replace(
+            BUSY, switch=SwitchSettings(buffer_bytes=2_000_000, cut_through=True)
+        ),
         "tcp": replace(lossy, congestion_control="cubic", transport=_tcp()),
         "pulled": pulled,
         "pulled as by UET": replace(pulled, transport=_pulled_as_by_uet()),
@@ -84,7 +86,9 @@ def settings() -> dict[str, PacketSettings]:
             BUSY, transport=replace(BUSY.transport, ask_every_packets=16)
         ),
         "go-back-n lossy": replace(
-            BUSY, flow_control="lossy", switch=Switch(buffer_bytes=2_000_000, queue_bytes=100_000)
+            BUSY,
+            flow_control="lossy",
+            switch=SwitchSettings(buffer_bytes=2_000_000, queue_bytes=100_000),
         ),
         "selective with few answers": replace(
             trimmed, congestion_control="nscc", transport=replace(REPEATS, ack_every_bytes=16_384)

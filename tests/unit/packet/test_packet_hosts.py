@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from wires import leaf_spine, star, transfers, wiring
 
-from netloom.engines.packet import Fault, PacketSettings, Transport, run_packets
+from netloom.engines.packet import PacketFault, PacketSettings, Transport, run_packets
 
 US = 1_000_000
 MS = 1_000 * US
@@ -42,7 +42,7 @@ def test_a_copy_limits_the_receiver_too() -> None:
 
 def test_timeouts_double() -> None:
     # Nothing arrives after 100 us: timeouts 1, 2, 4 and 8 ms apart fall into the next 16 ms.
-    cut = Fault(when_ps=100 * US, kind="loss", link=0, loss=0.999999)
+    cut = PacketFault(when_ps=100 * US, kind="loss", link=0, loss=0.999999)
     work = transfers([(0, 1)], 4_000_000)
     doubling = run_packets(star(2), work, TCP, faults=[cut], until_ps=17 * MS)
     steady = replace(TCP, transport=replace(TCP.transport, max_doublings=0))
@@ -54,7 +54,7 @@ def test_timeouts_double() -> None:
 def test_a_probe_finds_a_lost_tail_in_round_trips_not_timeouts() -> None:
     # 98 packets leave in 33 us and more; what leaves from 30 us on is lost: the flow's tail.
     lose = [
-        Fault(when_ps=when, kind="loss", link=0, loss=share)
+        PacketFault(when_ps=when, kind="loss", link=0, loss=share)
         for when, share in ((30 * US, 0.999999), (36 * US, 0.0))
     ]
     slow = replace(TCP, transport=replace(TCP.transport, timeout_ps=200 * MS))

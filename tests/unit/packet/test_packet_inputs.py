@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from wires import transfers, wiring
 
-from netloom.engines.packet import PacketSettings, Switch, Transport, run_packets
+from netloom.engines.packet import PacketSettings, SwitchSettings, Transport, run_packets
 from netloom.errors import InfeasibleError, SpecError
 
 US = 1_000_000
@@ -21,7 +21,7 @@ TEN = transfers([(0, 2)], 10 * 4096)
 def inputs(ingress_bytes: int, *, in_turn: bool = False, control: str = "lossy") -> PacketSettings:
     return PacketSettings(
         flow_control=control,
-        switch=Switch(ingress_bytes=ingress_bytes, input_turns=in_turn),
+        switch=SwitchSettings(ingress_bytes=ingress_bytes, input_turns=in_turn),
         transport=Transport(timeout_ps=100 * US),
     )
 

@@ -14,8 +14,8 @@ import pytest
 from wires import star, transfers
 
 from netloom.engines.packet import Ecn, PacketSettings, Transport, run_packets
-from netloom.engines.packet.faults import Fault
-from netloom.engines.packet.lower import Watch
+from netloom.engines.packet.faults import PacketFault
+from netloom.engines.packet.lower import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,10 +41,14 @@ def messages(packets: Sequence[int], start_ps: Sequence[int] | int = 0) -> Trans
 
 
 def run(
-    asked: Transfers, settings: PacketSettings, faults: Sequence[Fault] = (), *, slow: bool = False
+    asked: Transfers,
+    settings: PacketSettings,
+    faults: Sequence[PacketFault] = (),
+    *,
+    slow: bool = False,
 ) -> Delivery:
     wires = star(2, rate_bps=[100e9, 50e9] if slow else 100e9)
-    return run_packets(wires, asked, settings, faults=faults, watch=Watch(max_trace=10_000))
+    return run_packets(wires, asked, settings, faults=faults, watch=Recording(max_trace=10_000))
 
 
 def departures(delivery: Delivery, message: int) -> NDArray[np.int64]:
@@ -122,8 +126,8 @@ def test_a_lost_tail_is_told_by_the_next_message() -> None:
     # packet of the next message, at 9.04 us, whose answer is back at 13.2. The packet is then sent
     # again, and takes two links of 1 us and 80 ns.
     lost = (
-        Fault(when_ps=8_950_000, kind="loss", link=0, loss=ALL),
-        Fault(when_ps=9_050_000, kind="loss", link=0, loss=0.0),
+        PacketFault(when_ps=8_950_000, kind="loss", link=0, loss=ALL),
+        PacketFault(when_ps=9_050_000, kind="loss", link=0, loss=0.0),
     )
     ends = run(messages([100, 200]), PacketSettings(transport=TCP), lost)
     assert (ends.counters["lost"], ends.counters["retransmissions"]) == (1, 1)
@@ -141,7 +145,7 @@ def test_a_repetition_that_is_lost_is_sent_again() -> None:
     first = [8_950_000, 9_050_000]
     again = [x + RTT_PS + 4 * PACKET_PS for x in first]
     lost = [
-        Fault(when_ps=when, kind="loss", link=0, loss=ALL * (1 - n % 2))
+        PacketFault(when_ps=when, kind="loss", link=0, loss=ALL * (1 - n % 2))
         for n, when in enumerate([*first, *again])
     ]
     ends = run(messages([400]), PacketSettings(transport=TCP), lost)

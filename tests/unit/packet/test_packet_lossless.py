@@ -10,17 +10,17 @@ from wires import star, transfers, wiring
 
 from netloom.engines.packet import (
     Credits,
-    Fault,
+    PacketFault,
     PacketSettings,
     Pfc,
-    Switch,
+    Recording,
+    SwitchSettings,
     Transport,
-    Watch,
     run_packets,
 )
 from netloom.errors import InfeasibleError
 from netloom.study.simulate.packet import PacketRunner
-from netloom.study.simulate.run import Case, run_case
+from netloom.study.simulate.run import SimulationCase, run_case
 
 # Two hosts of 100 Gb/s send into a third one's port, so the switch must pause both.
 PAIR = [(0, 2), (1, 2)]
@@ -29,7 +29,7 @@ PAIR = [(0, 2), (1, 2)]
 def pausing(headroom_bytes: int) -> PacketSettings:
     # 200 kB of buffer less headroom and reserve: each ingress pauses early.
     return PacketSettings(
-        switch=Switch(buffer_bytes=300_000, reserve_bytes=0, alpha=0.125),
+        switch=SwitchSettings(buffer_bytes=300_000, reserve_bytes=0, alpha=0.125),
         pfc=Pfc(headroom_bytes=headroom_bytes, response_ps=200_000),
     )
 
@@ -64,7 +64,7 @@ def test_headroom_is_just_enough_and_one_byte_less_drops(missing_bytes: int, dro
     # packet times. Until then packets k + 1 to k + 7 begin; with packet k, which crossed the
     # threshold and is the first to need headroom, these are 8 x 4158 bytes.
     settings = pausing(8 * 4158 - missing_bytes)
-    fault = Fault(when_ps=0, kind="pause", link=3)
+    fault = PacketFault(when_ps=0, kind="pause", link=3)
     delivery = run_packets(
         star(2), transfers([(0, 1)], 2_000_000), settings, faults=[fault], until_ps=70_000_000
     )
@@ -102,11 +102,11 @@ def test_a_circle_of_full_buffers_is_found_and_its_links_named(control: str) -> 
     around, work = ring()
     settings = PacketSettings(
         flow_control=control,
-        switch=Switch(buffer_bytes=500_000, reserve_bytes=0),
+        switch=SwitchSettings(buffer_bytes=500_000, reserve_bytes=0),
         credits=Credits(buffer_bytes=16_384, update_bytes=64),
         transport=Transport(ack_on_data_lane=control == "credits"),
     )
-    watch = Watch(deadlock_every_ps=100_000_000)
+    watch = Recording(deadlock_every_ps=100_000_000)
     delivery = run_packets(around, work, settings, watch=watch, until_ps=100_000_000_000)  # type: ignore[arg-type]
     assert delivery.partial
     assert delivery.stuck == "deadlock"
@@ -116,9 +116,9 @@ def test_a_circle_of_full_buffers_is_found_and_its_links_named(control: str) -> 
 
 def test_who_reads_the_results_is_told_of_the_circle() -> None:
     around, work = ring()
-    settings = PacketSettings(switch=Switch(buffer_bytes=500_000, reserve_bytes=0))
+    settings = PacketSettings(switch=SwitchSettings(buffer_bytes=500_000, reserve_bytes=0))
     runner = PacketRunner(wiring=around, settings=settings)  # type: ignore[arg-type]
-    case = Case(title="ring", technology="none", runner=runner, traffic=lambda _: work)  # type: ignore[arg-type,return-value]
+    case = SimulationCase(title="ring", technology="none", runner=runner, traffic=lambda _: work)  # type: ignore[arg-type,return-value]
     (note,) = run_case(case).notes
     assert note.startswith("seed 0: deadlock")
     assert all(link in note for link in ("v3->v4", "v4->v5", "v5->v3"))
@@ -127,11 +127,11 @@ def test_who_reads_the_results_is_told_of_the_circle() -> None:
 def test_the_watchdog_breaks_a_circle() -> None:
     around, work = ring()
     settings = PacketSettings(
-        switch=Switch(buffer_bytes=500_000, reserve_bytes=0),
+        switch=SwitchSettings(buffer_bytes=500_000, reserve_bytes=0),
         pfc=Pfc(watchdog_ps=200_000_000, restore_ps=200_000_000),
         transport=Transport(timeout_ps=1_000_000_000),
     )
-    watch = Watch(deadlock_every_ps=100_000_000)
+    watch = Recording(deadlock_every_ps=100_000_000)
     delivery = run_packets(around, work, settings, watch=watch, until_ps=200_000_000_000)  # type: ignore[arg-type]
     assert delivery.counters["watchdogs"] > 0
     assert delivery.counters["drops"] > 0
@@ -140,7 +140,7 @@ def test_the_watchdog_breaks_a_circle() -> None:
 
 def test_a_nic_that_pauses_for_ever_stops_its_link_alone() -> None:
     work = transfers([(0, 1), (2, 3)], 1_000_000)
-    fault = Fault(when_ps=1_000_000, kind="pause", link=3)
+    fault = PacketFault(when_ps=1_000_000, kind="pause", link=3)
     delivery = run_packets(star(4), work, PacketSettings(), faults=[fault], until_ps=1_000_000_000)
     assert delivery.finish_ps[0] == -1
     assert delivery.finish_ps[1] > 0

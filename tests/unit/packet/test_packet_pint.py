@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from wires import leaf_spine, transfers, wiring
 
-from netloom.engines.packet import PacketSettings, Switch, Transport, run_packets
+from netloom.engines.packet import PacketSettings, SwitchSettings, Transport, run_packets
 
 
 def test_pint_fills_a_shared_link_and_starves_no_flow() -> None:
@@ -38,7 +38,7 @@ def test_a_sender_that_waits_for_its_turn_repeats_nothing() -> None:
     settings = PacketSettings(
         flow_control="trimming",
         spray="oblivious",
-        switch=Switch(buffer_bytes=1 << 40, queue_bytes=400_000, reserve_bytes=0),
+        switch=SwitchSettings(buffer_bytes=1 << 40, queue_bytes=400_000, reserve_bytes=0),
         transport=Transport(
             recovery="pulled",
             payload_bytes=4086,

@@ -15,18 +15,18 @@ from wires import transfers, wiring
 from netloom.engines.flow import FlowSettings, run_flows
 from netloom.engines.packet import (
     Ecn,
-    Fault,
+    PacketFault,
     PacketSettings,
-    Switch,
+    Recording,
+    SwitchSettings,
     Transport,
-    Watch,
     run_packets,
 )
 from netloom.fabric.wiring.ports import most_ports, num_ports, stripes, turns
 
 if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 US = 1_000_000
 PLANES = wiring(2, [(0, 2), (1, 2), (0, 3), (1, 3)])
@@ -38,7 +38,7 @@ SPRAYED = PacketSettings(
     spray="bitmap",
     congestion_control="nscc",
     ecn=Ecn(kmin_bytes=100_000, kmax_bytes=300_000, at_rate_bps=0),
-    switch=Switch(buffer_bytes=1 << 30, queue_bytes=400_000, reserve_bytes=0),
+    switch=SwitchSettings(buffer_bytes=1 << 30, queue_bytes=400_000, reserve_bytes=0),
     transport=replace(BARE, recovery="selective", timeout_ps=100 * US),
 )
 MEGABYTE = 1_000_000
@@ -49,7 +49,7 @@ def sent(delivery: Delivery, links: list[int]) -> list[int]:
 
 
 @pytest.mark.parametrize("on", [PLANES, ONE_LEAF], ids=["two planes", "one leaf"])
-def test_a_transfer_is_striped_over_both_ports(on: Wiring) -> None:
+def test_a_transfer_is_striped_over_both_ports(on: PacketTopology) -> None:
     # 500 packets of 1000 bytes on each port, 80 ns each; the last is stored once, 2 us there and
     # 2 back.
     run = run_packets(on, transfers([(0, 1)], MEGABYTE), PLAIN)
@@ -62,7 +62,7 @@ def test_a_transfer_is_striped_over_both_ports(on: Wiring) -> None:
 def test_every_port_has_as_many_connections(asked: int, used: int) -> None:
     pair = np.array([0]), np.array([1])
     assert stripes(PLANES, *pair, connections=asked) == used
-    watch = Watch(max_trace=10_000)
+    watch = Recording(max_trace=10_000)
     settings = replace(PLAIN, connections=asked)
     run = run_packets(PLANES, transfers([(0, 1)], 80_000), settings, watch=watch)
     trace = run.tables["trace"]
@@ -105,7 +105,7 @@ def test_ports_of_one_endpoint_have_routes_of_their_own(balance: str) -> None:
 
 @pytest.mark.parametrize("spray", ["oblivious", "bitmap", "retiring", "mixed"])
 @pytest.mark.parametrize("on", [PLANES, ONE_LEAF], ids=["two planes", "one leaf"])
-def test_a_sprayed_flow_fills_both_ports(on: Wiring, spray: str) -> None:
+def test_a_sprayed_flow_fills_both_ports(on: PacketTopology, spray: str) -> None:
     settings = replace(SPRAYED, spray=spray, congestion_control="none")
     run = run_packets(on, transfers([(0, 1)], MEGABYTE), settings)
     assert run.finish_ps[0] == pytest.approx(500 * 80_000 + 80_000 + 4 * US, rel=0.02)
@@ -114,7 +114,7 @@ def test_a_sprayed_flow_fills_both_ports(on: Wiring, spray: str) -> None:
 
 
 def test_answers_leave_by_the_port_that_was_heard_at() -> None:
-    watch = Watch(max_trace=100_000)
+    watch = Recording(max_trace=100_000)
     run = run_packets(PLANES, transfers([(0, 1)], 100_000), SPRAYED, watch=watch)
     trace = run.tables["trace"]
     answers = np.isin(trace["link"], [2, 6]) & (trace["form"] == "ack")
@@ -123,7 +123,7 @@ def test_answers_leave_by_the_port_that_was_heard_at() -> None:
 
 
 def test_a_sprayed_flow_leaves_a_port_that_dies() -> None:
-    dies = [Fault(when_ps=0, kind="down", link=link) for link in (4, 5)]
+    dies = [PacketFault(when_ps=0, kind="down", link=link) for link in (4, 5)]
     run = run_packets(PLANES, transfers([(0, 1)], MEGABYTE), SPRAYED, faults=dies)
     assert run.counters["timeouts"] == 0
     assert sent(run, [0, 4]) == [MEGABYTE, 0]
@@ -132,22 +132,22 @@ def test_a_sprayed_flow_leaves_a_port_that_dies() -> None:
 
 def test_connections_of_a_dead_port_move_to_the_other_and_come_back() -> None:
     # Cut after 10 us: what was under way is lost, and repeated after the timeout.
-    faults = [Fault(when_ps=10 * US, kind="down", link=link) for link in (4, 5)]
+    faults = [PacketFault(when_ps=10 * US, kind="down", link=link) for link in (4, 5)]
     settings = replace(PLAIN, transport=replace(BARE, timeout_ps=50 * US))
     cut = run_packets(PLANES, transfers([(0, 1)], MEGABYTE), settings, faults=faults)
     assert not cut.partial
     assert sent(cut, [4])[0] < 150_000
     assert sent(cut, [0])[0] > 850_000
     late = 1_000 * US
-    mended = [*faults, *(Fault(when_ps=500 * US, kind="up", link=link) for link in (4, 5))]
+    mended = [*faults, *(PacketFault(when_ps=500 * US, kind="up", link=link) for link in (4, 5))]
     both = transfers([(0, 1), (0, 1)], MEGABYTE, start_ps=[0, late])
     run = run_packets(PLANES, both, settings, faults=mended)
     assert run.finish_ps[1] - late == 500 * 80_000 + 80_000 + 4 * US
 
 
 def test_an_endpoint_without_any_port_waits_for_one() -> None:
-    down = [Fault(when_ps=0, kind="down", link=link) for link in (0, 1, 4, 5)]
-    up = [Fault(when_ps=100 * US, kind="up", link=link) for link in (0, 1, 4, 5)]
+    down = [PacketFault(when_ps=0, kind="down", link=link) for link in (0, 1, 4, 5)]
+    up = [PacketFault(when_ps=100 * US, kind="up", link=link) for link in (0, 1, 4, 5)]
     for settings in (PLAIN, SPRAYED):
         run = run_packets(PLANES, transfers([(0, 1)], 10_000), settings, faults=down + up)
         assert 100 * US < run.finish_ps[0] < 120 * US

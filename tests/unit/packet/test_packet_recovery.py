@@ -9,10 +9,10 @@ from wires import leaf_spine, star, transfers
 
 from netloom.engines.packet import (
     Ecn,
-    Fault,
+    PacketFault,
     PacketSettings,
     Pfc,
-    Switch,
+    SwitchSettings,
     Transport,
     flap,
     reboot,
@@ -23,7 +23,7 @@ from netloom.engines.packet.settings import CONGESTION_CONTROLS
 US = 1_000_000
 LOSSY = PacketSettings(
     flow_control="lossy",
-    switch=Switch(queue_bytes=40_000, buffer_bytes=10_000_000),
+    switch=SwitchSettings(queue_bytes=40_000, buffer_bytes=10_000_000),
     transport=Transport(timeout_ps=100 * US, nack_interval_ps=20 * US),
 )
 INCAST = transfers([(i, 4) for i in range(4)], 400_000)
@@ -64,7 +64,7 @@ def test_a_control_that_counts_round_trips_hears_while_go_back_n_repeats() -> No
     settings = PacketSettings(
         flow_control="lossy",
         congestion_control="timely",
-        switch=Switch(queue_bytes=2_000_000, buffer_bytes=10_000_000),
+        switch=SwitchSettings(queue_bytes=2_000_000, buffer_bytes=10_000_000),
         transport=Transport(payload_bytes=1_000, timeout_ps=1_000 * US),
     )
     incast = transfers([(i, 16) for i in range(16)], 2_000_000)
@@ -94,7 +94,7 @@ def test_selective_repeat_sends_again_what_was_lost_and_little_else() -> None:
 def test_trimmed_packets_are_reported_and_sent_again() -> None:
     uet = PacketSettings(
         flow_control="trimming",
-        switch=Switch(queue_bytes=33_264, buffer_bytes=10_000_000),
+        switch=SwitchSettings(queue_bytes=33_264, buffer_bytes=10_000_000),
         transport=Transport(recovery="selective", timeout_ps=1_000 * US),
         congestion_control="nscc",
         ecn=Ecn(kmin_bytes=8_000, kmax_bytes=24_000, pmax=1.0, at_rate_bps=0),
@@ -109,7 +109,7 @@ def test_trimmed_packets_are_reported_and_sent_again() -> None:
 def test_pulls_let_an_incast_finish_at_the_rate_of_its_port() -> None:
     ndp = PacketSettings(
         flow_control="trimming",
-        switch=Switch(queue_bytes=8 * 4158, buffer_bytes=10_000_000),
+        switch=SwitchSettings(queue_bytes=8 * 4158, buffer_bytes=10_000_000),
         transport=Transport(recovery="pulled", timeout_ps=1_000 * US, pull_bytes=4096),
     )
     delivery = run_packets(star(5), INCAST, ndp)
@@ -156,7 +156,7 @@ def test_every_congestion_control_brings_an_incast_home(scheme: str) -> None:
 
 
 def test_corrupted_packets_are_sent_again() -> None:
-    fault = Fault(when_ps=0, kind="loss", link=0, loss=0.05)
+    fault = PacketFault(when_ps=0, kind="loss", link=0, loss=0.05)
     settings = PacketSettings(transport=Transport(timeout_ps=100 * US, nack_interval_ps=20 * US))
     delivery = run_packets(star(2), transfers([(0, 1)], 1_000_000), settings, faults=[fault])
     assert delivery.counters["lost"] > 0
@@ -164,7 +164,7 @@ def test_corrupted_packets_are_sent_again() -> None:
 
 
 def test_loss_by_size_spares_small_packets() -> None:
-    fault = Fault(when_ps=0, kind="loss", link=0, loss=0.5, least_bytes=1_000)
+    fault = PacketFault(when_ps=0, kind="loss", link=0, loss=0.5, least_bytes=1_000)
     settings = PacketSettings(transport=Transport(timeout_ps=100 * US))
     small = run_packets(star(2), transfers([(0, 1)] * 9, 64), settings, faults=[fault])
     assert small.counters["lost"] == 0
@@ -187,7 +187,7 @@ def test_a_cut_link_is_left_out_by_the_switch_that_knows() -> None:
 def test_a_packet_that_was_half_out_when_its_link_was_cut_is_lost(*, cut_through: bool) -> None:
     # It takes 334 ns to leave and 1 us to cross the link, which is cut from 100 to 200 ns.
     settings = PacketSettings(
-        switch=Switch(cut_through=cut_through), transport=Transport(timeout_ps=200 * US)
+        switch=SwitchSettings(cut_through=cut_through), transport=Transport(timeout_ps=200 * US)
     )
     faults = flap(0, down_ps=100_000, up_ps=200_000)
     delivery = run_packets(star(2), transfers([(0, 1)], 4096), settings, faults=faults)
@@ -227,7 +227,7 @@ def test_a_rebooted_switch_loses_what_it_holds() -> None:
 
 
 def test_a_slowed_link_takes_longer() -> None:
-    fault = Fault(when_ps=0, kind="rate", link=3, rate_bps=25e9)
+    fault = PacketFault(when_ps=0, kind="rate", link=3, rate_bps=25e9)
     work = transfers([(0, 1)], 1_000_000)
     slow = run_packets(star(2), work, PacketSettings(pfc=Pfc()), faults=[fault])
     assert slow.finish_ps[0] > 3.8 * run_packets(star(2), work, PacketSettings()).finish_ps[0]
@@ -236,7 +236,7 @@ def test_a_slowed_link_takes_longer() -> None:
 def test_headers_that_do_not_fit_go_back_to_their_senders() -> None:
     # A packet comes each 0.33 us, a header of 84 bytes leaves in 6.7 ns: with over 50 senders not
     # all headers fit for long. Nobody waits for a timeout, and the port is hardly ever idle.
-    switch = Switch(queue_bytes=8_316, buffer_bytes=10_000_000, reserve_bytes=0)
+    switch = SwitchSettings(queue_bytes=8_316, buffer_bytes=10_000_000, reserve_bytes=0)
     ndp = PacketSettings(
         flow_control="trimming",
         switch=replace(switch, return_headers=True),
@@ -256,7 +256,7 @@ def test_notifications_that_go_first_are_not_held_up_by_pauses() -> None:
     # Two send to a host whose own cable is paused for ever. In the data's lane its CNPs never
     # leave: 977 packets of each flow, 653 us for both, and the way. Else they cut the rates.
     work, wiring = transfers([(0, 2), (1, 2)], 4_000_000), star(3)
-    fault = Fault(when_ps=0, kind="pause", link=wiring.link_source.tolist().index(2))
+    fault = PacketFault(when_ps=0, kind="pause", link=wiring.link_source.tolist().index(2))
     queued = PacketSettings(
         congestion_control="dcqcn-firmware",
         ecn=Ecn(kmin_bytes=5_000, kmax_bytes=20_000, pmax=1.0, at_rate_bps=0),

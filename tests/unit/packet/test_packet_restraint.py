@@ -11,7 +11,7 @@ from netloom.engines.packet import (
     Ecn,
     PacketSettings,
     Restraint,
-    Switch,
+    SwitchSettings,
     Transport,
     run_packets,
     settings_for,
@@ -24,7 +24,7 @@ RCCC = PacketSettings(
     flow_control="trimming",
     spray="mixed",
     ecn=Ecn(kmin_bytes=8 * 4150, kmax_bytes=30 * 4150, pmax=1.0, at_rate_bps=0, to_endpoints=False),
-    switch=Switch(buffer_bytes=1 << 40, queue_bytes=38 * 4150, reserve_bytes=0),
+    switch=SwitchSettings(buffer_bytes=1 << 40, queue_bytes=38 * 4150, reserve_bytes=0),
     transport=Transport(
         recovery="pulled",
         payload_bytes=4086,

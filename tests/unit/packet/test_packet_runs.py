@@ -13,9 +13,9 @@ from netloom.engines.packet import (
     Ecn,
     PacketSettings,
     Progress,
-    Switch,
+    Recording,
+    SwitchSettings,
     Transport,
-    Watch,
     run_packets,
     settings_for,
 )
@@ -26,7 +26,7 @@ from netloom.parts.load import load_catalog
 BUSY = PacketSettings(
     congestion_control="dcqcn",
     ecn=Ecn(kmin_bytes=5_000, kmax_bytes=200_000, at_rate_bps=0),
-    switch=Switch(buffer_bytes=2_000_000),
+    switch=SwitchSettings(buffer_bytes=2_000_000),
     transport=Transport(cnp_interval_ps=50_000_000),
 )
 SHUFFLE = transfers([(i, (i + 5) % 12) for i in range(12)] * 2, 500_000)
@@ -34,7 +34,7 @@ TREE = leaf_spine(3, 4, 2)
 
 
 def simulation(settings: PacketSettings = BUSY, seed: int = 3) -> PacketSimulation:
-    made = lowered(TREE, SHUFFLE, settings, seed=seed, faults=(), watch=Watch())
+    made = lowered(TREE, SHUFFLE, settings, seed=seed, faults=(), watch=Recording())
     return PacketSimulation(made.arrays, made.numbers, made.names, made.parameters)
 
 
@@ -133,7 +133,7 @@ def test_strict_priority_serves_the_higher_first_and_weights_share() -> None:
     work = transfers([(0, 2), (1, 2)], 1_000_000, priority=[1, 5])
     strict = run_packets(star(3), work, PacketSettings())
     assert strict.finish_ps[1] < 0.6 * strict.finish_ps[0]
-    shared = replace(PacketSettings(), switch=Switch(weights={1: 8192, 5: 8192}))
+    shared = replace(PacketSettings(), switch=SwitchSettings(weights={1: 8192, 5: 8192}))
     both = run_packets(star(3), work, shared)
     assert abs(int(both.finish_ps[0]) - int(both.finish_ps[1])) < 1_000_000
 
@@ -143,7 +143,9 @@ def test_weights_share_a_host_s_own_link_as_well() -> None:
     # the other's time alone, and ends at twice that time: 1 and 3/2 of the heavy one's end.
     work = transfers([(0, 1), (0, 2)], 1_000_000, priority=[1, 5])
     weights = {1: 3 * 8192, 5: 8192}
-    run = run_packets(star(3), work, replace(PacketSettings(), switch=Switch(weights=weights)))
+    run = run_packets(
+        star(3), work, replace(PacketSettings(), switch=SwitchSettings(weights=weights))
+    )
     assert run.finish_ps[1] / run.finish_ps[0] == pytest.approx(1.5, rel=0.05)
 
 
@@ -168,7 +170,7 @@ def test_polarised_switches_leave_links_idle() -> None:
         ({"transport": Transport(payload_bytes=70_000)}, "65535 at most"),
         ({"congestion_control": "hpcc"}, "telemetry"),
         ({"parameters": {"gian": 1.0}}, "no parameter 'gian'"),
-        ({"switch": Switch(alpha=0.0)}, "alpha"),
+        ({"switch": SwitchSettings(alpha=0.0)}, "alpha"),
         ({"transport": Transport(pull_share=0.0)}, "pull_share"),
         ({"num_paths": 512, "spray": "mixed"}, "too many"),
         ({"ecn": Ecn(kmin_bytes=9, kmax_bytes=3)}, "Kmin comes first"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from wires import leaf_spine, star, transfers
 
-from netloom.engines.packet import Fault, PacketSettings, Schedule, Transport, run_packets
+from netloom.engines.packet import CellSchedule, PacketFault, PacketSettings, Transport, run_packets
 from netloom.errors import SpecError
 
 US = 1_000_000
@@ -15,7 +15,7 @@ WAIT = 6 * US
 SCHEDULED = PacketSettings(
     flow_control="scheduled",
     balance="cells",
-    schedule=Schedule(wait_ps=WAIT),
+    schedule=CellSchedule(wait_ps=WAIT),
     transport=Transport(timeout_ps=1_000 * US),
 )
 PACKET = 334_240  # 4178 bytes on the wire at 100 Gb/s
@@ -49,7 +49,7 @@ def test_the_cells_of_one_packet_take_all_links_at_once() -> None:
     # by 4608 - 4374 = 234 bytes. The packet is whole when 5 cells of 256 bytes have crossed two
     # links, then leaves as it came. Its credits come for 4096 bytes and, a credit later, for 82.
     tree = leaf_spine(2, 1, 4)
-    settings = replace(SCHEDULED, schedule=Schedule(wait_ps=WAIT, cells_together=5))
+    settings = replace(SCHEDULED, schedule=CellSchedule(wait_ps=WAIT, cells_together=5))
     delivery = run_packets(tree, transfers([(0, 1)], 4096), settings)
     carried = sorted(
         int(count)
@@ -70,7 +70,7 @@ def test_cells_together_take_a_permutation_hardly_longer_than_cells_alone() -> N
         run_packets(
             tree,
             work,
-            replace(SCHEDULED, schedule=Schedule(wait_ps=WAIT, cells_together=count)),
+            replace(SCHEDULED, schedule=CellSchedule(wait_ps=WAIT, cells_together=count)),
         ).finish_ps.max()
         for count in (1, 2, 18)
     )
@@ -83,7 +83,7 @@ def test_acknowledgements_that_ride_with_the_data_keep_what_they_say() -> None:
     rides = Transport(
         recovery="selective", disorder_packets=3, timeout_ps=200 * US, ack_on_data_lane=True
     )
-    faults = [Fault(when_ps=0, kind="loss", link=0, loss=0.02)]
+    faults = [PacketFault(when_ps=0, kind="loss", link=0, loss=0.02)]
     delivery = run_packets(
         leaf_spine(2, 1, 2),
         transfers([(0, 1)], 1_000_000),
@@ -135,7 +135,7 @@ def test_a_queue_for_a_busy_port_does_not_hold_up_another() -> None:
 
 
 def test_a_full_deep_buffer_holds_the_sender_and_loses_nothing() -> None:
-    small = replace(SCHEDULED, schedule=Schedule(wait_ps=WAIT, queue_bytes=20_000))
+    small = replace(SCHEDULED, schedule=CellSchedule(wait_ps=WAIT, queue_bytes=20_000))
     delivery = run_packets(star(5), transfers([(i, 4) for i in range(4)], 1_000_000), small)
     assert delivery.counters["drops"] == 0
     assert delivery.counters["retransmissions"] == 0
@@ -144,7 +144,7 @@ def test_a_full_deep_buffer_holds_the_sender_and_loses_nothing() -> None:
 
 def test_a_packet_lost_inside_is_given_up_and_sent_again() -> None:
     tree = leaf_spine(2, 1, 2)
-    faults = [Fault(when_ps=0, kind="loss", link=link, loss=0.005) for link in (4, 6)]
+    faults = [PacketFault(when_ps=0, kind="loss", link=link, loss=0.005) for link in (4, 6)]
     settings = replace(SCHEDULED, transport=Transport(timeout_ps=200 * US))
     work = transfers([(0, 1)], 1_000_000)
     delivery = run_packets(tree, work, settings, faults=faults, until_ps=100_000 * US)
@@ -154,4 +154,4 @@ def test_a_packet_lost_inside_is_given_up_and_sent_again() -> None:
 
 def test_cells_that_carry_nothing_are_refused() -> None:
     with pytest.raises(SpecError, match="cells of 256 with headers of 256 carry nothing"):
-        Schedule(cell_header_bytes=256)
+        CellSchedule(cell_header_bytes=256)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from wires import star, transfers
 
-from netloom.engines.packet import Fault, PacketSettings, Transport, run_packets
-from netloom.engines.packet.lower import Watch
+from netloom.engines.packet import PacketFault, PacketSettings, Transport, run_packets
+from netloom.engines.packet.lower import Recording
 
 US = 1_000_000
 PACKET_PS = 80_000
@@ -36,11 +36,11 @@ TCP = Transport(
 )
 
 
-def lost(first_ps: int, last_ps: int | None = None) -> list[Fault]:
+def lost(first_ps: int, last_ps: int | None = None) -> list[PacketFault]:
     """Return the loss of what leaves from one time to another, both included."""
     around = (first_ps - PACKET_PS // 2, (last_ps or first_ps) + PACKET_PS // 2)
     return [
-        Fault(when_ps=when + LINK_PS, kind="loss", link=0, loss=share)
+        PacketFault(when_ps=when + LINK_PS, kind="loss", link=0, loss=share)
         for when, share in zip(around, (ALL, 0.0), strict=True)
     ]
 
@@ -52,7 +52,7 @@ class Run:
         self,
         packets: int,
         window: int,
-        faults: list[Fault],
+        faults: list[PacketFault],
         *,
         scheme: str = "reno",
         host: Transport = TCP,
@@ -64,7 +64,9 @@ class Run:
             transport=host,
         )
         made = transfers([(0, 1)], 1000 * packets)
-        ends = run_packets(star(2), made, settings, faults=faults, watch=Watch(max_trace=20_000))
+        ends = run_packets(
+            star(2), made, settings, faults=faults, watch=Recording(max_trace=20_000)
+        )
         trace = ends.tables["trace"]
         data = (trace["form"] == "data") & (trace["link"] == 0)
         self.when_ps = trace["when_ps"][data].astype(np.int64)
@@ -204,7 +206,7 @@ def test_a_probe_that_repairs_a_loss_cuts_the_window() -> None:
         source_port=np.full(2, 50_000, dtype=np.uint16),
     )
     settings = PacketSettings(flow_control="lossy", congestion_control="reno", transport=TCP)
-    watch = Watch(max_trace=20_000)
+    watch = Recording(max_trace=20_000)
     free = run_packets(star(2), made, settings, watch=watch)
     trace = free.tables["trace"]
     first = (trace["form"] == "data") & (trace["link"] == 0) & (trace["transfer"] == 0)

@@ -9,9 +9,9 @@ from wires import leaf_spine, star, transfers
 
 from netloom.engines.packet import (
     Ecn,
-    Fault,
+    PacketFault,
     PacketSettings,
-    Switch,
+    SwitchSettings,
     Transport,
     run_packets,
     settings_for,
@@ -23,7 +23,7 @@ US = 1_000_000
 # 4.67 us, in which 14 packets leave; a first window is 1.5 times that, 21.
 PULLED = PacketSettings(
     flow_control="trimming",
-    switch=Switch(buffer_bytes=1 << 40, queue_bytes=400_000, reserve_bytes=0),
+    switch=SwitchSettings(buffer_bytes=1 << 40, queue_bytes=400_000, reserve_bytes=0),
     transport=Transport(
         recovery="pulled",
         payload_bytes=4086,
@@ -42,7 +42,7 @@ def test_a_first_window_that_lapses_sends_a_round_trip_and_no_more_unasked() -> 
     # Whole first windows are 4 x 21 packets, all sent. The first packet out has its answer after
     # 4.67 us and its own 0.332, when 15 have left: 6 fewer from each sender that are trimmed.
     moved = transfers([(i, 4) for i in range(4)], 100 * 4086)
-    small = Switch(buffer_bytes=1 << 40, queue_bytes=20 * 4150, reserve_bytes=0)
+    small = SwitchSettings(buffer_bytes=1 << 40, queue_bytes=20 * 4150, reserve_bytes=0)
     whole, lapsed = (
         run_packets(star(5), moved, replace(settings, switch=small)).counters["retransmissions"]
         for settings in (PULLED, LAPSES)
@@ -94,7 +94,7 @@ def test_a_window_is_not_held_by_packets_whose_arrival_was_counted() -> None:
         congestion_control="nscc-unscaled",
         spray="mixed",
         ecn=Ecn(kmin_bytes=25 * 4150, kmax_bytes=75 * 4150, pmax=1.0, at_rate_bps=0),
-        switch=Switch(buffer_bytes=1 << 40, queue_bytes=100 * 4150, reserve_bytes=0),
+        switch=SwitchSettings(buffer_bytes=1 << 40, queue_bytes=100 * 4150, reserve_bytes=0),
         transport=replace(PULLED.transport, recovery="selective", timeout_ps=65 * US),
     )
     tree = leaf_spine(4, 32, 8, rate_bps=400e9)
@@ -117,8 +117,8 @@ def test_a_lost_packet_is_repeated_a_timeout_after_its_own_departure() -> None:
     # between 3 and 3.33 us is lost: number 2, at 3.328.
     down = 3  # host 1 is cable 1; the switch sends to it by link 3
     faults = [
-        Fault(when_ps=3 * US, kind="loss", link=down, loss=ALL),
-        Fault(when_ps=3 * US + 330_000, kind="loss", link=down, loss=0.0),
+        PacketFault(when_ps=3 * US, kind="loss", link=down, loss=ALL),
+        PacketFault(when_ps=3 * US + 330_000, kind="loss", link=down, loss=0.0),
     ]
     moved = transfers([(0, 1)], 100 * 4086)
     delivery = run_packets(star(2), moved, SENT, faults=faults)
@@ -132,7 +132,7 @@ def test_packets_lost_apart_are_repeated_apart() -> None:
     # Two such losses, 8 us apart. Answers to others come all the time, and the second is repeated
     # 8 us after the first.
     faults = [
-        Fault(when_ps=when_us * US + late_ps, kind="loss", link=3, loss=loss)
+        PacketFault(when_ps=when_us * US + late_ps, kind="loss", link=3, loss=loss)
         for when_us in (3, 11)
         for late_ps, loss in ((0, ALL), (330_000, 0.0))
     ]
@@ -154,7 +154,7 @@ def test_a_sender_answers_for_the_path_that_lost_its_packet() -> None:
         for link in range(len(tree.link_source))
         if tree.link_source[link] == 10 and tree.link_target[link] == 9
     ]
-    faults = [Fault(when_ps=0, kind="loss", link=spine_to_leaf[0], loss=ALL)]
+    faults = [PacketFault(when_ps=0, kind="loss", link=spine_to_leaf[0], loss=ALL)]
     moved = transfers([(0, 4)], 4_000 * 4086)
     timeouts = {
         spray: run_packets(

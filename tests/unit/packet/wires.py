@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netloom.fabric.wiring.wiring import Wiring
+from netloom.fabric.wiring.wiring import PacketTopology
 from netloom.workload.transfers import Transfers
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def wiring(
     rate_bps: float | Sequence[float] = 100e9,
     delay_ps: int | Sequence[int] = 1_000_000,
     forward_ps: int = 0,
-) -> Wiring:
+) -> PacketTopology:
     """Return endpoints and switches joined by *cables*, with every shortest way between them.
 
     Cable i is links 2i (first to second vertex) and 2i + 1. Each endpoint is its own goal.
@@ -33,7 +33,7 @@ def wiring(
     choices, offsets, links = _shortest(num_endpoints, num_vertices, source, target)
     forward = np.full(num_vertices, forward_ps, dtype=np.int64)
     forward[:num_endpoints] = 0
-    return Wiring(
+    return PacketTopology(
         num_endpoints=num_endpoints,
         name=tuple(f"v{v}" for v in range(num_vertices)),
         link_source=source,
@@ -82,13 +82,15 @@ def _shortest(
     return choices, np.array(offsets, dtype=np.int64), np.array(links, dtype=np.int32)
 
 
-def star(num_endpoints: int, **keywords: object) -> Wiring:
+def star(num_endpoints: int, **keywords: object) -> PacketTopology:
     """Return endpoints on one switch."""
     cables = [(e, num_endpoints) for e in range(num_endpoints)]
     return wiring(num_endpoints, cables, **keywords)  # type: ignore[arg-type]
 
 
-def leaf_spine(num_leaves: int, num_hosts: int, num_spines: int, **keywords: object) -> Wiring:
+def leaf_spine(
+    num_leaves: int, num_hosts: int, num_spines: int, **keywords: object
+) -> PacketTopology:
     """Return *num_hosts* endpoints on each leaf, and every leaf joined to every spine."""
     ends = num_leaves * num_hosts
     cables = [(e, ends + e // num_hosts) for e in range(ends)]

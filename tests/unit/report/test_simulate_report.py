@@ -13,7 +13,7 @@ from netloom.report.compare.figures import COLOURS
 from netloom.report.simulate.figures import fct_cdf, over_time, paused_links
 from netloom.report.simulate.page import simulation_page
 from netloom.report.simulate.pauses import pause_tree
-from netloom.study.simulate.simulation import Grid, Run, Simulation
+from netloom.study.simulate.simulation import Grid, SeedRun, Simulation
 from netloom.workload.dag import Dag, Label, to_transfers
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _simulation(
             link_rate_bps=np.full(6, 1e9),
         ),
         runs=(
-            Run(
+            SeedRun(
                 seed=0,
                 transfers=transfers,
                 delivery=delivery,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from netloom.errors import OutputError
-from netloom.results.store import APPLICATION_ID, Claim, Record, Store
+from netloom.results.store import APPLICATION_ID, AnswerStore, Claim, Record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,23 +45,23 @@ def writer(path: Path, num_keys: int) -> subprocess.Popen[str]:
 
 
 def test_what_was_kept_is_found_again(tmp_path: Path) -> None:
-    with Store(tmp_path / "s.db") as store:
+    with AnswerStore(tmp_path / "s.db") as store:
         assert store.claim("a") == Claim("mine")
         store.finish(record("a", '{"x":0.1}'))
-    with Store(tmp_path / "s.db") as store:
+    with AnswerStore(tmp_path / "s.db") as store:
         assert store.find(["a", "b"]) == {"a": '{"x":0.1}'}
         assert store.claim("a") == Claim("done", '{"x":0.1}')
         assert store.attempts() == {"a": 1}
 
 
 def test_many_keys_are_found_at_once(tmp_path: Path) -> None:
-    with Store(tmp_path / "s.db") as store:
+    with AnswerStore(tmp_path / "s.db") as store:
         store.finish(record("key-1200", "x"))
         assert store.find(f"key-{number}" for number in range(2000)) == {"key-1200": "x"}
 
 
 def test_the_first_answer_stays(tmp_path: Path) -> None:
-    with Store(tmp_path / "s.db") as store:
+    with AnswerStore(tmp_path / "s.db") as store:
         store.finish(record("a", "first"))
         store.finish(record("a", "second"))
         assert store.find(["a"]) == {"a": "first"}
@@ -69,7 +69,7 @@ def test_the_first_answer_stays(tmp_path: Path) -> None:
 
 def test_a_claim_holds_while_its_owner_lives(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
-    with Store(path) as one, Store(path) as other:
+    with AnswerStore(path) as one, AnswerStore(path) as other:
         assert one.claim("a").state == "mine"
         assert one.claim("a").state == "mine", "a driver may begin its own again"
         assert other.claim("a").state == "busy"
@@ -80,10 +80,10 @@ def test_a_claim_holds_while_its_owner_lives(tmp_path: Path) -> None:
 
 def test_closing_gives_claims_back_and_remembers_the_attempts(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
-    with Store(path) as one:
+    with AnswerStore(path) as one:
         one.claim("a")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["s.db"]
-    with Store(path) as other:
+    with AnswerStore(path) as other:
         assert other.claim("a").state == "mine"
         other.finish(record("a"))
         assert other.attempts() == {"a": 2}
@@ -91,7 +91,7 @@ def test_closing_gives_claims_back_and_remembers_the_attempts(tmp_path: Path) ->
 
 def test_a_row_says_what_was_asked(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
-    with Store(path) as store:
+    with AnswerStore(path) as store:
         store.finish(record("a"))
     with closing(sqlite3.connect(path)) as database:
         rows = database.execute("SELECT * FROM results").fetchall()
@@ -115,7 +115,7 @@ def test_a_writer_killed_at_any_time_leaves_whole_answers(tmp_path: Path) -> Non
             rows = database.execute("SELECT seed, answer FROM results").fetchall()
         assert all(answer == f"{seed} " * 500 for seed, answer in rows)
     assert rows
-    with Store(path) as store:
+    with AnswerStore(path) as store:
         assert store.claim(f"key-{len(rows)}").state == "mine", "its claim died with it"
 
 
@@ -123,7 +123,7 @@ def test_many_processes_may_make_and_fill_one_store_at_once(tmp_path: Path) -> N
     path = tmp_path / "s.db"
     writers = [writer(path, 30) for _ in range(6)]
     assert [process.communicate(timeout=60)[1] for process in writers] == [""] * 6
-    with Store(path) as store:
+    with AnswerStore(path) as store:
         assert store.attempts() == {f"key-{number}": 1 for number in range(30)}
 
 
@@ -131,12 +131,12 @@ def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but long enough to be taken for one by its header" * 20)
     with pytest.raises(OutputError, match=r"notes\.txt: cannot be used as a store"):
-        Store(text)
+        AnswerStore(text)
     other = tmp_path / "other.db"
     with closing(sqlite3.connect(other)) as database:
         database.execute("CREATE TABLE mine (a)")
     with pytest.raises(OutputError, match=r"other\.db: is no store of this netloom; name another"):
-        Store(other)
+        AnswerStore(other)
     with closing(sqlite3.connect(other)) as database:
         names = database.execute("SELECT name FROM sqlite_master").fetchall()
         assert names == [("mine",)]
@@ -144,6 +144,6 @@ def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_store_that_cannot_be_made_says_why(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"none/s\.db: cannot be used as a store \(unable to"):
-        Store(tmp_path / "none" / "s.db")
+        AnswerStore(tmp_path / "none" / "s.db")
     with pytest.raises(OutputError, match="cannot be used as a store"):
-        Store(tmp_path)
+        AnswerStore(tmp_path)

@@ -14,13 +14,13 @@ from netloom.errors import SpecError
 from netloom.fabric.wiring.built import wiring_of
 from netloom.parts.load import load_catalog
 from netloom.report.simulate.text import simulation_text
-from netloom.spec.packets import Packets
+from netloom.spec.packets import PacketOptions
 from netloom.study.fabrics import build
 from netloom.study.networks import network_of
 from netloom.study.simulate.faults import faults_of
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.spec.scenario import Scenario
 
 CATALOG = load_catalog()
@@ -34,7 +34,7 @@ def _scenario(*faults: dict[str, object]) -> Scenario:
     )
 
 
-def _wiring() -> Wiring:
+def _wiring() -> PacketTopology:
     asked = _scenario()
     network = network_of(asked.cluster, CATALOG)
     return wiring_of(build(asked, CATALOG), network, asked.cluster.fabric.floor, scale_up=False)
@@ -80,7 +80,7 @@ def test_a_run_waits_for_a_link_that_is_mended_late() -> None:
 def test_a_watchdog_ends_a_storm_of_pauses() -> None:
     storm = _scenario({"kind": "pause", "part": "gpu:15", "at": "20us"})
     saved = storm.model_copy(
-        update={"packets": Packets.model_validate({"watchdog": "200us", "restore": "1s"})}
+        update={"packets": PacketOptions.model_validate({"watchdog": "200us", "restore": "1s"})}
     )
     found = nl.simulate(saved, CATALOG, until_s=20e-3)
     assert found.first.delivery.counters["watchdogs"] >= 1
@@ -91,7 +91,7 @@ def test_a_nic_that_pauses_for_ever_pauses_again_when_the_watchdog_lets_it() -> 
     # From 20 us on: 200 us of pause, 300 us ignored, 200 us of pause, ...: by 1.3 ms the third
     # watchdog has come (220, 720 and 1,220 us), and 3 x 200 us were paused.
     storm = _scenario({"kind": "pause", "part": "gpu:15", "at": "20us"})
-    watched = Packets.model_validate({"watchdog": "200us", "restore": "300us"})
+    watched = PacketOptions.model_validate({"watchdog": "200us", "restore": "300us"})
     found = nl.simulate(storm.model_copy(update={"packets": watched}), CATALOG, until_s=1.3e-3)
     assert found.first.delivery.counters["watchdogs"] == 3
     assert found.first.delivery.counters["pause_ps"] == 600_000_000
@@ -124,7 +124,7 @@ def test_pauses_and_their_watchdog_are_refused_where_nobody_pauses(technology: s
     asked = asked.model_copy(update={"cluster": cluster})
     with pytest.raises(SpecError, match=r"faults.0: nobody heeds a pause"):
         nl.simulate(asked, CATALOG)
-    watched = Packets.model_validate({"watchdog": "200us"})
+    watched = PacketOptions.model_validate({"watchdog": "200us"})
     with pytest.raises(SpecError, match=r"packets: watchdog: flow control .* does not use it"):
         nl.simulate(asked.model_copy(update={"faults": (), "packets": watched}), CATALOG)
 

@@ -16,7 +16,7 @@ from netloom.parts.load import load_catalog
 from netloom.study.simulate import memory as simulate_memory
 from netloom.study.simulate.memory import Need, need_of
 from netloom.study.simulate.run import case_of, run_case, traced
-from netloom.study.simulate.traffic import Place, transfers_of
+from netloom.study.simulate.traffic import TrafficContext, transfers_of
 from netloom.study.simulate.traffic_size import size_of
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ TREES = [
 def test_transfers_are_counted_before_they_are_drawn(piece: Mapping[str, object]) -> None:
     traffic = scenario(64, piece).traffic
     assert traffic is not None
-    place = Place(num_endpoints=64, per_node=8, rate_bps=400e9)
+    place = TrafficContext(num_endpoints=64, per_node=8, rate_bps=400e9)
     drawn = transfers_of(traffic, place, rng=np.random.default_rng(0))
     size = size_of(traffic, place)
     if piece["kind"] == "poisson":  # but for chance

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from netloom.parts.load import load_catalog
-from netloom.spec.scenario import Cluster, Fabric
+from netloom.spec.scenario import Cluster, FabricSpec
 from netloom.study.lossless import Lossless, lossless
 from netloom.study.networks import network_of
 
 
 def of(technology: str, *, longest_m: float) -> Lossless:
-    cluster = Cluster(nodes=128, fabric=Fabric(technology=technology))
+    cluster = Cluster(nodes=128, fabric=FabricSpec(technology=technology))
     return lossless(network_of(cluster, load_catalog()), longest_m=longest_m)
 
 

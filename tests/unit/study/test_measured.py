@@ -8,7 +8,7 @@ import pytest
 
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
-from netloom.validation.collectives.measured import Case, case_of, read_measurement
+from netloom.validation.collectives.measured import MeasuredCase, case_of, read_measurement
 from netloom.validation.collectives.suite import read_rows, shipped_rows
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HEADER = "collective,gpu,nodes,ranks,scaleup,scaleout,size_bytes,time_us,busbw_GBps,source\n"
 
 
-def case(**row: str) -> Case:
+def case(**row: str) -> MeasuredCase:
     known = {"collective": "all_reduce", "ranks": "16", "nodes": "2", "size_bytes": "1048576"}
     measured = read_measurement(known | {"busbw_GBps": "10"} | row, 1, where="test")
     return case_of(measured, load_catalog())

@@ -15,7 +15,7 @@ from netloom.provenance import Validity
 from netloom.spec.example import example
 from netloom.spec.scenario import Parallel, Reliability, Scenario
 from netloom.study.compare.comparison import compare
-from netloom.study.plan.machines import Limits, Wanted
+from netloom.study.plan.machines import PlanLimits, Wanted
 from netloom.study.plan.planning import plan, question, searcher
 from netloom.study.plan.resume import Key, from_text, to_text
 from netloom.study.plan.space import Divided, Space, divisors
@@ -204,7 +204,7 @@ def test_a_range_that_holds_nothing_is_refused(wrong: tuple[int, int]) -> None:
 
 
 def test_machines_that_differ_in_oversubscription_alone_are_left_out_by_name() -> None:
-    wanted, limits = Wanted(gpus=(8, 64), oversubscriptions=(1.0, 2.0)), Limits(budget_usd=1e6)
+    wanted, limits = Wanted(gpus=(8, 64), oversubscriptions=(1.0, 2.0)), PlanLimits(budget_usd=1e6)
     left_out = question(scenario(), CATALOG, wanted=wanted, limits=limits).left_out
     assert [name.rsplit(" ", 1)[1] for name in left_out] == ["1:1", "2:1"]
 
@@ -250,7 +250,7 @@ def test_no_point_of_the_front_is_beaten_in_both_time_and_cost() -> None:
 
 def test_a_budget_leaves_dearer_machines_out_and_says_so() -> None:
     # A DGX H100 costs 300,000 USD and more: four are over a million.
-    wanted, limits = Wanted(gpus=(8, 32)), Limits(budget_usd=1e6)
+    wanted, limits = Wanted(gpus=(8, 32)), PlanLimits(budget_usd=1e6)
     asked = question(scenario(global_batch=64), CATALOG, wanted=wanted, limits=limits)
     assert [one.network.design.num_gpus for one in asked.machines] == [8]
     assert "over the 1MUSD allowed" in next(iter(asked.left_out.values()))
@@ -258,12 +258,12 @@ def test_a_budget_leaves_dearer_machines_out_and_says_so() -> None:
 
 def test_limits_that_nothing_keeps_are_refused() -> None:
     with pytest.raises(InfeasibleError, match="no machine is within the limits"):
-        question(scenario(), CATALOG, limits=Limits(power_w=100.0))
+        question(scenario(), CATALOG, limits=PlanLimits(power_w=100.0))
 
 
 def test_less_memory_never_makes_a_faster_plan() -> None:
     whole = plan(question(scenario(), CATALOG))
-    less = plan(question(scenario(), CATALOG, limits=Limits(memory_bytes=40e9)))
+    less = plan(question(scenario(), CATALOG, limits=PlanLimits(memory_bytes=40e9)))
     assert less.feasible < whole.feasible
     assert less.best[0].step.memory.total_bytes <= 1.1 * 40e9
     fastest = min(c.step.duration_s for c in (*whole.best, whole.outside) if c)

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from netloom.study.compare.scaling import Point, curve
+from netloom.study.compare.scaling import ScalingPoint, curve
 
 
-def points(mfu: dict[int, float], *, whole_from: int = 0) -> list[Point]:
+def points(mfu: dict[int, float], *, whole_from: int = 0) -> list[ScalingPoint]:
     return [
-        Point(num_gpus=num_gpus, mfu=share, whole=num_gpus >= whole_from)
+        ScalingPoint(num_gpus=num_gpus, mfu=share, whole=num_gpus >= whole_from)
         for num_gpus, share in mfu.items()
     ]
 

@@ -20,17 +20,17 @@ from netloom.study.sweep.task import answer, canonical, do
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from netloom.study.sweep.plan import Plan
+    from netloom.study.sweep.plan import SweepPlan
 
 GRID = {"cluster.nodes": [4, 8]}
 
 
-def planned(question: str = "predict", **changes: Any) -> Plan:
+def planned(question: str = "predict", **changes: Any) -> SweepPlan:
     asked = {"base": SCENARIO, "question": question, "grid": GRID} | changes
     return plan_sweep(asked, questions=QUESTIONS)
 
 
-def keys(plan: Plan) -> list[str]:
+def keys(plan: SweepPlan) -> list[str]:
     return [point.key for point in plan.points]
 
 

@@ -18,12 +18,12 @@ from pydantic import Field
 
 from netloom.errors import InfeasibleError
 from netloom.spec.strict import Strict
-from netloom.study.sweep.question import Question
+from netloom.study.sweep.question import SweepQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netloom.study.sweep.question import Asked
+    from netloom.study.sweep.question import SweepRequest
 
 SCENARIO: dict[str, Any] = {
     "cluster": {"nodes": 4},
@@ -40,7 +40,7 @@ class Options(Strict):
     die: tuple[int, ...] = Field(default=(), description="Seeds that kill their process")
 
 
-def ask(asked: Asked) -> dict[str, Any]:
+def ask(asked: SweepRequest) -> dict[str, Any]:
     """Note the start, nap, note the end; the answer is a function of seed and nodes."""
     options, seed = asked.options, asked.seed
     assert isinstance(options, Options)
@@ -64,7 +64,7 @@ def note(options: Options, what: str, seed: int) -> None:
         os.close(handle)
 
 
-QUESTION = Question(ask=ask, shown=("value_s",), seeded=True, options=Options)
+QUESTION = SweepQuestion(ask=ask, shown=("value_s",), seeded=True, options=Options)
 QUESTIONS = {"count": QUESTION}
 
 

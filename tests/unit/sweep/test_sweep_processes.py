@@ -19,7 +19,7 @@ from counting import (
 
 from netloom.app.sweep.run import sweep
 from netloom.drivers.processes import Processes
-from netloom.results.store import Store
+from netloom.results.store import AnswerStore
 
 if TYPE_CHECKING:
     import pytest
@@ -133,7 +133,7 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_is_done(tmp_path: Path) -> None:
     assert 2 <= len(kept) < 60
     assert not any(is_alive(pid) for _, _, pid in events(tmp_path))
     assert not list(tmp_path.glob("store.db-driver-*"))
-    with Store(tmp_path / "store.db") as store:
+    with AnswerStore(tmp_path / "store.db") as store:
         assert sum(store.attempts().values()) <= len(kept) + 2
 
 
@@ -146,7 +146,7 @@ def test_two_drivers_on_one_store_share_the_work(tmp_path: Path) -> None:
     assert sum(computed for _, computed, _ in accounts) == 20
     assert all(from_store + computed == 20 for from_store, computed, _ in accounts)
     assert starts(tmp_path) == dict.fromkeys(range(20), 1)
-    with Store(tmp_path / "store.db") as store:
+    with AnswerStore(tmp_path / "store.db") as store:
         assert set(store.attempts().values()) == {1}
 
 

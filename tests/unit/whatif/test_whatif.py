@@ -11,7 +11,7 @@ from netloom.study.inputs import catalog_of
 from netloom.study.predict.engines import engine_named
 from netloom.study.predict.prediction import predict
 from netloom.study.whatif.changes import Change, changes_of
-from netloom.study.whatif.failure import Bench, bench_of, whatif
+from netloom.study.whatif.failure import BaselineJob, bench_of, whatif
 from netloom.study.whatif.rank import effect_of, rank
 
 TEXT = """
@@ -32,7 +32,7 @@ def bench(
     topology: str = TAPERED,
     nodes: int = 128,
     placement: str = "{kind: scattered}",
-) -> Bench:
+) -> BaselineJob:
     text = TEXT.format(technology=technology, topology=topology, nodes=nodes, placement=placement)
     scenario = parse(text, name="x.yaml")
     return bench_of(scenario, catalog_of(scenario))

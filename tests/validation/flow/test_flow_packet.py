@@ -20,7 +20,7 @@ from netloom.engines.flow.phases import at_once
 from netloom.parts.load import load_catalog
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.transfers import Transfers
 
 pytest.importorskip("netloom.engines.packet.engine", reason="there is no packet engine here")
@@ -35,7 +35,7 @@ def num_hosts(half: int) -> int:
     return half * (8 if half == SMALL else 32)
 
 
-def fabric(half: int) -> Wiring:
+def fabric(half: int) -> PacketTopology:
     return leaf_spine(num_hosts(half) // half, half, half)
 
 

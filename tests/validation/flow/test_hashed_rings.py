@@ -12,7 +12,7 @@ from netloom.engines.analytic.path import scale_out
 from netloom.engines.native import max_min_rates
 from netloom.fabric.build import build
 from netloom.fabric.routing import ecmp
-from netloom.fabric.routing.candidates import Tables, tables
+from netloom.fabric.routing.candidates import RoutingTables, tables
 from netloom.fabric.routing.flows import Flows
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster
@@ -28,7 +28,7 @@ NICS = 8
 CHANNELS = 4  # flows_per_rank of rocev2-400g
 
 
-def slowest_ring(network: Network, routes: Tables, *, seed: int) -> float:
+def slowest_ring(network: Network, routes: RoutingTables, *, seed: int) -> float:
     """Return how much slower than alone the slowest of all rings is, nodes in random order.
 
     A ring moves at the pace of its slowest hop, so it is one flow over all links of its hops; a

@@ -13,12 +13,12 @@ from netloom.fabric.graph import LinkState, VertexKind
 from netloom.spec.load import parse
 from netloom.study.inputs import catalog_of
 from netloom.study.whatif.changes import applied, changes_of
-from netloom.study.whatif.failure import Bench, bench_of
+from netloom.study.whatif.failure import BaselineJob, bench_of
 
 pytestmark = pytest.mark.validation
 
 
-def job(topology: str) -> Bench:
+def job(topology: str) -> BaselineJob:
     # The batch and the parallelism of the published job are not known; these are assumed.
     scenario = parse(
         f"""
@@ -33,7 +33,7 @@ job:
     return bench_of(scenario, catalog_of(scenario))
 
 
-def host_rate_bps(bench: Bench, *lost: str) -> float:
+def host_rate_bps(bench: BaselineJob, *lost: str) -> float:
     fabric = applied(bench.fabric, changes_of(fail=lost))
     sends = (fabric.vertex_kind[fabric.link_source] == VertexKind.NIC) & (
         fabric.vertex_kind[fabric.link_target] == VertexKind.SWITCH

@@ -18,7 +18,7 @@ from netloom.workload import patterns
 from netloom.workload.dag import Label, to_transfers
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 pytestmark = pytest.mark.validation
 
@@ -47,13 +47,13 @@ MARKS_OF_HPCC = replace(PAPER, ecn=Ecn())
 
 
 @pytest.fixture(scope="module")
-def star() -> Wiring:
+def star() -> PacketTopology:
     """Twenty-one hosts on a switch, 40 Gb/s."""
     return network_of("dcqcn-21")
 
 
 def times_the_link(
-    star: Wiring, num_flows: int, size_bytes: int, settings: PacketSettings
+    star: PacketTopology, num_flows: int, size_bytes: int, settings: PacketSettings
 ) -> float:
     """Return the last completion over what the link needs for all."""
     dag = patterns.incast(np.arange(1, num_flows + 1), 0, size_bytes)
@@ -67,12 +67,12 @@ def times_the_link(
 # Cuts to half at first, then 40 Mb/s each 55 us: 2 flows are back at the line in some 30 ms, and
 # lose about an eighth of 43 ms meanwhile. The more flows, the less each has to find back to.
 @pytest.mark.parametrize(("num_flows", "most"), [(2, 1.15), (8, 1.06)])
-def test_long_flows_fill_a_port(star: Wiring, num_flows: int, most: float) -> None:
+def test_long_flows_fill_a_port(star: PacketTopology, num_flows: int, most: float) -> None:
     assert times_the_link(star, num_flows, 100_000_000, PAPER) < most
 
 
 @pytest.mark.parametrize("num_flows", [2, 8])
-def test_the_authors_simulator_sets_the_same_pace(star: Wiring, num_flows: int) -> None:
+def test_the_authors_simulator_sets_the_same_pace(star: PacketTopology, num_flows: int) -> None:
     paper, authors = (
         times_the_link(star, num_flows, 100_000_000, settings) for settings in (PAPER, AUTHORS)
     )
@@ -81,7 +81,7 @@ def test_the_authors_simulator_sets_the_same_pace(star: Wiring, num_flows: int) 
 
 @pytest.mark.parametrize("num_flows", [2, 8])
 def test_short_flows_lose_as_much_whichever_thresholds_switches_have(
-    star: Wiring, num_flows: int
+    star: PacketTopology, num_flows: int
 ) -> None:
     paper, hpcc = (
         times_the_link(star, num_flows, 10_000_000, settings) for settings in (PAPER, MARKS_OF_HPCC)

@@ -18,7 +18,7 @@ from wires import leaf_spine, transfers
 
 from bench.fat_tree import fat_tree
 from bench.packet import permutation
-from netloom.engines.packet import Ecn, PacketSettings, Switch, Transport, run_packets
+from netloom.engines.packet import Ecn, PacketSettings, SwitchSettings, Transport, run_packets
 
 if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery
@@ -44,7 +44,7 @@ def uec(scheme: str, *, queue_packets: int, num_paths: int = 128) -> PacketSetti
             at_rate_bps=0,
             to_endpoints=not pulled,
         ),
-        switch=Switch(queue_bytes=queue, buffer_bytes=1 << 40),
+        switch=SwitchSettings(queue_bytes=queue, buffer_bytes=1 << 40),
         transport=Transport(
             recovery="pulled" if pulled else "selective",
             payload_bytes=4086,
@@ -118,7 +118,7 @@ def test_ndp_fills_a_fat_tree_of_432_hosts() -> None:
         balance="source",
         spray="oblivious",
         num_paths=4096,
-        switch=Switch(queue_bytes=8 * 9000, buffer_bytes=1 << 40),
+        switch=SwitchSettings(queue_bytes=8 * 9000, buffer_bytes=1 << 40),
         transport=Transport(
             recovery="pulled",
             payload_bytes=8936,

@@ -18,7 +18,7 @@ from netloom.study.simulate.choices import Choices
 from netloom.workload.exchange_tree import double_tree
 
 if TYPE_CHECKING:
-    from netloom.study.simulate.simulation import Run
+    from netloom.study.simulate.simulation import SeedRun
 
 pytestmark = pytest.mark.validation
 
@@ -39,7 +39,7 @@ def hops() -> list[dict[str, object]]:
     return [{"kind": "one-to-one", "source": a, "target": b, "size": "8MB"} for a, b in ends]
 
 
-def run(technology: str, traffic: list[dict[str, object]], engine: str, cc: str = "") -> Run:
+def run(technology: str, traffic: list[dict[str, object]], engine: str, cc: str = "") -> SeedRun:
     fabric = {"technology": technology, "topology": {"kind": "rail-fat-tree"}}
     cluster = {"gpus": 64, "node": "dgx-h100", "fabric": fabric}
     scenario = nl.load({"cluster": cluster, "traffic": traffic})

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from wires import star, transfers
 
-from netloom.engines.packet import Fault, PacketSettings, Transport, run_packets
+from netloom.engines.packet import PacketFault, PacketSettings, Transport, run_packets
 
 pytestmark = pytest.mark.validation
 
@@ -43,7 +43,7 @@ def average_window(scheme: str, loss: float, rtt_s: float, num_packets: int) -> 
     work = transfers([(0, 1)] * 2, [250 * num_packets, 1000 * num_packets])
     work = replace(work, source_port=np.full(2, 50_000, dtype=np.uint16))
     settings = PacketSettings(flow_control="lossy", congestion_control=scheme, transport=TCP)
-    faults = [Fault(when_ps=0, kind="loss", link=0, loss=loss)]
+    faults = [PacketFault(when_ps=0, kind="loss", link=0, loss=loss)]
     ends = run_packets(
         star(2, delay_ps=round(rtt_s * 1e12 / 4)), work, settings, faults=faults, seed=1
     )

@@ -21,7 +21,7 @@ import pytest
 from netloom.cli.main import main
 from netloom.compute.attention import fit_attention, work_s
 from netloom.compute.calls import paces
-from netloom.compute.device import Device, _tells, h200
+from netloom.compute.device import GpuDevice, _tells, h200
 from netloom.compute.gemm import SHORTEST_S
 from netloom.compute.kernels import Kernel
 from netloom.compute.layers import GptLayer, LlamaLayer
@@ -30,7 +30,7 @@ from netloom.validation.layers.loop_runs import SHIPPED
 from netloom.validation.layers.suite import LayerSuite, read_timed, shipped_timed, validate_timed
 
 if TYPE_CHECKING:
-    from netloom.compute.tables import Measured
+    from netloom.compute.tables import TimedOperator
 
 pytestmark = pytest.mark.validation
 
@@ -158,7 +158,7 @@ def test_products_left_out_are_met_from_the_others(
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(rows))
         held, kept = order[: len(rows) // 3], order[len(rows) // 3 :]
-        others = Device(rows=tuple(rows[at] for at in kept), chip=device.chip)
+        others = GpuDevice(rows=tuple(rows[at] for at in kept), chip=device.chip)
         errors = [
             100 * abs(alone_s(rows[at], others) / rows[at].time_s - 1)
             for at in held
@@ -172,11 +172,11 @@ def test_products_left_out_are_met_from_the_others(
         assert found[1] <= tenth
 
 
-def is_telling_product(row: Measured) -> bool:
+def is_telling_product(row: TimedOperator) -> bool:
     return row.operator == "gemm_tn" and row.precision == "bf16" and row.time_s >= SHORTEST_S
 
 
-def alone_s(row: Measured, device: Device) -> float:
+def alone_s(row: TimedOperator, device: GpuDevice) -> float:
     kernel = Kernel(operator=row.operator, shape=row.shape)
     return device.time_s(kernel, device.slowdown([kernel]))
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from netloom.app.deploy.frr_target import FrrTarget
-from netloom.app.deploy.lab_vrfs import Flood, LabVrfs, Port, Room, Rooms
+from netloom.app.deploy.lab_vrfs import Flood, HostPort, LabVrfs, Room, Rooms
 from netloom.app.deploy.opensm_target import FULL_MEMBER, OpensmTarget
 from netloom.app.deploy.subnets import engine_of, subnet_files
 from netloom.app.lab.infiniband import subnets_of
@@ -78,7 +78,7 @@ def vrfs_of(place: LabFolder, lab: Lab, intent: Intent, number: int) -> LabVrfs:
     program = lab.program(f"zebra {router.name}")
     is_alive = program is not None and is_running(program.pid, program.started)
     ports = (
-        Port(
+        HostPort(
             name=interface_name(intent.site.plant, link.switch_port),
             vrf=vrf.name if (vrf := intent.vrf(link.host)) else "",
             address="" if intent.is_shut(link.host) else str(link.switch_address),

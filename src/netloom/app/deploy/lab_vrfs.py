@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from netloom.formats.frr.state import Route
 
-__all__ = ["Flood", "LabVrfs", "Port", "Room", "Rooms", "parse_room"]
+__all__ = ["Flood", "HostPort", "LabVrfs", "Room", "Rooms", "parse_room"]
 
 VXLAN_PORT: Final = 4789  # RFC 7348, section 5
 NOTICED_S: Final = 20.0  # zebra looks once a second for a new namespace
@@ -60,7 +60,7 @@ class Flood:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Port:
+class HostPort:
     """A host's port: in a VRF, in the switch's own where that is empty, or off without address."""
 
     name: str
@@ -79,9 +79,9 @@ class Rooms:
 
     rooms: frozenset[Room]
     floods: frozenset[Flood]
-    ports: frozenset[Port]
+    ports: frozenset[HostPort]
 
-    def without(self, other: Rooms) -> tuple[Room | Flood | Port, ...]:
+    def without(self, other: Rooms) -> tuple[Room | Flood | HostPort, ...]:
         """Return what is here and not in *other*, in order."""
         return (
             *sorted(self.rooms - other.rooms),
@@ -283,7 +283,7 @@ class LabVrfs:
         stale = [row["ifname"] for row in rows if _kind(row) in _KINDS]
         self._inside(name, [["link", "del", one] for one in stale])
 
-    def _seat(self, port: Port) -> None:
+    def _seat(self, port: HostPort) -> None:
         """Put a port into its VRF; the switch's own stack then answers nothing there."""
         quiet = bool(port.vrf)
         settings = [
@@ -325,14 +325,14 @@ class LabVrfs:
             self._ip(*where, *command)
 
 
-def _addressed(port: Port) -> list[list[str]]:
+def _addressed(port: HostPort) -> list[list[str]]:
     return [
         ["addr", "replace", port.address, "dev", port.name],
         ["link", "set", port.name, "up"],
     ]
 
 
-def parse_room(name: str, text: str) -> tuple[Room, tuple[Port, ...]]:
+def parse_room(name: str, text: str) -> tuple[Room, tuple[HostPort, ...]]:
     """Return what ``ip -j -d addr show`` printed inside a VRF.
 
     Raises:
@@ -368,17 +368,17 @@ def _kind(row: dict[str, Any]) -> str:
     return str(row.get("linkinfo", {}).get("info_kind", ""))
 
 
-def _seated(vrf: str, rows: list[dict[str, Any]]) -> Iterator[Port]:
+def _seated(vrf: str, rows: list[dict[str, Any]]) -> Iterator[HostPort]:
     for row in rows:
         if _kind(row) == "macvlan":
             address = _address(row) if "UP" in row["flags"] else ""
-            yield Port(name=str(row["ifname"]), vrf=vrf, address=address)
+            yield HostPort(name=str(row["ifname"]), vrf=vrf, address=address)
 
 
-def _own(row: dict[str, Any]) -> Port:
+def _own(row: dict[str, Any]) -> HostPort:
     """Return a port in the switch's own VRF; one with an address may be down for a fault."""
     address = _address(row) or ("no address" if "UP" in row["flags"] else "")
-    return Port(name=str(row["ifname"]), vrf="", address=address)
+    return HostPort(name=str(row["ifname"]), vrf="", address=address)
 
 
 def _address(row: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from netloom.errors import LabError
-from netloom.ops.heal.log import Entry, parse_entries, render_entry
+from netloom.ops.heal.log import LogEntry, parse_entries, render_entry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ class FileJournal:
 
     path: Path
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LogEntry, ...]:
         """Return all entries, oldest first; none before the first was written.
 
         Raises:
@@ -38,7 +38,7 @@ class FileJournal:
             msg = "read"
             raise self._trouble(msg, error) from error
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: LogEntry) -> None:
         """Append an entry and wait until it is on the disk.
 
         Raises:

@@ -19,7 +19,7 @@ from netloom.drivers import ibdiags, ibpaths, opensm
 from netloom.drivers.programs import is_running, wait_for
 from netloom.errors import LabError
 from netloom.ops.heal.act import Check
-from netloom.ops.lab import Fault
+from netloom.ops.lab import InjectedFault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from netloom.app.heal.tickets import Desk
     from netloom.app.lab.infiniband import Subnet
     from netloom.app.lab.store import LabFolder
-    from netloom.ops.heal.plan import Act, Plan
+    from netloom.ops.heal.plan import Act, HealPlan
     from netloom.ops.plant import Cable, Plant
 
 __all__ = ["InfinibandHands"]
@@ -78,7 +78,7 @@ class InfinibandHands:
         """Do it; as :meth:`Hands.do`."""
         match act.verb:
             case "drain":
-                done = inject(self.place, Fault(number=0, kind="unlink", parts=(act.part,)))
+                done = inject(self.place, InjectedFault(number=0, kind="unlink", parts=(act.part,)))
                 return f"took {act.part} out of use", str(done.number)
             case "reroute":
                 return self._reroute(act.part), ""
@@ -104,7 +104,7 @@ class InfinibandHands:
             return self.desk.undo(act, token)
         return f"{act.name}: nothing to undo"
 
-    def check(self, plan: Plan) -> Check:
+    def check(self, plan: HealPlan) -> Check:
         """Look at forwarding tables and trace paths, or see who is master."""
         verb, part = plan.acts[0].verb, plan.acts[0].part
         if verb == "fail-over":

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from netloom.app.heal.tickets import Desk
     from netloom.app.lab.store import LabFolder
-    from netloom.ops.heal.plan import Act, Plan
+    from netloom.ops.heal.plan import Act, HealPlan
     from netloom.ops.plant import Plant
-    from netloom.ops.underlay import Router, Underlay
+    from netloom.ops.underlay import BgpRouter, Underlay
 
 __all__ = ["EthernetHands"]
 
@@ -79,7 +79,7 @@ class EthernetHands:
             return self.desk.undo(act, token)
         return f"{act.name}: nothing to undo"
 
-    def check(self, plan: Plan) -> Check:
+    def check(self, plan: HealPlan) -> Check:
         """Wait for routes that avoid the part, or are whole again, and send probes."""
         verb, part = plan.acts[0].verb, plan.acts[0].part
         if verb in ("drain", "reroute"):
@@ -92,7 +92,7 @@ class EthernetHands:
         """Return nothing: the lab's underlay is one network for all."""
         return {}
 
-    def _ends(self, part: str) -> Iterator[tuple[Router, str]]:
+    def _ends(self, part: str) -> Iterator[tuple[BgpRouter, str]]:
         """Yield the switches at the ends of a part's cables, with the interface to shut."""
         routers = {router.device: router for router in self._underlay.routers}
         for cable in self._plant.find(part):
@@ -106,13 +106,13 @@ class EthernetHands:
         for router, interface in tuple(self._ends(part)):
             self._configure(router, f"{negation}neighbor {interface} shutdown")
 
-    def _configure(self, router: Router, *lines: str) -> None:
+    def _configure(self, router: BgpRouter, *lines: str) -> None:
         vty.configure(self._space(router), "bgpd", [f"router bgp {router.asn}", *lines])
 
-    def _space(self, router: Router) -> str:
+    def _space(self, router: BgpRouter) -> str:
         return namespace_of(self.place.mark, router.name)
 
-    def _router(self, part: str) -> Router:
+    def _router(self, part: str) -> BgpRouter:
         device = self._plant.number(part)
         return next(router for router in self._underlay.routers if router.device == device)
 

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from netloom.app.lab.store import LabFolder
     from netloom.fabric.graph import Fabric
-    from netloom.ops.heal.act import Hands, Outcome
-    from netloom.ops.heal.plan import Plan
+    from netloom.ops.heal.act import Hands, HealOutcome
+    from netloom.ops.heal.plan import HealPlan
     from netloom.ops.heal.sight import Sight
     from netloom.parts.parts import Technology
     from netloom.spec.heal import HealPolicy, Verb
 
-__all__ = ["Healed", "Intended", "Step", "able", "heal", "journal_of", "release"]
+__all__ = ["HealStep", "Healed", "Intended", "able", "heal", "journal_of", "release"]
 
 LOG: Final = "heal.jsonl"
 LOCK: Final = "heal.lock"
@@ -60,12 +60,12 @@ class Intended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class HealStep:
     """One plan, what policy says of it, and what came of it; None when it was not carried out."""
 
-    plan: Plan
+    plan: HealPlan
     decision: Decision
-    outcome: Outcome | None = None
+    outcome: HealOutcome | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/heal.md documents."""
@@ -91,7 +91,7 @@ class Healed:
     """
 
     sight: Sight
-    steps: tuple[Step, ...]
+    steps: tuple[HealStep, ...]
     log: str
     took_s: Mapping[str, float] = field(default_factory=dict)
 
@@ -152,7 +152,7 @@ def _heal(
 ) -> Healed:
     fabric, technology = intended.fabric, intended.technology
     journal = journal_of(place)
-    steps: list[Step] = []
+    steps: list[HealStep] = []
     first, num_left = None, policy.most_acts
     watch = _Watch()
     while True:
@@ -292,10 +292,10 @@ def _settled(sight: Sight, place: LabFolder, journal: FileJournal) -> Sight:
     return replace(sight, findings=kept, away=away, disputes=(*sight.disputes, *cut))
 
 
-def _judged(plan: Plan, sight: Sight, policy: HealPolicy, journal: FileJournal) -> Step:
+def _judged(plan: HealPlan, sight: Sight, policy: HealPolicy, journal: FileJournal) -> HealStep:
     last_act_s = last_acts(journal.entries())
     decision = decide(plan, sight, policy, now_s=clock_s(), last_act_s=last_act_s)
-    return Step(plan=plan, decision=decision)
+    return HealStep(plan=plan, decision=decision)
 
 
 def _hands(
@@ -311,7 +311,7 @@ def _hands(
     return EthernetHands(place=place, desk=desk, others=others)
 
 
-def _carried(plan: Plan, hands: Hands, journal: FileJournal) -> Outcome:
+def _carried(plan: HealPlan, hands: Hands, journal: FileJournal) -> HealOutcome:
     first = 1 + max((entry.act for entry in journal.entries()), default=0)
     try:
         return carry_out(plan, hands, journal, clock_s, first=first)

@@ -12,7 +12,7 @@ from netloom.errors import LabError
 from netloom.ops.heal.act import Check
 
 if TYPE_CHECKING:
-    from netloom.ops.heal.plan import Act, Plan
+    from netloom.ops.heal.plan import Act, HealPlan
     from netloom.spec.heal import HealPolicy
 
 __all__ = ["Desk"]
@@ -33,7 +33,7 @@ class Desk:
 
     folder: Path
     policy: HealPolicy
-    plan: Plan | None = field(default=None, repr=False)
+    plan: HealPlan | None = field(default=None, repr=False)
 
     def do(self, act: Act) -> tuple[str, str]:
         """Open a ticket, or let the scheduler act; as :meth:`Hands.do`.
@@ -61,7 +61,7 @@ class Desk:
             return f"noted in {token}"
         return f"{act.name}: nothing to undo"
 
-    def check(self, plan: Plan) -> Check:
+    def check(self, plan: HealPlan) -> Check:
         """Return whether the job made progress after a restart, by the program policy names.
 
         Where it names none, or no job was restarted, the plan is left to people.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netloom.app.lab.infiniband import Subnet
     from netloom.app.lab.store import LabFolder
     from netloom.ops.condition import CableCondition, Condition
-    from netloom.ops.lab import Fault, Lab
+    from netloom.ops.lab import InjectedFault, Lab
     from netloom.ops.plant import Cable, Plant, Port
 
 __all__ = ["add_to_counter", "apply", "check", "client_of", "flap_once", "master_of"]
@@ -44,7 +44,7 @@ LINK_DOWNED: Final = "PortCounters.LinkDownedCounter"
 SYMBOL_ERRORS: Final = "PortCounters.SymbolErrorCounter"
 
 
-def check(fault: Fault) -> None:
+def check(fault: InjectedFault) -> None:
     """Raise SpecError for a fault that ibsim cannot make."""
     if fault.settings.get("larger_than_bytes"):
         message = "--larger-than needs a RoCE lab: ibsim's datagrams are all of one size"

@@ -12,7 +12,7 @@ from netloom.drivers.programs import missing_packages
 from netloom.errors import LabError, SpecError
 from netloom.formats.infiniband import opensm as opensm_format
 from netloom.ops.condition import check_fault, condition_of
-from netloom.ops.lab import Fault, Lab
+from netloom.ops.lab import InjectedFault, Lab
 
 if TYPE_CHECKING:
     from netloom.app.lab.store import LabFolder
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netloom.ops.condition import Condition
     from netloom.ops.plant import Cable, Plant
 
-__all__ = ["Plan", "bring_down", "bring_up", "check_programs", "clear", "inject", "kind_of"]
+__all__ = ["LabRequest", "bring_down", "bring_up", "check_programs", "clear", "inject", "kind_of"]
 
 MAX_MANAGERS: Final = 4
 DEFAULTS: Final[dict[str, dict[str, float]]] = {
@@ -34,7 +34,7 @@ FLAP_S: Final = 0.5  # between two of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class LabRequest:
     """What a lab is to be made from.
 
     Attributes:
@@ -69,7 +69,7 @@ def check_programs(kind: str) -> None:
         raise LabError(message)
 
 
-def bring_up(place: LabFolder, plan: Plan) -> tuple[Lab, Remains]:
+def bring_up(place: LabFolder, plan: LabRequest) -> tuple[Lab, Remains]:
     """Start a lab and return its record, with what was removed of an earlier one.
 
     An earlier lab of this name and folder, whole or broken, is removed first. When starting
@@ -95,7 +95,7 @@ def bring_up(place: LabFolder, plan: Plan) -> tuple[Lab, Remains]:
             raise
 
 
-def _record(place: LabFolder, plan: Plan) -> Lab:
+def _record(place: LabFolder, plan: LabRequest) -> Lab:
     kind = kind_of(plan.network)
     engine = ""
     if kind == "infiniband":
@@ -127,7 +127,7 @@ def bring_down(place: LabFolder) -> Remains:
         return clean_up(place)
 
 
-def inject(place: LabFolder, fault: Fault) -> Fault:
+def inject(place: LabFolder, fault: InjectedFault) -> InjectedFault:
     """Break something, and return the fault with its number and what was done.
 
     Args:
@@ -156,7 +156,7 @@ def _running(place: LabFolder) -> tuple[Lab, Plant]:
     return lab, place.read_plant()
 
 
-def _filled(fault: Fault, lab: Lab, place: LabFolder, plant: Plant) -> Fault:
+def _filled(fault: InjectedFault, lab: Lab, place: LabFolder, plant: Plant) -> InjectedFault:
     """Return the fault with its number, its settings whole, and a manager to kill named."""
     settings = {**DEFAULTS.get(fault.kind, {}), **fault.settings}
     parts = fault.parts
@@ -166,11 +166,11 @@ def _filled(fault: Fault, lab: Lab, place: LabFolder, plant: Plant) -> Fault:
     return replace(fault, number=lab.num_faults + 1, settings=settings, parts=parts)
 
 
-def _check_kind(lab: Lab, fault: Fault) -> None:
+def _check_kind(lab: Lab, fault: InjectedFault) -> None:
     (infiniband_faults if lab.kind == "infiniband" else roce_faults).check(fault)
 
 
-def _inject(place: LabFolder, lab: Lab, plant: Plant, fault: Fault) -> Fault:
+def _inject(place: LabFolder, lab: Lab, plant: Plant, fault: InjectedFault) -> InjectedFault:
     fault = replace(fault, did=_did(fault, plant), undo=_undo(lab, fault))
     if fault.kind == "flap":
         _flap(place, lab, plant, fault)
@@ -199,7 +199,7 @@ def _apply(place: LabFolder, lab: Lab, plant: Plant, old: Condition, new: Condit
     return lab
 
 
-def _flap(place: LabFolder, lab: Lab, plant: Plant, fault: Fault) -> None:
+def _flap(place: LabFolder, lab: Lab, plant: Plant, fault: InjectedFault) -> None:
     cables = plant.find(fault.parts[0])
     _check_healthy(lab, plant, cables)
     place.write(replace(lab, num_faults=fault.number))
@@ -221,7 +221,7 @@ def _check_healthy(lab: Lab, plant: Plant, cables: tuple[Cable, ...]) -> None:
             raise SpecError(message)
 
 
-def _relink(place: LabFolder, lab: Lab, plant: Plant, fault: Fault) -> Fault:
+def _relink(place: LabFolder, lab: Lab, plant: Plant, fault: InjectedFault) -> InjectedFault:
     """Undo every unlink of exactly these parts."""
     numbers = {f.number for f in lab.faults if f.kind == "unlink" and f.parts == fault.parts}
     if not numbers:
@@ -233,7 +233,7 @@ def _relink(place: LabFolder, lab: Lab, plant: Plant, fault: Fault) -> Fault:
     return replace(fault, did=did, undo=f"netloom lab fault {lab.name} unlink {fault.parts[0]}")
 
 
-def clear(place: LabFolder, numbers: tuple[int, ...] = ()) -> tuple[Fault, ...]:
+def clear(place: LabFolder, numbers: tuple[int, ...] = ()) -> tuple[InjectedFault, ...]:
     """Undo faults, all of them without numbers, and return those undone.
 
     Raises:
@@ -266,7 +266,7 @@ def _clear(place: LabFolder, lab: Lab, plant: Plant, numbers: set[int]) -> None:
     place.write(after)
 
 
-def _did(fault: Fault, plant: Plant) -> str:
+def _did(fault: InjectedFault, plant: Plant) -> str:
     names = " and ".join(_part_name(fault, part, plant) for part in fault.parts)
     settings = fault.settings
     share = f"{100 * settings.get('share', 0):g} % of packets"
@@ -286,13 +286,13 @@ def _did(fault: Fault, plant: Plant) -> str:
     return words[fault.kind]
 
 
-def _part_name(fault: Fault, part: str, plant: Plant) -> str:
+def _part_name(fault: InjectedFault, part: str, plant: Plant) -> str:
     if part.startswith("cable:") and fault.kind != "dead-sm":
         return plant.cable_name(plant.find(part)[0])
     return part
 
 
-def _undo(lab: Lab, fault: Fault) -> str:
+def _undo(lab: Lab, fault: InjectedFault) -> str:
     if fault.kind == "flap":
         return "nothing to undo"
     return f"netloom lab fault {lab.name} clear {fault.number}"

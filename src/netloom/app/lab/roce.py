@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netloom.app.lab.store import LabFolder
     from netloom.ops.lab import Lab
     from netloom.ops.plant import Cable, Plant, Port
-    from netloom.ops.underlay import HostLink, Router, Underlay
+    from netloom.ops.underlay import BgpRouter, HostLink, Underlay
 
 __all__ = [
     "HOST_RATE_BPS",
@@ -128,7 +128,7 @@ def address_host(place: LabFolder, plant: Plant, link: HostLink) -> None:
     )
 
 
-def _start_zebra(place: LabFolder, lab: Lab, router: Router) -> Lab:
+def _start_zebra(place: LabFolder, lab: Lab, router: BgpRouter) -> Lab:
     pathspace = namespace_of(place.mark, router.name)
     frr.make_folders(pathspace, frr.render_configuration(router))
     output, env = _output(place, router, "zebra"), place.environment
@@ -136,7 +136,7 @@ def _start_zebra(place: LabFolder, lab: Lab, router: Router) -> Lab:
     return place.starting(lab, f"zebra {router.name}", begin)[0]
 
 
-def _start_others(place: LabFolder, lab: Lab, router: Router) -> Lab:
+def _start_others(place: LabFolder, lab: Lab, router: BgpRouter) -> Lab:
     """Start the daemons that join zebra, once it is where it shall be."""
     pathspace, zebra = namespace_of(place.mark, router.name), _daemon(lab, router, "zebra")
     output, env = _output(place, router, "zebra"), place.environment
@@ -150,17 +150,17 @@ def _start_others(place: LabFolder, lab: Lab, router: Router) -> Lab:
     return lab
 
 
-def _daemon(lab: Lab, router: Router, daemon: str) -> Running:
+def _daemon(lab: Lab, router: BgpRouter, daemon: str) -> Running:
     program = lab.program(f"{daemon} {router.name}")
     assert program is not None, daemon
     return Running(pid=program.pid, started=program.started)
 
 
-def _output(place: LabFolder, router: Router, daemon: str) -> Path:
+def _output(place: LabFolder, router: BgpRouter, daemon: str) -> Path:
     return place.scratch / f"{daemon}-{router.name.replace(':', '-')}.out"
 
 
-def _configure_router(place: LabFolder, lab: Lab, router: Router) -> None:
+def _configure_router(place: LabFolder, lab: Lab, router: BgpRouter) -> None:
     pathspace = namespace_of(place.mark, router.name)
     for daemon in frr.DAEMONS:
         running, output = _daemon(lab, router, daemon), _output(place, router, daemon)
@@ -183,6 +183,6 @@ def _wait_converged(place: LabFolder, plant: Plant, underlay: Underlay) -> None:
         raise LabError(message)
 
 
-def _forwards(place: LabFolder, router: Router, wanted: dict[str, tuple[str, ...]]) -> bool:
+def _forwards(place: LabFolder, router: BgpRouter, wanted: dict[str, tuple[str, ...]]) -> bool:
     held = {r.prefix: r.interfaces for r in frr.fib(namespace_of(place.mark, router.name))}
     return all(held.get(prefix) == ways for prefix, ways in wanted.items())

@@ -17,7 +17,7 @@ from netloom.ops.underlay import interface_name, underlay_of
 
 if TYPE_CHECKING:
     from netloom.app.lab.store import LabFolder
-    from netloom.ops.lab import Fault
+    from netloom.ops.lab import InjectedFault
     from netloom.ops.plant import Cable, Plant
 
 __all__ = ["apply", "check", "flap_once"]
@@ -25,7 +25,7 @@ __all__ = ["apply", "check", "flap_once"]
 CARRIER_S: Final = 10.0
 
 
-def check(fault: Fault) -> None:
+def check(fault: InjectedFault) -> None:
     """Raise SpecError for a fault that an Ethernet lab cannot have."""
     if fault.kind in ("symbol-errors", "dead-sm"):
         message = f"{fault.kind} needs an InfiniBand lab; this one is RoCE"
@@ -92,7 +92,7 @@ def _set_losses(place: LabFolder, plant: Plant, cables: list[Cable], new: Condit
     losses = [loss for one in new.cables.values() for loss in one.losses]
     for device in sorted(devices):
         wanted = [
-            netfilter.Loss(
+            netfilter.DropRule(
                 interface=interface_name(plant, loss.port),
                 share=loss.share,
                 larger_than_bytes=loss.larger_than_bytes,

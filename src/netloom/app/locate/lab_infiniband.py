@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from netloom.ops.lab import Lab
     from netloom.ops.plant import Cable, Plant
 
-__all__ = ["Seen", "look", "observer"]
+__all__ = ["SubnetView", "look", "observer"]
 
 READ: Final = 0.99  # confidence in what two programs say alike of a device
 # A link is out of specification above this bit error rate: InfiniBand Architecture Specification,
@@ -54,7 +54,7 @@ Jack = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class SubnetView:
     """What one look found.
 
     Attributes:
@@ -79,7 +79,7 @@ def observer(place: LabFolder, lab: Lab, network: Subnet) -> ibdiags.Client:
     return client_of(place, network, host=network.manager_host(index))
 
 
-def look(place: LabFolder, lab: Lab, plant: Plant, *, window_s: float) -> Seen:
+def look(place: LabFolder, lab: Lab, plant: Plant, *, window_s: float) -> SubnetView:
     """Return what every subnet shows.
 
     Args:
@@ -88,7 +88,7 @@ def look(place: LabFolder, lab: Lab, plant: Plant, *, window_s: float) -> Seen:
         plant: As designed.
         window_s: How long error counters have been counting.
     """
-    seen = Seen()
+    seen = SubnetView()
     for network in subnets_of(place, lab, plant):
         _managers(seen, lab, network)
         client = observer(place, lab, network)
@@ -127,7 +127,7 @@ def _viewed(
     return _View.of(ports, states, plant, network), errors
 
 
-def _confirm(seen: Seen, view: _View, client: ibdiags.Client) -> None:
+def _confirm(seen: SubnetView, view: _View, client: ibdiags.Client) -> None:
     """Ask the ends of the cables that were not found in order themselves, and add who disagrees."""
     by_part = {f"cable:{cable.number}": cable for cable in view.cables}
     for finding in tuple(seen.findings):
@@ -236,7 +236,7 @@ def _finding(part: str, kind: Trouble | FaultKind, magnitude: float, *evidence: 
     )
 
 
-def _compare(seen: Seen, view: _View) -> None:
+def _compare(seen: SubnetView, view: _View) -> None:
     """Add what is not where it should be."""
     silent = _silent(view)
     for name in sorted(silent):
@@ -270,7 +270,7 @@ def _silent(view: _View) -> set[str]:
     return names - view.devices - hosts
 
 
-def _carrying(seen: Seen, view: _View, cable: Cable) -> None:
+def _carrying(seen: SubnetView, view: _View, cable: Cable) -> None:
     """Add what the other program has against a cable that is where it should be."""
     rows = [row for jack in view.jacks(cable) if (row := view.states.get(jack))]
     down = [row for row in rows if row.state not in ("Active", *IDLE)]
@@ -292,7 +292,7 @@ def _carrying(seen: Seen, view: _View, cable: Cable) -> None:
         seen.findings.append(_finding(view.name(cable), Trouble.WRONG_SPEED, factor, text))
 
 
-def _missing(seen: Seen, view: _View, cable: Cable, silent: set[str]) -> None:
+def _missing(seen: SubnetView, view: _View, cable: Cable, silent: set[str]) -> None:
     lower, upper = view.jacks(cable)
     if lower[0] in silent or upper[0] in silent:
         seen.away.append(f"cable:{cable.number}")
@@ -311,7 +311,7 @@ def _missing(seen: Seen, view: _View, cable: Cable, silent: set[str]) -> None:
     seen.findings.append(_finding(view.name(cable), Trouble.MISSING, 1.0, text))
 
 
-def _miswired(seen: Seen, view: _View, cable: Cable, owners: dict[Jack, Cable]) -> None:
+def _miswired(seen: SubnetView, view: _View, cable: Cable, owners: dict[Jack, Cable]) -> None:
     lower, upper = view.jacks(cable)
     evidence = []
     for jack, wanted in ((lower, upper), (upper, lower)):
@@ -325,7 +325,9 @@ def _miswired(seen: Seen, view: _View, cable: Cable, owners: dict[Jack, Cable]) 
     seen.findings.append(_finding(view.name(cable), Trouble.MISWIRED, 1.0, *evidence))
 
 
-def _errors(seen: Seen, view: _View, rows: tuple[ibdiags.PortErrors, ...], window_s: float) -> None:
+def _errors(
+    seen: SubnetView, view: _View, rows: tuple[ibdiags.PortErrors, ...], window_s: float
+) -> None:
     """Add the cables whose symbol errors are more than the specification allows."""
     by_cable: dict[int, list[str]] = defaultdict(list)
     worst: dict[int, float] = {}
@@ -352,7 +354,7 @@ def _errors(seen: Seen, view: _View, rows: tuple[ibdiags.PortErrors, ...], windo
 
 
 def _losses(
-    seen: Seen, view: _View, rows: tuple[ibdiags.PortErrors, ...], client: ibdiags.Client
+    seen: SubnetView, view: _View, rows: tuple[ibdiags.PortErrors, ...], client: ibdiags.Client
 ) -> None:
     """Add the links whose receiving port found packets damaged."""
     at = {jack: cable for cable in view.cables for jack in view.jacks(cable)}
@@ -374,7 +376,7 @@ def _losses(
         seen.findings.append(_finding(part, FaultKind.LOSS, count / (count + packets), text))
 
 
-def _managers(seen: Seen, lab: Lab, network: Subnet) -> None:
+def _managers(seen: SubnetView, lab: Lab, network: Subnet) -> None:
     """Add the managers that do not run, and a subnet without a master."""
     for name in _dead(lab, network):
         master = master_of(lab, network)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netloom.app.lab.store import LabFolder
     from netloom.drivers.netns import End
     from netloom.ops.plant import Cable, Plant, Port
-    from netloom.ops.underlay import Router
+    from netloom.ops.underlay import BgpRouter
 
 __all__ = ["EthernetSeen", "look", "observed_of", "route_counts"]
 
@@ -78,7 +78,7 @@ def look(place: LabFolder, plant: Plant) -> EthernetSeen:
     )
 
 
-def route_counts(place: LabFolder, plant: Plant, router: Router) -> tuple[int, int]:
+def route_counts(place: LabFolder, plant: Plant, router: BgpRouter) -> tuple[int, int]:
     """Return next hops to hosts of other switches that FRR believes in, and that the kernel has.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.drivers.cores import num_cores
 from netloom.drivers.processes import Processes
 from netloom.errors import SpecError
-from netloom.results.store import Store
+from netloom.results.store import AnswerStore
 from netloom.study.sweep.drive import drive
 from netloom.study.sweep.plan import plan_sweep
 from netloom.study.sweep.questions import QUESTIONS
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
-    from netloom.study.sweep.plan import Plan
-    from netloom.study.sweep.question import Question
-    from netloom.study.sweep.task import Runner
+    from netloom.study.sweep.plan import SweepPlan
+    from netloom.study.sweep.question import SweepQuestion
+    from netloom.study.sweep.task import TaskRunner
 
 __all__ = ["DEFAULT_STORE", "run_plan", "runner_for", "sweep"]
 
@@ -33,7 +33,7 @@ def sweep(
     store: str | os.PathLike[str] = DEFAULT_STORE,
     workers: int | None = None,
     dask: str | None = None,
-    questions: Mapping[str, Question] = QUESTIONS,
+    questions: Mapping[str, SweepQuestion] = QUESTIONS,
 ) -> Sweep:
     """Return the answers to every point of a sweep.
 
@@ -52,7 +52,7 @@ def sweep(
     return run_plan(plan, store=store, runner=runner_for(workers=workers, dask=dask))
 
 
-def runner_for(*, workers: int | None = None, dask: str | None = None) -> Runner:
+def runner_for(*, workers: int | None = None, dask: str | None = None) -> TaskRunner:
     """Return what computes: processes of this machine, or a Dask cluster.
 
     Raises:
@@ -73,14 +73,14 @@ def runner_for(*, workers: int | None = None, dask: str | None = None) -> Runner
 
 
 def run_plan(
-    plan: Plan,
+    plan: SweepPlan,
     *,
     store: str | os.PathLike[str],
-    runner: Runner,
+    runner: TaskRunner,
     advance: Callable[[int], object] = lambda _num_points: None,
 ) -> Sweep:
     """Return the answers to a checked sweep; *advance* is called as they come."""
     begin_s = time.perf_counter()
-    with Store(store) as kept:
+    with AnswerStore(store) as kept:
         found = drive(plan, store=kept, runner=runner, advance=advance)
     return gathered(plan, found, wall_s=time.perf_counter() - begin_s)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from netloom.ops.observe.audit import Audit
-    from netloom.ops.observe.compare import Comparison
+    from netloom.ops.observe.compare import DesignComparison
     from netloom.ops.observe.designed import Designed
     from netloom.ops.plant import Cable
 
-__all__ = ["Cabled", "Cabling"]
+__all__ = ["Cabled", "CablingAudit"]
 
 
 @runtime_checkable
@@ -36,7 +36,7 @@ class Cabled(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class Cabling:
+class CablingAudit:
     """What differs from the design, by cable and device; read after those that see cables.
 
     Attributes:
@@ -77,7 +77,7 @@ class Cabling:
         seen = list(self._observed(compare(designed.plant, built), time_s))
         return whole(self.source, time_s, seen, cursor=cursor)
 
-    def _observed(self, found: Comparison, time_s: float) -> Iterator[Observation]:
+    def _observed(self, found: DesignComparison, time_s: float) -> Iterator[Observation]:
         swapped = {number for group in found.swapped for number in group}
         for name in sorted(found.silent):
             yield Observation(time_s, name, CABLING["silent"], 1.0)

@@ -12,13 +12,19 @@ from netloom.ops.observe.observation import Observation, Reading, whole
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from netloom.formats.linux.iproute import Link
+    from netloom.formats.linux.iproute import IpLink
 
-__all__ = ["Cables", "DeviceInterfaces", "Machine", "RouterState", "built_of_namespaces"]
+__all__ = [
+    "DeviceInterfaces",
+    "NamespacedDevice",
+    "RouterState",
+    "VirtualCables",
+    "built_of_namespaces",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class NamespacedDevice:
     """A device and its namespace.
 
     Attributes:
@@ -42,7 +48,7 @@ class Machine:
 class DeviceInterfaces:
     """The interfaces of one device: state and counters."""
 
-    machine: Machine
+    machine: NamespacedDevice
 
     @property
     def source(self) -> str:
@@ -71,7 +77,7 @@ class RouterState:
         prefixes: Routes to hosts; only these are compared.
     """
 
-    machine: Machine
+    machine: NamespacedDevice
     prefixes: frozenset[str]
 
     @property
@@ -108,7 +114,7 @@ class RouterState:
 
 
 @dataclass(slots=True, kw_only=True)
-class Cables:
+class VirtualCables:
     """The virtual cables between devices, and what each may carry.
 
     Attributes:
@@ -117,7 +123,7 @@ class Cables:
         seen_s: When that was; None when the last look failed.
     """
 
-    machines: tuple[Machine, ...]
+    machines: tuple[NamespacedDevice, ...]
     built: Built | None = None
     seen_s: float | None = None
 
@@ -139,7 +145,7 @@ class Cables:
         return whole(self.source, time_s, seen, cursor=cursor)
 
 
-def built_of_namespaces(machines: Iterable[Machine]) -> Built:
+def built_of_namespaces(machines: Iterable[NamespacedDevice]) -> Built:
     """Return the virtual cables between devices, as their kernels tell them.
 
     A cable whose either end is down is not there: nobody at the other end would answer. Its rate
@@ -169,12 +175,12 @@ def built_of_namespaces(machines: Iterable[Machine]) -> Built:
     return Built(cables=tuple(cables), devices=frozenset(machine.name for machine in machines))
 
 
-def _peer_space(link: Link, names: Mapping[int, str], machine: Machine) -> str:
+def _peer_space(link: IpLink, names: Mapping[int, str], machine: NamespacedDevice) -> str:
     if link.peer_namespace is None:
         return machine.namespace
     return names.get(link.peer_namespace, "")
 
 
-def _jack(machine: Machine, link: Link) -> Jack | None:
+def _jack(machine: NamespacedDevice, link: IpLink) -> Jack | None:
     number = machine.ports.get(link.name)
     return None if number is None else Jack(machine.name, number)

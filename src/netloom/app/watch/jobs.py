@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netloom.formats.nccl.log import NcclWarning
     from netloom.formats.traces.flight_recorder import Dump
 
-__all__ = ["FlightRecorders", "NcclLogFile", "NcclTestsFile", "StepTimes", "job_of"]
+__all__ = ["FlightRecorders", "NcclLogFile", "NcclTestsFile", "StepTimeCollector", "job_of"]
 
 MOST_FILES: Final = 65_536
 MOST_BYTES: Final = 64 * 2**20
@@ -35,7 +35,7 @@ def job_of(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepTimes:
+class StepTimeCollector:
     """A file of step times that grows, JSON lines or CSV with a heading."""
 
     path: Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from netloom.errors import SpecError
 from netloom.ops.locate.hearing import hear
 from netloom.ops.locate.together import locate_all
-from netloom.ops.observe.cases import Case, Change, follow_cases, open_cases, write_cases
+from netloom.ops.observe.cases import Case, CaseChange, follow_cases, open_cases, write_cases
 from netloom.spec.observed import Observed
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from netloom.drivers.clock import Clock
     from netloom.ops.locate.findings import Finding
-    from netloom.ops.locate.network import Network
+    from netloom.ops.locate.network import DesignedNetwork
     from netloom.ops.observe.observation import Collector
-    from netloom.ops.observe.store import Store
+    from netloom.ops.observe.store import ObservationStore
     from netloom.parts.parts import Technology
 
 __all__ = ["Locator", "Prober"]
@@ -53,8 +53,8 @@ class Locator:
         cases: The findings that are open, the surest first.
     """
 
-    store: Store
-    network: Network
+    store: ObservationStore
+    network: DesignedNetwork
     technology: Technology
     collectors: Sequence[Collector]
     clock: Clock
@@ -111,7 +111,7 @@ class Locator:
             seen_s=now_s,
         )
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: CaseChange) -> None:
         for word, cases in (("opened", change.opened), ("closed", change.closed)):
             for case in cases:
                 fields = {"part": case.part, "kind": case.kind, "confidence": case.confidence}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.errors import NetloomError, OutputError
 from netloom.ops.observe.observation import failed
-from netloom.ops.observe.retention import Limits, retain
+from netloom.ops.observe.retention import RetentionLimits, retain
 from netloom.ops.observe.store_file import StoreFullError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from netloom.drivers.clock import Clock
     from netloom.ops.observe.observation import Collector, Reading
-    from netloom.ops.observe.store import Store
+    from netloom.ops.observe.store import ObservationStore
 
 __all__ = ["Watch"]
 
@@ -43,14 +43,14 @@ class Watch:
         is_stopped: Whether to stop; asked before each look.
     """
 
-    store: Store
+    store: ObservationStore
     collectors: Sequence[Collector]
     clock: Clock
     log: Callable[..., None]
     publish: Callable[[float], None]
     locate: Callable[[float, Sequence[str]], None] | None = None
     every_s: float = 10.0
-    limits: Limits = field(default_factory=Limits)
+    limits: RetentionLimits = field(default_factory=RetentionLimits)
     is_stopped: Callable[[], bool] = bool
     _last_s: float = 0.0
     _retained_s: float | None = None

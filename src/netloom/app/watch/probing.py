@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from netloom.ops.plant import Plant
     from netloom.spec.observed import Observed
 
-__all__ = ["FlowFile", "LabProbes"]
+__all__ = ["FlowFileCollector", "LabProbes"]
 
 MOST_BYTES: Final = 256 * 2**20
 
@@ -91,7 +91,7 @@ def _gpus(fabric: Fabric) -> dict[str, str]:
 
 
 @dataclass(slots=True, kw_only=True)
-class FlowFile:
+class FlowFileCollector:
     """A file of flows, ports and routes that somebody writes anew for each window.
 
     Attributes:

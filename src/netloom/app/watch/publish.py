@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netloom.app.watch.cabling import Cabling
+from netloom.app.watch.cabling import CablingAudit
 from netloom.app.watch.infiniband import SubnetLinks
-from netloom.formats.prometheus.metrics import Device, Neighbour, Now, Suspect, render
+from netloom.formats.prometheus.metrics import DeviceIdentity, Now, PortNeighbour, Suspect, render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from netloom.ops.observe.cases import Case
     from netloom.ops.observe.designed import Designed
     from netloom.ops.observe.observation import Collector
-    from netloom.ops.observe.store import Store
+    from netloom.ops.observe.store import ObservationStore
 
 __all__ = ["Publisher", "health_of"]
 
@@ -34,7 +34,7 @@ class Publisher:
         cases: Gives the findings that are open, the surest first.
     """
 
-    store: Store
+    store: ObservationStore
     designed: Designed
     collectors: Sequence[Collector]
     server: Server | None
@@ -52,7 +52,7 @@ class Publisher:
             values=self._values(fresh),
             devices=self._devices(),
             neighbours=[
-                Neighbour(device=u.device, port=u.port, peer=u.peer, peer_port=u.peer_port)
+                PortNeighbour(device=u.device, port=u.port, peer=u.peer, peer_port=u.peer_port)
                 for view in views
                 for u in view.uplinks
             ],
@@ -75,22 +75,24 @@ class Publisher:
                 told.add((part, metric))
                 yield part, metric, value
 
-    def _devices(self) -> dict[str, Device]:
-        found = {d.name: Device(is_host=d.role == "host") for d in self.designed.plant.devices}
+    def _devices(self) -> dict[str, DeviceIdentity]:
+        found = {
+            d.name: DeviceIdentity(is_host=d.role == "host") for d in self.designed.plant.devices
+        }
         for collector in self.collectors:
             if isinstance(collector, SubnetLinks) and collector.view:
                 for name, node in collector.view.nodes.items():
                     is_host = found[name].is_host if name in found else False
                     guid = f"0x{node.guid:016x}"
-                    found[name] = Device(is_host=is_host, guid=guid, lid=str(node.lid))
+                    found[name] = DeviceIdentity(is_host=is_host, guid=guid, lid=str(node.lid))
         return found
 
     def _differences(self) -> dict[str, int] | None:
-        found = [c.found for c in self.collectors if isinstance(c, Cabling) and c.found]
+        found = [c.found for c in self.collectors if isinstance(c, CablingAudit) and c.found]
         return {str(kind): count for kind, count in found[0].counts.items()} if found else None
 
 
-def health_of(store: Store, now_s: float, *, stale_s: float) -> dict[str, Any]:
+def health_of(store: ObservationStore, now_s: float, *, stale_s: float) -> dict[str, Any]:
     """Return how the watch is: ``ok`` when every source was seen well not long ago."""
     good = {poll.source: poll.time_s for poll in store.last_good_polls()}
     sources = [

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from netloom.app.lab.infiniband import subnets_of
 from netloom.app.lab.infiniband_faults import client_of
 from netloom.app.lab.roce import lab_rate_bps
-from netloom.app.watch.cabling import Cabled, Cabling
+from netloom.app.watch.cabling import Cabled, CablingAudit
 from netloom.app.watch.ethernet import (
-    Cables,
     DeviceInterfaces,
-    Machine,
+    NamespacedDevice,
     RouterState,
+    VirtualCables,
     built_of_namespaces,
 )
 from netloom.app.watch.infiniband import (
@@ -87,7 +87,7 @@ def cabling_of(
 ) -> list[Collector]:
     """Return the comparison with the design of what *collectors* see; none where they see none."""
     seers = [one for one in collectors if isinstance(one, Cabled)]
-    return [Cabling(designed=designed, rate_bps=rate_bps, seers=seers)] if seers else []
+    return [CablingAudit(designed=designed, rate_bps=rate_bps, seers=seers)] if seers else []
 
 
 def _vantage(place: LabFolder, network: Subnet) -> Vantage:
@@ -110,13 +110,13 @@ def _ports(plant: Plant) -> frozenset[str]:
     return frozenset(plant.port_name(port) for cable in plant.cables for port in cable.ends)
 
 
-def _machines(place: LabFolder, plant: Plant) -> list[Machine]:
+def _machines(place: LabFolder, plant: Plant) -> list[NamespacedDevice]:
     ports: list[dict[str, int]] = [{} for _ in plant.devices]
     for cable in plant.cables:
         for port in cable.ends:
             ports[port.device][interface_name(plant, port)] = port.number
     return [
-        Machine(
+        NamespacedDevice(
             name=device.name, namespace=namespace_of(place.mark, device.name), ports=ports[number]
         )
         for number, device in enumerate(plant.devices)
@@ -131,7 +131,7 @@ def _ethernet(place: LabFolder, plant: Plant) -> list[Collector]:
         RouterState(machine=machines[one.device], prefixes=frozenset(ways[one.device]))
         for one in underlay.routers
     ]
-    cables = Cables(machines=tuple(machines))
+    cables = VirtualCables(machines=tuple(machines))
     return [*(DeviceInterfaces(machine=machine) for machine in machines), *routers, cables]
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from netloom.formats.infiniband.diags import LinkRow
     from netloom.ops.observe.compare import Built
 
-__all__ = ["Node", "Uplink", "View", "nominal_bps"]
+__all__ = ["FabricDevice", "Uplink", "View", "nominal_bps"]
 
 # Nominal rate of a lane by its signalling rate, both in Gbit/s: IBTA's speeds SDR to XDR.
 LANES: Final = {
@@ -37,7 +37,7 @@ def nominal_bps(width: str, lane_gbps: float | None) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class FabricDevice:
     """A device as the fabric knows it."""
 
     guid: int
@@ -64,7 +64,7 @@ class View:
         built: The cables.
     """
 
-    nodes: dict[str, Node]
+    nodes: dict[str, FabricDevice]
     uplinks: tuple[Uplink, ...]
     built: Built
 
@@ -73,7 +73,7 @@ class View:
         """Return what ``iblinkinfo`` saw."""
         rows = tuple(rows)
         return cls(
-            nodes={naming.device(r.name): Node(guid=r.guid, lid=r.lid) for r in rows},
+            nodes={naming.device(r.name): FabricDevice(guid=r.guid, lid=r.lid) for r in rows},
             uplinks=tuple(
                 Uplink(device=here.device, port=here.port, peer=there.device, peer_port=there.port)
                 for here, there in (

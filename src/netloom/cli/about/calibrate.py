@@ -12,7 +12,7 @@ from netloom.errors import OutputError, SpecError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.study.calibrate.gpu import Trial
+    from netloom.study.calibrate.gpu import OperatorTrial
 
 __all__ = ["calibrate"]
 
@@ -81,7 +81,7 @@ def measure(gpu: Stopwatch, out: Path, *, quick: bool, limit_s: float) -> tuple[
     return tried, len(trials) - tried
 
 
-def _run(gpu: Stopwatch, trials: Sequence[Trial], out: Path, limit_s: float) -> int:
+def _run(gpu: Stopwatch, trials: Sequence[OperatorTrial], out: Path, limit_s: float) -> int:
     """Measure one trial after another and return how many were tried in time."""
     from netloom.study.calibrate.gpu import line  # noqa: PLC0415
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from netloom.study.plan.machines import Limits, Wanted
-    from netloom.study.plan.planning import Each, Question
+    from netloom.study.plan.machines import PlanLimits, Wanted
+    from netloom.study.plan.planning import Each, PlanQuestion
     from netloom.study.plan.resume import Key
     from netloom.study.plan.search import Piece
     from netloom.units import Dimension
@@ -114,7 +114,7 @@ def plan(  # noqa: PLR0913  (one option of the command each)
         console.print(f"\nReport: {report}", highlight=False, markup=False)
 
 
-def _spread(asked: Question, workers: int | None) -> AbstractContextManager[Each]:
+def _spread(asked: PlanQuestion, workers: int | None) -> AbstractContextManager[Each]:
     """Give what runs the tasks of *asked*: processes, where there is enough for them to do."""
     from functools import partial  # noqa: PLC0415
 
@@ -176,21 +176,21 @@ def _number(option: str, word: str, kind: Callable[[str], Number]) -> Number:
         raise SpecError(message) from error
 
 
-def _limits(memory: str | None, budget: str | None, power: str | None) -> Limits:
-    from netloom.study.plan.machines import Limits  # noqa: PLC0415
+def _limits(memory: str | None, budget: str | None, power: str | None) -> PlanLimits:
+    from netloom.study.plan.machines import PlanLimits  # noqa: PLC0415
     from netloom.units import MONEY, POWER, SIZE, parse_quantity  # noqa: PLC0415
 
     def limit(text: str | None, dimension: Dimension, where: str) -> float | None:
         return None if text is None else parse_quantity(text, dimension, where=where)
 
-    return Limits(
+    return PlanLimits(
         memory_bytes=limit(memory, SIZE, "--memory"),
         budget_usd=limit(budget, MONEY, "--budget"),
         power_w=limit(power, POWER, "--power"),
     )
 
 
-def _known(path: Path, asked: Question) -> dict[Key, Piece]:
+def _known(path: Path, asked: PlanQuestion) -> dict[Key, Piece]:
     from netloom.errors import at  # noqa: PLC0415
     from netloom.spec.files import read_text  # noqa: PLC0415
     from netloom.study.plan.resume import from_text  # noqa: PLC0415
@@ -204,7 +204,7 @@ def _known(path: Path, asked: Question) -> dict[Key, Piece]:
 
 @contextmanager
 def _watch(
-    asked: Question, resume: Path | None
+    asked: PlanQuestion, resume: Path | None
 ) -> Iterator[Callable[[dict[Key, Piece], int], None]]:
     """Give what is to be called after each piece: it moves the bar and writes the file."""
     from time import perf_counter  # noqa: PLC0415

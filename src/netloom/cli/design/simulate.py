@@ -12,8 +12,8 @@ from netloom.errors import SpecError
 if TYPE_CHECKING:
     from netloom.formats.simulators.cases import Brought
     from netloom.study.simulate.choices import Choices
-    from netloom.study.simulate.run import Case
-    from netloom.study.simulate.runner import Runner
+    from netloom.study.simulate.run import SimulationCase
+    from netloom.study.simulate.runner import SimulationRunner
     from netloom.study.simulate.simulation import Simulation
 
 __all__ = ["simulate"]
@@ -162,11 +162,11 @@ def _brought_case(
     choices: Choices,
     *,
     own: Path | None,
-) -> Case:
+) -> SimulationCase:
     """Return a case from files; an HPCC configuration takes the technology's place."""
     from netloom.parts.load import load_catalog  # noqa: PLC0415
     from netloom.study.simulate.choices import Choices  # noqa: PLC0415
-    from netloom.study.simulate.run import Case, runner_on  # noqa: PLC0415
+    from netloom.study.simulate.run import SimulationCase, runner_on  # noqa: PLC0415
 
     part = load_catalog(own).technology(technology or "rocev2-400g")
     if brought.config is not None and engine == "packet":
@@ -186,7 +186,7 @@ def _brought_case(
             raise SpecError(message)
         settings = packet_settings(brought.config, brought.wiring)
         settings = in_turn(settings, brought.transfers)
-        runner: Runner = PacketRunner(
+        runner: SimulationRunner = PacketRunner(
             wiring=brought.wiring,
             settings=settings,
             faults=brought.faults,
@@ -204,7 +204,7 @@ def _brought_case(
         )
         name = part.name
     transfers = brought.transfers_on(part)
-    return Case(
+    return SimulationCase(
         title=f"{brought.simulator} case on {brought.wiring.num_endpoints:,} hosts",
         technology=name,
         runner=runner,
@@ -213,7 +213,9 @@ def _brought_case(
     )
 
 
-def _with_queues(runner: Runner, queue_bytes: tuple[int, ...]) -> tuple[Runner, tuple[str, ...]]:
+def _with_queues(
+    runner: SimulationRunner, queue_bytes: tuple[int, ...]
+) -> tuple[SimulationRunner, tuple[str, ...]]:
     """Bound the switches' queues as files say, and say where that is not possible."""
     from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415
 
@@ -225,7 +227,7 @@ def _with_queues(runner: Runner, queue_bytes: tuple[int, ...]) -> tuple[Runner, 
     return bounded, ()
 
 
-def _run(case: Case, *, until: str, seeds: tuple[int, int], trace: int) -> Simulation:
+def _run(case: SimulationCase, *, until: str, seeds: tuple[int, int], trace: int) -> Simulation:
     import resource  # noqa: PLC0415
     from time import perf_counter  # noqa: PLC0415
 
@@ -259,7 +261,7 @@ def _run(case: Case, *, until: str, seeds: tuple[int, int], trace: int) -> Simul
     return replace(found, peak_rss_bytes=peak)
 
 
-def _workers(case: Case, seeds: range) -> int:
+def _workers(case: SimulationCase, seeds: range) -> int:
     """Return how many seeds run at a time: on all cores, but no more than memory has room for."""
     import os  # noqa: PLC0415
     import sys  # noqa: PLC0415

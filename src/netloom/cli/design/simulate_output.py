@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from netloom.study.simulate.run import Case
+    from netloom.study.simulate.run import SimulationCase
     from netloom.study.simulate.simulation import Simulation
 
 __all__ = ["announce", "show", "write_all"]
@@ -18,7 +18,7 @@ __all__ = ["announce", "show", "write_all"]
 LONG_S: Final = 10.0
 
 
-def announce(case: Case, seed: int) -> None:
+def announce(case: SimulationCase, seed: int) -> None:
     """Say on standard error how long a long run will take."""
     from netloom.study.simulate.cost import cost_of  # noqa: PLC0415
 

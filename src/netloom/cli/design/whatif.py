@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from netloom.study.whatif.changes import Change
-    from netloom.study.whatif.failure import Bench, WhatIf
-    from netloom.study.whatif.rank import Effect, Ranking
+    from netloom.study.whatif.failure import BaselineJob, WhatIf
+    from netloom.study.whatif.rank import FailureEffect, Ranking
 
 __all__ = ["whatif"]
 
@@ -105,13 +105,13 @@ def _check(
         raise SpecError(message)
 
 
-def _one(bench: Bench, changes: tuple[Change, ...]) -> WhatIf:
+def _one(bench: BaselineJob, changes: tuple[Change, ...]) -> WhatIf:
     from netloom.study.whatif.failure import changed  # noqa: PLC0415
 
     return changed(bench, changes)
 
 
-def _rank(bench: Bench, which: str, factor: float | None, workers: int | None) -> Ranking:
+def _rank(bench: BaselineJob, which: str, factor: float | None, workers: int | None) -> Ranking:
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.drivers.cores import num_cores, on_processes  # noqa: PLC0415
     from netloom.study.whatif.changes import parts_called  # noqa: PLC0415
@@ -122,7 +122,7 @@ def _rank(bench: Bench, which: str, factor: float | None, workers: int | None) -
         raise SpecError(message)
     parts_called(bench.fabric, which)
 
-    def make() -> Callable[[Change], Effect]:
+    def make() -> Callable[[Change], FailureEffect]:
         return lambda change: effect_of(bench, change)
 
     with (
@@ -130,7 +130,7 @@ def _rank(bench: Bench, which: str, factor: float | None, workers: int | None) -
         progress("trying failures", None) as advance,
     ):
 
-        def watched(tasks: Sequence[Change]) -> Iterator[tuple[Change, Effect]]:
+        def watched(tasks: Sequence[Change]) -> Iterator[tuple[Change, FailureEffect]]:
             for done in each(tasks):
                 advance()
                 yield done

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.spec.heal import HealPolicy
     from netloom.spec.scenario import Scenario
-    from netloom.study.whatif.failure import Bench
+    from netloom.study.whatif.failure import BaselineJob
 
 __all__ = ["heal", "step_of"]
 
@@ -95,7 +95,7 @@ def _intended(asked: Scenario, catalog: Catalog) -> Intended:
     return Intended(fabric=bench.fabric, technology=bench.network.technology, step_s=step_of(bench))
 
 
-def step_of(bench: Bench) -> Callable[[Fabric], float] | None:
+def step_of(bench: BaselineJob) -> Callable[[Fabric], float] | None:
     """Return what tells how long the job's step takes on a fabric: for ever when it cannot run.
 
     None where it cannot run on the whole network either: such a job says nothing about a plan.

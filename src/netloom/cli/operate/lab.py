@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from netloom.cli.arguments import OptionalWhole, Whole
-from netloom.ops.lab import FAULT_KINDS, Fault, default_name
+from netloom.ops.lab import FAULT_KINDS, InjectedFault, default_name
 
 if TYPE_CHECKING:
-    from netloom.app.lab.labs import Plan
+    from netloom.app.lab.labs import LabRequest
     from netloom.app.lab.store import LabFolder
 
 __all__ = ["lab"]
@@ -73,8 +73,8 @@ def up(
     print(up_text(made, plan.plant, remains=str(remains) if remains.found else ""))
 
 
-def _plan(scenario: Path, own: Path | None, *, routing: str, managers: int) -> Plan:
-    from netloom.app.lab.labs import Plan  # noqa: PLC0415
+def _plan(scenario: Path, own: Path | None, *, routing: str, managers: int) -> LabRequest:
+    from netloom.app.lab.labs import LabRequest  # noqa: PLC0415
     from netloom.cli.scenario import scenario_at  # noqa: PLC0415
     from netloom.fabric.build import build  # noqa: PLC0415
     from netloom.ops.plant import plant_of  # noqa: PLC0415
@@ -84,7 +84,7 @@ def _plan(scenario: Path, own: Path | None, *, routing: str, managers: int) -> P
     with scenario_at(scenario) as read:
         network = network_of(read.cluster, catalog_of(read, own))
         fabric = build(network.design, network.node, network.scale_up)
-    return Plan(
+    return LabRequest(
         scenario=str(scenario),
         network=network,
         plant=plant_of(fabric),
@@ -164,7 +164,7 @@ def fault(  # noqa: PLR0913  (one option of the command each)
     else:
         given = {"share": share, "count": count, "factor": factor, "larger_than_bytes": larger_than}
         settings = {key: float(value) for key, value in given.items() if value is not None}
-        done = (inject(place, Fault(number=0, kind=kind, parts=parts, settings=settings)),)
+        done = (inject(place, InjectedFault(number=0, kind=kind, parts=parts, settings=settings)),)
     if json:
         emit_json({"cleared" if kind == "clear" else "injected": done})
         return

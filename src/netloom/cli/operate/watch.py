@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netloom.drivers.clock import WallClock
     from netloom.ops.observe.designed import Designed
     from netloom.ops.observe.observation import Collector
-    from netloom.ops.observe.retention import Limits
+    from netloom.ops.observe.retention import RetentionLimits
 
 __all__ = ["watch"]
 
@@ -129,7 +129,7 @@ class _How:
     lab: str
     every_s: float
     listen: str
-    limits: Limits
+    limits: RetentionLimits
     once: bool
 
     @property
@@ -152,10 +152,10 @@ def _run(
     from netloom.app.watch.targets import cabling_of, lab_rates  # noqa: PLC0415
     from netloom.drivers.clock import WallClock  # noqa: PLC0415
     from netloom.drivers.metrics_server import Server, parse_address  # noqa: PLC0415
-    from netloom.ops.locate.network import Network  # noqa: PLC0415
-    from netloom.ops.observe.store import Store  # noqa: PLC0415
+    from netloom.ops.locate.network import DesignedNetwork  # noqa: PLC0415
+    from netloom.ops.observe.store import ObservationStore  # noqa: PLC0415
 
-    kept = stack.enter_context(Store(path))
+    kept = stack.enter_context(ObservationStore(path))
     server = Server(*parse_address(how.listen)) if how.listen else None
     if server is not None:
         stack.callback(server.close)
@@ -167,7 +167,7 @@ def _run(
     collectors = [*collectors, *cabling_of(collectors, designed, rates)]
     locator = Locator(
         store=kept,
-        network=Network(fabric=designed.fabric, plant=designed.plant, rate_bps=rates),
+        network=DesignedNetwork(fabric=designed.fabric, plant=designed.plant, rate_bps=rates),
         technology=designed.network.technology,
         collectors=collectors,
         clock=clock,
@@ -234,7 +234,7 @@ def _jobs(steps: Files, nccl_log: Files, nccl_tests: Files, flights: Files) -> l
     from netloom.app.watch import jobs  # noqa: PLC0415
 
     return [
-        *(jobs.StepTimes(path=path) for path in steps),
+        *(jobs.StepTimeCollector(path=path) for path in steps),
         *(jobs.NcclLogFile(path=path) for path in nccl_log),
         *(jobs.NcclTestsFile(path=path) for path in nccl_tests),
         *(jobs.FlightRecorders(folder=path) for path in flights),
@@ -242,9 +242,9 @@ def _jobs(steps: Files, nccl_log: Files, nccl_tests: Files, flights: Files) -> l
 
 
 def _flows(paths: Files, how: _How) -> list[Collector]:
-    from netloom.app.watch.probing import FlowFile  # noqa: PLC0415
+    from netloom.app.watch.probing import FlowFileCollector  # noqa: PLC0415
 
-    return [FlowFile(path=path, fresh_s=how.stale_s) for path in paths]
+    return [FlowFileCollector(path=path, fresh_s=how.stale_s) for path in paths]
 
 
 def _adapters(where: _Where) -> list[Collector]:
@@ -260,11 +260,11 @@ def _targets(urls: tuple[str, ...], where: _Where) -> list[Collector]:
     return [Scraped(url=check_url(url), names=where.naming.devices) for url in urls]
 
 
-def _limits(keep: str, keep_windows: str, most: str) -> Limits:
-    from netloom.ops.observe.retention import Limits  # noqa: PLC0415
+def _limits(keep: str, keep_windows: str, most: str) -> RetentionLimits:
+    from netloom.ops.observe.retention import RetentionLimits  # noqa: PLC0415
     from netloom.units import SIZE, parse_quantity  # noqa: PLC0415
 
-    return Limits(
+    return RetentionLimits(
         single_s=_seconds(keep, "--keep"),
         window_s=_seconds(keep_windows, "--keep-windows"),
         most_bytes=int(parse_quantity(most, SIZE, where="--most")),

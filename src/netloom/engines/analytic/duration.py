@@ -15,7 +15,7 @@ from netloom.engines.analytic.algorithms import nvls_wire_bytes, tree_network_by
 from netloom.engines.analytic.profile import CHUNK_BYTES, PCIE_SHARE, Profile
 from netloom.engines.analytic.rings import cube_mesh_links, num_rings
 from netloom.engines.analytic.tables import PAT_SHARE, TREE_CORRECTION, Algorithm, Protocol
-from netloom.engines.analytic.tuner import Choice, num_steps
+from netloom.engines.analytic.tuner import AlgorithmChoice, num_steps
 from netloom.provenance import Source, Why
 from netloom.workload.collective import Collective, CollectiveKind
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
 
 __all__ = [
-    "Place",
+    "CollectivePlacement",
     "Term",
     "collective_terms",
     "num_rings_of",
@@ -44,7 +44,7 @@ _PARTNERS = Source(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class CollectivePlacement:
     """Where a collective runs.
 
     Attributes:
@@ -78,7 +78,7 @@ class Term:
         return Why(name=self.name, value=self.time_s, unit="s", how=how, parts=(size, self.rate))
 
 
-def ring_rate(place: Place, per_node: int) -> Why:
+def ring_rate(place: CollectivePlacement, per_node: int) -> Why:
     """Return what a GPU sends in rings among *per_node* GPUs of a node."""
     scale_up, share = place.network.scale_up, place.profile.link_share
     if scale_up.kind == "pcie-tree":
@@ -97,7 +97,7 @@ def ring_rate(place: Place, per_node: int) -> Why:
     return _product("rate of the rings", (scale_up.link_rate_bps, share.value, rings), *parts)
 
 
-def num_rings_of(place: Place, per_node: int) -> int:
+def num_rings_of(place: CollectivePlacement, per_node: int) -> int:
     """Return the rings that the direct links among *per_node* GPUs hold side by side."""
     num_links = place.network.scale_up.num_links
     if place.network.scale_up.kind == "full-mesh":
@@ -112,7 +112,9 @@ def _product(name: str, factors: tuple[float, ...], *parts: Why) -> Why:
     return Why(name=name, value=value, unit="bit/s", how="product of the parts", parts=parts)
 
 
-def collective_terms(collective: Collective, choice: Choice, place: Place) -> tuple[Term, ...]:
+def collective_terms(
+    collective: Collective, choice: AlgorithmChoice, place: CollectivePlacement
+) -> tuple[Term, ...]:
     """Return what each part of the machine has to carry under *choice*."""
     size, group = collective.size_bytes, collective.group
     inside = _inside(collective, choice, place)
@@ -125,7 +127,7 @@ def collective_terms(collective: Collective, choice: Choice, place: Place) -> tu
     return (inside, Term(name="between nodes", how=how, size_bytes=between, rate=rate))
 
 
-def _inside(collective: Collective, choice: Choice, place: Place) -> Term:
+def _inside(collective: Collective, choice: AlgorithmChoice, place: CollectivePlacement) -> Term:
     size, group = collective.size_bytes, collective.group
     if choice.algorithm in {Algorithm.NVLS, Algorithm.NVLS_TREE}:
         return _nvls_term(collective, choice, place)
@@ -141,7 +143,7 @@ def _inside(collective: Collective, choice: Choice, place: Place) -> Term:
     return Term(name="inside a node", how=how, size_bytes=carried, rate=ring)
 
 
-def _nvls_term(collective: Collective, choice: Choice, place: Place) -> Term:
+def _nvls_term(collective: Collective, choice: AlgorithmChoice, place: CollectivePlacement) -> Term:
     """Return NVLink SHARP's term: what the switches pull from and push to one GPU.
 
     Over several nodes only the GPUs that own a NIC head a channel, and each is held to the
@@ -182,7 +184,7 @@ _BETWEEN_HOW = {
 }
 
 
-def _between_bytes(collective: Collective, choice: Choice) -> float:
+def _between_bytes(collective: Collective, choice: AlgorithmChoice) -> float:
     """Return what all ranks of one node together send over the network."""
     size, group = collective.size_bytes, collective.group
     if choice.algorithm in {Algorithm.RING, Algorithm.PAT}:
@@ -194,7 +196,7 @@ def _between_bytes(collective: Collective, choice: Choice) -> float:
     return size
 
 
-def _protocol_share(choice: Choice, size_bytes: float, profile: Profile) -> float:
+def _protocol_share(choice: AlgorithmChoice, size_bytes: float, profile: Profile) -> float:
     """Return what the protocol leaves of the rate: flags take the rest.
 
     LL sends 4 bytes of flag with 4 of data, LL128 8 with 120. A tree also falls short by what
@@ -222,7 +224,7 @@ def _scaled(rate: Why, share: float) -> Why:
     return Why(name=rate.name, value=value, unit="bit/s", how="rate x share", parts=(rate, left))
 
 
-def spread_terms(collective: Collective, place: Place) -> tuple[Term, ...]:
+def spread_terms(collective: Collective, place: CollectivePlacement) -> tuple[Term, ...]:
     """Return the terms of an all-to-all or a send/recv.
 
     Between nodes every rank's bytes leave on its own rail; with PXN those for another rail
@@ -258,7 +260,7 @@ def spread_terms(collective: Collective, place: Place) -> tuple[Term, ...]:
     return (stays, Term(name="between nodes", how=how, size_bytes=leaves, rate=place.path.why))
 
 
-def _one_link(place: Place, inside: Why) -> Why:
+def _one_link(place: CollectivePlacement, inside: Why) -> Why:
     """Return what one pair gets: all of a switched network, one link of a mesh."""
     scale_up = place.network.scale_up
     if scale_up.kind in {"switched", "pcie-tree"}:
@@ -268,7 +270,7 @@ def _one_link(place: Place, inside: Why) -> Why:
     return _product("rate of one link", (scale_up.link_rate_bps, share.value), *parts)
 
 
-def ramp_s(place: Place, choice: Choice | None, size_bytes: float) -> float:
+def ramp_s(place: CollectivePlacement, choice: AlgorithmChoice | None, size_bytes: float) -> float:
     """Return what filling the pipeline costs a collective in whole chunks."""
     if choice is not None and choice.protocol is Protocol.LL:
         return 0.0  # LL sends word by word and has no chunks to fill

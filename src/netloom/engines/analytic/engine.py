@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netloom.engines.analytic.duration import (
-    Place,
+    CollectivePlacement,
     Term,
     collective_terms,
     num_rings_of,
@@ -16,8 +16,8 @@ from netloom.engines.analytic.duration import (
 )
 from netloom.engines.analytic.path import scale_out
 from netloom.engines.analytic.profile import Profile, profile_of
-from netloom.engines.analytic.tables import BASE_US, HW_US, NCCL, PROTOCOLS, Algorithm, Link
-from netloom.engines.analytic.tuner import Choice, Communicator, choose, latency_us
+from netloom.engines.analytic.tables import BASE_US, HW_US, NCCL, PROTOCOLS, Algorithm, LinkKind
+from netloom.engines.analytic.tuner import AlgorithmChoice, Communicator, choose, latency_us
 from netloom.engines.analytic.validity import validity_of
 from netloom.engines.base import Outcome
 from netloom.errors import InfeasibleError
@@ -115,7 +115,7 @@ def _spread(
     pattern: Pattern = "pair" if alone else "all-to-all"
     place = _place(network, profile, group, pattern=pattern, contention=contention)
     simple = len(PROTOCOLS) - 1
-    link = _intra(network) if place.path is None else Link.NET
+    link = _intra(network) if place.path is None else LinkKind.NET
     partners_us = 0.0 if alone else _PARTNER_US * (group.size - 1)
     parts = (
         _leaf("base latency", BASE_US[Algorithm.RING][simple] * 1e-6),
@@ -137,13 +137,13 @@ def _place(
     *,
     pattern: Pattern,
     contention: Contention | None,
-) -> Place:
+) -> CollectivePlacement:
     alone = group.num_nodes == 1
     path = None if alone else scale_out(network, group, pattern, contention=contention)
-    return Place(network=network, profile=profile, path=path)
+    return CollectivePlacement(network=network, profile=profile, path=path)
 
 
-def _communicator(place: Place, group: Group) -> Communicator:
+def _communicator(place: CollectivePlacement, group: Group) -> Communicator:
     network, profile = place.network, place.profile
     scale_up, path = network.scale_up, place.path
     host_gbps = network.node.host_rate_bps * group.per_node / 8e9  # NCCL sees the PCIe path too
@@ -166,18 +166,18 @@ def _communicator(place: Place, group: Group) -> Communicator:
     )
 
 
-def _num_channels(place: Place, per_node: int) -> int:
+def _num_channels(place: CollectivePlacement, per_node: int) -> int:
     """Return the generation's channels, or two for each ring on direct links."""
     if place.network.scale_up.kind in {"hybrid-cube-mesh", "full-mesh"}:
         return 2 * num_rings_of(place, per_node)
     return place.profile.num_channels
 
 
-def _intra(network: Network) -> Link:
-    return Link.PCI if network.scale_up.kind == "pcie-tree" else Link.NVLINK
+def _intra(network: Network) -> LinkKind:
+    return LinkKind.PCI if network.scale_up.kind == "pcie-tree" else LinkKind.NVLINK
 
 
-def _nccl_intra_gbps(place: Place, per_node: int) -> float:
+def _nccl_intra_gbps(place: CollectivePlacement, per_node: int) -> float:
     """Return what NCCL reckons with inside a node, which is not what is measured."""
     scale_up = place.network.scale_up
     if scale_up.kind == "pcie-tree":
@@ -193,7 +193,9 @@ def _extra_s(path: Path | None) -> float:
     return 0.0 if path is None else max(0.0, path.latency_s - _REFERENCE_S)
 
 
-def _latency(collective: Collective, choice: Choice, comm: Communicator, place: Place) -> Why:
+def _latency(
+    collective: Collective, choice: AlgorithmChoice, comm: Communicator, place: CollectivePlacement
+) -> Why:
     """Return the latency of *choice* with this network's hops in place of InfiniBand's."""
     index = PROTOCOLS.index(choice.protocol)
     slower = replace(comm, wire_us=_extra_s(place.path) * 1e6)
@@ -201,7 +203,7 @@ def _latency(collective: Collective, choice: Choice, comm: Communicator, place: 
     after = latency_us(collective.kind, choice.algorithm, index, slower)
     hops = choice.latency_us * after / before * 1e-6
     used = [_leaf("base latency", BASE_US[choice.algorithm][index] * 1e-6)]
-    for link in (comm.intra,) if place.path is None else (comm.intra, Link.NET):
+    for link in (comm.intra,) if place.path is None else (comm.intra, LinkKind.NET):
         hop_s = HW_US[link][choice.algorithm][index] * 1e-6
         used.append(_leaf(f"latency of a hop over {link}", hop_s))
     steps = Why(
@@ -214,7 +216,7 @@ def _latency(collective: Collective, choice: Choice, comm: Communicator, place: 
     return _summed("latency", (steps, *_beyond_nccl(place)[1:]))
 
 
-def _beyond_nccl(place: Place) -> tuple[Why, ...]:
+def _beyond_nccl(place: CollectivePlacement) -> tuple[Why, ...]:
     """Return what NCCL's latencies leave out: a slower network's hop, then the call itself."""
     hop = Why(
         name="what a network hop takes longer than on InfiniBand",
@@ -235,7 +237,7 @@ def _summed(name: str, parts: tuple[Why, ...]) -> Why:
     return Why(name=name, value=float(total), unit="s", how="sum of the parts", parts=parts)
 
 
-def _ramp_parts(place: Place) -> tuple[Why, ...]:
+def _ramp_parts(place: CollectivePlacement) -> tuple[Why, ...]:
     return (place.profile.ramp_s.why(), place.profile.fill_steps.why())
 
 

@@ -26,7 +26,7 @@ __all__ = [
     "TREE_LL128_MAX",
     "TREE_MAX",
     "Algorithm",
-    "Link",
+    "LinkKind",
     "Protocol",
 ]
 
@@ -55,7 +55,7 @@ class Protocol(StrEnum):
     SIMPLE = "Simple"
 
 
-class Link(StrEnum):
+class LinkKind(StrEnum):
     """What a hop goes over, as NCCL sorts them."""
 
     NVLINK = "nvlink"
@@ -78,8 +78,8 @@ BASE_US: Final[dict[Algorithm, tuple[float, float, float]]] = {
     _A.PAT: (8.0, 8.0, 8.0),
 }
 
-HW_US: Final[dict[Link, dict[Algorithm, tuple[float, float, float]]]] = {
-    Link.NVLINK: {
+HW_US: Final[dict[LinkKind, dict[Algorithm, tuple[float, float, float]]]] = {
+    LinkKind.NVLINK: {
         _A.TREE: (0.6, 1.25, 4.0),
         _A.RING: (0.6, 1.9, 3.4),
         _A.COLLNET_DIRECT: (0.0, 0.0, 3.7),
@@ -88,7 +88,7 @@ HW_US: Final[dict[Link, dict[Algorithm, tuple[float, float, float]]]] = {
         _A.NVLS_TREE: (0.0, 0.0, 25.0),
         _A.PAT: (0.0, 0.0, 4.0),
     },
-    Link.PCI: {
+    LinkKind.PCI: {
         _A.TREE: (1.0, 1.9, 4.0),
         _A.RING: (1.0, 2.5, 5.7),
         _A.COLLNET_DIRECT: (0.0, 0.0, 3.7),
@@ -97,7 +97,7 @@ HW_US: Final[dict[Link, dict[Algorithm, tuple[float, float, float]]]] = {
         _A.NVLS_TREE: _NONE,
         _A.PAT: (0.0, 0.0, 4.0),
     },
-    Link.NET: {
+    LinkKind.NET: {
         _A.TREE: (5.0, 8.5, 14.0),
         _A.RING: (2.7, 4.0, 14.0),
         _A.COLLNET_DIRECT: (0.0, 0.0, 31.0),

@@ -26,12 +26,12 @@ from netloom.engines.analytic.tables import (
     TREE_LL128_MAX,
     TREE_MAX,
     Algorithm,
-    Link,
+    LinkKind,
     Protocol,
 )
 from netloom.workload.collective import CollectiveKind
 
-__all__ = ["Choice", "Communicator", "choose", "estimates", "latency_us", "num_steps"]
+__all__ = ["AlgorithmChoice", "Communicator", "choose", "estimates", "latency_us", "num_steps"]
 
 _SIMPLE = PROTOCOLS.index(Protocol.SIMPLE)
 _REDUCING = {CollectiveKind.ALL_REDUCE}
@@ -66,7 +66,7 @@ class Communicator:
     num_nodes: int
     num_channels: int
     num_nvls_channels: int = 16
-    intra: Link = Link.NVLINK
+    intra: LinkKind = LinkKind.NVLINK
     intra_gbps: float
     inter_gbps: float = 0.0
     nic_us: float = 0.0
@@ -90,7 +90,7 @@ class Communicator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class AlgorithmChoice:
     """One algorithm with one protocol, and what NCCL expects of it."""
 
     algorithm: Algorithm
@@ -106,7 +106,7 @@ def choose(
     comm: Communicator,
     *,
     only: Algorithm | None = None,
-) -> Choice:
+) -> AlgorithmChoice:
     """Return what NCCL would run: the lowest estimate, the first of equals.
 
     Args:
@@ -120,7 +120,9 @@ def choose(
     return min(wanted or found, key=lambda choice: choice.time_us)
 
 
-def estimates(kind: CollectiveKind, size_bytes: float, comm: Communicator) -> tuple[Choice, ...]:
+def estimates(
+    kind: CollectiveKind, size_bytes: float, comm: Communicator
+) -> tuple[AlgorithmChoice, ...]:
     """Return NCCL's estimate for every algorithm and protocol that can run."""
     found = []
     for algorithm in Algorithm:
@@ -134,7 +136,7 @@ def estimates(kind: CollectiveKind, size_bytes: float, comm: Communicator) -> tu
             latency = latency_us(kind, algorithm, index, comm)
             latency *= _plateau(kind, algorithm, protocol, size_bytes, comm)
             found.append(
-                Choice(
+                AlgorithmChoice(
                     algorithm=algorithm,
                     protocol=protocol,
                     time_us=latency + size_bytes / (1000 * bandwidth),
@@ -158,7 +160,7 @@ def _runs(
     kind: CollectiveKind, algorithm: Algorithm, protocol: Protocol, comm: Communicator
 ) -> bool:
     simple = protocol is Protocol.SIMPLE
-    flagged = protocol is not Protocol.LL128 or (comm.has_ll128 and comm.intra is Link.NVLINK)
+    flagged = protocol is not Protocol.LL128 or (comm.has_ll128 and comm.intra is LinkKind.NVLINK)
     if algorithm is Algorithm.RING:
         return flagged
     if algorithm is Algorithm.TREE:
@@ -266,7 +268,7 @@ def latency_us(
     base = BASE_US[algorithm][protocol]
     intra = HW_US[comm.intra][algorithm][protocol]
     inter_of = Algorithm.TREE if comm.per_node == 1 else algorithm
-    inter = HW_US[Link.NET][inter_of][protocol] + comm.nic_us + comm.wire_us
+    inter = HW_US[LinkKind.NET][inter_of][protocol] + comm.nic_us + comm.wire_us
     if protocol == _SIMPLE:
         inter += comm.nic_us
     local = int(comm.per_node) - 1
@@ -289,7 +291,7 @@ def _ring_latency_us(
 ) -> float:
     steps = num_steps(kind, comm.num_ranks)
     if kind not in _REDUCING | _SHARDED:  # broadcast: the pipeline runs once around
-        link = comm.intra if comm.num_nodes == 1 else Link.NET
+        link = comm.intra if comm.num_nodes == 1 else LinkKind.NET
         return HW_US[link][Algorithm.RING][protocol]
     if comm.num_nodes == 1:
         return steps * intra

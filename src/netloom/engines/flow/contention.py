@@ -22,7 +22,7 @@ from netloom.engines.flow.settings import FlowSettings
 from netloom.fabric.build import build
 from netloom.fabric.graph import LinkState, VertexKind
 from netloom.fabric.names import link_name
-from netloom.fabric.routing.candidates import Tables
+from netloom.fabric.routing.candidates import RoutingTables
 from netloom.fabric.routing.flows import Flows
 from netloom.fabric.routing.health import changed_between
 from netloom.fabric.routing.spread import load_bps
@@ -200,7 +200,7 @@ def _loaded(
 
 
 def _hurt(on: Ground) -> bool:
-    assert isinstance(on.routes, Tables), on
+    assert isinstance(on.routes, RoutingTables), on
     return bool(changed_between(on.routes.fabric).any())
 
 
@@ -222,7 +222,7 @@ def _load(
     on: Ground, flows: Flows, settings: FlowSettings, *, leaning: bool
 ) -> NDArray[np.float64]:
     one = np.ones(len(flows))
-    assert isinstance(on.routes, Tables), on
+    assert isinstance(on.routes, RoutingTables), on
     if settings.splits:
         return load_bps(on.routes, flows, one, leaning=leaning)
     return ways_of(on, flows, settings).load(one, num_links=len(on.link_rate_bps))
@@ -242,7 +242,7 @@ def _share(
     counted; those of a NIC that lost a port or has a slow one carry what their rate allows, at
     the same pace.
     """
-    assert isinstance(on.routes, Tables), on
+    assert isinstance(on.routes, RoutingTables), on
     fabric = on.routes.fabric
     sends = on.is_edge & (fabric.vertex_kind[fabric.link_source] == VertexKind.NIC)
     sent = np.bincount(fabric.vertex_node[fabric.link_source[sends]], load[sends])
@@ -275,7 +275,7 @@ def _why(
     counts: tuple[float, int, float],
 ) -> Why:
     """Say how the slowdown came about."""
-    assert isinstance(on.routes, Tables), on
+    assert isinstance(on.routes, RoutingTables), on
     offered_bps, num_flows, part = counts
     leans = (Why(name="share of the traffic that leans away from hurt ways", value=part),)
     between = ~(on.is_edge | on.is_host | on.is_scale_up)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from netloom.parts.parts import Technology
 
-__all__ = ["Ends", "ends_of"]
+__all__ = ["TransferEnds", "ends_of"]
 
 _PS: Final = 1e12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
+class TransferEnds:
     """The two ends of a transfer, and its packets.
 
     Attributes:
@@ -32,12 +32,12 @@ class Ends:
     stores: bool
 
 
-def ends_of(technology: Technology) -> Ends:
+def ends_of(technology: Technology) -> TransferEnds:
     """Return what *technology* does at the ends: the same budget as the packet engine's."""
     spent = technology.latency
     before_s = spent.post_s + spent.send_stack_s + spent.doorbell_s + spent.nic_send_s
     after_s = spent.nic_receive_s + spent.interrupt_s + spent.receive_stack_s + spent.wake_s
-    return Ends(
+    return TransferEnds(
         send_ps=round((before_s + spent.credit_s) * _PS),
         receive_ps=round(after_s * _PS),
         payload_bytes=int(technology.payload_bytes),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.delivery import Delivery
-    from netloom.engines.flow.run import Laid
+    from netloom.engines.flow.run import RoutedTransfers
 
 __all__ = ["HeldBack", "held_back"]
 
@@ -35,7 +35,7 @@ class HeldBack:
     shared_with: NDArray[np.int64]
 
 
-def held_back(laid: Laid, delivery: Delivery, transfer: int) -> HeldBack:
+def held_back(laid: RoutedTransfers, delivery: Delivery, transfer: int) -> HeldBack:
     """Return what held *transfer* of *laid* back in the run that gave *delivery*.
 
     Both must belong together, and the transfer must have arrived.
@@ -52,7 +52,9 @@ def held_back(laid: Laid, delivery: Delivery, transfer: int) -> HeldBack:
     )
 
 
-def _meeting(laid: Laid, delivery: Delivery, transfer: int, link: int) -> NDArray[np.int64]:
+def _meeting(
+    laid: RoutedTransfers, delivery: Delivery, transfer: int, link: int
+) -> NDArray[np.int64]:
     crossing = np.unique(laid.ways.owner()[laid.ways.links == link] // laid.parts)
     start, finish = delivery.start_ps, delivery.finish_ps
     ended = np.where(finish[crossing] < 0, delivery.simulated_ps, finish[crossing])

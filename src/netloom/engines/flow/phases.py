@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.graph import Fabric
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["Phase", "PhaseTime", "Phases", "at_once", "run_phases"]
 
@@ -93,7 +93,7 @@ class Phases:
 
 
 def run_phases(
-    network: Fabric | Wiring | Ground,
+    network: Fabric | PacketTopology | Ground,
     phases: tuple[Phase, ...],
     settings: FlowSettings | None = None,
     *,

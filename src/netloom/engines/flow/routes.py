@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netloom.engines.flow.split import split_ways
-from netloom.engines.flow.ways import Ways
+from netloom.engines.flow.ways import FlowPaths
 from netloom.engines.flow.wired import wired_ways
 from netloom.fabric.graph import Fabric, VertexKind
 from netloom.fabric.routing import dmodk, ecmp
-from netloom.fabric.routing.candidates import Tables, tables
+from netloom.fabric.routing.candidates import RoutingTables, tables
 from netloom.fabric.routing.flows import Flows
 from netloom.fabric.routing.source_ports import mixed_ports
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.flow.settings import FlowSettings
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["Ground", "ground", "num_switches", "way_delay_ps", "ways_of"]
 
@@ -41,7 +41,7 @@ class Ground:
             enters adds; nothing for a fabric, whose latency is the technology's.
     """
 
-    routes: Tables | Wiring
+    routes: RoutingTables | PacketTopology
     num_endpoints: int
     link_rate_bps: NDArray[np.float64]
     link_target: NDArray[np.int32]
@@ -62,7 +62,7 @@ class Ground:
         return np.select(kinds, [inside, edge_bps, rate_bps], between)
 
 
-def ground(network: Fabric | Wiring) -> Ground:
+def ground(network: Fabric | PacketTopology) -> Ground:
     """Return *network* ready to route on; links that are not up are left out."""
     return _of_fabric(network) if isinstance(network, Fabric) else _of_wiring(network)
 
@@ -86,7 +86,7 @@ def _of_fabric(fabric: Fabric) -> Ground:
     )
 
 
-def _of_wiring(wiring: Wiring) -> Ground:
+def _of_wiring(wiring: PacketTopology) -> Ground:
     is_switch = np.arange(wiring.num_vertices) >= wiring.num_endpoints
     is_switch[wiring.link_target[wiring.link_scale_up]] = False
     at_end = ~is_switch[wiring.link_source] | ~is_switch[wiring.link_target]
@@ -103,7 +103,7 @@ def _of_wiring(wiring: Wiring) -> Ground:
     )
 
 
-def ways_of(on: Ground, flows: Flows, settings: FlowSettings) -> Ways:
+def ways_of(on: Ground, flows: Flows, settings: FlowSettings) -> FlowPaths:
     """Return the way of each flow.
 
     Raises:
@@ -112,22 +112,22 @@ def ways_of(on: Ground, flows: Flows, settings: FlowSettings) -> Ways:
     """
     if settings.balance == "flowlet":
         return _flowlets(on, flows, settings)
-    if isinstance(on.routes, Tables):
+    if isinstance(on.routes, RoutingTables):
         return _fabric_ways(on.routes, flows, settings)
     return wired_ways(on.routes, flows, settings)
 
 
-def _fabric_ways(known: Tables, flows: Flows, settings: FlowSettings) -> Ways:
+def _fabric_ways(known: RoutingTables, flows: Flows, settings: FlowSettings) -> FlowPaths:
     if settings.splits:
         return split_ways(known, flows, pxn=settings.pxn)
     if settings.balance == "static":
         paths = dmodk.paths(known, flows, pxn=settings.pxn)
     else:
         paths = ecmp.paths(known, flows, seeds=settings.hash_seeds, pxn=settings.pxn)
-    return Ways(offsets=paths.offsets, links=paths.links, shares=np.empty(0, dtype=np.float32))
+    return FlowPaths(offsets=paths.offsets, links=paths.links, shares=np.empty(0, dtype=np.float32))
 
 
-def _flowlets(on: Ground, flows: Flows, settings: FlowSettings) -> Ways:
+def _flowlets(on: Ground, flows: Flows, settings: FlowSettings) -> FlowPaths:
     """Hash every burst of a flow; each carries an equal share of it."""
     count = settings.flowlets
     bursts = Flows(
@@ -139,10 +139,10 @@ def _flowlets(on: Ground, flows: Flows, settings: FlowSettings) -> Ways:
     )
     ways = ways_of(on, bursts, replace(settings, balance="ecmp"))
     shares = np.full(len(ways.links), 1 / count, dtype=np.float32)
-    return Ways(offsets=ways.offsets[::count], links=ways.links, shares=shares)
+    return FlowPaths(offsets=ways.offsets[::count], links=ways.links, shares=shares)
 
 
-def way_delay_ps(on: Ground, ways: Ways) -> NDArray[np.int64]:
+def way_delay_ps(on: Ground, ways: FlowPaths) -> NDArray[np.int64]:
     """Return what the links of each way delay together; on a split one, in the mean."""
     delay_ps = on.link_delay_ps[ways.links].astype(np.float64)
     if len(ways.shares):
@@ -150,7 +150,7 @@ def way_delay_ps(on: Ground, ways: Ways) -> NDArray[np.int64]:
     return np.rint(np.bincount(ways.owner(), delay_ps, minlength=len(ways))).astype(np.int64)
 
 
-def num_switches(on: Ground, ways: Ways) -> NDArray[np.int64]:
+def num_switches(on: Ground, ways: FlowPaths) -> NDArray[np.int64]:
     """Return how many scale-out switches lie on each way; on a split one, of its longest path.
 
     A split way crosses as many switches as the shares of the links that lead to one add up to,

@@ -22,7 +22,7 @@ from netloom.errors import InfeasibleError
 from netloom.fabric.routing.flows import Flows
 from netloom.fabric.routing.source_ports import mixed_ports
 from netloom.fabric.wiring.ports import stripes
-from netloom.fabric.wiring.wiring import Wiring
+from netloom.fabric.wiring.wiring import PacketTopology
 from netloom.workload.connections import shared_connections
 from netloom.workload.transfers import check_transfers
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.delivery import Columns
-    from netloom.engines.flow.ways import Ways
+    from netloom.engines.flow.ways import FlowPaths
     from netloom.fabric.graph import Fabric
     from netloom.workload.transfers import Transfers
 
-__all__ = ["FOREVER_PS", "Laid", "deliver", "lay", "run_flows"]
+__all__ = ["FOREVER_PS", "RoutedTransfers", "deliver", "lay", "run_flows"]
 
 FOREVER_PS: Final = 2**62
 _NO_LINK: Final = np.uint32(2**32 - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Laid:
+class RoutedTransfers:
     """Transfers with the ways that they take.
 
     Attributes:
@@ -59,14 +59,14 @@ class Laid:
     transfers: Transfers
     settings: FlowSettings
     parts: int
-    ways: Ways
+    ways: FlowPaths
     latency_ps: NDArray[np.int64]
     known_ps: NDArray[np.int64]
     connection: NDArray[np.uint32]
 
 
 def run_flows(
-    network: Fabric | Wiring,
+    network: Fabric | PacketTopology,
     transfers: Transfers,
     settings: FlowSettings | None = None,
     *,
@@ -100,7 +100,9 @@ def run_flows(
     return deliver(laid, until_ps=until_ps, on_progress=on_progress)
 
 
-def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int = 0) -> Laid:
+def lay(
+    on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int = 0
+) -> RoutedTransfers:
     """Check *transfers* and find the way of each of their connections.
 
     Raises:
@@ -125,7 +127,7 @@ def lay(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int =
     else:
         latency_ps = _latency_ps(on, ways, settings, parts)
         known_ps = np.zeros_like(latency_ps)
-    return Laid(
+    return RoutedTransfers(
         on=on,
         transfers=transfers,
         settings=settings,
@@ -143,12 +145,18 @@ def _connections(on: Ground, transfers: Transfers, settings: FlowSettings) -> in
     Senders that spray choose the port packet by packet. On a fabric, connections are hashed.
     """
     count = settings.flows_per_transfer
-    if settings.balance == "spray" or not isinstance(on.routes, Wiring) or not len(transfers):
+    if (
+        settings.balance == "spray"
+        or not isinstance(on.routes, PacketTopology)
+        or not len(transfers)
+    ):
         return count
     return stripes(on.routes, transfers.source, transfers.target, connections=count)
 
 
-def _latency_ps(on: Ground, ways: Ways, settings: FlowSettings, parts: int) -> NDArray[np.int64]:
+def _latency_ps(
+    on: Ground, ways: FlowPaths, settings: FlowSettings, parts: int
+) -> NDArray[np.int64]:
     """Return the technology's latency by switches on the way, and a wiring's own delays."""
     switches = num_switches(on, ways).reshape(-1, parts).max(axis=1, initial=0)
     table = np.array(settings.latency_ps, dtype=np.int64)
@@ -156,7 +164,7 @@ def _latency_ps(on: Ground, ways: Ways, settings: FlowSettings, parts: int) -> N
     return np.asarray(table[np.minimum(switches, len(table) - 1)] + delay_ps)
 
 
-def _check_capacity(on: Ground, ways: Ways) -> None:
+def _check_capacity(on: Ground, ways: FlowPaths) -> None:
     dead = np.flatnonzero(on.link_rate_bps[ways.links] <= 0)
     if len(dead):
         message = f"link {ways.links[dead[0]]}: it has no rate, but flows cross it; take it down"
@@ -164,7 +172,7 @@ def _check_capacity(on: Ground, ways: Ways) -> None:
 
 
 def deliver(
-    laid: Laid,
+    laid: RoutedTransfers,
     *,
     num_bins: int | None = None,
     until_ps: int = FOREVER_PS,
@@ -207,7 +215,7 @@ def deliver(
     )
 
 
-def _arrays(laid: Laid, capacity_bps: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+def _arrays(laid: RoutedTransfers, capacity_bps: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
     transfers, ways, parts = laid.transfers, laid.ways, laid.parts
     weights = np.array(laid.settings.priority_weights)
     return {
@@ -228,7 +236,7 @@ def _arrays(laid: Laid, capacity_bps: NDArray[np.float64]) -> dict[str, NDArray[
     }
 
 
-def _bottlenecks(laid: Laid, found: dict[str, Any]) -> Columns:
+def _bottlenecks(laid: RoutedTransfers, found: dict[str, Any]) -> Columns:
     """Return for each transfer the link that held it back, -1 for none, and who shared it."""
     link = found["bottleneck"].reshape(-1, laid.parts)
     sharers = found["sharers"].reshape(-1, laid.parts)
@@ -257,7 +265,7 @@ def _utilisation(
     }
 
 
-def _link_bytes(laid: Laid, found: dict[str, Any], num_bins: int) -> NDArray[np.int64]:
+def _link_bytes(laid: RoutedTransfers, found: dict[str, Any], num_bins: int) -> NDArray[np.int64]:
     """Return what each link carried, headers included.
 
     Of transfers that a stopped run left unfinished only the bins tell; without, they are left out.

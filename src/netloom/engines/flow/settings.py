@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from netloom.engines.flow.ends import Ends, ends_of
+from netloom.engines.flow.ends import TransferEnds, ends_of
 from netloom.errors import SpecError
 from netloom.fabric.wire import framing, latency, recovery
 
@@ -62,7 +62,7 @@ class FlowSettings:
     host_rate_bps: float = math.inf
     scale_up_share: float = 1.0
     latency_ps: tuple[int, ...] = (0,)
-    ends: Ends | None = None
+    ends: TransferEnds | None = None
     priority_weights: tuple[float, ...] = (1.0,) * _NUM_PRIORITIES
     num_bins: int = 0
 

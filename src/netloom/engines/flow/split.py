@@ -19,15 +19,15 @@ from netloom.fabric.routing.trace import stays_inside
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.engines.flow.ways import Pieces, Ways
-    from netloom.fabric.routing.candidates import Tables
+    from netloom.engines.flow.ways import FlowPaths, Pieces
+    from netloom.fabric.routing.candidates import RoutingTables
     from netloom.fabric.routing.flows import Flows
     from netloom.fabric.routing.router import Router, Steps
 
 __all__ = ["split_ways"]
 
 
-def split_ways(known: Tables, flows: Flows, *, pxn: bool) -> Ways:
+def split_ways(known: RoutingTables, flows: Flows, *, pxn: bool) -> FlowPaths:
     """Return each flow's links and shares.
 
     Raises:
@@ -43,7 +43,9 @@ def split_ways(known: Tables, flows: Flows, *, pxn: bool) -> Ways:
     return joined(pieces, len(flows))
 
 
-def _outside(known: Tables, flows: Flows, which: NDArray[np.int64], *, pxn: bool) -> list[Pieces]:
+def _outside(
+    known: RoutingTables, flows: Flows, which: NDArray[np.int64], *, pxn: bool
+) -> list[Pieces]:
     pairs = ends(known, flows, which, pxn=pxn)
     near = known.near
     share = 1 / np.bincount(pairs.flow, minlength=len(flows))[pairs.flow]
@@ -65,7 +67,7 @@ def _outside(known: Tables, flows: Flows, which: NDArray[np.int64], *, pxn: bool
 
 
 def _segments(
-    known: Tables,
+    known: RoutingTables,
     router: Router,
     between: tuple[NDArray[np.int64], NDArray[np.int64]],
     flow: NDArray[np.int64],
@@ -83,7 +85,9 @@ def _segments(
     return flow[which], link[order][position], share[which] * part[order][position]
 
 
-def _pairs(known: Tables, router: Router, at: NDArray[np.int64], goal: NDArray[np.int64]) -> Pieces:
+def _pairs(
+    known: RoutingTables, router: Router, at: NDArray[np.int64], goal: NDArray[np.int64]
+) -> Pieces:
     """Return the pieces of each pair of vertices, numbered as given."""
     none = np.empty(0, np.int64)
     found: list[Pieces] = [(none, none, np.empty(0))]
@@ -95,7 +99,7 @@ def _pairs(known: Tables, router: Router, at: NDArray[np.int64], goal: NDArray[n
 
 
 def _walk(
-    known: Tables,
+    known: RoutingTables,
     steps: Steps,
     standing: tuple[NDArray[np.int64], NDArray[np.int64]],
     goal: NDArray[np.int64],

@@ -11,9 +11,9 @@ from netloom.engines.flow.routes import way_delay_ps
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.engines.flow.ends import Ends
+    from netloom.engines.flow.ends import TransferEnds
     from netloom.engines.flow.routes import Ground
-    from netloom.engines.flow.ways import Ways
+    from netloom.engines.flow.ways import FlowPaths
     from netloom.workload.transfers import Transfers
 
 __all__ = ["waits_ps"]
@@ -23,7 +23,13 @@ _PS: Final = 1e12
 
 
 def waits_ps(
-    on: Ground, ways: Ways, transfers: Transfers, ends: Ends, *, parts: int, connections: int
+    on: Ground,
+    ways: FlowPaths,
+    transfers: Transfers,
+    ends: TransferEnds,
+    *,
+    parts: int,
+    connections: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return from each last byte sent to its arrival, and from there until the sender knows.
 
@@ -57,7 +63,7 @@ def waits_ps(
     return np.rint(arrive_ps).astype(np.int64), np.rint(known_ps).astype(np.int64)
 
 
-def _into_faster(ways: Ways, time: NDArray[np.float64]) -> NDArray[np.float64]:
+def _into_faster(ways: FlowPaths, time: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what a packet waits where some link is faster than the first: it is stored there.
 
     It takes its time on the first link and, cut through from there on, on the last; all but that on
@@ -68,11 +74,11 @@ def _into_faster(ways: Ways, time: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(least < first, first + last - _most(ways, time), 0.0)
 
 
-def _sum(ways: Ways, of_link: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sum(ways: FlowPaths, of_link: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.bincount(ways.owner(), of_link, minlength=len(ways)).astype(np.float64)
 
 
-def _most(ways: Ways, of_link: NDArray[np.generic]) -> NDArray[np.float64]:
+def _most(ways: FlowPaths, of_link: NDArray[np.generic]) -> NDArray[np.float64]:
     found = np.zeros(len(ways))
     np.maximum.at(found, ways.owner(), of_link.astype(np.float64))
     return found

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     # Owner, link or vertex, and share of some pieces of flows.
     Pieces = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
-__all__ = ["MAX_ENTRIES", "Ways", "expanded", "joined", "merged"]
+__all__ = ["MAX_ENTRIES", "FlowPaths", "expanded", "joined", "merged"]
 
 # Links on all ways together. The core and numpy need about 64 bytes for each: 16 GiB.
 MAX_ENTRIES: Final = 2**28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ways:
+class FlowPaths:
     """One way for each flow; way i is ``links[offsets[i]:offsets[i + 1]]``.
 
     Attributes:
@@ -51,7 +51,7 @@ class Ways:
         return np.bincount(self.links, part, minlength=num_links).astype(np.float64)
 
 
-def joined(pieces: list[Pieces], num_flows: int) -> Ways:
+def joined(pieces: list[Pieces], num_flows: int) -> FlowPaths:
     """Put pieces of split flows together, in the order that they are given.
 
     Raises:
@@ -64,7 +64,7 @@ def joined(pieces: list[Pieces], num_flows: int) -> Ways:
     order = np.argsort(owner, kind="stable")
     offsets = np.zeros(num_flows + 1, dtype=np.int64)
     np.cumsum(np.bincount(owner, minlength=num_flows), out=offsets[1:])
-    return Ways(
+    return FlowPaths(
         offsets=offsets,
         links=links[order].astype(np.int32),
         shares=shares[order].astype(np.float32),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netloom.engines.flow.ways import Ways, expanded, joined, merged
+from netloom.engines.flow.ways import FlowPaths, expanded, joined, merged
 from netloom.errors import InfeasibleError
 from netloom.fabric.routing.murmur import five_tuple_hash
 from netloom.fabric.wiring.digits import digits
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from netloom.engines.flow.ways import Pieces
     from netloom.fabric.routing.flows import Flows
     from netloom.fabric.wiring.digits import Digits
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["wired_ways"]
 
 
-def wired_ways(wiring: Wiring, flows: Flows, settings: FlowSettings) -> Ways:
+def wired_ways(wiring: PacketTopology, flows: Flows, settings: FlowSettings) -> FlowPaths:
     """Return the way of each flow.
 
     Raises:
@@ -47,12 +47,12 @@ class _Fans:
         links: The wiring's sets, then the straight links in order of *key*.
     """
 
-    wiring: Wiring
+    wiring: PacketTopology
     key: NDArray[np.int64]
     links: NDArray[np.int32]
 
     @classmethod
-    def of(cls, wiring: Wiring) -> _Fans:
+    def of(cls, wiring: PacketTopology) -> _Fans:
         straight = np.flatnonzero(wiring.link_target < wiring.num_endpoints)
         key = wiring.link_source[straight].astype(np.int64) * wiring.num_vertices
         key += wiring.link_target[straight]
@@ -99,7 +99,9 @@ class _Fans:
             raise InfeasibleError(message)
 
 
-def _followed(fans: _Fans, flows: Flows, settings: FlowSettings, static: Digits | None) -> Ways:
+def _followed(
+    fans: _Fans, flows: Flows, settings: FlowSettings, static: Digits | None
+) -> FlowPaths:
     at = flows.source.astype(np.int64)
     dealt = turns(flows.source, flows.target).astype(np.int64)
     most = most_ports(fans.wiring)
@@ -131,13 +133,13 @@ def _hashed(
     return value.astype(np.int64)
 
 
-def _laid(hops: list[tuple[NDArray[np.int64], NDArray[np.int32]]], num_flows: int) -> Ways:
+def _laid(hops: list[tuple[NDArray[np.int64], NDArray[np.int32]]], num_flows: int) -> FlowPaths:
     flow = np.concatenate([np.empty(0, dtype=np.int64), *(flow for flow, _ in hops)])
     links = np.concatenate([np.empty(0, dtype=np.int32), *(links for _, links in hops)])
     offsets = np.zeros(num_flows + 1, dtype=np.int64)
     np.cumsum(np.bincount(flow, minlength=num_flows), out=offsets[1:])
     links = links[np.argsort(flow, kind="stable")]
-    return Ways(offsets=offsets, links=links, shares=np.empty(0, dtype=np.float32))
+    return FlowPaths(offsets=offsets, links=links, shares=np.empty(0, dtype=np.float32))
 
 
 def _split(fans: _Fans, flows: Flows) -> list[Pieces]:

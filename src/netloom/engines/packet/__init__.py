@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from netloom.engines.packet.engine import Progress, run_packets
-from netloom.engines.packet.faults import Fault, flap, reboot
+from netloom.engines.packet.faults import PacketFault, flap, reboot
 from netloom.engines.packet.lanes import VirtualLanes
-from netloom.engines.packet.lower import Watch
+from netloom.engines.packet.lower import Recording
 from netloom.engines.packet.presets import settings_for
 from netloom.engines.packet.restraint import Restraint
-from netloom.engines.packet.schedule import Schedule
+from netloom.engines.packet.schedule import CellSchedule
 from netloom.engines.packet.settings import (
     Credits,
     Ecn,
     PacketSettings,
     Pfc,
-    Switch,
+    SwitchSettings,
     Transport,
 )
 
 __all__ = [
+    "CellSchedule",
     "Credits",
     "Ecn",
-    "Fault",
+    "PacketFault",
     "PacketSettings",
     "Pfc",
     "Progress",
+    "Recording",
     "Restraint",
-    "Schedule",
-    "Switch",
+    "SwitchSettings",
     "Transport",
     "VirtualLanes",
-    "Watch",
     "flap",
     "reboot",
     "run_packets",

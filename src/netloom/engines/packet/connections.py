@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.packet.settings import PacketSettings
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["gathered", "num_connections", "num_parts", "spread"]
 
@@ -56,7 +56,7 @@ def spread(transfers: Transfers, connections: int, *, seed: int = 0) -> Transfer
     )
 
 
-def num_connections(wiring: Wiring, transfers: Transfers, settings: PacketSettings) -> int:
+def num_connections(wiring: PacketTopology, transfers: Transfers, settings: PacketSettings) -> int:
     """Return over how many connections each transfer goes: as many on every port of an endpoint.
 
     A sender that sprays chooses the port packet by packet, and needs no more than it was given.

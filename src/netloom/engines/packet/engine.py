@@ -10,7 +10,7 @@ import numpy as np
 from netloom.engines.delivery import Delivery
 from netloom.engines.native import PacketSimulation
 from netloom.engines.packet.connections import gathered, num_connections, num_parts, spread
-from netloom.engines.packet.lower import Watch, lowered
+from netloom.engines.packet.lower import Recording, lowered
 from netloom.errors import SpecError
 from netloom.workload.connections import shared_connections
 from netloom.workload.transfers import check_transfers
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from netloom.engines.delivery import Columns
     from netloom.engines.packet.connections import Times
-    from netloom.engines.packet.faults import Fault
+    from netloom.engines.packet.faults import PacketFault
     from netloom.engines.packet.settings import PacketSettings, Transport
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.transfers import Transfers
 
 __all__ = ["Progress", "run_packets"]
@@ -53,14 +53,14 @@ class Progress:
 
 
 def run_packets(  # noqa: PLR0913
-    wiring: Wiring,
+    wiring: PacketTopology,
     transfers: Transfers,
     settings: PacketSettings,
     *,
     seed: int = 0,
     until_ps: int | None = None,
-    faults: Sequence[Fault] = (),
-    watch: Watch | None = None,
+    faults: Sequence[PacketFault] = (),
+    watch: Recording | None = None,
     on_progress: Callable[[Progress], bool] | None = None,
 ) -> Delivery:
     """Return what becomes of *transfers* on *wiring*.
@@ -90,7 +90,7 @@ def run_packets(  # noqa: PLR0913
         settings,
         seed=seed,
         faults=faults,
-        watch=watch or Watch(),
+        watch=watch or Recording(),
         # By the ports that transfers have: those drawn for hashing may be alike by chance.
         connection=shared_connections(transfers, num_parts(transfers, connections)),
     )
@@ -160,7 +160,7 @@ def _patience_ps(host: Transport, transfers: Transfers) -> int:
     return _PATIENCE * timeout_ps + doubled_ps + int(transfers.delay_ps.max(initial=0))
 
 
-def _last_ps(transfers: Transfers, faults: Sequence[Fault]) -> int:
+def _last_ps(transfers: Transfers, faults: Sequence[PacketFault]) -> int:
     """Return when the last transfer starts or the last fault happens."""
     last_fault_ps = max((fault.when_ps for fault in faults), default=0)
     return max(int(transfers.start_ps.max(initial=0)), last_fault_ps)

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from netloom.engines.delivery import Columns
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
-__all__ = ["Fault", "fault_arrays", "flap", "reboot"]
+__all__ = ["PacketFault", "fault_arrays", "flap", "reboot"]
 
 _CODES: Final = {"down": 0, "up": 1, "rate": 2, "loss": 3, "pause": 4, "corrupt": 5}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class PacketFault:
     """One thing that goes wrong on one directed link.
 
     Attributes:
@@ -46,19 +46,21 @@ class Fault:
     least_bytes: int = 0
 
 
-def flap(link: int, *, down_ps: int, up_ps: int) -> tuple[Fault, ...]:
+def flap(link: int, *, down_ps: int, up_ps: int) -> tuple[PacketFault, ...]:
     """Return the faults of a cable that is cut at *down_ps* and back at *up_ps*, both ways."""
     return tuple(
         fault
         for way in (link, link ^ 1)
         for fault in (
-            Fault(when_ps=down_ps, kind="down", link=way),
-            Fault(when_ps=up_ps, kind="up", link=way),
+            PacketFault(when_ps=down_ps, kind="down", link=way),
+            PacketFault(when_ps=up_ps, kind="up", link=way),
         )
     )
 
 
-def reboot(wiring: Wiring, vertex: int, *, down_ps: int, up_ps: int) -> tuple[Fault, ...]:
+def reboot(
+    wiring: PacketTopology, vertex: int, *, down_ps: int, up_ps: int
+) -> tuple[PacketFault, ...]:
     """Return the faults of a switch that restarts: every cable of it is cut meanwhile."""
     leaving = np.flatnonzero(wiring.link_source == vertex)
     return tuple(
@@ -66,7 +68,7 @@ def reboot(wiring: Wiring, vertex: int, *, down_ps: int, up_ps: int) -> tuple[Fa
     )
 
 
-def fault_arrays(faults: Sequence[Fault], num_links: int) -> Columns:
+def fault_arrays(faults: Sequence[PacketFault], num_links: int) -> Columns:
     """Return *faults* as the core wants them.
 
     Raises:
@@ -86,7 +88,7 @@ def fault_arrays(faults: Sequence[Fault], num_links: int) -> Columns:
     }
 
 
-def _problems(faults: Sequence[Fault], num_links: int) -> Iterator[str]:
+def _problems(faults: Sequence[PacketFault], num_links: int) -> Iterator[str]:
     for number, fault in enumerate(faults):
         where = f"fault {number}"
         if not 0 <= fault.link < num_links:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.delivery import Columns
-    from netloom.engines.packet.faults import Fault
+    from netloom.engines.packet.faults import PacketFault
     from netloom.engines.packet.settings import PacketSettings
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.transfers import Transfers
 
-__all__ = ["Lowered", "Watch", "lowered"]
+__all__ = ["Lowered", "Recording", "lowered"]
 
 _BLOCK_BYTES: Final = 64  # InfiniBand's unit of credit
 _MOST_BLOCKS: Final = 2048  # InfiniBand vol. 1, section 7.9.4 (recalled): 128 KiB a lane
@@ -43,7 +43,7 @@ _TRANSFER_BYTES, _LINK_BYTES, _LANE_BYTES = 600, 96, 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class Recording:
     """What a run writes down beside its totals.
 
     Attributes:
@@ -80,13 +80,13 @@ class Lowered:
 
 
 def lowered(  # noqa: PLR0913
-    wiring: Wiring,
+    wiring: PacketTopology,
     transfers: Transfers,
     settings: PacketSettings,
     *,
     seed: int,
-    faults: Sequence[Fault],
-    watch: Watch,
+    faults: Sequence[PacketFault],
+    watch: Recording,
     connection: NDArray[np.uint32] | None = None,
 ) -> Lowered:
     """Return everything checked and as arrays; *connection* is whose messages go in order.
@@ -155,7 +155,7 @@ def lowered(  # noqa: PLR0913
     )
 
 
-def _base_rtt_ps(wiring: Wiring, transfers: Transfers, settings: PacketSettings) -> int:
+def _base_rtt_ps(wiring: PacketTopology, transfers: Transfers, settings: PacketSettings) -> int:
     """Return the round trip that is given or, where one is needed, the longest of all.
 
     HPCC-ns3 third.cc: propagation both ways, and a full payload once on every link.
@@ -169,7 +169,7 @@ def _base_rtt_ps(wiring: Wiring, transfers: Transfers, settings: PacketSettings)
     return round(float((2 * ways.delay_ps + host.payload_bytes * ways.ps_per_byte).max()))
 
 
-def _check_ways(wiring: Wiring, transfers: Transfers) -> None:
+def _check_ways(wiring: PacketTopology, transfers: Transfers) -> None:
     """Raise unless each transfer and its answers can set out."""
     for source, target in (
         (transfers.source, transfers.target),
@@ -187,7 +187,7 @@ def _check_ways(wiring: Wiring, transfers: Transfers) -> None:
                 raise InfeasibleError(message)
 
 
-def _check_memory(wiring: Wiring, transfers: Transfers, *, num_lanes: int) -> None:
+def _check_memory(wiring: PacketTopology, transfers: Transfers, *, num_lanes: int) -> None:
     """Raise when the books alone, without a packet in flight, exceed what memory is left."""
     need = len(transfers) * _TRANSFER_BYTES + wiring.choices.nbytes
     need += wiring.num_links * (_LINK_BYTES + num_lanes * _LANE_BYTES)
@@ -200,7 +200,7 @@ def _check_memory(wiring: Wiring, transfers: Transfers, *, num_lanes: int) -> No
         raise InfeasibleError(message)
 
 
-def _joined(wiring: Wiring, pair: tuple[int, int]) -> bool:
+def _joined(wiring: PacketTopology, pair: tuple[int, int]) -> bool:
     """Whether an endpoint hangs on the other, or on a switch that the other hangs on."""
     source, target = pair
     after = wiring.link_target[wiring.link_source == source]
@@ -208,7 +208,7 @@ def _joined(wiring: Wiring, pair: tuple[int, int]) -> bool:
     return bool(target in after or np.isin(after, before).any())
 
 
-def _wiring_arrays(wiring: Wiring) -> Columns:
+def _wiring_arrays(wiring: PacketTopology) -> Columns:
     return {
         "link_source": wiring.link_source,
         "link_target": wiring.link_target,
@@ -223,7 +223,7 @@ def _wiring_arrays(wiring: Wiring) -> Columns:
     }
 
 
-def _digit_arrays(wiring: Wiring, settings: PacketSettings) -> Columns:
+def _digit_arrays(wiring: PacketTopology, settings: PacketSettings) -> Columns:
     """Return what static and source routes choose by, and the next links in their order."""
     if settings.balance not in {"d-mod-k", "source"}:
         return {"digit": np.empty(0, dtype=np.uint32), "number": np.empty(0, dtype=np.uint32)}
@@ -235,7 +235,7 @@ def _digit_arrays(wiring: Wiring, settings: PacketSettings) -> Columns:
     }
 
 
-def _local(wiring: Wiring, transfers: Transfers) -> NDArray[np.uint8]:
+def _local(wiring: PacketTopology, transfers: Transfers) -> NDArray[np.uint8]:
     """Return which transfers stay on scale-up links; nothing where there are none."""
     if not wiring.link_scale_up.any():
         return np.empty(0, dtype=np.uint8)
@@ -256,7 +256,7 @@ def _transfer_arrays(transfers: Transfers, lane: NDArray[np.uint8]) -> Columns:
 
 
 def _switch_arrays(
-    wiring: Wiring, settings: PacketSettings, *, num_lanes: int, largest_bytes: int
+    wiring: PacketTopology, settings: PacketSettings, *, num_lanes: int, largest_bytes: int
 ) -> Columns:
     rate_bps = wiring.link_rate_bps
     controlled = ~wiring.link_scale_up.astype(bool)
@@ -295,7 +295,7 @@ def _switch_arrays(
 
 
 def headroom_bytes(
-    wiring: Wiring, settings: PacketSettings, *, num_lanes: int = 1
+    wiring: PacketTopology, settings: PacketSettings, *, num_lanes: int = 1
 ) -> NDArray[np.int64]:
     """Return what each link, as ingress, holds behind its threshold.
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from netloom.engines.delivery import Columns
     from netloom.engines.packet.settings import PacketSettings
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.transfers import Transfers
 
 __all__ = ["port_arrays"]
 
 
-def port_arrays(wiring: Wiring, transfers: Transfers, settings: PacketSettings) -> Columns:
+def port_arrays(wiring: PacketTopology, transfers: Transfers, settings: PacketSettings) -> Columns:
     """Return the source port of each transfer, and its turn where endpoints have several ports.
 
     Without source ports switches see addresses alone; each port of an endpoint has its own.
@@ -32,7 +32,7 @@ def port_arrays(wiring: Wiring, transfers: Transfers, settings: PacketSettings) 
     return {"source_port": hashed, "turn": turn}
 
 
-def _turns(wiring: Wiring, transfers: Transfers, *, striped: bool) -> NDArray[np.uint16]:
+def _turns(wiring: PacketTopology, transfers: Transfers, *, striped: bool) -> NDArray[np.uint16]:
     """Return which of several ports each one takes; nothing where nobody has several."""
     ends = transfers.source, transfers.target
     several = any(int(num_ports(wiring, *way).max(initial=1)) > 1 for way in (ends, ends[::-1]))

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from netloom.engines.packet.lanes import VirtualLanes
 from netloom.engines.packet.restraint import Restraint
-from netloom.engines.packet.schedule import Schedule
+from netloom.engines.packet.schedule import CellSchedule
 from netloom.engines.packet.settings import (
     CONGESTION_CONTROLS,
     Credits,
     Ecn,
     PacketSettings,
     Pfc,
-    Switch,
+    SwitchSettings,
     Transport,
 )
 from netloom.errors import SpecError
@@ -207,7 +207,7 @@ def settings_for(
         ecn=_ecn(scheme, technology, control, pulled=name == "rccc"),
         transport=host,
         lanes=VirtualLanes() if control == "credits" else None,
-        schedule=Schedule(wait_ps=_ps(technology.latency.credit_s)),
+        schedule=CellSchedule(wait_ps=_ps(technology.latency.credit_s)),
     )
 
 
@@ -280,11 +280,13 @@ def _ack_bytes(technology: Technology, header_bytes: int) -> int:
     return header_bytes + _ACK_HEADER
 
 
-def _switch(technology: Technology, control: str, host: Transport) -> Switch:
+def _switch(technology: Technology, control: str, host: Transport) -> SwitchSettings:
     if control != "trimming":
-        return Switch(cut_through=technology.protocol == "infiniband")
+        return SwitchSettings(cut_through=technology.protocol == "infiniband")
     # uet-htsim: queues of 100 packets.
-    return Switch(queue_bytes=100 * (host.payload_bytes + host.header_bytes), reserve_bytes=0)
+    return SwitchSettings(
+        queue_bytes=100 * (host.payload_bytes + host.header_bytes), reserve_bytes=0
+    )
 
 
 def _ecn(scheme: str, technology: Technology, control: str, *, pulled: bool) -> Ecn | None:

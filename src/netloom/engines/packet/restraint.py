@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.fabric.taper import taper_of
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["Restraint", "restraint_numbers"]
 
@@ -47,7 +47,7 @@ class Restraint:
 
 
 def restraint_numbers(
-    restraint: Restraint | None, wiring: Wiring, *, rtt_ps: int
+    restraint: Restraint | None, wiring: PacketTopology, *, rtt_ps: int
 ) -> dict[str, float]:
     """Return what the core is told; *rtt_ps* says how often receivers look."""
     taper = taper_of(wiring) if restraint else 1.0

@@ -11,8 +11,8 @@ from netloom.errors import InfeasibleError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.engines.packet.settings import PacketSettings, Switch
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.engines.packet.settings import PacketSettings, SwitchSettings
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["check_headroom", "check_input", "check_queues"]
 
@@ -20,7 +20,7 @@ _NEVER_BYTES: Final = 1 << 60
 
 
 def check_headroom(
-    wiring: Wiring,
+    wiring: PacketTopology,
     settings: PacketSettings,
     *,
     buffer: NDArray[np.int64],
@@ -41,7 +41,9 @@ def check_headroom(
         raise InfeasibleError(message)
 
 
-def check_input(wiring: Wiring, settings: PacketSettings, headroom: NDArray[np.int64]) -> None:
+def check_input(
+    wiring: PacketTopology, settings: PacketSettings, headroom: NDArray[np.int64]
+) -> None:
     """Raise where an input's own buffer is no larger than its headroom."""
     own = settings.switch.ingress_bytes
     most = int(headroom[wiring.link_target >= wiring.num_endpoints].max(initial=0))
@@ -54,8 +56,8 @@ def check_input(wiring: Wiring, settings: PacketSettings, headroom: NDArray[np.i
 
 
 def check_queues(
-    wiring: Wiring,
-    switch: Switch,
+    wiring: PacketTopology,
+    switch: SwitchSettings,
     packet_bytes: int,
     *,
     buffer: NDArray[np.int64],

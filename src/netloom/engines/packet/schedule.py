@@ -12,13 +12,13 @@ from netloom.errors import SpecError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Schedule"]
+__all__ = ["CellSchedule"]
 
 _US: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
+class CellSchedule:
     """How a scheduled fabric lets packets in.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from netloom.engines.packet.schedule import Schedule
+from netloom.engines.packet.schedule import CellSchedule
 from netloom.errors import SpecError
 from netloom.spec.problems import did_you_mean
 
@@ -24,7 +24,7 @@ __all__ = [
     "Ecn",
     "PacketSettings",
     "Pfc",
-    "Switch",
+    "SwitchSettings",
     "Transport",
 ]
 
@@ -55,7 +55,7 @@ _MOST_PACKET_BYTES: Final = 65_535  # a field of 16 bits, in IP as in the core
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Switch:
+class SwitchSettings:
     """A switch's buffer, queues and pipeline.
 
     Attributes:
@@ -279,8 +279,8 @@ class PacketSettings:
     connections: int = 1
     striped: bool = True
     lanes: VirtualLanes | None = None
-    schedule: Schedule = field(default_factory=Schedule)
-    switch: Switch = field(default_factory=Switch)
+    schedule: CellSchedule = field(default_factory=CellSchedule)
+    switch: SwitchSettings = field(default_factory=SwitchSettings)
     pfc: Pfc = field(default_factory=Pfc)
     credits: Credits = field(default_factory=Credits)
     ecn: Ecn | None = None

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
     from netloom.fabric.cost.cabling import Cabling
     from netloom.fabric.design import Design
-    from netloom.parts.parts import Cable, Nic, Switch, Transceiver
+    from netloom.parts.parts import CableType, Nic, Switch, Transceiver
     from netloom.provenance import Source
 
-__all__ = ["Bill", "Line", "draw_up"]
+__all__ = ["Bill", "BillLine", "draw_up"]
 
 Kind = Literal["switch", "transceiver", "cable", "nic"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class BillLine:
     """One line of the bill.
 
     Attributes:
@@ -91,14 +91,14 @@ class Line:
 class Bill:
     """All lines, in the order of the network from the top of the bill to the NICs."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[BillLine, ...]
 
-    def of(self, *kinds: Kind) -> tuple[Line, ...]:
+    def of(self, *kinds: Kind) -> tuple[BillLine, ...]:
         """Return the lines of some kinds."""
         return tuple(line for line in self.lines if line.kind in kinds)
 
     @property
-    def network(self) -> tuple[Line, ...]:
+    def network(self) -> tuple[BillLine, ...]:
         """The lines that the network's cost is the sum of."""
         return self.of("switch", "transceiver", "cable")
 
@@ -154,7 +154,7 @@ class Bill:
         )
 
 
-def _price_why(line: Line) -> Why:
+def _price_why(line: BillLine) -> Why:
     unit = Why(
         name=f"{line.part} price",
         value=line.unit_price_usd or 0.0,
@@ -165,7 +165,7 @@ def _price_why(line: Line) -> Why:
     return _times(line, line.total_usd, unit)
 
 
-def _power_why(line: Line) -> Why:
+def _power_why(line: BillLine) -> Why:
     unit = Why(
         name=f"{line.part} power",
         value=line.unit_power_w or 0.0,
@@ -175,7 +175,7 @@ def _power_why(line: Line) -> Why:
     return _times(line, line.power_w, unit)
 
 
-def _times(line: Line, total: float | None, unit: Why) -> Why:
+def _times(line: BillLine, total: float | None, unit: Why) -> Why:
     number = Why(name=f"number of {line.item}", value=line.count)
     how = f"{line.count} x {line.part}"
     return Why(name=line.item, value=total or 0.0, unit=unit.unit, how=how, parts=(number, unit))
@@ -196,7 +196,7 @@ def draw_up(design: Design, cabling: Cabling, *, nic: Nic, num_nics: int) -> Bil
     return Bill(lines=lines)
 
 
-def _switch_lines(design: Design) -> Iterator[Line]:
+def _switch_lines(design: Design) -> Iterator[BillLine]:
     price_usd = _known(design.switch, "price_usd", example="36000USD")
     power_w = _known(design.switch, "power_w", example="750W")
     for tier in design.tiers:
@@ -222,7 +222,7 @@ def _known(switch: Switch, attribute: Literal["price_usd", "power_w"], *, exampl
     return value
 
 
-def _transceiver_lines(cabling: Cabling) -> Iterator[Line]:
+def _transceiver_lines(cabling: Cabling) -> Iterator[BillLine]:
     for modules in cabling.modules:
         module = modules.transceiver
         yield _line(
@@ -235,9 +235,9 @@ def _transceiver_lines(cabling: Cabling) -> Iterator[Line]:
         )
 
 
-def _cable_lines(cabling: Cabling) -> Iterator[Line]:
+def _cable_lines(cabling: Cabling) -> Iterator[BillLine]:
     counts: dict[tuple[str, str, str, float], int] = defaultdict(int)
-    cables: dict[str, Cable] = {}
+    cables: dict[str, CableType] = {}
     for run in cabling.runs:
         cables[run.cable.name] = run.cable
         counts[run.stage.lower, run.stage.upper, run.cable.name, run.length_m] += run.num_cables
@@ -256,15 +256,15 @@ def _cable_lines(cabling: Cabling) -> Iterator[Line]:
 def _line(
     kind: Kind,
     item: str,
-    part: Switch | Transceiver | Cable,
+    part: Switch | Transceiver | CableType,
     *,
     count: int,
     price_usd: float,
     power_w: float,
-) -> Line:
+) -> BillLine:
     span = None if kind == "cable" else getattr(part, "price_range_usd", None)
     low_usd, high_usd = span or (price_usd, price_usd)
-    return Line(
+    return BillLine(
         kind=kind,
         item=item,
         part=part.name,
@@ -279,8 +279,8 @@ def _line(
     )
 
 
-def _nic_line(nic: Nic, num_nics: int) -> Line:
-    return Line(
+def _nic_line(nic: Nic, num_nics: int) -> BillLine:
+    return BillLine(
         kind="nic",
         item=f"NIC, {format_quantity(nic.rate_bps, RATE)} (in the price of its node)",
         part=nic.name,

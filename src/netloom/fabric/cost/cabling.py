@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from netloom.fabric.cost.modules import Modules, Run, apportion, count_modules
+from netloom.fabric.cost.modules import CableGroup, Modules, apportion, count_modules
 from netloom.fabric.cost.optics import Shop, devices
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.fabric.cost.layout import Layout, Route
+    from netloom.fabric.cost.layout import FloorLayout, StageLengths
     from netloom.fabric.design import Design
-    from netloom.parts.parts import Cable, Node, Transceiver
+    from netloom.parts.parts import CableType, Node, Transceiver
 
 __all__ = ["LENGTHS_M", "Cabling", "cable_up"]
 
@@ -39,7 +39,7 @@ LENGTHS_M: Final = (
 class Cabling:
     """Everything between the boxes."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[CableGroup, ...]
     modules: tuple[Modules, ...]
 
     @property
@@ -67,10 +67,10 @@ class Cabling:
 
 def cable_up(
     design: Design,
-    layout: Layout,
+    layout: FloorLayout,
     node: Node,
     *,
-    cables: Iterable[Cable],
+    cables: Iterable[CableType],
     transceivers: Iterable[Transceiver],
 ) -> Cabling:
     """Return the cables and transceivers that join *design* as laid out.
@@ -80,7 +80,7 @@ def cable_up(
     """
     cages = devices(design, node)
     cables, transceivers = tuple(cables), tuple(transceivers)
-    runs: list[Run] = []
+    runs: list[CableGroup] = []
     for route in layout.routes:
         stage = route.stage
         lower, upper = cages[stage.lower], cages[stage.upper]
@@ -95,7 +95,7 @@ def cable_up(
     return Cabling(runs=tuple(runs), modules=tuple(count_modules(design, runs)))
 
 
-def _runs(route: Route, shop: Shop) -> Iterator[Run]:
+def _runs(route: StageLengths, shop: Shop) -> Iterator[CableGroup]:
     beyond_m = max(route.longest_m, LENGTHS_M[-1])  # a length nobody sells: no offer will reach
     steps = np.array(sorted({*LENGTHS_M, *shop.reaches_m, beyond_m}), dtype=np.float64)
     wanted = np.array([_by_step(route.in_rack, steps), _by_step(route.over_tray, steps)])
@@ -103,7 +103,7 @@ def _runs(route: Route, shop: Shop) -> Iterator[Run]:
     for row, column in np.argwhere(counts):
         length_m = float(steps[column])
         offer = shop.best(length_m, in_rack=row == 0)
-        yield Run(
+        yield CableGroup(
             stage=route.stage,
             length_m=length_m,
             in_rack=row == 0,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from netloom.fabric.cost.bill import Bill, draw_up
 from netloom.fabric.cost.cabling import Cabling, cable_up
-from netloom.fabric.cost.layout import Layout, lay_out, nodes_per_rack
+from netloom.fabric.cost.layout import FloorLayout, lay_out, nodes_per_rack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from netloom.fabric.design import Design
-    from netloom.parts.parts import Cable, Nic, Node, Transceiver
+    from netloom.parts.parts import CableType, Nic, Node, Transceiver
     from netloom.spec.scenario import Floor
 
 __all__ = ["Estimate", "estimate"]
@@ -23,7 +23,7 @@ __all__ = ["Estimate", "estimate"]
 class Estimate:
     """What a design takes: room, cables, money and power."""
 
-    layout: Layout
+    layout: FloorLayout
     cabling: Cabling
     bill: Bill
 
@@ -39,7 +39,7 @@ def estimate(
     node: Node,
     nic: Nic,
     floor: Floor,
-    cables: Iterable[Cable],
+    cables: Iterable[CableType],
     transceivers: Iterable[Transceiver],
 ) -> Estimate:
     """Return what *design* takes on *floor*, with the given cables and transceivers to be had.

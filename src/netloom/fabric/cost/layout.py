@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
-__all__ = ["Layout", "Route", "lay_out", "nodes_per_rack"]
+__all__ = ["FloorLayout", "StageLengths", "lay_out", "nodes_per_rack"]
 
 # Assumed. With it the 127-node H100 SuperPOD takes 32 + 4 + 1 racks; NVIDIA RA-11333-001 V11,
 # table 7, lists 38 with those of management and storage.
@@ -45,7 +45,7 @@ _SLIVER_M: Final = 1e-9  # keeps a sum of tenths from being rounded up to the ne
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Route:
+class StageLengths:
     """The lengths of the cables of one stage.
 
     Attributes:
@@ -72,7 +72,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class FloorLayout:
     """A network on its floor.
 
     Attributes:
@@ -87,7 +87,7 @@ class Layout:
     hall: Hall
     num_node_racks: int
     num_network_racks: int
-    routes: tuple[Route, ...]
+    routes: tuple[StageLengths, ...]
     racks: dict[str, NDArray[np.int64]]
 
 
@@ -115,7 +115,7 @@ def nodes_per_rack(floor: Floor, node: Node) -> int:
     return max(1, min(floor.nodes_per_rack, int(MAX_RACK_POWER_W / node.power_w)))
 
 
-def lay_out(design: Design, floor: Floor, *, per_rack: int) -> Layout:
+def lay_out(design: Design, floor: Floor, *, per_rack: int) -> FloorLayout:
     """Return *design* on the *floor*, with *per_rack* nodes in a rack."""
     levels = {"node": _node_level(design.num_nodes)}
     for index, tier in enumerate(design.tiers):
@@ -123,7 +123,7 @@ def lay_out(design: Design, floor: Floor, *, per_rack: int) -> Layout:
     num_node_racks = -(-design.num_nodes // per_rack)
     racks, num_racks = _stand(levels, num_node_racks, per_rack=per_rack)
     hall = Hall.of(num_racks, floor)
-    return Layout(
+    return FloorLayout(
         hall=hall,
         num_node_racks=num_node_racks,
         num_network_racks=num_racks - num_node_racks,
@@ -203,7 +203,7 @@ def _route(
     levels: dict[str, _Level],
     racks: dict[str, NDArray[np.int64]],
     hall: Hall,
-) -> Route:
+) -> StageLengths:
     """Return the lengths of the cables of *stage*."""
     if stage.lower != stage.upper:
         pairs = _upward(levels[stage.lower], levels[stage.upper])
@@ -220,7 +220,7 @@ def _route(
         counts += np.bincount(flat, weights=weight, minlength=counts.size).reshape(counts.shape)
     total = counts.sum()
     counts *= stage.num_cables / total if total else 0.0
-    return Route(stage=stage, in_rack=counts[0], over_tray=counts[1])
+    return StageLengths(stage=stage, in_rack=counts[0], over_tray=counts[1])
 
 
 def _upward(lower: _Level, upper: _Level) -> Iterator[Pairs]:

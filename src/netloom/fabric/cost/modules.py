@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.design import Design, Stage
-    from netloom.parts.parts import Cable, Transceiver
+    from netloom.parts.parts import CableType, Transceiver
 
     Ports = dict[Stage, float]  # ports in use on one device, by stage
 
-__all__ = ["Modules", "Run", "apportion", "count_modules"]
+__all__ = ["CableGroup", "Modules", "apportion", "count_modules"]
 
 _SLIVER: Final = 1e-6  # of a module: the rounding noise of shares that are added up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class CableGroup:
     """Cables of one stage that are alike.
 
     Attributes:
@@ -44,7 +44,7 @@ class Run:
     length_m: float
     in_rack: bool
     num_cables: int
-    cable: Cable
+    cable: CableType
     lower: Transceiver | None
     upper: Transceiver | None
 
@@ -78,7 +78,7 @@ def apportion(shares: NDArray[np.float64], total: int) -> NDArray[np.int64]:
     return whole
 
 
-def count_modules(design: Design, runs: Sequence[Run]) -> Iterator[Modules]:
+def count_modules(design: Design, runs: Sequence[CableGroup]) -> Iterator[Modules]:
     """Yield how many transceivers of each kind the devices of each level hold."""
     ports = {design.stages[0]: design.num_ports / design.num_nodes}
     yield from _on_level("node", [(design.num_nodes, ports)], runs)
@@ -137,7 +137,7 @@ class _Use:
         return ports.get(self.stage, 0.0) * self.share / lit
 
 
-def _uses(level: str, runs: Sequence[Run]) -> list[_Use]:
+def _uses(level: str, runs: Sequence[CableGroup]) -> list[_Use]:
     ends: dict[Stage, int] = defaultdict(int)
     lit: dict[tuple[Stage, str], int] = defaultdict(int)
     kinds: dict[str, Transceiver] = {}
@@ -161,7 +161,7 @@ def _uses(level: str, runs: Sequence[Run]) -> list[_Use]:
 
 
 def _on_level(
-    level: str, fills: Sequence[tuple[int, Ports]], runs: Sequence[Run]
+    level: str, fills: Sequence[tuple[int, Ports]], runs: Sequence[CableGroup]
 ) -> Iterator[Modules]:
     """Yield the transceivers of one level.
 

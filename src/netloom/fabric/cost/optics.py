@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from netloom.fabric.design import Design, Stage, Tier
-    from netloom.parts.parts import Cable, Node, Transceiver
+    from netloom.parts.parts import CableType, Node, Transceiver
 
-__all__ = ["Device", "Offer", "Shop", "devices", "ports_at"]
+__all__ = ["CageSet", "Offer", "Shop", "devices", "ports_at"]
 
 _COPPER: Final = ("dac", "acc")
 _LIT: Final = ("multimode", "singlemode")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
+class CageSet:
     """The cages of one node, or of the fullest switch of a tier.
 
     Attributes:
@@ -56,11 +56,11 @@ def ports_at(module: Transceiver, rate_bps: float) -> int:
     return module.num_ports * int(split) if split == int(split) else 0
 
 
-def devices(design: Design, node: Node) -> dict[str, Device]:
+def devices(design: Design, node: Node) -> dict[str, CageSet]:
     """Return the cages of a node and of a switch of each tier, by level."""
     ports = design.num_ports / design.num_nodes
     found = {
-        "node": Device(
+        "node": CageSet(
             cage_port_bps=design.port_rate_bps * ports / node.num_nics,
             ports_per_cage=node.ports_per_cage,
             num_cages=-(-node.num_nics // node.ports_per_cage),
@@ -69,7 +69,7 @@ def devices(design: Design, node: Node) -> dict[str, Device]:
     }
     for tier in design.tiers:
         fastest = design.switch.modes[0]
-        found[tier.name] = Device(
+        found[tier.name] = CageSet(
             cage_port_bps=fastest.rate_bps,
             ports_per_cage=design.switch.ports_per_cage,
             num_cages=-(-fastest.count // design.switch.ports_per_cage),
@@ -88,7 +88,7 @@ def _used_bps(design: Design, tier: Tier) -> float:
 class Offer:
     """A cable with what lights it, and what one such connection costs."""
 
-    cable: Cable
+    cable: CableType
     lower: Transceiver | None
     upper: Transceiver | None
     price_usd: float
@@ -117,7 +117,7 @@ class Shop:
 
     stage: Stage
     shared_cages: bool
-    cables: tuple[Cable, ...]
+    cables: tuple[CableType, ...]
     at_lower: tuple[Transceiver, ...]
     at_upper: tuple[Transceiver, ...]
 
@@ -141,7 +141,7 @@ class Shop:
             raise InfeasibleError(self._nothing(length_m))
         return min(offers, key=lambda offer: offer.rank)
 
-    def _lit(self, cable: Cable, length_m: float) -> Iterator[Offer]:
+    def _lit(self, cable: CableType, length_m: float) -> Iterator[Offer]:
         price_usd = cable.price_usd + cable.price_usd_per_m * length_m
         if cable.medium not in _LIT:
             yield Offer(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.cost.hall import Hall
-    from netloom.fabric.cost.layout import Layout
+    from netloom.fabric.cost.layout import FloorLayout
     from netloom.fabric.graph import Fabric
     from netloom.spec.scenario import Floor
 
@@ -48,7 +48,7 @@ def place(fabric: Fabric, floor: Floor, *, per_rack: int) -> Places:
     return Places(hall=layout.hall, rack=rack, cable_m=np.where(outside, length_m, 0.0))
 
 
-def _racks(fabric: Fabric, layout: Layout) -> NDArray[np.int64]:
+def _racks(fabric: Fabric, layout: FloorLayout) -> NDArray[np.int64]:
     """Return each vertex's rack: switches fill the racks of their tier in the order they serve."""
     rack = np.full(fabric.num_vertices, -1, dtype=np.int64)
     inside = fabric.vertex_node >= 0

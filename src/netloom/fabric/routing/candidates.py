@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from netloom.fabric.routing.minimal import Minimal
     from netloom.fabric.routing.router import Router
 
-__all__ = ["Tables", "candidates", "tables"]
+__all__ = ["RoutingTables", "candidates", "tables"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tables:
+class RoutingTables:
     """Everything about a fabric that routing computes once.
 
     Attributes:
@@ -43,11 +43,11 @@ class Tables:
     inside: Minimal
 
 
-def tables(fabric: Fabric) -> Tables:
+def tables(fabric: Fabric) -> RoutingTables:
     """Return the routing tables of *fabric* as it is now; links not up are left out."""
     near = adjacency(fabric)
     router = between_switches if len(near.side.links) else up_down
-    return Tables(
+    return RoutingTables(
         fabric=fabric,
         near=near,
         between=router(fabric, near),
@@ -55,7 +55,7 @@ def tables(fabric: Fabric) -> Tables:
     )
 
 
-def candidates(known: Tables, at: int, to: int) -> NDArray[np.int32]:
+def candidates(known: RoutingTables, at: int, to: int) -> NDArray[np.int32]:
     """Return the equal-cost next links from switch *at* towards the NIC port or GPU *to*.
 
     A GPU with several ports is reached through any of them, so its candidates are those of
@@ -85,7 +85,7 @@ def candidates(known: Tables, at: int, to: int) -> NDArray[np.int32]:
     return links
 
 
-def _ports(known: Tables, at: int, to: int) -> NDArray[np.int64]:
+def _ports(known: RoutingTables, at: int, to: int) -> NDArray[np.int64]:
     fabric = known.fabric
     kind = fabric.vertex_kind[to]
     if fabric.vertex_kind[at] != VertexKind.SWITCH or kind not in (VertexKind.NIC, VertexKind.GPU):

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netloom.fabric.graph import VertexKind
-from netloom.fabric.routing.trace import Packets, trace
+from netloom.fabric.routing.trace import FlowsAtSwitch, trace
 from netloom.fabric.routing.updown import UpDown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.graph import Fabric
-    from netloom.fabric.routing.candidates import Tables
+    from netloom.fabric.routing.candidates import RoutingTables
     from netloom.fabric.routing.flows import Flows, Paths
     from netloom.fabric.routing.ragged import Csr
     from netloom.fabric.routing.router import Fan
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["paths"]
 
 
-def paths(known: Tables, flows: Flows, *, pxn: bool = False) -> Paths:
+def paths(known: RoutingTables, flows: Flows, *, pxn: bool = False) -> Paths:
     """Return the path that d-mod-k gives each flow.
 
     Where failures leave a switch with fewer candidates, the destination's number is taken
@@ -69,10 +69,10 @@ class _DModK:
     parents: NDArray[np.int64]
     turn: NDArray[np.int64]
 
-    def ends(self, packets: Packets, count: NDArray[np.int64]) -> NDArray[np.int64]:
+    def ends(self, packets: FlowsAtSwitch, count: NDArray[np.int64]) -> NDArray[np.int64]:
         return packets.target % count
 
-    def links(self, packets: Packets, fan: Fan) -> NDArray[np.int64]:
+    def links(self, packets: FlowsAtSwitch, fan: Fan) -> NDArray[np.int64]:
         tier = self.tier[packets.at]
         rises = self.tier[self.target[fan.links[fan.start]]] > tier
         # Down, parallel cables from one parent are told apart by what the way up left over.
@@ -82,7 +82,7 @@ class _DModK:
         return self.turn[position] if fan.whole else position
 
 
-def _chooser(known: Tables) -> _DModK:
+def _chooser(known: RoutingTables) -> _DModK:
     fabric, up = known.fabric, known.near.up
     num_tiers = int(fabric.vertex_tier.max(initial=0)) + 1
     turn, parents = _turns(fabric, up)
@@ -115,7 +115,7 @@ def _turns(fabric: Fabric, up: Csr) -> tuple[NDArray[np.int64], NDArray[np.int64
     return np.lexsort((target, cable, source)), parents
 
 
-def _numbers(known: Tables) -> NDArray[np.int64]:
+def _numbers(known: RoutingTables) -> NDArray[np.int64]:
     """Number the NIC ports along the tree: pod by pod, edge switch by edge switch."""
     ports = np.flatnonzero(known.near.edge >= 0)
     edge = known.near.edge[ports]

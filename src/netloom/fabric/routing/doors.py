@@ -19,14 +19,14 @@ from netloom.fabric.routing.ragged import Csr, blocks, csr, spans
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.fabric.routing.candidates import Tables
+    from netloom.fabric.routing.candidates import RoutingTables
     from netloom.fabric.routing.flows import Flows
 
-__all__ = ["Ends", "ends"]
+__all__ = ["NicPairs", "ends"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ends:
+class NicPairs:
     """Pairs of NIC ports, the equally good ones of a flow side by side.
 
     Attributes:
@@ -44,12 +44,12 @@ class Ends:
     source_port: NDArray[np.int64]
     target_port: NDArray[np.int64]
 
-    def take(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> Ends:
+    def take(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> NicPairs:
         """Return some of the pairs."""
-        return Ends(**{field.name: getattr(self, field.name)[which] for field in fields(self)})
+        return NicPairs(**{field.name: getattr(self, field.name)[which] for field in fields(self)})
 
 
-def ends(known: Tables, flows: Flows, which: NDArray[np.int64], *, pxn: bool) -> Ends:
+def ends(known: RoutingTables, flows: Flows, which: NDArray[np.int64], *, pxn: bool) -> NicPairs:
     """Return every equally short pair of NIC ports for the flows numbered *which*.
 
     Args:
@@ -79,14 +79,14 @@ def ends(known: Tables, flows: Flows, which: NDArray[np.int64], *, pxn: bool) ->
 
 
 def _best(
-    known: Tables,
+    known: RoutingTables,
     flows: Flows,
     which: NDArray[np.int64],
     *,
     rows: Csr,
     row: NDArray[np.int64],
     same_rail: bool = False,
-) -> Ends:
+) -> NicPairs:
     """Return the shortest pairs of a port in row ``row[flow]`` of *rows* with the target's own."""
     count = rows.count(row[which]) * known.near.doors.count(flows.target[which])
     found = []
@@ -97,14 +97,19 @@ def _best(
 
 
 def _pairs(
-    known: Tables, flows: Flows, which: NDArray[np.int64], *, rows: Csr, row: NDArray[np.int64]
-) -> Ends:
+    known: RoutingTables,
+    flows: Flows,
+    which: NDArray[np.int64],
+    *,
+    rows: Csr,
+    row: NDArray[np.int64],
+) -> NicPairs:
     target = flows.target[which]
     doors, link_target = known.near.doors, known.fabric.link_target
     owner, position = spans(doors.start(target), doors.count(target))
     back, flow = doors.links[position], which[owner]
     owner, position = spans(rows.start(row[flow]), rows.count(row[flow]))
-    return Ends(
+    return NicPairs(
         flow=flow[owner],
         out=rows.links[position],
         back=back[owner] ^ 1,
@@ -113,7 +118,7 @@ def _pairs(
     )
 
 
-def _live(known: Tables, pairs: Ends) -> Ends:
+def _live(known: RoutingTables, pairs: NicPairs) -> NicPairs:
     """Keep the pairs in one plane of which both ports are plugged into a switch."""
     edge, plane = known.near.edge, known.fabric.vertex_plane
     here, there = pairs.source_port, pairs.target_port
@@ -121,7 +126,7 @@ def _live(known: Tables, pairs: Ends) -> Ends:
     return pairs.take(live & (plane[here] == plane[there]))
 
 
-def _relays(known: Tables, flows: Flows, pairs: Ends) -> Ends:
+def _relays(known: RoutingTables, flows: Flows, pairs: NicPairs) -> NicPairs:
     """Keep the pairs on one rail whose sending GPU the flow's source reaches inside the node."""
     rail = known.fabric.vertex_rail
     apart = rail[pairs.target_port] >= 0
@@ -130,7 +135,7 @@ def _relays(known: Tables, flows: Flows, pairs: Ends) -> Ends:
     return pairs.take(known.inside.cost(flows.source[pairs.flow], sender) >= 0)
 
 
-def _shortest(known: Tables, pairs: Ends) -> Ends:
+def _shortest(known: RoutingTables, pairs: NicPairs) -> NicPairs:
     edge = known.near.edge
     cost = known.between.cost(
         edge[pairs.source_port].astype(np.int64), edge[pairs.target_port].astype(np.int64)
@@ -144,7 +149,7 @@ def _shortest(known: Tables, pairs: Ends) -> Ends:
     return pairs.take(cost == least[number])
 
 
-def _relayed(known: Tables, flows: Flows, which: NDArray[np.int64]) -> Ends:
+def _relayed(known: RoutingTables, flows: Flows, which: NDArray[np.int64]) -> NicPairs:
     """Pair ports of the sender's whole node with the target's ports on the same rail.
 
     A GPU none of whose own ports is live gets no relay: it has lost the network.
@@ -161,24 +166,24 @@ def _relayed(known: Tables, flows: Flows, which: NDArray[np.int64]) -> Ends:
     return _best(known, flows, which, rows=rows, row=node, same_rail=True)
 
 
-def _first_doors(known: Tables) -> NDArray[np.int32]:
+def _first_doors(known: RoutingTables) -> NDArray[np.int32]:
     """Return for each NIC port the door of the first GPU that has it."""
     links = np.sort(known.near.doors.links)
     _, first = np.unique(known.fabric.link_target[links], return_index=True)
     return links[np.sort(first)]
 
 
-def _joined(parts: list[Ends]) -> Ends:
+def _joined(parts: list[NicPairs]) -> NicPairs:
     """Put pairs together, sorted by flow; pairs of one flow keep their order."""
     none = np.empty(0, dtype=np.int32)
     columns = {
         field.name: np.concatenate([none, *(getattr(part, field.name) for part in parts)])
-        for field in fields(Ends)
+        for field in fields(NicPairs)
     }
-    return Ends(**columns).take(np.argsort(columns["flow"], kind="stable"))
+    return NicPairs(**columns).take(np.argsort(columns["flow"], kind="stable"))
 
 
-def _partition(known: Tables, flows: Flows, flow: int, num_lost: int) -> InfeasibleError:
+def _partition(known: RoutingTables, flows: Flows, flow: int, num_lost: int) -> InfeasibleError:
     pair = int(flows.source[flow]), int(flows.target[flow])
     names = " to ".join(vertex_name(known.fabric, gpu) for gpu in pair)
     more = f" (and {num_lost - 1} more flows)" if num_lost > 1 else ""

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from netloom.fabric.routing.murmur import five_tuple_hash
-from netloom.fabric.routing.trace import Packets, trace
+from netloom.fabric.routing.trace import FlowsAtSwitch, trace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.fabric.routing.candidates import Tables
+    from netloom.fabric.routing.candidates import RoutingTables
     from netloom.fabric.routing.flows import Flows, Paths
     from netloom.fabric.routing.router import Fan
 
@@ -27,7 +27,7 @@ __all__ = ["paths"]
 
 
 def paths(
-    known: Tables,
+    known: RoutingTables,
     flows: Flows,
     *,
     seeds: Literal["distinct", "equal"] = "distinct",
@@ -54,16 +54,16 @@ def paths(
 class _Hash:
     distinct: bool
 
-    def ends(self, packets: Packets, count: NDArray[np.int64]) -> NDArray[np.int64]:
+    def ends(self, packets: FlowsAtSwitch, count: NDArray[np.int64]) -> NDArray[np.int64]:
         # Hosts choose the plane; each has its own seed whatever the switches do.
         return self._pick(packets, count, seed=packets.at)
 
-    def links(self, packets: Packets, fan: Fan) -> NDArray[np.int64]:
+    def links(self, packets: FlowsAtSwitch, fan: Fan) -> NDArray[np.int64]:
         seed = packets.at if self.distinct else np.zeros(len(packets), dtype=np.int64)
         return fan.start + self._pick(packets, fan.count, seed=seed)
 
     def _pick(
-        self, packets: Packets, count: NDArray[np.int64], *, seed: NDArray[np.int64]
+        self, packets: FlowsAtSwitch, count: NDArray[np.int64], *, seed: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         if (count == 1).all():
             return np.zeros(len(packets), dtype=np.int64)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.graph import Fabric
-    from netloom.fabric.routing.candidates import Tables
+    from netloom.fabric.routing.candidates import RoutingTables
 
 __all__ = ["Health", "changed_between", "health"]
 
@@ -53,7 +53,7 @@ class Health:
         return weight
 
 
-def health(known: Tables, goals: NDArray[np.int64]) -> Health | None:
+def health(known: RoutingTables, goals: NDArray[np.int64]) -> Health | None:
     """Return what is left of the ways to *goals*; None where nothing between switches is amiss.
 
     Fabrics that are not up/down routed (torus, dragonfly+) are not looked at: None.

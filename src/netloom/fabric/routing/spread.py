@@ -19,7 +19,7 @@ from netloom.fabric.routing.trace import stays_inside
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.fabric.routing.candidates import Tables
+    from netloom.fabric.routing.candidates import RoutingTables
     from netloom.fabric.routing.flows import Flows
     from netloom.fabric.routing.health import Health
     from netloom.fabric.routing.router import Fan, Router
@@ -33,7 +33,7 @@ MOST_APART: Final = 1 << 22  # entries kept before they are added up: 100 MiB
 
 
 def load_bps(
-    known: Tables,
+    known: RoutingTables,
     flows: Flows,
     rate_bps: NDArray[np.float64],
     *,
@@ -67,7 +67,7 @@ def load_bps(
 
 
 def _outside(
-    known: Tables,
+    known: RoutingTables,
     flows: Flows,
     rate_bps: NDArray[np.float64],
     load: NDArray[np.float64],
@@ -95,7 +95,7 @@ def _outside(
 
 
 def _split(
-    known: Tables,
+    known: RoutingTables,
     router: Router,
     demand: Demand,
     load: NDArray[np.float64],
@@ -119,13 +119,13 @@ def _few(parts: list[Demand]) -> bool:
     return sum(len(at) for at, _, _ in parts) <= MOST_APART
 
 
-def _joined(known: Tables, parts: list[Demand]) -> Demand:
+def _joined(known: RoutingTables, parts: list[Demand]) -> Demand:
     at, goal, amount = (np.concatenate(column) for column in zip(*parts, strict=True))
     return _merged(known, at, goal, amount)
 
 
 def _expanded(
-    known: Tables,
+    known: RoutingTables,
     fan: Fan,
     standing: tuple[NDArray[np.int64], NDArray[np.float64]],
     load: NDArray[np.float64],
@@ -152,7 +152,10 @@ def _evened(weight: NDArray[np.float64], owner: NDArray[np.int64]) -> NDArray[np
 
 
 def _merged(
-    known: Tables, at: NDArray[np.int64], goal: NDArray[np.int64], amount: NDArray[np.float64]
+    known: RoutingTables,
+    at: NDArray[np.int64],
+    goal: NDArray[np.int64],
+    amount: NDArray[np.float64],
 ) -> Demand:
     """Add up what stands at one vertex for one goal; drop what has arrived.
 

@@ -13,17 +13,17 @@ from netloom.fabric.routing.flows import Flows, Paths, check_flows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.fabric.routing.candidates import Tables
-    from netloom.fabric.routing.doors import Ends
+    from netloom.fabric.routing.candidates import RoutingTables
+    from netloom.fabric.routing.doors import NicPairs
     from netloom.fabric.routing.router import Fan, Router
 
     Hops = list[tuple[NDArray[np.int64], NDArray[np.int32]]]
 
-__all__ = ["Chooser", "Packets", "stays_inside", "trace"]
+__all__ = ["Chooser", "FlowsAtSwitch", "stays_inside", "trace"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Packets:
+class FlowsAtSwitch:
     """What a switch sees of flows that stand in front of it.
 
     Attributes:
@@ -45,16 +45,16 @@ class Packets:
 class Chooser(Protocol):
     """Picks one of several equal ways."""
 
-    def ends(self, packets: Packets, count: NDArray[np.int64]) -> NDArray[np.int64]:
+    def ends(self, packets: FlowsAtSwitch, count: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return which of *count* pairs of NIC ports each flow uses; addresses are GPUs."""
         ...
 
-    def links(self, packets: Packets, fan: Fan) -> NDArray[np.int64]:
+    def links(self, packets: FlowsAtSwitch, fan: Fan) -> NDArray[np.int64]:
         """Return the position in ``fan.links`` of the link that each of *packets* takes."""
         ...
 
 
-def trace(known: Tables, flows: Flows, chooser: Chooser, *, pxn: bool) -> Paths:
+def trace(known: RoutingTables, flows: Flows, chooser: Chooser, *, pxn: bool) -> Paths:
     """Return the path of each flow.
 
     Raises:
@@ -69,7 +69,7 @@ def trace(known: Tables, flows: Flows, chooser: Chooser, *, pxn: bool) -> Paths:
     return _paths(hops, len(flows))
 
 
-def stays_inside(known: Tables, flows: Flows) -> NDArray[np.bool_]:
+def stays_inside(known: RoutingTables, flows: Flows) -> NDArray[np.bool_]:
     """Say which flows stay in their node: those whose scale-up network joins the two GPUs."""
     node = known.fabric.vertex_node
     inside = node[flows.source] == node[flows.target]
@@ -79,15 +79,15 @@ def stays_inside(known: Tables, flows: Flows) -> NDArray[np.bool_]:
 
 
 def _outside(
-    known: Tables, flows: Flows, which: NDArray[np.int64], chooser: Chooser, *, pxn: bool
+    known: RoutingTables, flows: Flows, which: NDArray[np.int64], chooser: Chooser, *, pxn: bool
 ) -> Hops:
     pair = _one_each(ends(known, flows, which, pxn=pxn), flows, chooser)
     fabric, near = known.fabric, known.near
     sender = fabric.link_source[pair.out].astype(np.int64)
     port = flows.source_port[which]
     source = flows.source[which]
-    relay = Packets(source=source, target=sender, source_port=port, at=source)
-    wire = Packets(
+    relay = FlowsAtSwitch(source=source, target=sender, source_port=port, at=source)
+    wire = FlowsAtSwitch(
         source=pair.source_port,
         target=pair.target_port,
         source_port=port,
@@ -103,15 +103,15 @@ def _outside(
     ]
 
 
-def _one_each(pairs: Ends, flows: Flows, chooser: Chooser) -> Ends:
+def _one_each(pairs: NicPairs, flows: Flows, chooser: Chooser) -> NicPairs:
     first = np.flatnonzero(np.diff(pairs.flow, prepend=-1))
     count = np.diff(np.append(first, len(pairs.flow)))
     return pairs.take(first + chooser.ends(_packets(flows, pairs.flow[first]), count))
 
 
-def _packets(flows: Flows, which: NDArray[np.int64]) -> Packets:
+def _packets(flows: Flows, which: NDArray[np.int64]) -> FlowsAtSwitch:
     source = flows.source[which]
-    return Packets(
+    return FlowsAtSwitch(
         source=source,
         target=flows.target[which],
         source_port=flows.source_port[which],
@@ -120,7 +120,11 @@ def _packets(flows: Flows, which: NDArray[np.int64]) -> Packets:
 
 
 def _walk(
-    known: Tables, router: Router, chooser: Chooser, packets: Packets, flow: NDArray[np.int64]
+    known: RoutingTables,
+    router: Router,
+    chooser: Chooser,
+    packets: FlowsAtSwitch,
+    flow: NDArray[np.int64],
 ) -> Hops:
     """Take the packets to where they are addressed, or to the switch that port is plugged into."""
     edge = known.near.edge[packets.target]
@@ -140,8 +144,8 @@ def _walk(
     return hops
 
 
-def _at(packets: Packets, at: NDArray[np.int64], which: NDArray[np.int64]) -> Packets:
-    return Packets(
+def _at(packets: FlowsAtSwitch, at: NDArray[np.int64], which: NDArray[np.int64]) -> FlowsAtSwitch:
+    return FlowsAtSwitch(
         source=packets.source[which],
         target=packets.target[which],
         source_port=packets.source_port[which],

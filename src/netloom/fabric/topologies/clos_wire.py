@@ -8,7 +8,7 @@ import numpy as np
 
 from netloom.fabric.topologies.clos import plan_clos
 from netloom.fabric.topologies.clos_size import clos_order, clos_tiers
-from netloom.fabric.topologies.wiring import Wiring, shared_leaves
+from netloom.fabric.topologies.wiring import SwitchCables, shared_leaves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["wire_clos"]
 
 
-def wire_clos(request: Request, topology: ClosTopology) -> Wiring:
+def wire_clos(request: Request, topology: ClosTopology) -> SwitchCables:
     """Return the cables of the folded Clos that *topology* asks for.
 
     Equal networks (planes, and rails where they are apart) follow one another in each tier.
@@ -29,7 +29,7 @@ def wire_clos(request: Request, topology: ClosTopology) -> Wiring:
     assert clos is not None, "a design exists, so a plan does"
     ends = [_stage(clos, tier) for tier in range(1, clos.num_tiers)]
     nothing = np.zeros(0, np.int32)
-    return Wiring(
+    return SwitchCables(
         port_switch=_port_leaves(request, clos),
         switch_tier=np.repeat(
             np.arange(1, clos.num_tiers + 1, dtype=np.int8),

@@ -15,7 +15,7 @@ import numpy as np
 from netloom.errors import InfeasibleError
 from netloom.fabric.design import Design, Reach, Stage, Tier
 from netloom.fabric.topologies.ports import spread, switch_ports
-from netloom.fabric.topologies.wiring import Wiring, shared_leaves
+from netloom.fabric.topologies.wiring import SwitchCables, shared_leaves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +28,7 @@ __all__ = ["size_dragonfly", "wire_dragonfly"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
+class _DragonflyPlan:
     """A planned dragonfly+.
 
     Attributes:
@@ -60,7 +60,7 @@ class _Plan:
         return -(-self.num_global * (self.num_groups - 1) // self.num_spines)
 
 
-def _plan(request: Request, topology: DragonflyPlus) -> _Plan:
+def _plan(request: Request, topology: DragonflyPlus) -> _DragonflyPlan:
     """Return the counts of the dragonfly+ that *topology* asks for.
 
     Raises:
@@ -87,7 +87,7 @@ def _plan(request: Request, topology: DragonflyPlus) -> _Plan:
     )
     num_global = num_spines * half // max(1, num_groups - 1)
     assert num_global > 0, (num_spines, half, num_groups)
-    return _Plan(
+    return _DragonflyPlan(
         ports=ports,
         nodes_per_leaf=nodes_per_leaf,
         ports_per_leaf=ports_per_leaf,
@@ -161,7 +161,7 @@ def size_dragonfly(request: Request, topology: DragonflyPlus) -> Design:
     )
 
 
-def _tiers(plan: _Plan) -> tuple[Tier, ...]:
+def _tiers(plan: _DragonflyPlan) -> tuple[Tier, ...]:
     leaf = Tier(
         name="leaf",
         num_switches=plan.num_leaves,
@@ -177,7 +177,7 @@ def _tiers(plan: _Plan) -> tuple[Tier, ...]:
     return (leaf, spine)
 
 
-def _stages(plan: _Plan, request: Request) -> tuple[Stage, ...]:
+def _stages(plan: _DragonflyPlan, request: Request) -> tuple[Stage, ...]:
     ports = plan.ports
     hosts = Stage(
         lower="node",
@@ -203,7 +203,7 @@ def _stages(plan: _Plan, request: Request) -> tuple[Stage, ...]:
     return (hosts, local, between)
 
 
-def _reaches(plan: _Plan, request: Request) -> tuple[Reach, ...]:
+def _reaches(plan: _DragonflyPlan, request: Request) -> tuple[Reach, ...]:
     per_leaf = max(1, plan.nodes_per_leaf)
     host_bps = plan.ports_per_leaf * plan.ports.host_rate_bps
     num_up = plan.num_spines * plan.num_parallel
@@ -240,24 +240,24 @@ def _reaches(plan: _Plan, request: Request) -> tuple[Reach, ...]:
     return (leaf, group, whole)
 
 
-def _nodes_in_group(plan: _Plan, request: Request) -> int:
+def _nodes_in_group(plan: _DragonflyPlan, request: Request) -> int:
     num_ports = plan.leaves_per_group * plan.ports_per_leaf
     return max(1, num_ports // request.num_nics)
 
 
-def _notes(plan: _Plan) -> tuple[str, ...]:
+def _notes(plan: _DragonflyPlan) -> tuple[str, ...]:
     if plan.num_groups == 1:
         return ("one group holds the whole cluster: this is a two-tier leaf and spine network",)
     return (f"{plan.num_groups} groups, each pair joined by {plan.num_global} cables",)
 
 
-def wire_dragonfly(request: Request, topology: DragonflyPlus) -> Wiring:
+def wire_dragonfly(request: Request, topology: DragonflyPlus) -> SwitchCables:
     """Return the cables of the dragonfly+ that *topology* asks for."""
     plan = _plan(request, topology)
     num_spines = plan.num_groups * plan.num_spines
     num_switches = plan.num_leaves + num_spines
     local, between = _local_cables(plan), _global_cables(plan)
-    return Wiring(
+    return SwitchCables(
         port_switch=shared_leaves(request, plan.ports_per_leaf),
         switch_tier=np.repeat(np.array([1, 2], np.int8), [plan.num_leaves, num_spines]),
         switch_plane=np.zeros(num_switches, np.int16),
@@ -268,7 +268,7 @@ def wire_dragonfly(request: Request, topology: DragonflyPlus) -> Wiring:
     )
 
 
-def _local_cables(plan: _Plan) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _local_cables(plan: _DragonflyPlan) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     leaf = np.arange(plan.num_leaves, dtype=np.int32)
     smaller, num_larger = divmod(plan.num_leaves, plan.num_groups)
     sizes = np.full(plan.num_groups, smaller)
@@ -280,7 +280,7 @@ def _local_cables(plan: _Plan) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return np.repeat(leaf, num_up), (first[:, None] + spine[None, :]).ravel()
 
 
-def _global_cables(plan: _Plan) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _global_cables(plan: _DragonflyPlan) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Deal the cables of each group out to its spines in turn, peer after peer."""
     one, other = (ends.astype(np.int32)[:, None] for ends in np.triu_indices(plan.num_groups, k=1))
     cable = np.arange(plan.num_global, dtype=np.int32)[None, :]

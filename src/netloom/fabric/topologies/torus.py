@@ -11,7 +11,7 @@ import numpy as np
 from netloom.errors import InfeasibleError
 from netloom.fabric.design import MAX_PATHS, Design, Reach, Stage, Tier
 from netloom.fabric.topologies.ports import switch_ports
-from netloom.fabric.topologies.wiring import Wiring, shared_leaves
+from netloom.fabric.topologies.wiring import SwitchCables, shared_leaves
 
 if TYPE_CHECKING:
     from netloom.fabric.topologies.ports import Ports
@@ -183,7 +183,7 @@ def _notes(grid: _Grid) -> tuple[str, ...]:
     return (f"{shape} switches, {grid.width} cables to each neighbour",)
 
 
-def wire_torus(request: Request, topology: Torus) -> Wiring:
+def wire_torus(request: Request, topology: Torus) -> SwitchCables:
     """Return the cables of the torus that *topology* asks for.
 
     Where a dimension has two switches the cable around it runs beside the one between them.
@@ -198,7 +198,7 @@ def wire_torus(request: Request, topology: Torus) -> Wiring:
         lower.append(np.repeat(switch, grid.width))
         upper.append(np.repeat(switch + onward, grid.width))
         stride *= size
-    return Wiring(
+    return SwitchCables(
         port_switch=shared_leaves(request, grid.nodes_per_switch * request.num_nics),
         switch_tier=np.ones(grid.num_switches, np.int8),
         switch_plane=np.zeros(grid.num_switches, np.int16),

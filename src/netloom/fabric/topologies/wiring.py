@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from netloom.fabric.topologies.request import Request
 
-__all__ = ["Wiring", "shared_leaves"]
+__all__ = ["SwitchCables", "shared_leaves"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Wiring:
+class SwitchCables:
     """Switches, numbered from 0 tier by tier, and the cables at them.
 
     NIC ports are numbered by node, then NIC, then plane.

@@ -21,14 +21,14 @@ from netloom.fabric.wire.latency import PROPAGATION_S_PER_M
 from netloom.fabric.wiring.nexthops import Doors, check_size, next_hops
 from netloom.fabric.wiring.renumbered import Renumbered
 from netloom.fabric.wiring.scale_up import add_scale_up
-from netloom.fabric.wiring.wiring import Wiring
+from netloom.fabric.wiring.wiring import PacketTopology
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
-    from netloom.fabric.routing.candidates import Tables
+    from netloom.fabric.routing.candidates import RoutingTables
     from netloom.fabric.wiring.nexthops import NextHops
     from netloom.spec.scenario import Floor
 
@@ -37,7 +37,7 @@ __all__ = ["wiring_of"]
 _PS = 1e12
 
 
-def wiring_of(fabric: Fabric, network: Network, floor: Floor, *, scale_up: bool) -> Wiring:
+def wiring_of(fabric: Fabric, network: Network, floor: Floor, *, scale_up: bool) -> PacketTopology:
     """Return *fabric*, built from *network*'s design, as endpoints, switches, links and routes.
 
     Links that are down or drained are there, but no route takes them. Every cable of a stage has
@@ -63,7 +63,7 @@ def wiring_of(fabric: Fabric, network: Network, floor: Floor, *, scale_up: bool)
         hops = add_scale_up(known, hops, new_vertex=kept.new_vertex, new_link=kept.new_link)
     offsets, links = hops.sets.table()
     names = vertex_names(fabric)
-    return Wiring(
+    return PacketTopology(
         num_endpoints=fabric.design.num_gpus,
         name=tuple(names[vertex] for vertex in kept.vertices.tolist()),
         **_links(fabric, network, floor, kept),
@@ -101,7 +101,7 @@ class _Kept:
         return len(self.vertices)
 
 
-def _kept(known: Tables, *, scale_up: bool) -> _Kept:
+def _kept(known: RoutingTables, *, scale_up: bool) -> _Kept:
     fabric = known.fabric
     kind = fabric.vertex_kind
     source, target = kind[fabric.link_source], kind[fabric.link_target]
@@ -135,7 +135,7 @@ def _kept(known: Tables, *, scale_up: bool) -> _Kept:
     )
 
 
-def _outside(known: Tables, kept: _Kept) -> NextHops:
+def _outside(known: RoutingTables, kept: _Kept) -> NextHops:
     """Return the next links on the scale-out network."""
     fabric = known.fabric
     router = Renumbered(
@@ -154,7 +154,7 @@ def _outside(known: Tables, kept: _Kept) -> NextHops:
     )
 
 
-def _doors(known: Tables, kept: _Kept) -> Doors:
+def _doors(known: RoutingTables, kept: _Kept) -> Doors:
     """Return where the GPUs are plugged in, over cables that are up from the GPU to the switch."""
     fabric, near = known.fabric, known.near
     out = np.sort(near.doors.links).astype(np.int64)

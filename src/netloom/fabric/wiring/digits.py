@@ -21,7 +21,7 @@ from netloom.fabric.wiring.tiers import tiers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["Digits", "digits"]
 
@@ -45,7 +45,7 @@ class Digits:
     links: NDArray[np.int32]
 
 
-def digits(wiring: Wiring) -> Digits:
+def digits(wiring: PacketTopology) -> Digits:
     """Return the digits by which static routes choose on *wiring*."""
     tier = tiers(wiring)
     tier = np.where(tier < 0, _MOST_TIERS, np.minimum(tier, _MOST_TIERS))
@@ -54,7 +54,7 @@ def digits(wiring: Wiring) -> Digits:
     )
 
 
-def _divisors(wiring: Wiring, tier: NDArray[np.int64]) -> NDArray[np.int64]:
+def _divisors(wiring: PacketTopology, tier: NDArray[np.int64]) -> NDArray[np.int64]:
     source, target = wiring.link_source, wiring.link_target
     rises = tier[source] < tier[target]
     pair = np.unique(source[rises].astype(np.int64) * wiring.num_vertices + target[rises])
@@ -72,7 +72,7 @@ def _divisors(wiring: Wiring, tier: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(np.minimum(found, _MOST), dtype=np.int64)
 
 
-def _numbers(wiring: Wiring, tier: NDArray[np.int64]) -> NDArray[np.int64]:
+def _numbers(wiring: PacketTopology, tier: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number the ports of endpoints along the tree: pod by pod, edge switch by edge switch."""
     most = most_ports(wiring)
     edge = _edges(wiring, most)
@@ -84,7 +84,7 @@ def _numbers(wiring: Wiring, tier: NDArray[np.int64]) -> NDArray[np.int64]:
     return number
 
 
-def _edges(wiring: Wiring, most: int) -> NDArray[np.int64]:
+def _edges(wiring: PacketTopology, most: int) -> NDArray[np.int64]:
     """Return the switch, or the shared NIC, that each port of each endpoint hangs on."""
     outside = ~wiring.link_scale_up
     leads_on = np.zeros(wiring.num_vertices, dtype=np.bool_)
@@ -101,7 +101,7 @@ def _edges(wiring: Wiring, most: int) -> NDArray[np.int64]:
     return np.where(count[:, None] > 0, known[np.minimum(port, len(links))], 0).reshape(-1)
 
 
-def _together(wiring: Wiring, low: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _together(wiring: PacketTopology, low: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return for each vertex the first switch that it reaches without leaving those *low*."""
     label = np.arange(wiring.num_vertices)
     inner = low & (label >= wiring.num_endpoints)
@@ -115,7 +115,7 @@ def _together(wiring: Wiring, low: NDArray[np.bool_]) -> NDArray[np.int64]:
         label = joined
 
 
-def _ordered(wiring: Wiring) -> NDArray[np.int32]:
+def _ordered(wiring: PacketTopology) -> NDArray[np.int32]:
     """Return every set of next links with first cables to all neighbours before second ones."""
     pair = wiring.link_source.astype(np.int64) * wiring.num_vertices + wiring.link_target
     order = np.argsort(pair, kind="stable")

@@ -43,7 +43,7 @@ class Doors:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NextHops:
-    """The routing half of a :class:`~netloom.fabric.wiring.wiring.Wiring`, its sets still open."""
+    """The routing half of a packet topology, with its sets still open."""
 
     goal: NDArray[np.int32]
     choices: NDArray[np.int32]

@@ -12,15 +12,15 @@ from netloom.errors import InfeasibleError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
-__all__ = ["Ways", "first_ways", "stay_inside", "undivided"]
+__all__ = ["PairPaths", "first_ways", "stay_inside", "undivided"]
 
 MAX_HOPS: Final = 4096  # more than any shortest way has; beyond it routes go round in circles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ways:
+class PairPaths:
     """One way for each pair.
 
     Attributes:
@@ -38,7 +38,9 @@ class Ways:
     slowest_bps: NDArray[np.float64]
 
 
-def first_ways(wiring: Wiring, source: NDArray[np.int64], target: NDArray[np.int64]) -> Ways:
+def first_ways(
+    wiring: PacketTopology, source: NDArray[np.int64], target: NDArray[np.int64]
+) -> PairPaths:
     """Return the way from each source to its target that takes the first of equal next links.
 
     Raises:
@@ -53,7 +55,7 @@ def first_ways(wiring: Wiring, source: NDArray[np.int64], target: NDArray[np.int
     rate_bps = wiring.link_rate_bps[links]
     delay_ps = np.where(there, wiring.link_delay_ps[links] + forward_ps, 0)
     owner = owner.reshape(-1)
-    return Ways(
+    return PairPaths(
         links=links[owner],
         num_hops=there.sum(axis=1)[owner],
         delay_ps=delay_ps.sum(axis=1)[owner],
@@ -62,7 +64,9 @@ def first_ways(wiring: Wiring, source: NDArray[np.int64], target: NDArray[np.int
     )
 
 
-def undivided(wiring: Wiring, ways: Ways, target: NDArray[np.int64]) -> NDArray[np.float64]:
+def undivided(
+    wiring: PacketTopology, ways: PairPaths, target: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Return what the links of each way carry at least of all that goes to *target* by any way.
 
     All of it up to the first vertex that has a choice, there the link's share of the rates to
@@ -81,7 +85,7 @@ def undivided(wiring: Wiring, ways: Ways, target: NDArray[np.int64]) -> NDArray[
 
 
 def stay_inside(
-    wiring: Wiring, source: NDArray[np.int32], target: NDArray[np.int32]
+    wiring: PacketTopology, source: NDArray[np.int32], target: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
     """Return for each pair whether its way takes scale-up links alone.
 
@@ -93,7 +97,9 @@ def stay_inside(
     return np.asarray(inside, dtype=np.bool_)
 
 
-def _walk(wiring: Wiring, begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+def _walk(
+    wiring: PacketTopology, begin: NDArray[np.int64], end: NDArray[np.int64]
+) -> NDArray[np.int64]:
     doors = _Doors.of(wiring)
     at = begin.copy()
     moving = np.arange(len(begin))
@@ -115,12 +121,12 @@ def _walk(wiring: Wiring, begin: NDArray[np.int64], end: NDArray[np.int64]) -> N
 class _Doors:
     """The last links to endpoints, ready to be looked up."""
 
-    wiring: Wiring
+    wiring: PacketTopology
     key: NDArray[np.int64]
     link: NDArray[np.int64]
 
     @classmethod
-    def of(cls, wiring: Wiring) -> _Doors:
+    def of(cls, wiring: PacketTopology) -> _Doors:
         last = np.flatnonzero(wiring.link_target < wiring.num_endpoints)
         source = wiring.link_source[last].astype(np.int64)
         key = source * wiring.num_vertices + wiring.link_target[last]
@@ -143,7 +149,9 @@ class _Doors:
         return link
 
 
-def _lost(wiring: Wiring, source: NDArray[np.int64], target: NDArray[np.int64]) -> InfeasibleError:
+def _lost(
+    wiring: PacketTopology, source: NDArray[np.int64], target: NDArray[np.int64]
+) -> InfeasibleError:
     pair = f"{wiring.name[source[0]]} to {wiring.name[target[0]]}"
     more = f" (and {len(source) - 1:,} more pairs)" if len(source) > 1 else ""
     return InfeasibleError(

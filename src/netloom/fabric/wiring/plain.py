@@ -10,16 +10,16 @@ import numpy as np
 from netloom.fabric.routing.minimal import Minimal
 from netloom.fabric.routing.ragged import csr
 from netloom.fabric.wiring.nexthops import Doors, next_hops
-from netloom.fabric.wiring.wiring import Wiring
+from netloom.fabric.wiring.wiring import PacketTopology
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Cables", "wire_up"]
+__all__ = ["CableList", "wire_up"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cables:
+class CableList:
     """Cables between vertices; endpoints come first in the numbering, then switches.
 
     Attributes:
@@ -38,8 +38,8 @@ class Cables:
 
 
 def wire_up(
-    cables: Cables, *, num_endpoints: int, name: tuple[str, ...], forward_ps: NDArray[np.int64]
-) -> Wiring:
+    cables: CableList, *, num_endpoints: int, name: tuple[str, ...], forward_ps: NDArray[np.int64]
+) -> PacketTopology:
     """Return the wiring of *cables* with every shortest way, counted in hops, as a route.
 
     Endpoints forward nothing.
@@ -65,7 +65,7 @@ def wire_up(
         num_links=len(source),
     )
     offsets, links = hops.sets.table()
-    return Wiring(
+    return PacketTopology(
         num_endpoints=num_endpoints,
         name=name,
         link_source=source,

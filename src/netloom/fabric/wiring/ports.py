@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["most_ports", "num_ports", "stripes", "turns"]
 
@@ -24,7 +24,7 @@ _ROUND: Final = 65_520
 
 
 def num_ports(
-    wiring: Wiring, source: NDArray[np.integer], target: NDArray[np.integer]
+    wiring: PacketTopology, source: NDArray[np.integer], target: NDArray[np.integer]
 ) -> NDArray[np.int64]:
     """Return how many links each source has towards its target; a direct one before any other."""
     at, to = source.astype(np.int64), target.astype(np.int64)
@@ -41,14 +41,14 @@ def num_ports(
     return np.where(direct > 0, direct, count)
 
 
-def most_ports(wiring: Wiring) -> int:
+def most_ports(wiring: PacketTopology) -> int:
     """Return the most ports that an endpoint has, scale-up links apart."""
     into = (wiring.link_target < wiring.num_endpoints) & ~wiring.link_scale_up
     return int(np.bincount(wiring.link_target[into]).max(initial=1))
 
 
 def stripes(
-    wiring: Wiring,
+    wiring: PacketTopology,
     source: NDArray[np.integer],
     target: NDArray[np.integer],
     *,

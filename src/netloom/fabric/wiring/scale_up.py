@@ -13,13 +13,17 @@ from netloom.fabric.wiring.nexthops import NextHops
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.fabric.routing.candidates import Tables
+    from netloom.fabric.routing.candidates import RoutingTables
 
 __all__ = ["add_scale_up"]
 
 
 def add_scale_up(
-    known: Tables, hops: NextHops, *, new_vertex: NDArray[np.int64], new_link: NDArray[np.int32]
+    known: RoutingTables,
+    hops: NextHops,
+    *,
+    new_vertex: NDArray[np.int64],
+    new_link: NDArray[np.int32],
 ) -> NextHops:
     """Return *hops* with a goal for each GPU, reached inside its node where that is possible.
 
@@ -40,7 +44,7 @@ def add_scale_up(
     return NextHops(goal=goal, choices=choices, sets=hops.sets)
 
 
-def _pairs(known: Tables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _pairs(known: RoutingTables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return each vertex of a node with each GPU of it that it reaches inside."""
     fabric = known.fabric
     node = fabric.vertex_node

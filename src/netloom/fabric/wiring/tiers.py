@@ -9,12 +9,12 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["tiers"]
 
 
-def tiers(wiring: Wiring, *, over_scale_up: bool = True) -> NDArray[np.int64]:
+def tiers(wiring: PacketTopology, *, over_scale_up: bool = True) -> NDArray[np.int64]:
     """Return how many links each vertex is from its nearest endpoint; -1 where there is no way."""
     there = over_scale_up | ~wiring.link_scale_up
     source, target = wiring.link_source[there], wiring.link_target[there]

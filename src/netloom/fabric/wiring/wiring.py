@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Wiring"]
+__all__ = ["PacketTopology"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Wiring:
+class PacketTopology:
     """Vertices, directed links, and the equal-cost next links from each vertex to each goal.
 
     Vertices 0 to ``num_endpoints - 1`` are endpoints (GPUs with their NICs, or hosts); the rest are

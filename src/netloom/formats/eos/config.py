@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from netloom.ops.deploy.quality import Quality
     from netloom.ops.plant import Cable, Port
     from netloom.ops.site import Site
-    from netloom.ops.underlay import Router
+    from netloom.ops.underlay import BgpRouter
 
 __all__ = ["eos_text", "port_name"]
 
@@ -173,7 +173,7 @@ def _tunnel_sessions(intent: Intent, number: int) -> Iterator[str]:
     yield "      neighbor TUNNELS activate"
 
 
-def _tenant(router: Router, vrf: Vrf) -> Iterator[str]:
+def _tenant(router: BgpRouter, vrf: Vrf) -> Iterator[str]:
     yield "   !"
     yield f"   vrf {vrf.name}"
     yield f"      rd {router.loopback}:{vrf.vni}"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from netloom.ops.deploy.overlay import Overlay, Vrf
-    from netloom.ops.underlay import Router
+    from netloom.ops.underlay import BgpRouter
 
 __all__ = ["namespace_line", "read_routes", "render_configuration"]
 
@@ -29,7 +29,7 @@ _TARGET: Final = re.compile(
 
 
 def render_configuration(
-    router: Router,
+    router: BgpRouter,
     *,
     hostname: str = "",
     has_loopback: bool = True,
@@ -72,7 +72,7 @@ def _tunnel(vrf: Vrf, *, has_namespaces: bool) -> Iterator[str]:
     yield "exit-vrf"
 
 
-def _tenant(router: Router, vrf: Vrf) -> Iterator[str]:
+def _tenant(router: BgpRouter, vrf: Vrf) -> Iterator[str]:
     """Yield the routing of a VRF: it announces its hosts, and takes in what has its target.
 
     Targets for import and export stand apart: bgpd 8.4.4 keeps one copy for ``both``, and frees
@@ -103,7 +103,7 @@ def _evpn(overlay: Overlay | None) -> Iterator[str]:
         yield " exit-address-family"
 
 
-def _zebra(router: Router, name: str, loopback: list[str]) -> list[str]:
+def _zebra(router: BgpRouter, name: str, loopback: list[str]) -> list[str]:
     lines = [
         f"hostname {name}",
         "frr defaults datacenter",
@@ -119,7 +119,7 @@ def _zebra(router: Router, name: str, loopback: list[str]) -> list[str]:
     return lines
 
 
-def _bgp(router: Router, overlay: Overlay | None) -> list[str]:
+def _bgp(router: BgpRouter, overlay: Overlay | None) -> list[str]:
     return [
         f"router bgp {router.asn}",
         f" bgp router-id {router.loopback}",

@@ -14,9 +14,9 @@ from netloom.errors import LabError
 
 __all__ = [
     "ForwardingTable",
+    "IbNode",
     "LinkRow",
     "Manager",
-    "Node",
     "NodePort",
     "PortErrors",
     "PortRow",
@@ -75,7 +75,7 @@ class NodePort:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class IbNode:
     """A switch, adapter or router with its cables, from ``ibnetdiscover``.
 
     Attributes:
@@ -246,7 +246,7 @@ def _port_row(match: re.Match[str]) -> PortRow:
     )
 
 
-def parse_topology(text: str) -> tuple[Node, ...]:
+def parse_topology(text: str) -> tuple[IbNode, ...]:
     """Return the nodes that ``ibnetdiscover`` printed, or that a file of its format holds.
 
     Raises:
@@ -274,8 +274,8 @@ def _node_port(match: re.Match[str]) -> NodePort:
     )
 
 
-def _node(head: re.Match[str], cables: list[NodePort]) -> Node:
-    return Node(
+def _node(head: re.Match[str], cables: list[NodePort]) -> IbNode:
+    return IbNode(
         id=head["id"],
         num_ports=int(head["ports"]),
         name=head["name"],

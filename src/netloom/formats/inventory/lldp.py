@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from netloom.errors import LabError
 
-__all__ = ["Neighbour", "parse_neighbours"]
+__all__ = ["LldpNeighbour", "parse_neighbours"]
 
 MOST_ROWS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
+class LldpNeighbour:
     """What is at the other end of an interface.
 
     Attributes:
@@ -31,7 +31,7 @@ class Neighbour:
     port: str
 
 
-def parse_neighbours(text: str) -> tuple[Neighbour, ...]:
+def parse_neighbours(text: str) -> tuple[LldpNeighbour, ...]:
     """Return the neighbours in what ``lldpctl -f json0`` printed.
 
     A port whose id is a MAC address is called by its description.
@@ -49,11 +49,11 @@ def parse_neighbours(text: str) -> tuple[Neighbour, ...]:
         raise LabError(message) from error
 
 
-def _neighbour(row: dict[str, Any]) -> Neighbour:
+def _neighbour(row: dict[str, Any]) -> LldpNeighbour:
     port = row["port"][0]
     named = port["id"][0]
     described = (port.get("descr") or [{}])[0].get("value", "")
-    return Neighbour(
+    return LldpNeighbour(
         interface=str(row["name"])[:64],
         device=str(row["chassis"][0]["name"][0]["value"])[:80],
         port=str(described if named.get("type") == "mac" else named["value"])[:64],

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "Link",
+    "IpLink",
     "NextHop",
     "parse_links",
     "parse_namespace_ids",
@@ -26,7 +26,7 @@ _ODD: Final = (ValueError, TypeError, KeyError, AttributeError, RecursionError, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class IpLink:
     """An interface, its peer where it is virtual, and what it counted.
 
     Attributes:
@@ -69,7 +69,7 @@ _COUNTERS: Final = {
 }
 
 
-def parse_links(text: str) -> tuple[Link, ...]:
+def parse_links(text: str) -> tuple[IpLink, ...]:
     """Return what ``ip -j -s -s link show`` printed, but for the loopback.
 
     Raises:
@@ -79,10 +79,10 @@ def parse_links(text: str) -> tuple[Link, ...]:
     return tuple(link for link in rows if link.name != "lo")
 
 
-def _link(row: dict[str, Any]) -> Link:
+def _link(row: dict[str, Any]) -> IpLink:
     stats = row.get("stats64", {})
     flags = {str(flag) for flag in row["flags"]}
-    return Link(
+    return IpLink(
         name=str(row["ifname"])[:32],
         number=int(row["ifindex"]),
         is_up={"UP", "LOWER_UP"} <= flags,

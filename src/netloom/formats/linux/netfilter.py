@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "DropRule",
     "Interface",
-    "Loss",
     "parse_interfaces",
     "render_filter",
 ]
@@ -41,7 +41,7 @@ class Interface:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class DropRule:
     """Packets to be dropped as they come in at an interface.
 
     Attributes:
@@ -55,12 +55,12 @@ class Loss:
     larger_than_bytes: int = 0
 
 
-def render_filter(losses: Sequence[Loss]) -> str:
+def render_filter(losses: Sequence[DropRule]) -> str:
     """Return the nftables file that drops what *losses* say, in place of an earlier one."""
     head = f"table netdev {TABLE}\ndelete table netdev {TABLE}\n"
     if not losses:
         return head
-    by_interface: dict[str, list[Loss]] = {}
+    by_interface: dict[str, list[DropRule]] = {}
     for loss in losses:
         by_interface.setdefault(loss.interface, []).append(loss)
     chains = [
@@ -77,7 +77,7 @@ def _chain(interface: str) -> str:
     return f"in_{interface.replace('-', '_')}"
 
 
-def _rule(loss: Loss) -> str:
+def _rule(loss: DropRule) -> str:
     size = f"meta length > {loss.larger_than_bytes} " if loss.larger_than_bytes else ""
     per_million = round(loss.share * 1_000_000)
     some = f"numgen random mod 1000000 < {per_million} " if loss.share < 1 else ""

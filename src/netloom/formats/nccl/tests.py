@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from netloom.errors import LabError
 
-__all__ = ["Row", "parse", "parse_json", "parse_text"]
+__all__ = ["NcclTestsRow", "parse", "parse_json", "parse_text"]
 
 MOST_LINES: Final = 1_000_000
 GIGA: Final = 1e9
@@ -25,7 +25,7 @@ _TEST: Final = re.compile(r"^(?:.*/)?(?P<name>[a-z_]{3,32})_perf(?:_mpi)?$", re.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class NcclTestsRow:
     """One measurement.
 
     Attributes:
@@ -49,7 +49,7 @@ class Row:
     num_wrong: int | None
 
 
-def parse(text: str) -> tuple[Row, ...]:
+def parse(text: str) -> tuple[NcclTestsRow, ...]:
     """Return the measurements in *text*, be it a table or JSON.
 
     Raises:
@@ -58,7 +58,7 @@ def parse(text: str) -> tuple[Row, ...]:
     return parse_json(text) if text.lstrip().startswith("{") else parse_text(text)
 
 
-def parse_text(text: str) -> tuple[Row, ...]:
+def parse_text(text: str) -> tuple[NcclTestsRow, ...]:
     """Return the measurements in what was printed, by one program or several in a row.
 
     Which collective it was is printed since version 2.17.
@@ -67,7 +67,7 @@ def parse_text(text: str) -> tuple[Row, ...]:
         LabError: there is no heading that nccl-tests prints.
     """
     names: list[str] = []
-    rows: list[Row] = []
+    rows: list[NcclTestsRow] = []
     collective = ""
     for line in text.splitlines()[:MOST_LINES]:
         if line.startswith(_STARTING):
@@ -82,7 +82,7 @@ def parse_text(text: str) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _rows(names: list[str], cells: list[str], collective: str) -> list[Row]:
+def _rows(names: list[str], cells: list[str], collective: str) -> list[NcclTestsRow]:
     """Return both halves of a line; none when it is some other line."""
     if len(cells) != len(names) or not cells[0].isdigit():
         return []
@@ -112,7 +112,7 @@ def _rows(names: list[str], cells: list[str], collective: str) -> list[Row]:
     return found
 
 
-def parse_json(text: str) -> tuple[Row, ...]:
+def parse_json(text: str) -> tuple[NcclTestsRow, ...]:
     """Return the measurements in what ``-J`` wrote.
 
     Raises:
@@ -143,14 +143,14 @@ def _collective(arguments: object) -> str:
     return match["name"] if match else ""
 
 
-def _row(*, head: dict[str, Any], half: dict[str, Any], in_place: bool) -> Row | None:
+def _row(*, head: dict[str, Any], half: dict[str, Any], in_place: bool) -> NcclTestsRow | None:
     """Return a measurement; None where a number is missing or is none (``N/A``, ``nan``)."""
     size, time_us = _number(head["size"]), _number(half.get("time"))
     algorithm, bus = _number(half.get("alg_bw")), _number(half.get("bus_bw"))
     if size is None or time_us is None or algorithm is None or bus is None:
         return None
     wrong = _number(half.get("nwrong"))
-    return Row(
+    return NcclTestsRow(
         collective=str(head["collective"]),
         size_bytes=int(size),
         dtype=str(head["type"] or "")[:32],

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from netloom.ops.observe.store import Poll
 
 __all__ = [
-    "Device",
-    "Neighbour",
+    "DeviceIdentity",
     "Now",
+    "PortNeighbour",
     "Suspect",
     "render",
 ]
@@ -27,7 +27,7 @@ _PORT: Final = re.compile(r"(?P<device>.{1,120})\[(?P<port>\d{1,4})\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
+class DeviceIdentity:
     """What identifies a device of InfiniBand; empty for Ethernet."""
 
     is_host: bool
@@ -36,7 +36,7 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
+class PortNeighbour:
     """A switch's port and what is at the other end of its cable."""
 
     device: str
@@ -71,8 +71,8 @@ class Now:
     """
 
     values: Iterable[tuple[str, str, float]]
-    devices: Mapping[str, Device]
-    neighbours: Iterable[Neighbour] = ()
+    devices: Mapping[str, DeviceIdentity]
+    neighbours: Iterable[PortNeighbour] = ()
     polls: tuple[Poll, ...] = ()
     good_polls: tuple[Poll, ...] = ()
     differences: Mapping[str, int] | None = None
@@ -143,14 +143,14 @@ class _Place:
     """
 
     name: str
-    device: Device | None = None
+    device: DeviceIdentity | None = None
     fabric: str = ""
     port: str = ""
     network: str = ""
     part: str = ""
 
     @classmethod
-    def of(cls, part: str, devices: Mapping[str, Device]) -> _Place:
+    def of(cls, part: str, devices: Mapping[str, DeviceIdentity]) -> _Place:
         match = _PORT.fullmatch(part)
         device = devices.get(match["device"]) if match else None
         if match is None or device is None:
@@ -197,7 +197,7 @@ def _host_state(families: _Families, metric: Metric, labels: str, value: float) 
 
 
 def _rates(
-    families: _Families, devices: Mapping[str, Device], rates_bps: Mapping[str, float]
+    families: _Families, devices: Mapping[str, DeviceIdentity], rates_bps: Mapping[str, float]
 ) -> None:
     """Tell the rate of each device's fastest port, as infiniband_exporter does."""
     for name, rate_bps in rates_bps.items():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.engines.packet.faults import Fault
+from netloom.engines.packet.faults import PacketFault
 from netloom.errors import SpecError
 from netloom.fabric.wiring.paths import first_ways
 from netloom.formats.simulators.htsim import queues_of, read_tree, wire_tree
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.formats.simulators.htsim_cm import Connections
     from netloom.parts.parts import Technology
     from netloom.workload.transfers import Transfers
@@ -53,12 +53,12 @@ class Brought:
             last byte of what it waits for on; 0 where it waits for none.
     """
 
-    wiring: Wiring
+    wiring: PacketTopology
     transfers: Transfers
     node: NDArray[np.int64]
     simulator: str
     config: Ns3Config | None = None
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[PacketFault, ...] = ()
     queue_bytes: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     told_ps: NDArray[np.int64] | None = None
@@ -123,20 +123,20 @@ def _unread(path: Path, num_lines: int) -> tuple[str, ...]:
     return (f"{path}: {lines} behind what line 1 announces not read, as in HPCC's simulator",)
 
 
-def _losses(of_cable: NDArray[np.float64]) -> tuple[Fault, ...]:
+def _losses(of_cable: NDArray[np.float64]) -> tuple[PacketFault, ...]:
     """Return what cables lose from the beginning on, either way, packet by packet.
 
     HPCC-ns3 third.cc: a RateErrorModel of unit packet at both ends of a link, of the link's own
     rate or, where that is 0, ERROR_RATE_PER_LINK (recalled).
     """
     return tuple(
-        Fault(when_ps=0, kind="loss", link=2 * cable + way, loss=float(of_cable[cable]))
+        PacketFault(when_ps=0, kind="loss", link=2 * cable + way, loss=float(of_cable[cable]))
         for cable in np.flatnonzero(of_cable).tolist()
         for way in (0, 1)
     )
 
 
-def _cut(cut: tuple[float, int, int], found: Ns3Topology, name: str) -> tuple[Fault, ...]:
+def _cut(cut: tuple[float, int, int], found: Ns3Topology, name: str) -> tuple[PacketFault, ...]:
     """Return a link that goes down for good, both ways: of parallel ones the last (third.cc).
 
     Raises:
@@ -152,7 +152,8 @@ def _cut(cut: tuple[float, int, int], found: Ns3Topology, name: str) -> tuple[Fa
         message = f"{name}: LINK_DOWN: no link joins {one} and {other}; name two that one does"
         raise SpecError(message)
     return tuple(
-        Fault(when_ps=round(when_s * 1e12), kind="down", link=int(link)) for link in links[-2:]
+        PacketFault(when_ps=round(when_s * 1e12), kind="down", link=int(link))
+        for link in links[-2:]
     )
 
 
@@ -185,7 +186,7 @@ def _prio_notes(path: Path, num_flows: int) -> tuple[str, ...]:
     return (f"{path}: prio of {flows} not used: htsim's switches have no priorities",)
 
 
-def _told_ps(matrix: Connections, wiring: Wiring) -> NDArray[np.int64] | None:
+def _told_ps(matrix: Connections, wiring: PacketTopology) -> NDArray[np.int64] | None:
     """Return how long after the last byte each flow hears from the senders that it waits for."""
     if not len(matrix.told):
         return None

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from netloom.errors import SpecError
-from netloom.fabric.wiring.plain import Cables, wire_up
+from netloom.fabric.wiring.plain import CableList, wire_up
 from netloom.formats.simulators.lines import lines_of, shown
 from netloom.spec.problems import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["Failure", "HtsimTree", "queues_of", "read_tree", "wire_tree"]
 
@@ -206,7 +206,7 @@ class _Drum:
         self.tier.append(tier)
 
 
-def wire_tree(tree: HtsimTree, failures: Sequence[Failure] = ()) -> Wiring:
+def wire_tree(tree: HtsimTree, failures: Sequence[Failure] = ()) -> PacketTopology:
     """Return the wiring of *tree* without the cables that *failures* name.
 
     Raises:
@@ -232,7 +232,7 @@ def wire_tree(tree: HtsimTree, failures: Sequence[Failure] = ()) -> Wiring:
     return _wired(tree, drum, counts, failures)
 
 
-def queues_of(tree: HtsimTree, wiring: Wiring) -> tuple[int, ...]:
+def queues_of(tree: HtsimTree, wiring: PacketTopology) -> tuple[int, ...]:
     """Return how many bytes may wait for each link of *wiring*; 0 where *tree* does not say.
 
     A tier's ``queue_up`` and ``queue_down`` are those of its switches' ports, in bytes
@@ -256,7 +256,7 @@ def _counts(tree: HtsimTree) -> list[int]:
 
 def _wired(
     tree: HtsimTree, drum: _Drum, counts: Sequence[int], failures: Sequence[Failure]
-) -> Wiring:
+) -> PacketTopology:
     tier = np.array(drum.tier)
     lower, upper = np.array(drum.lower, dtype=np.int64), np.array(drum.upper, dtype=np.int64)
     speed, latency = (
@@ -269,7 +269,7 @@ def _wired(
     forward = [block["switch_latency_ns"] * 1000 for block in tree.tiers]
     names = [f"{kind}:{number}" for kind, count in _kinds(tree, counts) for number in range(count)]
     return wire_up(
-        Cables(
+        CableList(
             lower=lower,
             upper=upper,
             rate_bps=speed[tier] * 1e9,

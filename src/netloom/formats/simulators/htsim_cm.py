@@ -9,7 +9,7 @@ import numpy as np
 
 from netloom.errors import SpecError
 from netloom.formats.simulators.htsim import SWITCH_TYPES, Failure
-from netloom.formats.simulators.lines import Line, lines_of, shown
+from netloom.formats.simulators.lines import TextLine, lines_of, shown
 from netloom.spec.problems import did_you_mean
 from netloom.workload.dag import FIRST_PORT, NUM_PORTS
 from netloom.workload.transfers import Transfers
@@ -59,7 +59,7 @@ class Connections:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Flow:
-    line: Line
+    line: TextLine
     source: int
     target: int
     size_bytes: int
@@ -72,7 +72,7 @@ class _Flow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trigger:
-    line: Line
+    line: TextLine
     kind: TriggerKind
     count: int
 
@@ -132,7 +132,7 @@ def _check_hosts(parts: _Parts, name: str) -> None:
             flow.line.refuse(f"host {max(flow.source, flow.target)}; hosts are 0 to {most}")
 
 
-def _read_line(line: Line, parts: _Parts) -> None:
+def _read_line(line: TextLine, parts: _Parts) -> None:
     first = line.words[0]
     if "->" in first:
         parts.flows.append(_flow(line))
@@ -151,7 +151,7 @@ def _read_line(line: Line, parts: _Parts) -> None:
         line.refuse(f"{shown(first)} is not known; {did_you_mean(first, known)}")
 
 
-def _pairs(line: Line, known: tuple[str, ...]) -> dict[str, str]:
+def _pairs(line: TextLine, known: tuple[str, ...]) -> dict[str, str]:
     """Return the words after the first as keys and values."""
     words = line.words[1:]
     if len(words) % 2:
@@ -166,7 +166,7 @@ def _pairs(line: Line, known: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _flow(line: Line) -> _Flow:
+def _flow(line: TextLine) -> _Flow:
     ends = line.words[0].split("->")
     if len(ends) != 2:
         line.refuse(f"{shown(line.words[0])} has not the form 'A->B'")
@@ -201,12 +201,12 @@ def _flow(line: Line) -> _Flow:
     )
 
 
-def _trigger(line: Line) -> tuple[int, _Trigger]:
+def _trigger(line: TextLine) -> tuple[int, _Trigger]:
     kinds = [word for word in line.words if word in TRIGGER_KINDS]
     if len(kinds) != 1:
         line.refuse(f"a trigger is one of {', '.join(TRIGGER_KINDS)}")
     rest = tuple(word for word in line.words if word not in TRIGGER_KINDS)
-    given = _pairs(Line(where=line.where, words=rest), ("id", "count"))
+    given = _pairs(TextLine(where=line.where, words=rest), ("id", "count"))
     if "id" not in given:
         line.refuse("a trigger without 'id N'; add it")
     count = line.whole(given.get("count", "0"), "count")
@@ -217,7 +217,7 @@ def _trigger(line: Line) -> tuple[int, _Trigger]:
     return number, _Trigger(line=line, kind=kind, count=count)
 
 
-def _failure(line: Line) -> Failure:
+def _failure(line: TextLine) -> Failure:
     given = _pairs(line, ("switch_type", "switch_id", "link_id"))
     kind = next((one for one in SWITCH_TYPES if one == given.get("switch_type")), None)
     if kind is None or not {"switch_id", "link_id"} <= set(given):
@@ -289,7 +289,7 @@ def _waits(parts: _Parts, firing: Mapping[int, list[int]]) -> list[list[int]]:
     return waits
 
 
-def _awaited(trigger: _Trigger, firing: list[int], place: int, line: Line) -> list[int]:
+def _awaited(trigger: _Trigger, firing: list[int], place: int, line: TextLine) -> list[int]:
     """Return what the flow in *line*, the *place*-th of its trigger, waits for."""
     if trigger.kind == "multishot":
         if place >= len(firing):

@@ -12,14 +12,14 @@ from netloom.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Line", "lines_of", "shown"]
+__all__ = ["TextLine", "lines_of", "shown"]
 
 _DIGITS: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 _LONGEST_SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TextLine:
     """The words of one line.
 
     Attributes:
@@ -64,13 +64,13 @@ class Line:
             self.refuse(f"{shown(' '.join(self.words))} has not the form '{form}'")
 
 
-def lines_of(text: str, *, name: str, comments: bool = True) -> Iterator[Line]:
+def lines_of(text: str, *, name: str, comments: bool = True) -> Iterator[TextLine]:
     """Yield the lines of *text* that hold words, without what follows a ``#``."""
     for number, line in enumerate(text.splitlines(), start=1):
         kept = line.partition("#")[0] if comments else line
         words = tuple(kept.split())
         if words:
-            yield Line(where=f"{name}:{number}", words=words)
+            yield TextLine(where=f"{name}:{number}", words=words)
 
 
 def shown(text: str) -> str:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.errors import SpecError
-from netloom.fabric.wiring.plain import Cables, wire_up
-from netloom.formats.simulators.lines import Line, lines_of
+from netloom.fabric.wiring.plain import CableList, wire_up
+from netloom.formats.simulators.lines import TextLine, lines_of
 from netloom.units import RATE, TIME, parse_quantity
 from netloom.workload.transfers import Transfers
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = ["Ns3Config", "Ns3Topology", "read_config", "read_flows", "read_topology", "write_fct"]
 
@@ -55,7 +55,7 @@ class Ns3Topology:
         num_unread: Lines behind the links that line 1 announces; the simulator reads none of them.
     """
 
-    wiring: Wiring
+    wiring: PacketTopology
     node: NDArray[np.int64]
     loss: NDArray[np.float64]
     num_unread: int = 0
@@ -120,7 +120,7 @@ def read_topology(text: str, *, name: str) -> Ns3Topology:
         message = f"{name}: {len(rows)} links, but line 1 says {num_links}; correct one of them"
         raise SpecError(message)
     one, other, rate_bps, delay_ps, loss = (np.array(column) for column in zip(*rows, strict=True))
-    cables = Cables(
+    cables = CableList(
         lower=place[one],
         upper=place[other],
         rate_bps=rate_bps.astype(np.float64),
@@ -143,7 +143,7 @@ def read_topology(text: str, *, name: str) -> Ns3Topology:
     )
 
 
-def _next(lines: Iterator[Line], name: str, wanted: str) -> Line:
+def _next(lines: Iterator[TextLine], name: str, wanted: str) -> TextLine:
     line = next(lines, None)
     if line is None:
         message = f"{name}: the file ends before {wanted}; is it complete?"
@@ -152,7 +152,7 @@ def _next(lines: Iterator[Line], name: str, wanted: str) -> Line:
 
 
 def _switches(
-    lines: Iterator[Line], name: str, num_switches: int, num_nodes: int
+    lines: Iterator[TextLine], name: str, num_switches: int, num_nodes: int
 ) -> NDArray[np.int64]:
     found: list[int] = []
     while len(found) < num_switches:
@@ -163,7 +163,7 @@ def _switches(
     return np.array(found, dtype=np.int64)
 
 
-def _cable(line: Line, num_nodes: int) -> tuple[int, int, float, int, float]:
+def _cable(line: TextLine, num_nodes: int) -> tuple[int, int, float, int, float]:
     line.expect(5, "source target rate delay loss")
     one, other = (line.whole(word, "node id", most=num_nodes - 1) for word in line.words[:2])
     if one == other:
@@ -218,7 +218,7 @@ def read_flows(text: str, topology: Ns3Topology, *, name: str) -> Transfers:
     )
 
 
-def _flow(line: Line, hosts: Mapping[int, int]) -> tuple[int, int, int, int, int]:
+def _flow(line: TextLine, hosts: Mapping[int, int]) -> tuple[int, int, int, int, int]:
     line.expect(6, "source target pg port bytes start")
     ends = []
     for word in line.words[:2]:
@@ -243,7 +243,7 @@ def read_config(text: str, *, name: str) -> Ns3Config:
     """
     words = {line.words[0]: (line, line.words[1:]) for line in lines_of(text, name=name)}
 
-    def one(key: str) -> tuple[Line, str] | None:
+    def one(key: str) -> tuple[TextLine, str] | None:
         if key not in words:
             return None
         line, values = words[key]
@@ -288,7 +288,7 @@ def read_config(text: str, *, name: str) -> Ns3Config:
     )
 
 
-def _loss(given: tuple[Line, str] | None) -> float:
+def _loss(given: tuple[TextLine, str] | None) -> float:
     """Return a share of packets that is lost, as the words after its key say."""
     if given is None:
         return 0.0
@@ -299,7 +299,7 @@ def _loss(given: tuple[Line, str] | None) -> float:
     return loss
 
 
-def _cut(given: tuple[Line, tuple[str, ...]] | None) -> tuple[float, int, int] | None:
+def _cut(given: tuple[TextLine, tuple[str, ...]] | None) -> tuple[float, int, int] | None:
     """Return what LINK_DOWN says: microseconds after 2 s, and two nodes; 0 is never (third.cc)."""
     if given is None:
         return None
@@ -310,12 +310,12 @@ def _cut(given: tuple[Line, tuple[str, ...]] | None) -> tuple[float, int, int] |
     return (_ORIGIN_S + time_us * 1e-6, one, other) if time_us else None
 
 
-def _rate_bps(line: Line, word: str) -> float:
+def _rate_bps(line: TextLine, word: str) -> float:
     """Return a rate as ns-3 writes it, ``100Gbps`` or ``100Gb/s``: its data-rate.cc has both."""
     return parse_quantity(word.replace("b/s", "bps"), RATE, where=line.where)
 
 
-def _numbers(words: Mapping[str, tuple[Line, tuple[str, ...]]]) -> dict[str, float]:
+def _numbers(words: Mapping[str, tuple[TextLine, tuple[str, ...]]]) -> dict[str, float]:
     """Return the keys of congestion control; third.cc has intervals in microseconds."""
     found = {}
     for key, unit in _NUMBERS.items():
@@ -333,7 +333,7 @@ def _numbers(words: Mapping[str, tuple[Line, tuple[str, ...]]]) -> dict[str, flo
 
 
 def _ecn(
-    words: Mapping[str, tuple[Line, tuple[str, ...]]],
+    words: Mapping[str, tuple[TextLine, tuple[str, ...]]],
 ) -> dict[int, tuple[int, int, float]]:
     """Return the marking thresholds by link rate; the file's are in 1000 bytes."""
     maps = {key: _map(*words[key]) for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP") if key in words}
@@ -346,7 +346,7 @@ def _ecn(
     return {rate: (round(low[rate] * 1000), round(high[rate] * 1000), most[rate]) for rate in low}
 
 
-def _map(line: Line, values: tuple[str, ...]) -> dict[int, float]:
+def _map(line: TextLine, values: tuple[str, ...]) -> dict[int, float]:
     count = line.whole(values[0], "number of entries", most=1000) if values else -1
     if len(values) != 1 + 2 * count:
         line.refuse(f"{line.words[0]} has not the form 'n rate value rate value ...'")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.engines.packet.settings import Ecn, PacketSettings, Pfc, Switch, Transport
+from netloom.engines.packet.settings import Ecn, PacketSettings, Pfc, SwitchSettings, Transport
 from netloom.errors import SpecError
 from netloom.fabric.wiring.paths import first_ways
 
 if TYPE_CHECKING:
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.formats.simulators.ns3 import Ns3Config
     from netloom.workload.transfers import Transfers
 
@@ -69,7 +69,7 @@ _OF_PINT: Final = frozenset({"PINT_LOG_BASE", "PINT_PROB"})
 _OF_HPCC: Final = frozenset({"FAST_REACT", "HAS_WIN", "MULTI_RATE", "SAMPLE_FEEDBACK", "VAR_WIN"})
 
 
-def packet_settings(config: Ns3Config, wiring: Wiring) -> PacketSettings:
+def packet_settings(config: Ns3Config, wiring: PacketTopology) -> PacketSettings:
     """Return what *config* says, in netloom's terms, with the simulator's own rules around it.
 
     Raises:
@@ -87,7 +87,7 @@ def packet_settings(config: Ns3Config, wiring: Wiring) -> PacketSettings:
         parameters=_parameters(config, scheme, nic_bps=_nic_bps(wiring), rtt_ps=rtt_ps),
         connections=1,
         striped=False,  # rdma-hw.cc, GetNicIdxOfQp: a hash gives each QP one NIC
-        switch=Switch(buffer_bytes=config.buffer_bytes),
+        switch=SwitchSettings(buffer_bytes=config.buffer_bytes),
         pfc=Pfc(headroom_products=3.0),
         ecn=_ecn(config),
         transport=Transport(
@@ -119,7 +119,7 @@ def in_turn(settings: PacketSettings, transfers: Transfers) -> PacketSettings:
     return replace(settings, switch=replace(settings.switch, weights=weights))
 
 
-def case_notes(config: Ns3Config, wiring: Wiring, transfers: Transfers) -> tuple[str, ...]:
+def case_notes(config: Ns3Config, wiring: PacketTopology, transfers: Transfers) -> tuple[str, ...]:
     """Return what of a case runs otherwise than in the simulator, or what it would refuse."""
     found = list(config_notes(config))
     if (transfers.priority == 0).any():
@@ -166,7 +166,7 @@ def _equals(words: tuple[str, ...], value: float) -> bool:
         return False
 
 
-def _nic_bps(wiring: Wiring) -> float:
+def _nic_bps(wiring: PacketTopology) -> float:
     """Return the rate of the first host's link: third.cc, get_nic_rate."""
     return float(wiring.link_rate_bps[np.argmin(wiring.link_source)])
 
@@ -235,7 +235,7 @@ def _ecn(config: Ns3Config) -> Ecn | None:
     return Ecn(kmin_bytes=low, kmax_bytes=high, pmax=most, at_rate_bps=float(rates[0]))
 
 
-def _longest_rtt_ps(wiring: Wiring, payload_bytes: int) -> int:
+def _longest_rtt_ps(wiring: PacketTopology, payload_bytes: int) -> int:
     """Return the longest base round trip: third.cc gives it to every flow (GLOBAL_T 1)."""
     switch = np.full(wiring.num_endpoints, -1, dtype=np.int64)
     out = wiring.link_source < wiring.num_endpoints

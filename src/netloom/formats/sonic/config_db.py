@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netloom.ops.deploy.quality import LosslessProfile, Quality
     from netloom.ops.plant import Cable, Port
     from netloom.ops.site import Site
-    from netloom.ops.underlay import Router
+    from netloom.ops.underlay import BgpRouter
 
     Ports = dict[str, tuple[Port, Cable]]
 
@@ -102,7 +102,7 @@ def port_name(site: Site, port: Port) -> str:
     return f"Ethernet{_lanes(site, port)[0] - 1}"
 
 
-def frr_router(intent: Intent, number: int) -> Router:
+def frr_router(intent: Intent, number: int) -> BgpRouter:
     """Return switch *number* of the plant with its peers called as SONiC calls their ports."""
     names = (
         port_name(intent.site, own)

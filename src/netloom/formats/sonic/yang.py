@@ -11,7 +11,7 @@ from netloom.errors import SpecError
 
 __all__ = [
     "Statement",
-    "Table",
+    "YangTable",
     "instance",
     "parse_yang",
 ]
@@ -45,7 +45,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class YangTable:
     """Where a table of config_db is in the models."""
 
     module: str
@@ -88,7 +88,7 @@ def _statement(words: list[str], inside: tuple[Statement, ...]) -> Statement:
     return Statement(keyword, argument, inside)
 
 
-def instance(config: dict[str, dict[str, Any]], tables: dict[str, Table], *, where: str) -> str:
+def instance(config: dict[str, dict[str, Any]], tables: dict[str, YangTable], *, where: str) -> str:
     """Return a config_db as XML that yanglint reads.
 
     Raises:
@@ -108,7 +108,7 @@ def instance(config: dict[str, dict[str, Any]], tables: dict[str, Table], *, whe
     return "".join(ET.tostring(top, encoding="unicode") for top in tops.values())
 
 
-def _row(parent: ET.Element, table: Table, key: str, fields: Any, *, where: str) -> None:
+def _row(parent: ET.Element, table: YangTable, key: str, fields: Any, *, where: str) -> None:
     single = table.container.named("container", key)
     if single is not None:
         _leaves(ET.SubElement(parent, key), fields)

@@ -19,7 +19,7 @@ from netloom.errors import LabError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Dump", "Group", "Laggard", "Operation", "lagging", "parse_dump", "rank_of"]
+__all__ = ["Dump", "GroupProgress", "Laggard", "Operation", "lagging", "parse_dump", "rank_of"]
 
 MOST_BYTES: Final = 256 * 2**20
 MOST_ENTRIES: Final = 1_000_000
@@ -51,7 +51,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class GroupProgress:
     """How far a rank is in a process group; -1 where it has not come so far."""
 
     enqueued: int
@@ -70,7 +70,7 @@ class Dump:
 
     version: str
     operations: tuple[Operation, ...]
-    groups: dict[str, Group]
+    groups: dict[str, GroupProgress]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,23 +146,23 @@ def _groups(
     entries: list[dict[str, Any]],
     operations: tuple[Operation, ...],
     statuses: Mapping[str, Mapping[str, Any]],
-) -> dict[str, Group]:
+) -> dict[str, GroupProgress]:
     """Return how far each group is: by its status, or by its entries where they are further.
 
     The status goes by number and the entries know both number and name. A completion may stand in
     one of the two only: in the status for gloo, in the entries for NCCL's pickle.
     """
-    groups: dict[str, Group] = {}
+    groups: dict[str, GroupProgress] = {}
     for entry, one in zip(entries, operations, strict=True):
         if one.is_p2p:
             continue
         status = statuses.get(str(entry.get("pg_id")), {})
-        known = groups.get(one.group) or Group(
+        known = groups.get(one.group) or GroupProgress(
             enqueued=int(status.get("last_enqueued_collective", -1)),
             completed=int(status.get("last_completed_collective", -1)),
         )
         done = one.sequence if one.state == "completed" else -1
-        groups[one.group] = Group(
+        groups[one.group] = GroupProgress(
             enqueued=max(known.enqueued, one.sequence), completed=max(known.completed, done)
         )
     return groups

@@ -11,7 +11,7 @@ from netloom.errors import NetloomError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["Applied", "Change", "Target", "apply_all", "file_changes", "of_kinds", "plan_all"]
+__all__ = ["Applied", "DeviceChange", "Target", "apply_all", "file_changes", "of_kinds", "plan_all"]
 
 _State = TypeVar("_State")
 
@@ -40,7 +40,7 @@ class Target(Protocol, Generic[_State]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class DeviceChange:
     """What would change on a device.
 
     Attributes:
@@ -75,16 +75,16 @@ class Applied:
         return self.state in {"unchanged", "applied"}
 
 
-def plan_all(targets: Iterable[Target[Any]]) -> tuple[Change, ...]:
+def plan_all(targets: Iterable[Target[Any]]) -> tuple[DeviceChange, ...]:
     """Return what would change on each device; one that does not answer hides no other."""
     return tuple(_plan(target) for target in targets)
 
 
-def _plan(target: Target[_State]) -> Change:
+def _plan(target: Target[_State]) -> DeviceChange:
     try:
-        return Change(device=target.name, lines=target.difference())
+        return DeviceChange(device=target.name, lines=target.difference())
     except NetloomError as error:
-        return Change(device=target.name, error=str(error))
+        return DeviceChange(device=target.name, error=str(error))
 
 
 def apply_all(targets: Iterable[Target[Any]]) -> Iterator[Applied]:
@@ -136,7 +136,7 @@ def _kind(path: str) -> tuple[str, str, int]:
     return parts[0], parts[-1], len(parts)
 
 
-def file_changes(running: Mapping[str, str], wanted: Mapping[str, str]) -> tuple[Change, ...]:
+def file_changes(running: Mapping[str, str], wanted: Mapping[str, str]) -> tuple[DeviceChange, ...]:
     """Return what differs between two sets of files, by path; equal files are left out."""
     changes = []
     for path in sorted({*running, *wanted}):
@@ -147,5 +147,5 @@ def file_changes(running: Mapping[str, str], wanted: Mapping[str, str]) -> tuple
             if not line.startswith(("---", "+++", "@@"))
         )
         if old != new:
-            changes.append(Change(device=path, lines=lines))
+            changes.append(DeviceChange(device=path, lines=lines))
     return tuple(changes)

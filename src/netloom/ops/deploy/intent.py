@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netloom.ops.deploy.partitions import Partition
     from netloom.ops.deploy.quality import Quality
     from netloom.ops.site import Site
-    from netloom.ops.underlay import HostLink, Router, Underlay
+    from netloom.ops.underlay import BgpRouter, HostLink, Underlay
     from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
 
@@ -41,7 +41,7 @@ class Intent:
     quality: Quality | None
     partitions: tuple[Partition, ...]
 
-    def router(self, number: int) -> Router:
+    def router(self, number: int) -> BgpRouter:
         """Return switch *number* of the plant as routing sees it.
 
         With tenants it announces no hosts: those are their VRFs' to announce.
@@ -49,7 +49,7 @@ class Intent:
         return self._routers[number]
 
     @cached_property
-    def _routers(self) -> dict[int, Router]:
+    def _routers(self) -> dict[int, BgpRouter]:
         assert self.underlay is not None
         found = {router.device: router for router in self.underlay.routers}
         for device in self._overlays:

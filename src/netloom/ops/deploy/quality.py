@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.ops.site import Site
 
-__all__ = ["Ecn", "LosslessProfile", "Quality", "Watchdog", "Weights", "quality_of"]
+__all__ = ["EcnThresholds", "LosslessProfile", "Quality", "Watchdog", "Weights", "quality_of"]
 
 # DSCP 26 for RoCE on priority 3, DSCP 48 for congestion notifications on priority 6: the settings
 # of NVIDIA's RoCE guides and of ConnectX firmware, CNP_DSCP 48 and CNP_802P_PRIO 6 (recalled).
@@ -31,7 +31,7 @@ _CELL_BYTES: Final = 256  # to which sizes are rounded up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ecn:
+class EcnThresholds:
     """Marking on the egress queue: none under the least, all over the most."""
 
     least_bytes: int
@@ -100,7 +100,7 @@ class Quality:
     cnp_priority: int
     cnp_dscp: int
     mtu_bytes: int
-    ecn: Ecn
+    ecn: EcnThresholds
     watchdog: Watchdog
     weights_pct: Weights
     profiles: Profiles
@@ -182,8 +182,8 @@ def _fullest_headroom(site: Site, profiles: Profiles) -> int:
     )
 
 
-def _ecn(xoff_at_bytes: float) -> Ecn:
+def _ecn(xoff_at_bytes: float) -> EcnThresholds:
     """Return the marking; where pauses come early, marks come at a half and an eighth of it."""
     most = int(min(ECN_MAX_BYTES, xoff_at_bytes / 2))
     least = int(min(ECN_MIN_BYTES, most / 4))
-    return Ecn(least_bytes=least, most_bytes=most, mark_pct=ECN_MARK_PCT)
+    return EcnThresholds(least_bytes=least, most_bytes=most, mark_pct=ECN_MARK_PCT)

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from netloom.errors import NetloomError
-from netloom.ops.heal.log import Entry, Journal, finite
+from netloom.ops.heal.log import Journal, LogEntry, finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from netloom.ops.heal.log import Phase
-    from netloom.ops.heal.plan import Act, Plan
+    from netloom.ops.heal.plan import Act, HealPlan
 
-__all__ = ["Check", "Hands", "Outcome", "Result", "carry_out"]
+__all__ = ["Check", "Hands", "HealOutcome", "Result", "carry_out"]
 
 Result = Literal["healed", "handed-over", "undone", "stuck"]
 
@@ -43,7 +43,7 @@ class Hands(Protocol):
         """Undo it; return what was done. The token is empty when doing it failed half way."""
         ...
 
-    def check(self, plan: Plan) -> Check:
+    def check(self, plan: HealPlan) -> Check:
         """Look whether the plan helped."""
         ...
 
@@ -53,7 +53,7 @@ class Hands(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class HealOutcome:
     """What came of a plan.
 
     Attributes:
@@ -67,8 +67,8 @@ class Outcome:
 
 
 def carry_out(
-    plan: Plan, hands: Hands, journal: Journal, clock: Callable[[], float], *, first: int
-) -> Outcome:
+    plan: HealPlan, hands: Hands, journal: Journal, clock: Callable[[], float], *, first: int
+) -> HealOutcome:
     """Carry *plan* out and return what came of it.
 
     Args:
@@ -93,7 +93,9 @@ def carry_out(
     check = run.check(walls)
     says += check.says
     if check.helped:
-        return Outcome(result="handed-over" if plan.is_for_people else "healed", says=tuple(says))
+        return HealOutcome(
+            result="handed-over" if plan.is_for_people else "healed", says=tuple(says)
+        )
     return run.take_back(done, says)
 
 
@@ -101,7 +103,7 @@ def carry_out(
 class _Run:
     """One plan on its way."""
 
-    plan: Plan
+    plan: HealPlan
     hands: Hands
     journal: Journal
     clock: Callable[[], float]
@@ -110,7 +112,7 @@ class _Run:
     def write(self, place: int, phase: Phase, *says: str, token: str = "") -> None:
         act = self.plan.acts[place]
         detail = finite(self.plan.to_json()["effect"]) if phase == "before" else {}
-        entry = Entry(
+        entry = LogEntry(
             at_s=self.clock(),
             act=self.first + place,
             phase=phase,
@@ -152,7 +154,7 @@ class _Run:
             self.write(place, "verified", "helped" if check.helped else "no help", *check.says)
         return check
 
-    def take_back(self, done: list[tuple[int, str]], says: list[str]) -> Outcome:
+    def take_back(self, done: list[tuple[int, str]], says: list[str]) -> HealOutcome:
         """Undo what was done, last first; go on where one cannot be undone."""
         result: Result = "undone"
         for place, token in reversed(done):
@@ -167,4 +169,4 @@ class _Run:
             else:
                 self.write(place, "undone", said)
                 says.append(said)
-        return Outcome(result=result, says=tuple(says))
+        return HealOutcome(result=result, says=tuple(says))

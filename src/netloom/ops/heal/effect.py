@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from netloom.parts.parts import Technology
     from netloom.workload.transfers import Transfers
 
-__all__ = ["Away", "Effect", "Trial", "away", "damaged", "trial_of"]
+__all__ = ["Away", "PlanEffect", "PlanTrial", "away", "damaged", "trial_of"]
 
 SIZE_BYTES: Final = 64 * 2**20  # of a transfer: long enough that latency does not matter
 DISTANCES: Final = (1 / 2, 1 / 4, 1 / 8)  # of the cluster
@@ -60,7 +60,7 @@ class Away:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class PlanEffect:
     """What a plan does, according to the flow engine.
 
     Attributes:
@@ -117,7 +117,7 @@ def _longer(before_s: float, after_s: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Trial:
+class PlanTrial:
     """A fabric with what is wrong with it, and traffic to try plans with.
 
     Attributes:
@@ -139,13 +139,13 @@ class Trial:
     step_s: Callable[[Fabric], float] | None = None
     step_before_s: float | None = None
 
-    def effect(self, then: Fabric, *, num_nodes: int = 0) -> Effect:
+    def effect(self, then: Fabric, *, num_nodes: int = 0) -> PlanEffect:
         """Return what it means that the fabric becomes *then*."""
         same = (then.link_state == self.now.link_state).all() and (
             then.link_slowdown == self.now.link_slowdown
         ).all()
         step_after_s = self.step_before_s if same or self.step_s is None else self.step_s(then)
-        return Effect(
+        return PlanEffect(
             healthy_s=self.healthy_s,
             before_s=self.before_s,
             after_s=self.before_s if same else self.traffic.time_s(then, self.link_loss),
@@ -164,7 +164,7 @@ def trial_of(
     gone: Iterable[str],
     *,
     step_s: Callable[[Fabric], float] | None = None,
-) -> Trial:
+) -> PlanTrial:
     """Return the trial for a fabric on which *findings* hold and the cables *gone* are down.
 
     Args:
@@ -187,7 +187,7 @@ def trial_of(
         settings=settings_for(technology),
         transfers=_transfers(fabric),
     )
-    return Trial(
+    return PlanTrial(
         designed=fabric,
         now=now,
         link_loss=link_loss,

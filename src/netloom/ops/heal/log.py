@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "Entry",
     "Journal",
+    "LogEntry",
     "finite",
     "in_force",
     "last_acts",
@@ -32,7 +32,7 @@ VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LogEntry:
     """One line.
 
     Attributes:
@@ -60,16 +60,16 @@ class Entry:
 class Journal(Protocol):
     """Where entries go; one that is written is on the disk."""
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[LogEntry]:
         """Return all entries, oldest first."""
         ...
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: LogEntry) -> None:
         """Append an entry, and return once it cannot be lost any more."""
         ...
 
 
-def render_entry(entry: Entry) -> str:
+def render_entry(entry: LogEntry) -> str:
     """Return the line of an entry, its end included."""
     return json.dumps({"version": VERSION, **asdict(entry)}, allow_nan=False) + "\n"
 
@@ -82,9 +82,9 @@ def finite(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def parse_entries(text: str) -> tuple[Entry, ...]:
+def parse_entries(text: str) -> tuple[LogEntry, ...]:
     """Return the entries of a log; what a crash left of a line is passed over."""
-    read = TypeAdapter(Entry)
+    read = TypeAdapter(LogEntry)
     found = []
     for line in text.splitlines():
         try:
@@ -96,9 +96,9 @@ def parse_entries(text: str) -> tuple[Entry, ...]:
     return tuple(found)
 
 
-def in_force(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def in_force(entries: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
     """Return the ``after`` entries of acts that were done and not undone, oldest first."""
-    done: dict[int, Entry] = {}
+    done: dict[int, LogEntry] = {}
     for entry in entries:
         if entry.phase == "after":
             done[entry.act] = entry
@@ -107,9 +107,9 @@ def in_force(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(done.values())
 
 
-def unfinished(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def unfinished(entries: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
     """Return the entries that announce something whose end is not on record."""
-    begun: dict[int, Entry] = {}
+    begun: dict[int, LogEntry] = {}
     for entry in entries:
         if entry.phase in ("before", "undoing"):
             begun[entry.act] = entry
@@ -118,6 +118,6 @@ def unfinished(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(begun.values())
 
 
-def last_acts(entries: Iterable[Entry]) -> dict[str, float]:
+def last_acts(entries: Iterable[LogEntry]) -> dict[str, float]:
     """Return when each part was last acted on, whatever came of it; tickets do not count."""
     return {e.part: e.at_s for e in entries if e.phase == "before" and e.verb != "ticket"}

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from netloom.fabric.graph import Fabric
-    from netloom.ops.heal.effect import Away, Effect, Trial
+    from netloom.ops.heal.effect import Away, PlanEffect, PlanTrial
     from netloom.ops.locate.findings import Finding
     from netloom.spec.heal import Verb
 
-__all__ = ["VERBS", "Act", "Plan", "plans_of"]
+__all__ = ["VERBS", "Act", "HealPlan", "plans_of"]
 
 # What each does, in words; the order is that of the documentation.
 VERBS: Final[dict[Verb, str]] = {
@@ -65,7 +65,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class HealPlan:
     """What to do about one finding.
 
     Attributes:
@@ -76,7 +76,7 @@ class Plan:
 
     finding: Finding
     acts: tuple[Act, ...]
-    effect: Effect
+    effect: PlanEffect
 
     @property
     def is_for_people(self) -> bool:
@@ -107,7 +107,9 @@ def _shares(away: Away) -> dict[str, float]:
     return {"share": away.share, "uplink_share": away.uplink_share, "nic_ports": away.num_ports}
 
 
-def plans_of(trial: Trial, findings: Sequence[Finding], able: Collection[Verb]) -> tuple[Plan, ...]:
+def plans_of(
+    trial: PlanTrial, findings: Sequence[Finding], able: Collection[Verb]
+) -> tuple[HealPlan, ...]:
     """Return a plan for each finding, in their order.
 
     Each is tried by itself, on the fabric as it is now; two may together take too much away, so
@@ -121,7 +123,7 @@ def plans_of(trial: Trial, findings: Sequence[Finding], able: Collection[Verb]) 
     return tuple(_plan(trial, finding, able) for finding in findings)
 
 
-def _plan(trial: Trial, finding: Finding, able: Collection[Verb]) -> Plan:
+def _plan(trial: PlanTrial, finding: Finding, able: Collection[Verb]) -> HealPlan:
     acts = tuple(act for act in _acts(trial.designed, finding) if act.verb in able)
     acts = acts or (Act(verb="ticket", part=plain_part(finding.part)),)
     then, nodes = trial.now, set()
@@ -134,7 +136,7 @@ def _plan(trial: Trial, finding: Finding, able: Collection[Verb]) -> Plan:
             then = edit.restore(then, act.part)
         elif act.verb == "cordon":
             nodes.add(act.part)
-    return Plan(finding=finding, acts=acts, effect=trial.effect(then, num_nodes=len(nodes)))
+    return HealPlan(finding=finding, acts=acts, effect=trial.effect(then, num_nodes=len(nodes)))
 
 
 def _acts(fabric: Fabric, finding: Finding) -> Iterable[Act]:

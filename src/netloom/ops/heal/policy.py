@@ -10,7 +10,7 @@ from netloom.ops.heal.sight import plain_part
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from netloom.ops.heal.plan import Plan
+    from netloom.ops.heal.plan import HealPlan
     from netloom.ops.heal.sight import Sight
     from netloom.ops.locate.findings import Finding
     from netloom.spec.heal import HealPolicy
@@ -35,7 +35,7 @@ class Decision:
 
 
 def decide(
-    plan: Plan,
+    plan: HealPlan,
     sight: Sight,
     policy: HealPolicy,
     *,
@@ -59,7 +59,7 @@ def decide(
     return Decision(verdict="ask" if asks else "run", reasons=asks)
 
 
-def _never(plan: Plan, sight: Sight, policy: HealPolicy, now_s: float) -> Iterator[str]:
+def _never(plan: HealPlan, sight: Sight, policy: HealPolicy, now_s: float) -> Iterator[str]:
     """Yield what nobody's consent changes: old data, sources at odds, too much capacity away."""
     age_s = now_s - sight.taken_s
     if not 0 <= age_s <= policy.most_age_s:
@@ -83,12 +83,12 @@ def _never(plan: Plan, sight: Sight, policy: HealPolicy, now_s: float) -> Iterat
         yield "it would cut somebody off"
 
 
-def _concerns(plan: Plan, part: str) -> bool:
+def _concerns(plan: HealPlan, part: str) -> bool:
     own = {plain_part(plan.finding.part), *(act.part for act in plan.acts)}
     return part in own
 
 
-def _doubts(plan: Plan, sight: Sight, policy: HealPolicy) -> Iterator[str]:
+def _doubts(plan: HealPlan, sight: Sight, policy: HealPolicy) -> Iterator[str]:
     sure = certainty(plan.finding)
     if sure < policy.least_confidence:
         yield f"only {sure:.0%} sure, less than {policy.least_confidence:.0%}"
@@ -104,7 +104,7 @@ def certainty(finding: Finding) -> float:
     return min(1.0, finding.confidence + same)
 
 
-def _limits(plan: Plan, policy: HealPolicy) -> Iterator[str]:
+def _limits(plan: HealPlan, policy: HealPolicy) -> Iterator[str]:
     if plan.effect.slowdown > policy.most_slowdown:
         what = "trial flows" if plan.effect.step_before_s is None else "a step of the job"
         yield (
@@ -116,7 +116,7 @@ def _limits(plan: Plan, policy: HealPolicy) -> Iterator[str]:
 
 
 def _habits(
-    plan: Plan, policy: HealPolicy, now_s: float, last_act_s: Mapping[str, float]
+    plan: HealPlan, policy: HealPolicy, now_s: float, last_act_s: Mapping[str, float]
 ) -> Iterator[str]:
     others = [act.verb for act in plan.acts if act.verb not in policy.by_itself]
     if others:

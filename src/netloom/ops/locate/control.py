@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from netloom.ops.locate.findings import Finding
     from netloom.ops.locate.hearing import Heard
-    from netloom.ops.locate.network import Network
+    from netloom.ops.locate.network import DesignedNetwork
 
 __all__ = ["deaf", "lost_paths", "managers"]
 
@@ -22,7 +22,7 @@ LOOKS_TO_COME_BACK: Final = 5  # of a session whose cable was down
 
 
 def deaf(
-    network: Network, heard: Heard, down: Collection[int], moved: Collection[int] = ()
+    network: DesignedNetwork, heard: Heard, down: Collection[int], moved: Collection[int] = ()
 ) -> Iterator[Finding]:
     """Give the cables whose sessions are down although they are up: they swallow packets.
 
@@ -61,7 +61,7 @@ def deaf(
 
 
 def _speechless(
-    network: Network, says: Mapping[int, list[Said]], bad: set[int]
+    network: DesignedNetwork, says: Mapping[int, list[Said]], bad: set[int]
 ) -> list[tuple[str, set[int]]]:
     """Return the devices all of whose sessions are down, several, with their cables.
 
@@ -81,7 +81,7 @@ def _speechless(
     return found
 
 
-def managers(network: Network, heard: Heard) -> Iterator[Finding]:
+def managers(network: DesignedNetwork, heard: Heard) -> Iterator[Finding]:
     """Give the subnets in which no manager answers as master."""
     for part, track in heard.of("sm_master").items():
         if track.last == 0:
@@ -91,7 +91,7 @@ def managers(network: Network, heard: Heard) -> Iterator[Finding]:
             yield network.finding(part, Trouble.NO_MANAGER, text, confidence=sure)
 
 
-def lost_paths(network: Network, heard: Heard) -> Iterator[Finding]:
+def lost_paths(network: DesignedNetwork, heard: Heard) -> Iterator[Finding]:
     """Give the switches that forward by fewer ways than they believe in."""
     for part in heard.of("rib_ways"):
         rib, fib = (heard.last(metric, part) for metric in ("rib_ways", "fib_ways"))

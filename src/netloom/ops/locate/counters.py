@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from netloom.ops.locate.findings import Finding
     from netloom.ops.locate.hearing import Heard
-    from netloom.ops.locate.network import Network
+    from netloom.ops.locate.network import DesignedNetwork
     from netloom.ops.observe.tracks import Track
     from netloom.ops.plant import Cable
 
@@ -56,7 +56,7 @@ class _Count:
 
 
 def symbol_errors(
-    network: Network, heard: Heard, is_away: Callable[[Cable], bool]
+    network: DesignedNetwork, heard: Heard, is_away: Callable[[Cable], bool]
 ) -> Iterator[Finding]:
     """Give the cables with more symbol errors than the specification allows."""
     by_cable: dict[int, list[_Count]] = defaultdict(list)
@@ -87,7 +87,9 @@ def symbol_errors(
         )
 
 
-def damaged(network: Network, heard: Heard, is_away: Callable[[Cable], bool]) -> Iterator[Finding]:
+def damaged(
+    network: DesignedNetwork, heard: Heard, is_away: Callable[[Cable], bool]
+) -> Iterator[Finding]:
     """Give the links whose receiving port found packets damaged."""
     for part, track in heard.of("receive_errors").items():
         cable = network.at.get(part)

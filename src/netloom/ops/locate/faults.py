@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["MAGNITUDES", "Fault", "FaultKind", "Scope", "Trouble"]
+__all__ = ["MAGNITUDES", "FaultHypothesis", "FaultKind", "Scope", "Trouble"]
 
 
 class FaultKind(StrEnum):
@@ -44,7 +44,7 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class FaultHypothesis:
     """One thing that may be wrong.
 
     Attributes:

@@ -10,7 +10,7 @@ import numpy as np
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import link_name, vertex_name
 from netloom.fabric.wire.recovery import efficiency
-from netloom.ops.locate.faults import Fault, FaultKind, Scope
+from netloom.ops.locate.faults import FaultHypothesis, FaultKind, Scope
 from netloom.ops.locate.search import suspect
 from netloom.ops.locate.testimony import PAUSED, TRUST, Said, believed, storm
 
@@ -86,7 +86,7 @@ def find(
     return (*told, *(finding for finding in guessed if finding.part not in parts))
 
 
-def part_name(fabric: Fabric, fault: Fault) -> str:
+def part_name(fabric: Fabric, fault: FaultHypothesis) -> str:
     """Return what people call the part; the cable of a NIC goes by the NIC."""
     if fault.scope is Scope.SWITCH:
         return vertex_name(fabric, fault.index)
@@ -116,7 +116,7 @@ def _finding(
     )
 
 
-def _links(fabric: Fabric, fault: Fault) -> NDArray[np.int64]:
+def _links(fabric: Fabric, fault: FaultHypothesis) -> NDArray[np.int64]:
     if fault.scope is Scope.LINK:
         return np.array([fault.index])
     if fault.scope is Scope.CABLE:
@@ -124,7 +124,7 @@ def _links(fabric: Fabric, fault: Fault) -> NDArray[np.int64]:
     return np.flatnonzero(fabric.link_target == fault.index)
 
 
-def _crossing(fabric: Fabric, seen: Observations, fault: Fault) -> NDArray[np.int64]:
+def _crossing(fabric: Fabric, seen: Observations, fault: FaultHypothesis) -> NDArray[np.int64]:
     touched = np.isin(seen.paths.links, _links(fabric, fault))
     return np.unique(seen.flow_of_crossing()[touched])
 
@@ -150,7 +150,7 @@ def _gpus(fabric: Fabric, seen: Observations, flows: NDArray[np.int64]) -> tuple
 def _evidence(
     fabric: Fabric,
     seen: Observations,
-    fault: Fault,
+    fault: FaultHypothesis,
     crossing: NDArray[np.int64],
     hurt: NDArray[np.int64],
 ) -> Iterator[str]:
@@ -170,7 +170,10 @@ def _evidence(
 
 
 def _gain(
-    seen: Observations, fault: Fault, hurt: NDArray[np.int64], technology: Technology | None
+    seen: Observations,
+    fault: FaultHypothesis,
+    hurt: NDArray[np.int64],
+    technology: Technology | None,
 ) -> float:
     if fault.kind is FaultKind.BLACK_HOLE:
         return 1.0
@@ -201,8 +204,8 @@ def _lost_paths(fabric: Fabric, seen: Observations) -> Iterator[Finding]:
         )
 
 
-def _whole(vertex: int) -> Fault:
-    return Fault(scope=Scope.SWITCH, index=vertex, kind=FaultKind.SLOW, magnitude=1.0)
+def _whole(vertex: int) -> FaultHypothesis:
+    return FaultHypothesis(scope=Scope.SWITCH, index=vertex, kind=FaultKind.SLOW, magnitude=1.0)
 
 
 def _storms(fabric: Fabric, seen: Observations) -> Iterator[Finding]:

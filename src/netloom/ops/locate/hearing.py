@@ -11,7 +11,7 @@ from netloom.ops.observe.tracks import looks_of, tracks_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from netloom.ops.observe.store import Store
+    from netloom.ops.observe.store import ObservationStore
     from netloom.ops.observe.tracks import Track
 
 __all__ = ["CABLING", "Heard", "hear"]
@@ -72,7 +72,7 @@ class Heard:
         return len(self.looks.get(track.source, ()))
 
 
-def hear(store: Store, start_s: float, end_s: float) -> Heard:
+def hear(store: ObservationStore, start_s: float, end_s: float) -> Heard:
     """Return what was said from *start_s* to *end_s*.
 
     Raises:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from netloom.ops.locate.faults import FaultKind, Trouble
     from netloom.ops.plant import Cable, Plant
 
-__all__ = ["Network", "looks"]
+__all__ = ["DesignedNetwork", "looks"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Network:
+class DesignedNetwork:
     """A network as designed, looked up as witnesses name it.
 
     Attributes:

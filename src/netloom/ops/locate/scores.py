@@ -9,7 +9,7 @@ import numpy as np
 
 from netloom.fabric.graph import VertexKind
 from netloom.ops.locate import likelihood
-from netloom.ops.locate.faults import MAGNITUDES, Fault, FaultKind, Scope
+from netloom.ops.locate.faults import MAGNITUDES, FaultHypothesis, FaultKind, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +88,7 @@ class Scores:
 
     rows: tuple[Scored, ...]
 
-    def best(self) -> tuple[float, Fault] | None:
+    def best(self) -> tuple[float, FaultHypothesis] | None:
         """Return the most likely fault and its score; None when nothing was seen at all."""
         found = [(float(row.value.max()), row) for row in self.rows if len(row.value)]
         if not found:
@@ -96,16 +96,16 @@ class Scores:
         score, row = max(found, key=lambda one: one[0])
         return score, _fault(row, int(row.value.argmax()))
 
-    def above(self, least: float) -> Iterator[tuple[float, Fault]]:
+    def above(self, least: float) -> Iterator[tuple[float, FaultHypothesis]]:
         """Yield every fault that scores more than *least*."""
         for row in self.rows:
             for index in np.flatnonzero(row.value > least).tolist():
                 yield float(row.value[index]), _fault(row, index)
 
 
-def _fault(row: Scored, index: int) -> Fault:
+def _fault(row: Scored, index: int) -> FaultHypothesis:
     part = int(row.index[index])
-    return Fault(scope=row.scope, index=part, kind=row.kind, magnitude=row.magnitude)
+    return FaultHypothesis(scope=row.scope, index=part, kind=row.kind, magnitude=row.magnitude)
 
 
 def healthy(seen: Observations) -> Belief:
@@ -169,7 +169,7 @@ def evidence_of(fabric: Fabric, seen: Observations) -> Evidence:
     )
 
 
-def measured(evidence: Evidence, belief: Belief, fault: Fault) -> Fault:
+def measured(evidence: Evidence, belief: Belief, fault: FaultHypothesis) -> FaultHypothesis:
     """Return *fault* with its magnitude as the flows that cross it saw it, odd ones left out.
 
     Many magnitudes explain heavy losses alike, and losses of large packets as losses of all, once
@@ -188,7 +188,7 @@ def measured(evidence: Evidence, belief: Belief, fault: Fault) -> Fault:
     return max(known, key=lambda one: one[0])[1] if known else fault
 
 
-def could_be(evidence: Evidence, belief: Belief, fault: Fault) -> bool:
+def could_be(evidence: Evidence, belief: Belief, fault: FaultHypothesis) -> bool:
     """Return whether a loss is near what the flows across it lost; others always could be."""
     if fault.kind not in _LOSSES:
         return True
@@ -198,8 +198,8 @@ def could_be(evidence: Evidence, belief: Belief, fault: Fault) -> bool:
 
 
 def _fitted(
-    seen: Observations, belief: Belief, flows: NDArray[np.int32], fault: Fault
-) -> tuple[float, Fault] | None:
+    seen: Observations, belief: Belief, flows: NDArray[np.int32], fault: FaultHypothesis
+) -> tuple[float, FaultHypothesis] | None:
     """Return how well a loss fits and with which rate; None when its flows lost nothing more."""
     hit = flows if fault.kind is FaultKind.LOSS else flows[seen.is_large[flows]]
     share = seen.lost[hit] / np.maximum(seen.packets[hit], 1)
@@ -216,7 +216,7 @@ def _fitted(
     return float(fit.sum()) + RARITY[fault.kind], replace(fault, magnitude=rate)
 
 
-def explained(evidence: Evidence, belief: Belief, fault: Fault) -> Belief:
+def explained(evidence: Evidence, belief: Belief, fault: FaultHypothesis) -> Belief:
     """Return the belief with *fault* accepted."""
     seen = evidence.seen
     crossing = np.unique(evidence.crossing(_links_of(evidence.fabric, fault))[1])
@@ -238,7 +238,7 @@ def explained(evidence: Evidence, belief: Belief, fault: Fault) -> Belief:
     return replace(belief, loss=loss)
 
 
-def _links_of(fabric: Fabric, fault: Fault) -> NDArray[np.int64]:
+def _links_of(fabric: Fabric, fault: FaultHypothesis) -> NDArray[np.int64]:
     """Return the links of a part; of a switch, those that enter it."""
     if fault.scope is Scope.LINK:
         return np.array([fault.index])
@@ -251,7 +251,7 @@ def scores(evidence: Evidence, belief: Belief) -> Scores:
     """Return the score of every single fault beyond what *belief* already explains."""
     rows: list[Scored] = []
     for kind in _KINDS:
-        part = _Part.of(evidence, belief, kind)
+        part = _KindCrossings.of(evidence, belief, kind)
         if len(part.links):
             for magnitude in MAGNITUDES[kind]:
                 by_link = part.by_link(magnitude) + RARITY[kind]
@@ -267,7 +267,7 @@ def _wires(fabric: Fabric) -> NDArray[np.bool_]:
 
 
 def _scopes(
-    part: _Part, kind: FaultKind, magnitude: float, by_link: NDArray[np.float64]
+    part: _KindCrossings, kind: FaultKind, magnitude: float, by_link: NDArray[np.float64]
 ) -> Iterator[Scored]:
     """Yield the scores of links, of cables as the sum of both ways, of switches by what enters."""
     links = part.links
@@ -281,7 +281,7 @@ def _scopes(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
+class _KindCrossings:
     """The crossings that matter for one kind: those of links that flows in trouble crossed.
 
     Attributes:
@@ -307,7 +307,7 @@ class _Part:
     switch: NDArray[np.int64]
 
     @classmethod
-    def of(cls, evidence: Evidence, belief: Belief, kind: FaultKind) -> _Part:
+    def of(cls, evidence: Evidence, belief: Belief, kind: FaultKind) -> _KindCrossings:
         seen, fabric = evidence.seen, evidence.fabric
         trouble = np.flatnonzero(_in_trouble(seen, belief, kind))
         hit = np.bincount(evidence.path_links(trouble), minlength=fabric.num_links)

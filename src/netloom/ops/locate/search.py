@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from netloom.fabric.graph import Fabric
-    from netloom.ops.locate.faults import Fault
+    from netloom.ops.locate.faults import FaultHypothesis
     from netloom.ops.locate.observations import Observations
     from netloom.ops.locate.scores import Belief, Evidence, Scores
 
@@ -39,10 +39,10 @@ class Suspicion:
         rivals: Other faults that explain it nearly as well, best first, with their share.
     """
 
-    fault: Fault
+    fault: FaultHypothesis
     score: float
     confidence: float
-    rivals: tuple[tuple[Fault, float], ...]
+    rivals: tuple[tuple[FaultHypothesis, float], ...]
 
 
 def suspect(fabric: Fabric, seen: Observations) -> tuple[Suspicion, ...]:
@@ -64,9 +64,9 @@ def suspect(fabric: Fabric, seen: Observations) -> tuple[Suspicion, ...]:
     return tuple(sorted(distinct.values(), key=lambda one: -one.score))
 
 
-def _grow(evidence: Evidence) -> tuple[list[Fault], Scores]:
+def _grow(evidence: Evidence) -> tuple[list[FaultHypothesis], Scores]:
     """Return the faults accepted one by one, and the scores before the first of them."""
-    accepted: list[Fault] = []
+    accepted: list[FaultHypothesis] = []
     belief = healthy(evidence.seen)
     first = now = scores(evidence, belief)
     while len(accepted) < MOST_FAULTS:
@@ -79,21 +79,23 @@ def _grow(evidence: Evidence) -> tuple[list[Fault], Scores]:
     return accepted, first
 
 
-def _belief(evidence: Evidence, faults: list[Fault]) -> Belief:
+def _belief(evidence: Evidence, faults: list[FaultHypothesis]) -> Belief:
     belief = healthy(evidence.seen)
     for fault in faults:
         belief = explained(evidence, belief, fault)
     return belief
 
 
-def _weigh(left: Scores, score: float, fault: Fault, fits: Callable[[Fault], bool]) -> Suspicion:
+def _weigh(
+    left: Scores, score: float, fault: FaultHypothesis, fits: Callable[[FaultHypothesis], bool]
+) -> Suspicion:
     """Return the suspicion: a part's weight is that of all its kinds, magnitudes and directions.
 
     Where no flow may say too much, a small loss explains flows that lost everything as well as a
     large one, and those that lost nothing better. So rivals must lose what their flows lost.
     """
     weights: dict[tuple[bool, int], float] = {}
-    best: dict[tuple[bool, int], tuple[float, Fault]] = {}
+    best: dict[tuple[bool, int], tuple[float, FaultHypothesis]] = {}
     for value, one in left.above(score - 20.0):
         part = _part(one)
         if part != _part(fault) and not fits(one):
@@ -113,7 +115,7 @@ def _weigh(left: Scores, score: float, fault: Fault, fits: Callable[[Fault], boo
     )
 
 
-def _part(fault: Fault) -> tuple[bool, int]:
+def _part(fault: FaultHypothesis) -> tuple[bool, int]:
     """Return what would be mended: a switch, or a cable, whichever way it fails."""
     is_switch = fault.scope is Scope.SWITCH
     return is_switch, fault.index // 2 if fault.scope is Scope.LINK else fault.index

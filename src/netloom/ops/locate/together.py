@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from netloom.ops.locate.findings import Finding
     from netloom.ops.locate.hearing import Heard
-    from netloom.ops.locate.network import Network
+    from netloom.ops.locate.network import DesignedNetwork
     from netloom.ops.locate.observations import Observations
     from netloom.parts.parts import Technology
     from netloom.spec.observed import Observed
@@ -32,7 +32,7 @@ _EXPLAINS = {Trouble.MISSING, Trouble.SILENT, Trouble.MISWIRED, Trouble.WRONG_SP
 
 
 def locate_all(
-    network: Network,
+    network: DesignedNetwork,
     heard: Heard,
     observed: Observed | None = None,
     technology: Technology | None = None,
@@ -74,7 +74,7 @@ def plain(part: str) -> str:
     return part.partition(" (")[0]
 
 
-def _with_counters(network: Network, heard: Heard, seen: Observations) -> Observations:
+def _with_counters(network: DesignedNetwork, heard: Heard, seen: Observations) -> Observations:
     """Return *seen* with what the ports counted, where it does not tell of them itself."""
     packets, errors = seen.link_packets.copy(), seen.link_errors.copy()
     for part, track in heard.of("received_packets").items():
@@ -88,7 +88,7 @@ def _with_counters(network: Network, heard: Heard, seen: Observations) -> Observ
     return replace(seen, link_packets=packets, link_errors=errors)
 
 
-def _beside_flows(network: Network, seen: Observations, finding: Finding) -> Finding:
+def _beside_flows(network: DesignedNetwork, seen: Observations, finding: Finding) -> Finding:
     """Return a loss that ports count with the say of the flows that cross the link."""
     if finding.kind != FaultKind.LOSS or "->" not in finding.part:
         return finding
@@ -105,7 +105,7 @@ def _beside_flows(network: Network, seen: Observations, finding: Finding) -> Fin
     return replace(finding, confidence=float(1 / (1 + np.exp(-np.clip(odds, -30, 9)))))
 
 
-def _crossing(network: Network, seen: Observations, finding: Finding) -> NDArray[np.int64]:
+def _crossing(network: DesignedNetwork, seen: Observations, finding: Finding) -> NDArray[np.int64]:
     """Return the flows that cross the link of a finding."""
     number = int(plain(finding.part).removeprefix("cable:"))
     lower, _ = network.devices_of(network.cables[number])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from netloom.ops.locate.findings import Finding
     from netloom.ops.locate.hearing import Heard
-    from netloom.ops.locate.network import Network
+    from netloom.ops.locate.network import DesignedNetwork
     from netloom.ops.plant import Cable
 
 __all__ = ["told"]
@@ -32,7 +32,7 @@ __all__ = ["told"]
 FLAPS: Final = 2  # times down within a window before a cable is said to flap; once is an event
 
 
-def told(network: Network, heard: Heard) -> tuple[Finding, ...]:
+def told(network: DesignedNetwork, heard: Heard) -> tuple[Finding, ...]:
     """Return what devices say is wrong, the surest first; only what is more likely than not."""
     ear = _Ear(network=network, heard=heard)
     found = [
@@ -60,7 +60,7 @@ class _Ear:
         down: Cables that were found down, or that hang on a dead device.
     """
 
-    network: Network
+    network: DesignedNetwork
     heard: Heard
     dead: set[str] = field(default_factory=set)
     down: set[int] = field(default_factory=set)

@@ -11,7 +11,7 @@ from netloom.units import RATE, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from netloom.ops.observe.compare import Comparison, Seen
+    from netloom.ops.observe.compare import DesignComparison, SeenCable
     from netloom.ops.plant import Cable, Plant, Port
 
 __all__ = ["KINDS", "Audit", "Built", "BuiltCable", "Difference", "Jack", "audit"]
@@ -112,7 +112,7 @@ class _Words:
     def __init__(
         self,
         plant: Plant,
-        found: Comparison,
+        found: DesignComparison,
         racks: Mapping[str, str],
         label: Callable[[Port], str],
     ) -> None:
@@ -130,7 +130,7 @@ class _Words:
         rack = f"{self.racks[jack.device]} " if jack.device in self.racks else ""
         return f"{rack}{jack.device} {self.labels.get(jack, f'port {jack.port}')}"
 
-    def ends(self, seen: Seen) -> str:
+    def ends(self, seen: SeenCable) -> str:
         return f"{self.place(seen.lower)} to {self.place(seen.upper)}"
 
     def silent(self) -> Iterable[Difference]:
@@ -157,7 +157,7 @@ class _Words:
                 continue
             yield self._astray(one)
 
-    def _swapped(self, group: list[Seen]) -> Difference:
+    def _swapped(self, group: list[SeenCable]) -> Difference:
         return Difference(
             kind="swapped",
             cables=tuple(s.cable.number for s in group),
@@ -169,7 +169,7 @@ class _Words:
         there = "nowhere" if now is None else f"to {self.place(now)}"
         return f"{self.place(here)} goes {there} instead of {self.place(wanted)}"
 
-    def _astray(self, one: Seen) -> Difference:
+    def _astray(self, one: SeenCable) -> Difference:
         """Return how a cable is missing: wholly, with an end in another port, or disputed."""
         sides = ((one.lower, one.lower_sees, one.upper), (one.upper, one.upper_sees, one.lower))
         moves = [self._move(*side) for side in sides if side[1] not in (None, side[2])]
@@ -193,7 +193,7 @@ class _Words:
                 text=f"not in the design: a cable {' to '.join(map(self.place, pair))}",
             )
 
-    def speed(self, seen: Seen, wanted_bps: float) -> Difference:
+    def speed(self, seen: SeenCable, wanted_bps: float) -> Difference:
         assert seen.rate_bps is not None
         return Difference(
             kind="wrong-speed",

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from netloom.ops.observe.store import Store
+    from netloom.ops.observe.store import ObservationStore
 
 __all__ = [
     "Case",
-    "Change",
+    "CaseChange",
     "case_history",
     "cases_in",
     "follow_cases",
@@ -86,7 +86,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class CaseChange:
     """What one round did to the cases.
 
     Attributes:
@@ -104,7 +104,7 @@ class Change:
 
 def follow_cases(
     before: Sequence[Case], found: Iterable[Case], now_s: float, *, may_close: bool
-) -> Change:
+) -> CaseChange:
     """Return the cases after one more round.
 
     Args:
@@ -128,7 +128,7 @@ def follow_cases(
         else:
             going.append(replace(case, num_missed=case.num_missed + may_close))
     going.sort(key=lambda one: (-one.confidence, one.opened_s, one.part))
-    return Change(
+    return CaseChange(
         cases=tuple(going),
         opened=opened,
         closed=tuple(closed),
@@ -136,7 +136,7 @@ def follow_cases(
     )
 
 
-def write_cases(store: Store, change: Change) -> None:
+def write_cases(store: ObservationStore, change: CaseChange) -> None:
     """Write what one round did, all of it or nothing.
 
     Raises:
@@ -156,14 +156,14 @@ def write_cases(store: Store, change: Change) -> None:
         )
 
 
-def open_cases(store: Store) -> tuple[Case, ...]:
+def open_cases(store: ObservationStore) -> tuple[Case, ...]:
     """Return the cases that are open, the surest first."""
     return tuple(
         sorted(_read(store, "WHERE closed_us IS NULL", ()), key=lambda one: -one.confidence)
     )
 
 
-def case_history(store: Store, start_s: float) -> tuple[Case, ...]:
+def case_history(store: ObservationStore, start_s: float) -> tuple[Case, ...]:
     """Return the cases that were open at *start_s* or later, in the order they were opened."""
     since = (round(start_s * MICRO),)
     return tuple(_read(store, "WHERE closed_us IS NULL OR closed_us >= ?", since))
@@ -199,7 +199,7 @@ def _row(case: Case) -> tuple[object, ...]:
     return part[:200], kind, *times, case.num_missed, json.dumps(body)
 
 
-def _read(store: Store, condition: str, values: tuple[object, ...]) -> list[Case]:
+def _read(store: ObservationStore, condition: str, values: tuple[object, ...]) -> list[Case]:
     with told(store.path):
         return _cases(store.connection, condition, values)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from netloom.ops.plant import Cable, Plant, Port
 
-__all__ = ["Built", "BuiltCable", "Comparison", "Jack", "Place", "Seen", "compare"]
+__all__ = ["Built", "BuiltCable", "DesignComparison", "Jack", "Place", "SeenCable", "compare"]
 
 Place = Literal["right", "missing", "elsewhere", "disputed"]
 TOLERANCE: Final = 0.02  # of a rate; neighbouring speeds differ by far more
@@ -59,7 +59,7 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class SeenCable:
     """A designed cable and what its two ports see.
 
     Attributes:
@@ -93,7 +93,7 @@ class Seen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class DesignComparison:
     """All of it.
 
     Attributes:
@@ -103,7 +103,7 @@ class Comparison:
         swapped: Numbers of cables whose ends were exchanged among themselves, group by group.
     """
 
-    cables: tuple[Seen, ...]
+    cables: tuple[SeenCable, ...]
     silent: frozenset[str]
     extra: tuple[tuple[Jack, Jack], ...]
     swapped: tuple[tuple[int, ...], ...]
@@ -113,12 +113,12 @@ class Comparison:
         """The number of the cable that belongs into each port."""
         return {jack: s.cable.number for s in self.cables for jack in (s.lower, s.upper)}
 
-    def hidden(self, seen: Seen) -> bool:
+    def hidden(self, seen: SeenCable) -> bool:
         """Return whether a cable cannot be seen because a device at its end is silent."""
         return bool(self.silent & {seen.lower.device, seen.upper.device})
 
 
-def compare(plant: Plant, built: Built) -> Comparison:
+def compare(plant: Plant, built: Built) -> DesignComparison:
     """Return *built* beside *plant*."""
     return _Sides(plant, built).result()
 
@@ -145,7 +145,7 @@ class _Sides:
         }
         self.devices = {jack.device for jack in self.partner} | built.devices
 
-    def result(self) -> Comparison:
+    def result(self) -> DesignComparison:
         cables = tuple(self._seen(cable) for cable in self.plant.cables)
         designed = {jack for s in cables for jack in (s.lower, s.upper)}
         silent = frozenset({jack.device for jack in designed} - self.devices)
@@ -153,7 +153,7 @@ class _Sides:
         pairs = {(min(j, p), max(j, p)) for j, p in self.partner.items()}
         wanted = {frozenset((s.lower, s.upper)) for s in cables}
         strange = sorted(pair for pair in pairs if frozenset(pair) not in wanted)
-        return Comparison(
+        return DesignComparison(
             cables=cables,
             silent=silent,
             extra=tuple(pair for pair in strange if not absent & set(pair)),
@@ -163,7 +163,7 @@ class _Sides:
     def _jack(self, port: Port) -> Jack:
         return Jack(self.plant.devices[port.device].name, port.number)
 
-    def _seen(self, cable: Cable) -> Seen:
+    def _seen(self, cable: Cable) -> SeenCable:
         lower, upper = map(self._jack, cable.ends)
         here, there = self.partner.get(lower), self.partner.get(upper)
         place: Place = "elsewhere"
@@ -173,7 +173,7 @@ class _Sides:
             place = "missing"
         elif not (self._agrees(lower, here) and self._agrees(upper, there)):
             place = "disputed"
-        return Seen(
+        return SeenCable(
             cable=cable,
             lower=lower,
             upper=upper,
@@ -187,7 +187,9 @@ class _Sides:
         """Return whether what a port sees, if anything, sees it too."""
         return peer is None or self.partner.get(peer) == jack
 
-    def _swapped(self, cables: Iterable[Seen], silent: frozenset[str]) -> Iterable[tuple[int, ...]]:
+    def _swapped(
+        self, cables: Iterable[SeenCable], silent: frozenset[str]
+    ) -> Iterable[tuple[int, ...]]:
         """Give groups of two and more cables whose ports are joined among themselves."""
         strays = [
             s
@@ -202,7 +204,9 @@ class _Sides:
             if len(group) > 1 and {self.partner.get(jack) for jack in jacks} == jacks:
                 yield tuple(sorted(s.cable.number for s in group))
 
-    def _reached(self, start: Seen, owner: Mapping[Jack, Seen], seen: set[int]) -> list[Seen]:
+    def _reached(
+        self, start: SeenCable, owner: Mapping[Jack, SeenCable], seen: set[int]
+    ) -> list[SeenCable]:
         """Return the strays that hang together with one: a port of theirs is joined to its own."""
         group, waiting = [], [start]
         while waiting:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator
 
-    from netloom.ops.observe.store import Store
+    from netloom.ops.observe.store import ObservationStore
 
-__all__ = ["Limits", "retain"]
+__all__ = ["RetentionLimits", "retain"]
 
 WINDOW_US: Final = 300 * MICRO
 AT_ONCE: Final = 2000  # series in one transaction
@@ -30,7 +30,7 @@ MOST_TRIES: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RetentionLimits:
     """How much of the past is kept.
 
     Attributes:
@@ -44,7 +44,7 @@ class Limits:
     most_bytes: int = 8 * 2**30
 
 
-def retain(store: Store, now_s: float, limits: Limits) -> None:
+def retain(store: ObservationStore, now_s: float, limits: RetentionLimits) -> None:
     """Bring *store* within *limits*.
 
     Raises:
@@ -74,7 +74,7 @@ def retain(store: Store, now_s: float, limits: Limits) -> None:
         store.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
-def _age_us(store: Store, table: str, now_us: int) -> int:
+def _age_us(store: ObservationStore, table: str, now_us: int) -> int:
     with told(store.path):
         (oldest_us,) = store.connection.execute(
             f"SELECT MIN(time_us) FROM {table}"  # noqa: S608  (one of our own two tables)
@@ -82,7 +82,7 @@ def _age_us(store: Store, table: str, now_us: int) -> int:
     return now_us if oldest_us is None else max(0, now_us - oldest_us)
 
 
-def _cut(store: Store, now_us: int, *, single_us: int, window_us: int) -> None:
+def _cut(store: ObservationStore, now_us: int, *, single_us: int, window_us: int) -> None:
     before_us = (now_us - single_us) // WINDOW_US * WINDOW_US
     rows = store.connection.execute("SELECT id FROM series").fetchall()
     # A series that is still told has a value younger than this, changed or not.

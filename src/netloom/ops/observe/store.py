@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from netloom.ops.observe.observation import Reading
 
-__all__ = ["KEYFRAME_US", "MICRO", "Poll", "Store"]
+__all__ = ["KEYFRAME_US", "MICRO", "ObservationStore", "Poll"]
 
 MICRO: Final = 1_000_000  # times are whole microseconds since 1970
 KEYFRAME_US: Final = 3600 * MICRO
@@ -60,7 +60,7 @@ class _Series:
     written_us: int
 
 
-class Store:
+class ObservationStore:
     """One store, open for writing; at most one process has it so."""
 
     def __init__(self, path: Path) -> None:

@@ -17,7 +17,7 @@ from netloom.ops.observe.store_file import told
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from netloom.ops.observe.store import Store
+    from netloom.ops.observe.store import ObservationStore
 
 __all__ = ["Track", "looks_of", "tracks_of"]
 
@@ -71,7 +71,7 @@ class Track:
                 yield since_s, time_s, after - start
 
 
-def looks_of(store: Store, start_s: float, end_s: float) -> dict[str, tuple[float, ...]]:
+def looks_of(store: ObservationStore, start_s: float, end_s: float) -> dict[str, tuple[float, ...]]:
     """Return when each source was looked at with success from *start_s* to *end_s*, ascending."""
     query = (
         "SELECT name, time_us FROM poll JOIN source ON source.id = poll.source "
@@ -91,7 +91,7 @@ _ENDS: Final = f"time_us IN (COALESCE({_AT_START}, {_NEXT}), {_AT_END})"
 
 
 def tracks_of(
-    store: Store, metric: str, start_s: float, end_s: float, *, only_ends: bool = False
+    store: ObservationStore, metric: str, start_s: float, end_s: float, *, only_ends: bool = False
 ) -> dict[str, Track]:
     """Return, for each part, the values of *metric* that held from *start_s* to *end_s*.
 

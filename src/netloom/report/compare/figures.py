@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.study.compare.candidate import Contender
+    from netloom.study.compare.candidate import Candidate
 
 __all__ = [
     "cost_against_speed",
@@ -45,7 +45,7 @@ FAR = 2.0
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
-def scaling(contenders: Sequence[Contender]) -> Figure:
+def scaling(contenders: Sequence[Candidate]) -> Figure:
     """Return model FLOP utilisation over the number of GPUs, a line a technology."""
     traces = [
         _mfu_line(contender, index, whole=whole)
@@ -61,7 +61,7 @@ def scaling(contenders: Sequence[Contender]) -> Figure:
     return {"data": traces, "layout": layout}
 
 
-def _mfu_line(contender: Contender, index: int, *, whole: bool) -> Figure:
+def _mfu_line(contender: Candidate, index: int, *, whole: bool) -> Figure:
     """Return the part of a curve on which the whole model runs, or the faint part before it."""
     points = [point for point in contender.scaling.points if point.whole is whole]
     note = "" if whole else " (cut model)"
@@ -79,7 +79,7 @@ def _mfu_line(contender: Contender, index: int, *, whole: bool) -> Figure:
     }
 
 
-def where_the_step_goes(contenders: Sequence[Contender]) -> Figure:
+def where_the_step_goes(contenders: Sequence[Candidate]) -> Figure:
     """Return the seconds of a step by what they are spent on, a bar a technology."""
     names = [contender.name for contender in contenders]
     breakdowns = [contender.step.breakdown_s() for contender in contenders]
@@ -103,7 +103,7 @@ def where_the_step_goes(contenders: Sequence[Contender]) -> Figure:
     return {"data": traces, "layout": layout}
 
 
-def cost_against_speed(contenders: Sequence[Contender]) -> Figure:
+def cost_against_speed(contenders: Sequence[Candidate]) -> Figure:
     """Return money per trillion tokens over days per trillion tokens, a point a technology."""
     traces = [
         {
@@ -134,7 +134,7 @@ def cost_against_speed(contenders: Sequence[Contender]) -> Figure:
     return {"data": traces, "layout": layout}
 
 
-def _far(contenders: Sequence[Contender]) -> list[Contender]:
+def _far(contenders: Sequence[Candidate]) -> list[Candidate]:
     """Return those that would crowd all others, of which there are two or more, into a corner."""
     days = min(contender.days_per_trillion_tokens for contender in contenders)
     usd = min(contender.usd_per_trillion_tokens for contender in contenders)
@@ -154,7 +154,7 @@ def _around(values: Sequence[float]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _beside(far: Sequence[Contender]) -> Figure:
+def _beside(far: Sequence[Candidate]) -> Figure:
     """Return the note that names what lies outside the plot."""
     told = (
         f"{contender.name}: {contender.days_per_trillion_tokens:.1f} days, "
@@ -175,7 +175,7 @@ def _beside(far: Sequence[Contender]) -> Figure:
     }
 
 
-def latency_budget(contenders: Sequence[Contender]) -> Figure:
+def latency_budget(contenders: Sequence[Candidate]) -> Figure:
     """Return the one-way latency by component, a bar a technology."""
     names = [contender.name for contender in contenders]
     parts = list(dict.fromkeys(part.name for c in contenders for part in c.latency))

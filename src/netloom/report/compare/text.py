@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-    from netloom.study.compare.candidate import Contender
+    from netloom.study.compare.candidate import Candidate
     from netloom.study.compare.comparison import Comparison
 
 __all__ = ["cells", "comparison_text", "headings"]
 
 
-Columns = tuple[tuple[str, "Callable[[Contender], str]"], ...]
+Columns = tuple[tuple[str, "Callable[[Candidate], str]"], ...]
 
 
-def _limit(contender: Contender) -> str:
+def _limit(contender: Candidate) -> str:
     scaling = contender.scaling
     if scaling.limit_gpus is None:
         return "-"
@@ -59,7 +59,7 @@ def headings() -> list[str]:
     return [name for name, _ in COLUMNS]
 
 
-def cells(contender: Contender) -> list[str]:
+def cells(contender: Candidate) -> list[str]:
     """Return one row of the table."""
     return [show(contender) for _, show in COLUMNS]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from netloom.ops.deploy.changes import Applied, Change
+    from netloom.ops.deploy.changes import Applied, DeviceChange
     from netloom.ops.deploy.rules import Broken
 
 __all__ = ["applied_text", "checked_text", "planned_text", "rendered_text"]
@@ -38,7 +38,7 @@ def checked_text(findings: Sequence[Broken]) -> str:
     return "\n".join(lines)
 
 
-def planned_text(changes: Sequence[Change]) -> str:
+def planned_text(changes: Sequence[DeviceChange]) -> str:
     """Return what would change, device by device."""
     touched = [one for one in changes if one.lines or one.error]
     lines = [line for one in touched for line in _change(one.device, one.lines, one.error)]

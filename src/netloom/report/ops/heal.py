@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from netloom.ops.heal.act import Outcome
-    from netloom.ops.heal.effect import Effect
-    from netloom.ops.heal.plan import Plan
+    from netloom.ops.heal.act import HealOutcome
+    from netloom.ops.heal.effect import PlanEffect
+    from netloom.ops.heal.plan import HealPlan
     from netloom.ops.heal.policy import Decision
 
 __all__ = ["heal_text"]
@@ -29,7 +29,7 @@ _VERDICTS = {
 
 
 def heal_text(
-    rows: Sequence[tuple[Plan, Decision, Outcome | None]],
+    rows: Sequence[tuple[HealPlan, Decision, HealOutcome | None]],
     *,
     log: str = "",
     took_s: Mapping[str, float] | None = None,
@@ -45,7 +45,9 @@ def heal_text(
     return Group(*parts, Text("Nothing was done."))
 
 
-def _step(rank: int, plan: Plan, decision: Decision, outcome: Outcome | None) -> RenderableType:
+def _step(
+    rank: int, plan: HealPlan, decision: Decision, outcome: HealOutcome | None
+) -> RenderableType:
     finding = plan.finding
     head = Text.assemble(
         (f"{rank}. {finding.part}", "bold"), f": {finding.kind}, {finding.confidence:.0%} sure"
@@ -58,7 +60,7 @@ def _step(rank: int, plan: Plan, decision: Decision, outcome: Outcome | None) ->
     return Group(head, *(Padding(Text(f"- {line}"), (0, 0, 0, 3)) for line in lines))
 
 
-def _effect(effect: Effect) -> Iterator[str]:
+def _effect(effect: PlanEffect) -> Iterator[str]:
     times = [_time(t) for t in (effect.healthy_s, effect.before_s, effect.after_s)]
     yield f"trial flows take {times[0]} when all is well, {times[1]} now, {times[2]} with the plan"
     if effect.step_before_s is not None and effect.step_after_s is not None:

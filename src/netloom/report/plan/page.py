@@ -22,7 +22,7 @@ from netloom.units import POWER, SIZE, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.study.plan.result import Choice, Plan
+    from netloom.study.plan.result import Plan, PlannedConfiguration
 
 __all__ = ["plan_page"]
 
@@ -64,14 +64,14 @@ def _subtitle(plan: Plan) -> str:
     )
 
 
-def _answer(best: Choice) -> str:
+def _answer(best: PlannedConfiguration) -> str:
     fields = fields_of(best)
     degrees = ("tensor", "pipeline", "virtual", "context", "expert", "data", "micro-batch")
     some = [name for name in degrees if fields[name] != 1 or name == "micro-batch"]
     return f"{best.machine.name}; {say(best, [*some, 'recompute', 'zero', 'sequence parallel'])}"
 
 
-def _numbers(best: Choice) -> str:
+def _numbers(best: PlannedConfiguration) -> str:
     usd = best.usd_per_trillion_tokens
     money = "" if usd is None else f"; {usd / 1e6:,.3f} million USD a trillion tokens"
     return (
@@ -94,7 +94,9 @@ _NUMBERS: Final = (
 )
 
 
-def _row(rank: int, choice: Choice, best: Choice, told: Sequence[str]) -> list[str]:
+def _row(
+    rank: int, choice: PlannedConfiguration, best: PlannedConfiguration, told: Sequence[str]
+) -> list[str]:
     fields, step = fields_of(choice), choice.step
     return [
         str(rank),
@@ -124,7 +126,7 @@ _MACHINE: Final = (
 )
 
 
-def _machine_row(one: Choice) -> list[str]:
+def _machine_row(one: PlannedConfiguration) -> list[str]:
     fields = fields_of(one)
     degrees = ("tensor", "pipeline", "virtual", "context", "expert", "data")
     divided = [f"{HEADINGS[name]}{fields[name]}" for name in degrees if fields[name] != 1]
@@ -141,11 +143,11 @@ def _machine_row(one: Choice) -> list[str]:
     ]
 
 
-def _by_time(plan: Plan) -> list[Choice]:
+def _by_time(plan: Plan) -> list[PlannedConfiguration]:
     return sorted(plan.machines, key=lambda one: one.step.duration_s)
 
 
-def _on_front(plan: Plan, one: Choice) -> bool:
+def _on_front(plan: Plan, one: PlannedConfiguration) -> bool:
     return one in plan.pareto
 
 
@@ -184,7 +186,7 @@ def _front(plan: Plan) -> Figure:
     return {"data": [trace for trace in traces if trace["x"]], "layout": layout}
 
 
-def _points(choices: Sequence[Choice], name: str, symbol: str, colour: str) -> Figure:
+def _points(choices: Sequence[PlannedConfiguration], name: str, symbol: str, colour: str) -> Figure:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -226,13 +228,13 @@ def _parts(plan: Plan) -> Figure:
     return {"data": traces, "layout": layout}
 
 
-def _trust(plan: Plan) -> list[tuple[str, Choice]]:
+def _trust(plan: Plan) -> list[tuple[str, PlannedConfiguration]]:
     """Return the best and the machines, those that share all doubts together."""
     named = [(f"rank {rank}", one) for rank, one in enumerate(plan.best, start=1)]
     if len(plan.machines) > 1:
         named += [(one.machine.name, one) for one in plan.machines]
     sharing: dict[tuple[str, ...], list[str]] = {}
-    example: dict[tuple[str, ...], Choice] = {}
+    example: dict[tuple[str, ...], PlannedConfiguration] = {}
     for name, one in named:
         key = tuple(_kind(doubt) for doubt in one.validity.doubts)
         sharing.setdefault(key, []).append(name)

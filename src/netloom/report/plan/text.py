@@ -19,7 +19,7 @@ from netloom.report.plan.words import (
     show,
     time,
 )
-from netloom.report.scatter import Point, scatter
+from netloom.report.scatter import Mark, scatter
 from netloom.units import SIZE, format_quantity
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from netloom.study.plan.result import Choice, Plan
+    from netloom.study.plan.result import Plan, PlannedConfiguration
 
 __all__ = ["plan_text"]
 
@@ -141,7 +141,7 @@ def _front(plan: Plan) -> list[RenderableType]:
     return ["", head, Text("\n".join(_plot(plan, others))), *legend, *_key(others)]
 
 
-def _plot(plan: Plan, others: Sequence[Choice]) -> list[str]:
+def _plot(plan: Plan, others: Sequence[PlannedConfiguration]) -> list[str]:
     # Machines far slower than the slowest of the front would squeeze it into a corner.
     slowest_s = plan.pareto[-1].step.duration_s
     dearest = max(one.usd_per_trillion_tokens or 0.0 for one in plan.pareto)
@@ -156,15 +156,15 @@ def _plot(plan: Plan, others: Sequence[Choice]) -> list[str]:
     return scatter(points, show_x=time, show_y=musd)
 
 
-def _point(choice: Choice, mark: str) -> Point:
-    return Point(choice.step.duration_s, choice.usd_per_trillion_tokens or 0.0, mark)
+def _point(choice: PlannedConfiguration, mark: str) -> Mark:
+    return Mark(choice.step.duration_s, choice.usd_per_trillion_tokens or 0.0, mark)
 
 
-def _other_mark(choice: Choice) -> str:
+def _other_mark(choice: PlannedConfiguration) -> str:
     return _UNSURE if choice.standing == "outside" else _BEATEN
 
 
-def _key(others: Sequence[Choice]) -> list[RenderableType]:
+def _key(others: Sequence[PlannedConfiguration]) -> list[RenderableType]:
     kinds = {_other_mark(one) for one in others}
     said = {
         _BEATEN: f"{_BEATEN} slower and dearer than another",

@@ -10,7 +10,7 @@ from netloom.units import TIME, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from netloom.study.plan.result import Choice, Plan
+    from netloom.study.plan.result import Plan, PlannedConfiguration
 
 __all__ = ["HEADINGS", "alike", "apart", "differing", "fields_of", "musd", "say", "show", "time"]
 
@@ -33,7 +33,7 @@ HEADINGS: Final = {
 }
 
 
-def fields_of(choice: Choice) -> dict[str, Any]:
+def fields_of(choice: PlannedConfiguration) -> dict[str, Any]:
     """Return what a configuration can differ in, its machine included."""
     own = asdict(choice.configuration)
     own.pop("machine")
@@ -48,25 +48,25 @@ def fields_of(choice: Choice) -> dict[str, Any]:
     return machine | {_SHORT.get(name, name): value for name, value in own.items()}
 
 
-def differing(choices: Sequence[Choice]) -> list[str]:
+def differing(choices: Sequence[PlannedConfiguration]) -> list[str]:
     """Return the fields in which *choices* are not all alike."""
     rows = [fields_of(choice) for choice in choices]
     return [name for name in rows[0] if len({row[name] for row in rows}) > 1]
 
 
-def alike(choices: Sequence[Choice]) -> str:
+def alike(choices: Sequence[PlannedConfiguration]) -> str:
     """Return what *choices* have in common."""
     told = differing(choices)
     return say(choices[0], (name for name in fields_of(choices[0]) if name not in told))
 
 
-def say(choice: Choice, names: Iterable[str]) -> str:
+def say(choice: PlannedConfiguration, names: Iterable[str]) -> str:
     """Return those fields of *choice*."""
     fields = fields_of(choice)
     return ", ".join(f"{name} {show(fields[name])}" for name in names)
 
 
-def apart(plan: Plan, choice: Choice) -> str:
+def apart(plan: Plan, choice: PlannedConfiguration) -> str:
     """Return what *choice* does otherwise than the best, how long it takes, and how much more."""
     best = plan.best[0]
     longer = choice.step.duration_s / best.step.duration_s - 1

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from netloom.engines.flow.contention import Press
     from netloom.fabric.graph import Fabric
-    from netloom.study.whatif.failure import Run
+    from netloom.study.whatif.failure import DrawnStep
     from netloom.study.whatif.rank import Ranking
 
 __all__ = ["blast", "link_map", "where_it_goes"]
@@ -28,7 +28,7 @@ HEIGHT_PX: Final = 320  # of a plot without its margins: base.html.j2
 MAX_BARS: Final = 40
 
 
-def link_map(fabric: Fabric, runs: Sequence[tuple[str, Run]]) -> Figure:
+def link_map(fabric: Fabric, runs: Sequence[tuple[str, DrawnStep]]) -> Figure:
     """Return every link between switches as a square, a block for each pair of tiers and run.
 
     The colour is what the link carries over what it can, in the collective that fills it most;
@@ -129,7 +129,7 @@ def _marked(squares: Sequence[_Square], marker: Figure, hover: str) -> Figure:
     }
 
 
-def where_it_goes(runs: Sequence[tuple[str, Run]]) -> Figure:
+def where_it_goes(runs: Sequence[tuple[str, DrawnStep]]) -> Figure:
     """Return the seconds of a step by what they are spent on, a bar a run."""
     spent = [run.step.breakdown_s() | {"slow GPU": run.straggler_s} for _, run in runs]
     parts = [part for part in spent[0] if any(one[part] > 0 for one in spent)]

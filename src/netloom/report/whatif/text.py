@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from netloom.study.whatif.failure import Bench, Run, WhatIf
-    from netloom.study.whatif.rank import Ranking, Row
+    from netloom.study.whatif.failure import BaselineJob, DrawnStep, WhatIf
+    from netloom.study.whatif.rank import RankedParts, Ranking
 
 __all__ = ["headline", "ranking_cells", "ranking_text", "seeds_words", "title", "whatif_text"]
 
@@ -41,7 +41,7 @@ def whatif_text(found: WhatIf) -> RenderableType:
     return Group(*parts)
 
 
-def title(bench: Bench) -> str:
+def title(bench: BaselineJob) -> str:
     """Return which job on which network."""
     design, technology = bench.network.design, bench.network.technology.name
     return f"{bench.scenario.job.model} on {design.num_gpus:,} GPUs, {technology}"
@@ -57,13 +57,13 @@ def headline(found: WhatIf) -> str:
     return f"step {before} before, {_span(found.after.runs)} after: {what}"
 
 
-def seeds_words(bench: Bench) -> str:
+def seeds_words(bench: BaselineJob) -> str:
     """Return how many draws the numbers are a mean of, where there are several."""
     count = len(bench.seeds)
     return f"means of {count} draws of the hash, with 95 % confidence" if count > 1 else ""
 
 
-def _span(runs: Sequence[Run]) -> str:
+def _span(runs: Sequence[DrawnStep]) -> str:
     found = mean_interval([run.duration_s for run in runs])
     mean = format_quantity(found.mean, TIME, digits=4)
     if found.low is None or found.high is None:
@@ -108,7 +108,7 @@ def ranking_text(found: Ranking) -> RenderableType:
     return Group(*parts)
 
 
-def ranking_cells(row: Row) -> tuple[str, ...]:
+def ranking_cells(row: RankedParts) -> tuple[str, ...]:
     """Return a row of a ranking as text."""
     effect = row.effect
     name = f"{row.parts[0]} ({row.where})" if row.where else row.parts[0]

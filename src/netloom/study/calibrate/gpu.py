@@ -11,7 +11,7 @@ from netloom.compute.tables import COLUMNS, parse_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Trial", "line", "plan", "remaining"]
+__all__ = ["OperatorTrial", "line", "plan", "remaining"]
 
 LAYOUTS: Final = ("gemm_tn", "gemm_nn", "gemm_nt")
 # Widths of published models from 1 to 1,000 billion parameters, and their shares.
@@ -45,7 +45,7 @@ TINY: Final = (1024, 1024)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class OperatorTrial:
     """One operator to time, as the tables name it."""
 
     operator: str
@@ -58,7 +58,7 @@ class Trial:
         return self.operator, self.precision, self.shape
 
 
-def plan(*, quick: bool, fp8: bool) -> tuple[Trial, ...]:
+def plan(*, quick: bool, fp8: bool) -> tuple[OperatorTrial, ...]:
     """Return what to measure, the most telling first, so that stopping early does little harm.
 
     Kinds of operators take turns; a product's three layouts follow one another, so that they
@@ -77,7 +77,9 @@ def plan(*, quick: bool, fp8: bool) -> tuple[Trial, ...]:
     return tuple(trial for group in turns for trial in group)
 
 
-def remaining(trials: Iterable[Trial], lines: Iterable[str], *, where: str) -> tuple[Trial, ...]:
+def remaining(
+    trials: Iterable[OperatorTrial], lines: Iterable[str], *, where: str
+) -> tuple[OperatorTrial, ...]:
     """Return the *trials* that a file does not hold yet.
 
     Raises:
@@ -87,7 +89,7 @@ def remaining(trials: Iterable[Trial], lines: Iterable[str], *, where: str) -> t
     return tuple(trial for trial in trials if trial.key not in done)
 
 
-def line(trial: Trial, time_s: float, source: str) -> str:
+def line(trial: OperatorTrial, time_s: float, source: str) -> str:
     """Return the line of the table for a measured *trial*."""
     shape = "x".join(str(size) for size in trial.shape)
     fields = (trial.operator, trial.precision, shape, f"{1e6 * time_s:.6g}", source)
@@ -95,11 +97,11 @@ def line(trial: Trial, time_s: float, source: str) -> str:
     return ",".join(field.replace(",", " ") for field in fields)
 
 
-def _thinned(kind: list[tuple[Trial, ...]]) -> list[tuple[Trial, ...]]:
+def _thinned(kind: list[tuple[OperatorTrial, ...]]) -> list[tuple[OperatorTrial, ...]]:
     return kind[::3]
 
 
-def _products() -> Iterator[tuple[Trial, ...]]:
+def _products() -> Iterator[tuple[OperatorTrial, ...]]:
     """Yield products, each in all layouts; the long ones first, small steps of size last."""
     shapes = list(LONG_PRODUCTS)
     for distance in range(len(PRODUCT_SIZES)):
@@ -108,39 +110,39 @@ def _products() -> Iterator[tuple[Trial, ...]]:
             rows = PRODUCT_ROWS[(number + distance) % len(PRODUCT_ROWS)]
             shapes.append((rows, columns, inner))
     for shape in dict.fromkeys(shapes):
-        yield tuple(Trial(operator=name, precision="bf16", shape=shape) for name in LAYOUTS)
+        yield tuple(OperatorTrial(operator=name, precision="bf16", shape=shape) for name in LAYOUTS)
 
 
-def _fp8_products() -> Iterator[tuple[Trial, ...]]:
+def _fp8_products() -> Iterator[tuple[OperatorTrial, ...]]:
     for number, columns in enumerate(PRODUCT_SIZES):
         for distance in (0, 2, 5):
             inner = PRODUCT_SIZES[(number + distance) % len(PRODUCT_SIZES)]
             shape = (PRODUCT_ROWS[(number + distance) % len(PRODUCT_ROWS)], columns, inner)
-            yield (Trial(operator="gemm_tn", precision="fp8", shape=shape),)
+            yield (OperatorTrial(operator="gemm_tn", precision="fp8", shape=shape),)
 
 
-def _attentions() -> Iterator[tuple[Trial, ...]]:
+def _attentions() -> Iterator[tuple[OperatorTrial, ...]]:
     for head_dim in (128, 64, 96, 160):
         for sequence in ATTENTIONS:
             for batch, heads in ((1, 8), (1, 32), (2, 16), (4, 8), (4, 32), (1, 4)):
                 if batch * sequence <= 2 * max(ATTENTIONS):
                     shape = (batch, sequence, heads, head_dim)
                     yield tuple(
-                        Trial(operator=name, precision="bf16", shape=shape)
+                        OperatorTrial(operator=name, precision="bf16", shape=shape)
                         for name in ("attention_forward", "attention_backward")
                     )
 
 
-def _memory_bound() -> Iterator[tuple[Trial, ...]]:
+def _memory_bound() -> Iterator[tuple[OperatorTrial, ...]]:
     for name in MEMORY_BOUND:  # the host's share, first of all
-        yield (Trial(operator=name, precision="bf16", shape=TINY),)
+        yield (OperatorTrial(operator=name, precision="bf16", shape=TINY),)
     for size in (100_000_000, 500_000_000):
-        yield (Trial(operator="adamw_fused", precision="fp32", shape=(size, 1)),)
-        yield (Trial(operator="adamw_fused_bf16", precision="bf16", shape=(size, 1)),)
+        yield (OperatorTrial(operator="adamw_fused", precision="fp32", shape=(size, 1)),)
+        yield (OperatorTrial(operator="adamw_fused_bf16", precision="bf16", shape=(size, 1)),)
     for columns in (32000, 51200, 128256):
-        yield (Trial(operator="cross_entropy", precision="fp32", shape=(4096, columns)),)
+        yield (OperatorTrial(operator="cross_entropy", precision="fp32", shape=(4096, columns)),)
     for values in VALUES:
         for columns in COLUMNS_OF_ROWS:
             for name in MEMORY_BOUND:
                 shape = (values // columns, columns)
-                yield (Trial(operator=name, precision="bf16", shape=shape),)
+                yield (OperatorTrial(operator=name, precision="bf16", shape=shape),)

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from netloom.study.goodput.model import Goodput
     from netloom.study.lossless import Lossless
 
-__all__ = ["Contender"]
+__all__ = ["Candidate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contender:
+class Candidate:
     """A technology on the scenario's cluster and job.
 
     Attributes:

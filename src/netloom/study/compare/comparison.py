@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.provenance import Why
     from netloom.spec.scenario import Scenario
-    from netloom.study.compare.candidate import Contender
+    from netloom.study.compare.candidate import Candidate
 
 __all__ = ["Comparison", "Refusal", "compare"]
 
@@ -45,7 +45,7 @@ class Comparison:
     """
 
     scenario: Scenario
-    contenders: tuple[Contender, ...]
+    contenders: tuple[Candidate, ...]
     refused: tuple[Refusal, ...]
     recommendation: Recommendation
     notes: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Comparison:
             f"expert {parallel.expert}, ZeRO {parallel.zero}"
         )
 
-    def contender(self, technology: str) -> Contender:
+    def contender(self, technology: str) -> Candidate:
         """Return the contender of that name.
 
         Raises:
@@ -153,7 +153,7 @@ def compare(
     """
     parts = catalog or catalog_of(scenario)
     asked = engine or AnalyticEngine()
-    contenders: list[Contender] = []
+    contenders: list[Candidate] = []
     refused: list[Refusal] = []
     for name in {name.casefold(): name for name in scenario.compare}.values():
         try:
@@ -178,7 +178,7 @@ def compare(
     )
 
 
-def _draw_doubt(contenders: Sequence[Contender], engine: Engine) -> Iterator[str]:
+def _draw_doubt(contenders: Sequence[Candidate], engine: Engine) -> Iterator[str]:
     """Say whose step is one draw of the hash: another seed may turn the choice."""
     hashed = [c.name for c in contenders if c.technology.load_balancing == "ecmp"]
     if hashed and not isinstance(engine, AnalyticEngine):
@@ -197,7 +197,7 @@ def _nothing_will_do(refused: Sequence[Refusal]) -> str:
     )
 
 
-def _switch_notes(scenario: Scenario, contenders: Sequence[Contender]) -> Iterator[str]:
+def _switch_notes(scenario: Scenario, contenders: Sequence[Candidate]) -> Iterator[str]:
     """Say which rows are built of another switch than the one the scenario names."""
     asked = scenario.cluster.fabric.switch
     for contender in contenders:

@@ -8,7 +8,7 @@ from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import CatalogError
 from netloom.fabric.cost.estimate import Estimate, estimate
 from netloom.fabric.wire.latency import budget
-from netloom.study.compare.candidate import Contender
+from netloom.study.compare.candidate import Candidate
 from netloom.study.compare.scaled_scenario import weak_scaling
 from netloom.study.goodput.model import goodput
 from netloom.study.inputs import model_of
@@ -30,7 +30,7 @@ SMALL_MESSAGE_BYTES: Final = 256
 
 def contend(
     scenario: Scenario, catalog: Catalog, *, technology: str, engine: Engine | None = None
-) -> Contender:
+) -> Candidate:
     """Return what *technology* does for *scenario*.
 
     The step is *engine*'s (the closed form without); how it scales is always the closed form's.
@@ -57,7 +57,7 @@ def contend(
     )
     reach = lossless(network, longest_m=costs.longest_m)
     kept = goodput(network.design, scenario.job.reliability, num_hosts=network.node.num_hosts)
-    return Contender(
+    return Candidate(
         network=network,
         latency=_farthest(network, costs),
         step=step,

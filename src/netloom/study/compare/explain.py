@@ -11,12 +11,12 @@ from netloom.provenance import Why
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.study.compare.candidate import Contender
+    from netloom.study.compare.candidate import Candidate
 
 __all__ = ["explain", "explain_all"]
 
 
-def _latency(contender: Contender) -> Why:
+def _latency(contender: Candidate) -> Why:
     return Why(
         name="latency",
         value=contender.latency_s,
@@ -29,7 +29,7 @@ def _latency(contender: Contender) -> Why:
     )
 
 
-def _mfu(contender: Contender) -> Why:
+def _mfu(contender: Candidate) -> Why:
     step = contender.step
     return Why(
         name="MFU",
@@ -48,7 +48,7 @@ def _mfu(contender: Contender) -> Why:
     )
 
 
-def _tokens(contender: Contender) -> Why:
+def _tokens(contender: Candidate) -> Why:
     return Why(
         name="tokens/s",
         value=contender.step.tokens_per_s,
@@ -64,7 +64,7 @@ def _tokens(contender: Contender) -> Why:
     )
 
 
-def _share(name: str, seconds: dict[str, float], contender: Contender) -> Why:
+def _share(name: str, seconds: dict[str, float], contender: Candidate) -> Why:
     step = contender.step
     return Why(
         name=name,
@@ -77,17 +77,17 @@ def _share(name: str, seconds: dict[str, float], contender: Contender) -> Why:
     )
 
 
-def _communication(contender: Contender) -> Why:
+def _communication(contender: Candidate) -> Why:
     seconds = {axis.value: wait_s for axis, wait_s in contender.step.communication_s.items()}
     return _share("communication share", seconds, contender)
 
 
-def _exposed(contender: Contender) -> Why:
+def _exposed(contender: Candidate) -> Why:
     seconds = {axis.value: wait_s for axis, wait_s in contender.step.exposed_s.items()}
     return _share("exposed share", seconds, contender)
 
 
-def _cluster_capex(contender: Contender) -> Why:
+def _cluster_capex(contender: Candidate) -> Why:
     return Why(
         name="cluster capex",
         value=contender.cluster_capex_usd,
@@ -97,7 +97,7 @@ def _cluster_capex(contender: Contender) -> Why:
     )
 
 
-def _cluster_power(contender: Contender) -> Why:
+def _cluster_power(contender: Candidate) -> Why:
     return Why(
         name="cluster power",
         value=contender.totals.power_w,
@@ -108,7 +108,7 @@ def _cluster_power(contender: Contender) -> Why:
 
 
 def _machines(
-    contender: Contender, attribute: Literal["price_usd", "power_w"], *, unit: str
+    contender: Candidate, attribute: Literal["price_usd", "power_w"], *, unit: str
 ) -> tuple[Why, Why]:
     """Return what of the machines enters a sum over the cluster."""
     node, totals = contender.network.node, contender.totals
@@ -133,7 +133,7 @@ def _machines(
     return nodes, nics
 
 
-def _money(contender: Contender) -> Why:
+def _money(contender: Candidate) -> Why:
     return contender.token_cost.why(
         _cluster_capex(contender),
         _cluster_power(contender),
@@ -142,7 +142,7 @@ def _money(contender: Contender) -> Why:
     )
 
 
-def _days(contender: Contender) -> Why:
+def _days(contender: Candidate) -> Why:
     return Why(
         name="days per trillion tokens",
         value=contender.days_per_trillion_tokens,
@@ -152,7 +152,7 @@ def _days(contender: Contender) -> Why:
     )
 
 
-def _limit(contender: Contender) -> Why:
+def _limit(contender: Candidate) -> Why:
     scaling = contender.scaling
     return Why(
         name="largest efficient cluster",
@@ -167,7 +167,7 @@ def _limit(contender: Contender) -> Why:
     )
 
 
-FIELDS: dict[str, Callable[[Contender], Why]] = {
+FIELDS: dict[str, Callable[[Candidate], Why]] = {
     "latency_s": _latency,
     "step_time_s": lambda c: c.step.why,
     "communication_share": _communication,
@@ -183,7 +183,7 @@ FIELDS: dict[str, Callable[[Contender], Why]] = {
 }
 
 
-def explain(contender: Contender, field: str) -> Why:
+def explain(contender: Candidate, field: str) -> Why:
     """Return how *field* of *contender* came about.
 
     Raises:
@@ -197,7 +197,7 @@ def explain(contender: Contender, field: str) -> Why:
     return FIELDS[field](contender)
 
 
-def explain_all(contender: Contender) -> Why:
+def explain_all(contender: Candidate) -> Why:
     """Return the explanations of every field under one root."""
     parts = tuple(build(contender) for build in FIELDS.values())
     return Why(name=contender.name, value=contender.name, parts=parts)

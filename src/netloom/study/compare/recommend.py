@@ -10,7 +10,7 @@ from netloom.workload.collective import Axis
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.study.compare.candidate import Contender
+    from netloom.study.compare.candidate import Candidate
 
 __all__ = ["Recommendation", "cheapest_to_buy", "recommend"]
 
@@ -32,7 +32,7 @@ class Recommendation:
     doubts: tuple[str, ...]
 
 
-def recommend(contenders: Sequence[Contender], *, further_doubts: Sequence[str]) -> Recommendation:
+def recommend(contenders: Sequence[Candidate], *, further_doubts: Sequence[str]) -> Recommendation:
     """Return the cheapest per token among *contenders*, one at least, that can be bought."""
     best = cheapest_to_buy(contenders)
     return Recommendation(
@@ -42,13 +42,13 @@ def recommend(contenders: Sequence[Contender], *, further_doubts: Sequence[str])
     )
 
 
-def cheapest_to_buy(contenders: Sequence[Contender]) -> Contender:
+def cheapest_to_buy(contenders: Sequence[Candidate]) -> Candidate:
     """Return the cheapest per token of what is shipping; of all where nothing is."""
     buyable = [c for c in contenders if c.technology.status == "shipping"] or list(contenders)
     return min(buyable, key=lambda c: c.usd_per_trillion_tokens)
 
 
-def _reasons(best: Contender, contenders: Sequence[Contender]) -> list[str]:
+def _reasons(best: Candidate, contenders: Sequence[Candidate]) -> list[str]:
     reasons = [f"{_headline(best, contenders)}: {_pace(best)}."]
     reasons += [_against(best, other) for other in _rivals(best, contenders)]
     if len(contenders) > 1:
@@ -56,7 +56,7 @@ def _reasons(best: Contender, contenders: Sequence[Contender]) -> list[str]:
     return reasons
 
 
-def _headline(best: Contender, contenders: Sequence[Contender]) -> str:
+def _headline(best: Candidate, contenders: Sequence[Candidate]) -> str:
     cost = f"{best.name} trains a trillion tokens for {_usd(best.usd_per_trillion_tokens)}"
     if len(contenders) == 1:
         return cost
@@ -65,15 +65,15 @@ def _headline(best: Contender, contenders: Sequence[Contender]) -> str:
     return f"{cost}, the least; none of these is on the market at scale"
 
 
-def _pace(contender: Contender) -> str:
+def _pace(contender: Candidate) -> str:
     step = contender.step
     return f"a step of {step.duration_s:.2f} s at {step.mfu:.1%} MFU"
 
 
-def _deciding_factor(contenders: Sequence[Contender]) -> str:
+def _deciding_factor(contenders: Sequence[Candidate]) -> str:
     """Return which communication separates the technologies most, and by how much."""
 
-    def ends(axis: Axis) -> tuple[Contender, Contender]:
+    def ends(axis: Axis) -> tuple[Candidate, Candidate]:
         ordered = sorted(contenders, key=lambda c: c.step.exposed_s.get(axis, 0.0))
         return ordered[0], ordered[-1]
 
@@ -95,14 +95,14 @@ def _deciding_factor(contenders: Sequence[Contender]) -> str:
     )
 
 
-def _rivals(best: Contender, contenders: Sequence[Contender]) -> list[Contender]:
+def _rivals(best: Candidate, contenders: Sequence[Candidate]) -> list[Candidate]:
     """Return the fastest and the cheapest to build, where they are not *best* itself."""
     fastest = min(contenders, key=lambda c: c.step.duration_s)
     cheapest = min(contenders, key=lambda c: c.network_capex_usd)
     return [c for c in contenders if c is not best and (c is fastest or c is cheapest)]
 
 
-def _against(best: Contender, other: Contender) -> str:
+def _against(best: Candidate, other: Candidate) -> str:
     slower = other.step.duration_s / best.step.duration_s - 1
     pace = (
         "as fast"
@@ -116,7 +116,7 @@ def _against(best: Contender, other: Contender) -> str:
     return f"{other.name} is {pace} and its network costs {money} to build: {token:+.1%} a token."
 
 
-def _doubts(best: Contender, contenders: Sequence[Contender]) -> list[str]:
+def _doubts(best: Candidate, contenders: Sequence[Candidate]) -> list[str]:
     doubts = list(best.validity.doubts)
     gaps = {
         other.name: other.usd_per_trillion_tokens / best.usd_per_trillion_tokens - 1
@@ -140,7 +140,7 @@ def _doubts(best: Contender, contenders: Sequence[Contender]) -> list[str]:
     return [*doubts, flip] if flip else doubts
 
 
-def _price_that_flips(best: Contender, contenders: Sequence[Contender]) -> str:
+def _price_that_flips(best: Candidate, contenders: Sequence[Candidate]) -> str:
     """Return by how much the winner's network may get dearer before another wins."""
     others = [c for c in contenders if c is not best and c.technology.status == "shipping"]
     if not others:

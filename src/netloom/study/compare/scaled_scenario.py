@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError
-from netloom.study.compare.scaling import Point, ScalingCurve, curve
+from netloom.study.compare.scaling import ScalingCurve, ScalingPoint, curve
 from netloom.study.inputs import model_of
 from netloom.study.networks import is_addressable, network_of, num_nodes_of
 from netloom.study.predict.prediction import step_on
@@ -28,7 +28,7 @@ def weak_scaling(scenario: Scenario, catalog: Catalog, *, technology: str) -> Sc
     node = catalog.node(scenario.cluster.node)
     model = model_of(scenario, catalog)
     whole_gpus = num_nodes_of(scenario.cluster, node) * node.num_gpus
-    points: list[Point] = []
+    points: list[ScalingPoint] = []
     for num_gpus in sizes(scenario, node):
         num_nodes = num_gpus // node.num_gpus
         try:
@@ -43,7 +43,9 @@ def weak_scaling(scenario: Scenario, catalog: Catalog, *, technology: str) -> Sc
     return curve(points, ended_by="range")
 
 
-def _point(scenario: Scenario, model: Model, network: Network, *, whole_gpus: int) -> list[Point]:
+def _point(
+    scenario: Scenario, model: Model, network: Network, *, whole_gpus: int
+) -> list[ScalingPoint]:
     """Return the point of *network*, the model cut to fewer layers until it fits; or nothing."""
     num_gpus = network.design.num_gpus
     for shrink in (1, 2, 4, 8, 16):
@@ -54,7 +56,7 @@ def _point(scenario: Scenario, model: Model, network: Network, *, whole_gpus: in
             step = step_on(network, resized, model=cut, engine=AnalyticEngine())
         except InfeasibleError:
             continue
-        return [Point(num_gpus=num_gpus, mfu=step.mfu, whole=cut is model)]
+        return [ScalingPoint(num_gpus=num_gpus, mfu=step.mfu, whole=cut is model)]
     return []
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KEPT", "Point", "ScalingCurve", "curve"]
+__all__ = ["KEPT", "ScalingCurve", "ScalingPoint", "curve"]
 
 KEPT = 0.9  # of the small cluster's efficiency; below it a cluster counts as too large
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class ScalingPoint:
     """One cluster size.
 
     Attributes:
@@ -40,12 +40,12 @@ class ScalingCurve:
             ports, ``range`` when the curve ends before any of these.
     """
 
-    points: tuple[Point, ...]
+    points: tuple[ScalingPoint, ...]
     limit_gpus: int | None
     limit_reason: str
 
 
-def curve(points: Sequence[Point], *, ended_by: str) -> ScalingCurve:
+def curve(points: Sequence[ScalingPoint], *, ended_by: str) -> ScalingCurve:
     """Return the curve through *points*, smallest first, which was *ended_by* something."""
     limit, fell = _limit([point for point in points if point.whole])
     return ScalingCurve(
@@ -53,7 +53,7 @@ def curve(points: Sequence[Point], *, ended_by: str) -> ScalingCurve:
     )
 
 
-def _limit(points: Sequence[Point]) -> tuple[int | None, bool]:
+def _limit(points: Sequence[ScalingPoint]) -> tuple[int | None, bool]:
     """Return the size at which efficiency falls under KEPT, in whole small clusters, and if so."""
     if not points:
         return None, False

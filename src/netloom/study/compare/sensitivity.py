@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from netloom.engines.base import Engine
     from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
-    from netloom.study.compare.candidate import Contender
+    from netloom.study.compare.candidate import Candidate
 
 __all__ = ["placement_doubt"]
 
@@ -27,7 +27,7 @@ PLACEMENTS: Final = {
 
 
 def placement_doubt(
-    scenario: Scenario, catalog: Catalog, contenders: Sequence[Contender], *, engine: Engine
+    scenario: Scenario, catalog: Catalog, contenders: Sequence[Candidate], *, engine: Engine
 ) -> str:
     """Return what other placements of the job's nodes would do to the choice."""
     chosen = cheapest_to_buy(contenders)
@@ -44,8 +44,8 @@ def placement_doubt(
 
 
 def _placed(
-    moved: Scenario, catalog: Catalog, contenders: Sequence[Contender], *, engine: Engine
-) -> list[Contender]:
+    moved: Scenario, catalog: Catalog, contenders: Sequence[Candidate], *, engine: Engine
+) -> list[Candidate]:
     model = model_of(moved, catalog)
     return [
         replace(c, step=step_on(c.network, moved, model=model, engine=engine)) for c in contenders

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Training
     from netloom.step.schedule import Schedule, StageTimes, Traffic
     from netloom.study.plan.space import Divided, Standing
-    from netloom.study.plan.tables import Asked, Tables
+    from netloom.study.plan.tables import CostQuery, CostTables
     from netloom.workload.placement import Layout
 
 __all__ = ["Batch", "batches"]
@@ -52,7 +52,7 @@ class Division(NamedTuple):
     plans: dict[int, Layout]
 
 
-class Row(NamedTuple):
+class SharedRow(NamedTuple):
     """What ZeRO stages and columns share."""
 
     division: int
@@ -61,10 +61,10 @@ class Row(NamedTuple):
     kept_bytes: tuple[float, ...]
 
 
-class Line(NamedTuple):
+class ZeroStageRow(NamedTuple):
     """A row with a ZeRO stage: what columns share."""
 
-    row: Row
+    row: SharedRow
     plan: Layout
 
 
@@ -78,7 +78,7 @@ class Batch:
         above: Which have a higher MFU than was ever measured on such GPUs.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[ZeroStageRow, ...]
     virtuals: tuple[int, ...]
     duration_s: Array
     fit: Array
@@ -112,17 +112,17 @@ class Batch:
 class _Fit(NamedTuple):
     """Lines of which some column fits."""
 
-    lines: list[Line]
+    lines: list[ZeroStageRow]
     fit: Array
     held_bytes: Array
 
 
-def batches(tables: Tables, pipeline: int) -> Iterator[Batch]:
+def batches(tables: CostTables, pipeline: int) -> Iterator[Batch]:
     """Yield every configuration of *pipeline* stages that fits in memory.
 
     Lines of which no column fits are left out before anything else is asked about them.
     """
-    part = _Part.of(tables, pipeline)
+    part = _StageBatch.of(tables, pipeline)
     rows = part.rows()
     while chunk := list(islice(rows, part.num_rows)):
         fitting = part.fitting(chunk)
@@ -131,7 +131,7 @@ def batches(tables: Tables, pipeline: int) -> Iterator[Batch]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _StageBatch:
     """All configurations with one number of stages.
 
     Attributes:
@@ -140,14 +140,14 @@ class _Part:
             infinite where the ZeRO stage is none of the division's.
     """
 
-    tables: Tables
+    tables: CostTables
     pipeline: int
     virtuals: Array
     divisions: list[Division]
     held_bytes: Array
 
     @classmethod
-    def of(cls, tables: Tables, pipeline: int) -> _Part:
+    def of(cls, tables: CostTables, pipeline: int) -> _StageBatch:
         """Return the part of *pipeline* stages."""
         divisions = list(_divisions(tables, pipeline))
         nothing = (np.inf,) * len(fullest_stages(pipeline))
@@ -167,7 +167,7 @@ class _Part:
         num_columns: int = self.virtuals.size
         return max(1, _AT_ONCE // (len(ZEROS) * num_columns))
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[SharedRow]:
         """Yield every row."""
         space = self.tables.space
         trainings = space.trainings()
@@ -177,15 +177,15 @@ class _Part:
                 count = space.job.trained.global_batch // plan.data // size
                 for recompute in RECOMPUTES:
                     training = trainings[size, recompute]
-                    yield Row(index, training, count, self.tables.kept(plan, training))
+                    yield SharedRow(index, training, count, self.tables.kept(plan, training))
 
-    def fitting(self, rows: Sequence[Row]) -> _Fit:
+    def fitting(self, rows: Sequence[SharedRow]) -> _Fit:
         """Return the lines of *rows* that fit, ZeRO stage by ZeRO stage."""
         counts = _counts(rows)
         allowed = (self.virtuals == 1) | (counts >= self.pipeline)  # interleaving may starve
         activations = self._activations(rows, counts)
         divisions = np.array([row.division for row in rows])
-        lines: list[Line] = []
+        lines: list[ZeroStageRow] = []
         fit: list[Array] = []
         held: list[Array] = []
         for zero, fixed in zip(ZEROS, self.held_bytes, strict=True):
@@ -193,7 +193,9 @@ class _Part:
             total: Array = reduce(np.maximum, each)
             fits_here = self._fits(total) & allowed
             some: list[int] = np.flatnonzero(fits_here.any(axis=1)).tolist()
-            lines += [Line(rows[i], self.divisions[rows[i].division].plans[zero]) for i in some]
+            lines += [
+                ZeroStageRow(rows[i], self.divisions[rows[i].division].plans[zero]) for i in some
+            ]
             fit.append(fits_here[some])
             held.append(total[some])
         return _Fit(lines, np.concatenate(fit), np.concatenate(held))
@@ -210,7 +212,7 @@ class _Part:
             )
         )
 
-    def _activations(self, rows: Sequence[Row], counts: Array) -> list[Array]:
+    def _activations(self, rows: Sequence[SharedRow], counts: Array) -> list[Array]:
         """Return what each of the fullest stages keeps of micro-batches, by row and column."""
         kept = np.array([row.kept_bytes for row in rows])
         plan = next(iter(self.divisions[0].plans.values()))
@@ -241,7 +243,7 @@ class _Part:
             above=tables.mfu(duration_s) > tables.most_mfu,
         )
 
-    def _asked(self, lines: Sequence[Line]) -> list[list[Asked]]:
+    def _asked(self, lines: Sequence[ZeroStageRow]) -> list[list[CostQuery]]:
         """Return what the lines communicate, axis by axis."""
         tables = self.tables
         found = [
@@ -250,7 +252,9 @@ class _Part:
         ]
         return [*found, [tables.for_data(plan) for _, plan in lines]]
 
-    def _schedule(self, lines: Sequence[Line], asked: Sequence[Sequence[Asked]]) -> Schedule:
+    def _schedule(
+        self, lines: Sequence[ZeroStageRow], asked: Sequence[Sequence[CostQuery]]
+    ) -> Schedule:
         tables, counts = self.tables, _counts([line.row for line in lines])
         layers = max(stage_layers(tables.shape.model.num_layers, self.pipeline))
         units = {
@@ -269,7 +273,7 @@ class _Part:
             order=tables.space.job.parallel.schedule,
         )
 
-    def _stages(self, lines: Sequence[Line], traffic: Traffic) -> list[StageTimes]:
+    def _stages(self, lines: Sequence[ZeroStageRow], traffic: Traffic) -> list[StageTimes]:
         """Return the stages that differ, each with how many are like it."""
         tables = self.tables
         numbers: Array = np.array([tables.costs(plan, row.training) for row, plan in lines])
@@ -286,7 +290,10 @@ class _Part:
         return [stage_times(layer, kind, ends, alike=n) for kind, n in kinds.items()]
 
     def _certain(
-        self, lines: Sequence[Line], asked: Sequence[Sequence[Asked]], exposed_share: Array
+        self,
+        lines: Sequence[ZeroStageRow],
+        asked: Sequence[Sequence[CostQuery]],
+        exposed_share: Array,
     ) -> Array:
         """Return which raise no doubt about the job and its communication."""
         job = np.array([[self.tables.is_inside(plan)] for _, plan in lines])
@@ -309,7 +316,7 @@ class _Part:
         return np.array([[has_even_chunks(layers, self.pipeline, v) for v in self.virtuals[0]]])
 
 
-def _divisions(tables: Tables, pipeline: int) -> Iterator[Division]:
+def _divisions(tables: CostTables, pipeline: int) -> Iterator[Division]:
     space = tables.space
     for degrees in space.divided(pipeline):
         for parallel in space.sequence_parallels(degrees):
@@ -322,5 +329,5 @@ def _divisions(tables: Tables, pipeline: int) -> Iterator[Division]:
             yield Division(degrees, plans)
 
 
-def _counts(rows: Sequence[Row]) -> Array:
+def _counts(rows: Sequence[SharedRow]) -> Array:
     return np.array([[row.num_micro_batches] for row in rows])

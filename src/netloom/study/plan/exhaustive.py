@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from netloom.errors import InfeasibleError, SpecError
 from netloom.step.predict import predict
-from netloom.study.plan.search import Candidate, Piece, best_of
+from netloom.study.plan.search import Piece, TimedConfiguration, best_of
 from netloom.study.plan.space import RECOMPUTES, ZEROS, Configuration, divisors
 
 if TYPE_CHECKING:
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from netloom.step.model import Step
     from netloom.study.plan.space import Space, Standing
-    from netloom.study.plan.tables import Tables
+    from netloom.study.plan.tables import CostTables
 
 __all__ = ["search_piece_singly"]
 
 
-def search_piece_singly(tables: Tables, pipeline: int, *, machine: int) -> Piece:
+def search_piece_singly(tables: CostTables, pipeline: int, *, machine: int) -> Piece:
     """Return the best configurations of *pipeline* stages, each predicted by itself."""
     space = tables.space
     looked_at = 0
-    found: list[Candidate] = []
+    found: list[TimedConfiguration] = []
     for configuration in _every(space, pipeline, machine):
         try:
             step = predict(
@@ -45,7 +45,7 @@ def search_piece_singly(tables: Tables, pipeline: int, *, machine: int) -> Piece
             continue
         looked_at += 1
         found.append(
-            Candidate(
+            TimedConfiguration(
                 duration_s=float(step.duration_s),
                 standing=_standing(step, above=step.mfu > tables.most_mfu),
                 configuration=configuration,

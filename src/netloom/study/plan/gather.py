@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from netloom.step.practice import Practice
-    from netloom.study.plan.tables import Asked
+    from netloom.study.plan.tables import CostQuery
 
 __all__ = ["gathered_traffic"]
 
@@ -44,7 +44,7 @@ class _GatheredTraffic(Traffic):
 
 
 def gathered_traffic(
-    asked: Sequence[Sequence[Asked]], *, units: Mapping[str, Array], practice: Practice
+    asked: Sequence[Sequence[CostQuery]], *, units: Mapping[str, Array], practice: Practice
 ) -> Traffic:
     """Return what many configurations communicate.
 
@@ -57,7 +57,7 @@ def gathered_traffic(
     return _GatheredTraffic(communications=items, durations_s={}, practice=practice)
 
 
-def _items(asked: Sequence[Asked], units: Mapping[str, Array]) -> Iterator[_Gathered]:
+def _items(asked: Sequence[CostQuery], units: Mapping[str, Array]) -> Iterator[_Gathered]:
     """Yield the communications of one axis; one that a configuration has not takes no time."""
     distinct = {id(one): one for one in asked}
     places = {key: place for place, key in enumerate(distinct)}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from netloom.spec.topology import Topology
     from netloom.study.size.request import Kind
 
-__all__ = ["Limits", "Machine", "Wanted", "machines"]
+__all__ = ["CandidateCluster", "PlanLimits", "Wanted", "machines"]
 
 _KWH_J = 3.6e6
 
@@ -46,7 +46,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class PlanLimits:
     """What a configuration may not exceed; None where nothing is said.
 
     Attributes:
@@ -61,7 +61,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class CandidateCluster:
     """A cluster to run the job on.
 
     Attributes:
@@ -103,15 +103,15 @@ class Machine:
 
 
 def machines(
-    scenario: Scenario, catalog: Catalog, *, wanted: Wanted, limits: Limits
-) -> tuple[list[Machine], dict[str, str]]:
+    scenario: Scenario, catalog: Catalog, *, wanted: Wanted, limits: PlanLimits
+) -> tuple[list[CandidateCluster], dict[str, str]]:
     """Return the machines within *limits*, and why each of the others was left out.
 
     Raises:
         InfeasibleError: not a single one is left.
         CatalogError: a budget is given, and the node has no price.
     """
-    found: list[Machine] = []
+    found: list[CandidateCluster] = []
     left_out: dict[str, str] = {}
     for name, cluster, num_nodes in _clusters(scenario, catalog, wanted):
         try:
@@ -206,8 +206,8 @@ def _num_nodes(num_gpus: int, per_node: int) -> int:
 
 
 def _machine(
-    scenario: Scenario, catalog: Catalog, cluster: Cluster, num_nodes: int, limits: Limits
-) -> Machine:
+    scenario: Scenario, catalog: Catalog, cluster: Cluster, num_nodes: int, limits: PlanLimits
+) -> CandidateCluster:
     network = network_of(cluster, catalog, num_nodes=num_nodes)
     costs = estimate(
         network.design,
@@ -220,7 +220,7 @@ def _machine(
     totals = ClusterTotals(network=network, bill=costs.bill, own_nic=catalog.nic(network.node.nic))
     kept = goodput(network.design, scenario.job.reliability, num_hosts=network.node.num_hosts)
     reach = lossless(network, longest_m=costs.longest_m)
-    return Machine(
+    return CandidateCluster(
         network=_with_memory(network, limits.memory_bytes),
         capex_usd=totals.capex_usd,
         power_w=totals.power_w,
@@ -236,7 +236,7 @@ def _with_memory(network: Network, memory_bytes: float | None) -> Network:
     return replace(network, gpu=network.gpu.model_copy(update={"memory_bytes": memory_bytes}))
 
 
-def _over(machine: Machine, limits: Limits) -> str:
+def _over(machine: CandidateCluster, limits: PlanLimits) -> str:
     """Return which limit *machine* exceeds, or nothing."""
     if limits.power_w is not None and machine.power_w > limits.power_w:
         drawn, allowed = (format_quantity(w, POWER) for w in (machine.power_w, limits.power_w))

@@ -13,12 +13,12 @@ from netloom.step.predict import predict
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.plan.efficiency import efficiency_validity
 from netloom.study.plan.exhaustive import search_piece_singly
-from netloom.study.plan.machines import Limits, Machine, Wanted, machines
-from netloom.study.plan.result import Choice, Plan, front
+from netloom.study.plan.machines import CandidateCluster, PlanLimits, Wanted, machines
+from netloom.study.plan.result import Plan, PlannedConfiguration, front
 from netloom.study.plan.resume import Key, fingerprint
 from netloom.study.plan.search import NUM_BEST, Piece, search_piece
 from netloom.study.plan.space import Space
-from netloom.study.plan.tables import Tables
+from netloom.study.plan.tables import CostTables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
     from netloom.study.plan.result import Objective
-    from netloom.study.plan.search import Candidate
+    from netloom.study.plan.search import TimedConfiguration
     from netloom.study.plan.space import Standing
 
-__all__ = ["Each", "Question", "Task", "plan", "question", "searcher"]
+__all__ = ["Each", "PlanQuestion", "Task", "plan", "question", "searcher"]
 
 # What is searched at a stretch.
 Task: TypeAlias = tuple[Key, ...]
@@ -42,12 +42,12 @@ AGREEMENT = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class PlanQuestion:
     """What is searched, and for what."""
 
     scenario: Scenario
     objective: Objective
-    machines: tuple[Machine, ...]
+    machines: tuple[CandidateCluster, ...]
     spaces: tuple[Space, ...]
     left_out: dict[str, str]
     exhaustive: bool
@@ -78,9 +78,9 @@ def question(
     *,
     objective: Objective = "time",
     wanted: Wanted | None = None,
-    limits: Limits | None = None,
+    limits: PlanLimits | None = None,
     exhaustive: bool = False,
-) -> Question:
+) -> PlanQuestion:
     """Return what a search of *scenario* goes through.
 
     Args:
@@ -98,7 +98,7 @@ def question(
     parts = catalog or catalog_of(scenario)
     model = model_of(scenario, parts)
     found, left_out = machines(
-        scenario, parts, wanted=wanted or Wanted(), limits=limits or Limits()
+        scenario, parts, wanted=wanted or Wanted(), limits=limits or PlanLimits()
     )
     if objective == "cost" and any(one.capex_usd is None for one in found):
         message = (
@@ -106,7 +106,7 @@ def question(
             f'[nodes.{scenario.cluster.node}] price = "300000USD"'
         )
         raise CatalogError(message)
-    return Question(
+    return PlanQuestion(
         scenario=scenario,
         objective=objective,
         machines=tuple(found),
@@ -116,13 +116,13 @@ def question(
     )
 
 
-def searcher(asked: Question) -> Callable[[Task], list[Piece]]:
+def searcher(asked: PlanQuestion) -> Callable[[Task], list[Piece]]:
     """Return what searches a task of *asked*; it remembers what tasks share."""
     search = search_piece_singly if asked.exhaustive else search_piece
-    first = Tables.of(asked.spaces[0], AnalyticEngine())
-    latest: dict[int, Tables] = {}
+    first = CostTables.of(asked.spaces[0], AnalyticEngine())
+    latest: dict[int, CostTables] = {}
 
-    def on(machine: int) -> Tables:
+    def on(machine: int) -> CostTables:
         if machine not in latest:
             latest.clear()
             latest[machine] = first.on(asked.spaces[machine])
@@ -135,7 +135,7 @@ def searcher(asked: Question) -> Callable[[Task], list[Piece]]:
 
 
 def plan(
-    asked: Question,
+    asked: PlanQuestion,
     *,
     known: dict[Key, Piece] | None = None,
     after: Callable[[dict[Key, Piece], int], None] | None = None,
@@ -167,13 +167,13 @@ def plan(
     return _plan(asked, in_order, complete=complete)
 
 
-def _in_turn(asked: Question) -> Each:
+def _in_turn(asked: PlanQuestion) -> Each:
     work = searcher(asked)
     return lambda tasks: ((task, work(task)) for task in tasks)
 
 
 def _search(
-    asked: Question,
+    asked: PlanQuestion,
     pieces: dict[Key, Piece],
     after: Callable[[dict[Key, Piece], int], None] | None,
     each: Each,
@@ -189,7 +189,7 @@ def _search(
         tell(task)
 
 
-def _tasks(asked: Question, known: dict[Key, Piece]) -> list[Task]:
+def _tasks(asked: PlanQuestion, known: dict[Key, Piece]) -> list[Task]:
     """Return what is left to do, machine by machine, the largest pieces of each first."""
     tasks: list[Task] = []
     for index, space in enumerate(asked.spaces):
@@ -202,7 +202,7 @@ def _tasks(asked: Question, known: dict[Key, Piece]) -> list[Task]:
     return tasks
 
 
-def _plan(asked: Question, pieces: dict[Key, Piece], *, complete: bool) -> Plan:
+def _plan(asked: PlanQuestion, pieces: dict[Key, Piece], *, complete: bool) -> Plan:
     candidates = [_judged(asked, one) for piece in pieces.values() for one in piece.candidates]
     if not candidates:
         message = (
@@ -232,24 +232,26 @@ def _plan(asked: Question, pieces: dict[Key, Piece], *, complete: bool) -> Plan:
     )
 
 
-def _judged(asked: Question, one: Candidate) -> Candidate:
+def _judged(asked: PlanQuestion, one: TimedConfiguration) -> TimedConfiguration:
     """Return *one* outside the checked range where its machine is."""
     inside = asked.machines[one.configuration.machine].validity.inside
     return one if inside else replace(one, standing="outside")
 
 
 def _ranked(
-    asked: Question, candidates: Iterable[Candidate], *standings: Standing
-) -> list[Candidate]:
+    asked: PlanQuestion, candidates: Iterable[TimedConfiguration], *standings: Standing
+) -> list[TimedConfiguration]:
     chosen = [one for one in candidates if one.standing in standings]
     return sorted(chosen, key=lambda one: (_value(asked, one), *one.order))
 
 
-def _beating(asked: Question, ranked: Sequence[Candidate], best: Candidate) -> list[Candidate]:
+def _beating(
+    asked: PlanQuestion, ranked: Sequence[TimedConfiguration], best: TimedConfiguration
+) -> list[TimedConfiguration]:
     return [one for one in ranked[:1] if _value(asked, one) < _value(asked, best)]
 
 
-def _value(asked: Question, one: Candidate) -> float:
+def _value(asked: PlanQuestion, one: TimedConfiguration) -> float:
     """Return what is to be made small."""
     machine, training = asked.machines[one.configuration.machine], asked.scenario.job.trained
     tokens_per_s = training.global_batch * training.sequence / one.duration_s
@@ -264,7 +266,7 @@ def _value(asked: Question, one: Candidate) -> float:
             return machine.kwh_per_trillion_tokens(tokens_per_s)
 
 
-def _choice(asked: Question, one: Candidate) -> Choice:
+def _choice(asked: PlanQuestion, one: TimedConfiguration) -> PlannedConfiguration:
     space = asked.spaces[one.configuration.machine]
     work = one.configuration.job(space.job)
     step = predict(work, model=space.model, network=space.network, engine=AnalyticEngine())
@@ -273,7 +275,7 @@ def _choice(asked: Question, one: Candidate) -> Choice:
     peak = efficiency_validity(space.network.gpu, work.trained.precision, mfu=step.mfu)
     known = step.validity & machine.validity
     assert known.inside == (one.standing != "outside"), one
-    return Choice(
+    return PlannedConfiguration(
         configuration=one.configuration,
         machine=machine,
         step=step,
@@ -282,13 +284,13 @@ def _choice(asked: Question, one: Candidate) -> Choice:
     )
 
 
-def _best_of_each(*ranked: Sequence[Candidate]) -> list[Candidate]:
+def _best_of_each(*ranked: Sequence[TimedConfiguration]) -> list[TimedConfiguration]:
     """Return each machine's best, of the first list that has one.
 
     On one machine cost and time are proportional, so that its other configurations are beaten in
     both.
     """
-    found: dict[int, Candidate] = {}
+    found: dict[int, TimedConfiguration] = {}
     for one in (one for group in ranked for one in group):
         found.setdefault(one.configuration.machine, one)
     return [found[index] for index in sorted(found)]

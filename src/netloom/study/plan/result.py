@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from netloom.provenance import Validity
     from netloom.spec.scenario import Scenario
     from netloom.step.model import Step
-    from netloom.study.plan.machines import Machine
+    from netloom.study.plan.machines import CandidateCluster
     from netloom.study.plan.space import Configuration, Standing
 
-__all__ = ["Choice", "Objective", "Plan", "front"]
+__all__ = ["Objective", "Plan", "PlannedConfiguration", "front"]
 
 Objective: TypeAlias = Literal["time", "cost", "energy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class PlannedConfiguration:
     """One configuration, predicted in full.
 
     Attributes:
@@ -29,7 +29,7 @@ class Choice:
     """
 
     configuration: Configuration
-    machine: Machine
+    machine: CandidateCluster
     step: Step
     standing: Standing
     validity: Validity
@@ -91,11 +91,11 @@ class Plan:
     configurations: int
     feasible: int
     complete: bool
-    best: tuple[Choice, ...]
-    within: Choice | None
-    outside: Choice | None
-    pareto: tuple[Choice, ...]
-    machines: tuple[Choice, ...]
+    best: tuple[PlannedConfiguration, ...]
+    within: PlannedConfiguration | None
+    outside: PlannedConfiguration | None
+    pareto: tuple[PlannedConfiguration, ...]
+    machines: tuple[PlannedConfiguration, ...]
     left_out: dict[str, str]
 
     def to_json(self) -> dict[str, Any]:
@@ -114,9 +114,9 @@ class Plan:
         }
 
 
-def front(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+def front(choices: Sequence[PlannedConfiguration]) -> tuple[PlannedConfiguration, ...]:
     """Return those that no other beats in both time and cost, fastest first."""
-    found: list[Choice] = []
+    found: list[PlannedConfiguration] = []
     cheapest = float("inf")
     for one in sorted(choices, key=lambda c: (c.step.duration_s, c.usd_per_trillion_tokens or 0)):
         usd = one.usd_per_trillion_tokens

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import SpecError
-from netloom.study.plan.search import Candidate, Piece
+from netloom.study.plan.search import Piece, TimedConfiguration
 from netloom.study.plan.space import STANDINGS, Configuration
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _piece(row: Mapping[str, Any]) -> Piece:
         configurations=row["configurations"],
         feasible=row["feasible"],
         candidates=tuple(
-            Candidate(
+            TimedConfiguration(
                 duration_s=one["duration_s"],
                 standing=_standing(one["standing"]),
                 configuration=Configuration(**one["configuration"]),

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from netloom.study.plan.evaluate import Batch
     from netloom.study.plan.space import Standing
-    from netloom.study.plan.tables import Tables
+    from netloom.study.plan.tables import CostTables
 
-__all__ = ["NUM_BEST", "Candidate", "Piece", "best_of", "search_piece"]
+__all__ = ["NUM_BEST", "Piece", "TimedConfiguration", "best_of", "search_piece"]
 
 NUM_BEST: Final = 10
 _DEGREES: Final = attrgetter(*(field.name for field in fields(Configuration)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class TimedConfiguration:
     """A configuration and how long its step takes.
 
     Attributes:
@@ -54,16 +54,16 @@ class Piece:
 
     configurations: int
     feasible: int
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[TimedConfiguration, ...]
 
 
-def search_piece(tables: Tables, pipeline: int, *, machine: int) -> Piece:
+def search_piece(tables: CostTables, pipeline: int, *, machine: int) -> Piece:
     """Return the best configurations of *pipeline* stages.
 
     On one machine the time decides: cost and energy are proportional to it.
     """
     feasible = 0
-    found: list[Candidate] = []
+    found: list[TimedConfiguration] = []
     for batch in batches(tables, pipeline):
         feasible += int(batch.fit.sum())
         new = [one for s in STANDINGS for one in _best(batch, machine, found, standing=s)]
@@ -75,19 +75,19 @@ def search_piece(tables: Tables, pipeline: int, *, machine: int) -> Piece:
     )
 
 
-def best_of(candidates: Iterable[Candidate]) -> list[Candidate]:
+def best_of(candidates: Iterable[TimedConfiguration]) -> list[TimedConfiguration]:
     """Return the best of one machine, standing by standing."""
     ordered = sorted(candidates, key=lambda one: one.order)
     return [one for standing in STANDINGS for one in _first(ordered, standing)]
 
 
-def _first(ordered: Sequence[Candidate], standing: Standing) -> list[Candidate]:
+def _first(ordered: Sequence[TimedConfiguration], standing: Standing) -> list[TimedConfiguration]:
     return [one for one in ordered if one.standing == standing][:NUM_BEST]
 
 
 def _best(
-    batch: Batch, machine: int, found: Sequence[Candidate], *, standing: Standing
-) -> list[Candidate]:
+    batch: Batch, machine: int, found: Sequence[TimedConfiguration], *, standing: Standing
+) -> list[TimedConfiguration]:
     """Return what of *batch* can be among the best, *found* being the best so far."""
     mask = batch.fit & batch.standing(standing)
     so_far = [one.duration_s for one in found if one.standing == standing]
@@ -101,7 +101,7 @@ def _best(
     enough_s = np.partition(times_s, last)[last]
     places = np.argwhere(mask & (batch.duration_s <= enough_s))
     return [
-        Candidate(
+        TimedConfiguration(
             duration_s=float(batch.duration_s[row, column]),
             standing=standing,
             configuration=batch.configuration(int(row), int(column), machine=machine),

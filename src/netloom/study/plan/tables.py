@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from netloom.engines.base import Engine
     from netloom.spec.scenario import Recompute, Training
     from netloom.step.practice import Practice
-    from netloom.step.stages import Clock
+    from netloom.step.stages import OperatorTimes
     from netloom.study.plan.space import Space
     from netloom.workload.collective import Collective
     from netloom.workload.communication import Communication
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
-__all__ = ["Asked", "Slot", "States", "Tables"]
+__all__ = ["CostQuery", "CostTables", "Slot", "States"]
 
 
 Array: TypeAlias = Any
@@ -61,7 +61,7 @@ class Slot(NamedTuple):
     nth: int
 
 
-class Asked(NamedTuple):
+class CostQuery(NamedTuple):
     """Communications of one configuration.
 
     Attributes:
@@ -104,31 +104,31 @@ class _Memo:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class CostTables:
     """The ingredients of one space."""
 
     space: Space
     engine: Engine
     shape: Transformer
-    clock: Clock
+    clock: OperatorTimes
     practice: Practice
     _memo: _Memo
     _collectives: dict[Collective, tuple[float, bool]] = field(default_factory=dict)
-    _asked: dict[tuple[object, ...], Asked] = field(default_factory=dict)
+    _asked: dict[tuple[object, ...], CostQuery] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, space: Space, engine: Engine, practice: Practice = MEGATRON_CORE) -> Tables:
+    def of(cls, space: Space, engine: Engine, practice: Practice = MEGATRON_CORE) -> CostTables:
         """Return empty tables of *space*."""
         gpu = space.network.gpu
         clock = clock_of(gpu, space.job.trained, residual=residual_of(gpu), practice=practice)
         return cls(space, engine, transformer(space.model), clock, practice, _Memo())
 
-    def on(self, space: Space) -> Tables:
+    def on(self, space: Space) -> CostTables:
         """Return the tables of the same job on another network of the same nodes."""
         assert space.job == self.space.job
         assert space.network.node == self.space.network.node
         assert space.network.gpu == self.space.network.gpu
-        return Tables(space, self.engine, self.shape, self.clock, self.practice, self._memo)
+        return CostTables(space, self.engine, self.shape, self.clock, self.practice, self._memo)
 
     @property
     def most_mfu(self) -> float:
@@ -236,7 +236,7 @@ class Tables:
             self._memo.ends[sizes] = end_costs(self.shape, shard, self.clock)
         return self._memo.ends[sizes]
 
-    def asked(self, axis: MicroBatchAxis, plan: Layout, training: Training) -> Asked:
+    def asked(self, axis: MicroBatchAxis, plan: Layout, training: Training) -> CostQuery:
         """Return what each micro-batch communicates on *axis*."""
         key = (axis, *_depends(axis, plan, training))
         found = self._asked.get(key)
@@ -248,7 +248,7 @@ class Tables:
             found = self._asked[key] = self._ask(self._memo.items[shared])
         return found
 
-    def for_data(self, plan: Layout) -> Asked:
+    def for_data(self, plan: Layout) -> CostQuery:
         """Return what copies of the weights communicate."""
         key = (Axis.DATA, plan.pipeline, plan.tensor, plan.expert, plan.zero)
         found = self._asked.get(key)
@@ -260,9 +260,9 @@ class Tables:
             found = self._asked[key] = self._ask(self._memo.items[shared])
         return found
 
-    def _ask(self, items: dict[Slot, Communication]) -> Asked:
+    def _ask(self, items: dict[Slot, Communication]) -> CostQuery:
         found = [self._run(item.collective) for item in items.values()]
-        return Asked(
+        return CostQuery(
             items=items,
             numbers=tuple(
                 (time_s, item.each, item.collective.group.num_nodes > 1)

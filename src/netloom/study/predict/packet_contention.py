@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from netloom.engines.base import Engine, Outcome, Pattern
     from netloom.engines.packet.settings import PacketSettings
     from netloom.fabric.network import Network
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.collective import Collective, Group
     from netloom.workload.transfers import Transfers
 
@@ -85,7 +85,7 @@ class PacketContention:
 
     seed: int = 0
     announce: Callable[[str], None] = field(default=lambda _line: None)
-    _grounds: dict[int, tuple[Network, Wiring]] = field(default_factory=dict, repr=False)
+    _grounds: dict[int, tuple[Network, PacketTopology]] = field(default_factory=dict, repr=False)
     _known: dict[tuple[int, Group, str], float] = field(default_factory=dict, repr=False)
 
     def slowdown(self, network: Network, group: Group, pattern: Pattern, *, pace: float) -> Why:
@@ -120,7 +120,7 @@ class PacketContention:
             ),
         )
 
-    def _wiring(self, network: Network) -> Wiring:
+    def _wiring(self, network: Network) -> PacketTopology:
         if id(network) not in self._grounds:
             fabric = build(network.design, network.node, network.scale_up)
             wiring = wiring_of(fabric, network, Floor(), scale_up=False)

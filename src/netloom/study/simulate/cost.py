@@ -14,7 +14,7 @@ from netloom.workload.transfers import check_transfers
 if TYPE_CHECKING:
     from netloom.engines.packet.settings import Transport
     from netloom.study.simulate.packet import PacketRunner
-    from netloom.study.simulate.run import Case
+    from netloom.study.simulate.run import SimulationCase
     from netloom.workload.transfers import Transfers
 
 __all__ = ["Cost", "acks_per_packet", "cost_of"]
@@ -41,7 +41,7 @@ class Cost:
     wall_s: float
 
 
-def cost_of(case: Case, seed: int) -> Cost:
+def cost_of(case: SimulationCase, seed: int) -> Cost:
     """Return what one seed of *case* takes.
 
     Raises:

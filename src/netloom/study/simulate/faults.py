@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.engines.packet.faults import Fault
+from netloom.engines.packet.faults import PacketFault
 from netloom.errors import SpecError, at
 from netloom.spec.problems import did_you_mean
 from netloom.units import RATE, format_quantity
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.spec.faults import LinkFault
 
 __all__ = ["faults_of"]
@@ -53,7 +53,7 @@ class _Spell:
     end_ps: int
 
 
-def faults_of(asked: Sequence[LinkFault], wiring: Wiring) -> tuple[Fault, ...]:
+def faults_of(asked: Sequence[LinkFault], wiring: PacketTopology) -> tuple[PacketFault, ...]:
     """Return what the packet engine does about *asked*, in the order of time.
 
     Routes stay as they are: packets for a link that is down are lost until it is mended, as
@@ -73,7 +73,7 @@ def faults_of(asked: Sequence[LinkFault], wiring: Wiring) -> tuple[Fault, ...]:
     return tuple(sorted(found, key=lambda fault: fault.when_ps))
 
 
-def _spells(number: int, asked: LinkFault, wiring: Wiring) -> list[_Spell]:
+def _spells(number: int, asked: LinkFault, wiring: PacketTopology) -> list[_Spell]:
     links = _links(asked, wiring)
     if asked.kind == "slow":
         own_bps = wiring.link_rate_bps[links]
@@ -101,23 +101,23 @@ def _spells(number: int, asked: LinkFault, wiring: Wiring) -> list[_Spell]:
     return found
 
 
-def _together(what: str, spells: Sequence[_Spell], wiring: Wiring) -> Iterator[Fault]:
+def _together(what: str, spells: Sequence[_Spell], wiring: PacketTopology) -> Iterator[PacketFault]:
     """Yield what becomes of one link by all *spells* that change the same of it."""
     link = spells[0].link
     if what == "pause":  # it has no end
         when_ps = min(spell.begin_ps for spell in spells)
-        yield Fault(when_ps=when_ps, kind="pause", link=link)
+        yield PacketFault(when_ps=when_ps, kind="pause", link=link)
     elif what == "cut":
         was_cut = False
         for when_ps, active in _states(spells):
             if bool(active) != was_cut:
                 was_cut = bool(active)
-                yield Fault(when_ps=when_ps, kind="down" if was_cut else "up", link=link)
+                yield PacketFault(when_ps=when_ps, kind="down" if was_cut else "up", link=link)
     elif what == "rate":
         own_bps = float(wiring.link_rate_bps[link])
         for when_ps, active in _states(spells):
             rate_bps = min((spell.fault.rate_bps or own_bps for spell in active), default=own_bps)
-            yield Fault(when_ps=when_ps, kind="rate", link=link, rate_bps=rate_bps)
+            yield PacketFault(when_ps=when_ps, kind="rate", link=link, rate_bps=rate_bps)
     else:
         for when_ps, active in _states(spells):
             _check_one(active, wiring)
@@ -140,7 +140,7 @@ def _states(spells: Sequence[_Spell]) -> Iterator[tuple[int, list[_Spell]]]:
         yield when_ps, list(active.values())
 
 
-def _check_one(active: Sequence[_Spell], wiring: Wiring) -> None:
+def _check_one(active: Sequence[_Spell], wiring: PacketTopology) -> None:
     """Raise where a link would lose packets in several ways at a time: the core knows one."""
     if len(active) > 1:
         one, other = sorted(spell.number for spell in active)[:2]
@@ -154,13 +154,13 @@ def _check_one(active: Sequence[_Spell], wiring: Wiring) -> None:
         raise SpecError(message)
 
 
-def _loss(asked: LinkFault | None, link: int, when_ps: int) -> Fault:
+def _loss(asked: LinkFault | None, link: int, when_ps: int) -> PacketFault:
     """Return what a link loses from now on; None: nothing."""
     if asked is None:
-        return Fault(when_ps=when_ps, kind="loss", link=link)
+        return PacketFault(when_ps=when_ps, kind="loss", link=link)
     if asked.kind == "corrupt":
-        return Fault(when_ps=when_ps, kind="corrupt", link=link, loss=asked.bit_errors or 0.0)
-    return Fault(
+        return PacketFault(when_ps=when_ps, kind="corrupt", link=link, loss=asked.bit_errors or 0.0)
+    return PacketFault(
         when_ps=when_ps,
         kind="loss",
         link=link,
@@ -170,7 +170,7 @@ def _loss(asked: LinkFault | None, link: int, when_ps: int) -> Fault:
     )
 
 
-def _links(asked: LinkFault, wiring: Wiring) -> NDArray[np.int64]:
+def _links(asked: LinkFault, wiring: PacketTopology) -> NDArray[np.int64]:
     """Return the links that are meant: into a part that pauses, else as the direction says."""
     ends = asked.part.split("-") if asked.part not in wiring.name else [asked.part]
     if len(ends) > 2:
@@ -191,7 +191,7 @@ def _links(asked: LinkFault, wiring: Wiring) -> NDArray[np.int64]:
     return links
 
 
-def _vertex(name: str, wiring: Wiring) -> int:
+def _vertex(name: str, wiring: PacketTopology) -> int:
     if name in wiring.name:
         return wiring.name.index(name)
     kind = name.partition(":")[0]

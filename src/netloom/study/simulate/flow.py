@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.delivery import Delivery
-    from netloom.engines.flow.run import Laid
+    from netloom.engines.flow.run import RoutedTransfers
     from netloom.engines.flow.settings import FlowSettings
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.study.simulate.runner import OnProgress, OnShare
     from netloom.workload.transfers import Transfers
 
@@ -32,7 +32,7 @@ NUM_BINS = 100
 class FlowRunner:
     """Runs transfers as flows that share links max-min fairly."""
 
-    network: Fabric | Wiring
+    network: Fabric | PacketTopology
     settings: FlowSettings
 
     @property
@@ -84,7 +84,7 @@ class FlowRunner:
         return delivery, _alone_ps(laid)
 
 
-def grid_of(network: Fabric | Wiring) -> Grid:
+def grid_of(network: Fabric | PacketTopology) -> Grid:
     """Return the links of *network*."""
     if isinstance(network, Fabric):
         rate_bps = network.link_rate_bps / network.link_slowdown
@@ -99,7 +99,7 @@ def grid_of(network: Fabric | Wiring) -> Grid:
     )
 
 
-def _alone_ps(laid: Laid) -> NDArray[np.int64]:
+def _alone_ps(laid: RoutedTransfers) -> NDArray[np.int64]:
     """Return latency, and the time of the link that carries most of the transfer for its rate."""
     capacity_bps = laid.on.capacity_bps(laid.settings)
     ways, parts = laid.ways, laid.parts

@@ -13,14 +13,14 @@ import numpy as np
 
 from netloom.engines.memory import available_bytes
 from netloom.errors import InfeasibleError
-from netloom.fabric.wiring.wiring import Wiring
+from netloom.fabric.wiring.wiring import PacketTopology
 from netloom.study.simulate.traffic_size import Size
 from netloom.workload.transfers import Transfers
 
 if TYPE_CHECKING:
     from netloom.study.simulate.flow import FlowRunner
     from netloom.study.simulate.packet import PacketRunner
-    from netloom.study.simulate.runner import Runner
+    from netloom.study.simulate.runner import SimulationRunner
 
 __all__ = ["Need", "check_drawing", "check_fits", "check_table", "need_of", "size_of_drawn"]
 
@@ -128,7 +128,7 @@ def check_fits(need: Need, *, engine: str, num_runs: int, num_workers: int) -> N
     raise InfeasibleError(message)
 
 
-def need_of(runner: Runner, transfers: Transfers) -> Need:
+def need_of(runner: SimulationRunner, transfers: Transfers) -> Need:
     """Return what a run of *transfers* takes, beside what every process does.
 
     Raises:
@@ -198,7 +198,7 @@ def _of_flows(runner: FlowRunner, transfers: Transfers, size: Size) -> tuple[int
     entries = len(lay(ground(runner.network), some, runner.settings).ways.links)
     each = _FLUID + _ENTRY * entries / max(len(some), 1)
     run = size.transfers * each + size.waits * _FLUID_WAIT
-    table = runner.network.choices.nbytes if isinstance(runner.network, Wiring) else 0
+    table = runner.network.choices.nbytes if isinstance(runner.network, PacketTopology) else 0
     return _FLUID_LINK * len(runner.network.link_source) + table, int(run)
 
 

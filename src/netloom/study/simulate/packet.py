@@ -9,7 +9,7 @@ import numpy as np
 
 from netloom.engines.packet.connections import num_connections
 from netloom.engines.packet.engine import run_packets
-from netloom.engines.packet.lower import Watch
+from netloom.engines.packet.lower import Recording
 from netloom.engines.packet.marks import kmin_bytes
 from netloom.study.simulate.flow import grid_of
 from netloom.study.simulate.unloaded import Frames, alone_ps, hpcc_alone_ps
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from netloom.engines.delivery import Delivery
     from netloom.engines.packet.engine import Progress
-    from netloom.engines.packet.faults import Fault
+    from netloom.engines.packet.faults import PacketFault
     from netloom.engines.packet.settings import Ecn, PacketSettings
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.study.simulate.runner import OnProgress, OnShare
     from netloom.study.simulate.simulation import Grid
     from netloom.workload.transfers import Transfers
@@ -50,9 +50,9 @@ class PacketRunner:
             that its published curves compare.
     """
 
-    wiring: Wiring
+    wiring: PacketTopology
     settings: PacketSettings
-    faults: Sequence[Fault] = ()
+    faults: Sequence[PacketFault] = ()
     max_trace: int = 0
     hpcc_header_bytes: int = 0
 
@@ -212,14 +212,14 @@ class PacketRunner:
         gap_bytes = settings.transport.gap_bytes
         return lambda size: settings.schedule.piece_bytes(size - gap_bytes)
 
-    def _watch(self, transfers: Transfers) -> Watch:
+    def _watch(self, transfers: Transfers) -> Recording:
         """Sample the queues towards the endpoints that receive most."""
         wiring = self.wiring
         received = np.bincount(
             transfers.target, transfers.size_bytes, minlength=wiring.num_endpoints
         )
         if not len(transfers):
-            return Watch(max_trace=self.max_trace)
+            return Recording(max_trace=self.max_trace)
         most = np.argsort(-received, kind="stable")[: NUM_WATCHED // 4]
         last = np.flatnonzero(np.isin(wiring.link_target, most) & ~wiring.link_scale_up)
         edges = np.unique(wiring.link_source[last])
@@ -230,7 +230,7 @@ class PacketRunner:
         busy_s = received.max() * 8 / wiring.link_rate_bps[last].max(initial=1.0)
         span_ps = int(transfers.start_ps.max() + busy_s * 1e12)
         every_ps = max(span_ps // NUM_SAMPLES, 1000)
-        return Watch(
+        return Recording(
             links=tuple(links.tolist()),
             every_ps=every_ps,
             max_samples=MAX_SAMPLES,
@@ -238,7 +238,7 @@ class PacketRunner:
         )
 
 
-def _sooner(faults: Sequence[Fault], by_ps: int) -> list[Fault]:
+def _sooner(faults: Sequence[PacketFault], by_ps: int) -> list[PacketFault]:
     """Return *faults* by time, so much sooner; what came before the beginning is there then."""
     ordered = sorted(faults, key=lambda fault: fault.when_ps)
     return [replace(fault, when_ps=max(fault.when_ps - by_ps, 0)) for fault in ordered]

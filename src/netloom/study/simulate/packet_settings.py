@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.engines.packet.settings import PacketSettings
-    from netloom.spec.packets import Entry, Lanes, Packets
+    from netloom.spec.packets import ArbitrationEntry, Lanes, PacketOptions
 
 __all__ = ["packet_settings_of"]
 
@@ -32,7 +32,7 @@ _GOES_WITH: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def packet_settings_of(asked: Packets, settings: PacketSettings) -> PacketSettings:
+def packet_settings_of(asked: PacketOptions, settings: PacketSettings) -> PacketSettings:
     """Return *settings* with what *asked* changes.
 
     Raises:
@@ -108,7 +108,7 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _paths(asked: Packets, settings: PacketSettings) -> int:
+def _paths(asked: PacketOptions, settings: PacketSettings) -> int:
     if asked.paths is None:
         return settings.num_paths
     if settings.spray == "fixed":
@@ -136,5 +136,5 @@ def _lanes(asked: Lanes) -> VirtualLanes:
     return VirtualLanes(lane_of=lane_of, high=high, low=low, high_limit=asked.high_limit)
 
 
-def _table(entries: tuple[Entry, ...]) -> tuple[tuple[int, int], ...]:
+def _table(entries: tuple[ArbitrationEntry, ...]) -> tuple[tuple[int, int], ...]:
     return tuple((entry.lane, entry.weight) for entry in entries)

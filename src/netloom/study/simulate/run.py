@@ -14,7 +14,7 @@ from netloom.errors import SpecError, at
 from netloom.fabric.build import build
 from netloom.fabric.explicit import routed_by
 from netloom.fabric.wiring.built import wiring_of
-from netloom.fabric.wiring.wiring import Wiring
+from netloom.fabric.wiring.wiring import PacketTopology
 from netloom.spec.packets import MOST_TRACED
 from netloom.spec.problems import did_you_mean
 from netloom.study.inputs import catalog_of, model_of
@@ -22,7 +22,7 @@ from netloom.study.networks import network_of
 from netloom.study.simulate.choices import Choices
 from netloom.study.simulate.memory import check_drawing, check_fits, check_table, need_of
 from netloom.study.simulate.runner import Told
-from netloom.study.simulate.simulation import Run, Simulation
+from netloom.study.simulate.simulation import SeedRun, Simulation
 from netloom.study.simulate.step_traffic import step_traffic
 from netloom.study.simulate.traffic import place_of, transfers_of
 from netloom.study.simulate.traffic_size import size_of
@@ -31,18 +31,18 @@ from netloom.units import TIME, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from netloom.engines.packet.faults import Fault
+    from netloom.engines.packet.faults import PacketFault
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Technology
-    from netloom.spec.packets import Packets
+    from netloom.spec.packets import PacketOptions
     from netloom.spec.scenario import Scenario
-    from netloom.study.simulate.runner import OnProgress, OnShare, Runner
+    from netloom.study.simulate.runner import OnProgress, OnShare, SimulationRunner
     from netloom.study.simulate.simulation import Grid
     from netloom.workload.transfers import Transfers
 
-__all__ = ["Case", "case_of", "run_case", "runner_on", "simulate", "traced"]
+__all__ = ["SimulationCase", "case_of", "run_case", "runner_on", "simulate", "traced"]
 
 EngineName = Literal["packet", "flow"]
 ENGINES: Final[tuple[EngineName, ...]] = ("packet", "flow")
@@ -53,7 +53,7 @@ _NEVER_PS: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Case:
+class SimulationCase:
     """Something to simulate.
 
     Attributes:
@@ -67,7 +67,7 @@ class Case:
 
     title: str
     technology: str
-    runner: Runner
+    runner: SimulationRunner
     traffic: Callable[[int], Transfers]
     jobs: tuple[str, ...] = ("all",)
     notes: tuple[str, ...] = field(default=())
@@ -109,7 +109,7 @@ def case_of(
     engine: EngineName = "packet",
     choices: Choices | None = None,
     routes: Mapping[str, Mapping[str, int]] | None = None,
-) -> Case:
+) -> SimulationCase:
     """Return the traffic of *scenario* on its network, ready to run.
 
     Args:
@@ -138,7 +138,7 @@ def case_of(
         raise SpecError(message)
     whole = engine == "flow" and network.design.num_gpus > MOST_WIRED
     ground = fabric if whole else _wiring(scenario, network, fabric, probe)
-    if routes is not None and isinstance(ground, Wiring):
+    if routes is not None and isinstance(ground, PacketTopology):
         ground = routed_by(routes, ground, fabric)
     if scenario.faults:
         _check_faults(engine)
@@ -153,7 +153,7 @@ def case_of(
         runner = _with_packets(runner, scenario.packets)
     elif scenario.packets is not None:
         notes += ("flows see nothing of what the scenario says under 'packets'",)
-    return Case(
+    return SimulationCase(
         title=scenario.name or f"{network.design.num_gpus:,} GPUs on {network.technology.name}",
         technology=network.technology.name,
         runner=runner,
@@ -189,7 +189,7 @@ def _asked(
     return drawn, names, ()
 
 
-def traced(case: Case, max_trace: int) -> Case:
+def traced(case: SimulationCase, max_trace: int) -> SimulationCase:
     """Return *case* with the first so many departures of packets kept in the table ``trace``.
 
     Raises:
@@ -212,7 +212,7 @@ def _check_faults(engine: EngineName) -> None:
         raise SpecError(message)
 
 
-def _with_faults(runner: Runner, scenario: Scenario) -> Runner:
+def _with_faults(runner: SimulationRunner, scenario: Scenario) -> SimulationRunner:
     from netloom.study.simulate.faults import faults_of  # noqa: PLC0415
     from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
 
@@ -228,7 +228,7 @@ def _with_faults(runner: Runner, scenario: Scenario) -> Runner:
     return replace(runner, faults=faults_of(scenario.faults, runner.wiring))
 
 
-def _with_packets(runner: Runner, asked: Packets) -> Runner:
+def _with_packets(runner: SimulationRunner, asked: PacketOptions) -> SimulationRunner:
     from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
     from netloom.study.simulate.packet_settings import packet_settings_of  # noqa: PLC0415
 
@@ -238,7 +238,9 @@ def _with_packets(runner: Runner, asked: Packets) -> Runner:
     return replace(runner, settings=settings, max_trace=asked.trace)
 
 
-def _wiring(scenario: Scenario, network: Network, fabric: Fabric, probe: Transfers) -> Wiring:
+def _wiring(
+    scenario: Scenario, network: Network, fabric: Fabric, probe: Transfers
+) -> PacketTopology:
     """Return the wiring of *fabric*, with scale-up networks where some transfer needs them."""
     node = fabric.vertex_node
     inside = bool((node[probe.source] == node[probe.target]).any())
@@ -257,14 +259,14 @@ def check_engine(engine: str) -> None:
 
 
 def runner_on(
-    ground: Wiring | Fabric,
+    ground: PacketTopology | Fabric,
     technology: Technology,
     *,
     engine: EngineName,
     choices: Choices,
     network: Network | None = None,
-    faults: Sequence[Fault] = (),
-) -> Runner:
+    faults: Sequence[PacketFault] = (),
+) -> SimulationRunner:
     """Return *engine* on *ground*, set up as *technology* says but for *choices*.
 
     Args:
@@ -284,18 +286,18 @@ def runner_on(
     if engine == "flow":
         from netloom.study.simulate.flow import FlowRunner  # noqa: PLC0415  (native code)
 
-        wired = isinstance(ground, Wiring)
+        wired = isinstance(ground, PacketTopology)
         settings = choices.flow_settings(technology, network, wired=wired)
         return FlowRunner(network=ground, settings=settings)
     from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
 
-    assert isinstance(ground, Wiring), ground
+    assert isinstance(ground, PacketTopology), ground
     packets = choices.packet_settings(technology)
     return PacketRunner(wiring=ground, settings=packets, faults=faults)
 
 
 def run_case(  # noqa: PLR0913
-    case: Case,
+    case: SimulationCase,
     *,
     seeds: Sequence[int] = (0,),
     until_ps: int | None = None,
@@ -328,14 +330,14 @@ def run_case(  # noqa: PLR0913
     need = need_of(case.runner, transfers)
     check_fits(need, engine=case.runner.name, num_runs=len(seeds), num_workers=num_workers)
 
-    def one(seed: int) -> Run:
+    def one(seed: int) -> SeedRun:
         passed_s = _stopwatch(clock)
         transfers = case.traffic(seed)
         told = Told(on_progress)
         delivery, ideal_ps = case.runner.run(
             transfers, seed=seed, until_ps=until_ps, on_progress=told, on_share=on_share
         )
-        return Run(
+        return SeedRun(
             seed=seed,
             transfers=transfers,
             delivery=delivery,
@@ -379,7 +381,7 @@ def _check_until(until_ps: int | None, transfers: Transfers) -> None:
         raise SpecError(message)
 
 
-def _stops(runs: Sequence[Run], grid: Grid) -> list[str]:
+def _stops(runs: Sequence[SeedRun], grid: Grid) -> list[str]:
     """Return in words why runs stopped before their end, but for a time that was set."""
     found = []
     if len(runs) > 1 and (count := sum(run.cut_off for run in runs)):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from netloom.study.simulate.simulation import Grid
     from netloom.workload.transfers import Transfers
 
-__all__ = ["OnProgress", "OnShare", "Runner", "Told"]
+__all__ = ["OnProgress", "OnShare", "SimulationRunner", "Told"]
 
 # Told the simulated picoseconds and what the engine has done so far; true stops the run.
 OnProgress = Callable[[int, int], bool]
@@ -40,7 +40,7 @@ class Told:
         return self.to_stop
 
 
-class Runner(Protocol):
+class SimulationRunner(Protocol):
     """An engine on a network, ready to run transfers."""
 
     @property

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery
     from netloom.workload.transfers import Transfers
 
-__all__ = ["PERCENTILES", "Grid", "Run", "Simulation"]
+__all__ = ["PERCENTILES", "Grid", "SeedRun", "Simulation"]
 
 PERCENTILES: Final = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 NUM_BUSIEST: Final = 10
@@ -66,7 +66,7 @@ class Grid:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Run:
+class SeedRun:
     """One seed's run.
 
     Attributes:
@@ -158,14 +158,14 @@ class Simulation:
     technology: str
     choices: Mapping[str, str]
     grid: Grid
-    runs: tuple[Run, ...]
+    runs: tuple[SeedRun, ...]
     jobs: tuple[str, ...]
     wall_s: float | None = None
     peak_rss_bytes: int | None = None
     notes: tuple[str, ...] = field(default=())
 
     @property
-    def first(self) -> Run:
+    def first(self) -> SeedRun:
         """The run that tables and plots show."""
         return self.runs[0]
 
@@ -287,7 +287,7 @@ class Simulation:
         return found
 
     @property
-    def whole(self) -> tuple[Run, ...]:
+    def whole(self) -> tuple[SeedRun, ...]:
         """The runs that nobody cut off."""
         return tuple(run for run in self.runs if not run.cut_off)
 

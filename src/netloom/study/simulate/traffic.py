@@ -35,7 +35,14 @@ if TYPE_CHECKING:
     from netloom.spec.traffic import Traffic
     from netloom.workload.transfers import Transfers
 
-__all__ = ["DEFAULT_SLICES", "Place", "group_size", "members_of", "place_of", "transfers_of"]
+__all__ = [
+    "DEFAULT_SLICES",
+    "TrafficContext",
+    "group_size",
+    "members_of",
+    "place_of",
+    "transfers_of",
+]
 
 MAX_FILE_BYTES: Final = 1 << 28
 _PS: Final = 1e12
@@ -45,7 +52,7 @@ DEFAULT_SLICES: Final = 8  # of trees and broadcasts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class TrafficContext:
     """What traffic must know of the network it runs on.
 
     Attributes:
@@ -59,7 +66,7 @@ class Place:
     rate_bps: float
 
 
-def place_of(network: Network) -> Place:
+def place_of(network: Network) -> TrafficContext:
     """Return what traffic must know of a cluster's GPUs.
 
     A GPU's link is its share of the NICs, or the way to them where that is slower. That way is
@@ -70,7 +77,7 @@ def place_of(network: Network) -> Place:
     handed_bps = node.host_rate_bps
     if nics >= 1:
         handed_bps *= nics / efficiency(technology.payload_bytes, technology.header_bytes)
-    return Place(
+    return TrafficContext(
         num_endpoints=network.design.num_gpus,
         per_node=node.num_gpus,
         rate_bps=min(network.nic_rate_bps * nics, handed_bps),
@@ -78,7 +85,7 @@ def place_of(network: Network) -> Place:
 
 
 def transfers_of(
-    traffic: Sequence[Traffic], place: Place, *, rng: np.random.Generator
+    traffic: Sequence[Traffic], place: TrafficContext, *, rng: np.random.Generator
 ) -> Transfers:
     """Return all pieces of *traffic*, each a job of its own, at once.
 
@@ -96,7 +103,7 @@ def transfers_of(
     return to_transfers(dags, labels, rng=rng)
 
 
-def _dag(piece: Traffic, place: Place, rng: np.random.Generator) -> Dag:
+def _dag(piece: Traffic, place: TrafficContext, rng: np.random.Generator) -> Dag:
     match piece:
         case OneToOne():
             source, target = _endpoint(piece.source, place), _endpoint(piece.target, place)
@@ -115,7 +122,7 @@ def _dag(piece: Traffic, place: Place, rng: np.random.Generator) -> Dag:
             return _fixed(piece, place)
 
 
-def _open_loop(piece: OpenLoop, place: Place, rng: np.random.Generator) -> Dag:
+def _open_loop(piece: OpenLoop, place: TrafficContext, rng: np.random.Generator) -> Dag:
     return patterns.open_loop(
         members_of(piece, place),
         distribution(piece.distribution),
@@ -126,7 +133,7 @@ def _open_loop(piece: OpenLoop, place: Place, rng: np.random.Generator) -> Dag:
     )
 
 
-def _fixed(piece: Incast | Storage | CollectiveTraffic, place: Place) -> Dag:
+def _fixed(piece: Incast | Storage | CollectiveTraffic, place: TrafficContext) -> Dag:
     """Return traffic in which nothing is drawn."""
     members = members_of(piece, place)
     if isinstance(piece, Incast):
@@ -136,14 +143,14 @@ def _fixed(piece: Incast | Storage | CollectiveTraffic, place: Place) -> Dag:
     return _collective(piece, members, place)
 
 
-def _endpoint(number: int, place: Place) -> NDArray[np.int64]:
+def _endpoint(number: int, place: TrafficContext) -> NDArray[np.int64]:
     if number >= place.num_endpoints:
         message = f"there is no endpoint {number}; they are 0 to {place.num_endpoints - 1}"
         raise SpecError(message)
     return np.array([number], dtype=np.int64)
 
 
-def members_of(piece: Traffic, place: Place) -> NDArray[np.int64]:
+def members_of(piece: Traffic, place: TrafficContext) -> NDArray[np.int64]:
     """Return the endpoints that take part.
 
     Raises:
@@ -160,7 +167,7 @@ def members_of(piece: Traffic, place: Place) -> NDArray[np.int64]:
     return found[:count]
 
 
-def _incast(piece: Incast, members: NDArray[np.int64], place: Place) -> Dag:
+def _incast(piece: Incast, members: NDArray[np.int64], place: TrafficContext) -> Dag:
     target = int(_endpoint(piece.target, place)[0])
     senders = members[members != target]
     fan_in = len(senders) if piece.fan_in is None else piece.fan_in
@@ -183,7 +190,7 @@ def _storage(piece: Storage, members: NDArray[np.int64]) -> Dag:
     )
 
 
-def _collective(piece: CollectiveTraffic, members: NDArray[np.int64], place: Place) -> Dag:
+def _collective(piece: CollectiveTraffic, members: NDArray[np.int64], place: TrafficContext) -> Dag:
     """Return the collectives of all groups side by side, and repeats one after another."""
     groups = _groups(piece, members)
     once = [_one_group(piece, group, per_node=place.per_node) for group in groups]
@@ -253,7 +260,7 @@ def _by_node(group: NDArray[np.int64], per_node: int) -> list[NDArray[np.int64]]
     return np.split(group, first[1:])
 
 
-def _flow_file(name: str, place: Place) -> Dag:
+def _flow_file(name: str, place: TrafficContext) -> Dag:
     """Return the flows in a CSV file.
 
     Raises:
@@ -289,7 +296,7 @@ def _flow_file(name: str, place: Place) -> Dag:
     )
 
 
-def _flow_row(row: dict[str, str], where: str, place: Place) -> tuple[int, int, int, int]:
+def _flow_row(row: dict[str, str], where: str, place: TrafficContext) -> tuple[int, int, int, int]:
     try:
         source, target, size = (int(row[column]) for column in _COLUMNS)
         start_s = float(row.get(_START) or 0)

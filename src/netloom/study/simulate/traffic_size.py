@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netloom.spec.traffic import Traffic
-    from netloom.study.simulate.traffic import Place
+    from netloom.study.simulate.traffic import TrafficContext
 
 __all__ = ["Size", "size_of"]
 
@@ -55,7 +55,7 @@ class _Once:
     ends: int = 1
 
 
-def size_of(traffic: Sequence[Traffic], place: Place) -> Size:
+def size_of(traffic: Sequence[Traffic], place: TrafficContext) -> Size:
     """Return how many transfers and waits *traffic* is at most; open-loop traffic but for chance.
 
     Raises:
@@ -70,7 +70,7 @@ def size_of(traffic: Sequence[Traffic], place: Place) -> Size:
     )
 
 
-def _piece(piece: Traffic, place: Place) -> Size:
+def _piece(piece: Traffic, place: TrafficContext) -> Size:
     match piece:
         case OneToOne():
             return Size(transfers=1)
@@ -82,7 +82,7 @@ def _piece(piece: Traffic, place: Place) -> Size:
             return _plain(piece, place)
 
 
-def _plain(piece: Incast | Storage | OpenLoop | Permutation, place: Place) -> Size:
+def _plain(piece: Incast | Storage | OpenLoop | Permutation, place: TrafficContext) -> Size:
     members = len(members_of(piece, place))
     match piece:
         case Incast():
@@ -106,7 +106,7 @@ def _file_bytes(name: str) -> int:
         return 0  # reading it says what is wrong
 
 
-def _collective(piece: CollectiveTraffic, place: Place) -> Size:
+def _collective(piece: CollectiveTraffic, place: TrafficContext) -> Size:
     members = len(members_of(piece, place))
     ranks = group_size(piece, members)
     once = _once(piece, ranks, per_node=place.per_node)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.fabric.wiring.paths import Ways
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.paths import PairPaths
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.transfers import Transfers
 
 __all__ = ["CHUNK", "Frames", "alone_ps", "hpcc_alone_ps"]
@@ -99,7 +99,7 @@ class _Way:
     num_hops: NDArray[np.int64]
 
 
-def alone_ps(wiring: Wiring, transfers: Transfers, frames: Frames) -> NDArray[np.int64]:
+def alone_ps(wiring: PacketTopology, transfers: Transfers, frames: Frames) -> NDArray[np.int64]:
     """Return each transfer's time alone on *wiring*: until it is received and the sender knows.
 
     The first of equal ways, no window and no rate control: full packets and a last one that may
@@ -115,7 +115,7 @@ def alone_ps(wiring: Wiring, transfers: Transfers, frames: Frames) -> NDArray[np
 
 
 def _some_alone_ps(
-    wiring: Wiring, transfers: Transfers, frames: Frames, which: slice
+    wiring: PacketTopology, transfers: Transfers, frames: Frames, which: slice
 ) -> NDArray[np.int64]:
     source, target = (ends[which].astype(np.int64) for ends in (transfers.source, transfers.target))
     ways = first_ways(wiring, source, target)
@@ -157,7 +157,7 @@ def _some_alone_ps(
 
 
 def _shares(
-    wiring: Wiring, ways: Ways, size_bytes: NDArray[np.int64], frames: Frames
+    wiring: PacketTopology, ways: PairPaths, size_bytes: NDArray[np.int64], frames: Frames
 ) -> NDArray[np.float64]:
     """Return what each link carries of a transfer that spreads over the ports of both ends.
 
@@ -176,7 +176,9 @@ def _shares(
     return share
 
 
-def _ports(wiring: Wiring, link: NDArray[np.int64], ends: NDArray[np.int32]) -> NDArray[np.int64]:
+def _ports(
+    wiring: PacketTopology, link: NDArray[np.int64], ends: NDArray[np.int32]
+) -> NDArray[np.int64]:
     """Return how many links like *link* an endpoint has: ports, or links to the same neighbour."""
     outside = ~wiring.link_scale_up
     pair = wiring.link_source.astype(np.int64) * wiring.num_vertices + wiring.link_target
@@ -367,7 +369,7 @@ def _packets(size_bytes: NDArray[np.int64], frames: Frames, *, bare: bool) -> _P
 
 
 def hpcc_alone_ps(
-    wiring: Wiring, transfers: Transfers, *, payload_bytes: int, header_bytes: int
+    wiring: PacketTopology, transfers: Transfers, *, payload_bytes: int, header_bytes: int
 ) -> NDArray[np.int64]:
     """Return what HPCC's simulator divides completion times by: third.cc, qp_finish.
 

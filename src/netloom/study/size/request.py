@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from netloom.errors import SpecError
 from netloom.spec.problems import plainly
-from netloom.spec.scenario import MAX_GPUS, Cluster, Fabric, Floor
+from netloom.spec.scenario import MAX_GPUS, Cluster, FabricSpec, Floor
 from netloom.spec.topology import Topology
 from netloom.study.networks import check_num_gpus
 
@@ -141,7 +141,7 @@ def technology_of(wish: Wish, node: Node, catalog: Catalog) -> Technology:
     if not fitting:
         message = f"switch: no technology in the catalogue runs on {wish.switch}; give another"
         raise SpecError(message)
-    default = Fabric().technology
+    default = FabricSpec().technology
     return min(
         fitting,
         key=lambda one: (

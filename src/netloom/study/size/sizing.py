@@ -19,7 +19,7 @@ from netloom.study.size.request import Wish, technology_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from netloom.fabric.cost.bill import Bill, Line
+    from netloom.fabric.cost.bill import Bill, BillLine
     from netloom.fabric.design import Design
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Nic, Node, Switch, Technology
@@ -326,7 +326,7 @@ def _notes(shop: _Shop, design: Design, bill: Bill) -> Iterator[str]:
     yield "NICs are listed but not counted: the price and power of a node include them"
 
 
-def _weak(line: Line) -> bool:
+def _weak(line: BillLine) -> bool:
     source = line.price_source
     return source is None or source.confidence in ("recalled", "derived", "assumed")
 

@@ -11,9 +11,9 @@ from netloom.results.store import Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from netloom.results.store import Store
-    from netloom.study.sweep.plan import Plan, Point
-    from netloom.study.sweep.task import Done, Runner
+    from netloom.results.store import AnswerStore
+    from netloom.study.sweep.plan import PlannedPoint, SweepPlan
+    from netloom.study.sweep.task import Done, TaskRunner
 
 __all__ = ["Found", "drive"]
 
@@ -37,10 +37,10 @@ class Found:
 
 
 def drive(
-    plan: Plan,
+    plan: SweepPlan,
     *,
-    store: Store,
-    runner: Runner,
+    store: AnswerStore,
+    runner: TaskRunner,
     advance: Callable[[int], object] = lambda _num_points: None,
 ) -> dict[str, Found]:
     """Return what was found for every key of *plan*.
@@ -72,15 +72,15 @@ class _Loop:
     def __init__(
         self,
         question: str,
-        points: Iterable[Point],
+        points: Iterable[PlannedPoint],
         *,
-        store: Store,
-        runner: Runner,
+        store: AnswerStore,
+        runner: TaskRunner,
         advance: Callable[[int], object],
     ) -> None:
         self._question = question
         self._waiting = deque(points)
-        self._running: dict[str, Point] = {}
+        self._running: dict[str, PlannedPoint] = {}
         self._found: dict[str, Found] = {}
         self._store = store
         self._runner = runner

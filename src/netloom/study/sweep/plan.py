@@ -14,7 +14,7 @@ from netloom.spec.problems import did_you_mean, refusal
 from netloom.spec.sweep import SEED, load_sweep
 from netloom.spec.sweep_points import expand, where
 from netloom.study.inputs import catalog_of
-from netloom.study.sweep.question import Asked
+from netloom.study.sweep.question import SweepRequest
 from netloom.study.sweep.release import file_digest, release
 from netloom.study.sweep.task import Task, canonical
 from netloom.workload.huggingface import read_config
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from netloom.parts.load import Catalog
-    from netloom.spec.nodes import Place, Plain
+    from netloom.spec.nodes import Plain, TextPosition
     from netloom.spec.scenario import Scenario
     from netloom.spec.sweep import SweepSpec
     from netloom.spec.sweep_points import SweepPoint
-    from netloom.study.sweep.question import Question
+    from netloom.study.sweep.question import SweepQuestion
 
-__all__ = ["Plan", "Point", "plan_sweep"]
+__all__ = ["PlannedPoint", "SweepPlan", "plan_sweep"]
 
 DEFAULT_SEED: Final = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class PlannedPoint:
     """One point of a sweep, ready to compute.
 
     Attributes:
@@ -58,7 +58,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SweepPlan:
     """A checked sweep.
 
     Attributes:
@@ -70,9 +70,9 @@ class Plan:
 
     name: str
     question_name: str
-    question: Question
+    question: SweepQuestion
     axes: tuple[str, ...]
-    points: tuple[Point, ...]
+    points: tuple[PlannedPoint, ...]
     release: str
 
     @property
@@ -84,8 +84,8 @@ class Plan:
 def plan_sweep(
     source: str | os.PathLike[str] | Mapping[str, object],
     *,
-    questions: Mapping[str, Question],
-) -> Plan:
+    questions: Mapping[str, SweepQuestion],
+) -> SweepPlan:
     """Return the sweep in a file or a dict, every point of it checked; nothing is computed.
 
     Args:
@@ -101,20 +101,22 @@ def plan_sweep(
     points = expand(spec, options=question.options)
     inspector = _Inspector(spec)
     tasks = [inspector.task(point, question) for point in points]
-    return Plan(
+    return SweepPlan(
         name=spec.name,
         question_name=spec.question,
         question=question,
         axes=tuple(path for path in spec.paths if path != SEED),
         release=release(),
         points=tuple(
-            Point(index=index, values=point.values, seed=task.asked.seed, asked=asked, task=task)
+            PlannedPoint(
+                index=index, values=point.values, seed=task.asked.seed, asked=asked, task=task
+            )
             for index, (point, (task, asked)) in enumerate(zip(points, tasks, strict=True))
         ),
     )
 
 
-def _question(spec: SweepSpec, questions: Mapping[str, Question]) -> Question:
+def _question(spec: SweepSpec, questions: Mapping[str, SweepQuestion]) -> SweepQuestion:
     question = questions.get(spec.question)
     if question is None:
         text = f"{spec.question!r} is not known here; {did_you_mean(spec.question, questions)}"
@@ -129,7 +131,7 @@ def _question(spec: SweepSpec, questions: Mapping[str, Question]) -> Question:
     return question
 
 
-def _seed_place(spec: SweepSpec) -> Place | None:
+def _seed_place(spec: SweepSpec) -> TextPosition | None:
     listed = [point[SEED].key_place for point in spec.points if SEED in point]
     varied = [axis.values[0].key_place for axis in spec.grid if axis.path == SEED]
     return next(iter([*listed, *varied]), None)
@@ -145,7 +147,7 @@ class _Inspector:
         self._digests: dict[str, str] = {}
         self._known: set[tuple[object, ...]] = set()
 
-    def task(self, point: SweepPoint, question: Question) -> tuple[Task, str]:
+    def task(self, point: SweepPoint, question: SweepQuestion) -> tuple[Task, str]:
         """Return the point's task, and all that its answer depends on as JSON."""
         scenario = point.scenario
         self._check_names(point)
@@ -164,7 +166,7 @@ class _Inspector:
         task = Task(
             key=hashlib.sha256(asked.encode()).hexdigest(),
             ask=question.ask,
-            asked=Asked(scenario=scenario, options=point.options, seed=seed),
+            asked=SweepRequest(scenario=scenario, options=point.options, seed=seed),
             files=files,
             release=self._release,
         )

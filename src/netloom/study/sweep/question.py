@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Scenario
     from netloom.spec.strict import Strict
 
-__all__ = ["Asked", "Question"]
+__all__ = ["SweepQuestion", "SweepRequest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SweepRequest:
     """What one point asks.
 
     Attributes:
@@ -33,7 +33,7 @@ def _whole(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class SweepQuestion:
     """A question, and how its answers become rows of a table.
 
     Attributes:
@@ -46,7 +46,7 @@ class Question:
         options: What options it takes; None for none.
     """
 
-    ask: Callable[[Asked], dict[str, Any]]
+    ask: Callable[[SweepRequest], dict[str, Any]]
     shown: tuple[str, ...]
     rows: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] = _whole
     label: str = ""

@@ -1,7 +1,7 @@
 """What a sweep can ask of every point.
 
 A new question is one entry of :data:`QUESTIONS`: a function of
-:class:`~netloom.study.sweep.question.Asked` that returns what the command of that name prints
+:class:`SweepRequest` that returns what the command of that name prints
 with ``--json``.
 """
 
@@ -21,12 +21,12 @@ from netloom.study.simulate.choices import Choices
 from netloom.study.simulate.run import EngineName, simulate
 from netloom.study.size.request import Wish
 from netloom.study.size.sizing import size
-from netloom.study.sweep.question import Question
+from netloom.study.sweep.question import SweepQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from netloom.study.sweep.question import Asked
+    from netloom.study.sweep.question import SweepRequest
 
 __all__ = ["QUESTIONS"]
 
@@ -36,19 +36,19 @@ def _technologies(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return technologies
 
 
-def _compare(asked: Asked) -> dict[str, Any]:
+def _compare(asked: SweepRequest) -> dict[str, Any]:
     return compare(asked.scenario).to_json()
 
 
-def _predict(asked: Asked) -> dict[str, Any]:
+def _predict(asked: SweepRequest) -> dict[str, Any]:
     return predict(asked.scenario).to_json()
 
 
-def _infer(asked: Asked) -> dict[str, Any]:
+def _infer(asked: SweepRequest) -> dict[str, Any]:
     return infer(asked.scenario).to_json()
 
 
-def _predict_flow(asked: Asked) -> dict[str, Any]:
+def _predict_flow(asked: SweepRequest) -> dict[str, Any]:
     assert asked.seed is not None
     engine = engine_named("flow", seed=asked.seed)
     return predict(asked.scenario, engine=engine).to_json()
@@ -62,7 +62,7 @@ class SimulateOptions(Strict):
     load_balancing: str = Field(default="", description="Instead of the technology's own")
 
 
-def _simulate(asked: Asked) -> dict[str, Any]:
+def _simulate(asked: SweepRequest) -> dict[str, Any]:
     options = asked.options
     assert isinstance(options, SimulateOptions)
     assert asked.seed is not None
@@ -86,30 +86,30 @@ def _flows(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return [{**spread, **answer}]
 
 
-def _size(asked: Asked) -> dict[str, Any]:
+def _size(asked: SweepRequest) -> dict[str, Any]:
     return size(Wish.of(asked.scenario.cluster), catalog_of(asked.scenario)).to_json()
 
 
-QUESTIONS: Final[Mapping[str, Question]] = {
-    "compare": Question(
+QUESTIONS: Final[Mapping[str, SweepQuestion]] = {
+    "compare": SweepQuestion(
         ask=_compare,
         shown=("step_time_s", "mfu", "usd_per_trillion_tokens", "network_capex_usd"),
         rows=_technologies,
         label="technology",
     ),
-    "predict": Question(ask=_predict, shown=("step_time_s", "mfu", "exposed_share")),
-    "predict-flow": Question(
+    "predict": SweepQuestion(ask=_predict, shown=("step_time_s", "mfu", "exposed_share")),
+    "predict-flow": SweepQuestion(
         ask=_predict_flow, shown=("step_time_s", "mfu", "exposed_share"), seeded=True
     ),
-    "simulate": Question(
+    "simulate": SweepQuestion(
         ask=_simulate,
         shown=("fct_p99_s", "slowdown_p99", "goodput_bps", "drops"),
         rows=_flows,
         seeded=True,
         options=SimulateOptions,
     ),
-    "infer": Question(
+    "infer": SweepQuestion(
         ask=_infer, shown=("tokens_per_s_per_gpu", "time_to_first_token_s", "time_per_token_s")
     ),
-    "size": Question(ask=_size, shown=("capex_usd", "switches", "cables", "power_w")),
+    "size": SweepQuestion(ask=_size, shown=("capex_usd", "switches", "cables", "power_w")),
 }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from netloom.results.table import Cell, Table
     from netloom.spec.nodes import Plain
     from netloom.study.sweep.drive import Found
-    from netloom.study.sweep.plan import Plan
+    from netloom.study.sweep.plan import SweepPlan
 
 __all__ = ["Answer", "Sweep", "gathered"]
 
@@ -54,7 +54,7 @@ class Answer:
 class Sweep:
     """All answers of a sweep, in the order of its points."""
 
-    plan: Plan
+    plan: SweepPlan
     answers: tuple[Answer, ...]
     wall_s: float
 
@@ -135,7 +135,7 @@ class Sweep:
         }
 
 
-def gathered(plan: Plan, found: Mapping[str, Found], *, wall_s: float) -> Sweep:
+def gathered(plan: SweepPlan, found: Mapping[str, Found], *, wall_s: float) -> Sweep:
     """Return the answers of *plan* from what was found for its keys."""
     answers = []
     for point in plan.points:

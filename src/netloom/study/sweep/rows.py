@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from netloom.spec.nodes import Plain
-    from netloom.study.sweep.question import Question
+    from netloom.study.sweep.question import SweepQuestion
 
 __all__ = ["aggregate", "rows_of", "table_of"]
 
@@ -24,7 +24,7 @@ def rows_of(
     values: Mapping[str, Plain],
     result: Mapping[str, Any] | None,
     error: str,
-    question: Question,
+    question: SweepQuestion,
 ) -> list[dict[str, Cell]]:
     """Return the rows of one point: what varies first, then what was found.
 

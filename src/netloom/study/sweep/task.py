@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
-    from netloom.study.sweep.question import Asked
+    from netloom.study.sweep.question import SweepRequest
 
-__all__ = ["Done", "Runner", "Task", "answer", "canonical", "do"]
+__all__ = ["Done", "Task", "TaskRunner", "answer", "canonical", "do"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ class Task:
     """
 
     key: str
-    ask: Callable[[Asked], dict[str, Any]]
-    asked: Asked
+    ask: Callable[[SweepRequest], dict[str, Any]]
+    asked: SweepRequest
     files: tuple[tuple[str, str], ...]
     release: str
 
@@ -51,7 +51,7 @@ class Done:
     error: str = ""
 
 
-class Runner(Protocol):
+class TaskRunner(Protocol):
     """Computes tasks somewhere, several at a time; a context, so that nothing is left running."""
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.errors import SpecError, at
 from netloom.provenance import Validity
 from netloom.results.table import Table
-from netloom.spec.scenario import MAX_GPUS, Cluster, Fabric, Placement
+from netloom.spec.scenario import MAX_GPUS, Cluster, FabricSpec, Placement
 from netloom.study.networks import network_of
 from netloom.workload.collective import Collective, CollectiveKind, Group
 from netloom.workload.trace import COLLECTIVE_CODES, WORLD, NodeKind
@@ -201,7 +201,7 @@ def network_for(num_ranks: int, catalog: Catalog, *, technology: str, node: str)
         num_nodes = -(-num_ranks // catalog.node(node).num_gpus)
     with at("--technology"):
         catalog.technology(technology)
-    cluster = Cluster(nodes=num_nodes, node=node, fabric=Fabric(technology=technology))
+    cluster = Cluster(nodes=num_nodes, node=node, fabric=FabricSpec(technology=technology))
     return network_of(cluster, catalog)
 
 

@@ -34,7 +34,16 @@ if TYPE_CHECKING:
     from netloom.step.model import Step
     from netloom.study.whatif.changes import Change
 
-__all__ = ["After", "Bench", "Run", "WhatIf", "bench_of", "changed", "default_seeds", "whatif"]
+__all__ = [
+    "After",
+    "BaselineJob",
+    "DrawnStep",
+    "WhatIf",
+    "bench_of",
+    "changed",
+    "default_seeds",
+    "whatif",
+]
 
 # Draws of the hash when none are asked for; assumed: enough to see how much they differ.
 HASHED_SEEDS = 5
@@ -46,7 +55,7 @@ UNMEASURED = Validity(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Run:
+class DrawnStep:
     """One step with one draw of the hash.
 
     Attributes:
@@ -65,7 +74,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Bench:
+class BaselineJob:
     """A job on its network, ready to have things happen to it.
 
     Attributes:
@@ -79,7 +88,7 @@ class Bench:
     fabric: Fabric
     seeds: tuple[int, ...]
 
-    def run(self, fabric: Fabric, *, seed: int, slowest_gpu: float = 1.0) -> Run:
+    def run(self, fabric: Fabric, *, seed: int, slowest_gpu: float = 1.0) -> DrawnStep:
         """Return a step on *fabric*.
 
         Everybody waits for a GPU that is slower by *slowest_gpu*: its computation and weight
@@ -92,9 +101,9 @@ class Bench:
         engine = FlowEngine(library=AnalyticEngine(contention=routed))
         step = step_on(self.network, self.scenario, model=self.model, engine=engine)
         added_s = (slowest_gpu - 1) * (step.compute_s + step.optimizer_s)
-        return Run(step=step, straggler_s=added_s, presses=routed.presses())
+        return DrawnStep(step=step, straggler_s=added_s, presses=routed.presses())
 
-    def healthy(self) -> tuple[Run, ...]:
+    def healthy(self) -> tuple[DrawnStep, ...]:
         """Return a run for each seed on the whole network."""
         return tuple(self.run(self.fabric, seed=seed) for seed in self.seeds)
 
@@ -128,7 +137,7 @@ class After:
         stopped: Why the job stops; empty when it goes on.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[DrawnStep, ...]
     cut_off: tuple[int, ...]
     stopped: str
 
@@ -160,9 +169,9 @@ class Pressed:
 class WhatIf:
     """A job before and after something happened to its network."""
 
-    bench: Bench
+    bench: BaselineJob
     changes: tuple[Change, ...]
-    before: tuple[Run, ...]
+    before: tuple[DrawnStep, ...]
     after: After
 
     @cached_property
@@ -272,7 +281,7 @@ def whatif(
     return changed(bench_of(scenario, catalog or catalog_of(scenario), seeds=seeds), changes)
 
 
-def changed(bench: Bench, changes: Sequence[Change]) -> WhatIf:
+def changed(bench: BaselineJob, changes: Sequence[Change]) -> WhatIf:
     """Return *bench* before and after *changes*.
 
     Raises:
@@ -285,7 +294,9 @@ def changed(bench: Bench, changes: Sequence[Change]) -> WhatIf:
     return WhatIf(bench=bench, changes=tuple(changes), before=bench.healthy(), after=after)
 
 
-def bench_of(scenario: Scenario, catalog: Catalog, *, seeds: Sequence[int] | None = None) -> Bench:
+def bench_of(
+    scenario: Scenario, catalog: Catalog, *, seeds: Sequence[int] | None = None
+) -> BaselineJob:
     """Return the job of *scenario* on its network, whole.
 
     Raises:
@@ -293,7 +304,7 @@ def bench_of(scenario: Scenario, catalog: Catalog, *, seeds: Sequence[int] | Non
     """
     network = network_of(scenario.cluster, catalog)
     fabric = build(network.design, network.node, network.scale_up)
-    return Bench(
+    return BaselineJob(
         scenario=scenario,
         network=network,
         model=model_of(scenario, catalog),
@@ -334,7 +345,7 @@ def _over_seeds(values: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def _run_why(run: Run, name: str) -> Why:
+def _run_why(run: DrawnStep, name: str) -> Why:
     if not run.straggler_s:
         return Why(name=name, value=run.duration_s, unit="s", parts=(run.step.why,))
     added = Why(

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
-    from netloom.study.whatif.tenancy import Seat
+    from netloom.study.whatif.tenancy import PlacedJob
 
     Evaluate = Callable[[NDArray[np.int64]], float]
 
-__all__ = ["Candidate", "Search", "free_nodes", "place"]
+__all__ = ["PlacementCandidate", "Search", "free_nodes", "place"]
 
 KINDS: Final = ("packed", "rail-aware", "scattered", "random")
 # Better by less than this share of a step is rounding.
@@ -34,7 +34,7 @@ NOISE: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class PlacementCandidate:
     """One way to place the job.
 
     Attributes:
@@ -60,12 +60,12 @@ class Search:
 
     network: Network
     num_free: int
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[PlacementCandidate, ...]
     bound_s: float
     num_tried: int
 
     @property
-    def best(self) -> Candidate:
+    def best(self) -> PlacementCandidate:
         """The shortest step."""
         return self.candidates[0]
 
@@ -158,7 +158,7 @@ def place(
     fabric = build(network.design, network.node, network.scale_up)
     model = model_of(scenario, parts)
 
-    def seat(nodes: NDArray[np.int64]) -> Seat:
+    def seat(nodes: NDArray[np.int64]) -> PlacedJob:
         return seat_of(
             scenario.job, model=model, network=network, fabric=fabric, nodes=nodes, seed=seed
         )
@@ -187,19 +187,21 @@ def place(
     )
 
 
-def _candidate(how: str, nodes: Sequence[int] | NDArray[np.int64], step_s: float) -> Candidate:
-    return Candidate(how=how, nodes=tuple(int(node) for node in nodes), step_s=step_s)
+def _candidate(
+    how: str, nodes: Sequence[int] | NDArray[np.int64], step_s: float
+) -> PlacementCandidate:
+    return PlacementCandidate(how=how, nodes=tuple(int(node) for node in nodes), step_s=step_s)
 
 
 def _searched(
-    start: Candidate,
+    start: PlacementCandidate,
     free: NDArray[np.int64],
     evaluate: Evaluate,
     *,
     bound_s: float,
     tries: int,
     rng: np.random.Generator,
-) -> tuple[Candidate, int]:
+) -> tuple[PlacementCandidate, int]:
     """Return the best that changes lead to, and how many were tried."""
     nodes, best_s = np.array(start.nodes), start.step_s
     spare = np.setdiff1d(free, nodes)

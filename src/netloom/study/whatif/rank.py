@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from netloom.fabric.graph import Fabric
     from netloom.provenance import Validity
-    from netloom.study.whatif.failure import Bench, Run
+    from netloom.study.whatif.failure import BaselineJob, DrawnStep
 
-__all__ = ["Effect", "Ranking", "rank"]
+__all__ = ["FailureEffect", "Ranking", "rank"]
 
-Each = Callable[[Sequence[Change]], Iterator[tuple[Change, "Effect"]]]
+Each = Callable[[Sequence[Change]], Iterator[tuple[Change, "FailureEffect"]]]
 
 # Step times of two parts that look alike may differ by rounding; by more, they are not alike.
 SAME: Final = 1e-6
@@ -33,7 +33,7 @@ MAX_PAIRS: Final = 1 << 21  # hops that help to tell parts apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class FailureEffect:
     """What becomes of the job.
 
     Attributes:
@@ -50,7 +50,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class RankedParts:
     """Parts whose loss does the same.
 
     Attributes:
@@ -62,7 +62,7 @@ class Row:
 
     parts: tuple[str, ...]
     where: str
-    effect: Effect
+    effect: FailureEffect
     lost_share: float
     computed: int
 
@@ -93,12 +93,12 @@ class Ranking:
         rows: The worst first.
     """
 
-    bench: Bench
+    bench: BaselineJob
     which: str
     factor: float | None
-    before: tuple[Run, ...]
+    before: tuple[DrawnStep, ...]
     before_s: float
-    rows: tuple[Row, ...]
+    rows: tuple[RankedParts, ...]
 
     @property
     def validity(self) -> Validity:
@@ -127,7 +127,7 @@ class Ranking:
 
 
 def rank(
-    bench: Bench, which: str, *, factor: float | None = None, each: Each | None = None
+    bench: BaselineJob, which: str, *, factor: float | None = None, each: Each | None = None
 ) -> Ranking:
     """Return what the loss of every single part of a kind does, the worst first.
 
@@ -161,10 +161,10 @@ def rank(
     )
 
 
-def effect_of(bench: Bench, change: Change) -> Effect:
+def effect_of(bench: BaselineJob, change: Change) -> FailureEffect:
     """Return what *change* alone does."""
     after = bench.after([change])
-    return Effect(
+    return FailureEffect(
         step_s=after.step_s,
         num_gpus_cut_off=len(after.cut_off),
         num_nodes_cut_off=len(nodes_of(after.cut_off, bench.network)),
@@ -174,12 +174,12 @@ def effect_of(bench: Bench, change: Change) -> Effect:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    effect: Effect
+    effect: FailureEffect
     computed: bool
 
 
 def _effects(
-    bench: Bench, changes: Sequence[Change], before: Sequence[Run], work: Each
+    bench: BaselineJob, changes: Sequence[Change], before: Sequence[DrawnStep], work: Each
 ) -> list[_Found]:
     """Return the effect of each change, and which of them were worked out as one."""
     families = _families(bench, changes, before)
@@ -196,18 +196,22 @@ def _effects(
     return [found[index] for index in range(len(changes))]
 
 
-def _worked_out(work: Each, changes: Sequence[Change], which: Sequence[int]) -> dict[int, Effect]:
+def _worked_out(
+    work: Each, changes: Sequence[Change], which: Sequence[int]
+) -> dict[int, FailureEffect]:
     number = {changes[index]: index for index in which}
     return {number[change]: effect for change, effect in work([changes[i] for i in which])}
 
 
-def _same(one: Effect, other: Effect) -> bool:
+def _same(one: FailureEffect, other: FailureEffect) -> bool:
     if one.step_s is None or other.step_s is None:
         return one.num_gpus_cut_off == other.num_gpus_cut_off and one.step_s == other.step_s
     return abs(one.step_s - other.step_s) <= SAME * one.step_s
 
 
-def _families(bench: Bench, changes: Sequence[Change], before: Sequence[Run]) -> list[list[int]]:
+def _families(
+    bench: BaselineJob, changes: Sequence[Change], before: Sequence[DrawnStep]
+) -> list[list[int]]:
     """Return numbers of changes whose parts look alike, in the order of the first of each.
 
     What stops the job does so whatever is sent, so only the network has to look alike there.
@@ -230,7 +234,7 @@ def _families(bench: Bench, changes: Sequence[Change], before: Sequence[Run]) ->
     return sorted([*families, *([others[i] for i in f] for f in _grouped(colours))])
 
 
-def _spreads(bench: Bench) -> bool:
+def _spreads(bench: BaselineJob) -> bool:
     return bench.network.technology.load_balancing in {"adaptive", "spray", "cells"}
 
 
@@ -241,7 +245,7 @@ def _cuts(fabric: Fabric, changes: Sequence[Change]) -> bool:
 
 
 def _pairs(
-    bench: Bench, before: Sequence[Run]
+    bench: BaselineJob, before: Sequence[DrawnStep]
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return who sends to whom, for the traffic whose hops are few enough to be told apart."""
     found = []
@@ -287,7 +291,7 @@ def _grouped(colours: Sequence[tuple[str, int]]) -> list[list[int]]:
 
 def _rows(
     fabric: Fabric, changes: Sequence[Change], found: Sequence[_Found], before_s: float
-) -> tuple[Row, ...]:
+) -> tuple[RankedParts, ...]:
     together: dict[tuple[str, float, int, int], list[int]] = {}
     for index, one in enumerate(found):
         kind, effect = changes[index].part.partition(":")[0], one.effect
@@ -295,7 +299,7 @@ def _rows(
         key = (kind, step_s, effect.num_gpus_cut_off, effect.num_nodes_cut_off)
         together.setdefault(key, []).append(index)
     rows = [
-        Row(
+        RankedParts(
             parts=tuple(changes[i].part for i in indices),
             where=_where(fabric, changes[indices[0]].part),
             effect=found[indices[0]].effect,

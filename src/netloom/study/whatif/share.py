@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
     from netloom.parts.load import Catalog
-    from netloom.spec.scenario import Scenario, Tenant
+    from netloom.spec.scenario import Scenario, SharedJob
     from netloom.study.whatif.tenancy import Key, Seated
 
 __all__ = ["Lot", "Sharing", "Span", "share"]
@@ -179,7 +179,7 @@ def share(scenario: Scenario, catalog: Catalog | None = None) -> Sharing:
 
 def _seated(
     scenario: Scenario,
-    tenants: Sequence[Tenant],
+    tenants: Sequence[SharedJob],
     catalog: Catalog,
     where: tuple[Network, Fabric],
 ) -> list[Seated]:
@@ -201,7 +201,7 @@ def _seated(
     return found
 
 
-def _places(tenants: Sequence[Tenant], network: Network) -> list[NDArray[np.int64]]:
+def _places(tenants: Sequence[SharedJob], network: Network) -> list[NDArray[np.int64]]:
     """Return the nodes of each job, those of jobs before it being taken."""
     free = np.arange(network.design.num_nodes)
     leaf_nodes = max(1, network.design.reaches[0].num_nodes)
@@ -301,7 +301,7 @@ def _worst_s(seated: Sequence[Seated], number: int) -> float:
     return float(mine.seat.slowed(slowed)[0].duration_s)
 
 
-def _spans(tenants: Sequence[Tenant], seated: Sequence[Seated]) -> list[Span]:
+def _spans(tenants: Sequence[SharedJob], seated: Sequence[Seated]) -> list[Span]:
     """Return what runs when, from the first arrival until nothing changes any more."""
     left: dict[int, float] = {}
     waiting = sorted(range(len(tenants)), key=lambda k: (tenants[k].arrival_s, k))
@@ -331,7 +331,7 @@ def _spans(tenants: Sequence[Tenant], seated: Sequence[Seated]) -> list[Span]:
     return spans
 
 
-def _lived(spans: Sequence[Span], number: int, tenant: Tenant) -> float:
+def _lived(spans: Sequence[Span], number: int, tenant: SharedJob) -> float:
     mine = [span for span in spans if number in span.steps_s]
     if tenant.steps is None:
         return mine[-1].steps_s[number]
@@ -339,6 +339,6 @@ def _lived(spans: Sequence[Span], number: int, tenant: Tenant) -> float:
     return (mine[-1].end_s - tenant.arrival_s) / tenant.steps
 
 
-def _finish(spans: Sequence[Span], number: int, tenant: Tenant) -> float | None:
+def _finish(spans: Sequence[Span], number: int, tenant: SharedJob) -> float | None:
     mine = [span for span in spans if number in span.steps_s]
     return None if tenant.steps is None else mine[-1].end_s

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     Key = tuple[Group, Pattern]
 
-__all__ = ["Seat", "Seated", "chosen_nodes", "seat_of"]
+__all__ = ["PlacedJob", "Seated", "chosen_nodes", "seat_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Seat:
+class PlacedJob:
     """A job and the nodes it stands on.
 
     Attributes:
@@ -107,7 +107,7 @@ class Seated:
         busy_s: How long each lasts in a step, hidden or not.
     """
 
-    seat: Seat
+    seat: PlacedJob
     step: Step
     presses: dict[Key, Press]
     busy_s: dict[Key, float]
@@ -121,7 +121,7 @@ def seat_of(
     fabric: Fabric,
     nodes: NDArray[np.int64],
     seed: int = 0,
-) -> Seat:
+) -> PlacedJob:
     """Return *job* on *nodes*; where they do not stand in a row, as a scattered job.
 
     Its latency is then that of the farthest nodes.
@@ -130,7 +130,7 @@ def seat_of(
     displaced = {"displaced": 0.0, "kind": "packed" if in_a_row else "scattered"}
     placement = job.placement.model_copy(update=displaced)
     design = replace(network.design, num_gpus=len(nodes) * network.node.num_gpus)
-    return Seat(
+    return PlacedJob(
         job=job.model_copy(update={"placement": placement}),
         model=model,
         network=replace(network, design=design),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Node, Technology
 
-__all__ = ["Case", "Measurement", "case_of", "read_measurement"]
+__all__ = ["MeasuredCase", "Measurement", "case_of", "read_measurement"]
 
 # A rack that is one scale-up domain has more GPUs than any machine; in an NVL72 rack 18 compute
 # trays of four GPUs each, which run a host of their own (NVIDIA GB200 NVL72; recalled).
@@ -74,7 +74,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class MeasuredCase:
     """A measurement as something that can be predicted.
 
     Attributes:
@@ -189,7 +189,7 @@ def _bus_gbps(
     return bus
 
 
-def case_of(row: Measurement, catalog: Catalog) -> Case:
+def case_of(row: Measurement, catalog: Catalog) -> MeasuredCase:
     """Return what was measured in *row* as a collective on a network of catalogue parts.
 
     Raises:
@@ -211,7 +211,7 @@ def case_of(row: Measurement, catalog: Catalog) -> Case:
         size = _ASSUMED_SIZE_BYTES
         more = (*more, "The size is not stated; 16 GiB assumed.")
     group = Group(size=row.num_ranks, per_node=-(-row.num_ranks // num_nodes))
-    return Case(
+    return MeasuredCase(
         collective=Collective(kind=row.kind, size_bytes=size, group=group),
         network=_network(node, technology, num_nodes, catalog),
         assumed=(*assumed, *more),

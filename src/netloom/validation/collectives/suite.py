@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Final
 from netloom.engines.analytic import Algorithm, AnalyticEngine
 from netloom.errors import NetloomError, SpecError
 from netloom.spec.files import read_text
-from netloom.validation.collectives.measured import Case, Measurement, case_of, read_measurement
+from netloom.validation.collectives.measured import (
+    MeasuredCase,
+    Measurement,
+    case_of,
+    read_measurement,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -240,7 +245,7 @@ def _unpredicted(row: Measurement, reason: str) -> RowResult:
     )
 
 
-def _predicted(row: Measurement, case: Case) -> RowResult:
+def _predicted(row: Measurement, case: MeasuredCase) -> RowResult:
     forced = next((found for found in Algorithm if found.value == row.algorithm), None)
     engine = AnalyticEngine(forced)
     outcome = engine.run(case.collective, case.network)

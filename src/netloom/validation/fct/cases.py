@@ -16,7 +16,7 @@ import numpy as np
 
 from netloom.validation.fct.case import FctCase
 from netloom.validation.fct.matrices import MATRICES
-from netloom.validation.fct.measures import MEASURES, Bench
+from netloom.validation.fct.measures import MEASURES, RunContext
 from netloom.validation.fct.setups import network_of, settings_of_case
 from netloom.workload import patterns
 from netloom.workload.dag import Label, to_transfers
@@ -61,7 +61,7 @@ def run_case(
     measure = {**MEASURES, **MATRICES}.get(case.pattern, _synthetic)
 
     def drawn(draw: int) -> float:
-        bench = Bench(wiring=wiring, seed=draw, on_progress=on_progress)
+        bench = RunContext(wiring=wiring, seed=draw, on_progress=on_progress)
         return measure(case, bench, np.random.default_rng(draw))
 
     return median(drawn(seed + k) for k in range(_num_draws(case)))
@@ -79,7 +79,7 @@ def _num_draws(case: FctCase) -> int:
     return 9 if is_short else 3
 
 
-def _synthetic(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _synthetic(case: FctCase, bench: RunContext, rng: np.random.Generator) -> float:
     """Return the last completion in us, packets sent again, or the mean rate in percent of line."""
     hosts = np.arange(bench.wiring.num_endpoints)
     if case.pattern == "permutation":

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from netloom.engines.packet import Ecn, PacketSettings, Pfc, Switch, Transport, run_packets
+from netloom.engines.packet import Ecn, PacketSettings, Pfc, SwitchSettings, Transport, run_packets
 from netloom.errors import SpecError
-from netloom.fabric.wiring.plain import Cables, wire_up
+from netloom.fabric.wiring.plain import CableList, wire_up
 from netloom.spec.problems import did_you_mean
 from netloom.study.simulate.unloaded import hpcc_alone_ps
 from netloom.workload.sizes import distribution
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.packet import Progress
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.sizes import SizeDistribution
 
 __all__ = ["SCHEMES", "WORKLOADS", "Finished", "TreeCase", "fat_tree", "run_tree", "settings_of"]
@@ -146,7 +146,7 @@ SCHEMES: Final[Mapping[str, _Scheme]] = {
 }
 
 
-def fat_tree() -> Wiring:
+def fat_tree() -> PacketTopology:
     """Return mix/fat.txt: 320 hosts, 5 pods of 4 ToR and 4 Agg switches, 16 Core switches.
 
     Cables stand in the order of the file, which decides what a hash picks.
@@ -166,7 +166,7 @@ def fat_tree() -> Wiring:
     lower, upper, rate_bps = (np.array(column) for column in zip(*hosts, *up, *top, strict=True))
     num_vertices = _HOSTS + _TORS + _AGGS + _CORES
     return wire_up(
-        Cables(
+        CableList(
             lower=lower.astype(np.int64),
             upper=upper.astype(np.int64),
             rate_bps=rate_bps,
@@ -205,7 +205,7 @@ def settings_of(scheme: str) -> PacketSettings:
         balance="ecmp",
         congestion_control=own.congestion_control,
         parameters=own.parameters,
-        switch=Switch(buffer_bytes=32 << 20),
+        switch=SwitchSettings(buffer_bytes=32 << 20),
         pfc=Pfc(headroom_products=3.0),
         ecn=own.ecn,
         transport=Transport(**frames),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from netloom.engines.packet import Ecn, PacketSettings, Switch, Transport
+from netloom.engines.packet import Ecn, PacketSettings, SwitchSettings, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ def _ndp(num_paths: int) -> PacketSettings:
         balance="source",
         spray="oblivious",
         num_paths=num_paths,
-        switch=Switch(
+        switch=SwitchSettings(
             buffer_bytes=1 << 40,
             queue_bytes=8 * (payload + 64),
             reserve_bytes=0,
@@ -47,7 +47,7 @@ def _ndp(num_paths: int) -> PacketSettings:
 
 # Mittal et al., SIGCOMM 2018, section 4.1 (recalled): input-queued switches whose ports serve
 # inputs in turn, twice the network's product of 120 KB for each input port.
-_IRN_SWITCH: Final = Switch(ingress_bytes=240_000, input_turns=True, reserve_bytes=0)
+_IRN_SWITCH: Final = SwitchSettings(ingress_bytes=240_000, input_turns=True, reserve_bytes=0)
 
 
 def _irn() -> PacketSettings:
@@ -108,7 +108,7 @@ def _roce() -> PacketSettings:
 
 
 # Zhu et al., SIGCOMM 2015 (recalled): Trident II, 12 MB; beta 8, which is alpha 1; 1 KB packets.
-_TRIDENT: Final = Switch(buffer_bytes=12_000_000, alpha=1.0)
+_TRIDENT: Final = SwitchSettings(buffer_bytes=12_000_000, alpha=1.0)
 
 
 def _uncontrolled() -> PacketSettings:

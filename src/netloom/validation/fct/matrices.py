@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from netloom.validation.fct.case import FctCase
-    from netloom.validation.fct.measures import Bench
+    from netloom.validation.fct.measures import RunContext
 
 __all__ = ["MATRICES"]
 
@@ -64,8 +64,8 @@ _ALL: Final[Mapping[str, _Matrix]] = {
 }
 
 
-def _measure(matrix: _Matrix) -> Callable[[FctCase, Bench, np.random.Generator], float]:
-    def measured(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _measure(matrix: _Matrix) -> Callable[[FctCase, RunContext, np.random.Generator], float]:
+    def measured(case: FctCase, bench: RunContext, rng: np.random.Generator) -> float:
         """Return the last completion in us, or packets sent again."""
         share = np.array(matrix.share or (1.0,) * len(matrix.source))
         size_bytes = np.round(share * case.size_bytes).astype(np.int64)

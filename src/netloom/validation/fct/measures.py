@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.engines.packet import Fault, Watch, run_packets
+from netloom.engines.packet import PacketFault, Recording, run_packets
 from netloom.fabric.wiring.paths import first_ways
 from netloom.validation.fct.lossy import LOSSY_SETTINGS, irn_settings
 from netloom.validation.fct.setups import settings_of_case
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
     from netloom.engines.delivery import Delivery
     from netloom.engines.packet import PacketSettings, Progress, Transport
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.validation.fct.case import FctCase
     from netloom.workload.transfers import Transfers
 
-__all__ = ["MEASURES", "Bench", "irn_ratios"]
+__all__ = ["MEASURES", "RunContext", "irn_ratios"]
 
 _DRAWS: Final = 16
 _US: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class RunContext:
     """What every run of a case shares."""
 
-    wiring: Wiring
+    wiring: PacketTopology
     seed: int
     on_progress: Callable[[Progress], bool] | None
 
@@ -47,8 +47,8 @@ class Bench:
         settings: PacketSettings,
         *,
         until_ps: int | None = None,
-        faults: Sequence[Fault] = (),
-        watch: Watch | None = None,
+        faults: Sequence[PacketFault] = (),
+        watch: Recording | None = None,
     ) -> Delivery:
         """Return what came of *transfers*."""
         return run_packets(
@@ -72,7 +72,7 @@ _VICTIM_SOURCE: Final = np.arange(8, 16)
 _VICTIM_TARGET: Final = np.where(_VICTIM_SOURCE == 15, 1, 0)
 
 
-def _victim(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _victim(case: FctCase, bench: RunContext, rng: np.random.Generator) -> float:
     """Return the rate of a flow beside an incast of seven, in percent of its rate alone.
 
     Senders of both share a leaf, and so do their receivers. What else they share is up to the hash:
@@ -88,7 +88,7 @@ def _victim(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     return 100 * fmean(alone_ps / victim_ps(0) for _ in range(_DRAWS))
 
 
-def _dips(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _dips(case: FctCase, bench: RunContext, rng: np.random.Generator) -> float:
     """Return the victim's least rate over 200 us in percent of the line, the mean of draws.
 
     The incast lasts twice as long as the victim would alone.
@@ -102,7 +102,7 @@ def _dips(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
         run = bench.run(
             _transfers(Dag.of(_VICTIM_SOURCE, _VICTIM_TARGET, size_bytes), rng),
             settings_of_case(case, bench.wiring),
-            watch=Watch(links=(last,), every_ps=window_ps),
+            watch=Recording(links=(last,), every_ps=window_ps),
         )
         samples = run.tables["samples"]
         whole = samples["when_ps"].astype(np.int64) < run.finish_ps[-1]
@@ -118,21 +118,21 @@ def _incast(case: FctCase, rng: np.random.Generator) -> Transfers:
     return _transfers(patterns.incast(np.arange(1, case.num_flows + 1), 0, case.size_bytes), rng)
 
 
-def _queue(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _queue(case: FctCase, bench: RunContext, rng: np.random.Generator) -> float:
     """Return the 90th percentile of an incast's queue in KB, once it has settled for 100 ms."""
     last = int(np.flatnonzero(bench.wiring.link_target == 0)[0])
     run = bench.run(
         _incast(case, rng),
         settings_of_case(case, bench.wiring),
         until_ps=2 * _SETTLED_PS,
-        watch=Watch(links=(last,), every_ps=10 * _US),
+        watch=Recording(links=(last,), every_ps=10 * _US),
     )
     samples = run.tables["samples"]
     settled = samples["when_ps"].astype(np.int64) >= _SETTLED_PS
     return float(np.percentile(samples["waiting_bytes"][settled].astype(np.int64), 90)) / 1000
 
 
-def _marks(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _marks(case: FctCase, bench: RunContext, rng: np.random.Generator) -> float:
     """Return how many of an incast's packets are marked, in percent, once it has settled."""
     transfers = _incast(case, rng)
     first, last = (
@@ -143,7 +143,7 @@ def _marks(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     return 100 * (last["marks"] - first["marks"]) / arrived
 
 
-def _pauses(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _pauses(case: FctCase, bench: RunContext, rng: np.random.Generator) -> float:
     """Return the pause frames of an incast in percent of those without congestion control."""
     transfers = _incast(case, rng)
     one, other = (
@@ -153,7 +153,7 @@ def _pauses(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     return 100 * one / other
 
 
-def _lossy_path(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _lossy_path(case: FctCase, bench: RunContext, rng: np.random.Generator) -> float:
     """Return a flow's rate, in percent, when a fifth is lost on the first uplink of its leaf.
 
     The mean over several draws of the values that it sprays over.
@@ -161,7 +161,7 @@ def _lossy_path(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     num_hosts = bench.wiring.num_endpoints
     transfers = _between(0, num_hosts - 1, case, rng)
     uplinks = (bench.wiring.link_source == num_hosts) & (bench.wiring.link_target > num_hosts)
-    fault = Fault(when_ps=0, kind="loss", link=int(np.flatnonzero(uplinks)[0]), loss=0.2)
+    fault = PacketFault(when_ps=0, kind="loss", link=int(np.flatnonzero(uplinks)[0]), loss=0.2)
 
     def kept(draw: int) -> float:
         drawn = replace(bench, seed=bench.seed + draw)
@@ -174,12 +174,12 @@ def _lossy_path(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     return 100 * fmean(kept(draw) for draw in range(_DRAWS))
 
 
-def _dead_near(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _dead_near(case: FctCase, bench: RunContext, rng: np.random.Generator) -> float:
     """Return a flow's rate, in percent, when the first plane's switch at its sender is down."""
     return _dead_plane(_between(0, bench.wiring.num_endpoints - 1, case, rng), case, bench)
 
 
-def _dead_far(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _dead_far(case: FctCase, bench: RunContext, rng: np.random.Generator) -> float:
     """Return the same when it is the switch at its receiver, of which the sender does not hear."""
     return _dead_plane(_between(bench.wiring.num_endpoints - 1, 0, case, rng), case, bench)
 
@@ -188,11 +188,11 @@ def _between(source: int, target: int, case: FctCase, rng: np.random.Generator) 
     return _transfers(Dag.of(np.array([source]), np.array([target]), case.size_bytes), rng)
 
 
-def _dead_plane(transfers: Transfers, case: FctCase, bench: Bench) -> float:
+def _dead_plane(transfers: Transfers, case: FctCase, bench: RunContext) -> float:
     wiring = bench.wiring
     num_hosts = wiring.num_endpoints
     dead = np.flatnonzero((wiring.link_source == num_hosts) | (wiring.link_target == num_hosts))
-    faults = [Fault(when_ps=0, kind="down", link=link) for link in dead.tolist()]
+    faults = [PacketFault(when_ps=0, kind="down", link=link) for link in dead.tolist()]
     whole, hurt = (
         bench.run(transfers, settings_of_case(case, bench.wiring), faults=some).finish_ps[0]
         for some in ([], faults)
@@ -200,7 +200,7 @@ def _dead_plane(transfers: Transfers, case: FctCase, bench: Bench) -> float:
     return float(100 * whole / hurt)
 
 
-def _failure(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _failure(case: FctCase, bench: RunContext, rng: np.random.Generator) -> float:
     """Return by how much the last of many flows is late, in us, when a cable on their way is cut.
 
     Host i sends to the next leaf; a third of the way through, the first spine loses its cable to
@@ -213,7 +213,7 @@ def _failure(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
     wiring = bench.wiring
     cut = np.flatnonzero((wiring.link_source == spine) & (wiring.link_target == leaf))
     when_ps = round(case.size_bytes * 8e12 / wiring.link_rate_bps[0] / 3)
-    faults = [Fault(when_ps=when_ps, kind="down", link=int(cut[0]) ^ way) for way in (0, 1)]
+    faults = [PacketFault(when_ps=when_ps, kind="down", link=int(cut[0]) ^ way) for way in (0, 1)]
     whole, hurt = (
         bench.run(transfers, settings_of_case(case, bench.wiring), faults=some).finish_ps.max()
         for some in ([], faults)
@@ -227,7 +227,7 @@ _IRN_SIZES: Final = "32 0\n1000 50\n200000 85\n3000000 100\n"
 _IRN_UTILISATION: Final = 0.7
 
 
-def irn_ratios(case: FctCase, bench: Bench, rng: np.random.Generator) -> NDArray[np.float64]:
+def irn_ratios(case: FctCase, bench: RunContext, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return mean slowdown, mean and 99th percentile of completion of one scheme over another's.
 
     The case's scheme names both, with ``over`` in between.
@@ -240,13 +240,13 @@ def irn_ratios(case: FctCase, bench: Bench, rng: np.random.Generator) -> NDArray
     return one / other
 
 
-def _against_irn(case: FctCase, bench: Bench, rng: np.random.Generator) -> float:
+def _against_irn(case: FctCase, bench: RunContext, rng: np.random.Generator) -> float:
     """Return the worst for the claim of the three ratios, since it is made for all of them."""
     ratios = irn_ratios(case, bench, rng)
     return float(ratios.min() if case.compare == "least" else ratios.max())
 
 
-def _irn_traffic(wiring: Wiring, num_flows: int, rng: np.random.Generator) -> Transfers:
+def _irn_traffic(wiring: PacketTopology, num_flows: int, rng: np.random.Generator) -> Transfers:
     sizes = parse_distribution(_IRN_SIZES, name="irn")
     hosts = np.arange(wiring.num_endpoints)
     rate_bps = float(wiring.link_rate_bps[0])
@@ -266,7 +266,7 @@ def _irn_traffic(wiring: Wiring, num_flows: int, rng: np.random.Generator) -> Tr
 
 
 def _irn_metrics(
-    bench: Bench, transfers: Transfers, settings: PacketSettings
+    bench: RunContext, transfers: Transfers, settings: PacketSettings
 ) -> NDArray[np.float64]:
     """Return mean slowdown, mean and 99th percentile of completion in picoseconds.
 
@@ -279,7 +279,7 @@ def _irn_metrics(
     return np.array([slowdown.mean(), took_ps.mean(), np.percentile(took_ps, 99)])
 
 
-def _empty_ps(wiring: Wiring, transfers: Transfers, host: Transport) -> NDArray[np.float64]:
+def _empty_ps(wiring: PacketTopology, transfers: Transfers, host: Transport) -> NDArray[np.float64]:
     """Return how long each takes alone: all packets over the first link, the last over the rest."""
     size_bytes = transfers.size_bytes
     framing_bytes = host.header_bytes + host.gap_bytes
@@ -291,7 +291,7 @@ def _empty_ps(wiring: Wiring, transfers: Transfers, host: Transport) -> NDArray[
 
 
 # By pattern.
-MEASURES: Final[Mapping[str, Callable[[FctCase, Bench, np.random.Generator], float]]] = {
+MEASURES: Final[Mapping[str, Callable[[FctCase, RunContext, np.random.Generator], float]]] = {
     "victim": _victim,
     "heavy-tailed": _against_irn,
     "dips": _dips,

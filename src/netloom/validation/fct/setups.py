@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.fabric.wiring.plain import Cables, wire_up
+from netloom.fabric.wiring.plain import CableList, wire_up
 from netloom.validation.fct.lossy import LOSSY_SETTINGS
 from netloom.validation.fct.uet import (
     FAILED_SHARE,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.packet import PacketSettings
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.validation.fct.case import FctCase
 
 __all__ = ["NETWORK_NAMES", "network_of", "scheme_problem", "settings_of_case"]
@@ -36,12 +36,12 @@ _US: Final = 1_000_000
 _UET_NAMES: Final = {"mrc": "nscc-retiring", "reps": "nscc-reps"}  # both trim
 
 
-def network_of(name: str) -> Wiring:
+def network_of(name: str) -> PacketTopology:
     """Return the network that a case names."""
     return _NETWORKS[name]()
 
 
-def settings_of_case(case: FctCase, wiring: Wiring) -> PacketSettings:
+def settings_of_case(case: FctCase, wiring: PacketTopology) -> PacketSettings:
     """Return how endpoints and switches of a case behave."""
     if case.scheme in LOSSY_SETTINGS:
         return LOSSY_SETTINGS[case.scheme](case.num_paths)
@@ -63,11 +63,13 @@ def scheme_problem(scheme: str, fabric: str) -> str:
 # ---- networks
 
 
-def _wired(cables: list[tuple[int, int]], num_hosts: int, rate_bps: float, delay_ps: int) -> Wiring:
+def _wired(
+    cables: list[tuple[int, int]], num_hosts: int, rate_bps: float, delay_ps: int
+) -> PacketTopology:
     lower, upper = (np.array(column, dtype=np.int64) for column in zip(*cables, strict=True))
     num_vertices = int(upper.max()) + 1
     return wire_up(
-        Cables(
+        CableList(
             lower=lower,
             upper=upper,
             rate_bps=np.full(len(lower), rate_bps),
@@ -80,7 +82,7 @@ def _wired(cables: list[tuple[int, int]], num_hosts: int, rate_bps: float, delay
     )
 
 
-def _two_tiers(num_hosts: int, per_leaf: int, rate_bps: float, *, taper: int = 1) -> Wiring:
+def _two_tiers(num_hosts: int, per_leaf: int, rate_bps: float, *, taper: int = 1) -> PacketTopology:
     """Return an uplink for each *taper* hosts of a leaf, each to its own spine; links of 1 us."""
     num_leaves = num_hosts // per_leaf
     down = [(host, num_hosts + host // per_leaf) for host in range(num_hosts)]
@@ -93,7 +95,7 @@ def _two_tiers(num_hosts: int, per_leaf: int, rate_bps: float, *, taper: int = 1
     return _wired(down + up, num_hosts, rate_bps, _US)
 
 
-def _planes(num_planes: int, num_hosts: int, per_leaf: int, rate_bps: float) -> Wiring:
+def _planes(num_planes: int, num_hosts: int, per_leaf: int, rate_bps: float) -> PacketTopology:
     """Return as many networks of two tiers side by side, of which each host has a port in all."""
     num_leaves = num_hosts // per_leaf
     cables = []
@@ -105,7 +107,7 @@ def _planes(num_planes: int, num_hosts: int, per_leaf: int, rate_bps: float) -> 
     return _wired(cables, num_hosts, rate_bps, _US)
 
 
-def _three_tiers(radix: int, rate_bps: float, delay_ps: int = _US) -> Wiring:
+def _three_tiers(radix: int, rate_bps: float, delay_ps: int = _US) -> PacketTopology:
     """Return the fat tree of switches with *radix* ports (Al-Fares et al., SIGCOMM 2008)."""
     half = radix // 2
     num_hosts = radix * half * half
@@ -118,7 +120,7 @@ def _three_tiers(radix: int, rate_bps: float, delay_ps: int = _US) -> Wiring:
     return _wired(cables, num_hosts, rate_bps, delay_ps)
 
 
-def _failed_core(radix: int, rate_bps: float, num_failed: int) -> Wiring:
+def _failed_core(radix: int, rate_bps: float, num_failed: int) -> PacketTopology:
     """Return the fat tree with that many slow links from its top to the first pod's switches.
 
     They are slow downwards alone (uet-htsim fat_tree_topology.cpp, init_network).
@@ -132,7 +134,7 @@ def _failed_core(radix: int, rate_bps: float, num_failed: int) -> Wiring:
     return _slowed(wiring, down[:num_failed])
 
 
-def _failed_spine(wiring: Wiring) -> Wiring:
+def _failed_spine(wiring: PacketTopology) -> PacketTopology:
     """Return the network with all links of one spine slow, both ways."""
     last = wiring.num_vertices - 1
     return _slowed(
@@ -140,17 +142,17 @@ def _failed_spine(wiring: Wiring) -> Wiring:
     )
 
 
-def _slowed(wiring: Wiring, links: NDArray[np.int64]) -> Wiring:
+def _slowed(wiring: PacketTopology, links: NDArray[np.int64]) -> PacketTopology:
     rate_bps = wiring.link_rate_bps.copy()
     rate_bps[links] *= FAILED_SHARE
     return replace(wiring, link_rate_bps=rate_bps)
 
 
-def _experiment_1(rate_bps: float, taper: int) -> Callable[[], Wiring]:
+def _experiment_1(rate_bps: float, taper: int) -> Callable[[], PacketTopology]:
     return lambda: _two_tiers(8192, 64, rate_bps, taper=taper)
 
 
-_NETWORKS: Final[Mapping[str, Callable[[], Wiring]]] = {
+_NETWORKS: Final[Mapping[str, Callable[[], PacketTopology]]] = {
     **{
         f"uec-8192{rate}{name}": _experiment_1(rate_bps, taper)
         for rate, rate_bps in (("-200g", 200e9), ("", 400e9), ("-800g", 800e9))

@@ -13,12 +13,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from netloom.engines.packet import Ecn, PacketSettings, Restraint, Switch, Transport
+from netloom.engines.packet import Ecn, PacketSettings, Restraint, SwitchSettings, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netloom.fabric.wiring.wiring import Wiring
+    from netloom.fabric.wiring.wiring import PacketTopology
 
 __all__ = [
     "FAILED_SHARE",
@@ -151,7 +151,9 @@ def has_uet(fabric: str) -> bool:
     return fabric.startswith(tuple(_UET))
 
 
-def uet_settings(scheme: str, *, fabric: str, num_paths: int, wiring: Wiring) -> PacketSettings:
+def uet_settings(
+    scheme: str, *, fabric: str, num_paths: int, wiring: PacketTopology
+) -> PacketSettings:
     """Return how endpoints and switches behave; slower links have shorter queues and marks.
 
     Where receivers pull, marks are about paths alone, a first window ends with its first answer and
@@ -179,7 +181,7 @@ def uet_settings(scheme: str, *, fabric: str, num_paths: int, wiring: Wiring) ->
         num_paths=num_paths,
         congestion_control={"rccc": "none", "both": "nscc"}.get(control, control),
         parameters=parameters.get(control, {}),
-        switch=Switch(
+        switch=SwitchSettings(
             buffer_bytes=1 << 40,
             queue_bytes=tuple(queue_bytes.astype(int).tolist()),
             reserve_bytes=0,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from netloom.compute.calls import Call, Paces
-    from netloom.compute.device import Device
+    from netloom.compute.device import GpuDevice
 
 __all__ = [
     "BOUNDS",
@@ -236,7 +236,7 @@ def _time_s(text: str | None, where: str) -> float | None:
 
 
 def validate_timed(
-    rows: Sequence[Timed], suite: TimedSuite, device: Device | None = None
+    rows: Sequence[Timed], suite: TimedSuite, device: GpuDevice | None = None
 ) -> LayerSuite:
     """Return how well the operator model predicts *rows* on *device*, the shipped H200."""
     where = device or h200()
@@ -310,7 +310,7 @@ def _score(row: Timed, at: Paces, loop: tuple[float, frozenset[int]]) -> LayerRo
     )
 
 
-def _paces(row: Timed, device: Device) -> Paces:
+def _paces(row: Timed, device: GpuDevice) -> Paces:
     values = row.values
     match row.kind:
         case "gpt_layer_shard":
