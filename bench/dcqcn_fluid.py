@@ -21,8 +21,8 @@ from typing import Final
 __all__ = ["DcqcnFluid"]
 
 # Bounds of the search, and halvings of their ratio that leave nothing to tell apart.
-_LEAST_SHARE: Final = 1e-6
-_MOST_SHARE: Final = 0.05
+_MIN_SHARE: Final = 1e-6
+_MAX_SHARE: Final = 0.05
 _HALVINGS: Final = 60
 
 
@@ -46,7 +46,7 @@ class DcqcnFluid:
 
     def marked_share(self) -> float:
         """Return the share of packets that is marked at rest."""
-        low, high = _LEAST_SHARE, _MOST_SHARE
+        low, high = _MIN_SHARE, _MAX_SHARE
         for _ in range(_HALVINGS):
             middle = (low * high) ** 0.5
             low, high = (low, middle) if self._excess(middle) > 0 else (middle, high)

@@ -47,7 +47,7 @@ job: {{model: llama-3.1-8b, training: {{sequence: 8192, global_batch: 64}}}}
 catalog: own.toml
 """
 EVERY_S = 1.0
-MOST_ROUNDS = 12
+MAX_ROUNDS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,7 +197,7 @@ class Trial:
         else:
             bench.take_a_path_away()
         rounds = 0
-        while rounds < MOST_ROUNDS:
+        while rounds < MAX_ROUNDS:
             watch.run(rounds=1)
             rounds += 1
             if any(self.fault.is_named_by(case) for case in locator.cases):

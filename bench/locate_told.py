@@ -19,9 +19,9 @@ from bench.hearsay import EVERY_S, KINDS, NUM_LOOKS, START_S, Hearsay, Truth, Wo
 from bench.locate import calibration
 from bench.locate_held_out import NOISES, Setting, fabric_of
 from bench.locate_held_out import scored as scored_by_flows
-from netloom.ops.locate.hearing import hear
+from netloom.ops.locate.device_findings import device_findings
 from netloom.ops.locate.network import DesignedNetwork
-from netloom.ops.locate.told import told
+from netloom.ops.locate.telemetry import read_window
 from netloom.ops.observe.store import ObservationStore
 from netloom.ops.plant import plant_of
 
@@ -98,7 +98,7 @@ def one_window(
         World(network=network, truths=truths, noise=noise, rng=rng).play(store)
         end_s = START_S + EVERY_S * (NUM_LOOKS - 1)
         begun_s = time.process_time()
-        found = told(network, hear(store, end_s - 600, end_s))
+        found = device_findings(network, read_window(store, end_s - 600, end_s))
         return found, time.process_time() - begun_s
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["blame_by_votes"]
 
-LEAST_SHARE: Final = 0.01  # NSDI 2018, section 5
+MIN_SHARE: Final = 0.01  # NSDI 2018, section 5
 
 
 def blame_by_votes(seen: Observations, num_links: int) -> list[int]:
@@ -30,7 +30,7 @@ def blame_by_votes(seen: Observations, num_links: int) -> list[int]:
     while all_votes > 0:
         tally = np.bincount(links, weights=votes[flow], minlength=num_links)
         worst = int(tally.argmax())
-        if tally[worst] < LEAST_SHARE * all_votes:
+        if tally[worst] < MIN_SHARE * all_votes:
             break
         blamed.append(worst)
         votes[flow[links == worst]] = 0.0

@@ -16,7 +16,7 @@ from netloom.study.predict.prediction import predict
 # What the search must keep: a space of this size in two minutes, and this rate on any space.
 CONFIGURATIONS = 11_700_000
 ALLOWED_S = 120.0
-LEAST_PER_S = 100_000
+MIN_PER_S = 100_000
 OVERSUBSCRIPTIONS = (1.0, 4.0)
 
 
@@ -68,5 +68,5 @@ def _search(asked: PlanQuestion) -> tuple[int, float]:
         f"peak memory {worker:,.0f} MB a worker, "
         f"{own:,.0f} MB beside them"
     )
-    assert rate >= LEAST_PER_S
+    assert rate >= MIN_PER_S
     return found.configurations, wall_s

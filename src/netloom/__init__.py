@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from netloom.study.simulate.choices import Choices
     from netloom.study.simulate.run import simulate
     from netloom.study.simulate.simulation import Simulation
-    from netloom.study.size.request import Wish
+    from netloom.study.size.request import SizingRequest
     from netloom.study.size.sizing import Sizing, size
     from netloom.study.sweep.result import Sweep
     from netloom.study.whatif.changes import Change
@@ -52,6 +52,7 @@ __all__ = [
     "Sharing",
     "Simulation",
     "Sizing",
+    "SizingRequest",
     "Source",
     "SpecError",
     "Sweep",
@@ -60,7 +61,6 @@ __all__ = [
     "Validity",
     "WhatIf",
     "Why",
-    "Wish",
     "build",
     "compare",
     "drain",

@@ -34,7 +34,7 @@ _QUANTITY = re.compile(
     r"\s*(?P<unit>[A-Za-z%][A-Za-z/%]*)?\s*",
     re.IGNORECASE,
 )
-_LONGEST_SHOWN = 60
+_MAX_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def parse_quantity(text: str, dimension: Dimension, *, where: str) -> float:
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...")
+    return repr(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "...")
 
 
 def _scale(text: str, unit: str | None, dimension: Dimension, *, where: str) -> float:

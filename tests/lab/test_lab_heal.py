@@ -14,8 +14,8 @@ from labs_under_test import LabUnderTest, need, wait_until
 
 from netloom.app.heal.lab_infiniband import InfinibandHands
 from netloom.app.heal.lab_roce import EthernetHands
-from netloom.app.heal.run import Intended, able, heal, journal_of, release
-from netloom.app.heal.tickets import Desk
+from netloom.app.heal.run import HealTarget, able, heal, journal_of, release
+from netloom.app.heal.tickets import TicketQueue
 from netloom.app.lab.infiniband import end, subnets_of
 from netloom.app.lab.labs import bring_down
 from netloom.app.lab.store import LabFolder
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from netloom.app.heal.run import Healed, HealStep
+    from netloom.app.heal.run import HealReport, HealStep
     from netloom.fabric.graph import Fabric
     from netloom.ops.underlay import BgpRouter
     from netloom.parts.parts import Technology
@@ -98,8 +98,8 @@ class Bench:
     technology: Technology
     step_s: Callable[[Fabric], float] | None
 
-    def heal(self, policy: HealPolicy = ACTS, *, watched: tuple[str, ...] = ()) -> Healed:
-        intended = Intended(fabric=self.fabric, technology=self.technology, step_s=self.step_s)
+    def heal(self, policy: HealPolicy = ACTS, *, watched: tuple[str, ...] = ()) -> HealReport:
+        intended = HealTarget(fabric=self.fabric, technology=self.technology, step_s=self.step_s)
         return heal(self.lab.place, intended, policy, watched=watched)
 
     def clean(self) -> bool:
@@ -119,7 +119,7 @@ def bench_in(folder: Path, name: str, text: str, *options: str) -> Bench:
     return Bench(lab, job.fabric, job.network.technology, step_of(job))
 
 
-def only(done: Healed) -> HealStep:
+def only(done: HealReport) -> HealStep:
     (step,) = done.steps
     return step
 
@@ -144,15 +144,17 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         program = place.read().program("opensm-0.0")
         assert program is not None
         os.kill(program.pid, signal.SIGHUP)
-        assert wait_until(lambda: walls(bench)["keys of nic:3"] == "0x7fff 0x8001")
+        assert wait_until(lambda: tenant_isolation(bench)["keys of nic:3"] == "0x7fff 0x8001")
         yield bench
     finally:
         bring_down(place)
 
 
-def walls(bench: Bench) -> dict[str, str]:
-    desk = Desk(folder=bench.lab.place.path, policy=ACTS)
-    return dict(InfinibandHands(place=bench.lab.place, desk=desk, watched=WATCHED).walls())
+def tenant_isolation(bench: Bench) -> dict[str, str]:
+    desk = TicketQueue(folder=bench.lab.place.path, policy=ACTS)
+    return dict(
+        InfinibandHands(place=bench.lab.place, desk=desk, watched=WATCHED).tenant_isolation()
+    )
 
 
 @pytest.fixture
@@ -176,7 +178,7 @@ def assert_tenants_apart(step: HealStep) -> None:
 
 
 def test_the_tenants_of_the_lab_are_apart(large: Bench) -> None:
-    found = walls(large)
+    found = tenant_isolation(large)
     paths = {key.removeprefix("path "): value for key, value in found.items() if "path" in key}
     assert paths.pop("nic:3 - nic:500") == "0x8001"
     assert paths.pop("nic:600 - nic:1000") == "0x8002"
@@ -415,7 +417,7 @@ def test_a_drain_that_does_not_help_is_undone(roce: Bench) -> None:
     )
     trial = trial_of(roce.fabric, roce.technology, [wrong], ())
     (plan,) = plans_of(trial, [wrong], able(place, ACTS))
-    hands = EthernetHands(place=place, desk=Desk(folder=place.path, policy=ACTS, plan=plan))
+    hands = EthernetHands(place=place, desk=TicketQueue(folder=place.path, policy=ACTS, plan=plan))
     outcome = carry_out(plan, hands, journal_of(place), clock_s, first=1000)
     assert outcome.result == "undone"
     assert not any(e.verb == "drain" for e in in_force(journal_of(place).entries()))

@@ -26,7 +26,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_results_introduce_themselves_in_one_line_and_as_tables() -> None:
-    sizing = nl.size(nl.Wish(num_gpus=1024))
+    sizing = nl.size(nl.SizingRequest(num_gpus=1024))
     prediction = nl.predict(nl.example("gpt3-175b-1k"))
     for found in (sizing, prediction):
         assert len(repr(found)) < 200

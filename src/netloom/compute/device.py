@@ -19,7 +19,7 @@ from netloom.compute.attention import fit_attention, work_s
 from netloom.compute.gemm import (
     KERNEL_GAP_S,
     KERNEL_START_S,
-    SHORTEST_S,
+    MIN_S,
     Chip,
     ideal_s,
     measured_excess,
@@ -63,11 +63,11 @@ LAYOUT_EXCESS: Final = {"gemm_tn": 1.0, "gemm_nn": 1.01, "gemm_nt": 1.02}
 # fall back to FlashAttention-2, which reaches 35 % of the peak on Hopper (arXiv:2407.08608,
 # abstract; recalled).
 FALLBACK_SHARE: Final = 0.35
-LEAST_ATTENTIONS: Final = 6  # three terms are taken from them
+MIN_ATTENTIONS: Final = 6  # three terms are taken from them
 # Products or attentions without which a calibration is too short to be used for them.
-LEAST_ROWS: Final = 20
+MIN_ROWS: Final = 20
 # Shorter attentions measure the host.
-SHORTEST_ATTENTION_S: Final = {"attention_forward": 60e-6, "attention_backward": 250e-6}
+MIN_ATTENTION_S: Final = {"attention_forward": 60e-6, "attention_backward": 250e-6}
 # A memory-bound operator is judged by its rows of this many values and more: smaller ones
 # measure the host or the cache (50 MB on Hopper).
 LARGE_VALUES: Final = 5e7
@@ -180,7 +180,7 @@ class GpuDevice:
         """Log of measured over ideal time of a product at the boost clock."""
         if self.rested:
             return median(measured_excess(row, self.chip) for row in self.rested)
-        return float(np.quantile(self._excess(SHORTEST_S, BURST_S), BURST_QUANTILE))
+        return float(np.quantile(self._excess(MIN_S, BURST_S), BURST_QUANTILE))
 
     @cached_property
     def limit(self) -> float:
@@ -211,7 +211,7 @@ class GpuDevice:
             pairs = [
                 row.time_s / forward[row.shape]
                 for row in self._products(layout)
-                if row.shape in forward and row.time_s >= SHORTEST_S
+                if row.shape in forward and row.time_s >= MIN_S
             ]
             if pairs:
                 found[layout] = median(pairs)
@@ -252,16 +252,16 @@ class GpuDevice:
             operator: {
                 size: fit_attention(rows, self.chip)
                 for size, rows in sorted(self._attention_rows(operator).items())
-                if len(rows) >= LEAST_ATTENTIONS
+                if len(rows) >= MIN_ATTENTIONS
             }
-            for operator in SHORTEST_ATTENTION_S
+            for operator in MIN_ATTENTION_S
         }
 
     def _attention_rows(self, operator: str) -> dict[int, list[TimedOperator]]:
         """Return the attentions that ran at the boost clock and did not wait for the host."""
         found: dict[int, list[TimedOperator]] = {}
         for row in self.rows:
-            if row.operator == operator and SHORTEST_ATTENTION_S[operator] <= row.time_s < BURST_S:
+            if row.operator == operator and MIN_ATTENTION_S[operator] <= row.time_s < BURST_S:
                 found.setdefault(row.shape[3], []).append(row)
         return found
 
@@ -340,23 +340,21 @@ def _rested(rows: Iterable[TimedOperator]) -> tuple[TimedOperator, ...]:
     return tuple(
         row
         for row in rows
-        if row.operator == "gemm_tn"
-        and row.precision == "bf16"
-        and SHORTEST_S <= row.time_s <= RESTED_S
+        if row.operator == "gemm_tn" and row.precision == "bf16" and MIN_S <= row.time_s <= RESTED_S
     )
 
 
 def _least(operator: str) -> int:
     """Return how many rows tell the speed of *operator*."""
-    return LEAST_ROWS if operator.startswith(("gemm", "attention")) else 1
+    return MIN_ROWS if operator.startswith(("gemm", "attention")) else 1
 
 
 def _tells(row: TimedOperator) -> bool:
     """Return whether a row tells the speed of the GPU, not that of the host or a cache."""
     if row.operator.startswith("gemm"):
-        return SHORTEST_S <= row.time_s < BURST_S
+        return MIN_S <= row.time_s < BURST_S
     if row.operator.startswith("attention"):
-        return SHORTEST_ATTENTION_S[row.operator] <= row.time_s < BURST_S
+        return MIN_ATTENTION_S[row.operator] <= row.time_s < BURST_S
     return row.shape[0] * row.shape[1] >= LARGE_VALUES
 
 

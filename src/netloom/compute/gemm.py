@@ -33,7 +33,7 @@ KERNEL_START_S: Final = 4e-6
 # gap, which makes the 4 us above.
 KERNEL_GAP_S: Final = 1.6e-6
 # Shorter ones measure how fast the host launches (21 to 45 us), not the product.
-SHORTEST_S: Final = 60e-6
+MIN_S: Final = 60e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

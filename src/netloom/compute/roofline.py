@@ -74,7 +74,7 @@ TILE_ROWS: Final = 128
 # Vendor white papers, recalled: V100 80, A100 108, H100 and H200 SXM 132, B200 148; others are
 # taken to be like Hopper.
 MULTIPROCESSORS: Final = {"volta": 80, "ampere": 108, "hopper": 132, "blackwell": 148}
-MOST_ALIKE: Final = 132
+MAX_ALIKE: Final = 132
 # Least error over 555 products lies between 4 and 8 us.
 LAUNCH_S: Final = 5e-6
 LAUNCH_SOURCE: Final = Source(citation=f"{H200}: offset of 555 products", confidence="measured")
@@ -322,7 +322,7 @@ def _measured_shares(gpu: Gpu) -> Shares:
 
 def _chip(gpu: Gpu, precision: Precision) -> Chip:
     return Chip(
-        num_multiprocessors=MULTIPROCESSORS.get(gpu.architecture.lower(), MOST_ALIKE),
+        num_multiprocessors=MULTIPROCESSORS.get(gpu.architecture.lower(), MAX_ALIKE),
         peak_flops=getattr(gpu.peak, precision),
         memory_bytes_per_s=gpu.memory_rate_bps / 8,
         element_bytes=1.0 if precision == "fp8" else 2.0,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Grown", "Position", "follow"]
 
 HEAD_BYTES: Final = 512
-MOST_BYTES: Final = 8 * 2**20  # of one look; what is beyond comes with the next
+MAX_BYTES: Final = 8 * 2**20  # of one look; what is beyond comes with the next
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def follow(path: Path, position: Position) -> Grown:
 
     A file that is shorter than it was, or begins otherwise, or another one, is read from its
     beginning. A line longer
-    than :data:`MOST_BYTES` is given in pieces.
+    than :data:`MAX_BYTES` is given in pieces.
 
     Raises:
         LabError: it cannot be read.
@@ -87,12 +87,12 @@ def follow(path: Path, position: Position) -> Grown:
             )
             start = position.offset if same else 0
             file.seek(start)
-            data = file.read(MOST_BYTES)
+            data = file.read(MAX_BYTES)
     except OSError as error:
         message = f"{path}: cannot be read ({error.strerror})"
         raise LabError(message) from error
     end = data.rfind(b"\n") + 1
-    if not end and len(data) == MOST_BYTES:
+    if not end and len(data) == MAX_BYTES:
         end = len(data)
     state = position.state if same else ""
     return Grown(

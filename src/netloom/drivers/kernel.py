@@ -31,7 +31,7 @@ __all__ = [
     "shapers_bps",
 ]
 
-MOST_FILE_BYTES: Final = 4096
+MAX_FILE_BYTES: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ def _adapter_port(folder: Path) -> AdapterPort:
 def _first_words(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(MOST_FILE_BYTES).decode("ascii", errors="replace").strip()
+            return file.read(MAX_FILE_BYTES).decode("ascii", errors="replace").strip()
     except OSError:
         return ""
 

@@ -24,7 +24,7 @@ __all__ = [
     "wait_up",
 ]
 
-MOST_LOG_BYTES: Final = 2**20  # the end of the log is enough
+MAX_LOG_BYTES: Final = 2**20  # the end of the log is enough
 
 
 def reread(manager: SubnetManager, running: Running) -> int:
@@ -56,7 +56,7 @@ def start_manager(manager: SubnetManager, *, env: Mapping[str, str]) -> Running:
 
 def read_log(manager: SubnetManager, *, offset: int = 0) -> SmLog:
     """Return what the log of a manager says from *offset* on, its last MiB."""
-    return parse_log(read_tail(manager.log, offset=offset, most_bytes=MOST_LOG_BYTES))
+    return parse_log(read_tail(manager.log, offset=offset, most_bytes=MAX_LOG_BYTES))
 
 
 def wait_up(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Processes", "serve"]
 
-MOST_DEATHS: Final = 3  # of workers on one task, until it counts as the cause
+MAX_DEATHS: Final = 3  # of workers on one task, until it counts as the cause
 DYING_S: Final = 5.0  # from closing its socket to being gone
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -110,7 +110,7 @@ class Processes:
         cause = _cause(_end(worker, grace_s=DYING_S))
         self._workers.remove(worker)
         self._deaths[task.key] = num_deaths = self._deaths.get(task.key, 0) + 1
-        if num_deaths < MOST_DEATHS:
+        if num_deaths < MAX_DEATHS:
             self.submit(task)
             return None
         message = (

@@ -66,7 +66,7 @@ PACKAGES: Final = {
 }
 # Debian's PATH for users leaves sbin out, and FRR's daemons are in no PATH.
 FOLDERS: Final = ("/usr/sbin", "/sbin", "/usr/lib/frr", "/usr/local/sbin")
-MOST_BYTES: Final = 256 * 2**20  # ibnetdiscover -p of 65,536 ports is some 10 MB
+MAX_BYTES: Final = 256 * 2**20  # ibnetdiscover -p of 65,536 ports is some 10 MB
 ENVIRONMENT: Final = ("HOME", "LANG", "PATH", "TMPDIR", "USER")  # what programs get of ours
 STEP_S: Final = 0.01
 
@@ -121,7 +121,7 @@ def run(
     timeout_s: float = 60.0,
     lenient: bool = False,
 ) -> str:
-    """Run a program to its end and return what it printed, at most :data:`MOST_BYTES` of it.
+    """Run a program to its end and return what it printed, at most :data:`MAX_BYTES` of it.
 
     Args:
         argv: The program's name and its arguments; no shell sees them.
@@ -197,7 +197,7 @@ def _status(
 
 def _text(stream: IO[bytes]) -> str:
     stream.seek(0)
-    return stream.read(MOST_BYTES).decode("utf-8", errors="replace")
+    return stream.read(MAX_BYTES).decode("utf-8", errors="replace")
 
 
 def _shown(argv: Sequence[str]) -> str:
@@ -342,7 +342,7 @@ def wait_for(
         time.sleep(step_s)
 
 
-def read_tail(path: Path, *, offset: int = 0, most_bytes: int = MOST_BYTES) -> str:
+def read_tail(path: Path, *, offset: int = 0, most_bytes: int = MAX_BYTES) -> str:
     """Return the text of a file from *offset* on, its last *most_bytes*; empty without a file."""
     try:
         with path.open("rb") as file:

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from netloom.errors import LabError, SpecError
-from netloom.formats.prometheus.exposition import MOST_BYTES, Exposition, parse_exposition
+from netloom.formats.prometheus.exposition import MAX_BYTES, Exposition, parse_exposition
 
 __all__ = [
     "check_url",
@@ -50,12 +50,12 @@ def scrape(url: str, *, timeout_s: float = TIMEOUT_S) -> Exposition:
     request = urllib.request.Request(check_url(url), headers={"Accept": MEDIA})  # noqa: S310
     try:
         with _opener().open(request, timeout=timeout_s) as answer:
-            body: bytes = answer.read(MOST_BYTES + 1)
+            body: bytes = answer.read(MAX_BYTES + 1)
     except (OSError, ValueError, urllib.error.URLError) as error:
         message = f"{_shown(url)}: no answer ({getattr(error, 'reason', error)}); is it up?"
         raise LabError(message) from error
-    if len(body) > MOST_BYTES:
-        message = f"{_shown(url)}: says more than {MOST_BYTES >> 20} MiB; ask it for less"
+    if len(body) > MAX_BYTES:
+        message = f"{_shown(url)}: says more than {MAX_BYTES >> 20} MiB; ask it for less"
         raise LabError(message)
     return parse_exposition(body.decode("utf-8", errors="replace"))
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["TorchGpu"]
 
 WARM_UPS: Final = 5
-LEAST_RUNS: Final = 20
-MOST_RUNS: Final = 200
+MIN_RUNS: Final = 20
+MAX_RUNS: Final = 200
 # Runs are repeated for about this long, so that clocks are those of a loop, not of one kernel.
 LOOP_MS: Final = 120.0
 FP8_MAJOR: Final = (8, 9)  # compute capability from which fp8 products exist
@@ -76,7 +76,7 @@ class TorchGpu:
         for _ in range(WARM_UPS):
             operation()
         once_ms = median(self._events_ms(operation, 3))
-        runs = min(MOST_RUNS, max(LEAST_RUNS, int(LOOP_MS / max(once_ms, 1e-3))))
+        runs = min(MAX_RUNS, max(MIN_RUNS, int(LOOP_MS / max(once_ms, 1e-3))))
         return median(self._events_ms(operation, runs)) * 1e-3
 
     def _events_ms(self, operation: Operation, runs: int) -> list[float]:

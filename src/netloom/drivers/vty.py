@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["configure", "routes"]
 
 TIMEOUT_S: Final = 20.0
-MOST_BYTES: Final = 64 * 2**20
+MAX_BYTES: Final = 64 * 2**20
 _END: Final = b"\0\0\0"
 
 
@@ -67,7 +67,7 @@ def _answer(line: socket.socket) -> tuple[bytes, int]:
     said = bytearray()
     while said[-4:-1] != _END or len(said) < len(_END) + 1:
         more = line.recv(1 << 16)
-        if not more or len(said) > MOST_BYTES:
+        if not more or len(said) > MAX_BYTES:
             message = "it closed the line, or says too much"
             raise OSError(message)
         said += more

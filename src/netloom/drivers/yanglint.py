@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 TIMEOUT_S: Final = 120.0
-MOST_BYTES: Final = 2**22  # of one model
+MAX_BYTES: Final = 2**22  # of one model
 
 
 def tables_of(folder: Path) -> dict[str, YangTable]:
@@ -35,7 +35,7 @@ def tables_of(folder: Path) -> dict[str, YangTable]:
     found: dict[str, YangTable] = {}
     for path in sorted(folder.glob("sonic-*.yang")):
         try:
-            module = parse_yang(path.read_text(encoding="utf-8")[:MOST_BYTES])
+            module = parse_yang(path.read_text(encoding="utf-8")[:MAX_BYTES])
         except (OSError, ValueError) as error:
             message = f"{path}: cannot be read as a YANG model ({error}); render templates first"
             raise SpecError(message) from error

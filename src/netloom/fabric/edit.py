@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["drain", "fail", "restore", "slow"]
 
 _Value = TypeVar("_Value", bound=np.generic)
-_MOST_DIGITS = 10  # more than any number of cables has
+_MAX_DIGITS = 10  # more than any number of cables has
 _LINK = re.compile(r"link:(?P<one>.+:\d+)-(?P<other>.+:\d+)", re.ASCII)
 
 
@@ -118,7 +118,7 @@ def _number(part: str, digits: str, end: int) -> int:
     if not (digits.isascii() and digits.isdigit()):
         message = f"{part!r}: write a number after {kind!r}, such as '{kind}:0'"
         raise SpecError(message)
-    if len(digits) > _MOST_DIGITS or int(digits) >= end:
+    if len(digits) > _MAX_DIGITS or int(digits) >= end:
         message = f"{part!r} does not exist; this fabric ends at {kind}:{end - 1}"
         raise SpecError(message)
     return int(digits)

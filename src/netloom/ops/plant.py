@@ -26,7 +26,7 @@ __all__ = ["Cable", "Device", "Plant", "Port", "plant_of", "subnets"]
 
 Role = Literal["host", "switch"]
 
-MOST_DIGITS: Final = 10  # more than any number of cables has
+MAX_DIGITS: Final = 10  # more than any number of cables has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +172,7 @@ class Plant:
         return self.at(self.number(part))
 
     def _cable(self, part: str, digits: str) -> Cable:
-        whole = digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS
+        whole = digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS
         if not (whole and int(digits) in self._cables):
             first, last = self.cables[0].number, self.cables[-1].number
             message = (

@@ -39,10 +39,10 @@ __all__ = [
     "Transceiver",
 ]
 
-MOST = 2**31  # more of anything than a part can have
+MAX = 2**31  # more of anything than a part can have
 
-Count = Annotated[int, Field(ge=1, le=MOST)]
-Number = Annotated[int, Field(ge=0, le=MOST)]
+Count = Annotated[int, Field(ge=1, le=MAX)]
+Number = Annotated[int, Field(ge=0, le=MAX)]
 Rate = Annotated[RateBps, Field(gt=0)]
 Size = Annotated[SizeBytes, Field(gt=0)]
 Compute = Annotated[Flops, Field(gt=0)]

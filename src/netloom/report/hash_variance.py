@@ -11,12 +11,12 @@ from netloom.units import TIME, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.study.predict.hash_variance import Luck
+    from netloom.study.predict.hash_variance import HashVariance
 
 __all__ = ["luck_table"]
 
 
-def luck_table(found: Sequence[Luck]) -> Table:
+def luck_table(found: Sequence[HashVariance]) -> Table:
     """Return mean with its interval and the spread, a row a technology."""
     count = len(found[0].seeds)
     table = Table(

@@ -16,7 +16,7 @@ __all__ = ["step_trace"]
 
 _SEQUENCE: Final = 1  # one writer, so one packet sequence
 _FIRST_TRACK: Final = 1
-_SHORTEST_NS: Final = 1
+_MIN_NS: Final = 1
 
 
 def step_trace(step: Step, *, title: str) -> bytes:
@@ -99,7 +99,7 @@ def _add_slice(
     start_ns = round(start_s * 1e9)
     for kind, at_ns in (
         (TrackEvent.TYPE_SLICE_BEGIN, start_ns),
-        (TrackEvent.TYPE_SLICE_END, max(round(end_s * 1e9), start_ns + _SHORTEST_NS)),
+        (TrackEvent.TYPE_SLICE_END, max(round(end_s * 1e9), start_ns + _MIN_NS)),
     ):
         packet = builder.add_packet()
         packet.timestamp = at_ns

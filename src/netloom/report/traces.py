@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["trace_text"]
 
-_MOST_SHOWN = 40
+_MAX_SHOWN = 40
 _HEADINGS = ("collective", "size", "ranks", "nodes", "count", "once", "all")
 
 
@@ -31,8 +31,8 @@ def trace_text(found: TraceTable) -> RenderableType:
     busiest = f"computation of the busiest rank {format_quantity(found.compute_s, TIME, digits=4)}"
     parts: list[RenderableType] = [Text(title, style="bold"), Text(busiest), "", _rows(found)]
     remarks = list(found.notes)
-    if len(found.rows) > _MOST_SHOWN:
-        remarks.append(f"{len(found.rows) - _MOST_SHOWN:,} more rows with --json")
+    if len(found.rows) > _MAX_SHOWN:
+        remarks.append(f"{len(found.rows) - _MAX_SHOWN:,} more rows with --json")
     remarks += [f"outside the range checked: {doubt}" for doubt in found.validity.doubts]
     if remarks:
         parts += ["", *(Padding(Text(f"- {r}", style="dim"), (0, 0, 0, 2)) for r in remarks)]
@@ -43,7 +43,7 @@ def _rows(found: TraceTable) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in _HEADINGS:
         table.add_column(heading, justify="left" if heading == "collective" else "right")
-    for row in found.rows[:_MOST_SHOWN]:
+    for row in found.rows[:_MAX_SHOWN]:
         table.add_row(*_cells(row))
     return table
 

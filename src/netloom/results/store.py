@@ -28,7 +28,7 @@ __all__ = ["AnswerStore", "Claim", "Record"]
 APPLICATION_ID: Final = 0x6E6C6F6D  # "nlom", in the file's header
 FORMAT: Final = 1
 BUSY_TIMEOUT_S: Final = 60.0
-_MOST_SWITCHES: Final = 100
+_MAX_SWITCHES: Final = 100
 _CHUNK: Final = 500  # keys in one statement; SQLite takes 999 in its oldest builds
 
 _SCHEMA: Final = (
@@ -208,7 +208,7 @@ class AnswerStore:
 
     def _write_ahead(self) -> str:
         """Switch to WAL and return the mode that the file is in then."""
-        for _ in range(_MOST_SWITCHES):
+        for _ in range(_MAX_SWITCHES):
             # SQLite does not wait here for others that open the new file: it fails at once.
             with contextlib.suppress(sqlite3.OperationalError):
                 mode: str = self._database.execute("PRAGMA journal_mode = WAL").fetchone()[0]

@@ -23,7 +23,7 @@ __all__ = [
 
 MAX_DEPTH: Final = 32
 MAX_DIGITS: Final = 25
-_LONGEST_SHOWN: Final = 60
+_MAX_SHOWN: Final = 60
 
 Scalar: TypeAlias = bool | int | float | str | None
 Plain: TypeAlias = "Scalar | tuple[Plain, ...] | dict[str, Plain]"
@@ -144,7 +144,7 @@ def _written(value: Scalar) -> str:
 
 def shorten(text: str) -> str:
     """Return *text*, cut to what fits in a message."""
-    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
+    return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "..."
 
 
 def shown_key(key: str) -> str:

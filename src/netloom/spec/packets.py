@@ -11,7 +11,7 @@ from netloom.spec.strict import Strict
 
 __all__ = ["ArbitrationEntry", "Lanes", "PacketOptions", "Switches", "Weight"]
 
-MOST_TRACED = 10_000_000  # some GB of columns
+MAX_TRACED = 10_000_000  # some GB of columns
 
 Level = Annotated[int, Field(ge=0, le=7)]
 Lane = Annotated[int, Field(ge=0, le=14)]
@@ -115,7 +115,7 @@ class PacketOptions(Strict):
     parameters: (
         Annotated[dict[Parameter, Annotated[float, Field(ge=0)]], Field(max_length=32)] | None
     ) = Field(default=None, description="Of congestion control, by name, instead of its own")
-    trace: Annotated[int, Field(ge=0, le=MOST_TRACED)] = Field(
+    trace: Annotated[int, Field(ge=0, le=MAX_TRACED)] = Field(
         default=0, description="Departures of packets to keep, from the first, in the table 'trace'"
     )
     lanes: Lanes | None = Field(default=None, description="InfiniBand's virtual lanes")

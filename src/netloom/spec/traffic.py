@@ -20,10 +20,10 @@ __all__ = [
     "Traffic",
 ]
 
-MOST = 4_194_304  # endpoints: as many GPUs as a scenario may have
+MAX = 4_194_304  # endpoints: as many GPUs as a scenario may have
 
-Count = Annotated[int, Field(ge=1, le=MOST)]
-Number = Annotated[int, Field(ge=0, lt=MOST)]
+Count = Annotated[int, Field(ge=1, le=MAX)]
+Number = Annotated[int, Field(ge=0, lt=MAX)]
 Size = Annotated[SizeBytes, Field(ge=1, le=1e15)]
 Time = Annotated[TimeS, Field(ge=0, le=3600)]
 Kind = Field(description="Which kind of traffic")
@@ -135,7 +135,7 @@ class CollectiveTraffic(_Piece):
         default="ring", description="How an all-reduce is done; the others have one way each"
     )
     size_bytes: Size = Field(description="As nccl-tests counts it")
-    group: Annotated[int, Field(ge=2, le=MOST)] | None = Field(
+    group: Annotated[int, Field(ge=2, le=MAX)] | None = Field(
         default=None, description="Members of a group; all that take part when left out"
     )
     stride: Count = Field(default=1, description="From one member of a group to the next")
@@ -146,7 +146,7 @@ class CollectiveTraffic(_Piece):
         default=None,
         description="Pieces that are forwarded on their own; 1 in a ring and 8 elsewhere",
     )
-    in_flight: Annotated[int, Field(ge=0, le=MOST)] = Field(
+    in_flight: Annotated[int, Field(ge=0, le=MAX)] = Field(
         default=0, description="Messages of an all-to-all a rank has out at a time; 0 for all"
     )
     repeats: Annotated[int, Field(ge=1, le=10_000)] = Field(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.formats.simulators.cases import bring
+from netloom.formats.simulators.cases import import_case
 from netloom.parts.load import load_catalog
 from netloom.study.simulate.choices import Choices
 from netloom.study.simulate.run import SimulationCase, run_case, runner_on
@@ -29,7 +29,7 @@ def lone_slowdown(technology: str, qps: int, size_bytes: int, rates_gbps: Sequen
         topology, flows = Path(folder, "topology.txt"), Path(folder, "flow.txt")
         topology.write_text("\n".join([f"4 2 {len(cables)}", "2 3", *cables]))
         flows.write_text(f"1\n0 1 3 100 {size_bytes} 0\n")
-        brought = bring(topology, flows)
+        brought = import_case(topology, flows)
     part = CATALOG.technology(technology)
     choices = Choices(congestion_control="none", qps=qps)
     runner = runner_on(brought.wiring, part, engine="packet", choices=choices)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.app.heal.journal import FileJournal
-from netloom.app.heal.tickets import Desk
+from netloom.app.heal.tickets import TicketQueue
 from netloom.app.lab.probes import Flow, flows_of, parse_ways
 from netloom.errors import LabError
 from netloom.formats.infiniband.paths import parse_path_key, parse_pkeys, parse_trace
@@ -123,7 +123,7 @@ def test_a_journal_that_cannot_be_written_says_that_nothing_was_done(tmp_path: P
 
 def test_the_scheduler_is_called_with_arguments_and_no_shell(tmp_path: Path) -> None:
     commands = {"cordon": ("touch", f"{tmp_path}/n{{node}};x"), "uncordon": ("false",)}
-    desk = Desk(folder=tmp_path, policy=HealPolicy.model_validate({"commands": commands}))
+    desk = TicketQueue(folder=tmp_path, policy=HealPolicy.model_validate({"commands": commands}))
     act = Act(verb="cordon", part="node:7")
     desk.do(act)
     assert (tmp_path / "n7;x").exists()
@@ -147,7 +147,7 @@ def test_tickets_are_numbered_and_say_what_to_mend(tmp_path: Path) -> None:
     )
     act = Act(verb="ticket", part="cable:4")
     plan = HealPlan(finding=finding, acts=(act,), effect=effect)
-    desk = Desk(folder=tmp_path / "tickets", policy=HealPolicy(), plan=plan)
+    desk = TicketQueue(folder=tmp_path / "tickets", policy=HealPolicy(), plan=plan)
     paths = [desk.do(act)[1] for _ in range(2)]
     assert [path.rpartition("/")[2] for path in paths] == ["000001.md", "000002.md"]
     text = (tmp_path / "tickets" / "000001.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from netloom.app.watch.loop import Watch
 from netloom.app.watch.probing import FlowFileCollector
 from netloom.cli.operate.designed import designed_at
 from netloom.errors import LabError
-from netloom.formats.prometheus.metrics import MOST_FINDINGS, Now, Suspect, render
+from netloom.formats.prometheus.metrics import MAX_FINDINGS, Now, Suspect, render
 from netloom.ops.locate.network import DesignedNetwork
 from netloom.ops.observe.cases import MISSES_TO_CLOSE, case_history, open_cases
 from netloom.ops.observe.compare import Built, BuiltCable, Jack
@@ -261,7 +261,7 @@ def test_a_comparison_of_half_a_network_is_not_made(desk: Desk) -> None:
 def test_findings_are_served_one_by_one_up_to_a_bound() -> None:
     many = [Suspect(part=f"cable:{n}", kind="loss", confidence=0.9) for n in range(500)]
     text = render(Now(values=(), devices={}, findings=many)).decode()
-    assert text.count("\nnetloom_finding_confidence{") == MOST_FINDINGS
+    assert text.count("\nnetloom_finding_confidence{") == MAX_FINDINGS
     assert "netloom_findings_open 500.0" in text
 
 

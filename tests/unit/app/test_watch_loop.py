@@ -12,7 +12,7 @@ from netloom.app.watch.loop import Watch
 from netloom.app.watch.publish import Publisher, health_of
 from netloom.app.watch.scraped import observed
 from netloom.cli.operate.designed import designed_at
-from netloom.drivers.follow import MOST_BYTES, Position, follow
+from netloom.drivers.follow import MAX_BYTES, Position, follow
 from netloom.drivers.metrics_server import Server
 from netloom.errors import LabError
 from netloom.ops.observe.observation import Collector, Event, Observation, Reading
@@ -266,9 +266,9 @@ def test_a_file_is_followed_in_whole_lines_through_rotation(tmp_path: Path) -> N
 
 def test_a_line_without_end_does_not_stop_the_reading(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    path.write_bytes(b"x" * (MOST_BYTES + 5) + b"\ny\n")
+    path.write_bytes(b"x" * (MAX_BYTES + 5) + b"\ny\n")
     first = follow(path, Position())
-    assert len(first.text) == MOST_BYTES
+    assert len(first.text) == MAX_BYTES
     assert follow(path, first.position).text == "xxxxx\ny\n"
 
 

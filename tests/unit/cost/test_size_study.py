@@ -15,7 +15,7 @@ from netloom.parts.load import load_catalog
 from netloom.report.size import size_report
 from netloom.spec.scenario import Cluster
 from netloom.study.size.request import Kind, topology_of
-from netloom.study.size.sizing import Wish, size
+from netloom.study.size.sizing import SizingRequest, size
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ CATALOG = load_catalog()
 
 
 def test_the_json_has_the_documented_keys_and_adds_up() -> None:
-    found = size(Wish(num_gpus=1_024), CATALOG).to_json()
+    found = size(SizingRequest(num_gpus=1_024), CATALOG).to_json()
     assert {"switches", "switches_by_tier", "cables", "capex_usd", "power_w"} <= set(found)
     assert found["switches"] == sum(found["switches_by_tier"].values()) == 48
     assert found["cables"] == sum(row["cables"] for row in found["cable_lengths"]) == 2_048
@@ -36,7 +36,7 @@ def test_the_json_has_the_documented_keys_and_adds_up() -> None:
 
 
 def test_alternatives_leave_out_the_network_itself() -> None:
-    found = size(Wish(num_gpus=32_768, switch="QM9700"), CATALOG)
+    found = size(SizingRequest(num_gpus=32_768, switch="QM9700"), CATALOG)
     pairs = [(other.topology, other.switch) for other in found.alternatives]
     assert ("rail-fat-tree", "QM9700") not in pairs
     assert ("rail-only", "QM9700") in pairs
@@ -45,18 +45,18 @@ def test_alternatives_leave_out_the_network_itself() -> None:
 
 def test_a_scenario_and_its_options_give_the_same_network() -> None:
     cluster = Cluster(nodes=128)
-    options = Wish(num_nodes=128, topology=topology_of("rail-fat-tree"))
-    assert size(Wish.of(cluster), CATALOG).to_json() == size(options, CATALOG).to_json()
+    options = SizingRequest(num_nodes=128, topology=topology_of("rail-fat-tree"))
+    assert size(SizingRequest.of(cluster), CATALOG).to_json() == size(options, CATALOG).to_json()
 
 
 def test_gpus_that_do_not_fill_a_node_are_rounded_up_and_said() -> None:
-    found = size(Wish(num_gpus=1_001), CATALOG)
+    found = size(SizingRequest(num_gpus=1_001), CATALOG)
     assert found.design.num_gpus == 1_008
     assert any("1001 GPUs do not fill" in note for note in found.notes)
 
 
 def test_a_switch_alone_brings_a_technology_that_speaks_to_it() -> None:
-    found = size(Wish(num_gpus=1_024, switch="SN5600"), CATALOG)
+    found = size(SizingRequest(num_gpus=1_024, switch="SN5600"), CATALOG)
     assert found.technology.protocol == "ethernet"
     assert found.technology.transport != "tcp"
     assert found.design.switch.name == "SN5600"
@@ -73,7 +73,7 @@ def test_a_switch_alone_brings_a_technology_that_speaks_to_it() -> None:
 )
 def test_a_size_out_of_range_is_refused(wish: dict[str, int], message: str) -> None:
     with pytest.raises(SpecError, match=message):
-        Wish(num_gpus=wish.get("num_gpus"), num_nodes=wish.get("num_nodes"))
+        SizingRequest(num_gpus=wish.get("num_gpus"), num_nodes=wish.get("num_nodes"))
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,15 @@ def test_options_without_a_kind_mean_the_usual_one() -> None:
 
 
 def test_a_switch_that_speaks_another_protocol_is_refused() -> None:
-    wish = Wish(num_gpus=8, switch="QM9700", technology="rocev2-400g")
+    wish = SizingRequest(num_gpus=8, switch="QM9700", technology="rocev2-400g")
     with pytest.raises(SpecError, match="QM9700 speaks infiniband"):
         size(wish, CATALOG)
 
 
 def test_a_network_that_cannot_be_is_refused() -> None:
-    wish = Wish(num_gpus=65_536, switch="QM9700", topology=topology_of("fat-tree", tiers=2))
+    wish = SizingRequest(
+        num_gpus=65_536, switch="QM9700", topology=topology_of("fat-tree", tiers=2)
+    )
     with pytest.raises(InfeasibleError):
         size(wish, CATALOG)
 
@@ -120,7 +122,7 @@ def test_a_missing_price_names_the_part() -> None:
     bare = CATALOG.switch("QM9700").model_copy(update={"price_usd": None})
     catalog = replace(CATALOG, switches={**CATALOG.switches, "QM9700": bare})
     with pytest.raises(CatalogError, match=r"QM9700: its price.*\[switches.QM9700\]"):
-        size(Wish(num_gpus=1_024, switch="QM9700"), catalog)
+        size(SizingRequest(num_gpus=1_024, switch="QM9700"), catalog)
 
 
 @pytest.mark.parametrize(
@@ -128,19 +130,19 @@ def test_a_missing_price_names_the_part() -> None:
     ["switches", "cables", "transceivers", "capex_usd", "capex_usd_per_gpu", "power_w"],
 )
 def test_what_is_explained_is_what_is_reported(field: str) -> None:
-    found = size(Wish(num_gpus=1_024), CATALOG)
+    found = size(SizingRequest(num_gpus=1_024), CATALOG)
     assert found.why(field).value == pytest.approx(found.to_json()[field])
 
 
 def test_an_unknown_field_gets_the_nearest_one() -> None:
     with pytest.raises(SpecError, match="did you mean 'capex_usd'"):
-        size(Wish(num_gpus=8), CATALOG).why("capex")
+        size(SizingRequest(num_gpus=8), CATALOG).why("capex")
 
 
 def test_the_report_shows_counts_money_and_sources() -> None:
     console = Console(width=200)
     with console.capture() as captured:
-        console.print(size_report(size(Wish(num_gpus=32_768), CATALOG)))
+        console.print(size_report(size(SizingRequest(num_gpus=32_768), CATALOG)))
     text = captured.get()
     for piece in ("2,560", "98,304", "16,384", "Alternatives", "network capex", "1Ft3RbeZ"):
         assert piece in text

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.app.deploy.check import Checks, check_deployment
-from netloom.app.deploy.lab_vrfs import HostPort, Room, parse_room
+from netloom.app.deploy.lab_vrfs import HostPort, LabVrf, parse_room
 from netloom.errors import LabError
 from netloom.formats.frr.conf import read_routes
 from netloom.ops.deploy.overlay import overlays_of, vrf_name
@@ -155,7 +155,7 @@ def test_a_room_is_read_with_the_ports_in_it() -> None:
         {"ifname": "lo", "flags": ["UP"], "addr_info": []},
     ]
     room, ports = parse_room("Vrfred", json.dumps(rows))
-    assert room == Room(name="Vrfred", vni=10_001)
+    assert room == LabVrf(name="Vrfred", vni=10_001)
     assert ports == (HostPort(name="swp1", vrf="Vrfred", address="10.128.0.0/31"),)
     # One whose tunnel has no bridge yet is half made, and made again.
     del rows[0]["master"]

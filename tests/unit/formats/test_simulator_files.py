@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from netloom.errors import NetloomError, SpecError
 from netloom.fabric.wiring.paths import first_ways
-from netloom.formats.simulators.cases import bring
+from netloom.formats.simulators.cases import import_case
 from netloom.formats.simulators.htsim import queues_of, read_tree, wire_tree
 from netloom.formats.simulators.htsim_cm import read_connections
 from netloom.formats.simulators.ns3 import read_config, read_flows, read_topology, write_fct
@@ -222,7 +222,7 @@ def test_a_prio_makes_no_class_and_is_told(tmp_path: Path) -> None:
     tree, matrix = tmp_path / "l.topo", tmp_path / "c.cm"
     tree.write_text(TREE)
     matrix.write_text(MATRIX.replace("prio 1", "prio 15"))
-    found = bring(tree, matrix)
+    found = import_case(tree, matrix)
     assert set(found.transfers.priority.tolist()) == {3}
     told = f"{matrix}: prio of a flow not used: htsim's switches have no priorities"
     assert found.notes == (told,)
@@ -243,7 +243,7 @@ Triggers 2
 trigger id 1 oneshot
 trigger id 2 oneshot
 """)
-    found = bring(tree, matrix)
+    found = import_case(tree, matrix)
     assert found.told_ps is not None
     assert found.told_ps.tolist() == [0, 0, 2_900_000, 0]
     technology = load_catalog().technology("infiniband-ndr")
@@ -336,7 +336,7 @@ def test_what_follows_the_announced_flows_and_links_is_not_read_and_told(tmp_pat
     legend = "First line: # of flows\nsrc0 dst0 3 dst_port0 size0 start_time0\n...\n"
     topology.write_text(f"{TOPOLOGY}0 77 25Gbps 0.001ms 0\n")
     flows.write_text(f"{FLOWS}2 3 3 100 5000000 2\n\n{legend}")
-    found = bring(topology, flows)
+    found = import_case(topology, flows)
     assert found.transfers.size_bytes.tolist() == [4_000_000, 4_000_000]
     assert found.wiring.num_links == 10
     assert found.notes == (
@@ -345,12 +345,12 @@ def test_what_follows_the_announced_flows_and_links_is_not_read_and_told(tmp_pat
     )
     topology.write_text(TOPOLOGY)
     flows.write_text(FLOWS)
-    assert bring(topology, flows).notes == ()
+    assert import_case(topology, flows).notes == ()
 
 
 def test_files_of_two_simulators_do_not_go_together(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"bring \.topo with \.cm"):
-        bring(tmp_path / "a.topo", tmp_path / "flow.txt")
+        import_case(tmp_path / "a.topo", tmp_path / "flow.txt")
 
 
 def test_a_configuration_cuts_the_link_that_it_names(tmp_path: Path) -> None:
@@ -360,14 +360,14 @@ def test_a_configuration_cuts_the_link_that_it_names(tmp_path: Path) -> None:
     topology.write_text(f"4 2 4\n2 3\n0 2 {cable}\n1 3 {cable}\n2 3 {cable}\n3 2 {cable}\n")
     flows.write_text("1\n0 1 3 100 5000 2\n")
     config.write_text("LINK_DOWN 25 3 2\n")
-    faults = bring(topology, flows, config).faults
+    faults = import_case(topology, flows, config).faults
     assert [(fault.kind, fault.link) for fault in faults] == [("down", 6), ("down", 7)]
     assert {fault.when_ps for fault in faults} == {2_000_025_000_000}
     config.write_text("LINK_DOWN 0 3 2\n")
-    assert bring(topology, flows, config).faults == ()
+    assert import_case(topology, flows, config).faults == ()
     config.write_text("LINK_DOWN 25 0 1\n")
     with pytest.raises(SpecError, match="LINK_DOWN: no link joins 0 and 1"):
-        bring(topology, flows, config)
+        import_case(topology, flows, config)
 
 
 WORDS = st.sampled_from(

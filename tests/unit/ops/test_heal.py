@@ -25,7 +25,7 @@ from netloom.ops.heal.log import (
 )
 from netloom.ops.heal.plan import VERBS, Act, HealPlan, plans_of
 from netloom.ops.heal.policy import decide
-from netloom.ops.heal.sight import Dispute, Sight
+from netloom.ops.heal.snapshot import Dispute, Snapshot
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
 from netloom.parts.load import load_catalog
@@ -163,13 +163,13 @@ DRAIN = HealPlan(
     acts=(Act(verb="drain", part="cable:140"),),
     effect=EFFECT,
 )
-SIGHT = Sight(findings=(DRAIN.finding,), taken_s=1000.0)
+SIGHT = Snapshot(findings=(DRAIN.finding,), taken_s=1000.0)
 ALLOWS = HealPolicy(by_itself=("drain",))
 
 
 def verdict(
     plan: HealPlan = DRAIN,
-    sight: Sight = SIGHT,
+    sight: Snapshot = SIGHT,
     policy: HealPolicy = ALLOWS,
     *,
     now_s: float = 1010.0,
@@ -299,7 +299,7 @@ class Puppet:
     def check(self, plan: HealPlan) -> Check:
         return Check(helped=self.helped)
 
-    def walls(self) -> Mapping[str, str]:
+    def tenant_isolation(self) -> Mapping[str, str]:
         return {"keys": self.keys.pop(0)}
 
 

@@ -10,7 +10,7 @@ from netloom.fabric import edit
 from netloom.ops.heal.effect import PlanTrial, trial_of
 from netloom.ops.heal.plan import VERBS, HealPlan, plans_of
 from netloom.ops.heal.policy import decide
-from netloom.ops.heal.sight import Sight
+from netloom.ops.heal.snapshot import Snapshot
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
 from netloom.parts.load import load_catalog
@@ -64,7 +64,7 @@ def plan(one: Finding, *, with_job: bool) -> HealPlan:
 
 
 def verdict(of: HealPlan, policy: HealPolicy = DRAINS) -> str:
-    sight = Sight(findings=(of.finding,), taken_s=0.0)
+    sight = Snapshot(findings=(of.finding,), taken_s=0.0)
     return decide(of, sight, policy, now_s=1.0, last_act_s={}).verdict
 
 

@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from netloom.fabric.build import build
+from netloom.ops.locate.device_findings import device_findings
 from netloom.ops.locate.faults import FaultKind, Trouble
-from netloom.ops.locate.hearing import METRICS, hear
+from netloom.ops.locate.locate import locate_all
 from netloom.ops.locate.network import DesignedNetwork
-from netloom.ops.locate.testimony import TRUST, Said, belief_in_counts, believed, storm
-from netloom.ops.locate.together import locate_all
-from netloom.ops.locate.told import told
+from netloom.ops.locate.telemetry import METRICS, read_window
+from netloom.ops.locate.testimony import TRUST, Report, belief_in_counts, believed, storm
 from netloom.ops.observe.cases import (
+    MAX_OPEN,
     MISSES_TO_CLOSE,
-    MOST_OPEN,
     Case,
     case_history,
     follow_cases,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from netloom.ops.plant import Cable
 
 START_S = 1_800_000_000.0
-says = st.builds(Said, is_so=st.booleans(), num_looks=st.integers(1, 40))
+says = st.builds(Report, is_so=st.booleans(), num_looks=st.integers(1, 40))
 
 
 @functools.cache
@@ -79,7 +79,7 @@ def look(
 
 def found(store: ObservationStore, number: int) -> tuple[Finding, ...]:
     now_s = START_S + 10 * number
-    return told(network(), hear(store, now_s - 600, now_s))
+    return device_findings(network(), read_window(store, now_s - 600, now_s))
 
 
 def links(state: Callable[[Cable, str], float]) -> dict[tuple[str, str], float]:
@@ -92,7 +92,7 @@ def links(state: Callable[[Cable, str], float]) -> dict[tuple[str, str], float]:
 
 @given(st.sampled_from(sorted(TRUST)), st.lists(says, max_size=4), says)
 def test_a_witness_more_who_says_so_makes_surer_and_one_who_denies_less(
-    kind: str, others: list[Said], one: Said
+    kind: str, others: list[Report], one: Report
 ) -> None:
     before, after = believed(TRUST[kind], others), believed(TRUST[kind], [*others, one])
     assert after >= before if one.is_so else after <= before
@@ -103,7 +103,7 @@ def test_one_witness_alone_gives_what_bayes_rule_gives() -> None:
     # Odds 1e-5 to 1 - 1e-5, times 0.95 / 1e-4. Of those who are wrong 5 % stay so, of the others
     # half are so again: the second look is worth 1 / (0.05 + 0.95 / 2).
     odds = 1e-5 / (1 - 1e-5) * 0.95 / 1e-4 / (0.05 + 0.95 / 2)
-    assert believed(trust, [Said(is_so=True, num_looks=2)]) == pytest.approx(odds / (1 + odds))
+    assert believed(trust, [Report(is_so=True, num_looks=2)]) == pytest.approx(odds / (1 + odds))
 
 
 @given(st.floats(1, 1e6), st.floats(1, 1e6))
@@ -331,7 +331,7 @@ def test_flows_that_lose_nothing_acquit_a_port_that_counts_errors(store: Observa
     for number in range(2):
         counts = {"receive_errors": 400.0 * number, "received_packets": 1e4 * number}
         look(store, number, {(upper, metric): value for metric, value in counts.items()})
-    heard = hear(store, START_S - 600, START_S + 10)
+    heard = read_window(store, START_S - 600, START_S + 10)
     assert len(locate_all(network(), heard)) == 1
     lower_name, upper_name = network().devices_of(cable)
     other = next(c for c in network().by_device[upper_name] if "leaf:1" not in network().name(c))
@@ -414,14 +414,14 @@ def test_writing_the_same_change_twice_makes_no_double(store: ObservationStore) 
 
 
 def test_cases_are_bounded_and_old_ones_go(store: ObservationStore) -> None:
-    many = [case(f"cable:{number}") for number in range(MOST_OPEN + 50)]
+    many = [case(f"cable:{number}") for number in range(MAX_OPEN + 50)]
     change = follow_cases((), many, START_S, may_close=True)
-    assert (len(change.cases), change.num_left_out) == (MOST_OPEN, 50)
+    assert (len(change.cases), change.num_left_out) == (MAX_OPEN, 50)
     for _ in range(MISSES_TO_CLOSE):
         write_cases(store, change)
         change = follow_cases(change.cases, [], START_S, may_close=True)
     write_cases(store, change)
-    assert store.num_rows()["finding"] == MOST_OPEN
+    assert store.num_rows()["finding"] == MAX_OPEN
     retain(store, START_S + 2e6, RetentionLimits(window_s=1e6))
     assert store.num_rows()["finding"] == 0
 
@@ -437,9 +437,9 @@ def test_a_store_of_the_version_before_is_kept(tmp_path: Path) -> None:
 
 
 def test_confidence_is_never_certainty() -> None:
-    sure = believed(TRUST[Trouble.MISSING], [Said(is_so=True, num_looks=1000)] * 8)
+    sure = believed(TRUST[Trouble.MISSING], [Report(is_so=True, num_looks=1000)] * 8)
     assert sure < 1
-    assert not math.isnan(believed(TRUST[Trouble.MISSING], [Said(is_so=False, num_looks=9999)]))
+    assert not math.isnan(believed(TRUST[Trouble.MISSING], [Report(is_so=False, num_looks=9999)]))
 
 
 PARTS = st.sampled_from(

@@ -10,7 +10,7 @@ from wires import leaf_spine, star, transfers, wiring
 from netloom.engines.packet import (
     Ecn,
     PacketSettings,
-    Restraint,
+    ReceiverThrottle,
     SwitchSettings,
     Transport,
     run_packets,
@@ -36,7 +36,7 @@ RCCC = PacketSettings(
         first_window_lapses=True,
         pull_bytes=4 * 4086,
         pull_share=0.99,
-        restraint=Restraint(),
+        restraint=ReceiverThrottle(),
     ),
 )
 
@@ -91,7 +91,7 @@ def test_a_receiver_keeps_to_nine_tenths_of_its_fair_share_at_least() -> None:
     moved = transfers([(0, 4)], 2_000 * 4086)
     alone = run_packets(tree, moved, RCCC)
     assert alone.finish_ps[0] / US == pytest.approx(2_000 * 0.332 / 0.99, rel=0.05)
-    tight = replace(RCCC.transport, restraint=Restraint(marked_share=-10, period_ps=1 * US))
+    tight = replace(RCCC.transport, restraint=ReceiverThrottle(marked_share=-10, period_ps=1 * US))
     held = run_packets(tree, moved, replace(RCCC, transport=tight))
     assert held.finish_ps[0] / US == pytest.approx(2_000 * 0.332 / (0.99 * 0.9 / 4), rel=0.05)
 
@@ -99,7 +99,7 @@ def test_a_receiver_keeps_to_nine_tenths_of_its_fair_share_at_least() -> None:
 def test_rccc_restrains_itself_and_ndp_does_not() -> None:
     uet = load_catalog().technology("uet-400g")
     asked = settings_for(uet, transport="rccc").transport
-    assert asked.restraint == Restraint()
+    assert asked.restraint == ReceiverThrottle()
     assert settings_for(uet, transport="ndp").transport.restraint is None
 
 

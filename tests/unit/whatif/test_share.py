@@ -19,7 +19,7 @@ from netloom.spec.load import load, parse
 from netloom.spec.scenario import NodePlacement, Scenario
 from netloom.study.inputs import catalog_of
 from netloom.study.networks import network_of
-from netloom.study.predict.hash_variance import Luck, check_draws, luck
+from netloom.study.predict.hash_variance import HashVariance, check_draws, luck
 from netloom.study.whatif.place import free_nodes, place
 from netloom.study.whatif.share import _mean, share
 from netloom.study.whatif.tenancy import chosen_nodes
@@ -203,7 +203,7 @@ def _scattered() -> object:
 
 
 def test_one_draw_has_no_interval() -> None:
-    told = Luck(technology="x", seeds=(0,), steps_s=(2.0,)).to_json()
+    told = HashVariance(technology="x", seeds=(0,), steps_s=(2.0,)).to_json()
     assert told["low_s"] is None
     assert told["p5_s"] == told["p95_s"] == 2.0
 

@@ -24,7 +24,7 @@ from netloom.step.residual import generation_of
 from netloom.validation.steps.fitted import FITTED
 from netloom.validation.steps.suite import (
     BOUNDS,
-    MOST_SLOPE,
+    MAX_SLOPE,
     predict_case,
     shipped_step_rows,
     validate_steps,
@@ -78,7 +78,7 @@ def test_nine_in_ten_of_the_large_rows_are_inside(suite: StepSuite) -> None:
 
 def test_the_error_does_not_drift_with_the_number_of_gpus(suite: StepSuite) -> None:
     assert suite.slope_points_per_doubling is not None
-    assert abs(suite.slope_points_per_doubling) <= MOST_SLOPE
+    assert abs(suite.slope_points_per_doubling) <= MAX_SLOPE
 
 
 def test_every_row_has_a_prediction_or_a_reason(suite: StepSuite) -> None:

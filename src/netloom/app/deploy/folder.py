@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_folder", "write_folder"]
 
-MOST_BYTES: Final = 2**26  # of one file that is read back
+MAX_BYTES: Final = 2**26  # of one file that is read back
 BINARY: Final = frozenset({".xlsx"})
 
 
@@ -77,8 +77,8 @@ def read_folder(folder: Path) -> dict[str, str]:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            message = f"{path}: is larger than {MOST_BYTES:,} bytes; it is none of a deployment"
+        if path.stat().st_size > MAX_BYTES:
+            message = f"{path}: is larger than {MAX_BYTES:,} bytes; it is none of a deployment"
             raise SpecError(message)
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

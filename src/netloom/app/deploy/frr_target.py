@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["FrrState", "FrrTarget"]
 
 SETTLE_S: Final = 20.0  # sessions come back within some 3 s, and a busy machine takes longer
-MOST_NAMED: Final = 5
+MAX_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +87,14 @@ class FrrTarget:
         """Raise unless it runs the file, and sessions and routes there were are there again."""
         left = self.difference()
         if left:
-            message = f"{self.name}: still differs after the change: {'; '.join(left[:MOST_NAMED])}"
+            message = f"{self.name}: still differs after the change: {'; '.join(left[:MAX_NAMED])}"
             raise LabError(message)
 
         def settled() -> bool | None:
             return True if not self._lost(before) else None
 
         if wait_for(settled, timeout_s=self.settle_s, step_s=0.1) is None:
-            lost = ", ".join(self._lost(before)[:MOST_NAMED])
+            lost = ", ".join(self._lost(before)[:MAX_NAMED])
             message = f"{self.name}: not back {self.settle_s:g} s after the change: {lost}"
             raise LabError(message)
 
@@ -104,7 +104,7 @@ class FrrTarget:
         frr.make_folders(self.pathspace, before.saved or before.configuration)
         left = frr_reload.difference(self.pathspace, self._file(before.configuration))
         if left:
-            message = f"{self.name}: is not as it was: {'; '.join(left[:MOST_NAMED])}"
+            message = f"{self.name}: is not as it was: {'; '.join(left[:MAX_NAMED])}"
             raise LabError(message)
 
     def _run(self, text: str, rooms: Rooms) -> None:

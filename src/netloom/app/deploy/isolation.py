@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SETTLE_S", "check_isolation"]
 
 SETTLE_S: Final = 20.0  # routes of tenants follow sessions, which come back within some 3 s
-MOST_NAMED: Final = 5
+MAX_NAMED: Final = 5
 
 Wanted = tuple[str, "LabVrfs", dict[str, frozenset[str]]]
 
@@ -79,10 +79,10 @@ def _findings(switches: tuple[Wanted, ...]) -> Iterator[Broken]:
 def _differences(held: set[str], wanted: frozenset[str]) -> Iterator[tuple[str, str]]:
     foreign, missing = sorted(held - wanted), sorted(wanted - held)
     if foreign:
-        named = ", ".join(foreign[:MOST_NAMED])
+        named = ", ".join(foreign[:MAX_NAMED])
         yield f"forwards to {named}, not its tenant's", "see its route targets, and apply again"
     if missing:
-        named = ", ".join(missing[:MOST_NAMED])
+        named = ", ".join(missing[:MAX_NAMED])
         remedy = "see 'show bgp l2vpn evpn' there and on the leaf that has them"
         yield f"has no way to {len(missing)} of its tenant's prefixes: {named}", remedy
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from netloom.app.deploy.frr_target import FrrTarget
-from netloom.app.deploy.lab_vrfs import Flood, HostPort, LabVrfs, Room, Rooms
+from netloom.app.deploy.lab_vrfs import Flood, HostPort, LabVrf, LabVrfs, Rooms
 from netloom.app.deploy.opensm_target import FULL_MEMBER, OpensmTarget
 from netloom.app.deploy.subnets import engine_of, subnet_files
 from netloom.app.lab.infiniband import subnets_of
@@ -92,7 +92,7 @@ def vrfs_of(place: LabFolder, lab: Lab, intent: Intent, number: int) -> LabVrfs:
         zebra=program.pid if program and is_alive else 0,
         loopback=router.loopback,
         wanted=Rooms(
-            rooms=frozenset(Room(name=vrf.name, vni=vrf.vni) for vrf in overlay.vrfs),
+            rooms=frozenset(LabVrf(name=vrf.name, vni=vrf.vni) for vrf in overlay.vrfs),
             floods=frozenset(_floods(intent, number, overlay)),
             ports=frozenset(ports),
         ),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from netloom.formats.frr.state import Route
 
-__all__ = ["Flood", "HostPort", "LabVrfs", "Room", "Rooms", "parse_room"]
+__all__ = ["Flood", "HostPort", "LabVrf", "LabVrfs", "Rooms", "parse_room"]
 
 VXLAN_PORT: Final = 4789  # RFC 7348, section 5
 NOTICED_S: Final = 20.0  # zebra looks once a second for a new namespace
@@ -36,7 +36,7 @@ _KINDS: Final = ("bridge", "vxlan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Room:
+class LabVrf:
     """A VRF with its tunnel; of one half made, the VNI is 0."""
 
     name: str
@@ -77,11 +77,11 @@ class HostPort:
 class Rooms:
     """All VRFs of a switch, and where its hosts' ports are."""
 
-    rooms: frozenset[Room]
+    rooms: frozenset[LabVrf]
     floods: frozenset[Flood]
     ports: frozenset[HostPort]
 
-    def without(self, other: Rooms) -> tuple[Room | Flood | HostPort, ...]:
+    def without(self, other: Rooms) -> tuple[LabVrf | Flood | HostPort, ...]:
         """Return what is here and not in *other*, in order."""
         return (
             *sorted(self.rooms - other.rooms),
@@ -138,7 +138,7 @@ class LabVrfs:
         ports = (seated.get(row["ifname"]) or _own(row) for row in own if row["ifname"] in wanted)
         return Rooms(rooms=frozenset(rooms), floods=frozenset(floods), ports=frozenset(ports))
 
-    def _floods(self, room: Room) -> list[Flood]:
+    def _floods(self, room: LabVrf) -> list[Flood]:
         if not room.vni:
             return []
         said = self._view(["bridge", "-n", room.name, "-j", "fdb", "show", "dev", f"vx{room.vni}"])
@@ -214,7 +214,7 @@ class LabVrfs:
             message = f"{self.pathspace}: its zebra is gone ({error.strerror}); bring the lab up"
             raise LabError(message) from error
 
-    def _make(self, room: Room, *, is_there: bool) -> None:
+    def _make(self, room: LabVrf, *, is_there: bool) -> None:
         """Make a VRF, or what is missing of it.
 
         zebra must know the namespace before anything is in it: of links that it finds there it
@@ -257,7 +257,7 @@ class LabVrfs:
             ],
         )
 
-    def _tell(self, room: Room, old: Room) -> None:
+    def _tell(self, room: LabVrf, old: LabVrf) -> None:
         """Tell zebra the VNI of a VRF.
 
         Done here and not left to frr-reload.py 8.4.4: where it has lines for ``router bgp`` too,
@@ -267,7 +267,7 @@ class LabVrfs:
         lines = ["-c", "configure terminal", "-c", f"vrf {room.name}", *forget]
         run(frr.vtysh_argv(self.pathspace, [*lines, "-c", f"vni {room.vni}"]))
 
-    def _tunnel(self, room: Room, name: str, mtu: str) -> list[list[str]]:
+    def _tunnel(self, room: LabVrf, name: str, mtu: str) -> list[list[str]]:
         """Return the commands for a tunnel: it keeps the class of packets, and marks on them."""
         ends = ["local", str(self.loopback), "dstport", str(VXLAN_PORT)]
         marks = ["tos", "inherit", "ttl", str(TTL)]
@@ -332,7 +332,7 @@ def _addressed(port: HostPort) -> list[list[str]]:
     ]
 
 
-def parse_room(name: str, text: str) -> tuple[Room, tuple[HostPort, ...]]:
+def parse_room(name: str, text: str) -> tuple[LabVrf, tuple[HostPort, ...]]:
     """Return what ``ip -j -d addr show`` printed inside a VRF.
 
     Raises:
@@ -341,7 +341,7 @@ def parse_room(name: str, text: str) -> tuple[Room, tuple[HostPort, ...]]:
     rows = _rows(text)
     try:
         vnis = [int(row["linkinfo"]["info_data"]["id"]) for row in rows if _is_tunnel(row)]
-        return Room(name=name, vni=vnis[0] if len(vnis) == 1 else 0), tuple(_seated(name, rows))
+        return LabVrf(name=name, vni=vnis[0] if len(vnis) == 1 else 0), tuple(_seated(name, rows))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         message = f"ip -j addr show: what it printed is not understood ({text[:80]!r})"
         raise LabError(message) from error

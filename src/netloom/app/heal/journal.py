@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileJournal"]
 
-MOST_BYTES: Final = 2**28
+MAX_BYTES: Final = 2**28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class FileJournal:
         """
         try:
             with self.path.open("rb") as file:
-                return parse_entries(file.read(MOST_BYTES).decode("utf-8", errors="replace"))
+                return parse_entries(file.read(MAX_BYTES).decode("utf-8", errors="replace"))
         except FileNotFoundError:
             return ()
         except OSError as error:

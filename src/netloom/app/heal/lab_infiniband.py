@@ -24,7 +24,7 @@ from netloom.ops.lab import InjectedFault
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netloom.app.heal.tickets import Desk
+    from netloom.app.heal.tickets import TicketQueue
     from netloom.app.lab.infiniband import Subnet
     from netloom.app.lab.store import LabFolder
     from netloom.ops.heal.plan import Act, HealPlan
@@ -54,7 +54,7 @@ class InfinibandHands:
     """
 
     place: LabFolder
-    desk: Desk
+    desk: TicketQueue
     watched: tuple[str, ...] = ()
     lids: Mapping[str, int] = field(default_factory=dict)
 
@@ -115,7 +115,7 @@ class InfinibandHands:
             return self._check_used(part)
         return self.desk.check(plan)
 
-    def walls(self) -> Mapping[str, str]:
+    def tenant_isolation(self) -> Mapping[str, str]:
         """Return partition keys of the watched hosts, and who gets a path to whom.
 
         Hosts that do not answer, such as those behind what is broken, are left out.

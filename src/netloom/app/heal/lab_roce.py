@@ -18,7 +18,7 @@ from netloom.ops.underlay import interface_name, underlay_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from netloom.app.heal.tickets import Desk
+    from netloom.app.heal.tickets import TicketQueue
     from netloom.app.lab.store import LabFolder
     from netloom.ops.heal.plan import Act, HealPlan
     from netloom.ops.plant import Plant
@@ -28,7 +28,7 @@ __all__ = ["EthernetHands"]
 
 SETTLE_S: Final = 10.0
 TRIES: Final = 4  # of probing, some 0.3 s each: BGP tells the others within 0.13 s
-MOST_WAYS: Final = 64  # what the switches are configured with
+MAX_WAYS: Final = 64  # what the switches are configured with
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class EthernetHands:
     """
 
     place: LabFolder
-    desk: Desk
+    desk: TicketQueue
     others: tuple[str, ...] = ()
 
     @cached_property
@@ -88,7 +88,7 @@ class EthernetHands:
             return self._check_whole(part)
         return self.desk.check(plan)
 
-    def walls(self) -> Mapping[str, str]:
+    def tenant_isolation(self) -> Mapping[str, str]:
         """Return nothing: the lab's underlay is one network for all."""
         return {}
 
@@ -139,7 +139,7 @@ class EthernetHands:
         self._configure(router, family, "maximum-paths 1")
         # Were the second change made before zebra has the first, bgpd would see none at all.
         wait_for(single, timeout_s=SETTLE_S, step_s=0.05)
-        self._configure(router, family, f"maximum-paths {MOST_WAYS}")
+        self._configure(router, family, f"maximum-paths {MAX_WAYS}")
         if wait_for(whole, timeout_s=SETTLE_S, step_s=0.05) is None:
             message = f"{part}: BGP has fewer ways than the {ways} before; look at vtysh there"
             raise LabError(message)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.app.heal.journal import FileJournal
 from netloom.app.heal.lab_infiniband import InfinibandHands
 from netloom.app.heal.lab_roce import EthernetHands
-from netloom.app.heal.tickets import Desk
+from netloom.app.heal.tickets import TicketQueue
 from netloom.app.locate.lab import born_at_s, clock_s, observe
 from netloom.errors import LabError, SpecError
 from netloom.ops.heal.act import carry_out
@@ -20,20 +20,20 @@ from netloom.ops.heal.effect import trial_of
 from netloom.ops.heal.log import in_force, last_acts, unfinished
 from netloom.ops.heal.plan import Act, plans_of
 from netloom.ops.heal.policy import Decision, decide
-from netloom.ops.heal.sight import Dispute, plain_part
+from netloom.ops.heal.snapshot import Dispute, plain_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from netloom.app.lab.store import LabFolder
     from netloom.fabric.graph import Fabric
-    from netloom.ops.heal.act import Hands, HealOutcome
+    from netloom.ops.heal.act import Actuator, HealOutcome
     from netloom.ops.heal.plan import HealPlan
-    from netloom.ops.heal.sight import Sight
+    from netloom.ops.heal.snapshot import Snapshot
     from netloom.parts.parts import Technology
     from netloom.spec.heal import HealPolicy, Verb
 
-__all__ = ["HealStep", "Healed", "Intended", "able", "heal", "journal_of", "release"]
+__all__ = ["HealReport", "HealStep", "HealTarget", "able", "heal", "journal_of", "release"]
 
 LOG: Final = "heal.jsonl"
 LOCK: Final = "heal.lock"
@@ -44,7 +44,7 @@ TICKETS: Final = "tickets"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Intended:
+class HealTarget:
     """The network as it should be, and the job on it.
 
     Attributes:
@@ -79,7 +79,7 @@ class HealStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Healed:
+class HealReport:
     """One run.
 
     Attributes:
@@ -90,7 +90,7 @@ class Healed:
             ``act``, with the waiting for OpenSM or BGP and the looking whether it helped.
     """
 
-    sight: Sight
+    sight: Snapshot
     steps: tuple[HealStep, ...]
     log: str
     took_s: Mapping[str, float] = field(default_factory=dict)
@@ -116,12 +116,12 @@ def journal_of(place: LabFolder) -> FileJournal:
 
 def heal(
     place: LabFolder,
-    intended: Intended,
+    intended: HealTarget,
     policy: HealPolicy,
     *,
     yes: bool = False,
     watched: tuple[str, ...] = (),
-) -> Healed:
+) -> HealReport:
     """Look at a lab and carry out what policy allows, one plan after the other.
 
     After each plan that was carried out the lab is looked at again, so that the next is judged on
@@ -144,12 +144,12 @@ def heal(
 
 def _heal(
     place: LabFolder,
-    intended: Intended,
+    intended: HealTarget,
     policy: HealPolicy,
     *,
     yes: bool,
     watched: tuple[str, ...],
-) -> Healed:
+) -> HealReport:
     fabric, technology = intended.fabric, intended.technology
     journal = journal_of(place)
     steps: list[HealStep] = []
@@ -171,7 +171,7 @@ def _heal(
             if wanted and not num_left:
                 steps[-1] = replace(steps[-1], decision=USED_UP)
             elif wanted:
-                desk = Desk(folder=place.path / TICKETS, policy=policy, plan=plan)
+                desk = TicketQueue(folder=place.path / TICKETS, policy=policy, plan=plan)
                 own = plain_part(plan.finding.part)
                 others = {plain_part(f.part) for f in sight.findings} - {own}
                 hands = _hands(place, desk, watched, others=tuple(sorted(others)), lids=sight.lids)
@@ -182,7 +182,7 @@ def _heal(
                     break
         if len(steps) >= len(tried) + len(plans):  # all of them judged
             log = str(journal.path)
-            return Healed(sight=first, steps=tuple(steps), log=log, took_s=watch.took_s)
+            return HealReport(sight=first, steps=tuple(steps), log=log, took_s=watch.took_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +244,7 @@ def _release(place: LabFolder, policy: HealPolicy, number: int) -> str:
         message = f"--undo: no act {number} is in force; there are: {known}"
         raise SpecError(message)
     entry = standing[number]
-    desk = Desk(folder=place.path / TICKETS, policy=policy)
+    desk = TicketQueue(folder=place.path / TICKETS, policy=policy)
     hands = _hands(place, desk)
     journal.write(replace(entry, at_s=clock_s(), phase="undoing", says=("by hand",)))
     try:
@@ -275,7 +275,7 @@ def _is_infiniband(place: LabFolder) -> bool:
     return place.read().kind == "infiniband"
 
 
-def _settled(sight: Sight, place: LabFolder, journal: FileJournal) -> Sight:
+def _settled(sight: Snapshot, place: LabFolder, journal: FileJournal) -> Snapshot:
     """Return *sight* without what healing did itself, and with the acts that were cut short."""
     born_s = born_at_s(place)  # what was done to an earlier lab of this name is gone with it
     entries = tuple(entry for entry in journal.entries() if entry.at_s >= born_s)
@@ -292,7 +292,7 @@ def _settled(sight: Sight, place: LabFolder, journal: FileJournal) -> Sight:
     return replace(sight, findings=kept, away=away, disputes=(*sight.disputes, *cut))
 
 
-def _judged(plan: HealPlan, sight: Sight, policy: HealPolicy, journal: FileJournal) -> HealStep:
+def _judged(plan: HealPlan, sight: Snapshot, policy: HealPolicy, journal: FileJournal) -> HealStep:
     last_act_s = last_acts(journal.entries())
     decision = decide(plan, sight, policy, now_s=clock_s(), last_act_s=last_act_s)
     return HealStep(plan=plan, decision=decision)
@@ -300,18 +300,18 @@ def _judged(plan: HealPlan, sight: Sight, policy: HealPolicy, journal: FileJourn
 
 def _hands(
     place: LabFolder,
-    desk: Desk,
+    desk: TicketQueue,
     watched: tuple[str, ...] = (),
     *,
     others: tuple[str, ...] = (),
     lids: Mapping[str, int] | None = None,
-) -> Hands:
+) -> Actuator:
     if _is_infiniband(place):
         return InfinibandHands(place=place, desk=desk, watched=watched, lids=lids or {})
     return EthernetHands(place=place, desk=desk, others=others)
 
 
-def _carried(plan: HealPlan, hands: Hands, journal: FileJournal) -> HealOutcome:
+def _carried(plan: HealPlan, hands: Actuator, journal: FileJournal) -> HealOutcome:
     first = 1 + max((entry.act for entry in journal.entries()), default=0)
     try:
         return carry_out(plan, hands, journal, clock_s, first=first)

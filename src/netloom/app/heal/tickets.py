@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from netloom.ops.heal.plan import Act, HealPlan
     from netloom.spec.heal import HealPolicy
 
-__all__ = ["Desk"]
+__all__ = ["TicketQueue"]
 
 COMMAND_S: Final = 120.0  # for a program that policy names
 PROGRESS_S: Final = 60.0  # for a job to do a step after its restart; assumed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class TicketQueue:
     """Where tickets are written, and the programs that policy names.
 
     Attributes:

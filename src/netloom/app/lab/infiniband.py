@@ -46,7 +46,7 @@ TIERED: Final = frozenset({"fat-tree", "rail-fat-tree", "rail-only", "multi-plan
 # lost where the way to the manager is the very thing that changed. OpenSM then learns of it from
 # the switches' PortStateChange bits, which it looks at this often.
 SWEEP_S: Final = 1
-MOST_STARTS: Final = 8
+MAX_STARTS: Final = 8
 AGREE_S: Final = 8.0  # a standby polls twice in a second, and a handover takes a sweep
 SWEPT_S: Final = 5.0  # for a sweep, which takes 0.05 s with 16 hosts
 SWEPT_DEVICE_S: Final = 0.01  # more for each device: 4,618 of them take 10 s on two cores
@@ -196,7 +196,7 @@ def agree(place: LabFolder, lab: Lab, plant: Plant, network: Subnet) -> Lab:
         LabError: they do not agree.
     """
     most_s = AGREE_S + len(network.devices) * SWEPT_DEVICE_S
-    for _ in range(MOST_STARTS):
+    for _ in range(MAX_STARTS):
         master = wait_for(partial(_lone_master, lab, network), timeout_s=most_s)
         if master is not None and _sweeps(lab, network, master):
             return lab

@@ -41,10 +41,10 @@ ROUNDS: Final = 20
 PACE_S: Final = 0.008  # between rounds: a host sends some 50 KB in one, half its 100 Mbit/s
 PATIENCE_S: Final = 0.15  # for the last to arrive, on a machine that has nothing else to do
 SLOWER: Final = 4  # the last may take so many times as long as the slowest that has arrived
-MOST_PATIENCE_S: Final = 2.0
+MAX_PATIENCE_S: Final = 2.0
 SMALL_BYTES: Final = 64
 LARGE_BYTES: Final = 4096  # the largest payload of RoCEv2
-MOST_HOPS: Final = 16
+MAX_HOPS: Final = 16
 WORKERS: Final = 4  # kernels that are asked at the same time
 CLONE_NEWNET: Final = 0x4000_0000  # Linux sched.h
 _HEAD: Final = struct.Struct("!II")
@@ -164,7 +164,7 @@ class _Bench:
                 except OSError:
                     continue  # no carrier, or no room: lost
             self._receive(arrived, until_s=due_s)
-        patience_s = min(MOST_PATIENCE_S, max(PATIENCE_S, SLOWER * arrived.slowest_s))
+        patience_s = min(MAX_PATIENCE_S, max(PATIENCE_S, SLOWER * arrived.slowest_s))
         self._receive(arrived, until_s=time.monotonic() + patience_s, enough=ROUNDS * len(flows))
         return arrived.counts
 
@@ -278,7 +278,7 @@ class _Ways:
         for flow in flows:
             own = at.get((flow.source, "eth0"))
             paths.append([own] if own else [])
-        for _ in range(MOST_HOPS):
+        for _ in range(MAX_HOPS):
             waiting = self._waiting(flows, paths)
             if not waiting:
                 break

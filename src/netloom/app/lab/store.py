@@ -34,7 +34,7 @@ RECORD: Final = "lab.json"
 PLANT: Final = "plant.json"
 LOCK: Final = "lock"
 SCRATCH: Final = "run"  # topology, configurations, logs, pipes
-MOST_BYTES: Final = 2**28
+MAX_BYTES: Final = 2**28
 
 
 def default_folder() -> Path:
@@ -175,7 +175,7 @@ class LabFolder:
     def _load(self, name: str) -> object:
         try:
             with (self.path / name).open("rb") as file:
-                return json.loads(file.read(MOST_BYTES))
+                return json.loads(file.read(MAX_BYTES))
         except (OSError, ValueError, RecursionError) as error:
             message = f"{name} cannot be read ({error}); bring the lab down and up again"
             raise SpecError(message) from error

@@ -13,7 +13,7 @@ from netloom.app.locate import lab_roce as observe_roce
 from netloom.errors import SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
-from netloom.ops.heal.sight import Sight, plain_part
+from netloom.ops.heal.snapshot import Snapshot, plain_part
 from netloom.ops.locate.findings import find
 from netloom.ops.locate.read import observations_of
 from netloom.ops.plant import plant_of
@@ -32,7 +32,7 @@ def clock_s() -> float:
     return datetime.now(tz=UTC).timestamp()
 
 
-def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Sight:
+def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Snapshot:
     """Return what is wrong with a lab now.
 
     Args:
@@ -53,7 +53,7 @@ def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Sight:
         seen = observe_infiniband.look(
             place, lab, plant, window_s=max(1.0, clock_s() - born_at_s(place))
         )
-        return Sight(
+        return Snapshot(
             findings=tuple(seen.findings),
             taken_s=taken_s,
             away=tuple(dict.fromkeys(seen.away)),
@@ -71,12 +71,12 @@ def born_at_s(place: LabFolder) -> float:
 
 def _ethernet(
     place: LabFolder, plant: Plant, fabric: Fabric, technology: Technology, *, taken_s: float
-) -> Sight:
+) -> Snapshot:
     seen = observe_roce.look(place, plant)
     observed = observe_roce.observed_of(plant, seen, _gpus(fabric))
     located = find(fabric, observations_of(fabric, observed), technology)
     gone = set(seen.away)
-    return Sight(
+    return Snapshot(
         findings=(*seen.findings, *(f for f in located if plain_part(f.part) not in gone)),
         taken_s=taken_s,
         away=seen.away,

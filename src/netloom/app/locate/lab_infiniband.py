@@ -13,7 +13,7 @@ from netloom.drivers import ibdiags
 from netloom.drivers.programs import is_running, wait_for
 from netloom.errors import LabError
 from netloom.formats.infiniband import ibsim_topology
-from netloom.ops.heal.sight import Dispute, plain_part
+from netloom.ops.heal.snapshot import Dispute, plain_part
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
 
@@ -30,10 +30,10 @@ __all__ = ["SubnetView", "look", "observer"]
 READ: Final = 0.99  # confidence in what two programs say alike of a device
 # A link is out of specification above this bit error rate: InfiniBand Architecture Specification,
 # volume 2 (recalled).
-MOST_ERROR_RATE: Final = 1e-12
+MAX_ERROR_RATE: Final = 1e-12
 # Fewer say nothing: the default threshold of ibqueryerrors (infiniband-diags, error_thresholds;
 # recalled).
-FEWEST_ERRORS: Final = 10
+MIN_ERRORS: Final = 10
 # A port that has a neighbour and waits for a subnet manager: InfiniBand Architecture
 # Specification, volume 1, PortInfo.PortState.
 IDLE: Final = ("Init", "Initialize", "Armed")
@@ -335,15 +335,15 @@ def _errors(
     for row in rows:
         cable = at.get((row.name, row.port))
         count = row.counters.get("SymbolErrorCounter", 0)
-        if cable is None or count < FEWEST_ERRORS:
+        if cable is None or count < MIN_ERRORS:
             continue
         name = ibsim_topology.speed_names(c.rate_bps for c in view.plant.cables)[cable.rate_bps]
         bits = ibsim_topology.SPEEDS_BPS[name] * max(window_s, 1.0)
-        if count / bits > MOST_ERROR_RATE:
+        if count / bits > MAX_ERROR_RATE:
             worst[cable.number] = max(worst.get(cable.number, 0.0), count / bits)
             by_cable[cable.number].append(
                 f"{row.name}[{row.port}] counted {count:,} symbol errors in {window_s:.0f} s, at "
-                f"full load {count / bits:.1g} of all bits, and {MOST_ERROR_RATE:g} are allowed"
+                f"full load {count / bits:.1g} of all bits, and {MAX_ERROR_RATE:g} are allowed"
             )
     away = set(seen.away)
     for cable in view.cables:
@@ -361,7 +361,7 @@ def _losses(
     for row in rows:
         cable, count = at.get((row.name, row.port)), row.counters.get("PortRcvErrors", 0)
         state = view.states.get((row.name, row.port))
-        if cable is None or state is None or count < FEWEST_ERRORS:
+        if cable is None or state is None or count < MIN_ERRORS:
             continue
         try:
             received = ibdiags.counters(client, state.lid, row.port, extended=True)

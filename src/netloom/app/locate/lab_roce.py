@@ -12,7 +12,7 @@ from netloom.app.lab.probes import Probed, flows_of, probe
 from netloom.app.lab.roce import cable_ends
 from netloom.drivers import frr, vty
 from netloom.errors import LabError
-from netloom.ops.heal.sight import Dispute
+from netloom.ops.heal.snapshot import Dispute
 from netloom.ops.lab import namespace_of
 from netloom.ops.locate.faults import Trouble
 from netloom.ops.locate.findings import Finding

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["built_from", "parse_cable_list", "rate_of_name"]
 
-MOST_BYTES: Final = 256 * 2**20
+MAX_BYTES: Final = 256 * 2**20
 COLUMNS: Final = ("a_device", "a_port", "b_device", "b_port")
 
 # Nominal Gbit/s of a lane: IBTA's speeds.
@@ -72,7 +72,7 @@ def built_from(path: Path, naming: Naming) -> Built:
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(MOST_BYTES).decode("utf-8", errors="replace")
+            return file.read(MAX_BYTES).decode("utf-8", errors="replace")
     except OSError as error:
         message = f"{path}: cannot be read ({error.strerror}); name another file"
         raise SpecError(message) from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from netloom.errors import LabError
-from netloom.ops.locate.hearing import CABLING
+from netloom.ops.locate.telemetry import CABLING
 from netloom.ops.observe.audit import audit
 from netloom.ops.observe.compare import Built, compare
 from netloom.ops.observe.observation import Observation, Reading, whole

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ManagerLog", "SubnetCounters", "SubnetLinks", "Vantage", "built_of_links"]
 
-MOST_EVENTS: Final = 2000  # of one look
+MAX_EVENTS: Final = 2000  # of one look
 # Where counters stop: InfiniBand Architecture Specification, volume 1, PortCounters (recalled).
 FULL: Final = {
     "symbol_errors": 0xFFFF,
@@ -189,8 +189,8 @@ class SubnetCounters:
         )
         told = set(cursor.split("\n"))
         events = [_full(name, time_s) for name in full if name not in told]
-        reading = whole(self.source, time_s, seen, cursor="\n".join(full[:MOST_EVENTS]))
-        return replace(reading, events=events[:MOST_EVENTS])
+        reading = whole(self.source, time_s, seen, cursor="\n".join(full[:MAX_EVENTS]))
+        return replace(reading, events=events[:MAX_EVENTS])
 
     def _counters(self, port: PortErrors, time_s: float) -> Iterable[Observation]:
         part = str(self.naming.jack(port.name, port.port))
@@ -233,7 +233,7 @@ class ManagerLog:
         place = grown.start
         for line in grown.text.splitlines(keepends=True):
             kind = self._kind(line)
-            if kind and len(events) < MOST_EVENTS:
+            if kind and len(events) < MAX_EVENTS:
                 key = f"{grown.position.inode}:{place}"
                 text = line.strip()[:300]
                 events.append(Event(time_s=time_s, part=self.part, kind=kind, text=text, key=key))

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FlightRecorders", "NcclLogFile", "NcclTestsFile", "StepTimeCollector", "job_of"]
 
-MOST_FILES: Final = 65_536
-MOST_BYTES: Final = 64 * 2**20
-MOST_EVENTS: Final = 2000  # of one look
+MAX_FILES: Final = 65_536
+MAX_BYTES: Final = 64 * 2**20
+MAX_EVENTS: Final = 2000  # of one look
 
 
 def job_of(path: Path) -> str:
@@ -93,7 +93,7 @@ class NcclLogFile:
                 text=_said(one),
                 key=f"{grown.position.inode}:{grown.start}:{one.line}",
             )
-            for one in log.warnings[:MOST_EVENTS]
+            for one in log.warnings[:MAX_EVENTS]
         ]
         return Reading(
             source=self.source,
@@ -160,7 +160,7 @@ class FlightRecorders:
             source=self.source,
             time_s=time_s,
             observations=list(self._progress(dumps, time_s)),
-            events=list(self._laggards(dumps, time_s))[:MOST_EVENTS],
+            events=list(self._laggards(dumps, time_s))[:MAX_EVENTS],
             cursor=now,
             error="; ".join(wrong[:3]),
         )
@@ -172,7 +172,7 @@ class FlightRecorders:
             message = f"{self.folder}: cannot be read ({error.strerror})"
             raise LabError(message) from error
         return [path for path in found if flight_recorder.rank_of(path.name) is not None][
-            :MOST_FILES
+            :MAX_FILES
         ]
 
     def _progress(self, dumps: dict[int, Dump], time_s: float) -> Iterable[Observation]:
@@ -213,7 +213,7 @@ def _dumps(files: list[Path]) -> tuple[dict[int, Dump], list[str]]:
 def _whole(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(MOST_BYTES)
+            return file.read(MAX_BYTES)
     except OSError as error:
         message = f"{path}: cannot be read ({error.strerror})"
         raise LabError(message) from error

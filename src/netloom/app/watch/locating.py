@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from netloom.errors import SpecError
-from netloom.ops.locate.hearing import hear
-from netloom.ops.locate.together import locate_all
+from netloom.ops.locate.locate import locate_all
+from netloom.ops.locate.telemetry import read_window
 from netloom.ops.observe.cases import Case, CaseChange, follow_cases, open_cases, write_cases
 from netloom.spec.observed import Observed
 
@@ -91,7 +91,7 @@ class Locator:
         self._due_s = begun_s + took_s / SHARE
 
     def _findings(self, now_s: float) -> tuple[Finding, ...]:
-        heard = hear(self.store, now_s - self.window_s, now_s)
+        heard = read_window(self.store, now_s - self.window_s, now_s)
         parts = [c.observed for c in self.collectors if isinstance(c, Prober) and c.observed]
         try:
             return locate_all(self.network, heard, _joined(parts), self.technology)

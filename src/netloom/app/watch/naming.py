@@ -22,7 +22,7 @@ __all__ = ["SCHEMES", "Naming", "Scheme", "parse_names", "parse_ports", "parse_s
 
 SchemeName = Literal["plain", "cumulus", "eos", "nxos", "sonic", "junos", "quantum"]
 LANES_A_CAGE: Final = 8  # of QSFP-DD and OSFP
-MOST_WAYS: Final = 8
+MAX_WAYS: Final = 8
 
 # Each gives a cage and perhaps one of the ports that it is split into.
 _PATTERNS: Final[dict[SchemeName, str]] = {
@@ -130,7 +130,7 @@ def parse_scheme(text: str) -> Scheme:
     name, _, ways = text.partition(":")
     default = {"sonic": LANES_A_CAGE, "quantum": 2}
     for known in SCHEMES:
-        fine = not ways or (ways.isascii() and ways.isdigit() and 1 <= int(ways) <= MOST_WAYS)
+        fine = not ways or (ways.isascii() and ways.isdigit() and 1 <= int(ways) <= MAX_WAYS)
         if known == name and fine:
             return Scheme(name=known, ways=int(ways) if ways else default.get(known, 1))
     message = (

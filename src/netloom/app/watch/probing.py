@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FlowFileCollector", "LabProbes"]
 
-MOST_BYTES: Final = 256 * 2**20
+MAX_BYTES: Final = 256 * 2**20
 
 
 @dataclass(slots=True, kw_only=True)
@@ -130,7 +130,7 @@ class FlowFileCollector:
     def _data(self) -> bytes:
         try:
             with self.path.open("rb") as file:
-                return file.read(MOST_BYTES)
+                return file.read(MAX_BYTES)
         except OSError as error:
             self.observed = None
             message = f"{self.path}: cannot be read ({error.strerror})"

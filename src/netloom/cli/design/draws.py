@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
-    from netloom.study.predict.hash_variance import Luck
+    from netloom.study.predict.hash_variance import HashVariance
 
 __all__ = ["draws"]
 
@@ -19,7 +19,7 @@ def draws(
     catalog: Catalog,
     seeds: Sequence[int],
     technologies: Sequence[str] | None = None,
-) -> tuple[Luck, ...]:
+) -> tuple[HashVariance, ...]:
     """Return the distribution over *seeds*, of the scenario's own technology or of each."""
     from netloom.cli.progress import progress  # noqa: PLC0415
     from netloom.study.predict.hash_variance import luck  # noqa: PLC0415

@@ -10,7 +10,7 @@ from netloom.cli.arguments import Whole
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
-    from netloom.formats.simulators.cases import Brought
+    from netloom.formats.simulators.cases import ImportedCase
     from netloom.study.simulate.choices import Choices
     from netloom.study.simulate.run import SimulationCase
     from netloom.study.simulate.runner import SimulationRunner
@@ -117,15 +117,15 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
 
 def _brought(
     scenario: Path | None, topology: Path | None, flows: Path | None, config: Path | None
-) -> Brought | None:
+) -> ImportedCase | None:
     if topology is None and flows is None and config is None:
         return None
     if scenario is not None or topology is None or flows is None:
         message = "give a scenario, or --topology and --flows (and perhaps --config) together"
         raise SpecError(message)
-    from netloom.formats.simulators.cases import bring  # noqa: PLC0415
+    from netloom.formats.simulators.cases import import_case  # noqa: PLC0415
 
-    return bring(topology, flows, config)
+    return import_case(topology, flows, config)
 
 
 def _of_scenario(  # noqa: PLR0913
@@ -156,7 +156,7 @@ def _of_scenario(  # noqa: PLR0913
 
 
 def _brought_case(
-    brought: Brought,
+    brought: ImportedCase,
     technology: str,
     engine: Literal["packet", "flow"],
     choices: Choices,

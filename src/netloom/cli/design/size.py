@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netloom.cli.arguments import OptionalWhole
-from netloom.study.size.request import Kind, Wish, topology_of
+from netloom.study.size.request import Kind, SizingRequest, topology_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,7 @@ def _asked(given: Mapping[str, object], own: Path | None) -> Sizing:
     from netloom.parts.load import load_catalog  # noqa: PLC0415
     from netloom.study.size.sizing import size as size_network  # noqa: PLC0415
 
-    wish = Wish(**given)  # type: ignore[arg-type]  # typed as the command's options
+    wish = SizingRequest(**given)  # type: ignore[arg-type]  # typed as the command's options
     return size_network(wish, load_catalog(own))
 
 
@@ -95,4 +95,4 @@ def _of_scenario(scenario: Path, given: Mapping[str, object], own: Path | None) 
         message = f"{scenario}: the scenario says what to size; drop {names}, or the file"
         raise SpecError(message)
     with scenario_at(scenario) as read:
-        return size_network(Wish.of(read.cluster), catalog_of(read, own))
+        return size_network(SizingRequest.of(read.cluster), catalog_of(read, own))

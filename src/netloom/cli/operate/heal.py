@@ -12,7 +12,7 @@ from netloom.cli.arguments import OptionalWhole
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netloom.app.heal.run import Intended
+    from netloom.app.heal.run import HealTarget
     from netloom.fabric.graph import Fabric
     from netloom.parts.load import Catalog
     from netloom.spec.heal import HealPolicy
@@ -80,9 +80,9 @@ def heal(  # noqa: PLR0913  (one option of the command each)
     )
 
 
-def _intended(asked: Scenario, catalog: Catalog) -> Intended:
+def _intended(asked: Scenario, catalog: Catalog) -> HealTarget:
     """Return the network as designed, and how its job is judged where there is one."""
-    from netloom.app.heal.run import Intended  # noqa: PLC0415
+    from netloom.app.heal.run import HealTarget  # noqa: PLC0415
     from netloom.fabric.build import build  # noqa: PLC0415
     from netloom.study.networks import network_of  # noqa: PLC0415
     from netloom.study.whatif.failure import bench_of  # noqa: PLC0415
@@ -90,9 +90,11 @@ def _intended(asked: Scenario, catalog: Catalog) -> Intended:
     if asked.job_given is None:
         network = network_of(asked.cluster, catalog)
         fabric = build(network.design, network.node, network.scale_up)
-        return Intended(fabric=fabric, technology=network.technology, step_s=None)
+        return HealTarget(fabric=fabric, technology=network.technology, step_s=None)
     bench = bench_of(asked, catalog)
-    return Intended(fabric=bench.fabric, technology=bench.network.technology, step_s=step_of(bench))
+    return HealTarget(
+        fabric=bench.fabric, technology=bench.network.technology, step_s=step_of(bench)
+    )
 
 
 def step_of(bench: BaselineJob) -> Callable[[Fabric], float] | None:

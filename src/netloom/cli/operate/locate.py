@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from netloom.fabric.graph import Fabric
-    from netloom.ops.heal.sight import Sight
+    from netloom.ops.heal.snapshot import Snapshot
     from netloom.parts.parts import Technology
 
 __all__ = ["locate"]
@@ -96,9 +96,9 @@ def _from_store(path: Path, *, json: bool) -> None:
         print(cases_text(cases))
 
 
-def _from_file(path: Path, fabric: Fabric, technology: Technology) -> Sight:
+def _from_file(path: Path, fabric: Fabric, technology: Technology) -> Snapshot:
     from netloom.errors import at  # noqa: PLC0415
-    from netloom.ops.heal.sight import Sight  # noqa: PLC0415
+    from netloom.ops.heal.snapshot import Snapshot  # noqa: PLC0415
     from netloom.ops.locate.findings import find  # noqa: PLC0415
     from netloom.ops.locate.read import observations_of, parse_observed  # noqa: PLC0415
     from netloom.spec.files import read_text  # noqa: PLC0415
@@ -107,10 +107,10 @@ def _from_file(path: Path, fabric: Fabric, technology: Technology) -> Sight:
     with at(str(path)):
         seen = observations_of(fabric, parse_observed(text, str(path)))
     found = find(fabric, seen, technology)
-    return Sight(findings=found, taken_s=0.0, num_flows=len(seen))
+    return Snapshot(findings=found, taken_s=0.0, num_flows=len(seen))
 
 
-def _live(lab: str, folder: Path | None, fabric: Fabric, technology: Technology) -> Sight:
+def _live(lab: str, folder: Path | None, fabric: Fabric, technology: Technology) -> Snapshot:
     from netloom.app.lab.store import LabFolder, default_folder  # noqa: PLC0415
     from netloom.app.locate.lab import observe  # noqa: PLC0415
 

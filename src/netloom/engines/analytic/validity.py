@@ -15,7 +15,7 @@ __all__ = ["validity_of"]
 
 _SMALLEST_BYTES: Final = 2.0**20
 _LARGEST_BYTES: Final = 2.0**34
-_MOST_NODES: Final = 4
+_MAX_NODES: Final = 4
 _CHECKED_BETWEEN: Final = ("all_reduce", "all_gather")
 
 
@@ -81,8 +81,8 @@ def _node_doubts(collective: Collective) -> tuple[str, ...]:
     doubts = []
     if group.num_nodes > 1 and collective.kind.value not in _CHECKED_BETWEEN:
         doubts.append(f"{collective.kind.value} between nodes was not compared with a measurement.")
-    if group.num_nodes > _MOST_NODES:
-        doubts.append(f"Groups on more than {_MOST_NODES} nodes were not compared row by row.")
+    if group.num_nodes > _MAX_NODES:
+        doubts.append(f"Groups on more than {_MAX_NODES} nodes were not compared row by row.")
     if group.num_nodes > 1 and group.displaced > 0:
         doubts.append("The cost of displaced nodes follows from the topology and was not measured.")
     return tuple(doubts)

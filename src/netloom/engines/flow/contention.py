@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.workload.collective import Group
 
-__all__ = ["Press", "RoutedContention", "least_mixed"]
+__all__ = ["LinkLoad", "RoutedContention", "least_mixed"]
 
 _PIECE: Final = 1 << 20  # flows routed at a time
 _HALVINGS: Final = 40  # 1e-12 of the traffic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Press:
+class LinkLoad:
     """What the hops of one collective ask of every link.
 
     Attributes:
@@ -82,7 +82,7 @@ class RoutedContention:
     fabric: Fabric | None = None
     nodes: NDArray[np.int64] | None = None
     _grounds: dict[int, tuple[Network, Ground]] = field(default_factory=dict, repr=False)
-    _known: dict[tuple[int, Group, str, float], tuple[Why, Press]] = field(
+    _known: dict[tuple[int, Group, str, float], tuple[Why, LinkLoad]] = field(
         default_factory=dict, repr=False
     )
 
@@ -104,7 +104,7 @@ class RoutedContention:
             self._known[key] = self._routed(network, group, pattern, pace=pace)
         return self._known[key][0]
 
-    def presses(self) -> tuple[Press, ...]:
+    def presses(self) -> tuple[LinkLoad, ...]:
         """Return what was asked of the links so far, in the order it was asked."""
         return tuple(press for _, press in self._known.values())
 
@@ -122,7 +122,7 @@ class RoutedContention:
 
     def _routed(
         self, network: Network, group: Group, pattern: Pattern, *, pace: float
-    ) -> tuple[Why, Press]:
+    ) -> tuple[Why, LinkLoad]:
         on, settings = self._ground(network), _settings(network, pattern)
         nodes = self._places(network, group)
         offered_bps = num_senders(network, group) * network.nic_rate_bps * pace
@@ -142,7 +142,7 @@ class RoutedContention:
             load = (1 - part) * load + part * leaning_load
             share = (1 - part) * share + part * leaning_share
         slowdown = max(1.0, float(share.max(initial=0.0)))
-        press = Press(group=group, pattern=pattern, share=share, slowdown=slowdown)
+        press = LinkLoad(group=group, pattern=pattern, share=share, slowdown=slowdown)
         return _why(on, load, settings, press, (offered_bps, num_flows, part)), press
 
 
@@ -271,7 +271,7 @@ def _why(
     on: Ground,
     load: NDArray[np.float64],
     settings: FlowSettings,
-    press: Press,
+    press: LinkLoad,
     counts: tuple[float, int, float],
 ) -> Why:
     """Say how the slowdown came about."""

@@ -7,7 +7,7 @@ from netloom.engines.packet.faults import PacketFault, flap, reboot
 from netloom.engines.packet.lanes import VirtualLanes
 from netloom.engines.packet.lower import Recording
 from netloom.engines.packet.presets import settings_for
-from netloom.engines.packet.restraint import Restraint
+from netloom.engines.packet.receiver_throttle import ReceiverThrottle
 from netloom.engines.packet.schedule import CellSchedule
 from netloom.engines.packet.settings import (
     Credits,
@@ -26,8 +26,8 @@ __all__ = [
     "PacketSettings",
     "Pfc",
     "Progress",
+    "ReceiverThrottle",
     "Recording",
-    "Restraint",
     "SwitchSettings",
     "Transport",
     "VirtualLanes",

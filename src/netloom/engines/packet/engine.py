@@ -37,7 +37,7 @@ _FORMS: Final = ("data", "ack", "nack", "cnp", "pull", "ask", "told")
 _MARKED, _TRIMMED, _AGAIN = 1, 2, 8
 _RUNNING, _DONE, _DEADLOCK = 0, 1, 3
 _PATIENCE: Final = 1000  # timeouts without an arrival anywhere, after which no run goes on
-_LEAST_TIMEOUT_PS: Final = 1_000_000_000
+_MIN_TIMEOUT_PS: Final = 1_000_000_000
 _FOREVER_PS: Final = (1 << 63) - 1
 
 
@@ -155,7 +155,7 @@ class _Silence:
 
 
 def _patience_ps(host: Transport, transfers: Transfers) -> int:
-    timeout_ps = max(host.timeout_ps, _LEAST_TIMEOUT_PS)
+    timeout_ps = max(host.timeout_ps, _MIN_TIMEOUT_PS)
     doubled_ps = 10 * timeout_ps << host.max_doublings
     return _PATIENCE * timeout_ps + doubled_ps + int(transfers.delay_ps.max(initial=0))
 

@@ -12,7 +12,7 @@ from netloom.engines.packet.faults import fault_arrays
 from netloom.engines.packet.lanes import arbitration_arrays, lanes_of, limit_bytes
 from netloom.engines.packet.marks import NEVER_BYTES, marking
 from netloom.engines.packet.ports import port_arrays
-from netloom.engines.packet.restraint import restraint_numbers
+from netloom.engines.packet.receiver_throttle import restraint_numbers
 from netloom.engines.packet.room import check_headroom, check_input, check_queues
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.wiring.digits import digits
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Lowered", "Recording", "lowered"]
 
 _BLOCK_BYTES: Final = 64  # InfiniBand's unit of credit
-_MOST_BLOCKS: Final = 2048  # InfiniBand vol. 1, section 7.9.4 (recalled): 128 KiB a lane
+_MAX_BLOCKS: Final = 2048  # InfiniBand vol. 1, section 7.9.4 (recalled): 128 KiB a lane
 _PAUSE_BYTES: Final = 64  # IEEE 802.1Qbb: padded to the least frame
 _CREDIT_BYTES: Final = 8  # a flow-control packet of 6 bytes in its delimiters (recalled)
 _BUFFER_AT_100G: Final = 32_000_000  # HPCC-ns3 run.py: 16 MB x bw/50
@@ -363,7 +363,7 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         "watchdog_ps": pfc.watchdog_ps,
         "restore_ps": pfc.restore_ps,
         "credit_blocks": settings.credits.buffer_bytes // _BLOCK_BYTES if by_credit else 0,
-        "most_blocks": _MOST_BLOCKS,
+        "most_blocks": _MAX_BLOCKS,
         "update_blocks": max(1, settings.credits.update_bytes // _BLOCK_BYTES),
         # Ethernet hosts send none, and inside they are part of the cells' headers.
         "credit_bytes": 0 if settings.flow_control == "scheduled" else _CREDIT_BYTES,

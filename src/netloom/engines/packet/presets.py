@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from netloom.engines.packet.lanes import VirtualLanes
-from netloom.engines.packet.restraint import Restraint
+from netloom.engines.packet.receiver_throttle import ReceiverThrottle
 from netloom.engines.packet.schedule import CellSchedule
 from netloom.engines.packet.settings import (
     CONGESTION_CONTROLS,
@@ -115,7 +115,7 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
         "first_window_lapses": True,
         "pull_bytes": 16_384,
         "pull_share": 0.99,
-        "restraint": Restraint(),
+        "restraint": ReceiverThrottle(),
     },
     # Handley et al., NDP (SIGCOMM 2017): a pull a packet, 30 packets at first (recalled).
     "ndp": {"recovery": "pulled", "timeout_ps": 1_000 * _US},

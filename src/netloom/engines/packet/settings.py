@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.engines.packet.lanes import VirtualLanes
-    from netloom.engines.packet.restraint import Restraint
+    from netloom.engines.packet.receiver_throttle import ReceiverThrottle
 
 __all__ = [
     "BALANCES",
@@ -51,7 +51,7 @@ CONGESTION_CONTROLS: Final = (
 _PULLED: Final = ("none", "nscc")
 _BY_INPUT: Final = ("pfc", "lossy")
 _US: Final = 1_000_000
-_MOST_PACKET_BYTES: Final = 65_535  # a field of 16 bits, in IP as in the core
+_MAX_PACKET_BYTES: Final = 65_535  # a field of 16 bits, in IP as in the core
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +244,7 @@ class Transport:
     first_window_lapses: bool = False
     pull_bytes: int = 4096
     pull_share: float = 1.0
-    restraint: Restraint | None = None
+    restraint: ReceiverThrottle | None = None
     host_rate_bps: float = 0.0
     send_ps: int = 0
     receive_ps: int = 0
@@ -314,9 +314,9 @@ class PacketSettings:
             )
             raise SpecError(message)
         packet_bytes = self.transport.payload_bytes + self.transport.header_bytes
-        if packet_bytes > _MOST_PACKET_BYTES:
+        if packet_bytes > _MAX_PACKET_BYTES:
             message = (
-                f"payload_bytes: packets of {packet_bytes} bytes; use {_MOST_PACKET_BYTES} at most"
+                f"payload_bytes: packets of {packet_bytes} bytes; use {_MAX_PACKET_BYTES} at most"
             )
             raise SpecError(message)
         if self.switch.alpha <= 0:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["load_bps"]
 
 CELLS_PER_ENTRY: Final = 4  # up to which counting is quicker than sorting (measured)
-MOST_APART: Final = 1 << 22  # entries kept before they are added up: 100 MiB
+MAX_APART: Final = 1 << 22  # entries kept before they are added up: 100 MiB
 
 
 def load_bps(
@@ -116,7 +116,7 @@ def _split(
 
 
 def _few(parts: list[Demand]) -> bool:
-    return sum(len(at) for at, _, _ in parts) <= MOST_APART
+    return sum(len(at) for at, _, _ in parts) <= MAX_APART
 
 
 def _joined(known: RoutingTables, parts: list[Demand]) -> Demand:

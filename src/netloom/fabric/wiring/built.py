@@ -18,7 +18,7 @@ from netloom.fabric.names import vertex_names
 from netloom.fabric.routing.candidates import tables
 from netloom.fabric.wire.framing import efficiency
 from netloom.fabric.wire.latency import PROPAGATION_S_PER_M
-from netloom.fabric.wiring.nexthops import Doors, check_size, next_hops
+from netloom.fabric.wiring.nexthops import Attachments, check_size, next_hops
 from netloom.fabric.wiring.renumbered import Renumbered
 from netloom.fabric.wiring.scale_up import add_scale_up
 from netloom.fabric.wiring.wiring import PacketTopology
@@ -154,7 +154,7 @@ def _outside(known: RoutingTables, kept: _Kept) -> NextHops:
     )
 
 
-def _doors(known: RoutingTables, kept: _Kept) -> Doors:
+def _doors(known: RoutingTables, kept: _Kept) -> Attachments:
     """Return where the GPUs are plugged in, over cables that are up from the GPU to the switch."""
     fabric, near = known.fabric, known.near
     out = np.sort(near.doors.links).astype(np.int64)
@@ -167,7 +167,7 @@ def _doors(known: RoutingTables, kept: _Kept) -> Doors:
     folded = kept.door[port] >= 0
     leaf = kept.new_vertex[near.edge[port]]
     uplink = kept.new_link[near.edge_link[port]]
-    return Doors(
+    return Attachments(
         endpoint=endpoint,
         link=np.where(folded, uplink, kept.new_link[out]),
         edge=np.where(folded, leaf, kept.new_vertex[port]),

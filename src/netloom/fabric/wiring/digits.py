@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Digits", "digits"]
 
-_MOST_TIERS: Final = 8
-_MOST: Final = 1 << 31
+_MAX_TIERS: Final = 8
+_MAX: Final = 1 << 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +48,7 @@ class Digits:
 def digits(wiring: PacketTopology) -> Digits:
     """Return the digits by which static routes choose on *wiring*."""
     tier = tiers(wiring)
-    tier = np.where(tier < 0, _MOST_TIERS, np.minimum(tier, _MOST_TIERS))
+    tier = np.where(tier < 0, _MAX_TIERS, np.minimum(tier, _MAX_TIERS))
     return Digits(
         number=_numbers(wiring, tier), divisor=_divisors(wiring, tier), links=_ordered(wiring)
     )
@@ -60,16 +60,16 @@ def _divisors(wiring: PacketTopology, tier: NDArray[np.int64]) -> NDArray[np.int
     pair = np.unique(source[rises].astype(np.int64) * wiring.num_vertices + target[rises])
     most = []
     for each in (source[rises], pair // wiring.num_vertices):  # cables up, and switches
-        widest = np.ones(_MOST_TIERS + 1, dtype=np.int64)
+        widest = np.ones(_MAX_TIERS + 1, dtype=np.int64)
         np.maximum.at(widest, tier, np.bincount(each, minlength=wiring.num_vertices))
         most.append(widest)
     cables, parents = most
-    weight = np.minimum(np.cumprod(np.concatenate([[1, 1], cables[1:_MOST_TIERS]])), _MOST)
+    weight = np.minimum(np.cumprod(np.concatenate([[1, 1], cables[1:_MAX_TIERS]])), _MAX)
     falls = tier[source] > tier[target]
     up, down = weight[tier[source]], weight[tier[target]] * parents[tier[target]]
     found = np.where(falls, down, up)
     found[(source < wiring.num_endpoints) | (target < wiring.num_endpoints)] = 1
-    return np.asarray(np.minimum(found, _MOST), dtype=np.int64)
+    return np.asarray(np.minimum(found, _MAX), dtype=np.int64)
 
 
 def _numbers(wiring: PacketTopology, tier: NDArray[np.int64]) -> NDArray[np.int64]:

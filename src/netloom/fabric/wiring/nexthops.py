@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from netloom.fabric.routing.router import Router
 
-__all__ = ["Doors", "NextHops", "check_size", "next_hops"]
+__all__ = ["Attachments", "NextHops", "check_size", "next_hops"]
 
 MAX_TABLE_BYTES: Final = 2 << 30  # of next links; beyond it the flow engine is the one to ask
 _FAR: Final = np.iinfo(np.int32).max
@@ -23,7 +23,7 @@ _Patterns = tuple["NDArray[np.bool_]", "NDArray[np.int64]"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Doors:
+class Attachments:
     """Where endpoints are plugged in: one entry for each link from an endpoint to a switch.
 
     Attributes:
@@ -52,7 +52,7 @@ class NextHops:
 
 def next_hops(
     router: Router,
-    doors: Doors,
+    doors: Attachments,
     *,
     num_endpoints: int,
     first_switch: int,
@@ -103,7 +103,7 @@ def check_size(num_vertices: int, num_goals: int) -> None:
 
 
 def _goals(
-    doors: Doors, num_endpoints: int
+    doors: Attachments, num_endpoints: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return all edges, the goal of each endpoint, and the edges of each goal behind some -1."""
     edges = np.unique(doors.edge)
@@ -119,7 +119,7 @@ def _goals(
 
 def _toward_edges(
     router: Router,
-    doors: Doors,
+    doors: Attachments,
     edges: NDArray[np.int64],
     switches: NDArray[np.int64],
     sets: LinkSets,
@@ -183,7 +183,7 @@ def _merged(
 
 
 def _endpoint_rows(
-    doors: Doors, nearest: NDArray[np.int32], choices: NDArray[np.int32], sets: LinkSets
+    doors: Attachments, nearest: NDArray[np.int32], choices: NDArray[np.int32], sets: LinkSets
 ) -> None:
     """Fill in which of its links each endpoint takes: those whose switch is nearest the goal."""
     alone = np.bincount(doors.endpoint)[doors.endpoint] == 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from netloom.fabric.routing.minimal import Minimal
 from netloom.fabric.routing.ragged import csr
-from netloom.fabric.wiring.nexthops import Doors, next_hops
+from netloom.fabric.wiring.nexthops import Attachments, next_hops
 from netloom.fabric.wiring.wiring import PacketTopology
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ def _doors(
     usable: NDArray[np.bool_],
     *,
     num_endpoints: int,
-) -> Doors:
+) -> Attachments:
     found = np.flatnonzero((source < num_endpoints) & (target >= num_endpoints) & usable)
     link = found[np.argsort(source[found], kind="stable")].astype(np.int32)
     edge = target[link].astype(np.int64)
-    return Doors(
+    return Attachments(
         endpoint=source[link].astype(np.int64),
         link=link,
         edge=edge,

@@ -13,7 +13,7 @@ __all__ = [
     "parse_sessions",
 ]
 
-MOST_ROWS: Final = 100_000
+MAX_ROWS: Final = 100_000
 _ODD: Final = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 
 
@@ -48,7 +48,7 @@ def parse_sessions(text: str) -> tuple[Session, ...]:
         LabError: it is not what that command prints.
     """
     try:
-        rows = [_session(row) for row in json.loads(text or "[]")[:MOST_ROWS]]
+        rows = [_session(row) for row in json.loads(text or "[]")[:MAX_ROWS]]
     except _ODD as error:
         message = f"show bfd peers json: what it printed is not understood ({text[:80]!r})"
         raise LabError(message) from error

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["namespace_line", "read_routes", "render_configuration"]
 
 BFD_MS: Final = 300  # below some 150 ms a busy machine misses its own deadlines
-LEAST_WAYS: Final = 64  # equal ways that are allowed even where there are fewer
-MOST_WAYS: Final = 256  # what Debian's FRR 8.4.4 takes (vtysh -C)
+MIN_WAYS: Final = 64  # equal ways that are allowed even where there are fewer
+MAX_WAYS: Final = 256  # what Debian's FRR 8.4.4 takes (vtysh -C)
 _VNI: Final = re.compile(r"^vrf (\S{1,64})\n vni (\d{1,8})$", re.ASCII | re.MULTILINE)
 _BLOCK: Final = re.compile(
     r"^router bgp \d{1,10}(?: vrf (\S{1,64}))?\n((?:[ !].*\n)*)", re.ASCII | re.MULTILINE
@@ -135,7 +135,7 @@ def _bgp(router: BgpRouter, overlay: Overlay | None) -> list[str]:
         " address-family ipv4 unicast",
         f"  network {router.loopback}/32",
         *(f"  network {network}" for network in router.networks),
-        f"  maximum-paths {min(MOST_WAYS, max(LEAST_WAYS, len(router.peers)))}",
+        f"  maximum-paths {min(MAX_WAYS, max(MIN_WAYS, len(router.peers)))}",
         " exit-address-family",
         *_evpn(overlay),
         "exit",

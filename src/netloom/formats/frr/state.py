@@ -16,7 +16,7 @@ __all__ = [
     "parse_routes",
 ]
 
-MOST_ROWS: Final = 1_000_000
+MAX_ROWS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ def parse_fib(text: str) -> tuple[Route, ...]:
         LabError: it is not what that command prints.
     """
     try:
-        rows = json.loads(text or "[]")[:MOST_ROWS]
+        rows = json.loads(text or "[]")[:MAX_ROWS]
         return tuple(sorted((_kernel_route(row) for row in rows), key=lambda one: one.prefix))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise LabError(_odd("ip -j route show", text)) from error

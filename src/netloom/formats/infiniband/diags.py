@@ -29,7 +29,7 @@ __all__ = [
     "parse_topology",
 ]
 
-MOST_LINES: Final = 4_000_000
+MAX_LINES: Final = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +223,7 @@ def parse_ports(text: str) -> tuple[PortRow, ...]:
     Raises:
         LabError: it is not what that program prints.
     """
-    rows = [_PORT_ROW.fullmatch(line) for line in text.splitlines()[:MOST_LINES]]
+    rows = [_PORT_ROW.fullmatch(line) for line in text.splitlines()[:MAX_LINES]]
     found = tuple(_port_row(match) for match in rows if match)
     _known("ibnetdiscover -p", text, found=bool(found))
     return found
@@ -254,7 +254,7 @@ def parse_topology(text: str) -> tuple[IbNode, ...]:
     """
     heads: list[re.Match[str]] = []
     cables: list[list[NodePort]] = []
-    for line in text.splitlines()[:MOST_LINES]:
+    for line in text.splitlines()[:MAX_LINES]:
         if head := _NODE.fullmatch(line):
             heads.append(head)
             cables.append([])
@@ -290,7 +290,7 @@ def parse_links(text: str) -> tuple[LinkRow, ...]:
     Raises:
         LabError: it is not what that program prints.
     """
-    rows = [_LINK_ROW.fullmatch(line) for line in text.splitlines()[:MOST_LINES]]
+    rows = [_LINK_ROW.fullmatch(line) for line in text.splitlines()[:MAX_LINES]]
     found = tuple(row for match in rows if match and (row := _link_row(match)))
     _known("iblinkinfo", text, found=bool(found))
     return found
@@ -344,7 +344,7 @@ def parse_errors(text: str) -> tuple[PortErrors, ...]:
     """
     name, found = "", []
     is_known = not text.strip() or "## Summary:" in text
-    for line in text.splitlines()[:MOST_LINES]:
+    for line in text.splitlines()[:MAX_LINES]:
         if head := _ERROR_NODE.match(line):
             name, is_known = head["name"], True
         elif (match := _ERROR_PORT.match(line)) and match["port"] != "ALL":
@@ -381,7 +381,7 @@ def parse_forwarding(text: str) -> tuple[ForwardingTable, ...]:
         LabError: it is none of these.
     """
     tables: list[ForwardingTable] = []
-    for line in text.splitlines()[:MOST_LINES]:
+    for line in text.splitlines()[:MAX_LINES]:
         if head := _TABLE.match(line):
             lid, guid = int(head["lid"]), int(head["guid"], 16)
             name = head["name"].strip("'")

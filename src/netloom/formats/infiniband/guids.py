@@ -18,7 +18,7 @@ __all__ = ["guids_from"]
 
 # What drivers write into an adapter's description: "n0000 mlx5_3"; older ones "n0000 HCA-4".
 _ADAPTER: Final = re.compile(r"(\S{1,80}) (?:mlx5_(\d{1,3})|HCA-(\d{1,3}))", re.ASCII)
-MOST_NAMED: Final = 5
+MAX_NAMED: Final = 5
 
 
 def guids_from(text: str, site: Site, *, where: str) -> Callable[[int], int]:
@@ -37,7 +37,7 @@ def guids_from(text: str, site: Site, *, where: str) -> Callable[[int], int]:
     names = [_wanted(site, number) for number in range(len(site.plant.devices))]
     missing = [name for name in names if name not in known]
     if missing:
-        some = ", ".join(missing[:MOST_NAMED])
+        some = ", ".join(missing[:MAX_NAMED])
         message = (
             f"{where}: {len(missing):,} of {len(names):,} devices are not in it, such as {some}; "
             "name hosts and switches as cabling/point-to-point.csv does"

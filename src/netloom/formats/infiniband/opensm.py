@@ -45,7 +45,7 @@ ENGINES: Final = (
     "dfsssp",
     "sssp",
 )
-MOST_ERRORS: Final = 20
+MAX_ERRORS: Final = 20
 _LINE: Final = re.compile(r"0x[0-9A-Fa-f]{1,8} -> (?P<text>.*)")
 _STATE: Final = re.compile(r"Entering (DISCOVERING|MASTER|STANDBY|NOT-ACTIVE) state")
 _TABLES: Final = re.compile(r"([A-Za-z0-9-]{1,20}) tables configured on all switches")
@@ -184,7 +184,7 @@ def parse_log(text: str) -> SmLog:
         match = _LINE.search(line)
         said = match["text"] if match else line
         if _REFUSED.search(said):
-            refused = [*refused[1 - MOST_ERRORS :], said[:200]]
+            refused = [*refused[1 - MAX_ERRORS :], said[:200]]
         if entered := _STATE.search(said):
             state = _STATES[entered[1]]
         elif tables := _TABLES.search(said):
@@ -196,7 +196,7 @@ def parse_log(text: str) -> SmLog:
         elif _NO_ENGINE in said:
             has_failed = True
         elif "ERR " in said:
-            errors = [*errors[1 - MOST_ERRORS :], said[:200]]
+            errors = [*errors[1 - MAX_ERRORS :], said[:200]]
     return SmLog(
         state=state,
         engine=engine,

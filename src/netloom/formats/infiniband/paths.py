@@ -15,7 +15,7 @@ __all__ = [
     "parse_trace",
 ]
 
-MOST_LINES: Final = 10_000
+MAX_LINES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ _PATH_KEY: Final = re.compile(r"pkey\.{1,48}0x([0-9a-fA-F]{1,4})\b", re.ASCII)
 
 def parse_trace(text: str) -> tuple[Hop, ...]:
     """Return the hops that ``ibtracert`` printed; none unless it arrived."""
-    lines = text.splitlines()[:MOST_LINES]
+    lines = text.splitlines()[:MAX_LINES]
     if not any(line.startswith("To ") for line in lines):
         return ()
     return tuple(
@@ -61,7 +61,7 @@ def parse_pkeys(text: str) -> tuple[int, ...]:
     Raises:
         LabError: it is not what that program prints.
     """
-    rows = [_PKEY_ROW.fullmatch(line) for line in text.splitlines()[:MOST_LINES]]
+    rows = [_PKEY_ROW.fullmatch(line) for line in text.splitlines()[:MAX_LINES]]
     found = [match[1] for match in rows if match]
     if not found:
         message = f"smpquery pkeys: what it printed is not understood ({text.strip()[:80]!r})"

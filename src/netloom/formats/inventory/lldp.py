@@ -13,7 +13,7 @@ from netloom.errors import LabError
 
 __all__ = ["LldpNeighbour", "parse_neighbours"]
 
-MOST_ROWS: Final = 10_000
+MAX_ROWS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ def parse_neighbours(text: str) -> tuple[LldpNeighbour, ...]:
         LabError: it is not what that command prints.
     """
     try:
-        rows = json.loads(text)["lldp"][0].get("interface", [])[:MOST_ROWS]
+        rows = json.loads(text)["lldp"][0].get("interface", [])[:MAX_ROWS]
         return tuple(_neighbour(row) for row in rows)
     except (
         *(ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError),

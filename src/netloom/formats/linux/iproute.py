@@ -20,7 +20,7 @@ __all__ = [
     "parse_shapers",
 ]
 
-MOST_ROWS: Final = 1_000_000
+MAX_ROWS: Final = 1_000_000
 _Row = TypeVar("_Row")
 _ODD: Final = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 
@@ -149,7 +149,7 @@ def _shaper(row: dict[str, Any]) -> tuple[str, float | None]:
 
 def _read(command: str, text: str, parse: Callable[[dict[str, Any]], _Row]) -> tuple[_Row, ...]:
     try:
-        return tuple(parse(row) for row in json.loads(text or "[]")[:MOST_ROWS])
+        return tuple(parse(row) for row in json.loads(text or "[]")[:MAX_ROWS])
     except _ODD as error:
         message = f"{command}: what it printed is not understood ({text[:80]!r})"
         raise LabError(message) from error

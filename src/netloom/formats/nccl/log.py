@@ -15,9 +15,9 @@ from typing import Final
 
 __all__ = ["NcclLog", "NcclWarning", "Rank", "parse_log"]
 
-MOST_LINES: Final = 4_000_000
-MOST_WARNINGS: Final = 10_000
-MOST_LINE: Final = 4000  # characters
+MAX_LINES: Final = 4_000_000
+MAX_WARNINGS: Final = 10_000
+MAX_LINE: Final = 4000  # characters
 
 _LINE: Final = re.compile(
     r"(?:\[(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\]]{0,20}\] )?"
@@ -109,13 +109,13 @@ def parse_log(text: str) -> NcclLog:
     ranks: dict[int, Rank] = {}
     warnings: list[NcclWarning] = []
     phases = {"START": 0, "COMPLETE": 0}
-    for number, line in enumerate(text.splitlines()[:MOST_LINES]):
-        match = _LINE.search(line[:MOST_LINE])
+    for number, line in enumerate(text.splitlines()[:MAX_LINES]):
+        match = _LINE.search(line[:MAX_LINE])
         if match is None:
             continue
         said = match["text"]
         if match["level"] == "WARN":
-            if len(warnings) < MOST_WARNINGS:
+            if len(warnings) < MAX_WARNINGS:
                 warnings.append(_warning(number, match))
         elif init := _INIT.fullmatch(said):
             phases[init["phase"]] += 1

@@ -16,7 +16,7 @@ from netloom.errors import LabError
 
 __all__ = ["NcclTestsRow", "parse", "parse_json", "parse_text"]
 
-MOST_LINES: Final = 1_000_000
+MAX_LINES: Final = 1_000_000
 GIGA: Final = 1e9
 
 _HEADING: Final = re.compile(r"#\s+size\s+count\s.*")
@@ -69,7 +69,7 @@ def parse_text(text: str) -> tuple[NcclTestsRow, ...]:
     names: list[str] = []
     rows: list[NcclTestsRow] = []
     collective = ""
-    for line in text.splitlines()[:MOST_LINES]:
+    for line in text.splitlines()[:MAX_LINES]:
         if line.startswith(_STARTING):
             collective = _collective([line.removeprefix(_STARTING).strip()])
         elif _HEADING.fullmatch(line):
@@ -127,7 +127,7 @@ def parse_json(text: str) -> tuple[NcclTestsRow, ...]:
                 half=one[half],
                 in_place=half == "in_place",
             )
-            for one in whole["results"][:MOST_LINES]
+            for one in whole["results"][:MAX_LINES]
             for half in ("out_of_place", "in_place")
             if half in one
         ]

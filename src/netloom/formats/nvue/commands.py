@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["nvue_text"]
 
-MOST_WAYS: Final = 128  # NVUE reference, BGP: multipaths ebgp 1-128
+MAX_WAYS: Final = 128  # NVUE reference, BGP: multipaths ebgp 1-128
 
 
 def nvue_text(intent: Intent, number: int) -> str:
@@ -110,7 +110,7 @@ def _routing(intent: Intent, number: int) -> Iterator[str]:
     yield f"nv set router bgp router-id {router.loopback}"
     bgp = "nv set vrf default router bgp"
     yield f"{bgp} path-selection multipath aspath-ignore on"
-    ways = min(MOST_WAYS, intent.num_ways)
+    ways = min(MAX_WAYS, intent.num_ways)
     yield f"{bgp} address-family ipv4-unicast multipaths ebgp {ways}"
     for network in (f"{router.loopback}/32", *router.networks):
         yield f"{bgp} address-family ipv4-unicast network {network}"

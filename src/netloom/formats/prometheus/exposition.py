@@ -15,7 +15,7 @@ __all__ = [
     "parse_exposition",
 ]
 
-MOST_BYTES: Final = 64 * 2**20
+MAX_BYTES: Final = 64 * 2**20
 
 
 _LINE: Final = re.compile(
@@ -63,7 +63,7 @@ def parse_exposition(text: str) -> Exposition:
     """
     samples: list[Sample] = []
     num_odd = 0
-    for line in text[:MOST_BYTES].split("\n"):
+    for line in text[:MAX_BYTES].split("\n"):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         sample = _sample(line.strip(" \t\r"))

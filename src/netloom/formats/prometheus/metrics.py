@@ -22,7 +22,7 @@ __all__ = [
     "render",
 ]
 
-MOST_FINDINGS: Final = 100  # told one by one; beyond that only how many there are
+MAX_FINDINGS: Final = 100  # told one by one; beyond that only how many there are
 _PORT: Final = re.compile(r"(?P<device>.{1,120})\[(?P<port>\d{1,4})\]")
 
 
@@ -287,7 +287,7 @@ def _own(families: _Families, now: Now) -> None:
         about = "Differences between the cables as built and as designed."
         name = "netloom_cabling_differences"
         families.add(name, float(count), _labels(kind=kind), kind="gauge", about=about)
-    for one in now.findings[:MOST_FINDINGS]:
+    for one in now.findings[:MAX_FINDINGS]:
         about = "Confidence that a part is broken, while the finding is open."
         labels = _labels(part=one.part[:200], kind=one.kind)
         families.add(

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from netloom.parts.parts import Technology
     from netloom.workload.transfers import Transfers
 
-__all__ = ["Brought", "bring"]
+__all__ = ["ImportedCase", "import_case"]
 
 MAX_FILE_BYTES: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Brought:
+class ImportedCase:
     """A case from another simulator.
 
     Attributes:
@@ -78,7 +78,7 @@ class Brought:
         return replace(self.transfers, delay_ps=delay_ps)
 
 
-def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
+def import_case(topology: Path, flows: Path, config: Path | None = None) -> ImportedCase:
     """Return the case in the files: ``.topo`` and ``.cm`` of htsim, all others of ns-3 HPCC.
 
     Raises:
@@ -98,7 +98,7 @@ def bring(topology: Path, flows: Path, config: Path | None = None) -> Brought:
     flows_text = _text(flows, "a flow file")
     transfers = read_flows(flows_text, found, name=str(flows))
     num_lines = sum(1 for _ in lines_of(flows_text, name=str(flows)))
-    return Brought(
+    return ImportedCase(
         wiring=found.wiring,
         transfers=transfers,
         node=found.node,
@@ -157,7 +157,7 @@ def _cut(cut: tuple[float, int, int], found: Ns3Topology, name: str) -> tuple[Pa
     )
 
 
-def _htsim(topology: Path, flows: Path, config: Path | None) -> Brought:
+def _htsim(topology: Path, flows: Path, config: Path | None) -> ImportedCase:
     if config is not None:
         message = f"{config}: htsim has no configuration file; leave it out"
         raise SpecError(message)
@@ -168,7 +168,7 @@ def _htsim(topology: Path, flows: Path, config: Path | None) -> Brought:
         raise SpecError(message + "; bring files of one size")
     wiring = wire_tree(tree, matrix.failures)
     queues = queues_of(tree, wiring)
-    return Brought(
+    return ImportedCase(
         wiring=wiring,
         transfers=matrix.transfers,
         node=np.arange(wiring.num_vertices),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["TextLine", "lines_of", "shown"]
 
 _DIGITS: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
-_LONGEST_SHOWN: Final = 60
+_MAX_SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,4 +75,4 @@ def lines_of(text: str, *, name: str, comments: bool = True) -> Iterator[TextLin
 
 def shown(text: str) -> str:
     """Return *text* in quotes, cut where it is long."""
-    return repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...")
+    return repr(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "...")

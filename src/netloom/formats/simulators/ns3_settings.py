@@ -23,7 +23,7 @@ __all__ = ["HEADER_BYTES", "case_notes", "config_notes", "in_turn", "packet_sett
 HEADER_BYTES: Final = 48
 _PS: Final = 1e12
 ACK_BYTES: Final = 46  # Ethernet 14, IPv4 20, qbb-header.cc 12; telemetry comes on top
-LEAST_ACK_BYTES: Final = 60  # rdma-hw.cc, ReceiveUdp
+MIN_ACK_BYTES: Final = 60  # rdma-hw.cc, ReceiveUdp
 # What telemetry adds to data and acknowledgements, int-header.h: five hops of 8 bytes and their
 # number; one byte of PINT (pint.cc at its page's base of 1.01); a time stamp for TIMELY.
 TELEMETRY_BYTES: Final = {"hpcc": 42, "hpcc-pint": 1, "timely": 8}
@@ -95,7 +95,7 @@ def packet_settings(config: Ns3Config, wiring: PacketTopology) -> PacketSettings
             header_bytes=HEADER_BYTES + extra,
             gap_bytes=0,
             least_bytes=0,
-            ack_bytes=max(ACK_BYTES + extra, LEAST_ACK_BYTES),
+            ack_bytes=max(ACK_BYTES + extra, MIN_ACK_BYTES),
             # ACK_HIGH_PRIO reaches hosts alone: third.cc never tells its switches (AckHighPrio).
             ack_on_data_lane=True,
             telemetry=scheme == "hpcc",

@@ -40,7 +40,7 @@ MAX_NODES: Final = 5_000_000  # of one rank
 MAX_FILE_BYTES: Final = 1 << 33  # of one rank, unpacked
 
 _VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5  # protobuf's wire types
-_MOST_VARINT_BYTES: Final = 10
+_MAX_VARINT_BYTES: Final = 10
 _GZIP: Final = b"\x1f\x8b"
 _TWO_64: Final = 1 << 64
 # Integers that readers look for in another field than int64_val (et_feeder_node.cpp).
@@ -171,7 +171,7 @@ def _messages(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 def _length(stream: BinaryIO, at_byte: int) -> tuple[int, int]:
     """Return the next message's length and the bytes it is written in; 0 bytes at the end."""
     read = bytearray()
-    while len(read) < _MOST_VARINT_BYTES:
+    while len(read) < _MAX_VARINT_BYTES:
         one = _take(stream, 1, at_byte)
         if not one:
             if read:
@@ -193,7 +193,7 @@ def _take(stream: BinaryIO, count: int, at_byte: int) -> bytes:
 def _varint(data: bytes, position: int, base: int) -> tuple[int, int]:
     """Return the number at *position* and the position after it."""
     value = shift = 0
-    for index in range(position, min(len(data), position + _MOST_VARINT_BYTES)):
+    for index in range(position, min(len(data), position + _MAX_VARINT_BYTES)):
         byte = data[index]
         value |= (byte & 0x7F) << shift
         if byte < 0x80:

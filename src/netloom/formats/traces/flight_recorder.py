@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Dump", "GroupProgress", "Laggard", "Operation", "lagging", "parse_dump", "rank_of"]
 
-MOST_BYTES: Final = 256 * 2**20
-MOST_ENTRIES: Final = 1_000_000
+MAX_BYTES: Final = 256 * 2**20
+MAX_ENTRIES: Final = 1_000_000
 
 _RANK: Final = re.compile(r"(\d{1,9})(?:\.(?:json|pickle|pkl))?$", re.ASCII)
 
@@ -112,12 +112,12 @@ def parse_dump(data: bytes) -> Dump:
     Raises:
         LabError: it is neither, is too large, or is no dump.
     """
-    if len(data) > MOST_BYTES:
-        message = f"a dump of more than {MOST_BYTES >> 20} MiB; lower TORCH_FR_BUFFER_SIZE"
+    if len(data) > MAX_BYTES:
+        message = f"a dump of more than {MAX_BYTES >> 20} MiB; lower TORCH_FR_BUFFER_SIZE"
         raise LabError(message)
     try:
         whole = json.loads(data) if data.lstrip()[:1] == b"{" else _Plain(io.BytesIO(data)).load()
-        entries = whole["entries"][:MOST_ENTRIES]
+        entries = whole["entries"][:MAX_ENTRIES]
         operations = tuple(_operation(entry) for entry in entries)
         return Dump(
             version=str(whole["version"])[:20],

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 __all__ = ["StepTime", "StepTimes", "parse_line", "parse_step_times"]
 
-MOST_CELLS: Final = 200
+MAX_CELLS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ def parse_line(line: str, names: list[str]) -> StepTime | None:
 
 def _cells(line: str) -> list[str]:
     try:
-        return [cell.strip() for cell in next(csv.reader([line]), [])][:MOST_CELLS]
+        return [cell.strip() for cell in next(csv.reader([line]), [])][:MAX_CELLS]
     except csv.Error:
         return []
 

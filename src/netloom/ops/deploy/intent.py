@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Intent", "intent_of"]
 
-LEAST_WAYS: Final = 64  # what routers are allowed even where there are fewer
+MIN_WAYS: Final = 64  # what routers are allowed even where there are fewer
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,7 +94,7 @@ class Intent:
     def num_ways(self) -> int:
         """The most equal ways that a switch has to choose from."""
         assert self.underlay is not None
-        return max(LEAST_WAYS, *(len(router.peers) for router in self.underlay.routers))
+        return max(MIN_WAYS, *(len(router.peers) for router in self.underlay.routers))
 
     def host_link(self, host: int) -> HostLink:
         """Return the addresses between a NIC port and its leaf."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SwitchPorts", "SwitchRoutes", "VrfRoutes", "check_ports", "check_routes"]
 
-MOST_NAMED: Final = 5
+MAX_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ def check_ports(
 
 
 def _named(some: frozenset[str] | set[str]) -> str:
-    return ", ".join(sorted(some)[:MOST_NAMED])
+    return ", ".join(sorted(some)[:MAX_NAMED])
 
 
 def _error(where: str, what: str, remedy: str) -> Broken:

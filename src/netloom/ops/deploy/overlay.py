@@ -22,7 +22,7 @@ __all__ = ["VXLAN_BYTES", "Overlay", "Vrf", "overlays_of", "vrf_name"]
 
 FIRST_VNI: Final = 10_000  # a tenant's is this plus its key, so below 2^24 for every key
 TARGET_ASN: Final = 64_512  # private use (RFC 6996); targets are the tenant's, not a switch's
-LONGEST_NAME: Final = 15  # of an interface in Linux, which a VRF is
+MAX_NAME: Final = 15  # of an interface in Linux, which a VRF is
 VXLAN_BYTES: Final = 50  # outer Ethernet 14, IPv4 20, UDP 8, VXLAN 8 (RFC 7348, section 5)
 
 
@@ -72,7 +72,7 @@ def vrf_name(tenant: Partition) -> str:
     A longer name gives way to the key; a tenant's name never begins with a digit.
     """
     name = f"Vrf{tenant.name}"
-    return name if len(name) <= LONGEST_NAME else f"Vrf{tenant.key}"
+    return name if len(name) <= MAX_NAME else f"Vrf{tenant.key}"
 
 
 def overlays_of(underlay: Underlay, tenants: Sequence[Partition]) -> dict[int, Overlay]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from netloom.ops.heal.log import Phase
     from netloom.ops.heal.plan import Act, HealPlan
 
-__all__ = ["Check", "Hands", "HealOutcome", "Result", "carry_out"]
+__all__ = ["Actuator", "Check", "HealOutcome", "Result", "carry_out"]
 
 Result = Literal["healed", "handed-over", "undone", "stuck"]
 
@@ -32,7 +32,7 @@ class Check:
     says: tuple[str, ...] = ()
 
 
-class Hands(Protocol):
+class Actuator(Protocol):
     """What can act on a network; every method may raise a NetloomError."""
 
     def do(self, act: Act) -> tuple[str, str]:
@@ -47,7 +47,7 @@ class Hands(Protocol):
         """Look whether the plan helped."""
         ...
 
-    def walls(self) -> Mapping[str, str]:
+    def tenant_isolation(self) -> Mapping[str, str]:
         """Return what keeps tenants apart, as read from the network: equal before and after."""
         ...
 
@@ -67,7 +67,7 @@ class HealOutcome:
 
 
 def carry_out(
-    plan: HealPlan, hands: Hands, journal: Journal, clock: Callable[[], float], *, first: int
+    plan: HealPlan, hands: Actuator, journal: Journal, clock: Callable[[], float], *, first: int
 ) -> HealOutcome:
     """Carry *plan* out and return what came of it.
 
@@ -79,7 +79,7 @@ def carry_out(
         first: The number of its first act in the journal.
     """
     run = _Run(plan=plan, hands=hands, journal=journal, clock=clock, first=first)
-    walls = {} if plan.is_for_people else hands.walls()
+    tenant_isolation = {} if plan.is_for_people else hands.tenant_isolation()
     done: list[tuple[int, str]] = []
     says: list[str] = []
     for place, act in enumerate(plan.acts):
@@ -90,7 +90,7 @@ def carry_out(
             return run.take_back([*done, (place, "")], says)
         says.append(said)
         done.append((place, token))
-    check = run.check(walls)
+    check = run.check(tenant_isolation)
     says += check.says
     if check.helped:
         return HealOutcome(
@@ -104,7 +104,7 @@ class _Run:
     """One plan on its way."""
 
     plan: HealPlan
-    hands: Hands
+    hands: Actuator
     journal: Journal
     clock: Callable[[], float]
     first: int
@@ -136,19 +136,22 @@ class _Run:
         self.write(place, "after", said, token=token)
         return said, token
 
-    def check(self, walls: Mapping[str, str]) -> Check:
+    def check(self, tenant_isolation: Mapping[str, str]) -> Check:
         """Look whether it helped, and whether tenants are still apart."""
         try:
             check = self.hands.check(self.plan)
-            now = self.hands.walls() if walls else {}
+            now = self.hands.tenant_isolation() if tenant_isolation else {}
         except NetloomError as error:
-            check, now = Check(helped=False, says=(f"cannot be verified: {error}",)), walls
-        broken = sorted(key for key, value in walls.items() if now.get(key) != value)
+            check, now = (
+                Check(helped=False, says=(f"cannot be verified: {error}",)),
+                tenant_isolation,
+            )
+        broken = sorted(key for key, value in tenant_isolation.items() if now.get(key) != value)
         if broken:
             what = f"tenants are kept apart otherwise than before at {', '.join(broken[:8])}"
             check = Check(helped=False, says=(*check.says, what))
-        elif walls:
-            kept = f"tenants are kept apart as before: {len(walls)} things compared"
+        elif tenant_isolation:
+            kept = f"tenants are kept apart as before: {len(tenant_isolation)} things compared"
             check = Check(helped=check.helped, says=(*check.says, kept))
         for place in range(len(self.plan.acts)):
             self.write(place, "verified", "helped" if check.helped else "no help", *check.says)

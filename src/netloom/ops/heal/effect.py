@@ -19,7 +19,7 @@ from netloom.errors import InfeasibleError
 from netloom.fabric import edit
 from netloom.fabric.graph import LinkState, VertexKind
 from netloom.fabric.wire.recovery import added_s, efficiency
-from netloom.ops.heal.sight import plain_part
+from netloom.ops.heal.snapshot import plain_part
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.workload.dag import Dag, Label, to_transfers
 
@@ -40,7 +40,7 @@ SIZE_BYTES: Final = 64 * 2**20  # of a transfer: long enough that latency does n
 DISTANCES: Final = (1 / 2, 1 / 4, 1 / 8)  # of the cluster
 STALLS: Final = 1e3  # times slower: no collective ends before its time-out
 RTT_S: Final = 10e-6  # of a path with three switches, as for findings
-MOST_LOSS: Final = 0.999
+MAX_LOSS: Final = 0.999
 LOSSY: Final = frozenset({FaultKind.LOSS, FaultKind.LARGE_LOSS, Trouble.SYMBOL_ERRORS})
 
 
@@ -181,7 +181,7 @@ def trial_of(
         now = damaged(now, finding, technology)
         if finding.kind in LOSSY:
             hit = edit.fail(fabric, plain_part(finding.part)).link_state == LinkState.DOWN
-            link_loss[hit] = np.maximum(link_loss[hit], min(finding.magnitude, MOST_LOSS))
+            link_loss[hit] = np.maximum(link_loss[hit], min(finding.magnitude, MAX_LOSS))
     traffic = _Traffic(
         technology=technology,
         settings=settings_for(technology),
@@ -218,7 +218,7 @@ def _factor(finding: Finding, technology: Technology) -> float:
     """Return how many times slower a part is."""
     match finding.kind:
         case FaultKind.LOSS | FaultKind.LARGE_LOSS | Trouble.SYMBOL_ERRORS:
-            loss = min(finding.magnitude, MOST_LOSS)
+            loss = min(finding.magnitude, MAX_LOSS)
             left = efficiency(technology, loss=loss, num_links=1, rtt_s=RTT_S)
             return 1 / max(left, 1 / (2 * STALLS))
         case FaultKind.BLACK_HOLE:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.fabric import edit
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import find_vertex
-from netloom.ops.heal.sight import plain_part
+from netloom.ops.heal.snapshot import plain_part
 from netloom.ops.locate.faults import FaultKind, Trouble
 
 if TYPE_CHECKING:

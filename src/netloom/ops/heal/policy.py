@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from netloom.ops.heal.sight import plain_part
+from netloom.ops.heal.snapshot import plain_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from netloom.ops.heal.plan import HealPlan
-    from netloom.ops.heal.sight import Sight
+    from netloom.ops.heal.snapshot import Snapshot
     from netloom.ops.locate.findings import Finding
     from netloom.spec.heal import HealPolicy
 
@@ -36,7 +36,7 @@ class Decision:
 
 def decide(
     plan: HealPlan,
-    sight: Sight,
+    sight: Snapshot,
     policy: HealPolicy,
     *,
     now_s: float,
@@ -59,7 +59,7 @@ def decide(
     return Decision(verdict="ask" if asks else "run", reasons=asks)
 
 
-def _never(plan: HealPlan, sight: Sight, policy: HealPolicy, now_s: float) -> Iterator[str]:
+def _never(plan: HealPlan, sight: Snapshot, policy: HealPolicy, now_s: float) -> Iterator[str]:
     """Yield what nobody's consent changes: old data, sources at odds, too much capacity away."""
     age_s = now_s - sight.taken_s
     if not 0 <= age_s <= policy.most_age_s:
@@ -88,7 +88,7 @@ def _concerns(plan: HealPlan, part: str) -> bool:
     return part in own
 
 
-def _doubts(plan: HealPlan, sight: Sight, policy: HealPolicy) -> Iterator[str]:
+def _doubts(plan: HealPlan, sight: Snapshot, policy: HealPolicy) -> Iterator[str]:
     sure = certainty(plan.finding)
     if sure < policy.least_confidence:
         yield f"only {sure:.0%} sure, less than {policy.least_confidence:.0%}"

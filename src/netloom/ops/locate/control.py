@@ -7,22 +7,25 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.network import looks
-from netloom.ops.locate.testimony import TRUST, Said, believed
+from netloom.ops.locate.testimony import TRUST, Report, believed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from netloom.ops.locate.findings import Finding
-    from netloom.ops.locate.hearing import Heard
     from netloom.ops.locate.network import DesignedNetwork
+    from netloom.ops.locate.telemetry import TelemetryWindow
 
-__all__ = ["deaf", "lost_paths", "managers"]
+__all__ = ["lost_paths", "managers", "sessions_down"]
 
 LOOKS_TO_COME_BACK: Final = 5  # of a session whose cable was down
 
 
-def deaf(
-    network: DesignedNetwork, heard: Heard, down: Collection[int], moved: Collection[int] = ()
+def sessions_down(
+    network: DesignedNetwork,
+    heard: TelemetryWindow,
+    down: Collection[int],
+    moved: Collection[int] = (),
 ) -> Iterator[Finding]:
     """Give the cables whose sessions are down although they are up: they swallow packets.
 
@@ -32,7 +35,7 @@ def deaf(
         down: Cables of which it is known that they are down.
         moved: Cables that were down: their sessions have some looks to come back.
     """
-    says: dict[int, list[Said]] = defaultdict(list)
+    says: dict[int, list[Report]] = defaultdict(list)
     for metric in ("bfd_up", "bgp_up"):
         for part in heard.of(metric):
             cable = network.at.get(part)
@@ -43,7 +46,7 @@ def deaf(
                     one for one in said if not one.is_so or one.num_looks > least
                 ]
     bad = {number for number, some in says.items() if any(one.is_so for one in some)}
-    for name, numbers in _speechless(network, says, bad):
+    for name, numbers in silent_routers(network, says, bad):
         bad -= numbers
         some = [one for number in sorted(numbers) for one in says[number]]
         sure = believed(TRUST[Trouble.SILENT], some)
@@ -60,8 +63,8 @@ def deaf(
         yield network.finding(name, FaultKind.LOSS, text, confidence=sure, gain=1.0)
 
 
-def _speechless(
-    network: DesignedNetwork, says: Mapping[int, list[Said]], bad: set[int]
+def silent_routers(
+    network: DesignedNetwork, says: Mapping[int, list[Report]], bad: set[int]
 ) -> list[tuple[str, set[int]]]:
     """Return the devices all of whose sessions are down, several, with their cables.
 
@@ -81,7 +84,7 @@ def _speechless(
     return found
 
 
-def managers(network: DesignedNetwork, heard: Heard) -> Iterator[Finding]:
+def managers(network: DesignedNetwork, heard: TelemetryWindow) -> Iterator[Finding]:
     """Give the subnets in which no manager answers as master."""
     for part, track in heard.of("sm_master").items():
         if track.last == 0:
@@ -91,7 +94,7 @@ def managers(network: DesignedNetwork, heard: Heard) -> Iterator[Finding]:
             yield network.finding(part, Trouble.NO_MANAGER, text, confidence=sure)
 
 
-def lost_paths(network: DesignedNetwork, heard: Heard) -> Iterator[Finding]:
+def lost_paths(network: DesignedNetwork, heard: TelemetryWindow) -> Iterator[Finding]:
     """Give the switches that forward by fewer ways than they believe in."""
     for part in heard.of("rib_ways"):
         rib, fib = (heard.last(metric, part) for metric in ("rib_ways", "fib_ways"))
@@ -99,7 +102,7 @@ def lost_paths(network: DesignedNetwork, heard: Heard) -> Iterator[Finding]:
             continue
         both = [heard.said(metric, part, bool) for metric in ("rib_ways", "fib_ways")]
         count = min(one.num_looks for some in both for one in some)
-        sure = believed(TRUST[FaultKind.LOST_PATHS], [Said(is_so=True, num_looks=count)])
+        sure = believed(TRUST[FaultKind.LOST_PATHS], [Report(is_so=True, num_looks=count)])
         text = f"routing has {rib:.0f} ways, the forwarding plane {fib:.0f}, at {looks(count)}"
         yield network.finding(
             part,

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from netloom.ops.locate.findings import Finding
-    from netloom.ops.locate.hearing import Heard
     from netloom.ops.locate.network import DesignedNetwork
+    from netloom.ops.locate.telemetry import TelemetryWindow
     from netloom.ops.observe.tracks import Track
     from netloom.ops.plant import Cable
 
@@ -24,7 +24,7 @@ __all__ = ["damaged", "increase", "symbol_errors"]
 
 # A link is out of specification above this bit error rate: InfiniBand Architecture Specification,
 # volume 2 (recalled).
-MOST_ERROR_RATE: Final = 1e-12
+MAX_ERROR_RATE: Final = 1e-12
 PACKET_BYTES: Final = 4096  # the largest path MTU; a symbol error damages one packet
 HEALTHY_LOSS: Final = 1e-8  # of packets: as the locator takes a healthy link to lose
 
@@ -56,7 +56,7 @@ class _Count:
 
 
 def symbol_errors(
-    network: DesignedNetwork, heard: Heard, is_away: Callable[[Cable], bool]
+    network: DesignedNetwork, heard: TelemetryWindow, is_away: Callable[[Cable], bool]
 ) -> Iterator[Finding]:
     """Give the cables with more symbol errors than the specification allows."""
     by_cable: dict[int, list[_Count]] = defaultdict(list)
@@ -64,7 +64,7 @@ def symbol_errors(
         cable = network.at.get(part)
         if len(track.values) < 2 or cable is None or is_away(cable):
             continue
-        allowed_per_s = MOST_ERROR_RATE * network.rate_bps(cable)
+        allowed_per_s = MAX_ERROR_RATE * network.rate_bps(cable)
         one = _counted(heard, part, track, allowed_per_s=allowed_per_s)
         if one is not None:
             by_cable[cable.number].append(one)
@@ -73,7 +73,7 @@ def symbol_errors(
         rate = max(one.total / one.span_s for one in counts) / network.rate_bps(cable)
         text = "; ".join(
             f"{one.part} counted {one.total:,.0f} symbol errors in {one.span_s:.0f} s beyond the "
-            f"{MOST_ERROR_RATE:g} of all bits at full load that are allowed"
+            f"{MAX_ERROR_RATE:g} of all bits at full load that are allowed"
             for one in counts
         )
         loss = min(1.0, rate * PACKET_BYTES * 8)
@@ -88,7 +88,7 @@ def symbol_errors(
 
 
 def damaged(
-    network: DesignedNetwork, heard: Heard, is_away: Callable[[Cable], bool]
+    network: DesignedNetwork, heard: TelemetryWindow, is_away: Callable[[Cable], bool]
 ) -> Iterator[Finding]:
     """Give the links whose receiving port found packets damaged."""
     for part, track in heard.of("receive_errors").items():
@@ -118,7 +118,12 @@ def increase(track: Track | None) -> float:
 
 
 def _counted(
-    heard: Heard, part: str, track: Track, *, allowed_per_s: float = 0.0, allowed: float = 0.0
+    heard: TelemetryWindow,
+    part: str,
+    track: Track,
+    *,
+    allowed_per_s: float = 0.0,
+    allowed: float = 0.0,
 ) -> _Count | None:
     """Return what a port counted beyond what is allowed; None for nothing.
 

@@ -12,7 +12,7 @@ from netloom.fabric.names import link_name, vertex_name
 from netloom.fabric.wire.recovery import efficiency
 from netloom.ops.locate.faults import FaultHypothesis, FaultKind, Scope
 from netloom.ops.locate.search import suspect
-from netloom.ops.locate.testimony import PAUSED, TRUST, Said, believed, storm
+from netloom.ops.locate.testimony import PAUSED, TRUST, Report, believed, storm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding", "find", "part_name"]
 
-LEAST: Final = 0.5  # confidence: what is less likely than not is no finding
+MIN: Final = 0.5  # confidence: what is less likely than not is no finding
 _RTT_S: Final = 10e-6  # of a path with three switches, for what a loss costs
-_MOST_NAMED: Final = 16
+_MAX_NAMED: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +190,7 @@ def _gain(
 def _lost_paths(fabric: Fabric, seen: Observations) -> Iterator[Finding]:
     """Yield switches whose forwarding plane has fewer ways than their routing believes."""
     known = (seen.rib_ways >= 0) & (seen.fib_ways >= 0)
-    said = Said(is_so=True, num_looks=1)
+    said = Report(is_so=True, num_looks=1)
     for vertex in np.flatnonzero(known & (seen.fib_ways < seen.rib_ways)).tolist():
         rib, fib = int(seen.rib_ways[vertex]), int(seen.fib_ways[vertex])
         yield Finding(
@@ -221,10 +221,10 @@ def _storms(fabric: Fabric, seen: Observations) -> Iterator[Finding]:
     for vertex in roots[~passes_on[roots]].tolist():
         into = np.flatnonzero(paused & (fabric.link_target == vertex))
         share = float(np.nan_to_num(seen.pause_share[into]).max())
-        if storm(share) < LEAST:
+        if storm(share) < MIN:
             continue  # as congestion does too
         behind = [link_name(fabric, int(link)) for link in np.flatnonzero(paused)]
-        more = "" if len(behind) <= _MOST_NAMED else f" and {len(behind) - _MOST_NAMED} more"
+        more = "" if len(behind) <= _MAX_NAMED else f" and {len(behind) - _MAX_NAMED} more"
         yield Finding(
             part=vertex_name(fabric, vertex),
             kind=FaultKind.PAUSE_STORM.value,
@@ -232,7 +232,7 @@ def _storms(fabric: Fabric, seen: Observations) -> Iterator[Finding]:
             confidence=storm(share),
             evidence=(
                 f"it pauses its sender {share:.0%} of the time, and nothing pauses it",
-                f"paused links: {', '.join(behind[:_MOST_NAMED])}{more}",
+                f"paused links: {', '.join(behind[:_MAX_NAMED])}{more}",
             ),
             hurts=_gpus(fabric, seen, _paused_flows(seen, paused)),
             predicted_gain=share,

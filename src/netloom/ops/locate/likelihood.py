@@ -33,9 +33,9 @@ ODDITY: Final = 1e-3
 RATE_NOISE: Final = 0.08  # least standard deviation of the logarithm of a healthy slowdown
 DELAY_NOISE_S: Final = 5e-6  # of a healthy round trip, at least
 BASE_LOSS: Final = 1e-8  # of a healthy link, at least; Microsoft's optics: SDR-RDMA
-MOST_BASE_LOSS: Final = 1e-4  # a network that loses more everywhere is no healthy one
+MAX_BASE_LOSS: Final = 1e-4  # a network that loses more everywhere is no healthy one
 WIDER: Final = 1.6  # than it was measured, so that what is far out is not all trouble
-FEWEST: Final = 50  # values that a scatter can be measured on
+MIN_COUNT: Final = 50  # values that a scatter can be measured on
 # Of a standard normal: its quantiles of 10 and 25 %, and that of 25 % of its absolute value.
 _TENTH, _QUARTER, _ABSOLUTE_QUARTER = 1.2816, 0.6745, 0.3186
 SEEN: Final = 0.5  # share of losses that a port's own counters show (the others are silent)
@@ -86,10 +86,10 @@ def base_loss(lost: Array, crossed: Array) -> float:
         lost: Packets that each flow lost.
         crossed: Packets that it sent, times the links that it crossed.
     """
-    if len(lost) < FEWEST:
+    if len(lost) < MIN_COUNT:
         return BASE_LOSS
     unhurt = np.count_nonzero(lost == 0)
-    low, high = np.log(BASE_LOSS), np.log(MOST_BASE_LOSS)
+    low, high = np.log(BASE_LOSS), np.log(MAX_BASE_LOSS)
     for _ in range(40):
         middle = (low + high) / 2
         expected = np.exp(-np.exp(middle) * crossed).sum()
@@ -103,7 +103,7 @@ def rate_noise(slowdown: Array) -> float:
     From the faster quarter of the flows: whatever is slow is not among them.
     """
     known = np.log(slowdown[slowdown > 0])
-    if len(known) < FEWEST:
+    if len(known) < MIN_COUNT:
         return RATE_NOISE
     low, high = np.quantile(known, (0.10, 0.25))
     return max(RATE_NOISE, WIDER * float(high - low) / (_TENTH - _QUARTER))
@@ -112,7 +112,7 @@ def rate_noise(slowdown: Array) -> float:
 def delay_noise_s(delay_s: Array) -> float:
     """Return how much healthy round trips scatter; from the quicker quarter of the probes."""
     known = np.abs(delay_s[~np.isnan(delay_s)])
-    if len(known) < FEWEST:
+    if len(known) < MIN_COUNT:
         return DELAY_NOISE_S
     return max(DELAY_NOISE_S, WIDER * float(np.quantile(known, 0.25)) / _ABSOLUTE_QUARTER)
 

@@ -41,7 +41,7 @@ RARITY: Final = {
     FaultKind.BLACK_HOLE: -2.0,
 }
 SCOPE_RARITY: Final = {Scope.LINK: -1.0, Scope.CABLE: 0.0, Scope.SWITCH: -1.0}
-LEAST_FLOWS: Final = 2  # in trouble on a link before it is looked at: one never convicts
+MIN_FLOWS: Final = 2  # in trouble on a link before it is looked at: one never convicts
 BAD_SHARE: Final = 0.15  # of the flows through a switch in trouble before it is
 NEAR: Final = 10.0  # times a loss: neighbouring magnitudes are 3 apart
 ODD_SHARE: Final = 0.02  # flows with the most losses that a measured rate leaves out
@@ -311,7 +311,7 @@ class _KindCrossings:
         seen, fabric = evidence.seen, evidence.fabric
         trouble = np.flatnonzero(_in_trouble(seen, belief, kind))
         hit = np.bincount(evidence.path_links(trouble), minlength=fabric.num_links)
-        wanted = hit >= LEAST_FLOWS
+        wanted = hit >= MIN_FLOWS
         if kind is FaultKind.LOSS:
             wanted |= (seen.link_errors > 0) & (hit > 0)
         wanted |= wanted[np.arange(fabric.num_links) ^ 1]

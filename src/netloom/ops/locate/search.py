@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Suspicion", "suspect"]
 
 COST: Final = 15.0  # log of how rare any one fault is in a window: found on healthy windows
-MOST_FAULTS: Final = 16
+MAX_FAULTS: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ def _grow(evidence: Evidence) -> tuple[list[FaultHypothesis], Scores]:
     accepted: list[FaultHypothesis] = []
     belief = healthy(evidence.seen)
     first = now = scores(evidence, belief)
-    while len(accepted) < MOST_FAULTS:
+    while len(accepted) < MAX_FAULTS:
         best = now.best()
         if best is None or best[0] <= COST:
             break

@@ -27,7 +27,7 @@ __all__ = [
     "PAUSED",
     "SYMBOL_PRIOR",
     "TRUST",
-    "Said",
+    "Report",
     "Trust",
     "belief_in_counts",
     "believed",
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 STUCK: Final = 0.05  # of witnesses who are wrong, the share that stays so for ever
-MOST: Final = 0.9999  # no model of errors is better than this
+MAX: Final = 0.9999  # no model of errors is better than this
 # Links between NICs and leaves fail at 0.057 % a month (Alibaba HPN, SIGCOMM 2024, section 2) and
 # stay so for half a day until mended (assumed): 5.7e-4 * 12 / 730.
 FAILED_CABLE: Final = 1e-5
@@ -73,7 +73,7 @@ class Trust:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Report:
     """What one witness says.
 
     Attributes:
@@ -108,14 +108,14 @@ DAMAGE_PRIOR: Final = 1e-3
 STORM_PRIOR: Final = 1e-5
 
 
-def believed(trust: Trust, witnesses: Iterable[Said]) -> float:
+def believed(trust: Trust, witnesses: Iterable[Report]) -> float:
     """Return the chance that a statement is so, by all who said anything about it."""
     odds = math.log(trust.prior / (1 - trust.prior))
     odds += sum(_say(one.trust or trust, one) for one in witnesses if one.num_looks > 0)
     return _chance(odds)
 
 
-def _say(trust: Trust, one: Said) -> float:
+def _say(trust: Trust, one: Report) -> float:
     """Return the log likelihood ratio of what one witness says."""
     again = -math.log((1 - STUCK) * trust.sticks ** min(one.num_looks - 1, 1000) + STUCK)
     if one.is_so:
@@ -160,4 +160,4 @@ def storm(share: float) -> float:
 def _chance(odds: float) -> float:
     if odds < -700:
         return 0.0
-    return min(MOST, 1 / (1 + math.exp(-odds)))
+    return min(MAX, 1 / (1 + math.exp(-odds)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import OutputError
 from netloom.ops.observe.store import MICRO
-from netloom.ops.observe.store_file import told
+from netloom.ops.observe.store_file import store_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,8 +33,8 @@ __all__ = [
 ]
 
 MISSES_TO_CLOSE: Final = 3  # looks in a row without it: one that misses it does not close it
-MOST_OPEN: Final = 1000
-MOST_TEXT: Final = 4000
+MAX_OPEN: Final = 1000
+MAX_TEXT: Final = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ def follow_cases(
     known = {case.key: case for case in before}
     # Both directions of a cable are one part: the surer speaks for both.
     now = {case.key: case for case in sorted(found, key=lambda one: one.confidence)}
-    room = max(0, MOST_OPEN - len(known))
+    room = max(0, MAX_OPEN - len(known))
     fresh = [case for key, case in now.items() if key not in known]
     opened = tuple(sorted(fresh, key=lambda one: -one.confidence)[:room])
     going, closed = [*opened], []
@@ -179,7 +179,7 @@ def cases_in(path: Path, *, start_s: float) -> tuple[Case, ...]:
         message = f"{path}: there is no such store; name the one that 'netloom watch' writes"
         raise OutputError(message)
     condition = "WHERE closed_us IS NULL OR closed_us >= ?"
-    with told(path):
+    with store_errors(path):
         file = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         with closing(file):
             return tuple(_cases(file, condition, (round(start_s * MICRO),)))
@@ -200,7 +200,7 @@ def _row(case: Case) -> tuple[object, ...]:
 
 
 def _read(store: ObservationStore, condition: str, values: tuple[object, ...]) -> list[Case]:
-    with told(store.path):
+    with store_errors(store.path):
         return _cases(store.connection, condition, values)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.errors import OutputError
 from netloom.ops.observe.store import KEYFRAME_US, MICRO
-from netloom.ops.observe.store_file import WINDOW_COLUMNS, told
+from netloom.ops.observe.store_file import WINDOW_COLUMNS, store_errors
 from netloom.ops.observe.windows import Summary, summarise
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ __all__ = ["RetentionLimits", "retain"]
 
 WINDOW_US: Final = 300 * MICRO
 AT_ONCE: Final = 2000  # series in one transaction
-MOST_TRIES: Final = 40
+MAX_TRIES: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ def retain(store: ObservationStore, now_s: float, limits: RetentionLimits) -> No
     now_us = round(now_s * MICRO)
     single_us, window_us = round(limits.single_s * MICRO), round(limits.window_s * MICRO)
     _cut(store, now_us, single_us=single_us, window_us=window_us)
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         if store.used_bytes <= limits.most_bytes:
             break
         # First the fine past, down to an hour; then the coarse one; then the last hour.
@@ -69,13 +69,13 @@ def retain(store: ObservationStore, now_s: float, limits: RetentionLimits) -> No
             "are kept; allow it more with --most"
         )
         raise OutputError(message)
-    with told(store.path):
+    with store_errors(store.path):
         store.connection.execute("PRAGMA incremental_vacuum")
         store.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def _age_us(store: ObservationStore, table: str, now_us: int) -> int:
-    with told(store.path):
+    with store_errors(store.path):
         (oldest_us,) = store.connection.execute(
             f"SELECT MIN(time_us) FROM {table}"  # noqa: S608  (one of our own two tables)
         ).fetchone()

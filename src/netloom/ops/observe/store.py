@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from netloom.errors import OutputError
 from netloom.ops.observe.observation import Event, Observation
-from netloom.ops.observe.store_file import WINDOW_COLUMNS, locked, opened, told
+from netloom.ops.observe.store_file import WINDOW_COLUMNS, locked, opened, store_errors
 from netloom.ops.observe.windows import Summary, summarise
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ __all__ = ["KEYFRAME_US", "MICRO", "ObservationStore", "Poll"]
 MICRO: Final = 1_000_000  # times are whole microseconds since 1970
 KEYFRAME_US: Final = 3600 * MICRO
 # 65,536 NIC ports below three tiers of switches are 393,216 ports; 19 numbers each, 7.5 million.
-MOST_SERIES: Final = 10_000_000
-MOST_TEXT: Final = 400
+MAX_SERIES: Final = 10_000_000
+MAX_TEXT: Final = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class ObservationStore:
         self.path = path
         self._lock = locked(path)
         try:
-            with told(path):
+            with store_errors(path):
                 self._file = opened(path)
                 self._sources = dict(self._rows("SELECT name, id FROM source"))
                 self._series, self._live = self._known()
@@ -103,7 +103,7 @@ class ObservationStore:
                 written.
         """
         time_us = _micro(reading.time_s)
-        with told(self.path), self._transaction():
+        with store_errors(self.path), self._transaction():
             source = self._source(reading.source)
             changed = self._write(source, reading, time_us)
             self._file.executemany(
@@ -112,7 +112,7 @@ class ObservationStore:
                 [_event_row(source, event) for event in reading.events],
             )
             took_us = _micro(reading.took_s)
-            row = (time_us, source, took_us, len(reading.observations), reading.error[:MOST_TEXT])
+            row = (time_us, source, took_us, len(reading.observations), reading.error[:MAX_TEXT])
             self._file.execute("INSERT OR REPLACE INTO poll VALUES (?, ?, ?, ?, ?)", row)
             self._file.execute(
                 "UPDATE source SET cursor = ? WHERE id = ?", (reading.cursor, source)
@@ -123,7 +123,7 @@ class ObservationStore:
 
     def cursor(self, source: str) -> str:
         """Return the cursor that was stored last for a source; empty without one."""
-        with told(self.path):
+        with store_errors(self.path):
             rows = self._rows("SELECT cursor FROM source WHERE name = ?", source)
         return str(rows[0][0]) if rows else ""
 
@@ -146,7 +146,7 @@ class ObservationStore:
             "WHERE part = ?1 AND metric = ?2 AND time_us >= ?3 AND time_us < ?4 "
             "AND value IS NOT NULL ORDER BY 1"
         )
-        with told(self.path):
+        with store_errors(self.path):
             rows = self._rows(query, part, metric, _micro(start_s), _micro(end_s))
         return [Observation(time_us / MICRO, part, metric, value) for time_us, value in rows]
 
@@ -159,7 +159,7 @@ class ObservationStore:
         they were summed up in.
         """
         found: dict[str, Summary] = {}
-        with told(self.path):
+        with store_errors(self.path):
             ids = self._rows("SELECT id, part FROM series WHERE metric = ? ORDER BY id", metric)
             for series, part in ids:
                 summary = self._summary(series, _micro(start_s), _micro(end_s))
@@ -174,7 +174,7 @@ class ObservationStore:
             "SELECT time_us, part, kind, text, key FROM event "
             "WHERE time_us >= ? AND time_us < ? ORDER BY time_us, id"
         )
-        with told(self.path):
+        with store_errors(self.path):
             rows = self._rows(query, _micro(start_s), _micro(end_s))
         return [
             Event(time_s=time_us / MICRO, part=part, kind=kind, text=text, key=key)
@@ -192,7 +192,7 @@ class ObservationStore:
     def num_rows(self) -> dict[str, int]:
         """Return how many rows each table has."""
         tables = ("series", "sample", "coarse", "event", "poll", "finding")
-        with told(self.path):
+        with store_errors(self.path):
             return {name: self._rows(f"SELECT COUNT(*) FROM {name}")[0][0] for name in tables}  # noqa: S608
 
     @property
@@ -212,7 +212,7 @@ class ObservationStore:
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
         """Give the open file in a transaction that is written when the block ends well."""
-        with told(self.path), self._transaction():
+        with store_errors(self.path), self._transaction():
             yield self._file
 
     def forget(self, numbers: set[int]) -> None:
@@ -296,8 +296,8 @@ class ObservationStore:
     def _series_of(self, source: int, part: str, metric: str) -> _Series:
         key = (source, part, metric)
         if key not in self._series:
-            if len(self._series) >= MOST_SERIES:
-                message = f"more than {MOST_SERIES:,} series; watch fewer parts"
+            if len(self._series) >= MAX_SERIES:
+                message = f"more than {MAX_SERIES:,} series; watch fewer parts"
                 raise OutputError(message)
             made = self._file.execute(
                 "INSERT INTO series (source, part, metric) VALUES (?, ?, ?)", key
@@ -341,7 +341,7 @@ class ObservationStore:
             f"SELECT name, {which}, took_us, num_observations, error FROM poll "  # noqa: S608
             f"JOIN source ON source.id = poll.source {condition} GROUP BY name ORDER BY name"
         )
-        with told(self.path):
+        with store_errors(self.path):
             rows = self._rows(query)
         return tuple(
             Poll(
@@ -360,5 +360,5 @@ def _micro(time_s: float) -> int:
 
 
 def _event_row(source: int, event: Event) -> tuple[object, ...]:
-    text = event.text[:MOST_TEXT]
-    return (source, event.key[:MOST_TEXT], _micro(event.time_s), event.part, event.kind, text)
+    text = event.text[:MAX_TEXT]
+    return (source, event.key[:MAX_TEXT], _micro(event.time_s), event.part, event.kind, text)

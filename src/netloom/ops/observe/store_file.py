@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["WINDOW_COLUMNS", "StoreFullError", "locked", "opened", "told"]
+__all__ = ["WINDOW_COLUMNS", "StoreFullError", "locked", "opened", "store_errors"]
 
 VERSION: Final = 2
 BUSY_MS: Final = 10_000
-LEAST_BYTES: Final = 1 << 20  # a disk with less than this has no room for a reading
+MIN_BYTES: Final = 1 << 20  # a disk with less than this has no room for a reading
 WINDOW_COLUMNS: Final = ("count", "first", "last", "least", "most", "total", "increase")
 
 SCHEMA: Final = """
@@ -99,7 +99,7 @@ def opened(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def store_errors(path: Path) -> Iterator[None]:
     """Let what SQLite complains about be told as netloom tells it."""
     try:
         yield
@@ -119,4 +119,4 @@ def _is_full(path: Path, error: sqlite3.DatabaseError) -> bool:
     if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_IOERR:
         return False
     disk = os.statvfs(path.parent)
-    return disk.f_bavail * disk.f_frsize < LEAST_BYTES
+    return disk.f_bavail * disk.f_frsize < MIN_BYTES

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
 from netloom.ops.observe.store import MICRO
-from netloom.ops.observe.store_file import told
+from netloom.ops.observe.store_file import store_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,7 +77,7 @@ def looks_of(store: ObservationStore, start_s: float, end_s: float) -> dict[str,
         "SELECT name, time_us FROM poll JOIN source ON source.id = poll.source "
         "WHERE error = '' AND time_us >= ? AND time_us <= ? ORDER BY name, time_us"
     )
-    with told(store.path):
+    with store_errors(store.path):
         rows = store.connection.execute(query, _micro(start_s, end_s)).fetchall()
     by_source = groupby(rows, key=lambda row: row[0])
     return {name: tuple(time_us / MICRO for _, time_us in some) for name, some in by_source}
@@ -109,7 +109,7 @@ def tracks_of(
         "JOIN source ON source.id = series.source JOIN sample ON sample.series = series.id "
         f"WHERE metric = ?3 AND {_ENDS if only_ends else _ALL} ORDER BY series.id, time_us"
     )
-    with told(store.path):
+    with store_errors(store.path):
         rows = store.connection.execute(query, (*_micro(start_s, end_s), metric)).fetchall()
     found: dict[str, Track] = {}
     for _, some in groupby(rows, key=lambda row: row[0]):

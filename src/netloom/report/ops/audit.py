@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 __all__ = ["audit_text"]
 
-MOST_LINES = 200
+MAX_LINES = 200
 
 
 def audit_text(audit: Audit) -> str:
     """Return what differs, a line each, and how many cables are right."""
     lines = [f"{one.kind}: {_cables(one.cables)}{one.text}" for one in audit.differences]
-    rest = len(lines) - MOST_LINES
-    shown = lines[:MOST_LINES] + ([f"and {rest:,} more; --json has all"] if rest > 0 else [])
+    rest = len(lines) - MAX_LINES
+    shown = lines[:MAX_LINES] + ([f"and {rest:,} more; --json has all"] if rest > 0 else [])
     unknown = (
         f"; {audit.num_unknown_speed:,} of them did not tell their speed"
         if audit.num_unknown_speed

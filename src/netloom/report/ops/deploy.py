@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["applied_text", "checked_text", "planned_text", "rendered_text"]
 
-MOST_LINES: Final = 12  # of one device's changes; --json has all
+MAX_LINES: Final = 12  # of one device's changes; --json has all
 
 
 def rendered_text(
@@ -57,7 +57,7 @@ def applied_text(done: Sequence[Applied]) -> str:
 
 
 def _change(device: str, changed: Sequence[str], error: str) -> list[str]:
-    lines = [device, *(f"  {line}" for line in changed[:MOST_LINES])]
-    if len(changed) > MOST_LINES:
-        lines.append(f"  ... and {len(changed) - MOST_LINES} more")
+    lines = [device, *(f"  {line}" for line in changed[:MAX_LINES])]
+    if len(changed) > MAX_LINES:
+        lines.append(f"  ... and {len(changed) - MAX_LINES} more")
     return [*lines, f"  cannot be told: {error}"] if error else lines

@@ -38,7 +38,7 @@ COUNTERS: Final = {
 # Told in text only where there are some.
 _RARE: Final = frozenset({"lost", "unroutable", "duplicates", "timeouts", "watchdogs"})
 _STATISTICS: Final = ("mean", "p50", "p99", "max")
-_MOST_JOBS: Final = 12
+_MAX_JOBS: Final = 12
 
 
 def simulation_text(found: Simulation) -> RenderableType:
@@ -111,7 +111,7 @@ def _counters(found: Simulation) -> str:
 def _jobs(found: Simulation) -> Table:
     table = _grid("traffic", "transfers", "ended", "p50", "p99", "slowdown p99", "last end")
     rows = found.by_job()
-    for row in rows[:_MOST_JOBS]:
+    for row in rows[:_MAX_JOBS]:
         table.add_row(
             row["job"],
             f"{row['flows']:,}",
@@ -121,8 +121,8 @@ def _jobs(found: Simulation) -> Table:
             ratio(row["slowdown"].get("p99")),
             time(row["finish_s"]),
         )
-    if len(rows) > _MOST_JOBS:
-        table.add_row(f"and {len(rows) - _MOST_JOBS} more")
+    if len(rows) > _MAX_JOBS:
+        table.add_row(f"and {len(rows) - _MAX_JOBS} more")
     return table
 
 

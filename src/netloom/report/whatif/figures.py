@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from netloom.engines.flow.contention import Press
+    from netloom.engines.flow.contention import LinkLoad
     from netloom.fabric.graph import Fabric
     from netloom.study.whatif.failure import DrawnStep
     from netloom.study.whatif.rank import Ranking
@@ -90,7 +90,7 @@ def _blocks(fabric: Fabric, names: Sequence[str], *, num_runs: int) -> dict[str,
     }
 
 
-def peak_use(presses: Sequence[Press], num_links: int) -> NDArray[np.float64]:
+def peak_use(presses: Sequence[LinkLoad], num_links: int) -> NDArray[np.float64]:
     """Return of each link the largest share that any collective makes it carry."""
     used = np.zeros(num_links)
     for press in presses:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError, SpecError
 from netloom.results.table import Table
-from netloom.study.compare.evaluate import contend
+from netloom.study.compare.evaluate import evaluate
 from netloom.study.compare.explain import explain
 from netloom.study.compare.recommend import Recommendation, recommend
 from netloom.study.compare.sensitivity import placement_doubt
@@ -157,7 +157,7 @@ def compare(
     refused: list[Refusal] = []
     for name in {name.casefold(): name for name in scenario.compare}.values():
         try:
-            contenders.append(contend(scenario, parts, technology=name, engine=asked))
+            contenders.append(evaluate(scenario, parts, technology=name, engine=asked))
         except InfeasibleError as error:
             refused.append(Refusal(technology=parts.technology(name).name, reason=str(error)))
         advance()

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
 
-__all__ = ["contend"]
+__all__ = ["evaluate"]
 
 SMALL_MESSAGE_BYTES: Final = 256
 
 
-def contend(
+def evaluate(
     scenario: Scenario, catalog: Catalog, *, technology: str, engine: Engine | None = None
 ) -> Candidate:
     """Return what *technology* does for *scenario*.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Goodput", "checkpoint_interval_s", "goodput", "goodput_at", "kept_share"]
 
-LEAST_SENSIBLE = 0.5
+MIN_SENSIBLE = 0.5
 
 DALY = Source(
     citation="Daly, A higher order estimate of the optimum checkpoint interval (2006)",
@@ -74,7 +74,7 @@ class Goodput:
     @property
     def validity(self) -> Validity:
         """A doubt where failures eat most of the time: nobody runs a job like that."""
-        if self.share >= LEAST_SENSIBLE:
+        if self.share >= MIN_SENSIBLE:
             return Validity()
         doubt = (
             f"Failures leave {self.share:.0%} of the time; at this size a job needs faster "

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from netloom.results.interval import Interval
     from netloom.spec.scenario import Scenario
 
-__all__ = ["Luck", "check_draws", "luck"]
+__all__ = ["HashVariance", "check_draws", "luck"]
 
 MAX_DRAWS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Luck:
+class HashVariance:
     """The step times of one technology, a draw of the hash and of the displaced nodes each.
 
     Attributes:
@@ -90,7 +90,7 @@ def luck(
     seeds: Sequence[int],
     technology: str = "",
     advance: Callable[[], object] = lambda: None,
-) -> Luck:
+) -> HashVariance:
     """Return the step of *scenario* by the flow engine, once for each of *seeds*.
 
     Args:
@@ -111,4 +111,6 @@ def luck(
         step = step_on(network, scenario, model=model, engine=engine_named("flow", seed=seed))
         steps_s.append(float(step.duration_s))
         advance()
-    return Luck(technology=network.technology.name, seeds=tuple(seeds), steps_s=tuple(steps_s))
+    return HashVariance(
+        technology=network.technology.name, seeds=tuple(seeds), steps_s=tuple(steps_s)
+    )

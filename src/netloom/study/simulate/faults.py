@@ -26,7 +26,7 @@ __all__ = ["faults_of"]
 
 _PS: Final = 1e12
 _NEVER_PS: Final = 2**63 - 1
-_MOST_SPELLS: Final = 1_000_000  # some seconds and a GB before the run begins
+_MAX_SPELLS: Final = 1_000_000  # some seconds and a GB before the run begins
 # What of a link each kind of fault changes; what of two changes the same they say together.
 _CHANGES: Final = {
     "down": "cut",
@@ -82,10 +82,10 @@ def _spells(number: int, asked: LinkFault, wiring: PacketTopology) -> list[_Spel
             most = format_quantity(float(own_bps.max()), RATE)
             message = f"rate: no link of {asked.part} is faster, {most} at most; give a lower one"
             raise SpecError(message)
-    if (count := len(links) * (asked.times or 1)) > _MOST_SPELLS:
+    if (count := len(links) * (asked.times or 1)) > _MAX_SPELLS:
         message = (
             f"times: {asked.times:,} on {len(links):,} links are {count:,} faults; give "
-            f"{_MOST_SPELLS // len(links):,} at most, or a part with fewer links"
+            f"{_MAX_SPELLS // len(links):,} at most, or a part with fewer links"
         )
         raise SpecError(message)
     found: list[_Spell] = []

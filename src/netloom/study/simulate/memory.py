@@ -33,11 +33,11 @@ _ONCE: Final = 18 << 20  # what a process takes once: events, samples, code that
 # added while one is open, and the entropy state of a sprayed one.
 _TRANSFER, _FLOW, _WAIT, _OPEN, _SPRAY = 100, 328, 36, 117, 200
 _PACKET: Final = 64  # core/include/netloom/packet/packet.hpp
-_MOST_PACKETS: Final = 1000  # in flight for each endpoint, or 64 for each open connection
+_MAX_PACKETS: Final = 1000  # in flight for each endpoint, or 64 for each open connection
 _OPEN_PACKETS: Final = 64
 # A departure in the trace: at the peak, when columns are made of it, and in them.
 _TRACED, _TRACED_KEPT = 125, 56
-_MOST_DEPARTURES: Final = 32  # of a packet, of its answer and of their repetitions, over all links
+_MAX_DEPARTURES: Final = 32  # of a packet, of its answer and of their repetitions, over all links
 _PIECES: Final = 9  # of a full packet in a scheduled fabric
 # Flow engine: a transfer, each link of each of its ways, a wait, a link.
 _FLUID, _ENTRY, _FLUID_WAIT, _FLUID_LINK = 180, 84, 40, 2400
@@ -151,7 +151,7 @@ def need_of(runner: SimulationRunner, transfers: Transfers) -> Need:
 def _traced(runner: PacketRunner, transfers: Transfers) -> int:
     """Return how many departures a trace may hold."""
     packets = int((-(-transfers.size_bytes // runner.payload_bytes)).sum())
-    return min(runner.max_trace, _MOST_DEPARTURES * packets)
+    return min(runner.max_trace, _MAX_DEPARTURES * packets)
 
 
 def size_of_drawn(transfers: Transfers) -> Size:
@@ -181,7 +181,7 @@ def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple
     num_open = _most_open(transfers) * connections
     rings = 0 if host.recovery == "go-back-n" else 2 * host.ring_packets // 8
     spray = 0 if settings.spray == "fixed" else _SPRAY
-    packets = min(_MOST_PACKETS * wiring.num_endpoints, _OPEN_PACKETS * num_open)
+    packets = min(_MAX_PACKETS * wiring.num_endpoints, _OPEN_PACKETS * num_open)
     if settings.flow_control == "scheduled":
         packets *= _PIECES
     table = wiring.choices.nbytes

@@ -15,13 +15,13 @@ from netloom.fabric.build import build
 from netloom.fabric.explicit import routed_by
 from netloom.fabric.wiring.built import wiring_of
 from netloom.fabric.wiring.wiring import PacketTopology
-from netloom.spec.packets import MOST_TRACED
+from netloom.spec.packets import MAX_TRACED
 from netloom.spec.problems import did_you_mean
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
 from netloom.study.simulate.choices import Choices
 from netloom.study.simulate.memory import check_drawing, check_fits, check_table, need_of
-from netloom.study.simulate.runner import Told
+from netloom.study.simulate.runner import StopSignal
 from netloom.study.simulate.simulation import SeedRun, Simulation
 from netloom.study.simulate.step_traffic import step_traffic
 from netloom.study.simulate.traffic import place_of, transfers_of
@@ -48,7 +48,7 @@ EngineName = Literal["packet", "flow"]
 ENGINES: Final[tuple[EngineName, ...]] = ("packet", "flow")
 # GPUs up to which flows run on the wiring that packets do, so that one seed is one draw of the
 # hash. Beyond, a wiring's table of ways takes gigabytes, and flows run on the fabric itself.
-MOST_WIRED: Final = 8192
+MAX_WIRED: Final = 8192
 _NEVER_PS: Final = 2**62
 
 
@@ -136,7 +136,7 @@ def case_of(
     if routes is not None and engine == "flow":
         message = "routes: flows are routed by the fabric; leave them out, or use --engine packet"
         raise SpecError(message)
-    whole = engine == "flow" and network.design.num_gpus > MOST_WIRED
+    whole = engine == "flow" and network.design.num_gpus > MAX_WIRED
     ground = fabric if whole else _wiring(scenario, network, fabric, probe)
     if routes is not None and isinstance(ground, PacketTopology):
         ground = routed_by(routes, ground, fabric)
@@ -200,8 +200,8 @@ def traced(case: SimulationCase, max_trace: int) -> SimulationCase:
     if not isinstance(case.runner, PacketRunner):
         message = "trace: flows have no packets; leave it out, or use --engine packet"
         raise SpecError(message)
-    if not 0 <= max_trace <= MOST_TRACED:
-        message = f"trace: {max_trace} departures; keep 0 to {MOST_TRACED}"
+    if not 0 <= max_trace <= MAX_TRACED:
+        message = f"trace: {max_trace} departures; keep 0 to {MAX_TRACED}"
         raise SpecError(message)
     return replace(case, runner=replace(case.runner, max_trace=max_trace))
 
@@ -333,7 +333,7 @@ def run_case(  # noqa: PLR0913
     def one(seed: int) -> SeedRun:
         passed_s = _stopwatch(clock)
         transfers = case.traffic(seed)
-        told = Told(on_progress)
+        told = StopSignal(on_progress)
         delivery, ideal_ps = case.runner.run(
             transfers, seed=seed, until_ps=until_ps, on_progress=told, on_share=on_share
         )

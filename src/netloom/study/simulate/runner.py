@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from netloom.study.simulate.simulation import Grid
     from netloom.workload.transfers import Transfers
 
-__all__ = ["OnProgress", "OnShare", "SimulationRunner", "Told"]
+__all__ = ["OnProgress", "OnShare", "SimulationRunner", "StopSignal"]
 
 # Told the simulated picoseconds and what the engine has done so far; true stops the run.
 OnProgress = Callable[[int, int], bool]
@@ -23,7 +23,7 @@ OnShare = Callable[[float], None]
 
 
 @dataclass(slots=True)
-class Told:
+class StopSignal:
     """Tells of progress, and remembers whether the answer was to stop.
 
     Attributes:

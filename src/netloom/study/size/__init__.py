@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netloom.study.size.request import Wish
+from netloom.study.size.request import SizingRequest
 from netloom.study.size.sizing import Sizing, size
 
-__all__ = ["Sizing", "Wish", "size"]
+__all__ = ["Sizing", "SizingRequest", "size"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Node, Switch, Technology
 
-__all__ = ["Kind", "Wish", "technology_of", "topology_of"]
+__all__ = ["Kind", "SizingRequest", "technology_of", "topology_of"]
 
 Kind = Literal[
     "fat-tree",
@@ -31,7 +31,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class SizingRequest:
     """The question put to :func:`netloom.study.size.sizing.size`.
 
     Attributes:
@@ -62,7 +62,7 @@ class Wish:
                 raise SpecError(message)
 
     @classmethod
-    def of(cls, cluster: Cluster) -> Wish:
+    def of(cls, cluster: Cluster) -> SizingRequest:
         """Return the question that a scenario's cluster puts: nothing is left open."""
         fabric = cluster.fabric
         return cls(
@@ -118,7 +118,7 @@ def topology_of(
         raise SpecError(message) from error
 
 
-def technology_of(wish: Wish, node: Node, catalog: Catalog) -> Technology:
+def technology_of(wish: SizingRequest, node: Node, catalog: Catalog) -> Technology:
     """Return the technology asked for, or else the one that fits switch and node best.
 
     That is one whose own switch was asked for, then one that is not TCP, then one whose NIC is

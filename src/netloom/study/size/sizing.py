@@ -14,7 +14,7 @@ from netloom.parts.load import load_catalog
 from netloom.provenance import Why
 from netloom.results.table import Table
 from netloom.spec.topology import RailFatTree, RailOnly
-from netloom.study.size.request import Wish, technology_of
+from netloom.study.size.request import SizingRequest, technology_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from netloom.parts.parts import Nic, Node, Switch, Technology
     from netloom.spec.topology import Topology
 
-__all__ = ["Alternative", "Sizing", "Wish", "size"]
+__all__ = ["Alternative", "Sizing", "SizingRequest", "size"]
 
 # Other switches shown beside the one chosen, those of the nearest number of ports first.
 MAX_OTHER_SWITCHES: Final = 3
@@ -170,7 +170,7 @@ class Sizing:
         }
 
 
-def size(wish: Wish, catalog: Catalog | None = None) -> Sizing:
+def size(wish: SizingRequest, catalog: Catalog | None = None) -> Sizing:
     """Return the network that *wish* asks for, sized and priced.
 
     Args:
@@ -199,14 +199,14 @@ def size(wish: Wish, catalog: Catalog | None = None) -> Sizing:
 class _Shop:
     """The question and the parts it is answered with."""
 
-    wish: Wish
+    wish: SizingRequest
     catalog: Catalog
     node: Node
     technology: Technology
     nic: Nic
 
     @classmethod
-    def of(cls, wish: Wish, catalog: Catalog) -> _Shop:
+    def of(cls, wish: SizingRequest, catalog: Catalog) -> _Shop:
         node = catalog.node(wish.node)
         technology = technology_of(wish, node, catalog)
         return cls(

@@ -19,7 +19,7 @@ from netloom.study.predict.prediction import predict
 from netloom.study.serving.inference import infer
 from netloom.study.simulate.choices import Choices
 from netloom.study.simulate.run import EngineName, simulate
-from netloom.study.size.request import Wish
+from netloom.study.size.request import SizingRequest
 from netloom.study.size.sizing import size
 from netloom.study.sweep.question import SweepQuestion
 
@@ -87,7 +87,7 @@ def _flows(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _size(asked: SweepRequest) -> dict[str, Any]:
-    return size(Wish.of(asked.scenario.cluster), catalog_of(asked.scenario)).to_json()
+    return size(SizingRequest.of(asked.scenario.cluster), catalog_of(asked.scenario)).to_json()
 
 
 QUESTIONS: Final[Mapping[str, SweepQuestion]] = {

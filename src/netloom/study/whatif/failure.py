@@ -25,7 +25,7 @@ from netloom.study.whatif.changes import applied, straggling
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.engines.flow.contention import Press
+    from netloom.engines.flow.contention import LinkLoad
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
     from netloom.parts.load import Catalog
@@ -65,7 +65,7 @@ class DrawnStep:
 
     step: Step
     straggler_s: float
-    presses: tuple[Press, ...]
+    presses: tuple[LinkLoad, ...]
 
     @property
     def duration_s(self) -> float:

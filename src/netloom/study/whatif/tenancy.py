@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.base import Engine, Outcome, Pattern
-    from netloom.engines.flow.contention import Press
+    from netloom.engines.flow.contention import LinkLoad
     from netloom.fabric.graph import Fabric
     from netloom.fabric.network import Network
     from netloom.parts.parts import Model
@@ -109,7 +109,7 @@ class Seated:
 
     seat: PlacedJob
     step: Step
-    presses: dict[Key, Press]
+    presses: dict[Key, LinkLoad]
     busy_s: dict[Key, float]
 
 

@@ -33,7 +33,7 @@ _PCIE_NODE: Final = "pcie-h100-8"
 # PCIe generation of cards that have no node of their own in the catalogue (NVIDIA data sheets).
 _PCIE_TREES: Final = {"A100": "pcie4", "V100": "pcie3", "P100": "pcie3"}
 _ASSUMED_NODE: Final = "dgx-a100"
-_LONGEST_SHOWN: Final = 60
+_MAX_SHOWN: Final = 60
 
 
 def node_named(gpu: str, *, scale_up: str, catalog: Catalog) -> tuple[Node, tuple[str, ...]]:
@@ -110,6 +110,6 @@ def _on_pcie(gpu: str, words: tuple[str, ...], catalog: Catalog) -> tuple[Node, 
 
 
 def _unknown(gpu: str, why: str) -> SpecError:
-    shown = gpu if len(gpu) <= _LONGEST_SHOWN else gpu[:_LONGEST_SHOWN] + "..."
+    shown = gpu if len(gpu) <= _MAX_SHOWN else gpu[:_MAX_SHOWN] + "..."
     reason = f" ({why})" if why else ""
     return SpecError(f"unknown GPU {shown!r}{reason}; 'netloom catalog nodes' lists the known")

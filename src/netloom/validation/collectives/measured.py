@@ -32,11 +32,11 @@ __all__ = ["MeasuredCase", "Measurement", "case_of", "read_measurement"]
 _LARGEST_TRAY = 16
 _TRAY_GPUS = 4
 _ASSUMED_SIZE_BYTES = 2.0**34
-_MOST_NICS = 1024
+_MAX_NICS = 1024
 # No message, time or rate that was ever measured lies outside, in bytes, us or GB/s.
-_LEAST, _MOST = 1e-9, 1e18
+_MIN, _MAX = 1e-9, 1e18
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_MOST_SHOWN = 60
+_MAX_SHOWN = 60
 _GBPS_OF_NAME = {"EDR": 100, "HDR": 200, "NDR": 400, "XDR": 800}
 _INFINIBAND = {100: "infiniband-edr", 200: "infiniband-hdr", 400: "infiniband-ndr"}
 _INFINIBAND[800] = "infiniband-xdr"
@@ -127,7 +127,7 @@ def _text(row: Mapping[str, str | None], key: str, *, at: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "...")
+    return repr(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "...")
 
 
 def _kind(row: Mapping[str, str | None], *, at: str) -> CollectiveKind:
@@ -153,8 +153,8 @@ def _number(row: Mapping[str, str | None], key: str, *, at: str) -> float | None
     except ValueError as error:
         message = f"{at}: {key} {_shown(text)} is not a number; {remedy}"
         raise SpecError(message) from error
-    if not _LEAST <= number <= _MOST:  # nan compares false
-        message = f"{at}: {key} {_shown(text)} is not from {_LEAST:g} to {_MOST:g}; {remedy}"
+    if not _MIN <= number <= _MAX:  # nan compares false
+        message = f"{at}: {key} {_shown(text)} is not from {_MIN:g} to {_MAX:g}; {remedy}"
         raise SpecError(message)
     return number
 
@@ -282,8 +282,8 @@ def _nics(text: str) -> tuple[int | None, int | None]:
     """Return the NICs of a node and their Gb/s as free text gives them."""
     upper = text.upper()
     count = re.search(r"(\d+)\s*(?:X|NIC)", upper)
-    if count and (len(count[1]) > 4 or not 1 <= int(count[1]) <= _MOST_NICS):
-        message = f"scaleout: {_shown(count[1])} is no number of NICs; give 1 to {_MOST_NICS}"
+    if count and (len(count[1]) > 4 or not 1 <= int(count[1]) <= _MAX_NICS):
+        message = f"scaleout: {_shown(count[1])} is no number of NICs; give 1 to {_MAX_NICS}"
         raise SpecError(message)
     named = next((gbps for name, gbps in _GBPS_OF_NAME.items() if name in upper), None)
     # In the text's own case: 400Gb/s is a rate in bits, 24GB/s is not. Then "8x400".

@@ -38,7 +38,7 @@ _HOST_BPS: Final = 100e9
 _PAYLOAD_BYTES: Final = 1000
 _HEADER_BYTES: Final = 48  # Ethernet 14, IPv4 20, UDP 8, sequence 6: what the ideal counts
 # third.cc maxRtt: six links of 1 us both ways, 1000 bytes once on two of 100 and four of 400 Gb/s.
-_LONGEST_RTT_PS: Final = 12_240_000
+_MAX_RTT_PS: Final = 12_240_000
 _US: Final = 1_000_000
 _SETTLE_PS: Final = 500 * _US  # some 40 round trips: what is under way at first finds its rate
 # A flow counts if one this many times slower than processor sharing on average would be seen to
@@ -100,8 +100,8 @@ class _Scheme:
     ecn: Ecn | None = None
 
 
-_SCALED_WINDOW: Final = {"window": 2.0, "rtt_ps": _LONGEST_RTT_PS}  # VAR_WIN 1, GLOBAL_T 1
-_HPCC: Final = {"target": 0.99, "max_stage": 0.0, "rtt_ps": _LONGEST_RTT_PS}
+_SCALED_WINDOW: Final = {"window": 2.0, "rtt_ps": _MAX_RTT_PS}  # VAR_WIN 1, GLOBAL_T 1
+_HPCC: Final = {"target": 0.99, "max_stage": 0.0, "rtt_ps": _MAX_RTT_PS}
 _HPCC_95: Final = {**_HPCC, "target": 0.95}  # the paper's, and results.md, "Effect of eta"
 _FIRMWARE: Final = {
     "gain": 1 / 256,
@@ -198,7 +198,7 @@ def settings_of(scheme: str) -> PacketSettings:
         "telemetry": own.telemetry,
         "gap_bytes": 0,
         "least_bytes": 0,
-        "base_rtt_ps": _LONGEST_RTT_PS,
+        "base_rtt_ps": _MAX_RTT_PS,
     }
     return PacketSettings(
         flow_control="pfc",
@@ -267,7 +267,7 @@ def _offered(
     count = len(size)
     source = rng.integers(0, _HOSTS, count)
     target = (source + rng.integers(1, _HOSTS, count)) % _HOSTS
-    begun_ps = rng.integers(0, _LONGEST_RTT_PS, len(rest))
+    begun_ps = rng.integers(0, _MAX_RTT_PS, len(rest))
     transfers = Transfers(
         source=source.astype(np.int32),
         target=target.astype(np.int32),

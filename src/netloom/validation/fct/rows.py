@@ -32,7 +32,7 @@ __all__ = [
 
 # By percentile of completion times: what each tenth of flows by size is held to.
 TOLERANCES_PCT: Final[Mapping[int, float]] = {50: 10.0, 95: 15.0}
-_LEAST_FLOWS: Final = {50: 50, 95: 100}  # fewer say little about the percentile
+_MIN_FLOWS: Final = {50: 50, 95: 100}  # fewer say little about the percentile
 _TENTHS: Final = range(10)
 
 
@@ -146,7 +146,7 @@ def curve_rows(key: CurveKey, published: Mapping[int, float], run: Finished) -> 
 def _tenth_row(key: CurveKey, tenth: int, published: float, ratio: NDArray[np.float64]) -> FctRow:
     percentile = key.fct_percentile
     found = float(ratio[len(ratio) * percentile // 100]) if len(ratio) else np.inf
-    enough = len(ratio) >= _LEAST_FLOWS.get(percentile, 0) and np.isfinite(found)
+    enough = len(ratio) >= _MIN_FLOWS.get(percentile, 0) and np.isfinite(found)
     error_pct = 100 * (found - 1) if np.isfinite(found) else None
     tolerance_pct = TOLERANCES_PCT.get(percentile, 0.0)
     few = f"Only {len(ratio)} flows of this size could be seen to end."

@@ -67,7 +67,7 @@ _MS: Final = 1_000_000_000
 # 3 to 10 %. FB_Hadoop's flows, and with them such times, are shorter.
 _STOP_PS: Final = {"wb": 20 * _MS, "fb": 8 * _MS}
 _HALF_PCT: Final = 50
-_MOST_LOAD_PCT: Final = 80  # with headers and acknowledgements the network is full beyond
+_MAX_LOAD_PCT: Final = 80  # with headers and acknowledgements the network is full beyond
 _SEED: Final = 1
 _PACKET_S: Final = 3.2e-6  # of a core: FB_Hadoop at 50 and WebSearch at 70 %, four runs
 
@@ -150,7 +150,7 @@ def _point(row: Mapping[str, str | None], *, where: str) -> FctPoint:
     scheme = _name(row, "scheme", {name: name for name in SCHEMES}, where)
     return FctPoint(
         workload=workload,
-        load_pct=_whole(row, "load_pct", _MOST_LOAD_PCT, where),
+        load_pct=_whole(row, "load_pct", _MAX_LOAD_PCT, where),
         fct_percentile=_whole(row, "fct_percentile", 99, where),
         scheme=scheme,
         size_percentile=round(_number(row, "flow_size_cdf_percentile", 1, 100, where)),

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from netloom.engines.packet import Ecn, PacketSettings, Restraint, SwitchSettings, Transport
+from netloom.engines.packet import Ecn, PacketSettings, ReceiverThrottle, SwitchSettings, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ FAILED_SHARE: Final = 0.25  # fat_tree_topology.cpp _failed_link_ratio
 _PAYLOAD_BYTES, PACKET_BYTES, _ACK_BYTES = 4086, 4150, 64  # main_uec.cpp, uec.cpp
 _US: Final = 1_000_000
 _CONTROLS: Final = ("nscc-unscaled", "nscc", "rccc", "both")
-_RESTRAINT: Final = Restraint()
+_RESTRAINT: Final = ReceiverThrottle()
 _SPRAYS: Final = ("oblivious", "bitmap", "retiring", "reps", "mixed")
 UET_WORDS: Final = (*_CONTROLS, "one of these with -reps, -reps-each and the like")
 
@@ -57,7 +57,7 @@ class UetNetwork:
     marks_from: int
     marks_all: int
     pull_bytes: int = 4 * _PAYLOAD_BYTES
-    restraint: Restraint = _RESTRAINT
+    restraint: ReceiverThrottle = _RESTRAINT
     first_packets: int = 0
 
     @classmethod
@@ -88,7 +88,7 @@ class UetNetwork:
             marks_from=queue // 4,
             marks_all=3 * queue // 4,
             pull_bytes=round(4096 * _PAYLOAD_BYTES / PACKET_BYTES),
-            restraint=Restraint(
+            restraint=ReceiverThrottle(
                 least_of_fair=0.75,
                 period_ps=18 * _US,
                 decrease=0.75,

@@ -28,7 +28,7 @@ CASE_COLUMNS: Final = (
 )
 # What a row may leave out; the tolerance is that of most shipped numbers.
 _DEFAULTS: Final = {"num_paths": "128", "compare": "near", "tolerance_pct": "5"}
-_MOST_FILE_BYTES: Final = 16 * 2**20
+_MAX_FILE_BYTES: Final = 16 * 2**20
 _PATTERNS: Final = ("permutation", "incast")
 _UNITS: Final = ("us", "packets again", "percent of line")
 _COMPARES: Final = ("near", "most", "least")
@@ -47,7 +47,7 @@ def read_fct(path: Path) -> tuple[tuple[FctPoint, ...], tuple[FctCase, ...]]:
     Raises:
         SpecError: the file cannot be read, is too large, or a row is wrong.
     """
-    text = read_text(path, max_bytes=_MOST_FILE_BYTES, wanted="a CSV table of completion times")
+    text = read_text(path, max_bytes=_MAX_FILE_BYTES, wanted="a CSV table of completion times")
     header = next(csv.reader(text.splitlines()[:1]), [])
     if "fabric" not in header:
         return read_points(path), ()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["SHIPPED", "loop_runs"]
 
 # Tables of fewer rows are taken as the shipped table of their kind, and all rows are judged.
-_LEAST_ROWS: Final = 20
+_MIN_ROWS: Final = 20
 SHIPPED: Final = {"gpt_layer_shard": 13.0, "llama_layer_shard": 5.0}  # a test tells them again
 _TOLD_BY: Final = 5
 _TRIED: Final = (3.0, 4.0, 5.0, LOOP_RUNS, 8.0, 10.0, 13.0, 16.0, 20.0, 30.0, 50.0, 100.0)
@@ -34,7 +34,7 @@ def loop_runs(kind: str, timed: Sequence[tuple[int, float, Paces]]) -> tuple[flo
         timed: The row's number, the time measured in seconds and what it can be.
     """
     numbers = sorted({number for number, _, _ in timed})
-    if len(numbers) < _LEAST_ROWS:
+    if len(numbers) < _MIN_ROWS:
         return SHIPPED.get(kind, LOOP_RUNS), frozenset()
     told = frozenset(numbers[_TOLD_BY // 2 :: _TOLD_BY])
     telling = [(measured_s, found) for number, measured_s, found in timed if number in told]

@@ -43,7 +43,7 @@ _TABLES: Final = {
 }
 _LARGEST_FILE_BYTES: Final = 64 * 2**20
 # With less work than this for the GPU, over the host's launches, pauses of the host decide.
-_LEAST_BUSY: Final = 1.3
+_MIN_BUSY: Final = 1.3
 # The widths and lengths of the measured operators (docs/models/compute.md).
 _HIDDEN: Final = (1024, 25600)
 _SEQUENCE: Final = (1024, 32768)
@@ -59,7 +59,7 @@ class LayerBound:
 
 
 # A group of fewer rows has no tenth to speak of; it counts in the total alone.
-_LEAST_JUDGED: Final = 5
+_MIN_JUDGED: Final = 5
 
 BOUNDS: Final[Mapping[str, LayerBound]] = {
     "layers": LayerBound(median_pct=4.0, p90_pct=10.0),  # and each of its groups
@@ -261,7 +261,7 @@ def validate_timed(
         bias_pct=None if total is None else total.bias_pct,
         bound_ok=total is not None
         and total.bound_ok
-        and all(group.bound_ok for group in groups if group.rows >= _LEAST_JUDGED),
+        and all(group.bound_ok for group in groups if group.rows >= _MIN_JUDGED),
         loop_runs={kind: runs for kind, (runs, _) in loops.items()},
         groups=groups,
         per_row=results,
@@ -379,7 +379,7 @@ def _doubts(row: Timed, found: Call) -> tuple[str, ...]:
     if not _SEQUENCE[0] <= sequence <= _SEQUENCE[1]:
         low, high = _SEQUENCE
         doubts.append(f"Attention was measured on {low} to {high} tokens, not {sequence}.")
-    if found.busy_s < _LEAST_BUSY * found.host_s:
+    if found.busy_s < _MIN_BUSY * found.host_s:
         doubts.append("So little work that the pace of the host decides.")
     return tuple(doubts)
 

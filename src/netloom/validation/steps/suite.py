@@ -145,7 +145,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     "one-node small": Bound(median_pct=10.0),
     "experts": Bound(mean_pct=16.5, median_pct=12.0),
 }
-MOST_SLOPE: Final = 1.0
+MAX_SLOPE: Final = 1.0
 
 
 def shipped_step_rows() -> tuple[MeasuredStep, ...]:
@@ -198,7 +198,7 @@ def validate_steps(rows: Sequence[MeasuredStep], catalog: Catalog) -> StepSuite:
         slope_points_per_doubling=slope,
         bound_ok=bool(_judged(results))
         and all(group.bound_ok for group in groups)
-        and abs(slope or 0.0) <= MOST_SLOPE,
+        and abs(slope or 0.0) <= MAX_SLOPE,
         groups=(*groups, *experts),
         by_source=_split(results, lambda row: f"{row.source}, tier {row.tier}"),
         by_model_size=_split(complete, lambda row: _decade(row.parameters / 1e9, "B")),

@@ -10,14 +10,14 @@ from netloom.fabric.taper import taper_of
 if TYPE_CHECKING:
     from netloom.fabric.wiring.wiring import PacketTopology
 
-__all__ = ["Restraint", "restraint_numbers"]
+__all__ = ["ReceiverThrottle", "restraint_numbers"]
 
 _PERIOD_RTTS: Final = 1.5  # uet-htsim oversubscribed_cc.h, nextInterval
-_LEAST_SHARE: Final = 0.01  # the same, setOversubscriptionRatio
+_MIN_SHARE: Final = 0.01  # the same, setOversubscriptionRatio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restraint:
+class ReceiverThrottle:
     """How receivers slow down (uet-htsim OversubscribedCC).
 
     Once a period, or 0.75 to 1.25 of it, each looks at what came: packets trimmed on the way come
@@ -47,12 +47,12 @@ class Restraint:
 
 
 def restraint_numbers(
-    restraint: Restraint | None, wiring: PacketTopology, *, rtt_ps: int
+    restraint: ReceiverThrottle | None, wiring: PacketTopology, *, rtt_ps: int
 ) -> dict[str, float]:
     """Return what the core is told; *rtt_ps* says how often receivers look."""
     taper = taper_of(wiring) if restraint else 1.0
-    numbers = asdict(restraint or Restraint())
+    numbers = asdict(restraint or ReceiverThrottle())
     fair = numbers.pop("least_of_fair")
-    numbers["least_share"] = max(_LEAST_SHARE, fair / taper) if taper > 1 else 0.0
+    numbers["least_share"] = max(_MIN_SHARE, fair / taper) if taper > 1 else 0.0
     numbers["period_ps"] = numbers["period_ps"] or round(_PERIOD_RTTS * rtt_ps)
     return {f"restraint_{name}": float(value) for name, value in numbers.items()}

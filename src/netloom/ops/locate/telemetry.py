@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from netloom.ops.locate.testimony import Said
+from netloom.ops.locate.testimony import Report
 from netloom.ops.observe.tracks import looks_of, tracks_of
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from netloom.ops.observe.store import ObservationStore
     from netloom.ops.observe.tracks import Track
 
-__all__ = ["CABLING", "Heard", "hear"]
+__all__ = ["CABLING", "TelemetryWindow", "read_window"]
 
 # What a comparison with the design writes into the store: one number for each cable or device
 # that is not as it should be.
@@ -36,7 +36,7 @@ ALWAYS_CHANGING: Final = frozenset({"received_packets"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class TelemetryWindow:
     """All that was said from one time to another.
 
     Attributes:
@@ -60,25 +60,25 @@ class Heard:
         track = self.of(metric).get(part)
         return None if track is None else track.last
 
-    def said(self, metric: str, part: str, is_so: Callable[[float], bool]) -> tuple[Said, ...]:
+    def said(self, metric: str, part: str, is_so: Callable[[float], bool]) -> tuple[Report, ...]:
         """Return what one witness says, whether its last value *is_so*; nothing without one."""
         track = self.of(metric).get(part)
         if track is None or track.last is None:
             return ()
-        return (Said(is_so=is_so(track.last), num_looks=track.num_looks(self.looks)),)
+        return (Report(is_so=is_so(track.last), num_looks=track.num_looks(self.looks)),)
 
     def num_looks(self, track: Track) -> int:
         """Return how often the source of a track was looked at."""
         return len(self.looks.get(track.source, ()))
 
 
-def hear(store: ObservationStore, start_s: float, end_s: float) -> Heard:
+def read_window(store: ObservationStore, start_s: float, end_s: float) -> TelemetryWindow:
     """Return what was said from *start_s* to *end_s*.
 
     Raises:
         OutputError: the store cannot be read.
     """
-    return Heard(
+    return TelemetryWindow(
         start_s=start_s,
         end_s=end_s,
         looks=looks_of(store, start_s, end_s),

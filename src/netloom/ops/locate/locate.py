@@ -10,18 +10,18 @@ import numpy as np
 
 from netloom.ops.locate import likelihood
 from netloom.ops.locate.counters import increase
+from netloom.ops.locate.device_findings import device_findings
 from netloom.ops.locate.faults import FaultKind, Trouble
-from netloom.ops.locate.findings import LEAST, find
+from netloom.ops.locate.findings import MIN, find
 from netloom.ops.locate.read import observations_of
-from netloom.ops.locate.told import told
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.ops.locate.findings import Finding
-    from netloom.ops.locate.hearing import Heard
     from netloom.ops.locate.network import DesignedNetwork
     from netloom.ops.locate.observations import Observations
+    from netloom.ops.locate.telemetry import TelemetryWindow
     from netloom.parts.parts import Technology
     from netloom.spec.observed import Observed
 
@@ -33,7 +33,7 @@ _EXPLAINS = {Trouble.MISSING, Trouble.SILENT, Trouble.MISWIRED, Trouble.WRONG_SP
 
 def locate_all(
     network: DesignedNetwork,
-    heard: Heard,
+    heard: TelemetryWindow,
     observed: Observed | None = None,
     technology: Technology | None = None,
 ) -> tuple[Finding, ...]:
@@ -48,11 +48,11 @@ def locate_all(
     Raises:
         SpecError: *observed* names what is not there.
     """
-    said = told(network, heard)
+    said = device_findings(network, heard)
     if observed is None or not observed.flows:
         return said
     seen = _with_counters(network, heard, observations_of(network.fabric, observed))
-    said = tuple(one for f in said if (one := _beside_flows(network, seen, f)).confidence >= LEAST)
+    said = tuple(one for f in said if (one := _beside_flows(network, seen, f)).confidence >= MIN)
     explained = {plain(f.part) for f in said if f.kind in _EXPLAINS}
     explained |= {
         f"cable:{cable.number}"
@@ -74,7 +74,9 @@ def plain(part: str) -> str:
     return part.partition(" (")[0]
 
 
-def _with_counters(network: DesignedNetwork, heard: Heard, seen: Observations) -> Observations:
+def _with_counters(
+    network: DesignedNetwork, heard: TelemetryWindow, seen: Observations
+) -> Observations:
     """Return *seen* with what the ports counted, where it does not tell of them itself."""
     packets, errors = seen.link_packets.copy(), seen.link_errors.copy()
     for part, track in heard.of("received_packets").items():

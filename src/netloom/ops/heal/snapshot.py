@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from netloom.ops.locate.findings import Finding
 
-__all__ = ["Dispute", "Sight", "plain_part"]
+__all__ = ["Dispute", "Snapshot", "plain_part"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Dispute:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class Snapshot:
     """What was seen in one look.
 
     Attributes:

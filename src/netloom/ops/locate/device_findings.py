@@ -15,44 +15,44 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.ops.locate import control, counters
 from netloom.ops.locate.faults import Trouble
-from netloom.ops.locate.findings import LEAST
+from netloom.ops.locate.findings import MIN
 from netloom.ops.locate.network import looks
-from netloom.ops.locate.testimony import TRUST, Said, believed
+from netloom.ops.locate.testimony import TRUST, Report, believed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from netloom.ops.locate.findings import Finding
-    from netloom.ops.locate.hearing import Heard
     from netloom.ops.locate.network import DesignedNetwork
+    from netloom.ops.locate.telemetry import TelemetryWindow
     from netloom.ops.plant import Cable
 
-__all__ = ["told"]
+__all__ = ["device_findings"]
 
 FLAPS: Final = 2  # times down within a window before a cable is said to flap; once is an event
 
 
-def told(network: DesignedNetwork, heard: Heard) -> tuple[Finding, ...]:
+def device_findings(network: DesignedNetwork, heard: TelemetryWindow) -> tuple[Finding, ...]:
     """Return what devices say is wrong, the surest first; only what is more likely than not."""
-    ear = _Ear(network=network, heard=heard)
+    ear = ReportAnalysis(network=network, heard=heard)
     found = [
         *ear.dead_devices(),
         *ear.missing(),
         *ear.miswired(),
         *ear.slow(),
         *ear.flapping(),
-        *control.deaf(network, heard, ear.down, ear.moved),
+        *control.sessions_down(network, heard, ear.down, ear.moved),
         *control.managers(network, heard),
         *control.lost_paths(network, heard),
         *counters.symbol_errors(network, heard, ear.is_away),
         *counters.damaged(network, heard, ear.is_away),
     ]
-    sure = [one for one in found if one.confidence >= LEAST]
+    sure = [one for one in found if one.confidence >= MIN]
     return tuple(sorted(sure, key=lambda one: (-one.confidence, one.part, one.kind)))
 
 
 @dataclass(kw_only=True)
-class _Ear:
+class ReportAnalysis:
     """One window, and what was made of it so far.
 
     Attributes:
@@ -61,7 +61,7 @@ class _Ear:
     """
 
     network: DesignedNetwork
-    heard: Heard
+    heard: TelemetryWindow
     dead: set[str] = field(default_factory=set)
     down: set[int] = field(default_factory=set)
 
@@ -114,7 +114,7 @@ class _Ear:
     def dead_devices(self) -> Iterator[Finding]:
         """Give the switches of which nothing is there: no answer, and no cable that is up."""
         network, heard = self.network, self.heard
-        surely = {number for number, (sure, _) in self.beliefs.items() if sure >= LEAST}
+        surely = {number for number, (sure, _) in self.beliefs.items() if sure >= MIN}
         silent = set(self._silent())
         suspects = {
             name for number in surely for name in network.devices_of(network.cables[number])
@@ -125,7 +125,7 @@ class _Ear:
                 continue
             says = [*heard.said("device_silent", name, bool), *self._neighbours(name)]
             sure = believed(TRUST[Trouble.SILENT], says)
-            if sure < LEAST:
+            if sure < MIN:
                 continue
             self.dead.add(name)
             self.down |= {cable.number for cable in cables}
@@ -133,12 +133,12 @@ class _Ear:
             text = f"{num_down} of {len(says)} witnesses (scans and neighbours) see nothing of it"
             yield network.finding(name, Trouble.SILENT, text, confidence=sure)
 
-    def _neighbours(self, name: str) -> Iterator[Said]:
+    def _neighbours(self, name: str) -> Iterator[Report]:
         """Give what each neighbour of a device says, by most of its ports to there.
 
         The ports of one neighbour are no witnesses apart: its answers are stale or not together.
         """
-        ports: dict[str, list[Said]] = defaultdict(list)
+        ports: dict[str, list[Report]] = defaultdict(list)
         for cable in self.network.by_device[name]:
             end = self.network.far_end(cable, name)
             ports[end.rpartition("[")[0]] += self.heard.said("link_up", end, _is_zero)
@@ -146,13 +146,13 @@ class _Ear:
             is_so = 2 * sum(one.is_so for one in says) > len(says)
             looks_so = [one.num_looks for one in says if one.is_so is is_so]
             if looks_so:
-                yield Said(is_so=is_so, num_looks=min(looks_so))
+                yield Report(is_so=is_so, num_looks=min(looks_so))
 
     def missing(self) -> Iterator[Finding]:
         """Give the cables that are down, but for those of dead switches."""
         for number, (sure, text) in self.beliefs.items():
             cable = self.network.cables[number]
-            if sure < LEAST or self.dead & set(self.network.devices_of(cable)):
+            if sure < MIN or self.dead & set(self.network.devices_of(cable)):
                 continue
             self.down.add(number)
             name = self.network.name(cable)
@@ -164,7 +164,7 @@ class _Ear:
             (one,) = self.heard.said("cable_misplaced", f"cable:{number}", bool)
             num_ends = int(self.heard.last("cable_misplaced", f"cable:{number}") or 1)
             sure = believed(TRUST[Trouble.MISWIRED], [one] * num_ends)
-            if sure >= LEAST:
+            if sure >= MIN:
                 self.down.add(number)
             text = f"{num_ends} of its ends lead elsewhere at {looks(one.num_looks)}"
             name = self.network.name(self.network.cables[number])
@@ -198,7 +198,7 @@ class _Ear:
             cable = self.network.cables[number]
             if number in self.down or max(counts) < FLAPS:
                 continue
-            says = [Said(is_so=count > 0, num_looks=max(count, 1)) for count in counts]
+            says = [Report(is_so=count > 0, num_looks=max(count, 1)) for count in counts]
             sure = believed(TRUST[Trouble.FLAPPING], says)
             span_s = self.heard.end_s - self.heard.start_s
             text = f"it went down {max(counts)} times in {span_s:.0f} s and came back"
@@ -235,7 +235,7 @@ class _Ear:
         return max(falls, int(sum(rise for rise in rises if not math.isnan(rise))))
 
 
-def _numbers(heard: Heard, metric: str) -> set[int]:
+def _numbers(heard: TelemetryWindow, metric: str) -> set[int]:
     """Return the cables of which a comparison with the design says something now."""
     return {
         int(part.removeprefix("cable:")) for part, track in heard.of(metric).items() if track.last
