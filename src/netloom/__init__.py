@@ -105,7 +105,7 @@ _HOMES = {
     "netloom.study.sweep.result": ("Sweep",),
     "netloom.study.whatif.failure": ("WhatIf", "whatif"),
     "netloom.study.whatif.changes": ("Change",),
-    "netloom.study.size.request": ("Wish",),
+    "netloom.study.size.request": ("SizingRequest",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

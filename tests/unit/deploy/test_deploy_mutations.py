@@ -77,6 +77,8 @@ def is_seen(path: tuple[str, ...]) -> bool:
     unused = {str(n) for n in range(8)} - {"3"}
     if table in {"TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE"}:
         return rest[-1] not in unused
+    if rest[-1] == "green_drop_probability":
+        return False  # any share between 0 and 100 % marks; which one is a matter of tuning
     if table == "DSCP_TO_TC_MAP":
         return rest[-1] in {"26", "48"}
     if table == "BUFFER_PG":

@@ -211,9 +211,9 @@ WRITER = """
 import sys
 from pathlib import Path
 from netloom.ops.observe.observation import Event, Observation, Reading
-from netloom.ops.observe.store import Store
+from netloom.ops.observe.store import ObservationStore
 
-store = Store(Path(sys.argv[1]))
+store = ObservationStore(Path(sys.argv[1]))
 number = int(store.cursor("count") or 0)
 while True:
     time_s = 1_800_000_000.0 + number
