@@ -52,7 +52,7 @@ class Residual:
         return {1: self.flash_1, 2: self.flash_2, 3: self.flash_3}[flash]
 
 
-# Fitted: study.fit_steps, but for flash_2, which is published: on H100 FlashAttention-2 reaches
+# Fitted: bench.fit_steps, but for flash_2, which is published: on H100 FlashAttention-2 reaches
 # 35 % of the peak and FlashAttention-3 75 % at most (arXiv:2407.08608; recalled), the kernels
 # measured on Hopper 65 %.
 RESIDUAL_SOURCE: Final = Source(

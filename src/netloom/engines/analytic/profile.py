@@ -60,7 +60,6 @@ class Profile:
             chunks and channels is full.
         nvls_share: What NVLink SHARP achieves over the GPU's nominal rate; None without it.
         nvls_bus_share: Ceiling of the bus bandwidth of NVLink SHARP over that rate.
-        checked: The collectives whose time inside a node was compared with measurements.
     """
 
     generation: str
@@ -73,7 +72,6 @@ class Profile:
     has_ll128: bool = True
     nvls_share: Constant | None = None
     nvls_bus_share: Constant | None = None
-    checked: tuple[str, ...] = ()
 
 
 def _constant(
@@ -136,7 +134,6 @@ _PROFILES: Final[dict[str, Profile]] = {
         ),
         ramp_s=_NO_RAMP,
         ll_share=_LL_OLD,
-        checked=("all_reduce",),
     ),
     "ampere": Profile(
         generation="ampere",
@@ -155,7 +152,6 @@ _PROFILES: Final[dict[str, Profile]] = {
         ),
         ramp_s=_RAMP,
         ll_share=_LL_OLD,
-        checked=("all_reduce",),
     ),
     "hopper": Profile(
         generation="hopper",
@@ -181,7 +177,6 @@ _PROFILES: Final[dict[str, Profile]] = {
             "NVIDIA/nccl-tests issue #212",
             "a maintainer: a peak of about 480 GB/s on 8 GPUs",
         ),
-        checked=("all_reduce", "all_gather", "reduce_scatter"),
     ),
     "blackwell": Profile(
         generation="blackwell",
@@ -214,7 +209,6 @@ _PROFILES: Final[dict[str, Profile]] = {
             "coreweave/nccl-tests pull request #43",
             "839 GB/s at 4 GiB on 72 GB200",
         ),
-        checked=("all_reduce",),
     ),
     "cdna": Profile(
         generation="ampere",
@@ -229,7 +223,6 @@ _PROFILES: Final[dict[str, Profile]] = {
         ramp_s=_RAMP,
         ll_share=_LL_OLD,
         has_ll128=False,  # RCCL leaves it off between nodes (recalled)
-        checked=("all_reduce",),
     ),
 }
 
