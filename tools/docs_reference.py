@@ -11,6 +11,7 @@ import inspect
 import json
 import re
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
 import netloom
@@ -23,9 +24,19 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[1]
 NO_DEFAULT: Final = re.compile(r' \*\[default: (""|False|\(\))\]\*')
 SECTION: Final = re.compile(r"^(Args|Returns|Raises|Yields|Attributes|Example|Examples):$")
+LINE: Final = 90
 ARGUMENT: Final = re.compile(r"^(\w+): (.*)$")
 CODE: Final = re.compile(r"``([^`]+)``|:\w+:`~?([^`]+)`")
 PAGE_NAMES: Final = re.compile(r"\bdocs/((?:models/)?[\w-]+\.md)")
+API_HEAD: Final = (
+    "# Python API\n\nGenerated from `netloom.__all__`. Everything below is `netloom.NAME`; "
+    "by habit, `import netloom as nl`.\n"
+)
+KEYS_HEAD: Final = (
+    "# Scenario keys\n\nGenerated from the schema that `netloom schema` prints. "
+    "A quantity is text with its unit: `400Gbps`, `2us`, `16MiB`.\n"
+)
+PLAIN_TYPES: Final = {"string": "text", "integer": "count", "object": "table"}
 EXTENDING: Final = "# Extending netloom\n\nThis page is not written yet.\n"
 
 
@@ -58,8 +69,7 @@ def python_api() -> str:
     errors = [(name, value) for name, value in classes if issubclass(value, Exception)]
     types = [pair for pair in classes if pair not in errors]
     parts = [
-        "# Python API\n\nGenerated from `netloom.__all__`. Everything below is `netloom.NAME`; "
-        "by habit, `import netloom as nl`.\n",
+        API_HEAD,
         "## Functions\n",
         *(_function(name, value) for name, value in functions),
         "## Results and inputs\n",
@@ -67,24 +77,37 @@ def python_api() -> str:
         "## Errors\n",
         *(f"### {name}\n\n{prose(inspect.getdoc(value) or '')}\n" for name, value in errors),
     ]
-    return "\n".join(parts)
+    return PAGE_NAMES.sub(r"[\1](../\1)", "\n".join(parts))
 
 
 def _function(name: str, function: Callable[..., object]) -> str:
     return f"### {name}\n\n{_signature(name, function)}\n{prose(inspect.getdoc(function) or '')}\n"
 
 
-def _signature(name: str, function: Callable[..., object], indent: str = "") -> str:
-    given = [
-        parameter.replace(annotation=_plain(parameter.annotation))
-        for parameter in inspect.signature(function).parameters.values()
-        if parameter.name != "self"
-    ]
-    whole = ", ".join(str(parameter).replace("'", "") for parameter in given)
-    if len(whole) > 70:
-        whole = "\n    " + ",\n    ".join(str(one).replace("'", "") for one in given) + ",\n"
-    lines = f"```python\n{name}({whole})\n```\n"
-    return "".join(f"{indent}{line}\n" for line in lines.splitlines())
+def _signature(name: str, function: Callable[..., object]) -> str:
+    asked = inspect.signature(function)
+    returns = _plain(asked.return_annotation)
+    end = f") -> {returns}" if returns else ")"
+    given = list(_parameters(asked))
+    whole = f"{name}({', '.join(given)}{end}"
+    if len(whole) > LINE:
+        whole = f"{name}(\n    " + ",\n    ".join(given) + f",\n{end}"
+    return f"```python\n{whole}\n```\n"
+
+
+def _parameters(asked: inspect.Signature) -> Iterator[str]:
+    in_keywords = False
+    for one in asked.parameters.values():
+        if one.kind is one.KEYWORD_ONLY and not in_keywords:
+            in_keywords = True
+            yield "*"
+        default = "" if one.default is one.empty else f" = {_default_of(one.default)}"
+        yield f"{one.name}: {_plain(one.annotation)}{default}"
+
+
+def _default_of(value: object) -> str:
+    """Return how a signature writes a default: functions and objects have no short form."""
+    return repr(value) if isinstance(value, str | int | float | tuple | NoneType) else "..."
 
 
 def _plain(annotation: object) -> str:
@@ -145,13 +168,12 @@ def scenario_keys() -> str:
     """Return the page of every key of a scenario, from its JSON schema."""
     schema = scenario_schema()
     parts = [
-        "# Scenario keys\n\nGenerated from the schema that `netloom schema` prints. "
-        "A quantity is text with its unit: `400Gbps`, `2us`, `16MiB`.\n",
+        KEYS_HEAD,
         "## The file\n",
         _keys(schema),
     ]
     for name, part in schema["$defs"].items():
-        parts.append(f"## {_title(name)}\n\n{part.get('description', '')}\n")
+        parts.append(f"## {heading(name)}\n\n{part.get('description', '')}\n")
         parts.append(_keys(part))
     return "\n".join(parts)
 
@@ -176,29 +198,30 @@ def _default(key: str, value: dict[str, Any], required: set[str]) -> str:
 def _type(value: dict[str, Any]) -> str:
     if "$ref" in value:
         return _link(value["$ref"])
-    choices = value.get("anyOf") or value.get("oneOf")
-    if choices:
+    if choices := value.get("anyOf") or value.get("oneOf"):
         kinds = [_type(choice) for choice in choices if choice.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
-    if "const" in value:
-        return f"`{value['const']}`"
-    if "enum" in value:
-        return ", ".join(f"`{one}`" for one in value["enum"])
     if value.get("type") == "array":
         return f"list of {_type(value.get('items', {}))}"
+    return _plain_type(value)
+
+
+def _plain_type(value: dict[str, Any]) -> str:
+    words = value.get("enum") or ([value["const"]] if "const" in value else [])
+    if words:
+        return ", ".join(f"`{word}`" for word in words)
     if examples := value.get("examples"):
         return f"text such as `{examples[0]}`"
-    return {"string": "text", "integer": "count", "object": "table"}.get(
-        value.get("type", ""), value.get("type", "any")
-    )
+    kind = str(value.get("type", "any"))
+    return PLAIN_TYPES.get(kind, kind)
 
 
 def _link(reference: str) -> str:
-    title = _title(reference.rsplit("/", maxsplit=1)[1])
+    title = heading(reference.rsplit("/", maxsplit=1)[1])
     return f"[{title}](#{title.lower()})"
 
 
-def _title(name: str) -> str:
+def heading(name: str) -> str:
     """Return a heading for a definition; of two that share a class name, the module tells."""
     *_, module, last = ("", *name.split("__"))
     return f"{last}-of-{module}" if module else last
@@ -233,13 +256,13 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
 }
 
 
-def on_config(config: Any) -> Any:  # noqa: ANN401  (mkdocs' types are not in the test group)
+def on_config(config: Any) -> Any:
     """Write out the entries ``folder/*`` of the navigation: a hook of mkdocs."""
     config.nav = _expanded(config.nav)
     return config
 
 
-def _expanded(nav: Any) -> Any:  # noqa: ANN401  (lists, mappings and strings, as YAML has them)
+def _expanded(nav: Any) -> Any:
     if isinstance(nav, dict):
         return {title: _expanded(entry) for title, entry in nav.items()}
     if not isinstance(nav, list):
@@ -255,7 +278,7 @@ def _expanded(nav: Any) -> Any:  # noqa: ANN401  (lists, mappings and strings, a
     return found
 
 
-def on_files(files: Any, config: Any) -> Any:  # noqa: ANN401  (mkdocs' types are not in the test group)
+def on_files(files: Any, config: Any) -> Any:
     """Add the generated pages: a hook of mkdocs."""
     from mkdocs.structure.files import File  # noqa: PLC0415  (only mkdocs calls this)
 

@@ -1,4 +1,4 @@
-"""Run the commands of README.md and of the site's first pages, and put their real output under them.
+"""Run the commands of README.md and of the site's first pages, and put their output under them.
 
 A block that opens with ```console holds commands behind ``$``; what follows each is its output.
 With ``--check`` nothing is written; the exit code says whether the pages are up to date. Pages may
