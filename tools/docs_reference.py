@@ -172,20 +172,36 @@ def scenario_keys() -> str:
         "## The file\n",
         _keys(schema),
     ]
-    for name, part in schema["$defs"].items():
-        parts.append(f"## {heading(name)}\n\n{part.get('description', '')}\n")
+    for name, place in _places(schema):
+        part = schema["$defs"][name]
+        parts.append(f"## {heading(name)}\n\n{part.get('description', '')} Written at `{place}`.\n")
         parts.append(_keys(part))
     return "\n".join(parts)
+
+
+def _places(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield every definition and a path where a scenario has it, outermost first."""
+    seen: set[str] = set()
+    waiting = [("", schema)]
+    while waiting:
+        above, part = waiting.pop(0)
+        for key, value in part.get("properties", {}).items():
+            place = f"{above}.{key}".lstrip(".") + ("[]" if value.get("type") == "array" else "")
+            for name in re.findall(r'"#/\$defs/(\w+)"', json.dumps(value)):
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append((place, schema["$defs"][name]))
+                    yield name, place
 
 
 def _keys(part: dict[str, Any]) -> str:
     required = set(part.get("required", ()))
     rows = [
-        f"| `{key}` | {_type(value)} | {_default(key, value, required)} "
-        f"| {_cell(value.get('description', ''))} |"
+        f"| `{key}` | {_cell(value.get('description', ''))} | {_type(value)} "
+        f"| {_default(key, value, required)} |"
         for key, value in part.get("properties", {}).items()
     ]
-    return "| key | value | default | meaning |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    return "| key | meaning | value | default |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
 
 
 def _default(key: str, value: dict[str, Any], required: set[str]) -> str:
