@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import netloom
-from netloom.cli.main import build_app
+from netloom.cli.main import build_app, main
 from netloom.spec.schema import schema
-from tools import docs_reference, run_notebook
+from tools import docs_reference, plot_validation, run_notebook
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -78,6 +78,15 @@ def test_every_file_that_a_model_page_names_is_there(page: Path) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_the_pages_are_written_in_plain_words() -> None:
+    quaint = re.compile(
+        r"\b(nobody|somebody|whoever|anew|for ever|heeds?|reckons?)\b", re.IGNORECASE
+    )
+    pages = [ROOT / "README.md", *DOCS.rglob("*.md")]
+    found = {page.name: quaint.findall(page.read_text(encoding="utf-8")) for page in pages}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
 def test_every_decision_is_listed_and_has_a_number_of_its_own() -> None:
     index = (DOCS / "decisions" / "index.md").read_text()
     pages = sorted(page.name for page in (DOCS / "decisions").glob("0*.md"))
@@ -90,6 +99,36 @@ def test_the_cells_of_the_notebook_run_and_print_what_it_shows() -> None:
     book = json.loads(run_notebook.NOTEBOOK.read_text(encoding="utf-8"))
     assert len([cell for cell in book["cells"] if cell["cell_type"] == "code"]) == 8
     assert run_notebook.run(book) == book
+
+
+@pytest.mark.slow
+@pytest.mark.validation
+@pytest.mark.parametrize("suite", plot_validation.SUITES)
+def test_a_plot_of_a_suite_shows_its_rows(suite: str) -> None:
+    """``python tools/plot_validation.py`` brings them up to date."""
+    now = plot_validation.drawn(plot_validation.rows_of(suite), plot_validation.SUITES[suite])
+    assert plot_validation.path_of(suite).read_text(encoding="utf-8") == now
+
+
+def test_a_ratio_of_one_lies_half_way_between_a_half_and_two() -> None:
+    highest, middle, lowest = (plot_validation.up(ratio) for ratio in (2.0, 1.0, 0.5))
+    assert middle == (highest + lowest) / 2
+    assert plot_validation.up(7.0) == highest
+
+
+@pytest.mark.slow
+@pytest.mark.validation
+@pytest.mark.parametrize(("suite", "page"), [("steps", "step"), ("layers", "compute")])
+def test_the_groups_of_a_model_page_have_the_errors_that_validate_prints(
+    suite: str, page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["validate", suite, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    text = (DOCS / "models" / f"{page}.md").read_text(encoding="utf-8").replace("*", "")
+    for group in found.get("result", found)["groups"]:
+        median, p90 = group["median_abs_error_pct"], group["p90_abs_error_pct"]
+        shown = rf"\| {median:.1f}\d? % \| {p90:.1f} % \|"
+        assert re.search(shown, text), (group["name"], shown)
 
 
 @pytest.mark.slow
