@@ -25,6 +25,7 @@ def _prose_and_code() -> tuple[str, str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # a dozen commands each; cores may be busy
 @pytest.mark.parametrize("page", RUN_PAGES)
 def test_every_output_of_a_page_is_what_its_command_prints(page: str) -> None:
     """``python tools/run_readme.py`` brings them up to date."""
