@@ -40,7 +40,7 @@ def bars_svg(bars: Bars, *, width: float, num_ticks: int) -> tuple[list[str], fl
     frame = _frame(bars, width)
     height = _TOP + frame.row_px * len(bars.labels) + _BOTTOM
     base = height - _BOTTOM
-    fit = max(2, min(num_ticks, int((width - frame.left_px) / 80)))
+    fit = max(3, min(num_ticks, int((width - frame.left_px) / 80)))
     parts = [
         *grid(frame.x, fit, across=(_TOP, base), vertical=True),
         text((frame.left_px + width) / 2, height - 6, frame.x.title, style="n", anchor="middle"),
@@ -48,7 +48,7 @@ def bars_svg(bars: Bars, *, width: float, num_ticks: int) -> tuple[list[str], fl
     for row, label in enumerate(bars.labels):
         top = _TOP + row * frame.row_px
         if frame.labels_above:
-            parts.append(text(0, top + 13, label, style="b"))
+            parts.append(text(frame.left_px + 4, top + 13, label, style="b"))
             top += _LABEL_PX
         else:
             mid = top + frame.row_px / 2 + 4

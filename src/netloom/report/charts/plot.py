@@ -12,7 +12,7 @@ from netloom.report.charts.svg import FONT_PX, grid, line, mark_svg, number, tex
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from netloom.report.charts.model import Plot, Series
+    from netloom.report.charts.model import Mark, Plot, Series
 
 __all__ = ["plot_svg", "point_tip"]
 
@@ -22,6 +22,7 @@ _RIGHT: Final = 16
 # Places that tell their numbers, of a line without marks and of a cloud of dots.
 _LINE_TARGETS: Final = 40
 _CLOUD_TARGETS: Final = 250
+_DENSE: Final = 400  # points of a line from which it is drawn thin
 _MAX_MARKS: Final = 700  # with shape and numbers of their own; more are a cloud of dots
 
 Place = tuple[float, float]
@@ -80,11 +81,12 @@ def _series(one: Series, x: Scale, y: Scale, *, cloud: bool) -> str:
     dash = one.hue if one.dash is None else one.dash
     parts = []
     if one.join != "none" and len(shown) > 1:
-        parts.append(f'<path class="l" d="{_path(list(places.values()), one.join)}"/>')
+        style = "l dense" if len(shown) > _DENSE else "l"
+        parts.append(f'<path class="{style}" d="{_path(list(places.values()), one.join)}"/>')
     if one.spread:
         parts += [_error_bar(one, index, places[index], y) for index in shown]
     if one.mark is not None and cloud:
-        parts.append(_cloud(places.values()))
+        parts.append(_cloud(places.values(), one.mark))
         parts += _targets(one, places, x, y, most=_CLOUD_TARGETS)
     elif one.mark is not None:
         parts += [
@@ -121,9 +123,12 @@ def _targets(one: Series, places: dict[int, Place], x: Scale, y: Scale, *, most:
     ]
 
 
-def _cloud(places: Iterable[Place]) -> str:
+def _cloud(places: Iterable[Place], mark: Mark) -> str:
     """Return dots, those on one pixel as one: their number does not matter to the page's size."""
     dots = dict.fromkeys((round(x), round(y)) for x, y in places)
+    if mark == "cross":
+        crosses = "".join(f"M{x - 2} {y - 2}l4 4m0-4l-4 4" for x, y in dots)
+        return f'<path class="crosses" d="{crosses}"/>'
     return f'<path class="dots" d="{"".join(f"M{x} {y}h0" for x, y in dots)}"/>'
 
 

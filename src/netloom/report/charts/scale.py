@@ -22,15 +22,15 @@ _WIDE: Final = frozenset("mwMW%@")
 
 
 def text_width(text: str, size_px: float) -> float:
-    """Return about how wide *text* is in a sans-serif of *size_px*: fonts differ by a tenth."""
+    """Return about how wide *text* is in a wide sans-serif of *size_px*; most are narrower."""
     units = sum(
-        0.33
+        0.37
         if letter in _NARROW
-        else 0.88
+        else 0.92
         if letter in _WIDE
-        else 0.68
+        else 0.72
         if letter.isupper()
-        else 0.56
+        else 0.61
         for letter in text
     )
     return units * size_px
