@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from netloom.report.audit import right, silence
-from netloom.report.charts import Axis, Bars, Figure, Part
+from netloom.report.charts import COUNT, Axis, Bars, Figure, Part
 from netloom.report.html import render
 from netloom.report.sections import Answer, Gallery, Page, Table
 
@@ -52,7 +52,7 @@ def _kinds(audit: Audit) -> Figure:
         title="Differences by kind",
         caption="How many of each kind there are.",
         chart=Bars(
-            axis=Axis(title="differences", from_zero=True),
+            axis=Axis(title="differences", unit=COUNT, from_zero=True),
             rows="kind",
             labels=tuple(counts),
             parts=(Part(name="", values=tuple(float(count) for count in counts.values())),),

@@ -38,7 +38,7 @@ def goodput_page(found: Uptime) -> str:
             Table(
                 title="What would help",
                 caption="The largest gain first.",
-                headings=IMPROVEMENTS,
+                headings=("change", *IMPROVEMENTS[1:]),
                 rows=improvement_rows(found),
                 notes=("Any number down to its constants: netloom goodput --why.",),
                 folds=doubts_fold(kept.validity.doubts),
@@ -46,13 +46,13 @@ def goodput_page(found: Uptime) -> str:
             Table(
                 title="What interrupts",
                 caption="How many parts there are, and how often they stop the job.",
-                headings=RATES,
+                headings=("part", *RATES[1:]),
                 rows=rate_rows(kept),
             ),
             Table(
                 title="What the loss of one part takes away",
                 caption="How many nodes stop, and what bandwidth is lost to those that go on.",
-                headings=DOMAINS,
+                headings=("part", *DOMAINS[1:]),
                 rows=domain_rows(found.domains),
             ),
         ),
@@ -74,6 +74,7 @@ def _time(found: Uptime) -> Figure:
             parts=tuple(
                 Part(name=name, values=(100 * share,), hue=hue)
                 for hue, (name, share) in enumerate(shares.items())
+                if share > 0
             ),
             stacked=True,
         ),

@@ -47,7 +47,7 @@ def prediction_page(found: Prediction, *, draws: Sequence[Luck] = ()) -> str:
 def _parts(found: Prediction) -> Table:
     return Table(
         title="Where the step goes",
-        caption="One optimizer step. Hidden besides: communication behind which computation runs.",
+        caption="One optimizer step. Hidden besides: communication behind computation.",
         headings=("part", *HEADINGS[1:]),
         rows=[cells for _, cells in breakdown_rows(found.step)],
         notes=("Any number down to its constants: netloom predict --why.",),
@@ -77,18 +77,19 @@ def _step(found: Prediction) -> Figure:
 def _memory(found: Prediction) -> Figure:
     memory = found.step.memory
     parts = memory_parts(memory) | {"context and buffers": float(RESERVED_BYTES)}
-    free = max(memory.capacity_bytes - sum(parts.values()), 0.0)
+    free = memory.capacity_bytes - sum(parts.values())
+    held = parts | ({"free": free} if free > 0 else {})
     return Figure(
         key="memory",
         title="What a GPU holds",
-        caption="The fullest GPU; the whole bar is its memory.",
+        caption=f"The fullest GPU, which has {BYTES.write(memory.capacity_bytes, digits=3)}.",
         chart=Bars(
             axis=Axis(title="memory", unit=BYTES, from_zero=True),
             rows="GPU",
             labels=("GPU",),
             parts=tuple(
                 Part(name=name, values=(float(value),), hue=hue)
-                for hue, (name, value) in enumerate((*parts.items(), ("free", free)))
+                for hue, (name, value) in enumerate(held.items())
             ),
             stacked=True,
         ),

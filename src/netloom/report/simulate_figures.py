@@ -8,9 +8,9 @@ import numpy as np
 
 from netloom.report.charts import (
     BYTES,
+    COUNT,
     HUES,
     PERCENT,
-    PLAIN,
     SECONDS,
     Axis,
     Block,
@@ -198,7 +198,7 @@ def paused_links(found: Simulation, table: Mapping[str, NDArray[Any]]) -> Plot:
                 join="step",
             )
         )
-    return _timed(lines, "links paused", PLAIN)
+    return _timed(lines, "links paused", COUNT)
 
 
 def _links_held(

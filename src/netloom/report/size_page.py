@@ -91,7 +91,7 @@ def _figures(sizing: Sizing) -> tuple[Figure, ...]:
     """Return where the money goes; nothing where no part has a price."""
     spent: dict[str, float] = {}
     for line in sizing.bill.lines:
-        if line.total_usd:
+        if line.total_usd and line.kind != "nic":
             item = line.item.partition(", ")[0]
             spent[item] = spent.get(item, 0.0) + line.total_usd
     if not spent:
@@ -102,5 +102,5 @@ def _figures(sizing: Sizing) -> tuple[Figure, ...]:
         labels=tuple(spent),
         parts=(Part(name="", values=tuple(spent.values())),),
     )
-    caption = "The network's parts, by kind; what has no price is not shown."
+    caption = "The network's parts, by kind; NICs are in the price of the nodes."
     return (Figure(key="cost", title="What it costs", caption=caption, chart=chart),)

@@ -21,10 +21,11 @@ from netloom.report.charts.model import (
     dash_of,
     mark_of,
 )
-from netloom.report.charts.units import BYTES, MONEY, PERCENT, PLAIN, SECONDS, Unit
+from netloom.report.charts.units import BYTES, COUNT, MONEY, PERCENT, PLAIN, SECONDS, Unit
 
 __all__ = [
     "BYTES",
+    "COUNT",
     "GREY",
     "HUES",
     "MONEY",

@@ -81,7 +81,8 @@ class Scale:
 
     def _values(self, most: int, size: float) -> list[float]:
         if not self.axis.is_log:
-            return _round_values(self.low, self.high, most, size)
+            found = _round_values(self.low, self.high, most, size)
+            return [one for one in found if one == round(one) or not self.axis.unit.is_whole]
         decades = math.log10(self.high / self.low)
         if decades < 1:  # so few that round steps read better than powers
             return _round_values(self.low, self.high, most, size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["BYTES", "MONEY", "PERCENT", "PLAIN", "SECONDS", "Step", "Unit"]
+__all__ = ["BYTES", "COUNT", "MONEY", "PERCENT", "PLAIN", "SECONDS", "Step", "Unit"]
 
 _THOUSAND: Final = 1000
 
@@ -27,9 +27,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A base unit and its multiples, the smallest first."""
+    """A base unit and its multiples, the smallest first; *is_whole* where there are no halves."""
 
     steps: tuple[Step, ...]
+    is_whole: bool = False
 
     def step(self, largest: float) -> Step:
         """Return the multiple in which *largest*, in base units, is a short number."""
@@ -55,6 +56,7 @@ def plain(value: float, *, digits: int = 4) -> str:
 
 
 PLAIN: Final = Unit((Step(1, ""),))
+COUNT: Final = Unit((Step(1, ""),), is_whole=True)
 PERCENT: Final = Unit((Step(1, "%"),))
 MONEY: Final = Unit((Step(1, "USD"), Step(1e3, "kUSD"), Step(1e6, "million USD")))
 BYTES: Final = Unit(
