@@ -115,7 +115,7 @@ def twin(chart: Chart) -> Twin:
 def _plot_twin(plot: Plot) -> Twin:
     told = _told(plot)
     num_points = sum(len(one.x) for one in told)
-    if any(one.notes or one.join == "none" for one in told) and num_points <= _MOST_ROWS:
+    if any(any(one.notes) or one.join == "none" for one in told) and num_points <= _MOST_ROWS:
         return _listed(plot, told)
     places = sorted({value for one in told for value in one.x})
     if len(places) <= _MOST_ROWS and all(len(set(one.x)) == len(one.x) for one in told):
