@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["simulation_page"]
 
+MAX_ROWS: Final = 1000
 # Table, column, title, axis, unit, scale, caption.
 _SERIES: Final = (
     (
@@ -126,6 +127,7 @@ def _series(found: Simulation) -> tuple[Figure, ...]:
 
 
 def _traffic(found: Simulation) -> Table:
+    rest = len(found.jobs) - MAX_ROWS
     return Table(
         title="Traffic",
         caption="Completion times and slowdowns of each piece of traffic.",
@@ -139,7 +141,8 @@ def _traffic(found: Simulation) -> Table:
             "slowdown p99",
             "last end",
         ),
-        rows=_jobs(found),
+        rows=_jobs(found)[:MAX_ROWS],
+        notes=(f"and {rest:,} more; --json has all",) if rest > 0 else (),
     )
 
 

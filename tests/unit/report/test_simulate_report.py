@@ -187,8 +187,8 @@ def test_a_link_that_is_paused_in_two_priorities_is_one_link() -> None:
     # Link 2 is paused from 100 to 500 ps in one priority and from 200 to 700 in another.
     found = _simulation([10], [(2, 100, 500), (2, 200, 700)], priorities=[3, 1])
     (line,) = paused_links(found, found.first.delivery.tables["pauses"]).series
-    assert line.y == (0, 1, 0)
-    assert line.x == pytest.approx((0, 100e-12, 700e-12))
+    assert line.y == (0.0, 1.0, 0.0)
+    assert list(line.x) == pytest.approx([0, 100e-12, 700e-12])
 
 
 def test_pieces_of_traffic_beyond_the_colours_share_a_line() -> None:

@@ -19,8 +19,8 @@ __all__ = ["plot_svg", "point_tip"]
 _TOP: Final = 28  # the title of the upright axis stands here
 _BOTTOM: Final = 44
 _RIGHT: Final = 16
-# Places that tell their numbers, of a line without marks and of a cloud of dots.
-_LINE_TARGETS: Final = 40
+# Places of a plot that tell their numbers: of all lines without marks, and of a cloud of dots.
+_LINE_TARGETS: Final = 160
 _CLOUD_TARGETS: Final = 250
 _DENSE: Final = 400  # points of a line from which it is drawn thin
 _MAX_MARKS: Final = 700  # with shape and numbers of their own; more are a cloud of dots
@@ -51,7 +51,9 @@ def plot_svg(plot: Plot, *, width: float, height: float, num_ticks: int) -> list
         anchor, shift = ("start", 5) if is_left else ("end", -5)
         parts.append(text(at + shift, _TOP + 11, rule.label, anchor=anchor))
     many = sum(len(one.x) for one in plot.series if one.mark) > _MAX_MARKS
-    return [*parts, *(_series(one, x, y, cloud=many) for one in plot.series)]
+    bare = sum(one.mark is None and not one.silent for one in plot.series)
+    targets = min(40, _LINE_TARGETS // max(bare, 1))
+    return [*parts, *(_series(one, x, y, cloud=many, num_targets=targets) for one in plot.series)]
 
 
 def _reach(plot: Plot) -> Iterator[float]:
@@ -73,7 +75,7 @@ def _fitting(x: Scale, most: int) -> int:
     return 2
 
 
-def _series(one: Series, x: Scale, y: Scale, *, cloud: bool) -> str:
+def _series(one: Series, x: Scale, y: Scale, *, cloud: bool, num_targets: int) -> str:
     shown = [
         index for index in range(len(one.x)) if x.holds(one.x[index]) and y.holds(one.y[index])
     ]
@@ -99,7 +101,7 @@ def _series(one: Series, x: Scale, y: Scale, *, cloud: bool) -> str:
             for index in shown
         ]
     elif not one.silent:
-        parts += _targets(one, places, x, y, most=_LINE_TARGETS)
+        parts += _targets(one, places, x, y, most=num_targets)
     faint = " faint" if one.faint else ""
     return f'<g class="c{one.hue} d{dash % HUES}{faint}">{"".join(parts)}</g>'
 
