@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Scale", "scale_of", "text_width"]
 
 _ROOM: Final = 0.04  # of the axis, beyond the outermost points
+_CROWDED: Final = 0.4  # decades from which round steps crowd at the upper end
 _ROUND: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 _NARROW: Final = frozenset("iljtfrI.,:;'|!()[] /-")
 _WIDE: Final = frozenset("mwMW%@")
@@ -85,7 +86,8 @@ class Scale:
             return [one for one in found if one == round(one) or not self.axis.unit.is_whole]
         decades = math.log10(self.high / self.low)
         if decades < 1:  # so few that round steps read better than powers
-            return _round_values(self.low, self.high, most, size)
+            more = 2 if decades > _CROWDED else 0  # the lower ones stand far apart
+            return _round_values(self.low, self.high, most + more, size)
         return _powers(self.low, self.high, most)
 
 
