@@ -9,6 +9,8 @@ import pytest
 
 from netloom.catalog.load import load_catalog
 from netloom.engines.analytic import Algorithm, AnalyticEngine
+from netloom.engines.analytic.profile import is_measured, profile_of
+from netloom.engines.analytic.tables import TREE_CORRECTION, Protocol
 from netloom.errors import InfeasibleError
 from netloom.study.measured import case_of, read_measurement
 from netloom.workload.collective import Collective, CollectiveKind, Group
@@ -208,3 +210,16 @@ def test_what_was_checked_is_inside() -> None:
 def test_more_ranks_than_gpus_in_a_node_is_refused() -> None:
     with pytest.raises(InfeasibleError, match=r"16 ranks in a node.*8 GPUs; lower"):
         run("all_reduce", GIB, network("H100"), ranks=16, per_node=16)
+
+
+def test_a_gpu_is_measured_where_its_own_architecture_was() -> None:
+    assert [is_measured(name) for name in ("Hopper", "Ampere", "Rubin")] == [True, True, False]
+    assert profile_of("Hopper") is not profile_of("Ampere")
+
+
+@pytest.mark.parametrize("protocol", list(Protocol))
+def test_a_tree_never_achieves_more_than_its_nominal_rate(protocol: Protocol) -> None:
+    # 64 B, 128 B, ... 512 MiB: 2^6 to 2^29, 24 sizes.
+    row = TREE_CORRECTION[protocol]
+    assert len(row) == 29 - 6 + 1
+    assert all(0 < share <= 1 for share in row)

@@ -401,6 +401,24 @@ def test_a_dead_switch_explains_what_flows_over_its_cables_suffer(store: Store) 
     assert with_flows(store, 0) == [("spine:1", Trouble.SILENT)]
 
 
+def test_what_ports_count_stands_beside_what_flows_lose(store: Store) -> None:
+    # Three damaged packets of a million convict no port; flows that lose 1 % do convict the cable.
+    _, upper = network().ends[uplink().number]
+    for number in range(2):
+        counts = {"receive_errors": 3.0 * number, "received_packets": 1e6 * number}
+        look(store, number, {(upper, metric): value for metric, value in counts.items()})
+    heard = hear(store, START_S - 600, START_S + 10)
+    assert told(network(), heard) == ()
+    flows = [
+        flow.model_copy(update={"lost": 1000 if flow.slowdown == 2.0 else 0, "slowdown": None})
+        for flow in halved_uplink().flows
+    ]
+    (one,) = locate_all(network(), heard, Observed(flows=tuple(flows)))
+    assert one.kind == FaultKind.LOSS
+    assert one.part.startswith(f"cable:{uplink().number} ")
+    assert "its ports count 3 errors" in one.evidence
+
+
 def case(part: str = "cable:1 (a - b)", **more: object) -> Case:
     given = {
         "part": part,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -95,6 +96,26 @@ def test_no_other_interval_keeps_noticeably_more(write_s: float, between_s: floa
 
     for factor in (0.5, 0.8, 1.25, 2.0):
         assert kept(best_s * factor) <= kept(best_s) * 1.005
+
+
+def test_the_interval_is_dalys_to_third_order() -> None:
+    """With write / (2 M) = 0.3^2: sqrt(2 write M) (1 + 0.3 / 3 + 0.3^2 / 9) - write."""
+    # M = 1000, write = 180: sqrt(360,000) = 600; 600 x 1.11 - 180 = 486.
+    assert checkpoint_interval_s(180.0, 1000.0) == pytest.approx(486.0)
+    # From write = 2 M on there is nothing to be gained: M.
+    assert checkpoint_interval_s(2000.0, 1000.0) == 1000.0
+
+
+def test_what_is_kept_is_an_interval_over_the_expected_time_for_it() -> None:
+    """Daly (2006), equation 20: tau / (M e^(R/M) (e^((tau + write)/M) - 1))."""
+    # M = 1000, tau + write = 1000 ln 2, so that e^(...) - 1 = 1; R = 1000 ln 1.25.
+    kept = kept_share(
+        interval_s=600.0,
+        write_s=1000 * math.log(2) - 600,
+        restart_s=1000 * math.log(1.25),
+        between_s=1000.0,
+    )
+    assert kept == pytest.approx(600 / (1000 * 1.25 * 1))
 
 
 def test_a_cluster_that_fails_faster_than_it_restarts_keeps_nothing_and_says_so() -> None:
