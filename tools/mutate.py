@@ -269,7 +269,8 @@ def modules_under(package: str) -> list[str]:
     return sorted(".".join(names).removesuffix(".__init__") for names in parts)
 
 
-def imports_of(path: Path) -> set[str]:
+@cache
+def imports_of(path: Path) -> frozenset[str]:
     """Return the modules of netloom that a file imports when it runs, wherever it does."""
     found: set[str] = set()
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
@@ -283,7 +284,7 @@ def imports_of(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {_module(node.module, alias.name) for alias in node.names}
         waiting += ast.iter_child_nodes(node)
-    return {name for name in found if name.split(".")[0] == "netloom"}
+    return frozenset(name for name in found if name.split(".")[0] == "netloom")
 
 
 def _module(package: str, name: str) -> str:
