@@ -225,7 +225,7 @@ def _words(node: ast.AST) -> str:
 
 
 def drawn(packages: Sequence[str], count: int, seed: int) -> list[Mutation]:
-    """Return *count* mutations, as many of each package, no place twice."""
+    """Return *count* mutations, one of each package in turn, no place twice."""
     from numpy.random import default_rng  # noqa: PLC0415 (not for the plugin)
 
     rng = default_rng(seed)
@@ -239,7 +239,7 @@ def drawn(packages: Sequence[str], count: int, seed: int) -> list[Mutation]:
         for pool in pools:
             if pool and len(chosen) < count:
                 chosen.append(_next(pool, chosen))
-    return sorted(chosen, key=lambda one: (one.module, one.place))
+    return chosen
 
 
 def _next(pool: list[Mutation], chosen: Sequence[Mutation]) -> Mutation:
@@ -409,17 +409,20 @@ def main() -> None:
     options.add_argument("--json", type=Path, help="write the verdicts there, as they come")
     asked = options.parse_args()
     chosen = [_named(name) for name in asked.only] or drawn(asked.packages, asked.count, asked.seed)
+    if asked.list:
+        for one in chosen:
+            print(f"{one.name} {one.line}: {one.before} -> {one.after}")
+        return
     verdicts: list[Verdict] = []
-    for number, mutation in enumerate(chosen, 1):
-        if asked.list:
-            print(f"{mutation.name} {mutation.line}: {mutation.before} -> {mutation.after}")
-            continue
-        verdicts.append(judge(mutation, most_files=asked.files, timeout_s=asked.timeout))
-        print(f"{number}/{len(chosen)} {mutation.name}: {verdicts[-1].outcome}", file=sys.stderr)
-        if asked.json:
-            asked.json.write_text(json.dumps([asdict(one) for one in verdicts], indent=1))
-    if verdicts:
-        print(table(verdicts))
+    with suppress(KeyboardInterrupt):  # what was judged so far is told
+        for number, mutation in enumerate(chosen, 1):
+            verdicts.append(judge(mutation, most_files=asked.files, timeout_s=asked.timeout))
+            print(
+                f"{number}/{len(chosen)} {mutation.name}: {verdicts[-1].outcome}", file=sys.stderr
+            )
+            if asked.json:
+                asked.json.write_text(json.dumps([asdict(one) for one in verdicts], indent=1))
+    print(table(verdicts))
 
 
 def _named(name: str) -> Mutation:
