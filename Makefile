@@ -14,8 +14,8 @@ demo: $(VENV)/installed  ## the main job: which network for Llama 3.1 405B on 16
 
 test: $(VENV)/installed-test  ## the whole test suite
 	$(BIN)/pytest -n auto -m "not lab"
-	# Real programs with deadlines of their own, one at a time; what fails is tried once more.
-	$(BIN)/pytest -m lab || $(BIN)/pytest -m lab --last-failed
+	# Real programs with deadlines of their own, one at a time.
+	$(BIN)/pytest -m lab
 
 bench: $(VENV)/installed-test  ## ratios against peers, side by side
 	$(BIN)/python -m bench

@@ -179,7 +179,7 @@ def job(bench: Bench, tmp_path: Path) -> Iterator[Job]:
     made = Job(bench, tmp_path)
     made.order("restart-job", 0)
     try:
-        assert wait_until((tmp_path / "checkpoint").exists, timeout_s=40)
+        assert wait_until((tmp_path / "checkpoint").exists)
         yield made
     finally:
         made.stop()

@@ -23,7 +23,7 @@ NETLOOM = [sys.executable, "-c", "import sys; from netloom.cli.main import main;
 
 def run(command: list[str], *, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603  (ourselves)
-        command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+        command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, timeout=300
     )
 
 

@@ -121,6 +121,18 @@ def test_few_errors_at_every_look_convict_where_one_burst_of_as_many_does_not() 
     assert belief_in_counts(1e-3, [12.0] * 6, num_looks=6) > 0.9
 
 
+def test_every_quiet_look_but_one_divides_the_odds_of_a_fault() -> None:
+    # An ill port is quiet at 0.3 of the looks, a well one at 0.98; a look tells a quarter of that.
+    # Two rises in 12 looks leave 10 quiet ones, of which 9 tell; in 2 looks none.
+    odds = [
+        belief / (1 - belief)
+        for num_looks in (2, 3, 12)
+        for belief in [belief_in_counts(1e-3, [12.0, 12.0], num_looks=num_looks)]
+    ]
+    assert odds[1] == pytest.approx(odds[0])
+    assert odds[2] / odds[0] == pytest.approx((0.3 / 0.98) ** (9 / 4))
+
+
 def test_a_pause_that_congestion_makes_too_is_no_storm() -> None:
     assert storm(0.3) < 0.1
     assert storm(0.95) > 0.95
@@ -346,6 +358,79 @@ def test_flows_that_lose_nothing_acquit_a_port_that_counts_errors(store: Observa
     assert locate_all(network(), heard, seen) == ()
 
 
+def halved_uplink() -> Observed:
+    """Return flows from leaf:1 to leaf:0, four of them at half the rate over the last uplink."""
+    ups = [c for c in network().by_device["leaf:1"] if network().devices_of(c)[0] == "leaf:1"]
+
+    def flow(source: int, up: Cable) -> ObservedFlow:
+        _, spine = network().devices_of(up)
+        downs = [c for c in network().by_device[spine] if network().devices_of(c)[0] == "leaf:0"]
+        target, down = source % 16, downs[source % len(downs)]
+        path = (
+            f"gpu:{source}->nic:{source}",
+            f"nic:{source}->leaf:1",
+            f"leaf:1->{spine}#{up.number}",
+            f"{spine}->leaf:0#{down.number}",
+            f"leaf:0->nic:{target}",
+            f"nic:{target}->gpu:{target}",
+        )
+        return ObservedFlow(
+            source=f"gpu:{source}",
+            target=f"gpu:{target}",
+            path=path,
+            packets=100_000,
+            slowdown=2.0 if up == uplink() else 1.0,
+        )
+
+    return Observed(flows=tuple(flow(s, up) for up in (*ups[:3], uplink()) for s in range(32, 36)))
+
+
+def with_flows(store: ObservationStore, number: int) -> list[tuple[str, str]]:
+    heard = read_window(store, START_S - 600, START_S + 10 * number)
+    return [(f.part, f.kind) for f in locate_all(network(), heard, halved_uplink())]
+
+
+def test_flows_slowed_by_a_cable_that_runs_slow_are_no_second_finding(
+    store: ObservationStore,
+) -> None:
+    slow = (network().name(uplink()), FaultKind.SLOW)
+    assert with_flows(store, 0) == [slow]
+    # Of a cable beside it: both, the flows' finding the surer.
+    beside = network().by_device["leaf:1"][-2]
+    for number in range(2):
+        look(store, number, {(f"cable:{beside.number}", "cable_slowdown"): 2.0})
+    assert with_flows(store, 1) == [slow, (network().name(beside), Trouble.WRONG_SPEED)]
+    # Now the scan says it of the cable that the flows cross instead: one.
+    for number in range(2, 4):
+        look(store, number, {(f"cable:{uplink().number}", "cable_slowdown"): 2.0})
+    assert with_flows(store, 3) == [(network().name(uplink()), Trouble.WRONG_SPEED)]
+
+
+def test_a_dead_switch_explains_what_flows_over_its_cables_suffer(store: ObservationStore) -> None:
+    dead = {cable.number for cable in network().by_device["spine:1"]}
+    assert uplink().number in dead
+    look(store, 0, links(lambda cable, _: float(cable.number not in dead)))
+    assert with_flows(store, 0) == [("spine:1", Trouble.SILENT)]
+
+
+def test_what_ports_count_stands_beside_what_flows_lose(store: ObservationStore) -> None:
+    # Three damaged packets of a million convict no port; flows that lose 1 % do convict the cable.
+    _, upper = network().ends[uplink().number]
+    for number in range(2):
+        counts = {"receive_errors": 3.0 * number, "received_packets": 1e6 * number}
+        look(store, number, {(upper, metric): value for metric, value in counts.items()})
+    heard = read_window(store, START_S - 600, START_S + 10)
+    assert device_findings(network(), heard) == ()
+    flows = [
+        flow.model_copy(update={"lost": 1000 if flow.slowdown == 2.0 else 0, "slowdown": None})
+        for flow in halved_uplink().flows
+    ]
+    (one,) = locate_all(network(), heard, Observed(flows=tuple(flows)))
+    assert one.kind == FaultKind.LOSS
+    assert one.part.startswith(f"cable:{uplink().number} ")
+    assert "its ports count 3 errors" in one.evidence
+
+
 def case(part: str = "cable:1 (a - b)", **more: object) -> Case:
     given = {
         "part": part,
@@ -387,6 +472,22 @@ def test_what_is_not_seen_is_not_over() -> None:
     for _ in range(9):
         cases = follow_cases(cases, [], START_S, may_close=False).cases
     assert len(cases) == 1
+
+
+def test_rounds_that_did_not_see_all_count_for_nothing() -> None:
+    """Two misses, then nine rounds that saw too little: the third miss is the tenth round."""
+    cases: tuple[Case, ...] = (case(),)
+    for sees_all in (True, True, *(False,) * 9):
+        cases = follow_cases(cases, [], START_S, may_close=sees_all).cases
+    assert [one.num_missed for one in cases] == [2]
+    change = follow_cases(cases, [], START_S + 110, may_close=True)
+    assert (change.cases, [one.closed_s for one in change.closed]) == ((), [START_S + 110])
+
+
+def test_a_case_that_is_due_waits_for_a_round_that_sees_all() -> None:
+    due = (case(num_missed=MISSES_TO_CLOSE - 1),)
+    assert follow_cases(due, [], START_S, may_close=False).closed == ()
+    assert len(follow_cases(due, [], START_S, may_close=True).closed) == 1
 
 
 def test_the_direction_in_a_name_makes_no_second_case() -> None:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["InfinibandHands"]
 
-SETTLE_S: Final = 30.0  # for OpenSM's tables, which take 3 s with 1,024 hosts
-TAKE_OVER_S: Final = 10.0  # for a standby, which takes 2 s
+SETTLE_S: Final = 120.0  # for OpenSM's tables, which take 3 s with 1,024 hosts
+TAKE_OVER_S: Final = 60.0  # for a standby, which takes 2 s
 PAIRS: Final = 8  # of hosts whose paths are traced
 WATCHED: Final = 4  # hosts whose partition keys are compared, unless told
 WORKERS: Final = 3  # programs at a time; ibsim has room for ten clients, and managers are some

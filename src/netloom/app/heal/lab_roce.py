@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EthernetHands"]
 
-SETTLE_S: Final = 10.0
+SETTLE_S: Final = 60.0  # for kernels to follow BGP, which takes 0.2 s; a busy machine takes longer
 TRIES: Final = 4  # of probing, some 0.3 s each: BGP tells the others within 0.13 s
 MAX_WAYS: Final = 64  # what the switches are configured with
 

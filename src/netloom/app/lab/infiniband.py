@@ -50,7 +50,7 @@ MAX_STARTS: Final = 8
 AGREE_S: Final = 8.0  # a standby polls twice in a second, and a handover takes a sweep
 SWEPT_S: Final = 5.0  # for a sweep, which takes 0.05 s with 16 hosts
 SWEPT_DEVICE_S: Final = 0.01  # more for each device: 4,618 of them take 10 s on two cores
-GONE_S: Final = 10.0  # for the kernel to end a process that was killed
+GONE_S: Final = 60.0  # for the kernel to end a process that was killed
 _CLIENT: Final = re.compile(
     r"^Client (?P<number>\d{1,2}): pid (?P<pid>\d{1,8}) ", re.ASCII | re.MULTILINE
 )
