@@ -1,58 +1,21 @@
 #include "netloom/packet/simulation.hpp"
 
 #include <algorithm>
-#include <map>
-#include <stdexcept>
 #include <utility>
 
 #include "netloom/packet/archive.hpp"
 #include "netloom/packet/deadlock.hpp"
+#include "netloom/packet/host_ports.hpp"
 #include "netloom/packet/make.hpp"
+#include "netloom/packet/sides.hpp"
 
 namespace netloom::packet {
-
-namespace {
-
-// The switches keep the network and change it.
-// NOLINTNEXTLINE(misc-const-correctness)
-SwitchesPtr switches_of(const Config& config, Network& network) {
-  using Make = SwitchesPtr (*)(const std::string&, Network&);
-  static const std::map<std::string, Make> controls{
-      {"pfc", &make_pfc_switches},
-      {"credits", &make_credit_switches},
-      {"lossy", &make_lossy_switches},
-      {"trimming", &make_trimming_switches},
-      {"scheduled", &make_scheduled_switches},
-  };
-  const auto found = controls.find(config.link_control);
-  if (found == controls.end()) {
-    throw std::invalid_argument("no flow control '" + config.link_control + "'");
-  }
-  return found->second(config.balance, network);
-}
-
-// NOLINTNEXTLINE(misc-const-correctness): as above
-EndpointsPtr endpoints_of(const Config& config, Network& network) {
-  using Make = EndpointsPtr (*)(const std::string&, Parameters, Network&);
-  static const std::map<std::string, Make> transports{
-      {"go-back-n", &make_go_back_n},
-      {"selective", &make_selective},
-      {"pulled", &make_pulled},
-  };
-  const auto found = transports.find(config.transport);
-  if (found == transports.end()) {
-    throw std::invalid_argument("no transport '" + config.transport + "'");
-  }
-  return found->second(config.congestion_control, Parameters(config.cc_parameters), network);
-}
-
-}  // namespace
 
 Simulation::Simulation(Config config)
     : config_(std::move(config)),
       net_(config_),
-      switches_(switches_of(config_, net_)),
-      endpoints_(endpoints_of(config_, net_)),
+      switches_(make_switches(net_)),
+      endpoints_(make_endpoints(net_)),
       paused_until_(net_.queues.size(), 0),
       ignored_until_(net_.queues.size(), 0) {
   for (std::uint32_t i = 0; i < config_.faults.size(); ++i) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "netloom/packet/cc/controllers.hpp"
 #include "netloom/packet/packet.hpp"
 #include "netloom/packet/signals.hpp"
 
@@ -11,11 +12,11 @@ namespace netloom::packet {
 enum class FlowState : std::uint8_t { kUnborn, kIdle, kReady, kPaced, kDone };
 
 /// The sending end of a flow.
-template <class Transport, class Cc>
+template <class Transport>
 struct Outgoing {
-  Cc cc;
+  cc::Allowance allowed;  ///< By congestion control; of the flow that keeps its connection's.
   Line line{};
-  Transport::Sender sender;
+  Transport::Sender sender{};
   Time pace_at = 0;
   Time alarm_at = 0;           ///< The alarm that counts, while paced.
   Time timer_at = kNever;      ///< The timer event that counts.
@@ -41,7 +42,7 @@ struct Outgoing {
 /// The receiving end of a flow.
 template <class Transport>
 struct Incoming {
-  Transport::Receiver receiver;
+  Transport::Receiver receiver{};
   Time notified_at = -1;
   std::uint32_t link = kNone;  ///< Answers leave by it.
   std::uint32_t unanswered_bytes = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "netloom/packet/archive.hpp"
+#include "netloom/packet/cc/controllers.hpp"
 #include "netloom/packet/connections.hpp"
 #include "netloom/packet/endpoint_flows.hpp"
 #include "netloom/packet/host_ports.hpp"
@@ -17,6 +18,7 @@
 #include "netloom/packet/network.hpp"
 #include "netloom/packet/pulls.hpp"
 #include "netloom/packet/queue/scheduler.hpp"
+#include "netloom/packet/sides.hpp"
 #include "netloom/packet/signals.hpp"
 #include "netloom/packet/spray.hpp"
 #include "netloom/packet/transport/rack.hpp"
@@ -24,31 +26,20 @@
 
 namespace netloom::packet {
 
-/// What the rest of the simulator asks of endpoints beside events.
-class EndpointSide : public Side {
- public:
-  virtual void begin() = 0;  ///< Schedules the first transfers.
-  [[nodiscard]] virtual const Progress& progress() const = 0;
-  [[nodiscard]] virtual double rate_bps(std::uint32_t flow) const = 0;
-  virtual void leave(std::uint32_t link) = 0;  ///< The port is down: what waits takes another.
-  virtual void save(Saver& saver) = 0;
-  virtual void load(Loader& loader) = 0;
-};
-
-template <class Transport, class Cc>
+template <class Transport>
 class Endpoints final : public EndpointSide {
  public:
-  Endpoints(Network& network, Cc::Settings settings)
+  Endpoints(Network& network, cc::ControllersPtr control)
       : net_(network),
         set_(network.config.hosts),
-        cc_settings_(std::move(settings)),
+        control_(std::move(control)),
         transport_(set_),
         progress_(network),
         spray_(set_.entropy, set_.num_paths, num_flows()),
         ready_(network.ports.size(), network.num_lanes, num_flows()),
         pulls_(network, num_flows()),
         software_(network),
-        out_(num_flows()),
+        out_(num_flows(), Outgoing{.allowed = control_->unstarted()}),
         racks_(set_.probe_rtts != 0 ? num_flows() : 1),
         in_(num_flows()),
         several_(!network.config.work.turn.empty()),
@@ -142,7 +133,7 @@ class Endpoints final : public EndpointSide {
 
   [[nodiscard]] double rate_bps(std::uint32_t flow) const override {
     const State state = out_[flow].state;
-    return state == State::kUnborn || state == State::kDone ? 0.0 : kept(flow).cc.rate_bps();
+    return state == State::kUnborn || state == State::kDone ? 0.0 : kept(flow).allowed.rate_bps;
   }
 
   void save(Saver& saver) override { visit(saver); }
@@ -151,7 +142,7 @@ class Endpoints final : public EndpointSide {
 
  private:
   using State = FlowState;
-  using Outgoing = packet::Outgoing<Transport, Cc>;
+  using Outgoing = packet::Outgoing<Transport>;
   using Incoming = packet::Incoming<Transport>;
 
   template <class Archive>
@@ -162,6 +153,11 @@ class Endpoints final : public EndpointSide {
     ready_.visit(archive);
     pulls_.visit(archive);
     software_.visit(archive);
+    if constexpr (requires { control_->save(archive); }) {
+      control_->save(archive);
+    } else {
+      control_->load(archive);
+    }
     archive(out_);
     archive(racks_);
     archive(in_);
@@ -382,7 +378,7 @@ class Endpoints final : public EndpointSide {
 
   Network& net_;
   const HostSettings& set_;
-  Cc::Settings cc_settings_;
+  cc::ControllersPtr control_;
   Transport transport_;
   Progress progress_;
   Spray spray_;

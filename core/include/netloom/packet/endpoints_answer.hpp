@@ -9,21 +9,21 @@
 
 namespace netloom::packet {
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::answer(Index index) {
+template <class Transport>
+void Endpoints<Transport>::answer(Index index) {
   const Packet& packet = net_.pool[index];
   const std::uint32_t flow = packet.flow;
-  Outgoing& out = out_[flow];  // NOLINT(misc-const-correctness): only some schemes change it
+  Outgoing& out = out_[flow];
   // A connection that goes on hears a notification about a message that is done.
   if (out.state == State::kDone && (!connections_.shared() || packet.form != Form::kCnp)) {
     return;
   }
   out.silences = 0;
-  Outgoing& keeper = kept(flow);  // NOLINT(misc-const-correctness): likewise
-  const double old_bps = keeper.cc.rate_bps();
+  Outgoing& keeper = kept(flow);
+  const double old_bps = keeper.allowed.rate_bps;
   switch (packet.form) {
     case Form::kCnp:
-      keeper.cc.on_notification(cc_settings_, keeper.line, net_.now);
+      keeper.allowed = control_->on_notification(connections_.keeper(flow), keeper.line, net_.now);
       break;
     case Form::kPull:
       if constexpr (Transport::kPulls) {
@@ -43,8 +43,8 @@ void Endpoints<Transport, Cc>::answer(Index index) {
   go_on(flow);
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
+template <class Transport>
+void Endpoints<Transport>::acknowledge(std::uint32_t flow, Index index) {
   const Packet& packet = net_.pool[index];
   Outgoing& out = out_[flow];
   const std::uint32_t paths = connections_.keeper(flow);
@@ -63,15 +63,15 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
     keeper.doublings = 0;
   }
   if (news.lost_bytes != 0) {
-    keeper.cc.on_loss(cc_settings_, keeper.line, net_.now, news.lost_bytes);
+    keeper.allowed = control_->on_loss(paths, keeper.line, net_.now, news.lost_bytes);
     if ((packet.flags & kAtLastHop) != 0) {  // no path is to blame: uet-htsim processNack
       spray_.on_ack(paths, packet.entropy, marked, net_.now);
     } else {
       spray_.on_loss(paths, packet.entropy, net_.now);
     }
   }
-  if (!nack || Transport::kHearsNaks) {
-    keeper.cc.on_ack(cc_settings_, keeper.line, ack_of(flow, index, news, marked));
+  if (control_->reactions().acks && (!nack || Transport::kHearsNaks)) {
+    keeper.allowed = control_->on_ack(paths, keeper.line, ack_of(flow, index, news, marked));
   }
   if (!nack) {
     hear(flow, packet);
@@ -89,11 +89,8 @@ void Endpoints<Transport, Cc>::acknowledge(std::uint32_t flow, Index index) {
   }
 }
 
-template <class Transport, class Cc>
-inline Ack Endpoints<Transport, Cc>::ack_of(std::uint32_t flow,
-                                            Index index,
-                                            News news,
-                                            bool marked) {
+template <class Transport>
+inline Ack Endpoints<Transport>::ack_of(std::uint32_t flow, Index index, News news, bool marked) {
   const Packet& packet = net_.pool[index];
   const bool full = net_.config.switches.telemetry && packet.num_hops != 0;
   Ack ack = standing(flow);
@@ -107,8 +104,8 @@ inline Ack Endpoints<Transport, Cc>::ack_of(std::uint32_t flow,
   return ack;
 }
 
-template <class Transport, class Cc>
-inline Ack Endpoints<Transport, Cc>::standing(std::uint32_t flow) const {
+template <class Transport>
+inline Ack Endpoints<Transport>::standing(std::uint32_t flow) const {
   const auto& sender = out_[flow].sender;
   Ack ack{
       .now = net_.now,
@@ -122,33 +119,33 @@ inline Ack Endpoints<Transport, Cc>::standing(std::uint32_t flow) const {
   return ack;
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::arm(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::arm(std::uint32_t flow) {
   Outgoing& out = out_[flow];
-  const Time due = out.cc.next_timer();
+  const Time due = out.allowed.next_timer;
   if (due < out.timer_at) {
     out.timer_at = std::max(due, net_.now);
     net_.events.push(out.timer_at, Kind::kTimer, flow);
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::tick(std::uint32_t flow, Time when) {
+template <class Transport>
+void Endpoints<Transport>::tick(std::uint32_t flow, Time when) {
   Outgoing& out = out_[flow];
   if (when != out.timer_at || (out.state == State::kDone && !connections_.shared())) {
     return;
   }
   out.timer_at = kNever;
-  const double old_bps = out.cc.rate_bps();
-  if (out.cc.next_timer() <= net_.now) {
-    out.cc.on_timer(cc_settings_, out.line, net_.now);
+  const double old_bps = out.allowed.rate_bps;
+  if (out.allowed.next_timer <= net_.now) {
+    out.allowed = control_->on_timer(flow, out.line, net_.now);
   }
   move_departure(flow, out, old_bps);
   go_on(flow);
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::expect_answer(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::expect_answer(std::uint32_t flow) {
   if (set_.timeout_ps == 0) {
     return;
   }
@@ -163,8 +160,8 @@ void Endpoints<Transport, Cc>::expect_answer(std::uint32_t flow) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::expire(std::uint32_t flow) {
   Outgoing& out = out_[flow];
   if (out.timeout_at != net_.now || out.state == State::kDone) {
     return;  // an earlier one took its place
@@ -194,11 +191,11 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
   keeper.doublings = static_cast<std::uint8_t>(std::min(keeper.doublings + 1U, set_.max_doublings));
   lose_all(flow);
   rack_of(flow).on_timeout(standing(flow).sent_to);
-  const double old_bps = keeper.cc.rate_bps();
-  keeper.cc.on_timeout(cc_settings_, keeper.line, net_.now);
+  const double old_bps = keeper.allowed.rate_bps;
+  keeper.allowed = control_->on_timeout(connections_.keeper(flow), keeper.line, net_.now);
   if constexpr (requires { transport_.lose_all(out.sender, extent(flow)); }) {
     // What is not taken for lost must leave room in the window, or nothing would be sent again.
-    const std::uint64_t most = std::min(keeper.cc.window_bytes(), out.window);
+    const std::uint64_t most = std::min(keeper.allowed.window_bytes, out.window);
     if (std::cmp_greater_equal(transport_.in_flight(out.sender, extent(flow)), most)) [[unlikely]] {
       transport_.lose_all(out.sender, extent(flow));
     }
@@ -209,8 +206,8 @@ void Endpoints<Transport, Cc>::expire(std::uint32_t flow) {
   go_on(flow);
 }
 
-template <class Transport, class Cc>
-inline bool Endpoints<Transport, Cc>::times_each() const {
+template <class Transport>
+inline bool Endpoints<Transport>::times_each() const {
   if constexpr (requires { transport_.times_each(); }) {
     return transport_.times_each();
   } else {
@@ -218,8 +215,8 @@ inline bool Endpoints<Transport, Cc>::times_each() const {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::expire_each(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::expire_each(std::uint32_t flow) {
   if constexpr (requires { transport_.times_each(); }) {
     Outgoing& out = out_[flow];
     auto oldest = transport_.oldest(out.sender, net_.now);
@@ -234,12 +231,12 @@ void Endpoints<Transport, Cc>::expire_each(std::uint32_t flow) {
     }
     ask_if_due(flow);
     Outgoing& keeper = kept(flow);
-    const double old_bps = keeper.cc.rate_bps();
+    const double old_bps = keeper.allowed.rate_bps;
     const Time patient = patience_of_each(flow);
     for (; oldest && oldest->age >= patient; oldest = transport_.oldest(out.sender, net_.now)) {
       ++net_.counters.timeouts;
       transport_.expire(out.sender, extent(flow), *oldest, net_.now, out.line.base_rtt);
-      keeper.cc.on_timeout(cc_settings_, keeper.line, net_.now);
+      keeper.allowed = control_->on_timeout(connections_.keeper(flow), keeper.line, net_.now);
       spray_.on_timeout(connections_.keeper(flow), oldest->entropy, net_.now);
     }
     if (connections_.shared()) {

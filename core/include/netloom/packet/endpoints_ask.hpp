@@ -15,8 +15,8 @@
 
 namespace netloom::packet {
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::hear(std::uint32_t flow, const Packet& answer) {
+template <class Transport>
+void Endpoints<Transport>::hear(std::uint32_t flow, const Packet& answer) {
   if (answer.form != Form::kTold) {  // else it is about no path
     const bool marked = (answer.flags & kMarked) != 0;
     spray_.on_ack(connections_.keeper(flow), answer.entropy, marked, net_.now);
@@ -28,8 +28,8 @@ void Endpoints<Transport, Cc>::hear(std::uint32_t flow, const Packet& answer) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::measure(std::uint32_t flow, Time rtt) {
+template <class Transport>
+void Endpoints<Transport>::measure(std::uint32_t flow, Time rtt) {
   if constexpr (requires { out_[flow].sender.mean_rtt; }) {
     auto& sender = kept(flow).sender;
     const bool first = sender.mean_rtt == 0;
@@ -39,8 +39,8 @@ void Endpoints<Transport, Cc>::measure(std::uint32_t flow, Time rtt) {
   }
 }
 
-template <class Transport, class Cc>
-Time Endpoints<Transport, Cc>::patience_of_each(std::uint32_t flow) const {
+template <class Transport>
+Time Endpoints<Transport>::patience_of_each(std::uint32_t flow) const {
   if constexpr (requires { out_[flow].sender.mean_rtt; }) {
     const auto& sender = kept(flow).sender;
     return std::max(timeout(flow), sender.mean_rtt + 4 * sender.rtt_spread);
@@ -49,8 +49,8 @@ Time Endpoints<Transport, Cc>::patience_of_each(std::uint32_t flow) const {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::ask_later(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::ask_later(std::uint32_t flow) {
   if constexpr (requires { transport_.waits_unasked(out_[flow].sender); }) {
     Outgoing& out = out_[flow];
     const bool asks = set_.ask_rtts > 0 && set_.timeout_ps > 0 && times_each();
@@ -61,8 +61,8 @@ void Endpoints<Transport, Cc>::ask_later(std::uint32_t flow) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::ask_if_due(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::ask_if_due(std::uint32_t flow) {
   if constexpr (requires { transport_.waits_unasked(out_[flow].sender); }) {
     constexpr double kAgainRtts = 5;  // uet-htsim probe_retry_time
     Outgoing& out = out_[flow];
@@ -89,8 +89,8 @@ void Endpoints<Transport, Cc>::ask_if_due(std::uint32_t flow) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::tell(std::uint32_t link, Index index) {
+template <class Transport>
+void Endpoints<Transport>::tell(std::uint32_t link, Index index) {
   const Packet& packet = net_.pool[index];
   if (!in_[packet.flow].open) {
     net_.pool.give_back(index);  // nothing has come that could be told
@@ -102,8 +102,8 @@ void Endpoints<Transport, Cc>::tell(std::uint32_t link, Index index) {
   reply(link, index, Reply::kAck);
 }
 
-template <class Transport, class Cc>
-Time Endpoints<Transport, Cc>::round_trips(std::uint32_t flow, double number) const {
+template <class Transport>
+Time Endpoints<Transport>::round_trips(std::uint32_t flow, double number) const {
   return static_cast<Time>(number * static_cast<double>(out_[flow].line.base_rtt));
 }
 

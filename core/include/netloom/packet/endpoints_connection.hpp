@@ -8,8 +8,8 @@
 
 namespace netloom::packet {
 
-template <class Transport, class Cc>
-bool Endpoints<Transport, Cc>::join(std::uint32_t flow) {
+template <class Transport>
+bool Endpoints<Transport>::join(std::uint32_t flow) {
   Connection& all = connections_.of(flow);
   if (all.last == kNone) {
     all = {.first = flow, .last = flow, .sending = flow, .oldest = flow};
@@ -23,21 +23,21 @@ bool Endpoints<Transport, Cc>::join(std::uint32_t flow) {
   if (!out_[flow].behind) {
     all.sending = flow;
   }
-  Outgoing& keeper = out_[all.first];  // NOLINT(misc-const-correctness): as some schemes do
+  Outgoing& keeper = out_[all.first];
   const Idle idle{.lasted = net_.now - all.sent_at, .timeout = set_.timeout_ps};
-  keeper.cc.on_idle(cc_settings_, keeper.line, idle);
+  keeper.allowed = control_->on_idle(all.first, keeper.line, idle);
   return true;
 }
 
-template <class Transport, class Cc>
-bool Endpoints<Transport, Cc>::is_unsent(std::uint32_t flow) const {
+template <class Transport>
+bool Endpoints<Transport>::is_unsent(std::uint32_t flow) const {
   const Outgoing& out = out_[flow];
   return out.state != State::kDone &&
          (out.behind || !transport_.all_sent(out.sender, extent(flow)));
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::let_next_send(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::let_next_send(std::uint32_t flow) {
   const std::uint32_t next = out_[flow].after;
   if (next == kNone || !out_[next].behind || is_unsent(flow)) {
     return;
@@ -48,13 +48,13 @@ void Endpoints<Transport, Cc>::let_next_send(std::uint32_t flow) {
   net_.wake_later(out_[next].link);  // another port's flow may be the one that is kicked
 }
 
-template <class Transport, class Cc>
-std::int64_t Endpoints<Transport, Cc>::flight_of_others(std::uint32_t flow) const {
+template <class Transport>
+std::int64_t Endpoints<Transport>::flight_of_others(std::uint32_t flow) const {
   return connections_.of(flow).flight_bytes - connections_.message(flow).flight_bytes;
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::settle(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::settle(std::uint32_t flow) {
   const Outgoing& out = out_[flow];
   Connection& all = connections_.of(flow);
   Message& message = connections_.message(flow);
@@ -69,8 +69,8 @@ void Endpoints<Transport, Cc>::settle(std::uint32_t flow) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::place(std::uint32_t flow, Ack& ack) const {
+template <class Transport>
+void Endpoints<Transport>::place(std::uint32_t flow, Ack& ack) const {
   const Connection& all = connections_.of(flow);
   std::uint32_t oldest = all.oldest;
   while (out_[oldest].after != kNone && transport_.finished(out_[oldest].sender, extent(oldest))) {
@@ -83,8 +83,8 @@ void Endpoints<Transport, Cc>::place(std::uint32_t flow, Ack& ack) const {
   ack.in_flight_bytes += flight_of_others(flow);
 }
 
-template <class Transport, class Cc>
-inline void Endpoints<Transport, Cc>::go_on(std::uint32_t flow) {
+template <class Transport>
+inline void Endpoints<Transport>::go_on(std::uint32_t flow) {
   if (connections_.shared()) [[unlikely]] {
     go_on_all(flow);
     return;
@@ -93,8 +93,8 @@ inline void Endpoints<Transport, Cc>::go_on(std::uint32_t flow) {
   offer(flow);
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::go_on_all(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::go_on_all(std::uint32_t flow) {
   const Connection& all = connections_.of(flow);
   arm(all.first);
   offer(flow);

@@ -10,11 +10,11 @@
 
 namespace netloom::packet {
 
-template <class Transport, class Cc>
-inline std::uint32_t Endpoints<Transport, Cc>::door(std::uint32_t from,
-                                                    std::uint32_t to,
-                                                    std::uint32_t flow,
-                                                    std::uint16_t entropy) const {
+template <class Transport>
+inline std::uint32_t Endpoints<Transport>::door(std::uint32_t from,
+                                                std::uint32_t to,
+                                                std::uint32_t flow,
+                                                std::uint16_t entropy) const {
   const auto ways = net_.ways(from, to);
   if (ways.size() == 1) [[likely]] {
     return static_cast<std::uint32_t>(ways[0]);
@@ -29,14 +29,14 @@ inline std::uint32_t Endpoints<Transport, Cc>::door(std::uint32_t from,
   return static_cast<std::uint32_t>(ways[turn % ways.size()]);
 }
 
-template <class Transport, class Cc>
-inline bool Endpoints<Transport, Cc>::has_enough(std::uint32_t link, std::uint8_t lane) {
+template <class Transport>
+inline bool Endpoints<Transport>::has_enough(std::uint32_t link, std::uint8_t lane) {
   constexpr std::uint32_t kAhead = 4;  // packets: those to one port come in no even order
   return net_.queue(link, lane).bytes >= kAhead * set_.payload_bytes;
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::send_over_ports(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::send_over_ports(std::uint32_t flow) {
   const Work& work = net_.config.work;
   Outgoing& out = out_[flow];
   while (may_send(flow) && !awaits_pace(flow)) {
@@ -53,8 +53,8 @@ void Endpoints<Transport, Cc>::send_over_ports(std::uint32_t flow) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::draw(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::draw(std::uint32_t flow) {
   const Work& work = net_.config.work;
   Outgoing& out = out_[flow];
   const auto ways = net_.ways(static_cast<std::uint32_t>(work.source[flow]),
@@ -79,8 +79,8 @@ void Endpoints<Transport, Cc>::draw(std::uint32_t flow) {
   out.drawn = true;  // no value has a port that is up: the last one waits for its own
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::refill(std::uint32_t link) {
+template <class Transport>
+void Endpoints<Transport>::refill(std::uint32_t link) {
   for (std::uint32_t number = 0; number < net_.num_lanes; ++number) {
     const auto lane = static_cast<std::uint8_t>(number);
     while (((ready_.lanes(link) >> lane) & 1U) != 0 && !has_enough(link, lane)) {
@@ -97,8 +97,8 @@ void Endpoints<Transport, Cc>::refill(std::uint32_t link) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::move_away(std::uint32_t link) {
+template <class Transport>
+void Endpoints<Transport>::move_away(std::uint32_t link) {
   ready_.advance(link);
   std::vector<std::uint32_t> flows;
   std::vector<Index> packets;

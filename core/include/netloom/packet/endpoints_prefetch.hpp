@@ -8,18 +8,21 @@
 
 namespace netloom::packet {
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::expect(std::uint32_t /*link*/, Index index) {
+template <class Transport>
+void Endpoints<Transport>::expect(std::uint32_t /*link*/, Index index) {
   const Packet& packet = net_.pool[index];
   if (packet.form == Form::kData) {
     fetch_lines(&in_[packet.flow], sizeof(Incoming));
   } else {
     fetch_lines(&out_[packet.flow], sizeof(Outgoing));
+    if (control_->reactions().acks) {
+      control_->fetch(packet.flow);
+    }
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::expect_soon(std::uint32_t /*link*/, Index index) {
+template <class Transport>
+void Endpoints<Transport>::expect_soon(std::uint32_t /*link*/, Index index) {
   const Packet& packet = net_.pool[index];
   if (packet.form != Form::kData) {
     return;
@@ -29,16 +32,20 @@ void Endpoints<Transport, Cc>::expect_soon(std::uint32_t /*link*/, Index index) 
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::expect_wake_soon(std::uint32_t link) {
+template <class Transport>
+void Endpoints<Transport>::expect_wake_soon(std::uint32_t link) {
   net_.expect_flight(link);
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::expect_wake(std::uint32_t link) {
+template <class Transport>
+void Endpoints<Transport>::expect_wake(std::uint32_t link) {
   for (std::uint32_t lanes = ready_.lanes(link); lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
-    fetch_lines(&out_[ready_.first(link, lane)], sizeof(Outgoing));
+    const std::uint32_t flow = ready_.first(link, lane);
+    fetch_lines(&out_[flow], sizeof(Outgoing));
+    if (control_->reactions().departures) {
+      control_->fetch(flow);
+    }
   }
 }
 

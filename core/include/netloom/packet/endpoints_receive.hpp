@@ -9,8 +9,8 @@
 
 namespace netloom::packet {
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
+template <class Transport>
+void Endpoints<Transport>::receive(std::uint32_t link, Index index) {
   const Packet& packet = net_.pool[index];
   const std::uint32_t flow = packet.flow;
   Incoming& in = in_[flow];
@@ -48,8 +48,8 @@ void Endpoints<Transport, Cc>::receive(std::uint32_t link, Index index) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::open(std::uint32_t flow, const Packet& packet) {
+template <class Transport>
+void Endpoints<Transport>::open(std::uint32_t flow, const Packet& packet) {
   Incoming& in = in_[flow];
   in.open = true;
   in.link = door(packet.target, packet.source, flow, packet.entropy);
@@ -59,14 +59,14 @@ void Endpoints<Transport, Cc>::open(std::uint32_t flow, const Packet& packet) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::answer_by(std::uint32_t link, const Packet& packet) {
+template <class Transport>
+void Endpoints<Transport>::answer_by(std::uint32_t link, const Packet& packet) {
   in_[packet.flow].link =
       net_.ports[link].up ? link : door(packet.target, packet.source, packet.flow, packet.entropy);
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::reply(std::uint32_t /*link*/, Index index, Reply kind) {
+template <class Transport>
+void Endpoints<Transport>::reply(std::uint32_t /*link*/, Index index, Reply kind) {
   Packet& packet = net_.pool[index];
   Incoming& in = in_[packet.flow];
   const bool asks = (packet.flags & kAsks) != 0;
@@ -105,8 +105,8 @@ void Endpoints<Transport, Cc>::reply(std::uint32_t /*link*/, Index index, Reply 
   dispatch(in.link, index);
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::notify(std::uint32_t flow, const Packet& cause) {
+template <class Transport>
+void Endpoints<Transport>::notify(std::uint32_t flow, const Packet& cause) {
   Incoming& in = in_[connections_.keeper(flow)];
   in.owes_notice = in.notified_at >= 0 && net_.now - in.notified_at < set_.cnp_interval_ps;
   if (in.owes_notice) {  // told when the interval is over: Zhu et al. 2015, htsim DCQCNSink
@@ -117,10 +117,8 @@ void Endpoints<Transport, Cc>::notify(std::uint32_t flow, const Packet& cause) {
   send_control(flow, cause, {.form = Form::kCnp, .size_bytes = set_.cnp_bytes, .bits = 0});
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::send_control(std::uint32_t flow,
-                                            const Packet& cause,
-                                            Control control) {
+template <class Transport>
+void Endpoints<Transport>::send_control(std::uint32_t flow, const Packet& cause, Control control) {
   const Packet like = cause;
   const Index index = net_.pool.take();
   net_.pool[index] = like;
@@ -138,8 +136,8 @@ void Endpoints<Transport, Cc>::send_control(std::uint32_t flow,
   dispatch(in_[flow].link, index);
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::dispatch(std::uint32_t link, Index index) {
+template <class Transport>
+void Endpoints<Transport>::dispatch(std::uint32_t link, Index index) {
   const Port& port = net_.port(link);
   const std::uint8_t lane = net_.pool[index].lane;
   const bool free = port.busy_until <= net_.now && port.waiting == 0 && port.up;
@@ -156,8 +154,8 @@ void Endpoints<Transport, Cc>::dispatch(std::uint32_t link, Index index) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::want_more(std::uint32_t flow, std::uint32_t link) {
+template <class Transport>
+void Endpoints<Transport>::want_more(std::uint32_t flow, std::uint32_t link) {
   if constexpr (Transport::kPulls) {
     const auto& receiver = in_[flow].receiver;
     if (!in_[flow].complete && receiver.granted_bytes < receiver.wanted_bytes()) {
@@ -166,8 +164,8 @@ void Endpoints<Transport, Cc>::want_more(std::uint32_t flow, std::uint32_t link)
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::pull(std::uint32_t endpoint) {
+template <class Transport>
+void Endpoints<Transport>::pull(std::uint32_t endpoint) {
   if constexpr (Transport::kPulls) {
     const std::uint32_t asking = pulls_.take(endpoint);
     const std::uint32_t flow = asking != kNone ? asking : pulls_.take_resting(endpoint);
@@ -192,8 +190,8 @@ void Endpoints<Transport, Cc>::pull(std::uint32_t endpoint) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::send_pull(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::send_pull(std::uint32_t flow) {
   if constexpr (Transport::kPulls) {
     Packet cause{};
     cause.flow = flow;
@@ -204,8 +202,8 @@ void Endpoints<Transport, Cc>::send_pull(std::uint32_t flow) {
   }
 }
 
-template <class Transport, class Cc>
-Time Endpoints<Transport, Cc>::pull_time(std::uint32_t flow, std::uint64_t bytes) {
+template <class Transport>
+Time Endpoints<Transport>::pull_time(std::uint32_t flow, std::uint64_t bytes) {
   const std::uint64_t packets = (bytes + set_.payload_bytes - 1) / set_.payload_bytes;
   const std::uint64_t wire = bytes + packets * (set_.header_bytes + set_.gap_bytes);
   const Port& port = net_.port(in_[flow].link ^ 1U);

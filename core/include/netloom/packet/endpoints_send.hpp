@@ -9,8 +9,8 @@
 
 namespace netloom::packet {
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::start(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::start(std::uint32_t flow) {
   const Work& work = net_.config.work;
   Outgoing& out = out_[flow];
   const auto source = static_cast<std::uint32_t>(work.source[flow]);
@@ -28,20 +28,20 @@ void Endpoints<Transport, Cc>::start(std::uint32_t flow) {
   }
   out.state = State::kIdle;
   if (!connections_.shared() || !join(flow)) {
-    out.cc = Cc::make(cc_settings_, out.line, net_.now);
+    out.allowed = control_->start(flow, out.line, net_.now);
     spray_.begin(flow, net_.random);
   }
   go_on(flow);
 }
 
-template <class Transport, class Cc>
-double Endpoints<Transport, Cc>::most_bps(std::uint32_t link, bool local) const {
+template <class Transport>
+double Endpoints<Transport>::most_bps(std::uint32_t link, bool local) const {
   const auto rate_bps = static_cast<double>(net_.ports[link].rate_bps);
   return set_.host_rate_bps > 0 && !local ? std::min(rate_bps, set_.host_rate_bps) : rate_bps;
 }
 
-template <class Transport, class Cc>
-double Endpoints<Transport, Cc>::all_bps(std::uint32_t from, std::uint32_t to, bool local) const {
+template <class Transport>
+double Endpoints<Transport>::all_bps(std::uint32_t from, std::uint32_t to, bool local) const {
   double total_bps = 0.0;
   for (const std::int32_t link : net_.ways(from, to)) {
     total_bps += most_bps(static_cast<std::uint32_t>(link), local);
@@ -49,8 +49,8 @@ double Endpoints<Transport, Cc>::all_bps(std::uint32_t from, std::uint32_t to, b
   return total_bps;
 }
 
-template <class Transport, class Cc>
-Line Endpoints<Transport, Cc>::line_of(std::uint32_t flow) const {
+template <class Transport>
+Line Endpoints<Transport>::line_of(std::uint32_t flow) const {
   const Outgoing& out = out_[flow];
   const auto source = static_cast<std::uint32_t>(net_.config.work.source[flow]);
   const auto target = static_cast<std::uint32_t>(net_.config.work.target[flow]);
@@ -68,13 +68,13 @@ Line Endpoints<Transport, Cc>::line_of(std::uint32_t flow) const {
   };
 }
 
-template <class Transport, class Cc>
-double Endpoints<Transport, Cc>::product(const Line& line) {
+template <class Transport>
+double Endpoints<Transport>::product(const Line& line) {
   return line.rate_bps * static_cast<double>(line.base_rtt) / static_cast<double>(kBitPs);
 }
 
-template <class Transport, class Cc>
-std::uint64_t Endpoints<Transport, Cc>::window_of(const Line& line) const {
+template <class Transport>
+std::uint64_t Endpoints<Transport>::window_of(const Line& line) const {
   std::uint64_t window = set_.window_bytes != 0 ? set_.window_bytes : ~std::uint64_t{0};
   if (set_.window_bdp > 0) {
     const double bytes = std::max(set_.window_bdp * product(line), 1.0);
@@ -83,14 +83,14 @@ std::uint64_t Endpoints<Transport, Cc>::window_of(const Line& line) const {
   return window;
 }
 
-template <class Transport, class Cc>
-std::uint64_t Endpoints<Transport, Cc>::first_window(const Line& line) const {
+template <class Transport>
+std::uint64_t Endpoints<Transport>::first_window(const Line& line) const {
   return set_.first_window_bytes != 0 ? set_.first_window_bytes
                                       : static_cast<std::uint64_t>(1.5 * product(line));
 }
 
-template <class Transport, class Cc>
-bool Endpoints<Transport, Cc>::may_send(std::uint32_t flow) const {
+template <class Transport>
+bool Endpoints<Transport>::may_send(std::uint32_t flow) const {
   const Outgoing& out = out_[flow];
   if (out.behind || !transport_.has_work(out.sender, extent(flow))) {
     return false;
@@ -100,12 +100,12 @@ bool Endpoints<Transport, Cc>::may_send(std::uint32_t flow) const {
     flight += flight_of_others(flow);
   }
   const std::uint64_t window =
-      out.local ? out.window : std::min(kept(flow).cc.window_bytes(), out.window);
+      out.local ? out.window : std::min(kept(flow).allowed.window_bytes, out.window);
   return std::cmp_less(flight, window) || out.probe_due;
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::offer(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::offer(std::uint32_t flow) {
   Outgoing& out = out_[flow];
   if (out.state != State::kIdle) {
     return;
@@ -133,8 +133,8 @@ void Endpoints<Transport, Cc>::offer(std::uint32_t flow) {
   kick(out.link);
 }
 
-template <class Transport, class Cc>
-bool Endpoints<Transport, Cc>::awaits_pace(std::uint32_t flow) {
+template <class Transport>
+bool Endpoints<Transport>::awaits_pace(std::uint32_t flow) {
   Outgoing& out = out_[flow];
   const Time pace_at = kept(flow).pace_at;
   if (pace_at <= net_.now || (!out.many && pace_at <= net_.port(out.link).busy_until)) {
@@ -146,16 +146,16 @@ bool Endpoints<Transport, Cc>::awaits_pace(std::uint32_t flow) {
   return true;
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::ring(std::uint32_t flow, Time when) {
+template <class Transport>
+void Endpoints<Transport>::ring(std::uint32_t flow, Time when) {
   if (out_[flow].state == State::kPaced && out_[flow].alarm_at == when) {
     out_[flow].state = State::kIdle;
     offer(flow);
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::kick(std::uint32_t link) {
+template <class Transport>
+void Endpoints<Transport>::kick(std::uint32_t link) {
   if (net_.port(link).awake || kicking_) {
     return;
   }
@@ -164,8 +164,8 @@ void Endpoints<Transport, Cc>::kick(std::uint32_t link) {
   kicking_ = false;
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::send_ready(std::uint32_t link) {
+template <class Transport>
+void Endpoints<Transport>::send_ready(std::uint32_t link) {
   while (true) {
     const auto able = static_cast<std::uint16_t>(ready_.lanes(link) & ~net_.port(link).paused);
     if (able == 0) {
@@ -190,8 +190,8 @@ void Endpoints<Transport, Cc>::send_ready(std::uint32_t link) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::send(std::uint32_t flow) {
   Outgoing& out = out_[flow];
   const Segment segment = transport_.take(out.sender, extent(flow));
   const Index index = make_data(flow, segment);
@@ -214,7 +214,10 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   if (set_.probe_rtts != 0) {
     note_departure(flow, segment.again);
   }
-  keeper.cc.on_sent(cc_settings_, keeper.line, net_.now, segment.payload_bytes);
+  if (control_->reactions().departures) {
+    keeper.allowed =
+        control_->on_sent(connections_.keeper(flow), keeper.line, net_.now, segment.payload_bytes);
+  }
   pace(out, keeper, size_bytes + set_.gap_bytes);
   if (set_.ask_every_packets == 0 &&
       std::cmp_less_equal(transport_.in_flight(out.sender, extent(flow)), set_.payload_bytes)) {
@@ -235,8 +238,8 @@ void Endpoints<Transport, Cc>::send(std::uint32_t flow) {
   }
 }
 
-template <class Transport, class Cc>
-bool Endpoints<Transport, Cc>::ask(std::uint32_t flow, const Segment& segment) {
+template <class Transport>
+bool Endpoints<Transport>::ask(std::uint32_t flow, const Segment& segment) {
   const bool must = !may_send(flow) || segment.again;  // uet-htsim: every repetition asks
   if (set_.ask_every_packets == 0) {
     return must;
@@ -253,29 +256,27 @@ bool Endpoints<Transport, Cc>::ask(std::uint32_t flow, const Segment& segment) {
   return true;
 }
 
-template <class Transport, class Cc>
-std::uint64_t Endpoints<Transport, Cc>::most_unasked(std::uint32_t flow) const {
+template <class Transport>
+std::uint64_t Endpoints<Transport>::most_unasked(std::uint32_t flow) const {
   const Outgoing& keeper = kept(flow);
-  if (std::min(keeper.cc.window_bytes(), out_[flow].window) != cc::kNoWindow) {
+  if (std::min(keeper.allowed.window_bytes, out_[flow].window) != cc::kNoWindow) {
     return 0;  // what is not answered would hold the window
   }
   const std::uint64_t most = std::uint64_t{set_.ask_every_packets} * set_.payload_bytes;
   if (set_.asks_per_rtt == 0) {
     return most;
   }
-  const double share = std::min(1.0, keeper.cc.rate_bps() / keeper.line.rate_bps);
+  const double share = std::min(1.0, keeper.allowed.rate_bps / keeper.line.rate_bps);
   const double round = product(keeper.line) * share;
   return std::min(most, static_cast<std::uint64_t>(round / set_.asks_per_rtt));
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::pace(const Outgoing& out,
-                                    Outgoing& keeper,
-                                    std::uint32_t wire_bytes) {
+template <class Transport>
+void Endpoints<Transport>::pace(const Outgoing& out, Outgoing& keeper, std::uint32_t wire_bytes) {
   if (out.local) {
     return;
   }
-  const double rate_bps = keeper.cc.rate_bps();
+  const double rate_bps = keeper.allowed.rate_bps;
   const Port& port = net_.port(out.link);
   const double line_bps = out.many ? out.line.rate_bps : static_cast<double>(port.rate_bps);
   const Time free_at = out.many ? net_.now : port.busy_until;
@@ -283,11 +284,9 @@ void Endpoints<Transport, Cc>::pace(const Outgoing& out,
   keeper.paced_bytes = static_cast<std::uint16_t>(wire_bytes);
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::move_departure(std::uint32_t flow,
-                                              Outgoing& keeper,
-                                              double old_bps) {
-  const double new_bps = keeper.cc.rate_bps();
+template <class Transport>
+void Endpoints<Transport>::move_departure(std::uint32_t flow, Outgoing& keeper, double old_bps) {
+  const double new_bps = keeper.allowed.rate_bps;
   if (new_bps == old_bps || keeper.local) {
     return;
   }
@@ -301,18 +300,18 @@ void Endpoints<Transport, Cc>::move_departure(std::uint32_t flow,
   }
 }
 
-template <class Transport, class Cc>
-Time Endpoints<Transport, Cc>::spread_over(std::uint32_t wire_bytes, double rate_bps) {
+template <class Transport>
+Time Endpoints<Transport>::spread_over(std::uint32_t wire_bytes, double rate_bps) {
   return static_cast<Time>(wire_bytes * static_cast<double>(kBitPs) / rate_bps);
 }
 
-template <class Transport, class Cc>
-std::uint64_t Endpoints<Transport, Cc>::asked(std::uint32_t flow) const {
+template <class Transport>
+std::uint64_t Endpoints<Transport>::asked(std::uint32_t flow) const {
   if constexpr (Transport::kPulls) {
     const Outgoing& out = out_[flow];
     // Its own window and a packet, if that is less (uet-htsim computePullTarget).
     const std::uint64_t most = first_window(out.line);
-    const std::uint64_t own = std::min(most, out.cc.window_bytes()) + set_.payload_bytes;
+    const std::uint64_t own = std::min(most, out.allowed.window_bytes) + set_.payload_bytes;
     const std::uint32_t sharers = out.many ? 1 : 1 + ready_.size(out.link);
     return transport_.demand(
         out.sender, extent(flow), {.window_bytes = std::min(most, own), .sharers = sharers});
@@ -321,8 +320,8 @@ std::uint64_t Endpoints<Transport, Cc>::asked(std::uint32_t flow) const {
   }
 }
 
-template <class Transport, class Cc>
-Index Endpoints<Transport, Cc>::make_data(std::uint32_t flow, const Segment& segment) {
+template <class Transport>
+Index Endpoints<Transport>::make_data(std::uint32_t flow, const Segment& segment) {
   const Work& work = net_.config.work;
   Outgoing& out = out_[flow];
   const Index index = net_.pool.take();

@@ -9,32 +9,32 @@
 
 namespace netloom::packet {
 
-template <class Transport, class Cc>
-inline const Rack& Endpoints<Transport, Cc>::rack_of(std::uint32_t flow) const {
+template <class Transport>
+inline const Rack& Endpoints<Transport>::rack_of(std::uint32_t flow) const {
   return racks_[set_.probe_rtts != 0 ? connections_.keeper(flow) : 0];
 }
 
-template <class Transport, class Cc>
-inline Rack& Endpoints<Transport, Cc>::rack_of(std::uint32_t flow) {
+template <class Transport>
+inline Rack& Endpoints<Transport>::rack_of(std::uint32_t flow) {
   return racks_[set_.probe_rtts != 0 ? connections_.keeper(flow) : 0];
 }
 
-template <class Transport, class Cc>
-Time Endpoints<Transport, Cc>::timeout(std::uint32_t flow) const {
+template <class Transport>
+Time Endpoints<Transport>::timeout(std::uint32_t flow) const {
   const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
   const bool low = set_.timeout_low_packets != 0 &&
                    std::cmp_less_equal(transport_.in_flight(out_[flow].sender, extent(flow)), few);
   return std::max(low ? set_.timeout_low_ps : set_.timeout_ps, 3 * out_[flow].line.base_rtt);
 }
 
-template <class Transport, class Cc>
-inline bool Endpoints<Transport, Cc>::is_patient(Outgoing& out) {
+template <class Transport>
+inline bool Endpoints<Transport>::is_patient(Outgoing& out) {
   constexpr std::uint8_t kSilences = 64;
   return !Transport::kPulls || ++out.silences % kSilences != 0;
 }
 
-template <class Transport, class Cc>
-Time Endpoints<Transport, Cc>::patience(std::uint32_t flow) const {
+template <class Transport>
+Time Endpoints<Transport>::patience(std::uint32_t flow) const {
   const Outgoing& keeper = kept(flow);
   const Time full = timeout(flow) << keeper.doublings;
   if (set_.probe_rtts == 0 || !rack_of(flow).may_probe()) {
@@ -45,8 +45,8 @@ Time Endpoints<Transport, Cc>::patience(std::uint32_t flow) const {
                   rack_of(flow).probe_after(set_, std::cmp_less_equal(flight, set_.payload_bytes)));
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::note_departure(std::uint32_t flow, bool again) {
+template <class Transport>
+void Endpoints<Transport>::note_departure(std::uint32_t flow, bool again) {
   Rack& rack = rack_of(flow);
   if (std::exchange(out_[flow].probe_due, false)) {
     rack.probe_sent = again ? net_.now : -1;
@@ -55,8 +55,8 @@ void Endpoints<Transport, Cc>::note_departure(std::uint32_t flow, bool again) {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::judge_in_time(std::uint32_t flow, const Packet& packet, News& news) {
+template <class Transport>
+void Endpoints<Transport>::judge_in_time(std::uint32_t flow, const Packet& packet, News& news) {
   Rack& rack = rack_of(flow);
   rack.on_answer(packet.sent, net_.now);
   news.lost_bytes += lose_overtaken(flow);
@@ -70,16 +70,16 @@ void Endpoints<Transport, Cc>::judge_in_time(std::uint32_t flow, const Packet& p
   rack.on_progress(news.lost_bytes != 0, now.acked_to, now.sent_to);
 }
 
-template <class Transport, class Cc>
-bool Endpoints<Transport, Cc>::is_unclear(std::uint32_t flow) const {
+template <class Transport>
+bool Endpoints<Transport>::is_unclear(std::uint32_t flow) const {
   if constexpr (requires { out_[flow].sender.repeats; }) {
     return out_[flow].sender.repeats || out_[flow].sender.has_gap();
   }
   return false;
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::restart_timer(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::restart_timer(std::uint32_t flow) {
   Outgoing& out = out_[flow];
   if (set_.probe_rtts == 0) {
     out.deadline = net_.now + patience(flow);
@@ -91,8 +91,8 @@ void Endpoints<Transport, Cc>::restart_timer(std::uint32_t flow) {
   hasten(flow, std::min(net_.now + patience(flow), judged_at));
 }
 
-template <class Transport, class Cc>
-Time Endpoints<Transport, Cc>::reordering_ends(std::uint32_t flow) const {
+template <class Transport>
+Time Endpoints<Transport>::reordering_ends(std::uint32_t flow) const {
   if constexpr (requires { transport_.oldest(out_[flow].sender, net_.now); }) {
     const Rack& rack = rack_of(flow);
     const Time base_rtt = kept(flow).line.base_rtt;
@@ -108,8 +108,8 @@ Time Endpoints<Transport, Cc>::reordering_ends(std::uint32_t flow) const {
   return kNever;
 }
 
-template <class Transport, class Cc>
-std::uint32_t Endpoints<Transport, Cc>::lose_overtaken(std::uint32_t flow) {
+template <class Transport>
+std::uint32_t Endpoints<Transport>::lose_overtaken(std::uint32_t flow) {
   std::uint32_t bytes = 0;
   if constexpr (requires { out_[flow].sender.repeats; }) {
     const Time most = rack_of(flow).lost_after(kept(flow).line.base_rtt, net_.now);
@@ -135,8 +135,8 @@ std::uint32_t Endpoints<Transport, Cc>::lose_overtaken(std::uint32_t flow) {
   return bytes;
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::hasten(std::uint32_t flow, Time when) {
+template <class Transport>
+void Endpoints<Transport>::hasten(std::uint32_t flow, Time when) {
   Outgoing& out = out_[flow];
   if (when >= out.deadline) {
     return;
@@ -148,15 +148,16 @@ void Endpoints<Transport, Cc>::hasten(std::uint32_t flow, Time when) {
   }
 }
 
-template <class Transport, class Cc>
-bool Endpoints<Transport, Cc>::bears_silence(std::uint32_t flow) {
+template <class Transport>
+bool Endpoints<Transport>::bears_silence(std::uint32_t flow) {
   if (set_.probe_rtts == 0) {
     return false;
   }
   if (const std::uint32_t lost_bytes = lose_overtaken(flow); lost_bytes != 0) {
     const Ack now = standing(flow);
     rack_of(flow).on_progress(true, now.acked_to, now.sent_to);
-    kept(flow).cc.on_loss(cc_settings_, kept(flow).line, net_.now, lost_bytes);
+    kept(flow).allowed =
+        control_->on_loss(connections_.keeper(flow), kept(flow).line, net_.now, lost_bytes);
     expect_answer(flow);
     go_on(flow);
     return true;
@@ -174,8 +175,8 @@ bool Endpoints<Transport, Cc>::bears_silence(std::uint32_t flow) {
   return true;
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::probe(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::probe(std::uint32_t flow) {
   rack_of(flow).probed = true;
   ++net_.counters.probes;
   const std::uint32_t newest = newest_of(flow);
@@ -194,8 +195,8 @@ void Endpoints<Transport, Cc>::probe(std::uint32_t flow) {
   offer(newest);
 }
 
-template <class Transport, class Cc>
-std::uint32_t Endpoints<Transport, Cc>::newest_of(std::uint32_t flow) const {
+template <class Transport>
+std::uint32_t Endpoints<Transport>::newest_of(std::uint32_t flow) const {
   if (!connections_.shared()) {
     return flow;
   }
@@ -213,8 +214,8 @@ std::uint32_t Endpoints<Transport, Cc>::newest_of(std::uint32_t flow) const {
   }
 }
 
-template <class Transport, class Cc>
-void Endpoints<Transport, Cc>::lose_all(std::uint32_t flow) {
+template <class Transport>
+void Endpoints<Transport>::lose_all(std::uint32_t flow) {
   if (!connections_.shared()) {
     transport_.on_timeout(out_[flow].sender, extent(flow));
     return;

@@ -376,23 +376,4 @@ void Network::visit(Archive& archive) {
   archive(sample_every_);
 }
 
-/// Either half of the simulator: what happens at the vertices of one kind.
-class Side {
- public:
-  Side() = default;
-  Side(const Side&) = delete;
-  Side& operator=(const Side&) = delete;
-  Side(Side&&) = delete;
-  Side& operator=(Side&&) = delete;
-  virtual ~Side() = default;
-
-  virtual void arrive(std::uint32_t link, Index packet) = 0;
-  virtual void wake(std::uint32_t link) = 0;  ///< The port may be free: send what waits.
-  virtual void handle(const Event& event) = 0;
-  virtual void expect(std::uint32_t link, Index packet) = 0;  ///< It will arrive soon: prefetch.
-  virtual void expect_wake(std::uint32_t link) = 0;           ///< So for what will leave.
-  virtual void expect_soon(std::uint32_t link, Index packet) = 0;  ///< After `expect`: the rest.
-  virtual void expect_wake_soon(std::uint32_t link) = 0;           ///< After `expect_wake`.
-};
-
 }  // namespace netloom::packet
