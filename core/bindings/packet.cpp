@@ -1,6 +1,4 @@
 // The packet simulator for Python: arrays and numbers by name in, arrays by name out.
-#include "packet.hpp"
-
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
@@ -18,6 +16,9 @@
 
 #include "netloom/packet/host_ports.hpp"
 #include "netloom/packet/simulation.hpp"
+#include "register.hpp"
+
+namespace netloom::bindings {
 
 namespace nb = nanobind;
 
@@ -375,3 +376,5 @@ void register_packet(nb::module_& m) {
       .def("snapshot", &snapshot)
       .def("restore", &restore, nb::arg("state"));
 }
+
+}  // namespace netloom::bindings
