@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "netloom/packet/balance/balancing.hpp"
-#include "netloom/packet/spray.hpp"
+#include "netloom/packet/host/spray.hpp"
 #include "register.hpp"
 
 namespace netloom::bindings {

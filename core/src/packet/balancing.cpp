@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "netloom/packet/spray.hpp"
+#include "netloom/packet/host/spray.hpp"
 
 namespace netloom::packet {
 

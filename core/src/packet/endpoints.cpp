@@ -1,4 +1,4 @@
-#include "netloom/packet/endpoints.hpp"
+#include "netloom/packet/host/endpoints.hpp"
 
 #include <array>
 #include <memory>
@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "netloom/packet/cc/schemes.hpp"
-#include "netloom/packet/endpoints_answer.hpp"
-#include "netloom/packet/endpoints_ask.hpp"
-#include "netloom/packet/endpoints_connection.hpp"
-#include "netloom/packet/endpoints_ports.hpp"
-#include "netloom/packet/endpoints_prefetch.hpp"
-#include "netloom/packet/endpoints_receive.hpp"
-#include "netloom/packet/endpoints_send.hpp"
-#include "netloom/packet/endpoints_silence.hpp"
+#include "netloom/packet/host/endpoints_answer.hpp"
+#include "netloom/packet/host/endpoints_connection.hpp"
+#include "netloom/packet/host/endpoints_ports.hpp"
+#include "netloom/packet/host/endpoints_prefetch.hpp"
+#include "netloom/packet/host/endpoints_probe.hpp"
+#include "netloom/packet/host/endpoints_receive.hpp"
+#include "netloom/packet/host/endpoints_send.hpp"
+#include "netloom/packet/host/endpoints_timeout.hpp"
 #include "netloom/packet/make.hpp"
 #include "netloom/packet/transport/go_back_n.hpp"
 #include "netloom/packet/transport/selective.hpp"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "netloom/packet/host_ports.hpp"
+#include "netloom/packet/host/ports.hpp"
 
 namespace netloom::packet {
 

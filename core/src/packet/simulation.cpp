@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "netloom/packet/archive.hpp"
-#include "netloom/packet/deadlock.hpp"
-#include "netloom/packet/host_ports.hpp"
+#include "netloom/packet/host/ports.hpp"
 #include "netloom/packet/make.hpp"
+#include "netloom/packet/memory/archive.hpp"
 #include "netloom/packet/sides.hpp"
+#include "netloom/packet/switch/deadlock.hpp"
 
 namespace netloom::packet {
 

@@ -1,4 +1,4 @@
-#include "netloom/packet/switches.hpp"
+#include "netloom/packet/switch/switches.hpp"
 
 #include <array>
 #include <memory>

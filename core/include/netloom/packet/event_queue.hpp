@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "netloom/packet/huge_pages.hpp"
+#include "netloom/packet/memory/huge_pages.hpp"
 #include "netloom/packet/signals.hpp"
 
 namespace netloom::packet {

@@ -8,9 +8,9 @@
 
 #include "netloom/packet/config.hpp"
 #include "netloom/packet/event_queue.hpp"
-#include "netloom/packet/huge_pages.hpp"
+#include "netloom/packet/memory/huge_pages.hpp"
+#include "netloom/packet/memory/prefetch.hpp"
 #include "netloom/packet/packet.hpp"
-#include "netloom/packet/prefetch.hpp"
 #include "netloom/packet/queue/turns.hpp"
 #include "netloom/packet/random.hpp"
 #include "netloom/packet/records.hpp"

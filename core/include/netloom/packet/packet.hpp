@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "netloom/packet/huge_pages.hpp"
+#include "netloom/packet/memory/huge_pages.hpp"
 #include "netloom/packet/signals.hpp"
 
 namespace netloom::packet {

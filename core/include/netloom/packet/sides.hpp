@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "netloom/packet/archive.hpp"
 #include "netloom/packet/event_queue.hpp"
+#include "netloom/packet/memory/archive.hpp"
 #include "netloom/packet/packet.hpp"
 
 namespace netloom::packet {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "netloom/packet/host_ports.hpp"
-#include "netloom/packet/murmur.hpp"
+#include "netloom/packet/balance/murmur.hpp"
+#include "netloom/packet/host/ports.hpp"
 #include "netloom/packet/network.hpp"
 
 namespace netloom::packet {

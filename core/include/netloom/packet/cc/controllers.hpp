@@ -7,10 +7,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "netloom/packet/archive.hpp"
 #include "netloom/packet/cc/policy.hpp"
-#include "netloom/packet/huge_pages.hpp"
-#include "netloom/packet/prefetch.hpp"
+#include "netloom/packet/memory/archive.hpp"
+#include "netloom/packet/memory/huge_pages.hpp"
+#include "netloom/packet/memory/prefetch.hpp"
 #include "netloom/packet/signals.hpp"
 
 namespace netloom::packet::cc {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "netloom/packet/cc/controllers.hpp"
+#include "netloom/packet/cc/parameters.hpp"
 #include "netloom/packet/cc/policy.hpp"
-#include "netloom/packet/parameters.hpp"
 
 namespace netloom::packet::cc {
 

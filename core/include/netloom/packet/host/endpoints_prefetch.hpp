@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "netloom/packet/endpoints.hpp"
+#include "netloom/packet/host/endpoints.hpp"
 
 namespace netloom::packet {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "netloom/packet/endpoints.hpp"
+#include "netloom/packet/host/endpoints.hpp"
 
 namespace netloom::packet {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "netloom/packet/host/pull_pace.hpp"
 #include "netloom/packet/network.hpp"
-#include "netloom/packet/pull_pace.hpp"
 
 namespace netloom::packet {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "netloom/packet/endpoints.hpp"
+#include "netloom/packet/host/endpoints.hpp"
 
 namespace netloom::packet {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "netloom/packet/endpoints.hpp"
+#include "netloom/packet/host/endpoints.hpp"
 
 namespace netloom::packet {
 

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "netloom/packet/archive.hpp"
 #include "netloom/packet/balance/balancing.hpp"
 #include "netloom/packet/cc/pint.hpp"
-#include "netloom/packet/host_ports.hpp"
+#include "netloom/packet/host/ports.hpp"
 #include "netloom/packet/link/credits.hpp"
 #include "netloom/packet/link/pfc.hpp"
 #include "netloom/packet/link/scheduled.hpp"
+#include "netloom/packet/memory/archive.hpp"
 #include "netloom/packet/network.hpp"
 #include "netloom/packet/queue/ecn.hpp"
 #include "netloom/packet/queue/scheduler.hpp"

@@ -8,19 +8,19 @@
 #include <utility>
 #include <vector>
 
-#include "netloom/packet/archive.hpp"
 #include "netloom/packet/cc/controllers.hpp"
-#include "netloom/packet/connections.hpp"
-#include "netloom/packet/endpoint_flows.hpp"
-#include "netloom/packet/host_ports.hpp"
-#include "netloom/packet/host_software.hpp"
-#include "netloom/packet/huge_pages.hpp"
+#include "netloom/packet/host/connections.hpp"
+#include "netloom/packet/host/flows.hpp"
+#include "netloom/packet/host/ports.hpp"
+#include "netloom/packet/host/pulls.hpp"
+#include "netloom/packet/host/software.hpp"
+#include "netloom/packet/host/spray.hpp"
+#include "netloom/packet/memory/archive.hpp"
+#include "netloom/packet/memory/huge_pages.hpp"
 #include "netloom/packet/network.hpp"
-#include "netloom/packet/pulls.hpp"
 #include "netloom/packet/queue/scheduler.hpp"
 #include "netloom/packet/sides.hpp"
 #include "netloom/packet/signals.hpp"
-#include "netloom/packet/spray.hpp"
 #include "netloom/packet/transport/rack.hpp"
 #include "netloom/packet/transport/segment.hpp"
 
@@ -302,7 +302,7 @@ class Endpoints final : public EndpointSide {
   /// Takes what has been out for too long for lost, packet by packet, and waits for the next.
   void expire_each(std::uint32_t flow);
 
-  // ---- what silence and later arrivals tell, in endpoints_silence.hpp
+  // ---- what silence and later arrivals tell, in endpoints_timeout.hpp
 
   [[nodiscard]] Rack& rack_of(std::uint32_t flow);
   [[nodiscard]] const Rack& rack_of(std::uint32_t flow) const;
@@ -333,7 +333,7 @@ class Endpoints final : public EndpointSide {
   /// Takes all that is out for lost.
   void lose_all(std::uint32_t flow);
 
-  // ---- senders that ask what has come, in endpoints_ask.hpp
+  // ---- senders that ask what has come, in endpoints_probe.hpp
 
   /// Notes that an answer has come that is no NACK.
   void hear(std::uint32_t flow, const Packet& answer);
