@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "netloom/packet/host/ports.hpp"
+#include "netloom/packet/host/progress.hpp"
 #include "netloom/packet/simulation.hpp"
 #include "register.hpp"
 

@@ -8,14 +8,6 @@
 #include <utility>
 
 #include "netloom/packet/cc/schemes.hpp"
-#include "netloom/packet/host/endpoints_answer.hpp"
-#include "netloom/packet/host/endpoints_connection.hpp"
-#include "netloom/packet/host/endpoints_ports.hpp"
-#include "netloom/packet/host/endpoints_prefetch.hpp"
-#include "netloom/packet/host/endpoints_probe.hpp"
-#include "netloom/packet/host/endpoints_receive.hpp"
-#include "netloom/packet/host/endpoints_send.hpp"
-#include "netloom/packet/host/endpoints_timeout.hpp"
 #include "netloom/packet/make.hpp"
 #include "netloom/packet/transport/go_back_n.hpp"
 #include "netloom/packet/transport/selective.hpp"

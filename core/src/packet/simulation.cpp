@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "netloom/packet/host/ports.hpp"
+#include "netloom/packet/host/progress.hpp"
 #include "netloom/packet/make.hpp"
 #include "netloom/packet/memory/archive.hpp"
 #include "netloom/packet/sides.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "netloom/packet/balance/murmur.hpp"
-#include "netloom/packet/host/ports.hpp"
+#include "netloom/packet/host/ready_flows.hpp"
 #include "netloom/packet/network.hpp"
 
 namespace netloom::packet {

@@ -11,7 +11,7 @@
 
 #include "netloom/packet/balance/balancing.hpp"
 #include "netloom/packet/cc/pint.hpp"
-#include "netloom/packet/host/ports.hpp"
+#include "netloom/packet/host/ready_flows.hpp"
 #include "netloom/packet/link/credits.hpp"
 #include "netloom/packet/link/pfc.hpp"
 #include "netloom/packet/link/scheduled.hpp"
