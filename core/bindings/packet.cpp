@@ -38,7 +38,7 @@ void fill(std::vector<T>& into, const nb::dict& arrays, const char* name) {
   into.assign(array.data(), array.data() + array.size());
 }
 
-/// Reads numbers by name; whoever forgets one hears of it.
+/// Reads numbers by name; one that is missing is an error.
 class Reader {
  public:
   explicit Reader(const Numbers& numbers)
@@ -154,7 +154,7 @@ HostSettings hosts(const Numbers& numbers, const Names& names) {
       "restraint_period_ps", restraint.period_ps)("restraint_smoothing", restraint.smoothing)(
       "restraint_marked_share", restraint.marked_share)("restraint_decrease", restraint.decrease)(
       "restraint_step", restraint.step)("restraint_doubles", restraint.doubles)(
-      "restraint_heeds_trims", restraint.heeds_trims);
+      "restraint_heeds_trims", restraint.reacts_to_trims);
   h.entropy = names.at("entropy");
   return h;
 }

@@ -204,9 +204,9 @@ void Simulation::pause(const Event& event) {
   const auto lane = static_cast<std::uint8_t>(event.extra & 255U);
   const std::size_t at = link * net_.num_lanes + lane;
   const bool stop = (event.extra & 256U) != 0;
-  const bool for_ever = (event.extra & 512U) != 0;
-  if (paused_until_[at] == kNever && !for_ever) {
-    return;  // a part that pauses for ever says nothing else
+  const bool forever = (event.extra & 512U) != 0;
+  if (paused_until_[at] == kNever && !forever) {
+    return;  // a part that pauses forever sends no other pause
   }
   if (stop && net_.now < ignored_until_[at]) {
     return;
@@ -219,7 +219,7 @@ void Simulation::pause(const Event& event) {
     return;
   }
   const std::int64_t bytes = std::int64_t{config_.pause.quanta} * 64;
-  paused_until_[at] = for_ever ? kNever : net_.now + net_.port(link).time_of(bytes);
+  paused_until_[at] = forever ? kNever : net_.now + net_.port(link).time_of(bytes);
   if (paused_until_[at] != kNever) {
     net_.events.push(paused_until_[at], Kind::kExpire, link, lane);
   }

@@ -37,7 +37,7 @@ concept EntropySource =
       { source.on_timeout(entropy, now) } -> std::same_as<void>;
     };
 
-/// Every value once, in an order that a random mask shuffles anew each time round.
+/// Every value once, in an order that a random mask shuffles again each round.
 class Cycle {
  public:
   /// `num_paths` is a power of two.
@@ -171,7 +171,7 @@ class Bitmap {
 };
 
 /// `Bitmap`, and a value whose packet was lost is used no more (MRC, secondary: loss retires a
-/// value; a trimmed packet is not lost). When all are retired they begin anew. MRC's probes, which
+/// value; a trimmed packet is not lost). When all are retired they start over. MRC's probes, which
 /// bring values back, are not sent.
 class Retiring {
  public:

@@ -117,10 +117,10 @@ class LeastGrade {
 using Adaptive = LeastGrade<BufferGrade>;
 using Cells = LeastGrade<DrainGrade>;
 
-/// As ECMP, but a flow that was silent for `flowlet_gap_ps` may take another link, drawn anew.
+/// As ECMP, but a flow that was silent for `flowlet_gap_ps` may take another link, drawn again.
 ///
 /// A table serves all switches. Flows that share an entry share its draw, and its silence is that
-/// of all of them, as in hardware (LetFlow, NSDI 2017; recalled): nobody changes links in between.
+/// of all of them, as in hardware (LetFlow, NSDI 2017; recalled): none changes links in between.
 class Flowlet {
  public:
   static constexpr std::string_view kName = "flowlet";

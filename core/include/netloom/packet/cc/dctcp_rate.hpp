@@ -45,7 +45,7 @@ class DctcpRate : public NoReaction {
 
   void on_ack(const Settings& settings, const Line& line, const Ack& ack) {
     num_marked_ += ack.marked ? 1U : 0U;
-    round_to_ = std::min(round_to_, ack.sent_to);  // a sender that went back begins anew
+    round_to_ = std::min(round_to_, ack.sent_to);  // a sender that went back starts over
     cut_to_ = std::min(cut_to_, ack.sent_to);
     const bool round_ended = ack.acked_to > round_to_;
     if (round_ended) {

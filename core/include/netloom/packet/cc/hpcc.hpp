@@ -79,7 +79,7 @@ class HpccFlow : public NoReaction {
   void steer(const Settings& settings, const Line& line, const Ack& ack, double utilization) {
     const auto step = HpccStep::from(reference_bps_, utilization, stage_, settings, line);
     set_rate(settings, line, step.rate_bps);
-    updated_to_ = std::min(updated_to_, ack.sent_to);  // a sender that went back begins anew
+    updated_to_ = std::min(updated_to_, ack.sent_to);  // a sender that went back starts over
     if (ack.acked_to > updated_to_) {
       reference_bps_ = step.rate_bps;
       stage_ = step.stage;

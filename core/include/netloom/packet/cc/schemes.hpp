@@ -26,7 +26,7 @@ struct SchemeInfo {
 /// @throws std::invalid_argument if there is none of that name.
 [[nodiscard]] const Traits& traits_of(const std::string& scheme);
 
-/// Controllers of a scheme for so many connections.
+/// Controllers of a scheme for `num_flows` connections.
 /// @throws std::invalid_argument for a scheme or a parameter that does not exist.
 [[nodiscard]] ControllersPtr make_controllers(const std::string& scheme,
                                               Parameters parameters,

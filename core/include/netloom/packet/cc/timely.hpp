@@ -45,7 +45,7 @@ class Timely : public NoReaction {
   }
 
   void on_ack(const Settings& settings, const Line& line, const Ack& ack) {
-    updated_to_ = std::min(updated_to_, ack.sent_to);  // a sender that went back begins anew
+    updated_to_ = std::min(updated_to_, ack.sent_to);  // a sender that went back starts over
     if (ack.acked_to <= updated_to_) {
       return;
     }

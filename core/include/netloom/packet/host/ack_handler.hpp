@@ -49,8 +49,8 @@ class AckHandler {
     if (out.state == State::kDone && (!flows_.connections.shared() || packet.form != Form::kCnp)) {
       return;
     }
-    out.silences = 0;
-    Outgoing& keeper = flows_.kept(flow);
+    out.idle_timeouts = 0;
+    Outgoing& keeper = flows_.keeper_of(flow);
     const double old_bps = keeper.allowed.rate_bps;
     switch (packet.form) {
       case Form::kCnp:
@@ -69,10 +69,10 @@ class AckHandler {
         }
     }
     if (flows_.connections.shared()) [[unlikely]] {
-      messages_.settle(flow);
+      messages_.update_flight(flow);
     }
     sender_.move_departure(flow, keeper, old_bps);
-    sender_.go_on(flow);
+    sender_.resume(flow);
   }
 
  private:
@@ -90,7 +90,7 @@ class AckHandler {
                      : flows_.transport.on_ack(out.sender, flows_.extent(flow), packet);
     const bool marked = (packet.flags & kMarked) != 0;
     if (set_.probe_rtts != 0) {
-      losses_.judge_in_time(flow, packet, news);
+      losses_.detect_by_time(flow, packet, news);
     }
     if (news.acked_bytes != 0) {
       keeper.doublings = 0;
@@ -103,15 +103,15 @@ class AckHandler {
         flows_.spray.on_loss(paths, packet.entropy, net_.now);
       }
     }
-    if (flows_.control->reactions().acks && (!nack || Transport::kHearsNaks)) {
+    if (flows_.control->reactions().acks && (!nack || Transport::kNaksTellRoundTrips)) {
       keeper.allowed =
           flows_.control->on_ack(paths, keeper.line, ack_of(flow, index, news, marked));
     }
     if (!nack) {
-      probe_.hear(flow, packet);
+      probe_.on_answer(flow, packet);
     }
     if (set_.measures_timeout && packet.form == Form::kAck) {
-      losses_.measure(flow, net_.now - packet.sent);
+      losses_.measure_rtt(flow, net_.now - packet.sent);
     }
     if (news.acked_bytes != 0 || news.lost_bytes != 0) {
       losses_.restart_timer(flow);
@@ -126,7 +126,7 @@ class AckHandler {
   [[nodiscard]] Ack ack_of(std::uint32_t flow, Index index, News news, bool marked) {
     const Packet& packet = net_.pool[index];
     const bool full = net_.config.switches.telemetry && packet.num_hops != 0;
-    Ack ack = flows_.standing(flow);
+    Ack ack = flows_.position_of(flow);
     ack.rtt = net_.now - packet.sent;
     ack.acked_bytes = news.acked_bytes;
     ack.times_sent = news.times_sent;

@@ -58,8 +58,8 @@ class Endpoints final : public EndpointSide {
       receiver_.receive(link, index);
       return;
     }
-    if (packet.form == Form::kAsk) [[unlikely]] {
-      receiver_.tell(link, index);
+    if (packet.form == Form::kProbe) [[unlikely]] {
+      receiver_.answer_probe(link, index);
       return;
     }
     acks_.answer(index);
@@ -74,22 +74,22 @@ class Endpoints final : public EndpointSide {
         sender_.start(event.subject);
         break;
       case Kind::kReady:
-        sender_.ring(event.subject, event.when);
+        sender_.on_pace_event(event.subject, event.when);
         break;
       case Kind::kTimer:
-        sender_.tick(event.subject, event.when);
+        sender_.on_timer_event(event.subject, event.when);
         break;
       case Kind::kTimeout:
-        losses_.expire(event.subject);
+        losses_.on_timeout_event(event.subject);
         break;
       default:
-        grants_.pull(event.subject);
+        grants_.on_pull_event(event.subject);
     }
   }
 
   void leave(std::uint32_t link) override {
     if (ports_.several) {
-      spreader_.move_away(link);
+      spreader_.leave_port(link);
     }
   }
 
@@ -132,8 +132,8 @@ class Endpoints final : public EndpointSide {
 
   [[nodiscard]] double rate_bps(std::uint32_t flow) const override {
     const FlowState state = flows_.out[flow].state;
-    const bool runs = state != FlowState::kUnborn && state != FlowState::kDone;
-    return runs ? flows_.kept(flow).allowed.rate_bps : 0.0;
+    const bool runs = state != FlowState::kNotStarted && state != FlowState::kDone;
+    return runs ? flows_.keeper_of(flow).allowed.rate_bps : 0.0;
   }
 
   void save(Saver& saver) override {

@@ -45,9 +45,9 @@ struct FlowTable {
   }
 
   /// The flow with what this one's connection knows of its path: itself, if it is alone on it.
-  [[nodiscard]] Outgoing& kept(std::uint32_t flow) { return out[connections.keeper(flow)]; }
+  [[nodiscard]] Outgoing& keeper_of(std::uint32_t flow) { return out[connections.keeper(flow)]; }
 
-  [[nodiscard]] const Outgoing& kept(std::uint32_t flow) const {
+  [[nodiscard]] const Outgoing& keeper_of(std::uint32_t flow) const {
     return out[connections.keeper(flow)];
   }
 
@@ -55,11 +55,11 @@ struct FlowTable {
   /// there need be no answer (InfiniBand vol. 1, section 9.7; recalled).
   [[nodiscard]] bool awaits_answer(std::uint32_t flow) const {
     return set.ask_every_packets == 0 ||
-           transport.acked_to(out[flow].sender, extent(flow)) < out[flow].asked_to;
+           transport.acked_to(out[flow].sender, extent(flow)) < out[flow].ack_requested_to;
   }
 
   /// Where a flow stands in what its connection carries, and what of that is in flight.
-  [[nodiscard]] Ack standing(std::uint32_t flow) const {
+  [[nodiscard]] Ack position_of(std::uint32_t flow) const {
     const auto& sender = out[flow].sender;
     Ack ack{
         .now = net.now,
@@ -68,13 +68,13 @@ struct FlowTable {
         .in_flight_bytes = static_cast<std::int64_t>(transport.in_flight(sender, extent(flow))),
     };
     if (connections.shared()) [[unlikely]] {
-      place(flow, ack);
+      place_in_connection(flow, ack);
     }
     return ack;
   }
 
   /// Says of an acknowledgement where it stands in all that the flow's connection carries.
-  void place(std::uint32_t flow, Ack& ack) const {
+  void place_in_connection(std::uint32_t flow, Ack& ack) const {
     const Connection& all = connections.of(flow);
     std::uint32_t oldest = all.oldest;
     while (out[oldest].after != kNone && transport.finished(out[oldest].sender, extent(oldest))) {
@@ -109,30 +109,30 @@ struct FlowTable {
       flight += flight_of_others(flow);
     }
     const std::uint64_t window =
-        one.local ? one.window : std::min(kept(flow).allowed.window_bytes, one.window);
+        one.local ? one.window : std::min(keeper_of(flow).allowed.window_bytes, one.window);
     return std::cmp_less(flight, window) || one.probe_due;
   }
 
-  [[nodiscard]] static double product(const Line& line) {
+  [[nodiscard]] static double bdp_bytes_of(const Line& line) {
     return line.rate_bps * static_cast<double>(line.base_rtt) / static_cast<double>(kBitPs);
   }
 
   [[nodiscard]] std::uint64_t first_window(const Line& line) const {
     return set.first_window_bytes != 0 ? set.first_window_bytes
-                                       : static_cast<std::uint64_t>(1.5 * product(line));
+                                       : static_cast<std::uint64_t>(1.5 * bdp_bytes_of(line));
   }
 
   /// What a port sends at most, software included.
-  [[nodiscard]] double most_bps(std::uint32_t link, bool local) const {
+  [[nodiscard]] double port_rate_bps(std::uint32_t link, bool local) const {
     const auto rate_bps = static_cast<double>(net.ports[link].rate_bps);
     return set.host_rate_bps > 0 && !local ? std::min(rate_bps, set.host_rate_bps) : rate_bps;
   }
 
   /// The same of all ports from one endpoint to another.
-  [[nodiscard]] double all_bps(std::uint32_t from, std::uint32_t to, bool local) const {
+  [[nodiscard]] double ports_rate_bps(std::uint32_t from, std::uint32_t to, bool local) const {
     double total_bps = 0.0;
     for (const std::int32_t link : net.ways(from, to)) {
-      total_bps += most_bps(static_cast<std::uint32_t>(link), local);
+      total_bps += port_rate_bps(static_cast<std::uint32_t>(link), local);
     }
     return total_bps;
   }

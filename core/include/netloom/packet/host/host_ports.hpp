@@ -46,10 +46,10 @@ class HostPorts {
 
   /// The port by which a packet of a flow leaves: of several the one whose turn it is, or the next
   /// that is up.
-  [[nodiscard]] std::uint32_t door(std::uint32_t from,
-                                   std::uint32_t to,
-                                   std::uint32_t flow,
-                                   std::uint16_t entropy) const {
+  [[nodiscard]] std::uint32_t port_to(std::uint32_t from,
+                                      std::uint32_t to,
+                                      std::uint32_t flow,
+                                      std::uint16_t entropy) const {
     const auto ways = net_.ways(from, to);
     if (ways.size() == 1) [[likely]] {
       return static_cast<std::uint32_t>(ways[0]);
@@ -65,7 +65,7 @@ class HostPorts {
   }
 
   /// Whether a lane of the port has packets to go on with when the one that is leaving has left.
-  [[nodiscard]] bool has_enough(std::uint32_t link, std::uint8_t lane) {
+  [[nodiscard]] bool is_backlogged(std::uint32_t link, std::uint8_t lane) {
     constexpr std::uint32_t kAhead = 4;  // packets: those to one port come in no even order
     return net_.queue(link, lane).bytes >= kAhead * set_.payload_bytes;
   }

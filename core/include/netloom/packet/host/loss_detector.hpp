@@ -52,8 +52,8 @@ class LossDetector {
       return;
     }
     Outgoing& out = flows_.out[flow];
-    if (out.deadline == kNever || (times_each() && out.timeout_at == kNever)) {
-      out.deadline = net_.now + patience(flow);
+    if (out.deadline == kNever || (times_each_packet() && out.timeout_at == kNever)) {
+      out.deadline = net_.now + ack_timeout(flow);
       rack_of(flow).began_at = net_.now;
     }
     if (out.timeout_at == kNever) {
@@ -65,16 +65,16 @@ class LossDetector {
   void restart_timer(std::uint32_t flow) {
     Outgoing& out = flows_.out[flow];
     if (set_.probe_rtts == 0) {
-      out.deadline = net_.now + patience(flow);
+      out.deadline = net_.now + ack_timeout(flow);
       return;
     }
     rack_of(flow).began_at = net_.now;
     out.deadline = kNever;
-    const Time judged_at = is_unclear(flow) ? reordering_ends(flow) : kNever;
-    hasten(flow, std::min(net_.now + patience(flow), judged_at));
+    const Time judged_at = may_be_reordered(flow) ? reordering_ends(flow) : kNever;
+    advance_deadline(flow, std::min(net_.now + ack_timeout(flow), judged_at));
   }
 
-  void note_departure(std::uint32_t flow, bool again) {
+  void on_departure(std::uint32_t flow, bool again) {
     Rack& rack = rack_of(flow);
     if (std::exchange(flows_.out[flow].probe_due, false)) {
       rack.probe_sent = again ? net_.now : -1;
@@ -84,7 +84,7 @@ class LossDetector {
   }
 
   /// Adds to the news what the time of an answer tells: losses, and where recovery stands.
-  void judge_in_time(std::uint32_t flow, const Packet& packet, News& news) {
+  void detect_by_time(std::uint32_t flow, const Packet& packet, News& news) {
     Rack& rack = rack_of(flow);
     rack.on_answer(packet.sent, net_.now);
     news.lost_bytes += lose_overtaken(flow);
@@ -94,14 +94,14 @@ class LossDetector {
       const bool repaired = std::exchange(rack.probe_sent, -1) == packet.sent;
       news.lost_bytes += repaired ? packet.payload_bytes : 0U;
     }
-    const Ack now = flows_.standing(flow);
+    const Ack now = flows_.position_of(flow);
     rack.on_progress(news.lost_bytes != 0, now.acked_to, now.sent_to);
   }
 
   /// Takes a round trip into account by which the timeout may have to be longer (RFC 6298).
-  void measure(std::uint32_t flow, Time rtt) {
+  void measure_rtt(std::uint32_t flow, Time rtt) {
     if constexpr (requires { flows_.out[flow].sender.mean_rtt; }) {
-      auto& sender = flows_.kept(flow).sender;
+      auto& sender = flows_.keeper_of(flow).sender;
       const bool first = sender.mean_rtt == 0;
       const Time off = std::abs(rtt - sender.mean_rtt);
       sender.rtt_spread = first ? rtt / 2 : (3 * sender.rtt_spread + off) / 4;
@@ -117,14 +117,14 @@ class LossDetector {
     return racks_[set_.probe_rtts != 0 ? flows_.connections.keeper(flow) : 0];
   }
 
-  void expire(std::uint32_t flow) {
+  void on_timeout_event(std::uint32_t flow) {
     Outgoing& out = flows_.out[flow];
     if (out.timeout_at != net_.now || out.state == State::kDone) {
       return;  // an earlier one took its place
     }
     out.timeout_at = kNever;
-    if (times_each()) {
-      expire_each(flow);
+    if (times_each_packet()) {
+      expire_packets(flow);
       return;
     }
     if (out.deadline > net_.now) {
@@ -133,21 +133,21 @@ class LossDetector {
     }
     out.deadline = kNever;
     const bool waits = flows_.transport.is_waiting(out.sender) && flows_.awaits_answer(flow);
-    if (!waits && is_patient(out)) {
+    if (!waits && ignores_idle_timeout(out)) {
       if (Transport::kPulls) {
         expect_answer(flow);
       }
       return;  // nothing is out: the next departure sets the alarm
     }
-    if (bears_silence(flow)) {
+    if (acts_before_timeout(flow)) {
       return;
     }
     ++net_.counters.timeouts;
-    Outgoing& keeper = flows_.kept(flow);
+    Outgoing& keeper = flows_.keeper_of(flow);
     keeper.doublings =
         static_cast<std::uint8_t>(std::min(keeper.doublings + 1U, set_.max_doublings));
     lose_all(flow);
-    rack_of(flow).on_timeout(flows_.standing(flow).sent_to);
+    rack_of(flow).on_timeout(flows_.position_of(flow).sent_to);
     const double old_bps = keeper.allowed.rate_bps;
     keeper.allowed =
         flows_.control->on_timeout(flows_.connections.keeper(flow), keeper.line, net_.now);
@@ -162,11 +162,11 @@ class LossDetector {
     sender_.move_departure(flow, keeper, old_bps);
     flows_.spray.on_timeout(flows_.connections.keeper(flow), out.last_entropy, net_.now);
     expect_answer(flow);
-    sender_.go_on(flow);
+    sender_.resume(flow);
   }
 
   /// Whether the transport times each packet by itself.
-  [[nodiscard]] bool times_each() const {
+  [[nodiscard]] bool times_each_packet() const {
     if constexpr (requires { flows_.transport.times_each(); }) {
       return flows_.transport.times_each();
     } else {
@@ -176,11 +176,11 @@ class LossDetector {
 
  private:
   /// Takes what has been out for too long for lost, packet by packet, and waits for the next.
-  void expire_each(std::uint32_t flow) {
+  void expire_packets(std::uint32_t flow) {
     if constexpr (requires { flows_.transport.times_each(); }) {
       Outgoing& out = flows_.out[flow];
       auto oldest = flows_.transport.oldest(out.sender, net_.now);
-      if (!oldest && is_patient(out)) {
+      if (!oldest && ignores_idle_timeout(out)) {
         if (Transport::kPulls) {
           expect_answer(flow);
         }
@@ -189,10 +189,10 @@ class LossDetector {
       if (!oldest) {
         flows_.transport.on_timeout(out.sender, flows_.extent(flow));  // a pull may have been lost
       }
-      probe_.ask_if_due(flow);
-      Outgoing& keeper = flows_.kept(flow);
+      probe_.probe_if_due(flow);
+      Outgoing& keeper = flows_.keeper_of(flow);
       const double old_bps = keeper.allowed.rate_bps;
-      const Time patient = patience_of_each(flow);
+      const Time patient = packet_timeout(flow);
       for (; oldest && oldest->age >= patient;
            oldest = flows_.transport.oldest(out.sender, net_.now)) {
         ++net_.counters.timeouts;
@@ -203,7 +203,7 @@ class LossDetector {
         flows_.spray.on_timeout(flows_.connections.keeper(flow), oldest->entropy, net_.now);
       }
       if (flows_.connections.shared()) {
-        messages_.settle(flow);
+        messages_.update_flight(flow);
       }
       sender_.move_departure(flow, keeper, old_bps);
       if (oldest) {
@@ -212,42 +212,42 @@ class LossDetector {
       } else if (Transport::kPulls) {
         expect_answer(flow);
       }
-      sender_.go_on(flow);
+      sender_.resume(flow);
     }
   }
 
-  /// With nothing out there is nothing to send again; but a pull may have been lost, so that after
-  /// many silences on end a sender that is pulled stirs. Others share its receiver: most silences
-  /// are theirs.
-  static bool is_patient(Outgoing& out) {
-    constexpr std::uint8_t kSilences = 64;
-    return !Transport::kPulls || ++out.silences % kSilences != 0;
+  /// With nothing in flight there is nothing to send again; but a pull may have been lost, so that
+  /// after this many timeouts in a row a sender that is pulled sends one packet unasked. Other
+  /// flows share its receiver: most of the waiting is for them.
+  static bool ignores_idle_timeout(Outgoing& out) {
+    constexpr std::uint8_t kInARow = 64;
+    return !Transport::kPulls || ++out.idle_timeouts % kInARow != 0;
   }
 
   /// Silence after which the sender acts: probes first, where it does.
-  [[nodiscard]] Time patience(std::uint32_t flow) const {
-    const Outgoing& keeper = flows_.kept(flow);
-    const Time full = timeout(flow) << keeper.doublings;
+  [[nodiscard]] Time ack_timeout(std::uint32_t flow) const {
+    const Outgoing& keeper = flows_.keeper_of(flow);
+    const Time full = base_timeout(flow) << keeper.doublings;
     if (set_.probe_rtts == 0 || !rack_of(flow).may_probe()) {
       return full;
     }
-    const std::int64_t flight = flows_.standing(flow).in_flight_bytes;
+    const std::int64_t flight = flows_.position_of(flow).in_flight_bytes;
     return std::min(
         full, rack_of(flow).probe_after(set_, std::cmp_less_equal(flight, set_.payload_bytes)));
   }
 
   /// How long each packet of a flow is waited for.
-  [[nodiscard]] Time patience_of_each(std::uint32_t flow) const {
+  [[nodiscard]] Time packet_timeout(std::uint32_t flow) const {
     if constexpr (requires { flows_.out[flow].sender.mean_rtt; }) {
-      const auto& sender = flows_.kept(flow).sender;
-      return std::max(timeout(flow), sender.mean_rtt + 4 * sender.rtt_spread);
+      const auto& sender = flows_.keeper_of(flow).sender;
+      return std::max(base_timeout(flow), sender.mean_rtt + 4 * sender.rtt_spread);
     } else {
-      return timeout(flow);
+      return base_timeout(flow);
     }
   }
 
   /// As set, but no less than a first sample of the empty way would give (RFC 6298, section 2.2).
-  [[nodiscard]] Time timeout(std::uint32_t flow) const {
+  [[nodiscard]] Time base_timeout(std::uint32_t flow) const {
     const std::uint64_t few = std::uint64_t{set_.timeout_low_packets} * set_.payload_bytes;
     const bool low =
         set_.timeout_low_packets != 0 &&
@@ -259,7 +259,7 @@ class LossDetector {
 
   /// Whether packets of a message may have left in another order than that of their numbers, or
   /// some are missing.
-  [[nodiscard]] bool is_unclear(std::uint32_t flow) const {
+  [[nodiscard]] bool may_be_reordered(std::uint32_t flow) const {
     if constexpr (requires { flows_.out[flow].sender.repeats; }) {
       return flows_.out[flow].sender.repeats || flows_.out[flow].sender.has_gap();
     }
@@ -270,7 +270,7 @@ class LossDetector {
   [[nodiscard]] Time reordering_ends(std::uint32_t flow) const {
     if constexpr (requires { flows_.transport.oldest(flows_.out[flow].sender, net_.now); }) {
       const Rack& rack = rack_of(flow);
-      const Time base_rtt = flows_.kept(flow).line.base_rtt;
+      const Time base_rtt = flows_.keeper_of(flow).line.base_rtt;
       if (set_.probe_rtts == 0 || rack.reordering(base_rtt) == 0) {
         return kNever;
       }
@@ -288,7 +288,7 @@ class LossDetector {
   std::uint32_t lose_overtaken(std::uint32_t flow) {
     std::uint32_t bytes = 0;
     if constexpr (requires { flows_.out[flow].sender.repeats; }) {
-      const Time most = rack_of(flow).lost_after(flows_.kept(flow).line.base_rtt, net_.now);
+      const Time most = rack_of(flow).lost_after(flows_.keeper_of(flow).line.base_rtt, net_.now);
       const std::uint32_t last =
           flows_.connections.shared() ? flows_.connections.of(flow).sending : flow;
       std::uint32_t one = flows_.connections.shared() ? flows_.connections.of(flow).oldest : flow;
@@ -297,13 +297,13 @@ class LossDetector {
         // What a message sends once leaves in order: if its first packet was not overtaken, none
         // was.
         if (out.state != State::kDone && flows_.transport.is_waiting(out.sender) &&
-            (is_unclear(one) ||
+            (may_be_reordered(one) ||
              flows_.transport.first_age(out.sender, net_.now) > net_.now - rack_of(flow).sent)) {
           bytes += flows_.transport.lose_older(out.sender, flows_.extent(one), most, net_.now);
           if (flows_.connections.shared()) {
-            messages_.settle(one);
+            messages_.update_flight(one);
           }
-          hasten(one, reordering_ends(one));
+          advance_deadline(one, reordering_ends(one));
         }
         if (one == last) {
           return bytes;
@@ -314,7 +314,7 @@ class LossDetector {
   }
 
   /// Has the timer of a flow run out at `when`, if that is earlier.
-  void hasten(std::uint32_t flow, Time when) {
+  void advance_deadline(std::uint32_t flow, Time when) {
     Outgoing& out = flows_.out[flow];
     if (when >= out.deadline) {
       return;
@@ -327,20 +327,20 @@ class LossDetector {
   }
 
   /// What a silence does before it is a timeout; returns whether it did or is to last longer.
-  [[nodiscard]] bool bears_silence(std::uint32_t flow) {
+  [[nodiscard]] bool acts_before_timeout(std::uint32_t flow) {
     if (set_.probe_rtts == 0) {
       return false;
     }
     if (const std::uint32_t lost_bytes = lose_overtaken(flow); lost_bytes != 0) {
-      const Ack now = flows_.standing(flow);
+      const Ack now = flows_.position_of(flow);
       rack_of(flow).on_progress(true, now.acked_to, now.sent_to);
-      flows_.kept(flow).allowed = flows_.control->on_loss(
-          flows_.connections.keeper(flow), flows_.kept(flow).line, net_.now, lost_bytes);
+      flows_.keeper_of(flow).allowed = flows_.control->on_loss(
+          flows_.connections.keeper(flow), flows_.keeper_of(flow).line, net_.now, lost_bytes);
       expect_answer(flow);
-      sender_.go_on(flow);
+      sender_.resume(flow);
       return true;
     }
-    const Time due = std::min(rack_of(flow).began_at + patience(flow), reordering_ends(flow));
+    const Time due = std::min(rack_of(flow).began_at + ack_timeout(flow), reordering_ends(flow));
     if (due > net_.now) {
       flows_.out[flow].deadline = due;
       expect_answer(flow);
@@ -349,12 +349,12 @@ class LossDetector {
     if (!rack_of(flow).may_probe()) {
       return false;
     }
-    probe(flow);
+    send_tail_loss_probe(flow);
     return true;
   }
 
   /// Sends a packet, new if there is one, whose answer tells what is missing (RFC 8985, section 7).
-  void probe(std::uint32_t flow) {
+  void send_tail_loss_probe(std::uint32_t flow) {
     rack_of(flow).probed = true;
     ++net_.counters.probes;
     const std::uint32_t newest = newest_of(flow);
@@ -363,10 +363,10 @@ class LossDetector {
                   }) {
       Outgoing& out = flows_.out[newest];
       if (!flows_.transport.has_work(out.sender, flows_.extent(newest)) ||
-          std::cmp_greater_equal(flows_.standing(newest).in_flight_bytes, out.window)) {
+          std::cmp_greater_equal(flows_.position_of(newest).in_flight_bytes, out.window)) {
         flows_.transport.repeat_last(out.sender, flows_.extent(newest));
         if (flows_.connections.shared()) {
-          messages_.settle(newest);
+          messages_.update_flight(newest);
         }
       }
       out.probe_due = true;
@@ -409,7 +409,7 @@ class LossDetector {
       if (one == flow || (flows_.out[one].state != State::kDone &&
                           flows_.transport.is_waiting(flows_.out[one].sender))) {
         flows_.transport.on_timeout(flows_.out[one].sender, flows_.extent(one));
-        messages_.settle(one);
+        messages_.update_flight(one);
       }
       if (one == last) {
         return;

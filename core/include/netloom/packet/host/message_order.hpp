@@ -57,8 +57,8 @@ class MessageOrder {
     net_.wake_later(flows_.out[next].link);  // another port's flow may be the one that is kicked
   }
 
-  /// Counts anew what of a message is in flight.
-  void settle(std::uint32_t flow) {
+  /// Updates what of a message is in flight.
+  void update_flight(std::uint32_t flow) {
     const Outgoing& out = flows_.out[flow];
     Connection& all = flows_.connections.of(flow);
     Message& message = flows_.connections.message(flow);
@@ -74,7 +74,7 @@ class MessageOrder {
     }
   }
 
-  void go_on_all(std::uint32_t flow) {
+  void resume_all(std::uint32_t flow) {
     const Connection& all = flows_.connections.of(flow);
     sender_.arm(all.first);
     sender_.offer(flow);

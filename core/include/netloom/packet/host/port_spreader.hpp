@@ -44,7 +44,7 @@ class PortSpreader {
     Outgoing& out = flows_.out[flow];
     while (flows_.may_send(flow) && !sender_.awaits_pace(flow)) {
       draw(flow);
-      if (ports_.has_enough(out.link, work.lane[flow])) {
+      if (ports_.is_backlogged(out.link, work.lane[flow])) {
         out.state = State::kReady;
         ports_.ready.append(out.link, work.lane[flow], flow);
         return;
@@ -52,7 +52,7 @@ class PortSpreader {
       sender_.send(flow);
     }
     if (out.state == State::kIdle) {
-      probe_.ask_later(flow);
+      probe_.probe_later(flow);
     }
   }
 
@@ -60,7 +60,7 @@ class PortSpreader {
   void refill(std::uint32_t link) {
     for (std::uint32_t number = 0; number < net_.num_lanes; ++number) {
       const auto lane = static_cast<std::uint8_t>(number);
-      while (((ports_.ready.lanes(link) >> lane) & 1U) != 0 && !ports_.has_enough(link, lane)) {
+      while (((ports_.ready.lanes(link) >> lane) & 1U) != 0 && !ports_.is_backlogged(link, lane)) {
         const std::uint32_t flow = ports_.ready.first(link, lane);
         if (!flows_.out[flow].many) {
           break;
@@ -74,7 +74,7 @@ class PortSpreader {
     }
   }
 
-  void move_away(std::uint32_t link) {
+  void leave_port(std::uint32_t link) {
     ports_.ready.advance(link);
     std::vector<std::uint32_t> flows;
     std::vector<Index> packets;
@@ -89,7 +89,7 @@ class PortSpreader {
     }
     for (const Index index : packets) {
       const Packet& packet = net_.pool[index];
-      ports_.dispatch(ports_.door(packet.source, packet.target, packet.flow, packet.entropy),
+      ports_.dispatch(ports_.port_to(packet.source, packet.target, packet.flow, packet.entropy),
                       index);
     }
     for (const std::uint32_t flow : flows) {
@@ -111,7 +111,7 @@ class PortSpreader {
     const std::uint8_t lane = work.lane[flow];
     const bool has_room = std::ranges::any_of(ways, [&](std::int32_t way) {
       const auto link = static_cast<std::uint32_t>(way);
-      return net_.ports[link].up && !ports_.has_enough(link, lane);
+      return net_.ports[link].up && !ports_.is_backlogged(link, lane);
     });
     for (std::uint32_t tried = 0; tried < set_.num_paths; ++tried) {
       if (!std::exchange(out.drawn, true)) {
@@ -120,7 +120,7 @@ class PortSpreader {
       }
       out.link =
           static_cast<std::uint32_t>(ways[turn_of(net_, flow, out.next_entropy) % ways.size()]);
-      const bool full = has_room && tried < 8 * ways.size() && ports_.has_enough(out.link, lane);
+      const bool full = has_room && tried < 8 * ways.size() && ports_.is_backlogged(out.link, lane);
       if (net_.ports[out.link].up && !full) {
         return;
       }

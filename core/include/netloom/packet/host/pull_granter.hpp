@@ -33,7 +33,7 @@ class PullGranter {
     pulls_.visit(archive);
   }
 
-  void want_more(std::uint32_t flow, std::uint32_t link) {
+  void request_grant(std::uint32_t flow, std::uint32_t link) {
     if constexpr (Transport::kPulls) {
       const auto& receiver = flows_.in[flow].receiver;
       if (!flows_.in[flow].complete && receiver.granted_bytes < receiver.wanted_bytes()) {
@@ -44,7 +44,7 @@ class PullGranter {
 
   /// Grants the flow whose turn it is what it asks for or, when none asks, some more to one that
   /// had what it asked for: its first window may have lapsed.
-  void pull(std::uint32_t endpoint) {
+  void on_pull_event(std::uint32_t endpoint) {
     if constexpr (Transport::kPulls) {
       const std::uint32_t asking = pulls_.take(endpoint);
       const std::uint32_t flow = asking != kNone ? asking : pulls_.take_resting(endpoint);
@@ -93,7 +93,7 @@ class PullGranter {
     const double ports =
         !flows_.out[flow].many
             ? 1.0
-            : flows_.all_bps(
+            : flows_.ports_rate_bps(
                   endpoint, static_cast<std::uint32_t>(work.source[flow]), flows_.out[flow].local) /
                   static_cast<double>(port.rate_bps);
     const double share = set_.pull_share * pulls_.share(endpoint);

@@ -30,7 +30,7 @@ class Pulls {
     schedule(endpoint);
   }
 
-  /// The flow has been granted what it asked for: it gets more when nobody asks.
+  /// The flow has been granted what it asked for: it gets more when no flow asks.
   void rest(std::uint32_t endpoint, std::uint32_t flow) {
     append(hosts_[endpoint].resting, flow, &Flow::resting);
     schedule(endpoint);

@@ -30,42 +30,42 @@ class ReceiptProbe {
       : flows_(flows), net_(flows.net), set_(flows.set), ports_(ports), losses_(losses) {}
 
   /// Notes that an answer has come that is no NACK.
-  void hear(std::uint32_t flow, const Packet& answer) {
-    if (answer.form != Form::kTold) {  // else it is about no path
+  void on_answer(std::uint32_t flow, const Packet& answer) {
+    if (answer.form != Form::kProbeAck) {  // else it is about no path
       const bool marked = (answer.flags & kMarked) != 0;
       flows_.spray.on_ack(flows_.connections.keeper(flow), answer.entropy, marked, net_.now);
     }
-    if constexpr (requires { flows_.out[flow].sender.ask_at; }) {
+    if constexpr (requires { flows_.out[flow].sender.probe_at; }) {
       if (set_.ask_rtts > 0) {
-        flows_.out[flow].sender.ask_at = net_.now + round_trips(flow, set_.ask_rtts);
+        flows_.out[flow].sender.probe_at = net_.now + round_trips(flow, set_.ask_rtts);
       }
     }
   }
 
   /// Sets the alarm of a flow that may send no more, and has nothing out that asks for an answer.
-  void ask_later(std::uint32_t flow) {
-    if constexpr (requires { flows_.transport.waits_unasked(flows_.out[flow].sender); }) {
+  void probe_later(std::uint32_t flow) {
+    if constexpr (requires { flows_.transport.awaits_without_request(flows_.out[flow].sender); }) {
       Outgoing& out = flows_.out[flow];
-      const bool asks = set_.ask_rtts > 0 && set_.timeout_ps > 0 && losses_.times_each();
-      if (asks && out.sender.ask_at < out.timeout_at &&
-          flows_.transport.waits_unasked(out.sender)) {
+      const bool asks = set_.ask_rtts > 0 && set_.timeout_ps > 0 && losses_.times_each_packet();
+      if (asks && out.sender.probe_at < out.timeout_at &&
+          flows_.transport.awaits_without_request(out.sender)) {
         out.timeout_at =
-            std::max(out.sender.ask_at, net_.now);  // the alarm that was set is too late
+            std::max(out.sender.probe_at, net_.now);  // the alarm that was set is too late
         net_.events.push(out.timeout_at, Kind::kTimeout, flow);
       }
     }
   }
 
   /// Asks the flow's receiver what has come, if it is time.
-  void ask_if_due(std::uint32_t flow) {
-    if constexpr (requires { flows_.transport.waits_unasked(flows_.out[flow].sender); }) {
+  void probe_if_due(std::uint32_t flow) {
+    if constexpr (requires { flows_.transport.awaits_without_request(flows_.out[flow].sender); }) {
       constexpr double kAgainRtts = 5;  // uet-htsim probe_retry_time
       Outgoing& out = flows_.out[flow];
-      if (out.sender.ask_at > net_.now || flows_.may_send(flow) ||
-          !flows_.transport.waits_unasked(out.sender)) {
+      if (out.sender.probe_at > net_.now || flows_.may_send(flow) ||
+          !flows_.transport.awaits_without_request(out.sender)) {
         return;
       }
-      out.sender.ask_at = net_.now + round_trips(flow, kAgainRtts);
+      out.sender.probe_at = net_.now + round_trips(flow, kAgainRtts);
       ++net_.counters.asks;
       const Work& work = net_.config.work;
       const Index index = net_.pool.take();
@@ -80,8 +80,8 @@ class ReceiptProbe {
       packet.size_bytes = static_cast<std::uint16_t>(set_.ack_bytes);
       packet.entropy = work.entropy[flow];
       packet.lane = set_.ack_on_data_lane ? work.lane[flow] : kControl;
-      packet.form = Form::kAsk;
-      ports_.dispatch(ports_.door(packet.source, packet.target, flow, packet.entropy), index);
+      packet.form = Form::kProbe;
+      ports_.dispatch(ports_.port_to(packet.source, packet.target, flow, packet.entropy), index);
     }
   }
 

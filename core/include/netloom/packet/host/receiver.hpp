@@ -40,7 +40,7 @@ class Receiver {
       open(flow, packet);
     }
     if (ports_.several) [[unlikely]] {
-      answer_by(link ^ 1U, packet);
+      note_arrival_port(link ^ 1U, packet);
     }
     if constexpr (Transport::kPulls) {
       grants_.note(packet);
@@ -66,19 +66,19 @@ class Receiver {
     in.unanswered_bytes += whole_bytes;  // a notice may have moved the packet
     reply(link, index, receipt.reply);
     if constexpr (Transport::kPulls) {
-      grants_.want_more(flow, link);
+      grants_.request_grant(flow, link);
     }
   }
 
   /// Answers a sender that asks.
-  void tell(std::uint32_t link, Index index) {
+  void answer_probe(std::uint32_t link, Index index) {
     const Packet& packet = net_.pool[index];
     if (!flows_.in[packet.flow].open) {
       net_.pool.give_back(index);  // nothing has come that could be told
       return;
     }
     if (ports_.several) [[unlikely]] {
-      answer_by(link ^ 1U, packet);
+      note_arrival_port(link ^ 1U, packet);
     }
     reply(link, index, Reply::kAck);
   }
@@ -105,7 +105,7 @@ class Receiver {
   void open(std::uint32_t flow, const Packet& packet) {
     Incoming& in = flows_.in[flow];
     in.open = true;
-    in.link = ports_.door(packet.target, packet.source, flow, packet.entropy);
+    in.link = ports_.port_to(packet.target, packet.source, flow, packet.entropy);
     flows_.transport.open(in.receiver);
     if constexpr (Transport::kPulls) {
       in.receiver.granted_bytes = flows_.out[flow].sender.granted_bytes;
@@ -113,17 +113,17 @@ class Receiver {
   }
 
   /// Where there are several ports, answers leave by the one that was last heard at.
-  void answer_by(std::uint32_t link, const Packet& packet) {
+  void note_arrival_port(std::uint32_t link, const Packet& packet) {
     flows_.in[packet.flow].link =
         net_.ports[link].up
             ? link
-            : ports_.door(packet.target, packet.source, packet.flow, packet.entropy);
+            : ports_.port_to(packet.target, packet.source, packet.flow, packet.entropy);
   }
 
   void reply(std::uint32_t /*link*/, Index index, Reply kind) {
     Packet& packet = net_.pool[index];
     Incoming& in = flows_.in[packet.flow];
-    const bool asks = (packet.flags & kAsks) != 0;
+    const bool asks = (packet.flags & kAckRequested) != 0;
     in.asked |= asks;
     in.seen_to = kind == Reply::kMaybe ? std::max(in.seen_to, packet.number + 1) : in.seen_to;
     // Once nothing is missing another answer tells what came late (uet-htsim _ack_request).
@@ -140,13 +140,13 @@ class Receiver {
     in.unanswered_bytes = kind == Reply::kNack ? in.unanswered_bytes : 0;
     in.answered |= kind != Reply::kNack;
     std::swap(packet.source, packet.target);
-    const Form tells = packet.form == Form::kAsk ? Form::kTold : Form::kAck;
+    const Form tells = packet.form == Form::kProbe ? Form::kProbeAck : Form::kAck;
     packet.form = kind == Reply::kNack ? Form::kNack : tells;
     packet.size_bytes = static_cast<std::uint16_t>(set_.ack_bytes);
     packet.lane = set_.ack_on_data_lane ? net_.config.work.lane[packet.flow] : kControl;
     // Of a packet that had come before, the mark alone matters (uet-htsim processData).
-    packet.flags &=
-        static_cast<std::uint8_t>(kMarked | kAtLastHop | (kind == Reply::kMaybe ? kAsks : 0));
+    packet.flags &= static_cast<std::uint8_t>(kMarked | kAtLastHop |
+                                              (kind == Reply::kMaybe ? kAckRequested : 0));
     if (in.complete) {  // its books are closed: all of it has arrived
       packet.offset = flows_.transport.end_of(flows_.extent(packet.flow));
       packet.bits = 0;

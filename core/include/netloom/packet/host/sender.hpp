@@ -49,7 +49,7 @@ class Sender {
     const auto source = static_cast<std::uint32_t>(work.source[flow]);
     const auto target = static_cast<std::uint32_t>(work.target[flow]);
     flows_.progress.started(flow);
-    out.link = ports_.door(source, target, flow, work.entropy[flow]);
+    out.link = ports_.port_to(source, target, flow, work.entropy[flow]);
     out.local = flows_.progress.local(flow);
     out.many = ports_.several && flows_.spray.sprays() && net_.ways(source, target).size() > 1;
     out.line = line_of(flow);
@@ -65,20 +65,20 @@ class Sender {
       out.allowed = flows_.control->start(flow, out.line, net_.now);
       flows_.spray.begin(flow, net_.random);
     }
-    go_on(flow);
+    resume(flow);
   }
 
   /// Sends what a signal that a flow heard may have allowed, it or other messages.
-  void go_on(std::uint32_t flow) {
+  void resume(std::uint32_t flow) {
     if (flows_.connections.shared()) [[unlikely]] {
-      messages_.go_on_all(flow);
+      messages_.resume_all(flow);
       return;
     }
     arm(flow);
     offer(flow);
   }
 
-  void tick(std::uint32_t flow, Time when) {
+  void on_timer_event(std::uint32_t flow, Time when) {
     Outgoing& out = flows_.out[flow];
     if (when != out.timer_at || (out.state == State::kDone && !flows_.connections.shared())) {
       return;
@@ -89,7 +89,7 @@ class Sender {
       out.allowed = flows_.control->on_timer(flow, out.line, net_.now);
     }
     move_departure(flow, out, old_bps);
-    go_on(flow);
+    resume(flow);
   }
 
   void arm(std::uint32_t flow) {
@@ -108,7 +108,7 @@ class Sender {
       return;
     }
     if (!flows_.may_send(flow)) {
-      probe_.ask_later(flow);
+      probe_.probe_later(flow);
       return;
     }
     if (awaits_pace(flow)) {
@@ -120,18 +120,18 @@ class Sender {
         return;
       }
       const Work& work = net_.config.work;
-      out.link = ports_.door(static_cast<std::uint32_t>(work.source[flow]),
-                             static_cast<std::uint32_t>(work.target[flow]),
-                             flow,
-                             work.entropy[flow]);
+      out.link = ports_.port_to(static_cast<std::uint32_t>(work.source[flow]),
+                                static_cast<std::uint32_t>(work.target[flow]),
+                                flow,
+                                work.entropy[flow]);
     }
     out.state = State::kReady;
     ports_.ready.append(out.link, net_.config.work.lane[flow], flow);
-    kick(out.link);
+    wake_now(out.link);
   }
 
   /// A pace's alarm; one that a change of rate has put in another's place is not heard.
-  void ring(std::uint32_t flow, Time when) {
+  void on_pace_event(std::uint32_t flow, Time when) {
     if (flows_.out[flow].state == State::kPaced && flows_.out[flow].alarm_at == when) {
       flows_.out[flow].state = State::kIdle;
       offer(flow);
@@ -174,8 +174,8 @@ class Sender {
     const std::uint32_t size_bytes = net_.pool[index].size_bytes;
     ++net_.counters.data_packets;
     net_.counters.retransmissions += segment.again ? 1U : 0U;
-    if (ask(flow, segment)) {
-      net_.pool[index].flags |= kAsks;
+    if (requests_ack(flow, segment)) {
+      net_.pool[index].flags |= kAckRequested;
     }
     if constexpr (requires { flows_.transport.depart(out.sender, net_.pool[index]); }) {
       flows_.transport.depart(out.sender, net_.pool[index]);
@@ -186,9 +186,9 @@ class Sender {
       net_.launch(out.link, index);
     }
     ports_.software.push(out.link, flow, size_bytes);
-    Outgoing& keeper = flows_.kept(flow);
+    Outgoing& keeper = flows_.keeper_of(flow);
     if (set_.probe_rtts != 0) {
-      losses_.note_departure(flow, segment.again);
+      losses_.on_departure(flow, segment.again);
     }
     if (flows_.control->reactions().departures) {
       keeper.allowed = flows_.control->on_sent(
@@ -206,7 +206,7 @@ class Sender {
     arm(flows_.connections.keeper(flow));
     if (flows_.connections.shared()) [[unlikely]] {
       flows_.connections.of(flow).sent_at = net_.now;
-      messages_.settle(flow);
+      messages_.update_flight(flow);
       messages_.let_next_send(flow);
     }
     if (!out.many && flows_.may_send(flow) && !awaits_pace(flow)) {
@@ -218,7 +218,7 @@ class Sender {
   /// Sets the alarm of a flow whose next departure is later than its port is free.
   bool awaits_pace(std::uint32_t flow) {
     Outgoing& out = flows_.out[flow];
-    const Time pace_at = flows_.kept(flow).pace_at;
+    const Time pace_at = flows_.keeper_of(flow).pace_at;
     if (pace_at <= net_.now || (!out.many && pace_at <= net_.port(out.link).busy_until)) {
       return false;
     }
@@ -246,7 +246,7 @@ class Sender {
   }
 
  private:
-  void kick(std::uint32_t link) {
+  void wake_now(std::uint32_t link) {
     if (net_.port(link).awake || kicking_) {
       return;
     }
@@ -273,7 +273,7 @@ class Sender {
       }
       // Another message of its connection may have sent since it stood in line.
       if (!flows_.may_send(flow)) {
-        probe_.ask_later(flow);
+        probe_.probe_later(flow);
       } else if (!flows_.connections.shared() || !awaits_pace(flow)) {
         send(flow);
         return;
@@ -288,8 +288,8 @@ class Sender {
     const Port& port = net_.ports[out.link];
     const bool shares_nic = port.uncontrolled && !out.local;
     return {
-        .rate_bps = out.many ? flows_.all_bps(source, target, out.local)
-                             : flows_.most_bps(out.link, out.local),
+        .rate_bps = out.many ? flows_.ports_rate_bps(source, target, out.local)
+                             : flows_.port_rate_bps(out.link, out.local),
         .base_rtt = set_.base_rtt_ps != 0 ? set_.base_rtt_ps : net_.base_rtt(source, target),
         .payload_bytes = set_.payload_bytes,
         .packet_bytes = set_.payload_bytes + set_.header_bytes,
@@ -303,33 +303,33 @@ class Sender {
   [[nodiscard]] std::uint64_t window_of(const Line& line) const {
     std::uint64_t window = set_.window_bytes != 0 ? set_.window_bytes : ~std::uint64_t{0};
     if (set_.window_bdp > 0) {
-      const double bytes = std::max(set_.window_bdp * flows_.product(line), 1.0);
+      const double bytes = std::max(set_.window_bdp * flows_.bdp_bytes_of(line), 1.0);
       window = std::min(window, static_cast<std::uint64_t>(bytes));
     }
     return window;
   }
 
   /// Whether a packet that is about to leave asks for an answer; if so, that is noted.
-  bool ask(std::uint32_t flow, const Segment& segment) {
+  bool requests_ack(std::uint32_t flow, const Segment& segment) {
     const bool must = !flows_.may_send(flow) || segment.again;  // uet-htsim: every repetition asks
     if (set_.ask_every_packets == 0) {
       return must;
     }
     Outgoing& out = flows_.out[flow];
     const std::uint64_t sent_to = flows_.transport.sent_to(out.sender, flows_.extent(flow));
-    if (!must && sent_to < out.asked_to + most_unasked(flow)) {
+    if (!must && sent_to < out.ack_requested_to + max_unrequested_bytes(flow)) {
       return false;
     }
     if (!flows_.awaits_answer(flow)) {
       out.deadline = kNever;  // its time begins now
     }
-    out.asked_to = std::max(out.asked_to, sent_to);
+    out.ack_requested_to = std::max(out.ack_requested_to, sent_to);
     return true;
   }
 
   /// What may leave before the next packet that asks.
-  [[nodiscard]] std::uint64_t most_unasked(std::uint32_t flow) const {
-    const Outgoing& keeper = flows_.kept(flow);
+  [[nodiscard]] std::uint64_t max_unrequested_bytes(std::uint32_t flow) const {
+    const Outgoing& keeper = flows_.keeper_of(flow);
     if (std::min(keeper.allowed.window_bytes, flows_.out[flow].window) != cc::kNoWindow) {
       return 0;  // what is not answered would hold the window
     }
@@ -338,7 +338,7 @@ class Sender {
       return most;
     }
     const double share = std::min(1.0, keeper.allowed.rate_bps / keeper.line.rate_bps);
-    const double round = flows_.product(keeper.line) * share;
+    const double round = flows_.bdp_bytes_of(keeper.line) * share;
     return std::min(most, static_cast<std::uint64_t>(round / set_.asks_per_rtt));
   }
 
@@ -358,8 +358,8 @@ class Sender {
     return static_cast<Time>(wire_bytes * static_cast<double>(kBitPs) / rate_bps);
   }
 
-  /// What a data packet tells its receiver to grant; 0 where nobody pulls.
-  [[nodiscard]] std::uint64_t asked(std::uint32_t flow) const {
+  /// What a data packet tells its receiver to grant; 0 where receivers do not pull.
+  [[nodiscard]] std::uint64_t pull_demand(std::uint32_t flow) const {
     if constexpr (Transport::kPulls) {
       const Outgoing& out = flows_.out[flow];
       // Its own window and a packet, if that is less (uet-htsim computePullTarget).
@@ -391,7 +391,7 @@ class Sender {
     packet = {
         .sent = net_.now,
         .offset = segment.offset,
-        .bits = asked(flow),
+        .bits = pull_demand(flow),
         .flow = flow,
         .source = static_cast<std::uint32_t>(work.source[flow]),
         .target = static_cast<std::uint32_t>(work.target[flow]),
