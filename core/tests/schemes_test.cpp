@@ -16,7 +16,11 @@ using namespace netloom::packet;
 using netloom::test::check;
 
 constexpr Line kLine{
-    .rate_bps = 100e9, .base_rtt = 10'000'000, .payload_bytes = 1'000, .packet_bytes = 1'050};
+    .rate_bps = 100e9,
+    .base_rtt = 10'000'000,
+    .payload_bytes = 1'000,
+    .packet_bytes = 1'050,
+};
 
 void no_two_schemes_share_a_name() {
   std::set<std::string> names;
@@ -28,10 +32,10 @@ void no_two_schemes_share_a_name() {
 }
 
 void reactions_are_those_of_the_code() {
-  constexpr cc::Reactions none = cc::reactions_of<cc::None>();
-  static_assert(!none.acks && !none.notifications && !none.departures && !none.timers);
-  constexpr cc::Reactions dcqcn = cc::reactions_of<cc::Dcqcn>();
-  static_assert(!dcqcn.acks && dcqcn.notifications && dcqcn.departures && dcqcn.timers);
+  constexpr cc::Reactions kNothing = cc::reactions_of<cc::None>();
+  static_assert(!kNothing.acks && !kNothing.notifications && !kNothing.departures);
+  constexpr cc::Reactions kDcqcn = cc::reactions_of<cc::Dcqcn>();
+  static_assert(!kDcqcn.acks && kDcqcn.notifications && kDcqcn.departures && kDcqcn.timers);
 }
 
 /// A controller gives what the scheme itself would.

@@ -27,11 +27,11 @@ struct Entry {
   EndpointsPtr (*make)(Network& network, cc::ControllersPtr control);
 };
 
-constexpr std::array<Entry, 3> kTransports{{
-    {.name = "go-back-n", .pulls = GoBackN::kPulls, .make = &make_one<GoBackN>},
-    {.name = "selective", .pulls = Selective::kPulls, .make = &make_one<Selective>},
-    {.name = "pulled", .pulls = Pulled::kPulls, .make = &make_one<Pulled>},
-}};
+constexpr std::array kTransports{
+    Entry{.name = "go-back-n", .pulls = GoBackN::kPulls, .make = &make_one<GoBackN>},
+    Entry{.name = "selective", .pulls = Selective::kPulls, .make = &make_one<Selective>},
+    Entry{.name = "pulled", .pulls = Pulled::kPulls, .make = &make_one<Pulled>},
+};
 
 const Entry& transport_of(const std::string& name) {
   for (const Entry& entry : kTransports) {

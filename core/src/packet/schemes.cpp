@@ -63,7 +63,7 @@ consteval Entry entry() {
       .reactions = reactions_of<Cc>(),
       .defaults =
           [] {
-            typename Cc::Settings settings;
+            typename Cc::Settings settings;  // NOLINT(misc-const-correctness): None has none
             Defaults defaults;
             settings.visit(defaults);
             return defaults.found;
@@ -111,6 +111,7 @@ const Entry& entry_of(std::string_view scheme) {
 
 std::vector<SchemeInfo> schemes() {
   std::vector<SchemeInfo> all;
+  all.reserve(kEntries.size());
   for (const Entry& entry : kEntries) {
     all.push_back(
         {.traits = entry.traits, .reactions = entry.reactions, .parameters = entry.defaults()});

@@ -25,13 +25,13 @@ struct Entry {
   SwitchesPtr (*make)(Network& network);
 };
 
-constexpr std::array<Entry, 5> kLinkControls{{
-    {.name = "pfc", .make = &make_one<Pfc>},
-    {.name = "credits", .make = &make_one<Credits>},
-    {.name = "lossy", .make = &make_one<Lossy>},
-    {.name = "trimming", .make = &make_one<Trimming>},
-    {.name = "scheduled", .make = &make_one<Scheduled>},
-}};
+constexpr std::array kLinkControls{
+    Entry{.name = "pfc", .make = &make_one<Pfc>},
+    Entry{.name = "credits", .make = &make_one<Credits>},
+    Entry{.name = "lossy", .make = &make_one<Lossy>},
+    Entry{.name = "trimming", .make = &make_one<Trimming>},
+    Entry{.name = "scheduled", .make = &make_one<Scheduled>},
+};
 
 }  // namespace
 

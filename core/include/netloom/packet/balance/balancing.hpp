@@ -22,8 +22,8 @@ class Balancing {
 
   /// One of several links.
   std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
-    if (const auto* ecmp = std::get_if<Ecmp>(&kind_)) {
-      return ecmp->choose(net, vertex, packet, ways);
+    if (std::holds_alternative<Ecmp>(kind_)) {
+      return Ecmp::choose(net, vertex, packet, ways);
     }
     return choose_other(net, vertex, packet, ways);
   }

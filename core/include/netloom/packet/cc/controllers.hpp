@@ -89,11 +89,11 @@ using ControllersPtr = std::unique_ptr<Controllers>;
 
 /// What the code of a scheme reacts to.
 template <Scheme Cc>
-constexpr Reactions reactions_of(Cc cc = {},
-                                 const typename Cc::Settings& s = {},
-                                 const Line& line = {},
-                                 const Ack& ack = {},
-                                 const Idle& idle = {}) {
+constexpr Reactions reactions_of(Cc cc = Cc(),
+                                 const typename Cc::Settings& s = typename Cc::Settings(),
+                                 const Line& line = Line(),
+                                 const Ack& ack = Ack(),
+                                 const Idle& idle = Idle()) {
   return {
       .acks = std::is_void_v<decltype(cc.on_ack(s, line, ack))>,
       .notifications = std::is_void_v<decltype(cc.on_notification(s, line, Time{}))>,
@@ -164,9 +164,11 @@ class ControllersOf final : public Controllers {
 
  private:
   static Allowance allowed(const Cc& cc) {
-    return {.rate_bps = cc.rate_bps(),
-            .window_bytes = cc.window_bytes(),
-            .next_timer = cc.next_timer()};
+    return {
+        .rate_bps = cc.rate_bps(),
+        .window_bytes = cc.window_bytes(),
+        .next_timer = cc.next_timer(),
+    };
   }
 
   Cc::Settings settings_;
