@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "../tests/packet_networks.hpp"
 #include "netloom/packet/simulation.hpp"
-#include "packet_networks.hpp"
 
 namespace {
 
@@ -17,14 +17,15 @@ using namespace netloom::packet;
 
 constexpr std::uint32_t kLeaves = 32;
 constexpr std::uint32_t kHosts = 32;
+constexpr std::int64_t kBytes = 200'000;
 
-/// Every host sends to the one half the network away and a leaf further.
-Config permutation(std::int64_t size_bytes) {
+/// Every host sends to one that is half the network and up to seven leaves away.
+Config permutation() {
   Config c = netloom::test::config(netloom::test::leaf_spine(kLeaves, kHosts, 32, 1'000'000));
   const std::uint32_t num_hosts = kLeaves * kHosts;
   for (std::uint32_t host = 0; host < num_hosts; ++host) {
-    const std::uint32_t to = (host + num_hosts / 2 + (host % kHosts) * kHosts) % num_hosts;
-    netloom::test::add_transfer(c.work, host, to, size_bytes);
+    const std::uint32_t to = (host + num_hosts / 2 + (host % 8) * kHosts) % num_hosts;
+    netloom::test::add_transfer(c.work, host, to, kBytes);
   }
   c.watch.deadlock_every_ps = 0;
   c.congestion_control = "dcqcn";
@@ -32,61 +33,82 @@ Config permutation(std::int64_t size_bytes) {
 }
 
 struct Case {
-  const char* name;
+  const char* name = "";
   std::function<void(Config&)> change;
 };
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
-      {"dcqcn, pfc", [](Config& /*c*/) {}},
-      {"dcqcn, fetched ahead", [](Config& c) { c.cache_bytes = 0; }},
-      {"none, credits, adaptive",
-       [](Config& c) {
-         c.congestion_control = "none";
-         c.link_control = "credits";
-         c.balance = "adaptive";
-         c.transport = "selective";
-         c.credit.blocks = 2'048;
-       }},
-      {"hpcc",
-       [](Config& c) {
-         c.congestion_control = "hpcc";
-         c.switches.telemetry = true;
-         c.hosts.cnp_interval_ps = 0;
-       }},
-      {"swift, selective",
-       [](Config& c) {
-         c.congestion_control = "swift";
-         c.transport = "selective";
-         c.hosts.cnp_interval_ps = 0;
-       }},
-      {"nscc, trimming, reps",
-       [](Config& c) {
-         c.congestion_control = "nscc";
-         c.link_control = "trimming";
-         c.transport = "selective";
-         c.hosts.entropy = "reps";
-         c.hosts.ack_every_bytes = 16'384;
-         c.hosts.cnp_interval_ps = 0;
-         c.switches.queue_bytes.assign(c.switches.queue_bytes.size(), 200'000);
-       }},
-      {"none, pulled",
-       [](Config& c) {
-         c.congestion_control = "none";
-         c.link_control = "trimming";
-         c.transport = "pulled";
-         c.hosts.entropy = "oblivious";
-         c.hosts.cnp_interval_ps = 0;
-         c.switches.queue_bytes.assign(c.switches.queue_bytes.size(), 200'000);
-       }},
-      {"cubic, lossy",
-       [](Config& c) {
-         c.congestion_control = "cubic";
-         c.link_control = "lossy";
-         c.transport = "selective";
-         c.hosts.disorder_packets = 3;
-         c.hosts.cnp_interval_ps = 0;
-       }},
+      {
+          "dcqcn, pfc",
+          [](Config& /*c*/) {},
+      },
+      {
+          "dcqcn, fetched ahead",
+          [](Config& c) { c.cache_bytes = 0; },
+      },
+      {
+          "none, credits, adaptive",
+          [](Config& c) {
+            c.congestion_control = "none";
+            c.link_control = "credits";
+            c.balance = "adaptive";
+            c.transport = "selective";
+            c.credit.blocks = 2'048;
+          },
+      },
+      {
+          "hpcc",
+          [](Config& c) {
+            c.congestion_control = "hpcc";
+            c.switches.telemetry = true;
+            c.hosts.cnp_interval_ps = 0;
+          },
+      },
+      {
+          "swift, selective",
+          [](Config& c) {
+            c.congestion_control = "swift";
+            c.transport = "selective";
+            c.hosts.cnp_interval_ps = 0;
+          },
+      },
+      {
+          "nscc, trimming, reps",
+          [](Config& c) {
+            c.congestion_control = "nscc";
+            c.link_control = "trimming";
+            c.transport = "selective";
+            c.hosts.entropy = "reps";
+            c.hosts.ack_every_bytes = 16'384;
+            c.hosts.cnp_interval_ps = 0;
+            c.switches.queue_bytes.assign(c.switches.queue_bytes.size(), 200'000);
+          },
+      },
+      {
+          "none, pulled",
+          [](Config& c) {
+            c.congestion_control = "none";
+            c.link_control = "trimming";
+            c.transport = "pulled";
+            c.hosts.ack_every_bytes = 16'384;
+            c.hosts.pull_bytes = 16'384;
+            c.hosts.first_window_lapses = true;
+            c.hosts.entropy = "oblivious";
+            c.hosts.cnp_interval_ps = 0;
+            c.switches.queue_bytes.assign(c.switches.queue_bytes.size(), 200'000);
+          },
+      },
+      {
+          "cubic, lossy",
+          [](Config& c) {
+            c.congestion_control = "cubic";
+            c.link_control = "lossy";
+            c.transport = "selective";
+            c.hosts.disorder_packets = 3;
+            c.hosts.cnp_interval_ps = 0;
+          },
+      },
   };
   return all;
 }
@@ -97,8 +119,8 @@ double cpu_s() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-void run(const Case& one, std::int64_t size_bytes) {
-  Config config = permutation(size_bytes);
+void run(const Case& one) {
+  Config config = permutation();
   one.change(config);
   Simulation simulation(std::move(config));
   const double begin_s = cpu_s();
@@ -115,11 +137,9 @@ void run(const Case& one, std::int64_t size_bytes) {
 
 }  // namespace
 
-/// Takes the size of each transfer in bytes; 500,000 unless it is given.
-int main(int count, char** given) {
-  const std::int64_t size_bytes = count > 1 ? std::atoll(given[1]) : 500'000;
+int main() {
   for (const Case& one : cases()) {
-    run(one, size_bytes);
+    run(one);
   }
   return EXIT_SUCCESS;
 }
