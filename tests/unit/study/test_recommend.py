@@ -18,6 +18,7 @@ from netloom.workload.collective import Axis
 
 if TYPE_CHECKING:
     from netloom.engines.base import Engine
+    from netloom.study.compare.candidate import Candidate
 
 
 @dataclass(frozen=True)

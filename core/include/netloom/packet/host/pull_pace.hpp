@@ -81,7 +81,7 @@ class PullPaces {
     const double marked = whole != 0 ? static_cast<double>(host.marked) / whole : 0.0;
     host.marks += set_.smoothing * (marked - host.marks);
     bool less = false;
-    if (set_.heeds_trims && host.on_the_way != 0) {
+    if (set_.reacts_to_trims && host.on_the_way != 0) {
       host.share -= static_cast<double>(host.on_the_way) / host.received;
       less = true;
     }

@@ -9,34 +9,27 @@
 #include <utility>
 #include <vector>
 
-#include "netloom/packet/archive.hpp"
-#include "netloom/packet/balance/switching.hpp"
+#include "netloom/packet/balance/balancing.hpp"
 #include "netloom/packet/cc/pint.hpp"
-#include "netloom/packet/host_ports.hpp"
+#include "netloom/packet/host/ready_flows.hpp"
 #include "netloom/packet/link/credits.hpp"
 #include "netloom/packet/link/pfc.hpp"
 #include "netloom/packet/link/scheduled.hpp"
+#include "netloom/packet/memory/archive.hpp"
 #include "netloom/packet/network.hpp"
 #include "netloom/packet/queue/ecn.hpp"
 #include "netloom/packet/queue/scheduler.hpp"
+#include "netloom/packet/sides.hpp"
 
 namespace netloom::packet {
 
-/// What the rest of the simulator asks of switches beside events.
-class SwitchSide : public Side {
- public:
-  virtual void save(Saver& saver) = 0;
-  virtual void load(Loader& loader) = 0;
-  virtual void flush(std::uint32_t link, std::uint8_t lane) = 0;  ///< Drops what waits.
-};
-
-template <class LinkControl, class Balance>
+template <class LinkControl>
 class Switches final : public SwitchSide {
  public:
   explicit Switches(Network& network)
       : net_(network),
         control_(network),
-        balance_(network),
+        balance_(network.config.balance, network),
         pint_(network.config.switches.pint ? network.ports.size() : 0),
         several_(!network.config.work.turn.empty()),
         shares_nics_(network.config.hosts.probe_rtts == 0 &&
@@ -97,7 +90,7 @@ class Switches final : public SwitchSide {
     Packet& packet = net_.pool[index];
     const std::uint32_t vertex = net_.ports[in].target;
     const Ways ways = net_.ways(vertex, packet.target);
-    if (ways.empty() || (ways.size() > 1 && !Balance::kFixed)) {
+    if (ways.empty() || (ways.size() > 1 && !balance_.is_fixed())) {
       return;
     }
     const std::uint32_t out =
@@ -144,10 +137,17 @@ class Switches final : public SwitchSide {
     }
   }
 
-  void save(Saver& saver) override;
-  void load(Loader& loader) override;
+  void save(Saver& saver) override { visit(saver); }
+
+  void load(Loader& loader) override { visit(loader); }
 
  private:
+  void visit(auto& archive) {
+    control_.visit(archive);
+    balance_.visit(archive);
+    archive(pint_);
+  }
+
   void admit(std::uint32_t in, std::uint32_t out, Index index) {
     Packet& packet = net_.pool[index];
     const Verdict verdict = control_.admit(in, out, packet);
@@ -370,7 +370,7 @@ class Switches final : public SwitchSide {
 
   Network& net_;
   LinkControl control_;
-  Balance balance_;
+  Balancing balance_;
   std::vector<cc::PintPort> pint_;  ///< Of each link; empty where switches do not digest.
   bool several_;                    ///< Some endpoint has several ports.
   bool shares_nics_;                ///< Perhaps, and round trips are the NICs' to measure.

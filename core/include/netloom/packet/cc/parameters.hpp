@@ -27,7 +27,7 @@ class Parameters {
     return *this;
   }
 
-  /// @throws std::invalid_argument if a name was given that nobody read.
+  /// @throws std::invalid_argument if a name was given that the scheme does not have.
   void finish(const std::string& where) const {
     if (!values_.empty()) {
       throw std::invalid_argument(where + " has no parameter '" + values_.begin()->first + "'");

@@ -1,8 +1,11 @@
 // The paths that senders give their packets, flow by flow.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "netloom/packet/balance/entropy.hpp"
@@ -14,22 +17,13 @@ namespace netloom::packet {
 /// One of the ways to choose entropy for all flows of a run; `fixed` keeps the flow's source port.
 class Spray {
  public:
-  Spray(std::string_view kind, std::uint32_t num_paths, std::size_t num_flows)
-      : num_paths_(static_cast<std::uint16_t>(num_paths)) {
-    if (kind == "oblivious") {
-      oblivious_.resize(num_flows);
-    } else if (kind == "bitmap") {
-      bitmap_.resize(num_flows);
-    } else if (kind == "retiring") {
-      retiring_.resize(num_flows);
-    } else if (kind == "mixed") {
-      mixed_.resize(num_flows);
-    } else if (kind == "reps") {
-      reps_.resize(num_flows);
-    }
-    fixed_ = oblivious_.empty() && bitmap_.empty() && retiring_.empty() && mixed_.empty() &&
-             reps_.empty();
-  }
+  static constexpr std::string_view kFixed = "fixed";
+
+  /// @throws std::invalid_argument if there is none of that name.
+  Spray(std::string_view name, std::uint32_t num_paths, std::size_t num_flows);
+
+  /// The ways that senders know, `fixed` first.
+  [[nodiscard]] static std::vector<std::string_view> all();
 
   /// Whether packets of a flow differ.
   [[nodiscard]] bool sprays() const { return !fixed_; }
@@ -63,39 +57,35 @@ class Spray {
 
   template <class Archive>
   void visit(Archive& archive) {
-    archive(oblivious_);
-    archive(bitmap_);
-    archive(retiring_);
-    archive(mixed_);
-    archive(reps_);
+    std::apply([&](auto&... all) { (archive(all), ...); }, sources_);
   }
 
  private:
+  /// The register: the sources of all flows, of one kind alone.
+  using Sources = std::tuple<std::vector<balance::Oblivious>,
+                             std::vector<balance::Bitmap>,
+                             std::vector<balance::Retiring>,
+                             std::vector<balance::Mixed>,
+                             std::vector<balance::Reps>>;
+
   template <class Act>
   void each(std::uint32_t flow, Act act) {
     if (fixed_) {
       return;
     }
-    if (!oblivious_.empty()) {
-      act(oblivious_[flow]);
-    } else if (!bitmap_.empty()) {
-      act(bitmap_[flow]);
-    } else if (!retiring_.empty()) {
-      act(retiring_[flow]);
-    } else if (!mixed_.empty()) {
-      act(mixed_[flow]);
-    } else {
-      act(reps_[flow]);
-    }
+    const auto acts = [&](auto& all) {
+      if (all.empty()) {
+        return false;
+      }
+      act(all[flow]);
+      return true;
+    };
+    std::apply([&](auto&... all) { static_cast<void>((acts(all) || ...)); }, sources_);
   }
 
   bool fixed_ = true;
   std::uint16_t num_paths_;
-  std::vector<balance::Oblivious> oblivious_;
-  std::vector<balance::Bitmap> bitmap_;
-  std::vector<balance::Retiring> retiring_;
-  std::vector<balance::Mixed> mixed_;
-  std::vector<balance::Reps> reps_;
+  Sources sources_;
 };
 
 }  // namespace netloom::packet

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "netloom/packet/host/pull_pace.hpp"
 #include "netloom/packet/network.hpp"
-#include "netloom/packet/pull_pace.hpp"
 
 namespace netloom::packet {
 
@@ -30,7 +30,7 @@ class Pulls {
     schedule(endpoint);
   }
 
-  /// The flow has been granted what it asked for: it gets more when nobody asks.
+  /// The flow has been granted what it asked for: it gets more when no flow asks.
   void rest(std::uint32_t endpoint, std::uint32_t flow) {
     append(hosts_[endpoint].resting, flow, &Flow::resting);
     schedule(endpoint);

@@ -1,7 +1,7 @@
-// The queues of an endpoint's ports: packets that are made, and flows that may make one.
+// Flows that are ready to send, and which of several ports their packets take.
 #pragma once
 
-#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -110,56 +110,6 @@ class ReadyFlows {
   std::vector<Sending> sending_;
   std::vector<std::uint32_t> sizes_;  ///< Ready flows of each link.
   std::vector<std::uint32_t> next_;
-};
-
-/// Transfers that wait for others, and when each started, arrived and was known to have arrived.
-class Progress {
- public:
-  explicit Progress(Network& network);
-
-  /// Schedules the transfers that wait for nothing.
-  void begin();
-
-  void started(std::uint32_t flow) { start_ps[flow] = net_.now - send_ps(flow); }
-
-  /// Whether the flow stays on scale-up links, and so passes no NIC and no stack.
-  [[nodiscard]] bool local(std::uint32_t flow) const {
-    const auto& all = net_.config.work.local;
-    return !all.empty() && all[flow] != 0;
-  }
-
-  /// The last byte is here: those that wait for this one may go on.
-  void arrived(std::uint32_t flow);
-
-  void finished(std::uint32_t flow);
-
-  [[nodiscard]] std::size_t unfinished() const { return unfinished_; }
-
-  template <class Archive>
-  void visit(Archive& archive) {
-    archive(start_ps);
-    archive(arrive_ps);
-    archive(finish_ps);
-    archive(left_);
-    archive(unfinished_);
-  }
-
-  std::vector<Time> start_ps;
-  std::vector<Time> arrive_ps;
-  std::vector<Time> finish_ps;
-
- private:
-  [[nodiscard]] Time send_ps(std::uint32_t flow) const {
-    return local(flow) ? 0 : net_.config.hosts.send_ps;
-  }
-
-  void schedule(std::uint32_t flow, Time after);
-
-  Network& net_;
-  std::vector<std::uint32_t> left_;  ///< Transfers that each still waits for.
-  std::vector<std::uint32_t> follow_begin_;
-  std::vector<std::uint32_t> followers_;
-  std::size_t unfinished_ = 0;
 };
 
 }  // namespace netloom::packet
