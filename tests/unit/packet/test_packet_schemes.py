@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from netloom.catalog.load import load_catalog
 
 from netloom.engines import native
 from netloom.engines.packet.presets import LOAD_BALANCING, settings_for
 from netloom.engines.packet.settings import BALANCES, CONGESTION_CONTROLS, SPRAYS
 from netloom.errors import SpecError
+from netloom.parts.load import load_catalog
 
 SCHEMES: Final = native.schemes()
 ROCE: Final = load_catalog().technology("rocev2-400g")
