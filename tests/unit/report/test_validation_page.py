@@ -50,3 +50,6 @@ def test_a_page_of_all_published_curves_and_thousands_of_rows_stays_small() -> N
     page = validation_page({"fct": suite | dict.fromkeys(errors, 1.0)})
     assert len(page.encode()) < 700_000
     assert page.count("<figure") == 1 + 6
+    # Four rows of five are inside the range that is claimed.
+    assert '<th scope="row">inside</th><td>2,400</td>' in page
+    assert '<th scope="row">outside, or apart</th><td>600</td>' in page
