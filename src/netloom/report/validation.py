@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["validation_page"]
 
 BAND = 0.1
-_SOLID, _DOTTED = 0, 2  # of base.html.j2's dashes
+_SOLID, _DOTTED = 0, 2  # of templates/page.css's dashes
 UNITS = {"collectives": "GB/s of bus bandwidth", "fct": "slowdown, or each row's unit"}
 
 
