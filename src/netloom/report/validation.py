@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["validation_page"]
 
 BAND = 0.1
-_SOLID, _DOTTED = 0, 2  # of base.html.j2's dashes
+_SOLID, _DOTTED = 0, 2  # of templates/page.css's dashes
 UNITS = {"collectives": "GB/s of bus bandwidth", "fct": "slowdown, or each row's unit"}
 
 
@@ -79,10 +79,12 @@ def _curves_figure(key: str, title: str, curves: Sequence[Mapping[str, Any]]) ->
 
 
 def _curve(curve: Mapping[str, Any], side: str, hue: int) -> Series:
+    # Where no flow of a size ended there is no slowdown.
+    known = [(step, value) for step, value in enumerate(curve[side], 1) if value is not None]
     return Series(
         name=f"{curve['scheme']}, {side}",
-        x=tuple(float(percent) for percent in range(1, 101)),
-        y=tuple(float(value) for value in curve[side]),
+        x=tuple(float(percent) for percent, _ in known),
+        y=tuple(float(value) for _, value in known),
         hue=hue,
         dash=_DOTTED if side == "published" else _SOLID,
     )

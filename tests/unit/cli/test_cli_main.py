@@ -52,7 +52,7 @@ def test_every_command_can_be_imported_and_has_help(capsys: pytest.CaptureFixtur
 
 
 def test_help_imports_nothing_heavy() -> None:
-    heavy = ("numpy", "pydantic", "plotly", "jinja2", "ruamel", "nanoarrow", "netloom.spec")
+    heavy = ("numpy", "pydantic", "jinja2", "ruamel", "nanoarrow", "netloom.spec")
     code = (
         "import sys\nfrom netloom.cli.main import main\nmain(['--help'])\n"
         f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"

@@ -109,19 +109,23 @@ def test_bars_differ_in_texture_as_well_as_in_colour() -> None:
 
 
 def test_stacked_bars_end_at_their_sum() -> None:
-    parts = (Part(name="a", values=(1.0,)), Part(name="b", values=(3.0,), hue=2))
+    values = (1.0, 3.0, 2.0)
     bars = Bars(
         axis=Axis(title="t", unit=SECONDS, from_zero=True),
         rows="r",
         labels=("one",),
-        parts=parts,
+        parts=tuple(Part(name=str(n), values=(value,), hue=n) for n, value in enumerate(values)),
         stacked=True,
     )
-    boxes = re.findall(r'class="f c\d" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', draw(bars).html)
-    (start, width), (next_start, next_width) = [tuple(map(float, box)) for box in boxes[:2]]
-    assert next_start == pytest.approx(start + width, abs=0.2)
-    assert next_width == pytest.approx(3 * width, abs=0.5)
-    assert draw(bars).table.rows == (("one", "1 s", "3 s", "4 s"),)
+    found = re.findall(r'class="f c\d" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', draw(bars).html)
+    boxes = [(float(start), float(width)) for start, width in found[:3]]
+    (zero, second_px), *_ = boxes
+    # Each begins where those before it end, after 1 and after 4 seconds.
+    assert [start for start, _ in boxes] == pytest.approx(
+        [zero, zero + second_px, zero + 4 * second_px], abs=0.5
+    )
+    assert boxes[1][1] == pytest.approx(3 * second_px, abs=0.5)
+    assert draw(bars).table.rows == (("one", "1 s", "3 s", "2 s", "6 s"),)
 
 
 def test_one_point_is_said_in_words() -> None:

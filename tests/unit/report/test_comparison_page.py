@@ -60,6 +60,14 @@ def test_a_technology_far_off_is_named_beside_the_plot_and_leaves_room_for_the_o
     assert plot.aside == "Too far off to draw: c: 40.0 days, 9.00 million USD."
 
 
+def test_slowness_alone_and_cost_alone_put_a_technology_aside() -> None:
+    near = [Priced("a", 10, 2e6), Priced("b", 11, 2.2e6)]
+    plot = cost_against_speed([*near, Priced("slow", 21, 2e6), Priced("dear", 10, 4.1e6)])  # type: ignore[list-item]
+    assert plot.aside == (
+        "Too far off to draw: slow: 21.0 days, 2.00 million USD; dear: 10.0 days, 4.10 million USD."
+    )
+
+
 def test_where_only_one_would_be_left_all_technologies_are_drawn() -> None:
     plot = cost_against_speed([Priced("a", 10, 2e6), Priced("c", 40, 9e6)])  # type: ignore[list-item]
     assert plot.x.bounds is None

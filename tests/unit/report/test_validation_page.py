@@ -29,7 +29,7 @@ def test_a_page_of_all_published_curves_and_thousands_of_rows_stays_small() -> N
             "fct_percentile": percentile,
             "scheme": f"scheme {scheme}",
             "published": [1 + step / 9 + scheme for step in range(100)],
-            "simulated": [1 + step / 8 + scheme for step in range(100)],
+            "simulated": [None] + [1 + step / 8 + scheme for step in range(1, 100)],
         }
         for load in (30, 50)
         for percentile in (50, 95, 99)
@@ -50,3 +50,7 @@ def test_a_page_of_all_published_curves_and_thousands_of_rows_stays_small() -> N
     page = validation_page({"fct": suite | dict.fromkeys(errors, 1.0)})
     assert len(page.encode()) < 700_000
     assert page.count("<figure") == 1 + 6
+    assert '<th scope="row">scheme 0, simulated</th><td>99</td><td>2</td><td>100</td>' in page
+    # Four rows of five are inside the range that is claimed.
+    assert '<th scope="row">inside</th><td>2,400</td>' in page
+    assert '<th scope="row">outside, or apart</th><td>600</td>' in page

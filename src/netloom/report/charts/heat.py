@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["LEVELS", "ROWS", "heat_html"]
 
 ROWS: Final = 8  # of squares in a block
-LEVELS: Final = 9  # of colour: base.html.j2
+LEVELS: Final = 9  # of colour: templates/page.css
 _CELL: Final = 10
 _SIDE: Final = 9
 _LARGEST_PX: Final = 16

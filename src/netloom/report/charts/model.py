@@ -32,7 +32,7 @@ __all__ = [
 Mark = Literal["circle", "square", "diamond", "up", "down", "cross", "plus"]
 Join = Literal["line", "step", "none"]
 
-HUES: Final = 7  # colours that any colour vision tells apart: base.html.j2
+HUES: Final = 7  # colours that any colour vision tells apart: templates/page.css
 GREY: Final = 6  # the last of them
 _MARKS: Final[tuple[Mark, ...]] = ("circle", "square", "diamond", "up", "down", "cross", "plus")
 

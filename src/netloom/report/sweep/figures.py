@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Groups = dict[tuple[Cell, ...], list[Mapping[str, Cell]]]
 
-__all__ = ["figure"]
+__all__ = ["figure", "in_words"]
 
 MAX_LINES: Final = 24  # more would be a thicket
 MAX_BARS: Final = 40
@@ -53,7 +53,7 @@ def figure(sweep: Sweep, name: str) -> Plot | Bars:
     drawn = dict(list(groups.items())[:MAX_LINES])
     rest = len(groups) - len(drawn)
     aside = f"The first {MAX_LINES} combinations; {rest:,} more are in the table." if rest else ""
-    axis = Axis(title=name, unit=_unit(name), from_zero=True)
+    axis = Axis(title=in_words(name), unit=_unit(name), from_zero=True)
     if x not in numeric:
         return _bars(drawn, axis, x=x, column=column)
     return Plot(
@@ -65,6 +65,12 @@ def figure(sweep: Sweep, name: str) -> Plot | Bars:
         ),
         aside=aside,
     )
+
+
+def in_words(name: str) -> str:
+    """Return a column's name without underscores, and without the unit that the axis tells."""
+    plain = name.removesuffix("_s") if _unit(name) is SECONDS else name
+    return plain.replace("_", " ")
 
 
 def _unit(name: str) -> Unit:

@@ -12,7 +12,7 @@ from netloom.report.charts import Figure
 from netloom.report.html import render
 from netloom.report.sections import Gallery, Item, Listing, Page
 from netloom.report.sections import Table as HtmlTable
-from netloom.report.sweep.figures import figure
+from netloom.report.sweep.figures import figure, in_words
 from netloom.results.interval import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _gallery(sweep: Sweep) -> Gallery:
         figures=tuple(
             Figure(
                 key=f"plot{index}",
-                title=name,
+                title=in_words(name),
                 caption=f"{name} over what the sweep varies.",
                 chart=figure(sweep, name),
             )
