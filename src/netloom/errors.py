@@ -62,7 +62,7 @@ class Where:
         A key continues the outer one. A place in another file, or an option, is not inside.
         """
         if self.file or self.option:
-            return self if outer == Where() else None
+            return self if outer in (Where(), Where(file=self.file)) else None
         lined = self if self.line else outer
         key = _joined(outer.key, self.key)
         return replace(outer, line=lined.line, column=lined.column, key=key)
@@ -147,19 +147,19 @@ class NetloomError(Exception):
     kind: ClassVar[str] = "error"
     problems: tuple[Problem, ...]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (the fields of a problem, by name)
         self,
         message: str = "",
         *,
         what: str = "",
         remedy: str = "",
+        where: Where | None = None,
         key: str = "",
         option: str = "",
         file: str = "",
         line: int = 0,
-        column: int = 0,
     ) -> None:
-        where = Where(file=file, line=line, column=column, key=key, option=option)
+        where = where or Where(file=file, line=line, key=key, option=option)
         if what:
             problem = Problem(where=where, what=what, remedy=remedy)
         else:

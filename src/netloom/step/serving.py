@@ -162,19 +162,23 @@ def _plan(serving: Serving, model: Model, network: Network, placement: Placement
     at_once = plan.decoder.data * plan.decoder.pipeline
     if serving.batch % at_once:
         near = max(1, round(serving.batch / at_once)) * at_once
-        message = (
-            f"serving.batch: {serving.batch} requests do not divide over data {plan.decoder.data} "
-            f"x pipeline {plan.decoder.pipeline} of serving.decode; use {near}"
+        raise SpecError(
+            key="serving.batch",
+            what=(
+                f"{serving.batch} requests do not divide over data {plan.decoder.data} x "
+                f"pipeline {plan.decoder.pipeline} of serving.decode"
+            ),
+            remedy=f"use {near}",
         )
-        raise SpecError(message)
     return plan
 
 
 def _roofline(gpu: Gpu, precision: Precision) -> Roofline:
     if getattr(gpu.peak, precision) is None:
         known = ", ".join(p for p in ("bf16", "fp16", "fp8") if getattr(gpu.peak, p))
-        message = f"serving.precision: {gpu.name} has no {precision}; it has {known}"
-        raise SpecError(message)
+        raise SpecError(
+            key="serving.precision", what=f"{gpu.name} has no {precision}", remedy=f"it has {known}"
+        )
     return roofline(gpu, precision)
 
 

@@ -26,8 +26,11 @@ def catalog_of(scenario: Scenario, own: Path | None = None) -> Catalog:
     if scenario.catalog is None:
         return load_catalog(own)
     if own is not None:
-        message = f"catalog: the scenario names {scenario.catalog}; drop that or --own {own}"
-        raise SpecError(message)
+        raise SpecError(
+            key="catalog",
+            what=f"the scenario names {scenario.catalog}",
+            remedy=f"drop that or --own {own}",
+        )
     return load_catalog(Path(scenario.catalog))
 
 

@@ -109,11 +109,13 @@ def _check_waits(transfers: Transfers) -> None:
         raise SpecError(message)
     stuck = _on_a_cycle(transfers)
     if len(stuck):
-        message = (
-            f"transfer {stuck[0]}: waits for itself, through others ({len(stuck)} transfers can "
-            "never start); remove one of the waits"
+        raise SpecError(
+            what=(
+                f"transfer {stuck[0]}: waits for itself, through others ({len(stuck)} "
+                "transfers can never start)"
+            ),
+            remedy="remove one of the waits",
         )
-        raise SpecError(message)
 
 
 def _on_a_cycle(transfers: Transfers) -> NDArray[np.int64]:

@@ -87,11 +87,13 @@ def transformer(model: Model) -> Transformer:
     """
     where = f"model {model.name}"
     if model.num_heads % model.num_kv_heads:
-        message = (
-            f"{where}: {model.num_heads} heads cannot share {model.num_kv_heads} key-value heads; "
-            f"num_kv_heads must divide num_heads"
+        raise SpecError(
+            what=(
+                f"{where}: {model.num_heads} heads cannot share {model.num_kv_heads} "
+                "key-value heads"
+            ),
+            remedy="num_kv_heads must divide num_heads",
         )
-        raise SpecError(message)
     if model.first_dense_layers > model.num_layers:
         message = (
             f"{where}: first_dense_layers is {model.first_dense_layers}, "

@@ -176,8 +176,11 @@ def cases_in(path: Path, *, start_s: float) -> tuple[Case, ...]:
         OutputError: there is no such store, or it is none.
     """
     if not path.is_file():
-        message = f"{path}: there is no such store; name the one that 'netloom watch' writes"
-        raise OutputError(message)
+        raise OutputError(
+            file=str(path),
+            what="there is no such store",
+            remedy="name the one that 'netloom watch' writes",
+        )
     condition = "WHERE closed_us IS NULL OR closed_us >= ?"
     with store_errors(path):
         file = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)

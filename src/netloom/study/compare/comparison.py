@@ -99,8 +99,11 @@ class Comparison:
         name = technology.casefold() or self.recommendation.technology
         names = [contender.name for contender in self.contenders]
         if name not in names:
-            message = f"--why: {name!r} is not compared here; it is one of {', '.join(names)}"
-            raise SpecError(message)
+            raise SpecError(
+                option="--why",
+                what=f"{name!r} is not compared here",
+                remedy=f"it is one of {', '.join(names)}",
+            )
         found = explain(self.contender(name), field)
         return replace(found, name=f"{name} {found.name}")
 
