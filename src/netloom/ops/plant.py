@@ -16,6 +16,7 @@ import numpy as np
 from netloom.errors import SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
+from netloom.fabric.part_id import CABLE, Direction, PartId
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -152,6 +153,21 @@ class Plant:
             cables = self._between(part, one, self.number(target))
             return tuple((cable, _port_at(cable, one)) for cable in cables)
         return tuple((cable, port) for cable in self.find(part) for port in cable.ends)
+
+    def cables_of(self, part: PartId) -> tuple[Cable, ...]:
+        """Return the cable that *part* is, or those that end in it.
+
+        Raises:
+            SpecError: there is no such part.
+        """
+        if part.kind == CABLE:
+            return (self._cable(str(part.whole), str(part.index)),)
+        return self.at(self.number(str(part.whole)))
+
+    def part(self, cable: Cable, direction: Direction = Direction.BOTH) -> PartId:
+        """Return a cable as a part that tells its ends: ``cable:40 (leaf:3 - spine:0)``."""
+        lower, upper = (self.devices[port.device].name for port in cable.ends)
+        return PartId(CABLE, cable.number, direction, ends=(lower, upper))
 
     def find(self, part: str) -> tuple[Cable, ...]:
         """Return the cables of *part*, written as in :meth:`links` but for a direction.

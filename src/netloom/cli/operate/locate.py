@@ -62,7 +62,7 @@ def locate(  # noqa: PLR0913  (one option of the command each)
     else:
         sight = _from_file(observations, fabric, network.technology)
     if json:
-        disputes = [{"part": one.part, "says": list(one.says)} for one in sight.disputes]
+        disputes = [{"part": str(one.part), "says": list(one.says)} for one in sight.disputes]
         emit_json(
             {
                 "findings": [finding.to_json() for finding in sight.findings],
