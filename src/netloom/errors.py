@@ -75,7 +75,9 @@ class Where:
 
 
 def _joined(outer: str, inner: str) -> str:
-    """Return the key *inner* below *outer*; it may repeat the last name of *outer*."""
+    """Return the key *inner* below *outer*; it may repeat *outer*, or the last name of it."""
+    if inner == outer or inner.startswith((f"{outer}.", f"{outer}[")):
+        return inner
     last = outer.rpartition(".")[2]
     if outer and (inner == last or inner.startswith((f"{last}.", f"{last}["))):
         return outer.removesuffix(last) + inner

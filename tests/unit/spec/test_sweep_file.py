@@ -154,7 +154,7 @@ def test_where_a_field_is_decided(tmp_path: Path) -> None:
     spec = load_sweep(path)
     nodes = expand(spec, options=None)[1].nodes
     assert str(where(spec, nodes, "cluster.nodes")) == f"{path}:5:27"
-    assert where(spec, nodes, "job.model") == str(path)
+    assert str(where(spec, nodes, "job.model")) == str(path)
 
 
 @pytest.mark.parametrize(
