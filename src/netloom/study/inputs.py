@@ -31,7 +31,8 @@ def catalog_of(scenario: Scenario, own: Path | None = None) -> Catalog:
             what=f"the scenario names {scenario.catalog}",
             remedy=f"drop that or --own {own}",
         )
-    return load_catalog(Path(scenario.catalog))
+    with at("catalog"):
+        return load_catalog(Path(scenario.catalog))
 
 
 def model_of(scenario: Scenario, catalog: Catalog) -> Model:
