@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+import netloom.errors
 from netloom.errors import (
     CatalogError,
     InfeasibleError,
@@ -18,6 +22,9 @@ from netloom.errors import (
     at,
     place_called,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def problem_of(error: NetloomError) -> Problem:
@@ -136,3 +143,35 @@ def test_at_most_20_problems_are_shown_and_all_are_kept() -> None:
         "a.yaml: and 5 problems more",
     )
     assert error.problems == tuple(many)
+
+
+SOURCE = Path(netloom.errors.__file__).parent
+WITH_FIELDS = (
+    "spec",
+    "parts",
+    "workload",
+    "compute",
+    "step",
+    "results",
+    "study",
+    "ops",
+    "validation",
+)
+OF_PYDANTIC = "parts/read.py"  # its words come whole from pydantic's errors
+ERRORS = {one.__name__ for one in (SpecError, CatalogError, InfeasibleError, OutputError, LabError)}
+
+
+def whole_texts(package: str) -> Iterator[str]:
+    """Yield where errors of *package* are made of one text instead of fields."""
+    for path in sorted((SOURCE / package).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            if node.func.id in ERRORS and node.args:
+                yield f"{path.relative_to(SOURCE)}:{node.lineno}"
+
+
+@pytest.mark.parametrize("package", WITH_FIELDS)
+def test_errors_are_made_of_fields(package: str) -> None:
+    # A text would hide the key, and the command line could not say its line.
+    assert [one for one in whole_texts(package) if OF_PYDANTIC not in one] == []

@@ -185,8 +185,9 @@ def check_fault(fault: InjectedFault, plant: Plant) -> None:
 def _check_crossing(fault: InjectedFault, plant: Plant) -> None:
     found = [plant.find(part) for part in fault.parts]
     if any(len(cables) != 1 for cables in found) or found[0] == found[1]:
-        message = f"{' '.join(fault.parts)}: name two different cables, such as cable:40 cable:41"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{' '.join(fault.parts)}: name two different cables, such as cable:40 cable:41"
+        )
     tiers = {plant.devices[cables[0].upper.device].tier for cables in found}
     if len(tiers) > 1:
         raise SpecError(
@@ -202,5 +203,7 @@ def _check_settings(fault: InjectedFault) -> None:
     for name, value in fault.settings.items():
         low, high = _RANGES.get(name, (0.0, 1e9))
         if not low <= value <= high:
-            message = f"--{name.replace('_', '-')}: {value:g} is not between {low:g} and {high:g}"
-            raise SpecError(message)
+            raise SpecError(
+                option=f"--{name.replace('_', '-')}",
+                what=f"{value:g} is not between {low:g} and {high:g}",
+            )

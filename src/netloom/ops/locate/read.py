@@ -120,13 +120,11 @@ def _link(names: _Names, name: str) -> int:
     if len(found) == 1:
         return found[0]
     if not between or cable:
-        message = f"{name[:80]!r}: no such cable joins the two"
-    else:
-        message = (
-            f"{name[:80]!r}: {len(between)} cables join the two; say which: "
-            f"{ends}#{between[0] // 2} or another"
-        )
-    raise SpecError(message)
+        raise SpecError(what=f"{name[:80]!r}: no such cable joins the two")
+    raise SpecError(
+        what=f"{name[:80]!r}: {len(between)} cables join the two",
+        remedy=f"say which: {ends}#{between[0] // 2} or another",
+    )
 
 
 def _paths(names: _Names, observed: Observed) -> Paths:

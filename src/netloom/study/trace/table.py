@@ -186,7 +186,8 @@ def num_ranks_of(
     found = max(named) + 1
     if found > MAX_GPUS:
         raise SpecError(
-            what=f"{where}: rank {found - 1:,} is named",
+            file=where,
+            what=f"rank {found - 1:,} is named",
             remedy=f"netloom goes to {MAX_GPUS:,} ranks",
         )
     return found

@@ -68,11 +68,12 @@ def _slowed(text: str) -> Change:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value >= 1):
-        message = (
-            f"--slow {text}: write the part and how many times slower it is, 1 or more, such as "
-            "nic:12=2"
+        raise SpecError(
+            what=(
+                f"--slow {text}: write the part and how many times slower it is, 1 or "
+                "more, such as nic:12=2"
+            )
         )
-        raise SpecError(message)
     return Change(act="slow", part=part, factor=value)
 
 

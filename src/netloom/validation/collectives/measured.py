@@ -138,8 +138,7 @@ def _kind(row: Mapping[str, str | None], *, at: str) -> CollectiveKind:
         if letters == kind.value.replace("_", ""):
             return kind
     known = ", ".join(kind.value for kind in CollectiveKind)
-    message = f"{at}: needs a 'collective' of {known}, not {_shown(text)}"
-    raise SpecError(message)
+    raise SpecError(what=f"{at}: needs a 'collective' of {known}, not {_shown(text)}")
 
 
 def _number(row: Mapping[str, str | None], key: str, *, at: str) -> float | None:

@@ -74,8 +74,7 @@ def _case(row: Mapping[str, str | None], where: str) -> FctCase:
     fabric = _known(given, "fabric", NETWORK_NAMES, where)
     pattern = _known(given, "pattern", _PATTERNS, where)
     if problem := scheme_problem(given["scheme"], fabric):
-        message = f"{where}: scheme: {problem}"
-        raise SpecError(message)
+        raise SpecError(what=f"{where}: scheme: {problem}")
     hosts = _num_hosts(fabric)
     flows = (hosts, hosts) if pattern == "permutation" else (1, hosts - 1)
     case = {

@@ -99,6 +99,5 @@ def _number(text: str | None) -> float | None:
 def _needed(row: Mapping[str, str], name: str, *, at: str) -> float:
     found = _number(row[name])
     if not found:
-        message = f"{at}: {name} {row[name]!r} is not a number above 0"
-        raise SpecError(message)
+        raise SpecError(what=f"{at}: {name} {row[name]!r} is not a number above 0")
     return found
