@@ -25,6 +25,7 @@ from netloom.cli.main import main
 from netloom.cli.operate.heal import step_of
 from netloom.drivers import frr, ibsim, opensm
 from netloom.drivers.programs import Running, run
+from netloom.fabric.part_id import PartId
 from netloom.formats.infiniband import ibsim_topology
 from netloom.ops.heal.act import carry_out
 from netloom.ops.heal.effect import trial_of
@@ -202,7 +203,7 @@ def test_an_unlinked_spine_cable_is_found_and_paths_verified_within_10_s_or_8_lo
     step = only(infiniband.heal(watched=WATCHED))
     took_s = time.monotonic() - begin_s
     assert step.plan.finding.kind == Trouble.MISSING
-    assert step.plan.finding.part.startswith(f"cable:{number} ")
+    assert step.plan.finding.part.whole == PartId.cable(number)
     assert step.outcome is not None
     assert step.outcome.result == "healed"
     assert f"no forwarding table leads into cable:{number}" in step.outcome.says
@@ -233,10 +234,10 @@ def test_a_cable_with_symbol_errors_is_found_drained_and_verified(infiniband: Be
     assert after.share == pytest.approx(1 / 1024)
     assert after.uplink_share == pytest.approx(1 / 32)
     entries = journal_of(infiniband.lab.place).entries()
-    drained = [e for e in in_force(entries) if e.part == f"cable:{number}" and e.verb == "drain"]
+    drained = [e for e in in_force(entries) if e.part == PartId.cable(number) and e.verb == "drain"]
     release(infiniband.lab.place, ACTS, drained[-1].act)
     assert not any(
-        e.part == f"cable:{number}" and e.verb == "drain"
+        e.part == PartId.cable(number) and e.verb == "drain"
         for e in in_force(journal_of(infiniband.lab.place).entries())
     )
 
@@ -248,7 +249,7 @@ def test_a_miswired_pair_is_named_and_left_to_people(infiniband: Bench) -> None:
     assert wait_until(lambda: not infiniband.clean())
     done = infiniband.heal(watched=WATCHED)
     assert {step.plan.finding.kind for step in done.steps} == {Trouble.MISWIRED.value}
-    parts = {step.plan.finding.part.partition(" ")[0] for step in done.steps}
+    parts = {str(step.plan.finding.part.whole) for step in done.steps}
     assert parts == {f"cable:{one.number}", f"cable:{other.number}"}
     assert all([act.verb for act in step.plan.acts] == ["ticket"] for step in done.steps)
     evidence = " ".join(done.steps[0].plan.finding.evidence)
@@ -273,7 +274,7 @@ def test_a_killed_master_is_replaced_by_its_standby_and_started_again(tmp_path: 
     try:
         bench.lab.fault("dead-sm")
         step = only(bench.heal())
-        assert step.plan.finding.part == "opensm-0.0"
+        assert step.plan.finding.part == PartId.manager(0, 0)
         assert step.outcome is not None
         assert step.outcome.result == "healed"
         assert step.outcome.says[0].startswith("opensm-0.1 took over; started opensm-0.0 again")
@@ -306,7 +307,7 @@ def test_a_cable_that_no_manager_took_into_use_is_found_and_routes_lead_over_it_
         ibsim.link(network.simulator, lower, upper)
         step = only(bench.heal())
         assert step.plan.finding.kind == Trouble.UNUSED
-        assert step.plan.finding.part.startswith(f"cable:{cable.number} ")
+        assert step.plan.finding.part.whole == PartId.cable(cable.number)
         assert [act.name for act in step.plan.acts] == [f"rebalance cable:{cable.number}"]
         assert step.plan.effect.away_after.share < step.plan.effect.away_before.share
         assert step.outcome is not None
@@ -339,7 +340,7 @@ def test_a_dark_cable_that_opensm_believes_in_is_found_and_drained(tmp_path: Pat
         cable = bench.lab.place.read_plant().find("leaf:1")[-1]
         bench.lab.fault("silent-drop", f"cable:{cable.number}")
         step = only(bench.heal())
-        assert step.plan.finding.part.startswith(f"cable:{cable.number} ")
+        assert step.plan.finding.part.whole == PartId.cable(cable.number)
         assert step.plan.finding.kind == FaultKind.BLACK_HOLE
         assert [act.verb for act in step.plan.acts] == ["drain", "ticket"]
         assert step.outcome is not None
@@ -399,7 +400,7 @@ def test_a_silent_drop_that_bfd_cannot_see_is_routed_around_within_2_s_or_8_look
     step = only(roce.heal())
     took_s = time.monotonic() - begin_s
     (cable,) = roce.lab.place.read_plant().find("link:leaf:3-spine:0")
-    assert step.plan.finding.part.startswith(f"cable:{cable.number} ")
+    assert step.plan.finding.part.whole == PartId.cable(cable.number)
     assert step.plan.finding.kind == FaultKind.LARGE_LOSS
     assert step.plan.effect.after_s < step.plan.effect.before_s
     assert step.outcome is not None
@@ -417,7 +418,7 @@ def test_a_drain_that_does_not_help_is_undone(roce: Bench) -> None:
     place = roce.lab.place
     (cable,) = place.read_plant().find("link:leaf:3-spine:0")
     wrong = Finding(
-        part=f"cable:{cable.number}",
+        part=PartId.cable(cable.number),
         kind=FaultKind.LOSS.value,
         magnitude=0.3,
         confidence=0.95,
@@ -490,7 +491,7 @@ def test_paths_that_frr_takes_from_the_kernel_after_a_flap_are_found_and_repaire
 def test_a_host_with_a_bad_cable_is_left_to_people(roce: Bench) -> None:
     roce.lab.fault("silent-drop", "nic:5", "--share", "0.2")
     step = only(roce.heal())
-    assert step.plan.finding.part == "nic:5"
+    assert step.plan.finding.part == PartId("nic", 5)
     assert [act.verb for act in step.plan.acts] == ["ticket"]
 
 

@@ -55,7 +55,7 @@ def rounds(lab: LabUnderTest, store: Path, count: int) -> list[tuple[str, str]]:
         main(["watch", *where(lab, store), "--once"])
     found = [case for case in cases_in(store, start_s=0) if case.closed_s is None]
     found.sort(key=lambda case: -case.confidence)
-    return [(case.key[0], case.kind) for case in found]
+    return [(str(case.part), case.kind) for case in found]
 
 
 def test_a_pulled_cable_is_found_at_once_and_over_once_it_is_back(
@@ -115,7 +115,9 @@ def test_findings_are_served_and_outlive_kill_9(infiniband: LabUnderTest, tmp_pa
             assert wait_until(served)
             os.kill(process.pid, signal.SIGKILL)
     infiniband.fault("clear")
-    assert [case.key for case in cases_in(store, start_s=0)] == [(part, "missing cable")]
+    assert [(str(case.part), case.kind) for case in cases_in(store, start_s=0)] == [
+        (part, "missing cable")
+    ]
 
 
 def test_probes_find_what_every_session_survives(roce: LabUnderTest, tmp_path: Path) -> None:

@@ -270,8 +270,11 @@ def roofline(gpu: Gpu, precision: Precision) -> Roofline:
     half = gpu.peak.bf16 or gpu.peak.fp16
     if peak is None or half is None:
         known = ", ".join(p for p in ("bf16", "fp16", "fp8") if getattr(gpu.peak, p))
-        message = f"job.training.precision: {gpu.name} has no {precision}; it has {known}"
-        raise SpecError(message)
+        raise SpecError(
+            key="job.training.precision",
+            what=f"{gpu.name} has no {precision}",
+            remedy=f"it has {known}",
+        )
     shares = _measured_shares(gpu) if gpu.calibration else _typical_shares(gpu, half)
     matmul_flops = shares.product * peak * (FP8_SHARE if precision == "fp8" else 1.0)
     return Roofline(

@@ -265,11 +265,10 @@ def _nics(fabric: Fabric, network: Network) -> tuple[NicPort, ...]:
     num_hosts = network.node.num_hosts
     per_computer, rest = divmod(per_computer, num_hosts)
     if rest:
-        message = (
-            f"node {network.node.name}: {num_hosts} computers cannot share its NICs evenly; "
-            "mend num_hosts or num_nics in your own parts"
+        raise CatalogError(
+            what=f"node {network.node.name}: {num_hosts} computers cannot share its NICs evenly",
+            remedy="mend num_hosts or num_nics in your own parts",
         )
-        raise CatalogError(message)
     nodes = fabric.vertex_node[fabric.vertex_kind == VertexKind.NIC].tolist()
     return tuple(
         NicPort(node=node, computer=number // per_computer, index=number % per_computer)

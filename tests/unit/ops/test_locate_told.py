@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from netloom.fabric.build import build
+from netloom.fabric.part_id import PartId
 from netloom.ops.locate.device_findings import device_findings
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.locate import locate_all
@@ -147,7 +148,7 @@ def test_a_healthy_network_has_no_findings(store: ObservationStore) -> None:
 def test_a_cable_that_both_ends_call_down_is_missing_at_once(store: ObservationStore) -> None:
     look(store, 0, links(lambda cable, _: float(cable != uplink())))
     (one,) = found(store, 0)
-    assert (one.part, one.kind) == (network().name(uplink()), Trouble.MISSING)
+    assert (one.part, one.kind) == (network().part(uplink()), Trouble.MISSING)
     # Prior odds 1e-5, two witnesses of 0.95 / 1e-4 each.
     odds = 1e-5 * (0.95 / 1e-4) ** 2
     assert one.confidence == pytest.approx(odds / (1 + odds), rel=1e-4)
@@ -176,7 +177,7 @@ def test_a_dead_switch_is_one_finding_and_its_cables_none(store: ObservationStor
     dead = {cable.number for cable in network().by_device["spine:1"]}
     look(store, 0, links(lambda cable, _: float(cable.number not in dead)))
     (one,) = found(store, 0)
-    assert (one.part, one.kind) == ("spine:1", Trouble.SILENT)
+    assert (one.part, one.kind) == (PartId("spine", 1), Trouble.SILENT)
 
 
 def test_a_switch_that_does_not_answer_but_whose_neighbours_ports_are_up_is_well(
@@ -196,7 +197,7 @@ def test_the_cable_of_a_host_that_is_gone_is_missing_and_hurts_its_gpu(
     del state[own, "link_up"]
     look(store, 0, {**state, ("nic:5", "device_silent"): 1.0})
     (one,) = found(store, 0)
-    assert one.part == network().name(cable)
+    assert one.part == network().part(cable)
     assert one.hurts == (5,)
 
 
@@ -210,7 +211,7 @@ def test_symbol_errors_beyond_the_specification_are_found_and_fewer_are_not(
         assert found(store, number) == ()
     look(store, 4, {(upper, "symbol_errors"): 1246.0})
     (one,) = found(store, 4)
-    assert (one.kind, one.part) == (Trouble.SYMBOL_ERRORS, network().name(uplink()))
+    assert (one.kind, one.part) == (Trouble.SYMBOL_ERRORS, network().part(uplink()))
     assert one.confidence > 0.95
 
 
@@ -248,7 +249,7 @@ def test_damaged_packets_name_the_direction(store: ObservationStore) -> None:
         look(store, number, {(upper, metric): value for metric, value in counts.items()})
     (one,) = found(store, 3)
     spine = network().devices_of(uplink())[1]
-    assert one.part == f"cable:{uplink().number} (leaf:1->{spine})"
+    assert str(one.part) == f"cable:{uplink().number} (leaf:1->{spine})"
     assert one.magnitude == pytest.approx(1200 / 3_001_200, rel=0.01)
 
 
@@ -276,7 +277,7 @@ def test_sessions_that_are_down_on_a_cable_that_is_up_are_a_loss(store: Observat
     look(store, 0, state)
     look(store, 1, state)
     (one,) = found(store, 1)
-    assert (one.part, one.kind) == (network().name(uplink()), FaultKind.LOSS)
+    assert (one.part, one.kind) == (network().part(uplink()), FaultKind.LOSS)
 
 
 def test_sessions_have_time_to_come_back_after_their_cable_was_down(
@@ -298,7 +299,7 @@ def test_a_switch_all_of_whose_sessions_are_down_is_the_finding(store: Observati
         for end in network().ends[cable.number]:
             state[end, "bgp_up"] = 0.0
     look(store, 0, state)
-    assert [(f.part, f.kind) for f in found(store, 0)] == [("spine:1", Trouble.SILENT)]
+    assert [(f.part, f.kind) for f in found(store, 0)] == [(PartId("spine", 1), Trouble.SILENT)]
 
 
 def test_routes_read_while_they_change_convict_less_than_those_that_stay(
@@ -346,7 +347,9 @@ def test_flows_that_lose_nothing_acquit_a_port_that_counts_errors(store: Observa
     heard = read_window(store, START_S - 600, START_S + 10)
     assert len(locate_all(network(), heard)) == 1
     lower_name, upper_name = network().devices_of(cable)
-    other = next(c for c in network().by_device[upper_name] if "leaf:1" not in network().name(c))
+    other = next(
+        c for c in network().by_device[upper_name] if "leaf:1" not in network().devices_of(c)
+    )
     path = (
         "gpu:32->nic:32",
         "nic:32->leaf:1",
@@ -433,7 +436,8 @@ def test_what_ports_count_stands_beside_what_flows_lose(store: ObservationStore)
 
 def case(part: str = "cable:1 (a - b)", **more: object) -> Case:
     given = {
-        "part": part,
+        "part": PartId.parse(part),
+        "label": part,
         "kind": "loss",
         "confidence": 0.9,
         "magnitude": 1.0,
@@ -504,7 +508,7 @@ def test_subnets_are_parts_of_their_own_and_directions_are_not() -> None:
         case("cable:1 (a->b)", confidence=0.6),
     ]
     cases = follow_cases((), found, START_S, may_close=True).cases
-    assert [one.part for one in cases] == ["cable:1 (b->a)", "subnet 0", "subnet 1"]
+    assert [one.label for one in cases] == ["cable:1 (b->a)", "subnet 0", "subnet 1"]
 
 
 def test_writing_the_same_change_twice_makes_no_double(store: ObservationStore) -> None:

@@ -55,7 +55,7 @@ def built_from(path: Path, naming: Naming) -> Built:
     if path.is_dir():
         return _built_of_lldp(path, naming)
     text = _text(path)
-    with at(str(path)):
+    with at(file=str(path)):
         head = next((line for line in text.splitlines() if line.strip()), "")
         if "a_device" in head:
             return parse_cable_list(text, naming)
@@ -122,7 +122,7 @@ def _built_of_lldp(folder: Path, naming: Naming) -> Built:
     cables, devices = [], set()
     for path in sorted(folder.glob("*.json")):
         devices.add(naming.device(path.stem))
-        with at(str(path)):
+        with at(file=str(path)):
             for one in parse_neighbours(_text(path)):
                 here = naming.jack(path.stem, one.interface)
                 there = naming.jack(one.device, one.port)
@@ -141,7 +141,7 @@ def parse_cable_list(text: str, naming: Naming) -> Built:
     """
     cables = []
     for number, row in rows_of(text, COLUMNS):
-        with at(f"line {number}"):
+        with at(line=number):
             cables.append(_listed(row, naming))
     return Built(cables=tuple(cables))
 

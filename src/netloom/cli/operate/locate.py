@@ -62,7 +62,7 @@ def locate(  # noqa: PLR0913  (one option of the command each)
     else:
         sight = _from_file(observations, fabric, network.technology)
     if json:
-        disputes = [{"part": one.part, "says": list(one.says)} for one in sight.disputes]
+        disputes = [{"part": str(one.part), "says": list(one.says)} for one in sight.disputes]
         emit_json(
             {
                 "findings": [finding.to_json() for finding in sight.findings],
@@ -104,7 +104,7 @@ def _from_file(path: Path, fabric: Fabric, technology: Technology) -> Snapshot:
     from netloom.spec.files import read_text  # noqa: PLC0415
 
     text = read_text(path, max_bytes=1 << 28, wanted="a JSON file of observations")
-    with at(str(path)):
+    with at(file=str(path)):
         seen = observations_of(fabric, parse_observed(text, str(path)))
     found = find(fabric, seen, technology)
     return Snapshot(findings=found, taken_s=0.0, num_flows=len(seen))

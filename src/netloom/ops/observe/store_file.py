@@ -64,14 +64,20 @@ def locked(path: Path) -> int:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        message = f"{path}: cannot be used ({error.strerror}); name another with --store"
-        raise OutputError(message) from error
+        raise OutputError(
+            file=str(path),
+            what=f"cannot be used ({error.strerror})",
+            remedy="name another with --store",
+        ) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(descriptor)
-        message = f"{path}: another netloom writes to it; stop that one or name another store"
-        raise OutputError(message) from error
+        raise OutputError(
+            file=str(path),
+            what="another netloom writes to it",
+            remedy="stop that one or name another store",
+        ) from error
     return descriptor
 
 
@@ -93,8 +99,11 @@ def opened(path: Path) -> sqlite3.Connection:
         missing = FINDINGS if version == 1 else SCHEMA + FINDINGS
         file.executescript(f"BEGIN IMMEDIATE; {missing} PRAGMA user_version = {VERSION}; COMMIT;")
     elif version != VERSION:
-        message = f"{path}: another version of netloom wrote it; name another with --store"
-        raise OutputError(message)
+        raise OutputError(
+            file=str(path),
+            what="another version of netloom wrote it",
+            remedy="name another with --store",
+        )
     return file
 
 
@@ -105,13 +114,22 @@ def store_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_FULL or _is_full(path, error):
-            message = f"{path}: there is no space left for the store ({error}); free some space"
-            raise StoreFullError(message) from error
-        message = f"{path}: the store cannot be used ({error}); move it away and start anew"
-        raise OutputError(message) from error
+            raise StoreFullError(
+                file=str(path),
+                what=f"there is no space left for the store ({error})",
+                remedy="free some space",
+            ) from error
+        raise OutputError(
+            file=str(path),
+            what=f"the store cannot be used ({error})",
+            remedy="move it away and start anew",
+        ) from error
     except OSError as error:
-        message = f"{path}: the store cannot be used ({error.strerror}); name another with --store"
-        raise OutputError(message) from error
+        raise OutputError(
+            file=str(path),
+            what=f"the store cannot be used ({error.strerror})",
+            remedy="name another with --store",
+        ) from error
 
 
 def _is_full(path: Path, error: sqlite3.DatabaseError) -> bool:

@@ -45,7 +45,7 @@ def cases_text(cases: Sequence[Case]) -> str:
 
 def _case(one: Case) -> list[str]:
     until = "open" if one.closed_s is None else f"until {_time(one.closed_s)}"
-    head = f"{one.part}: {one.kind}, {one.confidence:.0%} sure, {_time(one.opened_s)} {until}"
+    head = f"{one.label}: {one.kind}, {one.confidence:.0%} sure, {_time(one.opened_s)} {until}"
     return [head, *(f"   - {text}" for text in one.evidence)]
 
 

@@ -192,8 +192,7 @@ def explain(contender: Candidate, field: str) -> Why:
     if field not in FIELDS:
         close = get_close_matches(field, FIELDS, n=1, cutoff=0.6)
         hint = f"did you mean {close[0]!r}?" if close else "it is one of " + ", ".join(FIELDS)
-        message = f"--why: there is no field {field!r}; {hint}"
-        raise SpecError(message)
+        raise SpecError(option="--why", what=f"there is no field {field!r}", remedy=hint)
     return FIELDS[field](contender)
 
 

@@ -52,15 +52,17 @@ class Choices:
 
         for name in ("congestion_control", "transport", "flow_control", "ecn"):
             if getattr(self, name):
-                message = f"{name}: flows have none; leave it out, or use --engine packet"
-                raise SpecError(message)
+                raise SpecError(
+                    key=name, what="flows have none", remedy="leave it out, or use --engine packet"
+                )
         loss = network.loss if network else None
         found = settings_for(technology, loss=loss, wired=wired)
         if self.load_balancing:
             if self.load_balancing not in _FLOW_BALANCES:
                 hint = did_you_mean(self.load_balancing, _FLOW_BALANCES)
-                message = f"load_balancing: {self.load_balancing!r} is not known; {hint}"
-                raise SpecError(message)
+                raise SpecError(
+                    key="load_balancing", what=f"{self.load_balancing!r} is not known", remedy=hint
+                )
             balance = next(one for one in _FLOW_BALANCES if one == self.load_balancing)
             found = replace(found, balance=balance)
         return replace(found, flows_per_transfer=self.qps) if self.qps else found
@@ -92,8 +94,11 @@ def _marking(text: str) -> Ecn:
 
     words = text.split("-")
     if len(words) != 3:
-        message = f"ecn: {text!r} is not Kmin-Kmax-Pmax; write it as 100KB-400KB-20%, or off"
-        raise SpecError(message)
+        raise SpecError(
+            key="ecn",
+            what=f"{text!r} is not Kmin-Kmax-Pmax",
+            remedy="write it as 100KB-400KB-20%, or off",
+        )
     low, high = (round(parse_quantity(word, SIZE, where="ecn")) for word in words[:2])
     share = parse_quantity(words[2], SHARE, where="ecn")
     return Ecn(kmin_bytes=low, kmax_bytes=high, pmax=share, at_rate_bps=0)

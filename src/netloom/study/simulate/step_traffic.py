@@ -70,8 +70,11 @@ def step_traffic(job: Job, *, model: Model, network: Network) -> StepTraffic:
     asked = demand(transformer(model), plan, job.trained, num_micro_batches=batches)
     distinct = _distinct(asked.communications)
     if not distinct:
-        message = "job: it runs on one GPU and sends nothing; there is nothing to simulate"
-        raise InfeasibleError(message)
+        raise InfeasibleError(
+            key="job",
+            what="it runs on one GPU and sends nothing",
+            remedy="there is nothing to simulate",
+        )
     _check_size(distinct, num_gpus)
     return StepTraffic(
         jobs=tuple(_name(item) for item in distinct),
@@ -99,11 +102,14 @@ def _check_size(items: Sequence[Communication], num_gpus: int) -> None:
         2 * num_gpus * item.collective.group.size * item.collective.group.per_node for item in items
     )
     if count > MAX_TRANSFERS:
-        message = (
-            f"job: a step of {num_gpus:,} GPUs is up to {count:,} messages, and packets are for "
-            f"{MAX_TRANSFERS:,} at most; use 'netloom predict', or a smaller cluster"
+        raise InfeasibleError(
+            key="job",
+            what=(
+                f"a step of {num_gpus:,} GPUs is up to {count:,} messages, and packets are "
+                f"for {MAX_TRANSFERS:,} at most"
+            ),
+            remedy="use 'netloom predict', or a smaller cluster",
         )
-        raise InfeasibleError(message)
 
 
 def _dag(item: Communication, plan: Layout) -> Dag:

@@ -54,12 +54,14 @@ class SizingRequest:
 
     def __post_init__(self) -> None:
         if (self.num_gpus is None) == (self.num_nodes is None):
-            message = "size: give exactly one of gpus and nodes, such as --gpus 32768"
-            raise SpecError(message)
+            raise SpecError(
+                key="size", what="give exactly one of gpus and nodes, such as --gpus 32768"
+            )
         for name, count in (("gpus", self.num_gpus), ("nodes", self.num_nodes)):
             if count is not None and not 1 <= count <= MAX_GPUS:
-                message = f"{name}: {count} is out of range; give 1 to {MAX_GPUS}"
-                raise SpecError(message)
+                raise SpecError(
+                    key=name, what=f"{count} is out of range", remedy=f"give 1 to {MAX_GPUS}"
+                )
 
     @classmethod
     def of(cls, cluster: Cluster) -> SizingRequest:
@@ -112,10 +114,11 @@ def topology_of(
         first = error.errors()[0]
         option = str(first["loc"][-1])
         text = f"a {kind} has none" if first["type"] == "extra_forbidden" else plainly(first)
-        message = (
-            f"{option}: {given.get(option)!r} will not do for {kind}: {text}; change or drop it"
-        )
-        raise SpecError(message) from error
+        raise SpecError(
+            key=option,
+            what=f"{given.get(option)!r} will not do for {kind}: {text}",
+            remedy="change or drop it",
+        ) from error
 
 
 def technology_of(wish: SizingRequest, node: Node, catalog: Catalog) -> Technology:
@@ -139,8 +142,11 @@ def technology_of(wish: SizingRequest, node: Node, catalog: Catalog) -> Technolo
         if technology.status == "shipping" and _fits(technology, switch)
     ]
     if not fitting:
-        message = f"switch: no technology in the catalogue runs on {wish.switch}; give another"
-        raise SpecError(message)
+        raise SpecError(
+            key="switch",
+            what=f"no technology in the catalogue runs on {wish.switch}",
+            remedy="give another",
+        )
     default = FabricSpec().technology
     return min(
         fitting,
@@ -161,8 +167,11 @@ def _fits(technology: Technology, switch: Switch | None) -> bool:
 
 def _check_protocol(technology: Technology, switch: Switch | None) -> None:
     if switch is not None and switch.protocol != technology.protocol:
-        message = (
-            f"switch: {switch.name} speaks {switch.protocol}, but {technology.name} needs "
-            f"{technology.protocol}; leave the switch out to get {technology.switch}"
+        raise SpecError(
+            key="switch",
+            what=(
+                f"{switch.name} speaks {switch.protocol}, but {technology.name} needs "
+                f"{technology.protocol}"
+            ),
+            remedy=f"leave the switch out to get {technology.switch}",
         )
-        raise SpecError(message)

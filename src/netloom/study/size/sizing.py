@@ -124,8 +124,11 @@ class Sizing:
         if field not in _EXPLAINED:
             close = get_close_matches(field, _EXPLAINED, n=1, cutoff=0.4)
             hint = f"did you mean {close[0]!r}? " if close else ""
-            message = f"why: {field!r} has no explanation; {hint}try {', '.join(_EXPLAINED)}"
-            raise SpecError(message)
+            raise SpecError(
+                key="why",
+                what=f"{field!r} has no explanation",
+                remedy=f"{hint}try {', '.join(_EXPLAINED)}",
+            )
         return _EXPLAINED[field](self)
 
     def to_json(self) -> dict[str, Any]:

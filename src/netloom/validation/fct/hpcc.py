@@ -186,8 +186,9 @@ def settings_of(scheme: str) -> PacketSettings:
         SpecError: there is no such scheme.
     """
     if scheme not in SCHEMES:
-        message = f"scheme: {scheme!r} is unknown; {did_you_mean(scheme, SCHEMES)}"
-        raise SpecError(message)
+        raise SpecError(
+            key="scheme", what=f"{scheme!r} is unknown", remedy=did_you_mean(scheme, SCHEMES)
+        )
     own = SCHEMES[scheme]
     frames: dict[str, Any] = {
         "payload_bytes": _PAYLOAD_BYTES,
@@ -227,8 +228,11 @@ def run_tree(
     """
     settings = settings_of(case.scheme)
     if case.workload not in WORKLOADS:
-        message = f"workload: {case.workload!r} is unknown; choose {' or '.join(WORKLOADS)}"
-        raise SpecError(message)
+        raise SpecError(
+            key="workload",
+            what=f"{case.workload!r} is unknown",
+            remedy=f"choose {' or '.join(WORKLOADS)}",
+        )
     sizes = distribution(WORKLOADS[case.workload])
     transfers, is_new = _offered(case, sizes, settings.transport, np.random.default_rng(seed))
     wiring = fat_tree()
