@@ -1,12 +1,10 @@
 // CPU time of whole packet runs: a permutation of 1,024 hosts on leaves and spines, by scheme.
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <functional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "../tests/packet_networks.hpp"
 #include "netloom/packet/simulation.hpp"
@@ -32,86 +30,77 @@ Config permutation() {
   return c;
 }
 
+void dcqcn(Config& /*c*/) {}
+
+void dcqcn_fetched_ahead(Config& c) {
+  c.cache_bytes = 0;
+}
+
+void adaptive_credits(Config& c) {
+  c.congestion_control = "none";
+  c.link_control = "credits";
+  c.balance = "adaptive";
+  c.transport = "selective";
+  c.credit.blocks = 2'048;
+}
+
+void hpcc(Config& c) {
+  c.congestion_control = "hpcc";
+  c.switches.telemetry = true;
+  c.hosts.cnp_interval_ps = 0;
+}
+
+void swift(Config& c) {
+  c.congestion_control = "swift";
+  c.transport = "selective";
+  c.hosts.cnp_interval_ps = 0;
+}
+
+void nscc(Config& c) {
+  c.congestion_control = "nscc";
+  c.link_control = "trimming";
+  c.transport = "selective";
+  c.hosts.entropy = "reps";
+  c.hosts.ack_every_bytes = 16'384;
+  c.hosts.cnp_interval_ps = 0;
+  c.switches.queue_bytes.assign(c.switches.queue_bytes.size(), 200'000);
+}
+
+void pulled(Config& c) {
+  c.congestion_control = "none";
+  c.link_control = "trimming";
+  c.transport = "pulled";
+  c.hosts.ack_every_bytes = 16'384;
+  c.hosts.pull_bytes = 16'384;
+  c.hosts.first_window_lapses = true;
+  c.hosts.entropy = "oblivious";
+  c.hosts.cnp_interval_ps = 0;
+  c.switches.queue_bytes.assign(c.switches.queue_bytes.size(), 200'000);
+}
+
+void cubic(Config& c) {
+  c.congestion_control = "cubic";
+  c.link_control = "lossy";
+  c.transport = "selective";
+  c.hosts.disorder_packets = 3;
+  c.hosts.cnp_interval_ps = 0;
+}
+
 struct Case {
   const char* name = "";
-  std::function<void(Config&)> change;
+  void (*change)(Config& config) = nullptr;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all{
-      {
-          "dcqcn, pfc",
-          [](Config& /*c*/) {},
-      },
-      {
-          "dcqcn, fetched ahead",
-          [](Config& c) { c.cache_bytes = 0; },
-      },
-      {
-          "none, credits, adaptive",
-          [](Config& c) {
-            c.congestion_control = "none";
-            c.link_control = "credits";
-            c.balance = "adaptive";
-            c.transport = "selective";
-            c.credit.blocks = 2'048;
-          },
-      },
-      {
-          "hpcc",
-          [](Config& c) {
-            c.congestion_control = "hpcc";
-            c.switches.telemetry = true;
-            c.hosts.cnp_interval_ps = 0;
-          },
-      },
-      {
-          "swift, selective",
-          [](Config& c) {
-            c.congestion_control = "swift";
-            c.transport = "selective";
-            c.hosts.cnp_interval_ps = 0;
-          },
-      },
-      {
-          "nscc, trimming, reps",
-          [](Config& c) {
-            c.congestion_control = "nscc";
-            c.link_control = "trimming";
-            c.transport = "selective";
-            c.hosts.entropy = "reps";
-            c.hosts.ack_every_bytes = 16'384;
-            c.hosts.cnp_interval_ps = 0;
-            c.switches.queue_bytes.assign(c.switches.queue_bytes.size(), 200'000);
-          },
-      },
-      {
-          "none, pulled",
-          [](Config& c) {
-            c.congestion_control = "none";
-            c.link_control = "trimming";
-            c.transport = "pulled";
-            c.hosts.ack_every_bytes = 16'384;
-            c.hosts.pull_bytes = 16'384;
-            c.hosts.first_window_lapses = true;
-            c.hosts.entropy = "oblivious";
-            c.hosts.cnp_interval_ps = 0;
-            c.switches.queue_bytes.assign(c.switches.queue_bytes.size(), 200'000);
-          },
-      },
-      {
-          "cubic, lossy",
-          [](Config& c) {
-            c.congestion_control = "cubic";
-            c.link_control = "lossy";
-            c.transport = "selective";
-            c.hosts.disorder_packets = 3;
-            c.hosts.cnp_interval_ps = 0;
-          },
-      },
-  };
-  return all;
-}
+constexpr std::array kCases{
+    Case{.name = "dcqcn, pfc", .change = &dcqcn},
+    Case{.name = "dcqcn, fetched ahead", .change = &dcqcn_fetched_ahead},
+    Case{.name = "none, credits, adaptive", .change = &adaptive_credits},
+    Case{.name = "hpcc", .change = &hpcc},
+    Case{.name = "swift, selective", .change = &swift},
+    Case{.name = "nscc, trimming, reps", .change = &nscc},
+    Case{.name = "none, pulled", .change = &pulled},
+    Case{.name = "cubic, lossy", .change = &cubic},
+};
 
 double cpu_s() {
   std::timespec now{};
@@ -138,7 +127,7 @@ void run(const Case& one) {
 }  // namespace
 
 int main() {
-  for (const Case& one : cases()) {
+  for (const Case& one : kCases) {
     run(one);
   }
   return EXIT_SUCCESS;
