@@ -388,7 +388,7 @@ def halved_uplink() -> Observed:
     return Observed(flows=tuple(flow(s, up) for up in (*ups[:3], uplink()) for s in range(32, 36)))
 
 
-def with_flows(store: ObservationStore, number: int) -> list[tuple[str, str]]:
+def with_flows(store: ObservationStore, number: int) -> list[tuple[PartId, str]]:
     heard = read_window(store, START_S - 600, START_S + 10 * number)
     return [(f.part, f.kind) for f in locate_all(network(), heard, halved_uplink())]
 
@@ -396,24 +396,24 @@ def with_flows(store: ObservationStore, number: int) -> list[tuple[str, str]]:
 def test_flows_slowed_by_a_cable_that_runs_slow_are_no_second_finding(
     store: ObservationStore,
 ) -> None:
-    slow = (network().name(uplink()), FaultKind.SLOW)
+    slow = (network().part(uplink()), FaultKind.SLOW)
     assert with_flows(store, 0) == [slow]
     # Of a cable beside it: both, the flows' finding the surer.
     beside = network().by_device["leaf:1"][-2]
     for number in range(2):
         look(store, number, {(f"cable:{beside.number}", "cable_slowdown"): 2.0})
-    assert with_flows(store, 1) == [slow, (network().name(beside), Trouble.WRONG_SPEED)]
+    assert with_flows(store, 1) == [slow, (network().part(beside), Trouble.WRONG_SPEED)]
     # Now the scan says it of the cable that the flows cross instead: one.
     for number in range(2, 4):
         look(store, number, {(f"cable:{uplink().number}", "cable_slowdown"): 2.0})
-    assert with_flows(store, 3) == [(network().name(uplink()), Trouble.WRONG_SPEED)]
+    assert with_flows(store, 3) == [(network().part(uplink()), Trouble.WRONG_SPEED)]
 
 
 def test_a_dead_switch_explains_what_flows_over_its_cables_suffer(store: ObservationStore) -> None:
     dead = {cable.number for cable in network().by_device["spine:1"]}
     assert uplink().number in dead
     look(store, 0, links(lambda cable, _: float(cable.number not in dead)))
-    assert with_flows(store, 0) == [("spine:1", Trouble.SILENT)]
+    assert with_flows(store, 0) == [(PartId("spine", 1), Trouble.SILENT)]
 
 
 def test_what_ports_count_stands_beside_what_flows_lose(store: ObservationStore) -> None:
@@ -430,7 +430,7 @@ def test_what_ports_count_stands_beside_what_flows_lose(store: ObservationStore)
     ]
     (one,) = locate_all(network(), heard, Observed(flows=tuple(flows)))
     assert one.kind == FaultKind.LOSS
-    assert one.part.startswith(f"cable:{uplink().number} ")
+    assert one.part.whole == PartId.cable(uplink().number)
     assert "its ports count 3 errors" in one.evidence
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import netloom as nl
 from netloom.cli.main import main
+from netloom.fabric.part_id import PartId
 from netloom.ops.heal.snapshot import Snapshot
 from netloom.ops.locate.findings import Finding
 from netloom.ops.observe.audit import Audit, Difference
@@ -92,14 +93,14 @@ def _scenario(folder: Path) -> nl.Scenario:
 
 def _findings(_: Path) -> str:
     finding = Finding(
-        part="cable:40 (leaf:3 - spine:0)",
+        part=PartId("cable", 40, ends=("leaf:3", "spine:0")),
         kind="loss",
         magnitude=0.1,
         confidence=0.9,
         evidence=("12 of 13 flows across it lose packets",),
         hurts=(1, 2),
         predicted_gain=0.12,
-        rivals=(("leaf:3", 0.05),),
+        rivals=((PartId("leaf", 3), 0.05),),
     )
     return findings_page(
         Snapshot(findings=(finding,) * 2, taken_s=0.0, num_flows=13, doubts=("no counters",))

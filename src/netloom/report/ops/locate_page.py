@@ -58,7 +58,7 @@ def _suspects(findings: Sequence[Finding]) -> Table | None:
         headings=("part", "what is wrong", "sure", "GPUs hurt", "a repair saves"),
         rows=[
             (
-                one.part,
+                str(one.part),
                 one.kind,
                 f"{one.confidence:.0%}",
                 f"{len(one.hurts):,}",
@@ -77,7 +77,7 @@ def _certainty(findings: Sequence[Finding]) -> Gallery | None:
     chart = Bars(
         axis=Axis(title="chance to be the cause", unit=PERCENT, bounds=(0.0, 100.0)),
         rows="part",
-        labels=tuple(one.part for one in shown),
+        labels=tuple(str(one.part) for one in shown),
         parts=(Part(name="", values=tuple(100 * one.confidence for one in shown)),),
     )
     caption = "How sure each suspect is, the surest first."
