@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,10 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from netloom.catalog.load import load_catalog
+from netloom.errors import SpecError
 from netloom.fabric.build import build
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.hearing import METRICS, hear
 from netloom.ops.locate.network import Network
+from netloom.ops.locate.read import observations_of
 from netloom.ops.locate.testimony import TRUST, Said, belief_in_counts, believed, storm
 from netloom.ops.locate.together import locate_all
 from netloom.ops.locate.told import told
@@ -552,3 +555,19 @@ def test_whatever_devices_say_is_judged(
             for one in found(store, number):
                 assert 0.5 <= one.confidence <= 1
                 assert one.evidence
+
+
+@pytest.mark.parametrize(
+    ("link", "says"),
+    [
+        ("leaf:1->leaf:0", "no such cable joins the two"),
+        ("leaf:1->spine:1#416", "no such cable joins the two"),  # that one leads to spine:0
+        # 32 uplinks to two spines in turn, 416 to 447: 16 to each, the first to spine:1 is 417.
+        ("leaf:1->spine:1", "16 cables join the two; say which: leaf:1->spine:1#417 or another"),
+    ],
+)
+def test_a_link_of_a_path_that_is_none_or_one_of_many_is_refused(link: str, says: str) -> None:
+    path = ("gpu:32->nic:32", "nic:32->leaf:1", link)
+    flow = ObservedFlow(source="gpu:32", target="gpu:0", path=path, packets=1)
+    with pytest.raises(SpecError, match=re.escape(says)):
+        observations_of(network().fabric, Observed(flows=(flow,)))
