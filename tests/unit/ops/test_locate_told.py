@@ -296,6 +296,24 @@ def test_a_switch_all_of_whose_sessions_are_down_is_the_finding(store: Store) ->
     assert [(f.part, f.kind) for f in found(store, 0)] == [("spine:1", Trouble.SILENT)]
 
 
+def test_where_neighbours_are_both_without_sessions_neither_is_the_finding(store: Store) -> None:
+    """leaf:0 and spine:1 speak with nobody: either may be what is wrong, so cables are named."""
+    between = [c for c in network().plant.cables if "leaf" in network().devices_of(c)[0]]
+    bad = [c for c in between if {"leaf:0", "spine:1"} & set(network().devices_of(c))]
+    state = {
+        (end, "bgp_up"): float(cable not in bad)
+        for cable in between
+        for end in network().ends[cable.number]
+    }
+    for number in range(2):
+        look(store, number, state)
+    # Of 4 leaves x 32 uplinks: the 32 of leaf:0, and 16 of each other leaf to spine:1.
+    assert len(bad) == 32 + 3 * 16
+    assert sorted((f.part, f.kind) for f in found(store, 1)) == sorted(
+        (network().name(cable), FaultKind.LOSS) for cable in bad
+    )
+
+
 def test_routes_read_while_they_change_convict_less_than_those_that_stay(store: Store) -> None:
     state = {("leaf:1", "rib_ways"): 14.0, ("leaf:1", "fib_ways"): 13.0}
     sure = []
