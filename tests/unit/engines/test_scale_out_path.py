@@ -43,6 +43,16 @@ def test_a_host_that_cannot_fill_its_nic_does_not_fill_the_uplinks_either() -> N
     assert path.slowdown == pytest.approx(1.0, abs=0.05)
 
 
+def test_the_rate_of_a_host_is_told_where_software_copies_and_nowhere_else() -> None:
+    def told(technology: str) -> dict[str, object]:
+        offered, *_ = scale_out(network(technology), pair(128, span=2048), "pair").why.parts
+        return {part.name: part.value for part in offered.parts if "host_rate" in part.name}
+
+    node = {"dgx-h100 host_rate": 504e9}  # of PCIe
+    assert told("tcp-400g") == {"tcp-400g host_rate": 70e9, **node}
+    assert told("rocev2-400g") == node
+
+
 def test_neighbours_a_quarter_of_a_pod_apart_cross_the_core_a_quarter_of_the_time() -> None:
     """Pods of 512 nodes, stages 128 apart: one hop in four leaves its pod."""
     roce = network("rocev2-400g")

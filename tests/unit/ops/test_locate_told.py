@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from netloom.errors import SpecError
 from netloom.fabric.build import build
 from netloom.fabric.part_id import PartId
 from netloom.ops.locate.device_findings import device_findings
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.locate import locate_all
 from netloom.ops.locate.network import DesignedNetwork
+from netloom.ops.locate.read import observations_of
 from netloom.ops.locate.telemetry import METRICS, read_window
 from netloom.ops.locate.testimony import TRUST, Report, belief_in_counts, believed, storm
 from netloom.ops.observe.cases import (
@@ -302,6 +305,26 @@ def test_a_switch_all_of_whose_sessions_are_down_is_the_finding(store: Observati
     assert [(f.part, f.kind) for f in found(store, 0)] == [(PartId("spine", 1), Trouble.SILENT)]
 
 
+def test_where_neighbours_are_both_without_sessions_neither_is_the_finding(
+    store: ObservationStore,
+) -> None:
+    """leaf:0 and spine:1 have no session: either may be what is wrong, so cables are named."""
+    between = [c for c in network().plant.cables if "leaf" in network().devices_of(c)[0]]
+    bad = [c for c in between if {"leaf:0", "spine:1"} & set(network().devices_of(c))]
+    state = {
+        (end, "bgp_up"): float(cable not in bad)
+        for cable in between
+        for end in network().ends[cable.number]
+    }
+    for number in range(2):
+        look(store, number, state)
+    # Of 4 leaves x 32 uplinks: the 32 of leaf:0, and 16 of each other leaf to spine:1.
+    assert len(bad) == 32 + 3 * 16
+    assert sorted((f.part, f.kind) for f in found(store, 1)) == sorted(
+        (network().part(cable), FaultKind.LOSS) for cable in bad
+    )
+
+
 def test_routes_read_while_they_change_convict_less_than_those_that_stay(
     store: ObservationStore,
 ) -> None:
@@ -570,3 +593,19 @@ def test_whatever_devices_say_is_judged(
             for one in found(store, number):
                 assert 0.5 <= one.confidence <= 1
                 assert one.evidence
+
+
+@pytest.mark.parametrize(
+    ("link", "says"),
+    [
+        ("leaf:1->leaf:0", "no such cable joins the two"),
+        ("leaf:1->spine:1#416", "no such cable joins the two"),  # that one leads to spine:0
+        # 32 uplinks to two spines in turn, 416 to 447: 16 to each, the first to spine:1 is 417.
+        ("leaf:1->spine:1", "16 cables join the two; say which: leaf:1->spine:1#417 or another"),
+    ],
+)
+def test_a_link_of_a_path_that_is_none_or_one_of_many_is_refused(link: str, says: str) -> None:
+    path = ("gpu:32->nic:32", "nic:32->leaf:1", link)
+    flow = ObservedFlow(source="gpu:32", target="gpu:0", path=path, packets=1)
+    with pytest.raises(SpecError, match=re.escape(says)):
+        observations_of(network().fabric, Observed(flows=(flow,)))
