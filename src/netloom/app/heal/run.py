@@ -95,6 +95,12 @@ class HealReport:
     log: str
     took_s: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether something was tried that did not help."""
+        outcomes = (step.outcome for step in self.steps)
+        return any(one is not None and one.result in ("undone", "stuck") for one in outcomes)
+
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/heal.md documents."""
         sight = self.sight
