@@ -25,7 +25,7 @@ def audit(  # noqa: PLR0913  (one option of the command each)
     ports: Path | None = None,
     labels: str = "",
     json: bool = False,
-    own: Path | None = None,
+    catalog: Path | None = None,
 ) -> int:
     """Name the cables that are missing, too many, swapped, misplaced or of the wrong speed.
 
@@ -44,9 +44,9 @@ def audit(  # noqa: PLR0913  (one option of the command each)
         labels: How labels of ports that are not listed are numbered: plain, cumulus, eos, nxos,
             sonic, junos or quantum, and behind a colon into how many ports a cage is split.
         json: Print JSON; keys are documented in docs/watch.md.
-        own: A TOML file with parts of your own.
+        catalog: A TOML file with parts of your own.
     """
-    designed = designed_at(scenario, own)
+    designed = designed_at(scenario, catalog)
     naming = app.naming_from(names, ports, labels)
     found = app.audit(designed, source=source, lab=lab, folder=folder, naming=naming)
     if json:

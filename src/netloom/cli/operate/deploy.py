@@ -32,10 +32,10 @@ Folder = Annotated[Path | None, Parameter(name="--dir")]
 
 @contextmanager
 def _wanted(
-    scenario: Path, own: Path | None, guids: Path | None = None
+    scenario: Path, catalog: Path | None, guids: Path | None = None
 ) -> Iterator[Deployment]:
     with scenario_at(scenario) as read:
-        yield app.deployment_of(read, catalog_of(read, own), guids=guids)
+        yield app.deployment_of(read, catalog_of(read, catalog), guids=guids)
 
 
 @deploy.command
@@ -44,7 +44,7 @@ def render(
     *,
     out: Path,
     guids: Path | None = None,
-    own: Path | None = None,
+    catalog: Path | None = None,
     json: bool = False,
 ) -> None:
     """Write all files of a deployment.
@@ -54,10 +54,10 @@ def render(
         out: The folder to write to; files that an earlier render left there and that are no
             longer wanted are removed.
         guids: What 'ibnetdiscover -p' printed on the real fabric (default: GUIDs of a lab).
-        own: A TOML file with parts of your own.
+        catalog: A TOML file with parts of your own.
         json: Print JSON.
     """
-    with _wanted(scenario, own, guids) as wanted:
+    with _wanted(scenario, catalog, guids) as wanted:
         done = app.render(wanted, out=out)
     if json:
         emit_json(done.to_json())
@@ -75,7 +75,7 @@ def check(
     files: Path | None = None,
     guids: Path | None = None,
     sonic_yang: Path | None = None,
-    own: Path | None = None,
+    catalog: Path | None = None,
     json: bool = False,
 ) -> int:
     """Try the files with vtysh, OpenSM on ibsim and yanglint, and hold them to rules.
@@ -88,10 +88,10 @@ def check(
             write now).
         guids: What 'ibnetdiscover -p' printed, when the files were rendered with it.
         sonic_yang: A folder of SONiC's YANG models.
-        own: A TOML file with parts of your own.
+        catalog: A TOML file with parts of your own.
         json: Print JSON.
     """
-    with _wanted(scenario, own, guids) as wanted, progress("checking", None):
+    with _wanted(scenario, catalog, guids) as wanted, progress("checking", None):
         found = app.check(wanted, files=files, sonic_yang=sonic_yang)
     emit_json(found.to_json()) if json else print(checked_text(found.findings))
     return int(found.num_errors > 0)
@@ -105,7 +105,7 @@ def plan(  # noqa: PLR0913  (one option of the command each)
     running: Path | None = None,
     folder: Folder = None,
     guids: Path | None = None,
-    own: Path | None = None,
+    catalog: Path | None = None,
     json: bool = False,
 ) -> int:
     """Show how what runs differs from what the scenario asks for.
@@ -116,10 +116,10 @@ def plan(  # noqa: PLR0913  (one option of the command each)
         running: A folder of files in the layout of 'deploy render', fetched from devices.
         folder: Where labs are kept (default: $XDG_STATE_HOME/netloom/labs).
         guids: What 'ibnetdiscover -p' printed on the real fabric.
-        own: A TOML file with parts of your own.
+        catalog: A TOML file with parts of your own.
         json: Print JSON.
     """
-    with _wanted(scenario, own, guids) as wanted:
+    with _wanted(scenario, catalog, guids) as wanted:
         found = app.plan(wanted, lab=lab, running=running, folder=folder)
     emit_json(found.to_json()) if json else print(planned_text(found.changes))
     return int(found.has_failed)
@@ -131,7 +131,7 @@ def apply(
     *,
     lab: str,
     folder: Folder = None,
-    own: Path | None = None,
+    catalog: Path | None = None,
     json: bool = False,
 ) -> int:
     """Bring a lab to what the scenario asks for: device by device, verified, undone on failure.
@@ -143,10 +143,10 @@ def apply(
         scenario: A scenario file.
         lab: The lab to change.
         folder: Where labs are kept (default: $XDG_STATE_HOME/netloom/labs).
-        own: A TOML file with parts of your own.
+        catalog: A TOML file with parts of your own.
         json: Print JSON.
     """
-    with _wanted(scenario, own) as wanted, progress("applying", None):
+    with _wanted(scenario, catalog) as wanted, progress("applying", None):
         done = app.apply(wanted, lab=lab, folder=folder)
     if json:
         emit_json(done.to_json())

@@ -29,7 +29,7 @@ def heal(  # noqa: PLR0913  (one option of the command each)
     yes: bool = False,
     undo: OptionalWhole = None,
     watch_host: tuple[str, ...] = (),
-    own: Path | None = None,
+    catalog: Path | None = None,
     json: bool = False,
 ) -> int:
     """Find what is broken in a lab, plan what to do, and do what policy allows.
@@ -45,7 +45,7 @@ def heal(  # noqa: PLR0913  (one option of the command each)
         yes: Carry out the plans that ask, too; never those that are refused.
         undo: Undo the act of this number in the log, such as a drain once the part is repaired.
         watch_host: Hosts (nic:3) whose partitions must stay as they are (default: some of them).
-        own: A TOML file with parts of your own.
+        catalog: A TOML file with parts of your own.
         json: Print JSON; keys are documented in docs/heal.md.
     """
     allowed = app.policy_from(policy)
@@ -54,7 +54,7 @@ def heal(  # noqa: PLR0913  (one option of the command each)
         emit_json(undone.to_json()) if json else print(undone.says)
         return 0
     with scenario_at(scenario) as read:
-        target = app.target_of(read, catalog_of(read, own))
+        target = app.target_of(read, catalog_of(read, catalog))
     done = app.heal(target, lab=lab, folder=folder, policy=allowed, yes=yes, watch_hosts=watch_host)
     emit_json(done.to_json()) if json else _print(done)
     return int(done.has_failed)

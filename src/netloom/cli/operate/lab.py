@@ -51,7 +51,7 @@ def up(  # noqa: PLR0913  (one option of the command each)
     folder: Folder = None,
     routing: str = "",
     managers: Whole = 1,
-    own: Path | None = None,
+    catalog: Path | None = None,
     json: bool = False,
 ) -> None:
     """Start the network of a scenario on this machine, in place of an earlier lab of its name.
@@ -65,10 +65,10 @@ def up(  # noqa: PLR0913  (one option of the command each)
         folder: Where labs are kept (default: $XDG_STATE_HOME/netloom/labs).
         routing: OpenSM's routing engine, such as updn, ftree, nue (default: the topology's own).
         managers: Subnet managers of each subnet; those after the first stand by.
-        own: A TOML file with parts of your own.
+        catalog: A TOML file with parts of your own.
         json: Print JSON; keys are documented in docs/lab.md.
     """
-    designed = designed_at(scenario, own)
+    designed = designed_at(scenario, catalog)
     with progress("starting", None):
         made = app.up(
             designed,

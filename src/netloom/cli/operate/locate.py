@@ -25,7 +25,7 @@ def locate(  # noqa: PLR0913  (one option of the command each)
     lab: str = "",
     store: Path | None = None,
     folder: Annotated[Path | None, Parameter(name="--dir")] = None,
-    own: Path | None = None,
+    catalog: Path | None = None,
     json: bool = False,
 ) -> None:
     """Say which part of a fabric is broken, how sure that is, and who is hurt.
@@ -36,11 +36,11 @@ def locate(  # noqa: PLR0913  (one option of the command each)
         lab: Look at this lab instead, live.
         store: Say instead what a watch that keeps this store has found in the last day.
         folder: Where labs are kept (default: $XDG_STATE_HOME/netloom/labs).
-        own: A TOML file with parts and prices of your own.
+        catalog: A TOML file with parts and prices of your own.
         json: Print JSON; keys are documented in docs/json.md.
     """
     # The store of a watch has findings, which need no design.
-    designed = None if store is not None else designed_at(scenario, own)
+    designed = None if store is not None else designed_at(scenario, catalog)
     found = app.locate(designed, observations=observations, lab=lab, store=store, folder=folder)
     if json:
         emit_json(found.to_json())

@@ -49,9 +49,9 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     ports: Path | None = None,
     keep: str = "2d",
     keep_windows: str = "60d",
-    most: str = "8GiB",
+    max_size: str = "8GiB",
     files: Path | None = None,
-    own: Path | None = None,
+    catalog: Path | None = None,
     json: bool = False,
 ) -> int:
     """Look at a network every few seconds and keep what is seen, until told to stop.
@@ -84,9 +84,9 @@ def watch(  # noqa: PLR0913  (one option of the command each)
         ports: A CSV file with the columns device, label and port: our numbers of real ports.
         keep: How long single values are kept.
         keep_windows: How long windows of five minutes, events and polls are kept.
-        most: How large the store may become.
+        max_size: How large the store may become.
         files: Write alert rules, a Grafana board and a systemd unit into this folder, and stop.
-        own: A TOML file with parts of your own.
+        catalog: A TOML file with parts of your own.
         json: Print JSON when it stops, instead of a line for each finding; keys are documented in
             docs/watch.md.
     """
@@ -97,7 +97,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     if scenario is None:
         message = "no scenario; name the file that says what the network should be"
         raise SpecError(message)
-    designed = designed_at(scenario, own)
+    designed = designed_at(scenario, catalog)
     sources = app.WatchSources(
         lab=lab_folder(lab, folder) if lab else None,
         scrape=scrape,
@@ -111,7 +111,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
         collect=collect,
         naming=naming_from(names, ports),
     )
-    every_s, limits = _seconds(every, "--every"), _limits(keep, keep_windows, most)
+    every_s, limits = _seconds(every, "--every"), _limits(keep, keep_windows, max_size)
     with _stopping_on_signals(WallClock()) as clock:
         report = app.watch(
             designed,
@@ -149,11 +149,11 @@ def _stopping_on_signals(clock: WallClock) -> Iterator[WallClock]:
         yield clock
 
 
-def _limits(keep: str, keep_windows: str, most: str) -> RetentionLimits:
+def _limits(keep: str, keep_windows: str, max_size: str) -> RetentionLimits:
     return RetentionLimits(
         single_s=_seconds(keep, "--keep"),
         window_s=_seconds(keep_windows, "--keep-windows"),
-        most_bytes=int(parse_quantity(most, SIZE, where="--most")),
+        most_bytes=int(parse_quantity(max_size, SIZE, where="--max-size")),
     )
 
 
