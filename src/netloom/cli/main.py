@@ -164,10 +164,8 @@ def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
     match error:
         case CycloptsError():
             error.verbose = False
-            if moved := successor(error):
-                return EXIT_USER, moved
             command = " ".join(("netloom", *(error.command_chain or ())))
-            return EXIT_USER, f"{error} Try '{command} --help'."
+            return EXIT_USER, successor(error) or f"{error} Try '{command} --help'."
         case NetloomError() | MemoryError():
             return EXIT_USER, _memory(error) if isinstance(error, MemoryError) else str(error)
         case BrokenPipeError():

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from netloom.app.deploy.run import (
-    ApplyReport,
-    CheckReport,
-    Deployment,
-    PlanReport,
-    RenderReport,
-    apply,
-    check,
-    deployment_of,
-    plan,
-    render,
-)
+from typing import TYPE_CHECKING
+
+from netloom.app.lazy import exports
+
+if TYPE_CHECKING:
+    from netloom.app.deploy.run import (
+        ApplyReport,
+        CheckReport,
+        Deployment,
+        PlanReport,
+        RenderReport,
+        apply,
+        check,
+        deployment_of,
+        plan,
+        render,
+    )
 
 __all__ = [
     "ApplyReport",
@@ -27,3 +32,21 @@ __all__ = [
     "plan",
     "render",
 ]
+
+__getattr__ = exports(
+    __name__,
+    {
+        "netloom.app.deploy.run": (
+            "ApplyReport",
+            "CheckReport",
+            "Deployment",
+            "PlanReport",
+            "RenderReport",
+            "apply",
+            "check",
+            "deployment_of",
+            "plan",
+            "render",
+        ),
+    },
+)

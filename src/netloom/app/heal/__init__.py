@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from netloom.app.heal.request import UndoReport, heal, policy_from, undo
-from netloom.app.heal.run import HealReport, HealStep, HealTarget
-from netloom.app.heal.target import target_of
+from typing import TYPE_CHECKING
+
+from netloom.app.lazy import exports
+
+if TYPE_CHECKING:
+    from netloom.app.heal.request import (
+        UndoReport,
+        heal,
+        policy_from,
+        undo,
+    )
+    from netloom.app.heal.run import (
+        HealReport,
+        HealStep,
+        HealTarget,
+    )
+    from netloom.app.heal.target import (
+        target_of,
+    )
 
 __all__ = [
     "HealReport",
@@ -16,3 +32,21 @@ __all__ = [
     "target_of",
     "undo",
 ]
+
+__getattr__ = exports(
+    __name__,
+    {
+        "netloom.app.heal.request": (
+            "UndoReport",
+            "heal",
+            "policy_from",
+            "undo",
+        ),
+        "netloom.app.heal.run": (
+            "HealReport",
+            "HealStep",
+            "HealTarget",
+        ),
+        "netloom.app.heal.target": ("target_of",),
+    },
+)

@@ -2,6 +2,30 @@
 
 from __future__ import annotations
 
-from netloom.app.locate.run import LocateReport, StoredFindings, locate
+from typing import TYPE_CHECKING
 
-__all__ = ["LocateReport", "StoredFindings", "locate"]
+from netloom.app.lazy import exports
+
+if TYPE_CHECKING:
+    from netloom.app.locate.run import (
+        LocateReport,
+        StoredFindings,
+        locate,
+    )
+
+__all__ = [
+    "LocateReport",
+    "StoredFindings",
+    "locate",
+]
+
+__getattr__ = exports(
+    __name__,
+    {
+        "netloom.app.locate.run": (
+            "LocateReport",
+            "StoredFindings",
+            "locate",
+        ),
+    },
+)

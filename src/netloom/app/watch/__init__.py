@@ -2,7 +2,38 @@
 
 from __future__ import annotations
 
-from netloom.app.watch.run import WatchReport, default_store, watch, write_monitoring_files
-from netloom.app.watch.sources import WatchSources
+from typing import TYPE_CHECKING
 
-__all__ = ["WatchReport", "WatchSources", "default_store", "watch", "write_monitoring_files"]
+from netloom.app.lazy import exports
+
+if TYPE_CHECKING:
+    from netloom.app.watch.run import (
+        WatchReport,
+        default_store,
+        watch,
+        write_monitoring_files,
+    )
+    from netloom.app.watch.sources import (
+        WatchSources,
+    )
+
+__all__ = [
+    "WatchReport",
+    "WatchSources",
+    "default_store",
+    "watch",
+    "write_monitoring_files",
+]
+
+__getattr__ = exports(
+    __name__,
+    {
+        "netloom.app.watch.run": (
+            "WatchReport",
+            "default_store",
+            "watch",
+            "write_monitoring_files",
+        ),
+        "netloom.app.watch.sources": ("WatchSources",),
+    },
+)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from netloom.app import deploy as app
+from netloom.cli.operate.designed import inputs_at
 from netloom.cli.output import emit_json
 from netloom.cli.progress import progress
-from netloom.cli.scenario import scenario_at
 from netloom.report.ops.deploy import applied_text, checked_text, planned_text, rendered_text
-from netloom.study.inputs import catalog_of
 
 if TYPE_CHECKING:
     from netloom.app.deploy import Deployment
@@ -34,8 +33,8 @@ Folder = Annotated[Path | None, Parameter(name="--dir")]
 def _wanted(
     scenario: Path, catalog: Path | None, guids: Path | None = None
 ) -> Iterator[Deployment]:
-    with scenario_at(scenario) as read:
-        yield app.deployment_of(read, catalog_of(read, catalog), guids=guids)
+    with inputs_at(scenario, catalog) as (read, parts):
+        yield app.deployment_of(read, parts, guids=guids)
 
 
 @deploy.command

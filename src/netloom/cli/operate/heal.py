@@ -9,10 +9,8 @@ from cyclopts import Parameter
 
 from netloom.app import heal as app
 from netloom.cli.arguments import OptionalWhole
+from netloom.cli.operate.designed import inputs_at
 from netloom.cli.output import emit_json
-from netloom.cli.scenario import scenario_at
-from netloom.report.ops.heal import heal_text
-from netloom.study.inputs import catalog_of
 
 if TYPE_CHECKING:
     from netloom.app.heal import HealReport
@@ -53,15 +51,18 @@ def heal(  # noqa: PLR0913  (one option of the command each)
         undone = app.undo(undo, lab=lab, folder=folder, policy=allowed)
         emit_json(undone.to_json()) if json else print(undone.says)
         return 0
-    with scenario_at(scenario) as read:
-        target = app.target_of(read, catalog_of(read, catalog))
+    with inputs_at(scenario, catalog) as (read, parts):
+        target = app.target_of(read, parts)
     done = app.heal(target, lab=lab, folder=folder, policy=allowed, yes=yes, watch_hosts=watch_host)
     emit_json(done.to_json()) if json else _print(done)
     return int(done.has_failed)
 
 
 def _print(done: HealReport) -> None:
-    from rich.console import Console  # noqa: PLC0415  (slow, and JSON has no use for it)
+    # Slow, and JSON has no use for them.
+    from rich.console import Console  # noqa: PLC0415
+
+    from netloom.report.ops.heal import heal_text  # noqa: PLC0415
 
     rows = [(step.plan, step.decision, step.outcome) for step in done.steps]
     Console().print(heal_text(rows, log=done.log, took_s=done.took_s))

@@ -10,10 +10,9 @@ from cyclopts import Parameter
 from netloom.app import locate as app
 from netloom.cli.operate.designed import designed_at
 from netloom.cli.output import emit_json
-from netloom.report.ops.locate import cases_text, findings_text
 
 if TYPE_CHECKING:
-    from netloom.app.locate import LocateReport
+    from netloom.app.locate import LocateReport, StoredFindings
 
 __all__ = ["locate"]
 
@@ -44,15 +43,19 @@ def locate(  # noqa: PLR0913  (one option of the command each)
     found = app.locate(designed, observations=observations, lab=lab, store=store, folder=folder)
     if json:
         emit_json(found.to_json())
-    elif isinstance(found, app.StoredFindings):
-        print(cases_text(found.cases))
     else:
         _print(found)
 
 
-def _print(report: LocateReport) -> None:
-    from rich.console import Console  # noqa: PLC0415  (slow, and JSON has no use for it)
+def _print(report: LocateReport | StoredFindings) -> None:
+    # Slow, and JSON has no use for them.
+    from rich.console import Console  # noqa: PLC0415
 
+    from netloom.report.ops.locate import cases_text, findings_text  # noqa: PLC0415
+
+    if isinstance(report, app.StoredFindings):
+        print(cases_text(report.cases))
+        return
     console = Console()
     console.print(findings_text(report.findings, num_flows=report.num_flows))
     for one in report.disputes:

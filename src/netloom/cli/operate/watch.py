@@ -11,9 +11,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from netloom.app import audit
+from netloom.app import lab as labs
 from netloom.app import watch as app
-from netloom.app.audit import naming_from
-from netloom.app.lab.store import lab_folder
 from netloom.app.watch.log import json_log
 from netloom.cli.operate.designed import designed_at
 from netloom.cli.output import emit_json
@@ -99,7 +99,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
         raise SpecError(message)
     designed = designed_at(scenario, catalog)
     sources = app.WatchSources(
-        lab=lab_folder(lab, folder) if lab else None,
+        lab=labs.lab_folder(lab, folder) if lab else None,
         scrape=scrape,
         adapters=adapters,
         steps=steps,
@@ -109,7 +109,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
         flows=flows,
         sm_log=sm_log,
         collect=collect,
-        naming=naming_from(names, ports),
+        naming=audit.naming_from(names, ports),
     )
     every_s, limits = _seconds(every, "--every"), _limits(keep, keep_windows, max_size)
     with _stopping_on_signals(WallClock()) as clock:
