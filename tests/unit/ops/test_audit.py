@@ -12,11 +12,11 @@ from netloom.app.watch.view import nominal_bps
 from netloom.errors import SpecError
 from netloom.ops.observe.audit import Audit, Built, BuiltCable, Jack, audit
 from netloom.ops.observe.naming import (
-    SCHEMES,
     Naming,
     parse_names,
     parse_ports,
     parse_scheme,
+    schemes,
 )
 from netloom.ops.plant import Cable, Device, Plant, Port
 from netloom.report.ops.audit import audit_text
@@ -217,7 +217,7 @@ def test_a_label_that_a_scheme_does_not_have_is_refused(scheme: str, label: str)
         parse_scheme(scheme).number(label)
 
 
-@given(st.sampled_from(SCHEMES), st.integers(1, 8), st.text(max_size=24))
+@given(st.sampled_from(schemes()), st.integers(1, 8), st.text(max_size=24))
 def test_any_label_is_a_port_or_refused(name: str, ways: int, label: str) -> None:
     try:
         assert parse_scheme(f"{name}:{ways}").number(label) >= 1
