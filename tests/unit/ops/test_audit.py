@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.app.watch.built_files import built_from, parse_cable_list, rate_of_name
-from netloom.app.watch.view import nominal_bps
+from netloom.app.watch.built_files import built_from
 from netloom.errors import SpecError
+from netloom.formats.infiniband.cables import nominal_bps, rate_of_name
+from netloom.formats.inventory.cable_list import parse_cable_list
 from netloom.ops.observe.audit import Audit, Built, BuiltCable, Jack, audit
 from netloom.ops.observe.naming import (
     Naming,
@@ -298,7 +299,7 @@ def test_what_diags_printed_tells_the_same_cables(name: str) -> None:
 def test_a_file_that_tells_no_cables_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cables.txt"
     path.write_text("hello\n", encoding="utf-8")
-    with pytest.raises(SpecError, match="not what ibnetdiscover"):
+    with pytest.raises(SpecError, match="what ibnetdiscover prints"):
         built_from(path, Naming())
     with pytest.raises(SpecError, match="cannot be read"):
         built_from(tmp_path / "absent", Naming())

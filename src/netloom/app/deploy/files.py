@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from netloom.app.deploy.subnets import has_levels, subnet_files
 from netloom.errors import OutputError
 from netloom.formats.infiniband import ibsim_topology
-from netloom.formats.inventory import cabling, dot, netbox, slurm
+from netloom.formats.inventory import cabling
 from netloom.formats.nccl import host_settings
+from netloom.formats.register import formats_of
 from netloom.ops.switch_systems import switch_files
 
 if TYPE_CHECKING:
@@ -65,16 +66,9 @@ def _digest(content: str | bytes) -> str:
 
 
 def _everywhere(intent: Intent) -> Iterator[tuple[str, str]]:
-    site = intent.site
-    yield "cabling/point-to-point.csv", cabling.point_to_point_csv(site)
-    yield "netbox/devices.csv", netbox.devices_csv(site)
-    yield "netbox/interfaces.csv", netbox.interfaces_csv(site)
-    yield "netbox/cables.csv", netbox.cables_csv(site)
-    yield "fabric.dot", dot.dot_text(site)
-    yield "slurm/topology.conf", slurm.topology_conf(site)
-    yield "slurm/topology.yaml", slurm.topology_yaml(site)
-    if site.network.node.num_hosts > 1:
-        yield "slurm/topology-block.conf", slurm.blocks_conf(site)
+    for form in formats_of("inventory"):
+        if form.render is not None:
+            yield from form.render(intent.site).items()
     yield "hosts/nccl.env", host_settings.nccl_environment(intent)
 
 
