@@ -159,11 +159,13 @@ def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
         return EXIT_INTERRUPTED, "interrupted"
     from cyclopts import CycloptsError  # noqa: PLC0415  (slow)
 
+    from netloom.cli.renamed import successor  # noqa: PLC0415  (likewise)
+
     match error:
         case CycloptsError():
             error.verbose = False
             command = " ".join(("netloom", *(error.command_chain or ())))
-            return EXIT_USER, f"{error} Try '{command} --help'."
+            return EXIT_USER, successor(error) or f"{error} Try '{command} --help'."
         case NetloomError() | MemoryError():
             return EXIT_USER, _memory(error) if isinstance(error, MemoryError) else str(error)
         case BrokenPipeError():

@@ -148,11 +148,6 @@ class Site:
                 found[peer_of(cable, number)[0]] = cage
         return found
 
-    def linux_name(self, port: Port) -> str:
-        """Return what Cumulus Linux calls a switch port: ``swp7``, ``swp7s1`` in a split cage."""
-        cage = self.cage(port)
-        return f"swp{cage.number}" + (f"s{cage.slot}" if cage.num_slots > 1 else "")
-
     def label(self, port: Port) -> str:
         """Return what is printed at a port: the device on a computer, the cage on a switch."""
         return self.interface(port.device) if self.is_host(port) else self.cage(port).label

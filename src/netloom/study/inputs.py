@@ -29,7 +29,7 @@ def catalog_of(scenario: Scenario, own: Path | None = None) -> Catalog:
         raise SpecError(
             key="catalog",
             what=f"the scenario names {scenario.catalog}",
-            remedy=f"drop that or --own {own}",
+            remedy=f"drop that or --catalog {own}",
         )
     with at("catalog"):
         return load_catalog(Path(scenario.catalog))

@@ -10,7 +10,7 @@ from netloom.cli.arguments import Whole
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
-    from netloom.formats.simulators.cases import ImportedCase
+    from netloom.formats.simulators.case import ImportedCase
     from netloom.study.simulate.choices import Choices
     from netloom.study.simulate.run import SimulationCase
     from netloom.study.simulate.runner import SimulationRunner
@@ -123,7 +123,7 @@ def _brought(
     if scenario is not None or topology is None or flows is None:
         message = "give a scenario, or --topology and --flows (and perhaps --config) together"
         raise SpecError(message)
-    from netloom.formats.simulators.cases import import_case  # noqa: PLC0415
+    from netloom.app.cases import import_case  # noqa: PLC0415
 
     return import_case(topology, flows, config)
 

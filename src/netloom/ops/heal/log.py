@@ -90,18 +90,34 @@ def finite(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def parse_entries(text: str) -> tuple[LogEntry, ...]:
-    """Return the entries of a log; what a crash left of a line is passed over."""
+def parse_entries(text: str, *, name: str = "the log") -> tuple[LogEntry, ...]:
+    """Return the entries of a log; what a crash left of a line is passed over.
+
+    Args:
+        text: Of the log.
+        name: Of the file; it opens the message.
+
+    Raises:
+        SpecError: a later netloom wrote it: what is in force cannot be known.
+    """
     read = TypeAdapter(LogEntry)
     found = []
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), start=1):
         try:
             value = json.loads(line)
-            if value.pop("version") == VERSION:
+            version = value.pop("version")
+            if version == VERSION:
                 value["part"] = PartId.parse(value["part"])
                 found.append(read.validate_python(value))
+                continue
         except _UNREADABLE:
             continue
+        message = (
+            f"{name}:{number}: version {str(version)[:20]} of the log, and this netloom reads "
+            f"{VERSION}; heal with the netloom that wrote it, or move the log away once nothing "
+            "in it is in force"
+        )
+        raise SpecError(message)
     return tuple(found)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.errors import OutputError
 from netloom.fabric.part_id import PartId
 from netloom.ops.observe.store import MICRO
-from netloom.ops.observe.store_file import store_errors
+from netloom.ops.observe.store_file import NO_FINDINGS, check_version, store_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -176,7 +176,7 @@ def cases_in(path: Path, *, start_s: float) -> tuple[Case, ...]:
     """Return the same of a store that another process may be writing to; nothing is changed.
 
     Raises:
-        OutputError: there is no such store, or it is none.
+        OutputError: there is no such store, it is none, or a later netloom wrote it.
     """
     if not path.is_file():
         raise OutputError(
@@ -188,6 +188,10 @@ def cases_in(path: Path, *, start_s: float) -> tuple[Case, ...]:
     with store_errors(path):
         file = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         with closing(file):
+            (version,) = file.execute("PRAGMA user_version").fetchone()
+            if version == NO_FINDINGS:
+                return ()
+            check_version(path, version)
             return tuple(_cases(file, condition, (round(start_s * MICRO),)))
 
 

@@ -67,7 +67,7 @@ def retain(store: ObservationStore, now_s: float, limits: RetentionLimits) -> No
         raise OutputError(
             file=str(store.path),
             what=f"more than {limits.most_bytes:,} bytes although only the last moments are kept",
-            remedy="allow it more with --most",
+            remedy="allow it more with --max-size",
         )
     with store_errors(store.path):
         store.connection.execute("PRAGMA incremental_vacuum")

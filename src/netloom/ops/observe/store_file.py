@@ -14,9 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["WINDOW_COLUMNS", "StoreFullError", "locked", "opened", "store_errors"]
+__all__ = [
+    "NO_FINDINGS",
+    "WINDOW_COLUMNS",
+    "StoreFullError",
+    "check_version",
+    "locked",
+    "opened",
+    "store_errors",
+]
 
 VERSION: Final = 2
+NO_FINDINGS: Final = 1  # the version that had no table of them
 BUSY_MS: Final = 10_000
 MIN_BYTES: Final = 1 << 20  # a disk with less than this has no room for a reading
 WINDOW_COLUMNS: Final = ("count", "first", "last", "least", "most", "total", "increase")
@@ -96,15 +105,21 @@ def opened(path: Path) -> sqlite3.Connection:
     file.execute(f"PRAGMA journal_size_limit = {64 * 2**20}")
     (version,) = file.execute("PRAGMA user_version").fetchone()
     if version < VERSION:
-        missing = FINDINGS if version == 1 else SCHEMA + FINDINGS
+        missing = FINDINGS if version == NO_FINDINGS else SCHEMA + FINDINGS
         file.executescript(f"BEGIN IMMEDIATE; {missing} PRAGMA user_version = {VERSION}; COMMIT;")
-    elif version != VERSION:
-        raise OutputError(
-            file=str(path),
-            what="another version of netloom wrote it",
-            remedy="name another with --store",
-        )
+    else:
+        check_version(path, version)
     return file
+
+
+def check_version(path: Path, version: int) -> None:
+    """Raise OutputError unless *version* of the tables is the one that this netloom knows."""
+    if version != VERSION:
+        message = (
+            f"{path}: its tables are of version {version}, and this netloom knows {VERSION}; "
+            "use the netloom that wrote it, or name another with --store"
+        )
+        raise OutputError(message)
 
 
 @contextmanager
