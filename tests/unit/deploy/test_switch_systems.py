@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from deployments import build
 
+from netloom.app.deploy import Deployment, render
 from netloom.ops.observe.naming import Scheme, parse_scheme
 from netloom.ops.plant import Port
 from netloom.ops.switch_systems import SWITCH_SYSTEMS, switch_files
@@ -79,3 +80,19 @@ def test_what_is_written_is_read_back() -> None:
             assert system.port_name(intent.site, Port(number, 1)) in found.up
         if file.read_asn is not None:
             assert file.read_asn(text) == intent.router(number).asn
+
+
+def test_files_for_other_switches_are_named() -> None:
+    # The switch of rocev2-400g is a Tomahawk 5 of Broadcom: FRR and SONiC run on it.
+    report = render(Deployment(intent=build("rocev2-400g")))
+    assert report.to_json()["systems"] == {
+        "cumulus": False,
+        "eos": False,
+        "frr": True,
+        "sonic": True,
+    }
+    assert [note.partition(":")[0] for note in report.notes] == [
+        "switches/*/nvue.sh",
+        "switches/*/eos.conf",
+    ]
+    assert render(Deployment(intent=build("infiniband-ndr"))).systems == {}
