@@ -104,8 +104,7 @@ def _validated(root: DocumentNode, problems: Sequence[Problem], *, name: str) ->
         )
         raise refusal(name, [*problems, Problem(field="", text=text)])
     try:
-        # In a file the unit stands beside the number, so only the names without units are keys.
-        scenario = Scenario.model_validate(plain(root), by_alias=True, by_name=False)
+        scenario = Scenario.from_file(plain(root))
     except ValidationError as error:
         raise refusal(name, [*problems, *explain(error, root, Scenario)]) from error
     if problems:

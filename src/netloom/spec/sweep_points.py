@@ -161,7 +161,7 @@ class _Checker:
         below: str = "",
     ) -> M | None:
         try:
-            return model.model_validate(plain(root), by_alias=True, by_name=False)
+            return model.from_file(plain(root))
         except ValidationError as error:
             for problem in explain(error, root, model):
                 field = ".".join(filter(None, (below, problem.field)))
@@ -196,7 +196,7 @@ class _NoMappingError(Exception):
 
 def _problems_alone(base: DocumentNode) -> dict[tuple[str, str], Problem]:
     try:
-        Scenario.model_validate(plain(base), by_alias=True, by_name=False)
+        Scenario.from_file(plain(base))
     except ValidationError as error:
         found = explain(error, base, Scenario)
         return {(problem.field, problem.text): problem for problem in found}

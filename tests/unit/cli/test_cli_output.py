@@ -12,7 +12,7 @@ import pytest
 
 from netloom.cli.output import emit_json, to_plain, write_atomically
 from netloom.errors import OutputError
-from netloom.spec.topology import FatTree
+from netloom.fabric.topologies.fat_tree import FatTree
 from netloom.workload.collective import Axis
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,8 +14,13 @@ from hypothesis import strategies as st
 from netloom.fabric.cost.hall import Hall
 from netloom.fabric.cost.layout import lay_out, nodes_per_rack
 from netloom.fabric.design import Design, Reach, Stage, Tier
+from netloom.fabric.topologies.dragonfly_plus import DragonflyPlus
+from netloom.fabric.topologies.fat_tree import FatTree
+from netloom.fabric.topologies.torus import Torus
 from netloom.spec.scenario import Floor
-from netloom.spec.topology import DragonflyPlus, FatTree, Topology, Torus
+
+if TYPE_CHECKING:
+    from netloom.spec.topology import Topology
 
 floors = st.builds(
     Floor.model_validate,

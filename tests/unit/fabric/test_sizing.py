@@ -8,22 +8,20 @@ import pytest
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.size import choose, design
+from netloom.fabric.topologies.dragonfly_plus import DragonflyPlus
+from netloom.fabric.topologies.fat_tree import FatTree
+from netloom.fabric.topologies.multi_plane import MultiPlane
 from netloom.fabric.topologies.ports import Ports, spread
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
+from netloom.fabric.topologies.rail_only import RailOnly
+from netloom.fabric.topologies.three_tier_tree import ThreeTierTree
+from netloom.fabric.topologies.torus import Torus
 from netloom.parts.load import load_catalog
 from netloom.parts.parts import Node, Switch
-from netloom.spec.topology import (
-    DragonflyPlus,
-    FatTree,
-    MultiPlane,
-    RailFatTree,
-    RailOnly,
-    ThreeTierTree,
-    Topology,
-    Torus,
-)
 
 if TYPE_CHECKING:
     from netloom.fabric.design import Design
+    from netloom.spec.topology import Topology
 
 
 def a_switch(*modes: tuple[int, str], name: str = "SW", protocol: str = "infiniband") -> Switch:
