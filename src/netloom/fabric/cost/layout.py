@@ -217,6 +217,7 @@ def _route(
         flat = np.where(one == other, 0, counts.shape[1]) + metres
         counts += np.bincount(flat, weights=weight, minlength=counts.size).reshape(counts.shape)
     total = counts.sum()
+    assert total or not stage.num_cables, f"{design.topology.kind} gives no pairs of {stage}"
     counts *= stage.num_cables / total if total else 0.0
     return StageLengths(stage=stage, in_rack=counts[0], over_tray=counts[1])
 

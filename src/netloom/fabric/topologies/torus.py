@@ -11,15 +11,12 @@ from pydantic import Field
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.design import MAX_PATHS, Design, Reach, Stage, Tier
-from netloom.fabric.topologies.entry import TopologyEntry
+from netloom.fabric.topologies.entry import TopologyEntry, wired_pairs
 from netloom.fabric.topologies.ports import switch_ports
 from netloom.fabric.topologies.wiring import SwitchCables, shared_leaves
 from netloom.spec.topology import Kind, TopologySpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from netloom.fabric.topologies.entry import Pairs, SwitchSlots
     from netloom.fabric.topologies.ports import Ports
     from netloom.fabric.topologies.request import Request
 
@@ -226,38 +223,12 @@ def _wire(request: Request, topology: Torus) -> SwitchCables:
     )
 
 
-def _around(design: Design, slots: SwitchSlots) -> Iterator[Pairs]:
-    """Yield each switch of a torus with its next neighbour in each dimension."""
-    shape = _torus_shape(design.topology, slots.num_switches)
-    number = np.arange(slots.num_switches).reshape(shape)
-    rack = slots.of_switches()
-    for axis, size in enumerate(shape):
-        if size > 1:
-            neighbour = np.roll(number, -1, axis=axis).ravel()
-            yield rack, rack[neighbour], np.ones(slots.num_switches)
-
-
-def _torus_shape(topology: object, num_switches: int) -> tuple[int, ...]:
-    """Return the box that was asked for or else the most even one, slowest dimension first."""
-    asked = topology.dimensions if isinstance(topology, Torus) else None
-    if asked is not None and math.prod(asked) == num_switches:
-        return asked[::-1]
-    first = _divisor(num_switches, round(num_switches ** (1 / 3)))
-    second = _divisor(num_switches // first, round((num_switches // first) ** 0.5))
-    return num_switches // first // second, second, first
-
-
-def _divisor(number: int, at_most: int) -> int:
-    """Return the largest divisor of *number* that is no larger than *at_most*."""
-    return next(d for d in range(max(1, at_most), 0, -1) if number % d == 0)
-
-
 ENTRY = TopologyEntry(
     name="torus",
     spec=Torus,
     size=_size,
     wire=_wire,
-    side_pairs=_around,
+    side_pairs=wired_pairs,
     is_tiered=False,
     has_rails_apart=False,
     doubts=("A torus is reckoned with its bisection; neighbours alone do better.",),
