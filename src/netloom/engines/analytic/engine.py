@@ -17,7 +17,13 @@ from netloom.engines.analytic.duration import (
 from netloom.engines.analytic.path import scale_out
 from netloom.engines.analytic.profile import Profile, profile_of
 from netloom.engines.analytic.tables import BASE_US, HW_US, NCCL, PROTOCOLS, Algorithm, LinkKind
-from netloom.engines.analytic.tuner import AlgorithmChoice, Communicator, choose, latency_us
+from netloom.engines.analytic.tuner import (
+    AlgorithmChoice,
+    Communicator,
+    choose,
+    latency_us,
+    limits_of,
+)
 from netloom.engines.analytic.validity import validity_of
 from netloom.engines.base import Outcome
 from netloom.errors import InfeasibleError
@@ -32,9 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AnalyticEngine"]
 
-# What NCCL reckons a link carries: GB/s per NVLink by generation, a PCIe lane set of 15.75 GB/s,
-# and 100 Gb/s of network (NVIDIA/nccl src/graph/topo.h at commit 5067397c).
-_NCCL_LINK_GBPS = {"volta": 20.0, "ampere": 20.0, "hopper": 20.6, "blackwell": 40.1}
+# What NCCL takes a PCIe lane set of 15.75 GB/s and 100 Gb/s of network to carry (NVIDIA/nccl
+# src/graph/topo.h at commit 5067397c).
 _NCCL_PCI_SHARE = 12.0 / 15.75
 _NCCL_NET_GBPS = 12.0 / 100e9
 # NCCL's network latencies were taken on InfiniBand; about 2 us one way through three switches.
@@ -183,7 +188,7 @@ def _nccl_intra_gbps(place: CollectivePlacement, per_node: int) -> float:
     if scale_up.kind == "pcie-tree":
         return scale_up.rate_bps / 8e9 * _NCCL_PCI_SHARE
     if scale_up.kind == "switched" and "nvlink" in scale_up.generation.lower():
-        return _NCCL_LINK_GBPS[place.profile.generation] * scale_up.num_links
+        return limits_of(place.profile.generation).link_gbps * scale_up.num_links
     measured = ring_rate(place, per_node).value
     assert isinstance(measured, float | int), measured
     return measured / 8e9

@@ -1,0 +1,19 @@
+"""Gaudi 3."""
+
+from __future__ import annotations
+
+from netloom.compute.generation import GpuGeneration, StepEvidence
+
+__all__ = ["ENTRY"]
+
+ENTRY = GpuGeneration(
+    name="gaudi 3",
+    product=None,
+    num_multiprocessors=None,
+    has_measured_operators=False,
+    collectives=None,
+    nearest="cdna",
+    nccl=None,
+    steps=StepEvidence(residual=None, highest=None, highest_fp8=None),
+    superchips={},
+)
