@@ -28,7 +28,7 @@ from netloom.engines.analytic.validity import validity_of
 from netloom.engines.base import Outcome
 from netloom.errors import InfeasibleError
 from netloom.provenance import Why
-from netloom.workload.collective import CollectiveKind
+from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
     from netloom.engines.analytic.path import Path
@@ -76,7 +76,7 @@ class AnalyticEngine:
         _check(collective.group, network)
         if collective.group.size == 1 or collective.size_bytes == 0:
             return _nothing(collective, network)
-        if collective.kind in {CollectiveKind.ALL_TO_ALL, CollectiveKind.SEND_RECV}:
+        if collective_entry(collective.kind).is_direct:
             return _spread(collective, network, profile, contention=self.contention)
         return _library(collective, network, profile, engine=self)
 
@@ -116,7 +116,7 @@ def _spread(
     collective: Collective, network: Network, profile: Profile, *, contention: Contention | None
 ) -> Outcome:
     group = collective.group
-    alone = collective.kind is CollectiveKind.SEND_RECV
+    alone = not collective_entry(collective.kind).has_partners
     pattern: Pattern = "pair" if alone else "all-to-all"
     place = _place(network, profile, group, pattern=pattern, contention=contention)
     simple = len(PROTOCOLS) - 1

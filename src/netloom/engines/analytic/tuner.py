@@ -27,6 +27,7 @@ from netloom.engines.analytic.tables import (
     Protocol,
 )
 from netloom.workload.collective import CollectiveKind
+from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
     from netloom.compute.generation import NcclLimits
@@ -42,8 +43,8 @@ __all__ = [
 ]
 
 _SIMPLE = PROTOCOLS.index(Protocol.SIMPLE)
-_REDUCING = {CollectiveKind.ALL_REDUCE}
-_SHARDED = {CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER}
+_REDUCING = {kind for kind in CollectiveKind if collective_entry(kind).is_reducing}
+_SHARDED = {kind for kind in CollectiveKind if collective_entry(kind).is_sharded}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,11 +158,7 @@ def estimates(
 
 def num_steps(kind: CollectiveKind, num_ranks: int) -> int:
     """Return the hops that a piece of data makes around a ring."""
-    if kind in _REDUCING:
-        return 2 * (num_ranks - 1)
-    if kind in _SHARDED:
-        return num_ranks - 1
-    return num_ranks
+    return collective_entry(kind).ring_steps(num_ranks)
 
 
 def _runs(
