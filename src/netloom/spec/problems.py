@@ -145,7 +145,7 @@ def _tag(model: type[Strict]) -> str | None:
 
 def _models(annotation: object) -> Iterator[type[Strict]]:
     if isinstance(annotation, type) and issubclass(annotation, Strict):
-        yield annotation
+        yield from annotation.alternatives()
     for part in get_args(annotation):
         yield from _models(part)
 
