@@ -135,3 +135,6 @@ def test_a_package_that_is_broken_stops_only_who_asks_for_it(site: Path, tmp_pat
     assert done.returncode == 2
     assert "netloom-hyperx 1.0" in done.stderr
     assert netloom(tmp_path, "size", "--gpus", "64", "--topology", "torus").returncode == 0
+    other = "kind: torsu"
+    (tmp_path / "x.yaml").write_text(SCENARIO.replace("kind: hyperx", other))
+    assert "did you mean 'torus'?" in netloom(tmp_path, "check", "x.yaml").stderr
