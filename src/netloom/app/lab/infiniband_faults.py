@@ -127,7 +127,7 @@ def apply(place: LabFolder, lab: Lab, plant: Plant, old: Condition, new: Conditi
 
 
 def _lit(old: Condition, new: Condition, cable: Cable) -> bool:
-    """Return whether a dark cable is to carry something again: ibsim wants it plugged in anew."""
+    """Return whether a dark cable is to carry something again: ibsim wants it plugged in again."""
     return old.cable(cable.number).is_dark and not new.cable(cable.number).is_dark
 
 
@@ -237,7 +237,7 @@ def _check_same_subnet(site: _Site, cables: list[Cable], new: Condition) -> None
 
 
 def _set_speed(place: LabFolder, site: _Site, cable: Cable, old: Condition, new: Condition) -> None:
-    """Allow both ends only what the slowdown leaves; ibsim heeds neither alone."""
+    """Allow both ends only what the slowdown leaves; ibsim obeys neither alone."""
     before, after = old.cable(cable.number), new.cable(cable.number)
     if before.slowdown == after.slowdown:
         return

@@ -137,7 +137,7 @@ def store_errors(path: Path) -> Iterator[None]:
         raise OutputError(
             file=str(path),
             what=f"the store cannot be used ({error})",
-            remedy="move it away and start anew",
+            remedy="move it away and start again",
         ) from error
     except OSError as error:
         raise OutputError(
