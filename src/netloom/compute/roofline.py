@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_COSTS", "Costs", "Roofline", "costs", "roofline"]
 
 H200: Final = "PyTorch 2.11, CUDA 13, eager, one H200"
-# What is said of Hopper stands in for a GPU that nobody measured.
+# What is said of Hopper stands in for a GPU that was not measured.
 _HOPPER: Final = GENERATIONS.get("hopper").product
 assert _HOPPER is not None
 TYPICAL_PRODUCT, TYPICAL_SOURCE = _HOPPER

@@ -121,7 +121,7 @@ def test_simulate_routes_over_it(site: Path, engine: str) -> None:
 
 def test_the_schema_and_the_messages_know_it(site: Path) -> None:
     assert "hyperx" in netloom(site, "schema").stdout
-    (site / "wrong.yaml").write_text(SCENARIO.replace("width: 2", "widht: 2"))
+    (site / "wrong.yaml").write_text(SCENARIO.replace("width: 2", "wide: 2"))
     assert "did you mean 'width'?" in netloom(site, "check", "wrong.yaml").stderr
     (site / "wrong.yaml").write_text(SCENARIO.replace("kind: hyperx", "kind: hyprex"))
     assert "did you mean 'hyperx'?" in netloom(site, "check", "wrong.yaml").stderr
