@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.report.charts import PERCENT, PLAIN, Axis, Bars, Figure, Part
+from netloom.report.charts import PERCENT, PLAIN, BarPart, Bars, ChartAxis, Figure
 from netloom.report.goodput import (
     DOMAINS,
     IMPROVEMENTS,
@@ -18,7 +18,7 @@ from netloom.report.goodput import (
     title,
 )
 from netloom.report.html import render
-from netloom.report.sections import Answer, Gallery, Page, Table, doubts_fold
+from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Page, doubts_fold
 
 if TYPE_CHECKING:
     from netloom.study.goodput.uptime import Uptime
@@ -32,10 +32,10 @@ def goodput_page(found: Uptime) -> str:
     page = Page(
         title=title(found),
         subtitle=assumed(kept),
-        answer=Answer(headline=headline(kept), lines=(spares(kept),)),
+        answer=AnswerBox(headline=headline(kept), lines=(spares(kept),)),
         sections=(
             Gallery(figures=(_time(found), _interruptions(found))),
-            Table(
+            HtmlTable(
                 title="What would help",
                 caption="The largest gain first.",
                 headings=("change", *IMPROVEMENTS[1:]),
@@ -43,13 +43,13 @@ def goodput_page(found: Uptime) -> str:
                 notes=("Any number down to its constants: netloom goodput --why.",),
                 folds=doubts_fold(kept.validity.doubts),
             ),
-            Table(
+            HtmlTable(
                 title="What interrupts",
                 caption="How many parts there are, and how often they stop the job.",
                 headings=("part", *RATES[1:]),
                 rows=rate_rows(kept),
             ),
-            Table(
+            HtmlTable(
                 title="What the loss of one part takes away",
                 caption="How many nodes stop, and what bandwidth is lost to those that go on.",
                 headings=("part", *DOMAINS[1:]),
@@ -68,11 +68,11 @@ def _time(found: Uptime) -> Figure:
         title="Where the time goes",
         caption="Shares of the time from start to end.",
         chart=Bars(
-            axis=Axis(title="share of the time", unit=PERCENT, from_zero=True),
+            axis=ChartAxis(title="share of the time", unit=PERCENT, from_zero=True),
             rows="job",
             labels=("job",),
             parts=tuple(
-                Part(name=name, values=(100 * share,), hue=hue)
+                BarPart(name=name, values=(100 * share,), hue=hue)
                 for hue, (name, share) in enumerate(shares.items())
                 if share > 0
             ),
@@ -88,9 +88,9 @@ def _interruptions(found: Uptime) -> Figure:
         title="What interrupts the job",
         caption="Interruptions a day, by the kind of part that fails.",
         chart=Bars(
-            axis=Axis(title="interruptions a day", unit=PLAIN, from_zero=True),
+            axis=ChartAxis(title="interruptions a day", unit=PLAIN, from_zero=True),
             rows="part",
             labels=tuple(rate.part for rate in rates),
-            parts=(Part(name="", values=tuple(rate.per_s * 86_400 for rate in rates)),),
+            parts=(BarPart(name="", values=tuple(rate.per_s * 86_400 for rate in rates)),),
         ),
     )

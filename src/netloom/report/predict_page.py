@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.report.charts import BYTES, Axis, Bars, Figure, Part
+from netloom.report.charts import BYTES, BarPart, Bars, ChartAxis, Figure
 from netloom.report.compare.figures import time_by_part
 from netloom.report.hash_variance import HEADINGS as LUCK_HEADINGS
 from netloom.report.hash_variance import luck_cells
@@ -17,7 +17,7 @@ from netloom.report.predict import (
     memory_parts,
     title,
 )
-from netloom.report.sections import Answer, Gallery, Page, Table, doubts_fold
+from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Page, doubts_fold
 from netloom.step.memory import RESERVED_BYTES
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def prediction_page(found: Prediction, *, draws: Sequence[HashVariance] = ()) ->
     page = Page(
         title=title(found),
         subtitle=found.scenario.name or "",
-        answer=Answer(
+        answer=AnswerBox(
             headline=headline(found.step),
             lines=(memory_line(found.step.memory),),
         ),
@@ -44,8 +44,8 @@ def prediction_page(found: Prediction, *, draws: Sequence[HashVariance] = ()) ->
     return render(page)
 
 
-def _parts(found: Prediction) -> Table:
-    return Table(
+def _parts(found: Prediction) -> HtmlTable:
+    return HtmlTable(
         title="Where the step goes",
         caption="One optimizer step. Hidden besides: communication behind computation.",
         headings=("part", *HEADINGS[1:]),
@@ -55,8 +55,8 @@ def _parts(found: Prediction) -> Table:
     )
 
 
-def _luck(draws: Sequence[HashVariance]) -> Table:
-    return Table(
+def _luck(draws: Sequence[HashVariance]) -> HtmlTable:
+    return HtmlTable(
         title=f"Over {len(draws[0].seeds):,} draws of the hash",
         caption="Where the mean lies, and what a single run may meet.",
         headings=LUCK_HEADINGS,
@@ -84,11 +84,11 @@ def _memory(found: Prediction) -> Figure:
         title="What a GPU holds",
         caption=f"The fullest GPU, which has {BYTES.write(memory.capacity_bytes, digits=3)}.",
         chart=Bars(
-            axis=Axis(title="memory", unit=BYTES, from_zero=True),
+            axis=ChartAxis(title="memory", unit=BYTES, from_zero=True),
             rows="GPU",
             labels=("GPU",),
             parts=tuple(
-                Part(name=name, values=(float(value),), hue=hue)
+                BarPart(name=name, values=(float(value),), hue=hue)
                 for hue, (name, value) in enumerate(held.items())
             ),
             stacked=True,

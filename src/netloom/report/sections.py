@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from netloom.report.charts import Figure
 
 __all__ = [
-    "Answer",
+    "AnswerBox",
     "Fold",
     "Gallery",
+    "HtmlTable",
     "Item",
     "Listing",
     "Page",
     "Section",
-    "Table",
     "doubts_fold",
     "trust_fold",
 ]
@@ -57,7 +57,7 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class AnswerBox:
     """What was asked for, first on the page.
 
     Attributes:
@@ -80,7 +80,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class HtmlTable:
     """Rows under headings; the first cell of a row names it.
 
     Attributes:
@@ -113,7 +113,7 @@ class Gallery:
 
     kind: ClassVar[str] = "gallery"
     figures: tuple[Figure, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[HtmlTable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ class Listing:
     notes: tuple[str, ...] = ()
 
 
-Section = Table | Gallery | Listing
+Section = HtmlTable | Gallery | Listing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,7 @@ class Page:
 
     title: str
     subtitle: str = ""
-    answer: Answer | None = None
+    answer: AnswerBox | None = None
     sections: tuple[Section, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.report.charts import MONEY, Axis, Bars, Figure, Part
+from netloom.report.charts import MONEY, BarPart, Bars, ChartAxis, Figure
 from netloom.report.html import render
-from netloom.report.sections import Answer, Fold, Gallery, Item, Page, Section, Table
+from netloom.report.sections import AnswerBox, Fold, Gallery, HtmlTable, Item, Page, Section
 from netloom.report.size import (
     BILL,
     CABLES,
@@ -35,14 +35,14 @@ def sizing_page(sizing: Sizing) -> str:
     ]
     page = Page(
         title=headline(sizing),
-        answer=Answer(headline=totals(sizing), notes=tuple(sizing.notes)),
+        answer=AnswerBox(headline=totals(sizing), notes=tuple(sizing.notes)),
         sections=tuple(section for section in sections if section is not None),
     )
     return render(page)
 
 
-def _tiers(sizing: Sizing) -> Table:
-    return Table(
+def _tiers(sizing: Sizing) -> HtmlTable:
+    return HtmlTable(
         title="Switches",
         caption="How many of each tier, and how many of its ports each uses.",
         headings=TIERS,
@@ -50,8 +50,8 @@ def _tiers(sizing: Sizing) -> Table:
     )
 
 
-def _cables(sizing: Sizing) -> Table:
-    return Table(
+def _cables(sizing: Sizing) -> HtmlTable:
+    return HtmlTable(
         title="Cables",
         caption="By the tiers they join; lengths follow the racks of the machine room.",
         headings=CABLES,
@@ -60,13 +60,13 @@ def _cables(sizing: Sizing) -> Table:
     )
 
 
-def _bill(sizing: Sizing) -> Table:
+def _bill(sizing: Sizing) -> HtmlTable:
     rows, sources = bill_rows(sizing)
     cited = tuple(
         Item(tag=str(number), text=f"{source.citation} ({source.confidence})")
         for number, source in enumerate(sources, start=1)
     )
-    return Table(
+    return HtmlTable(
         title="Bill of materials",
         caption="Cables of all lengths are one row; sources are numbered as below.",
         headings=BILL,
@@ -75,11 +75,11 @@ def _bill(sizing: Sizing) -> Table:
     )
 
 
-def _alternatives(sizing: Sizing) -> Table | None:
+def _alternatives(sizing: Sizing) -> HtmlTable | None:
     headings, rows = alternative_rows(sizing)
     if not rows:
         return None
-    return Table(
+    return HtmlTable(
         title="Alternatives",
         caption="What else could be built for the same GPUs.",
         headings=headings,
@@ -97,10 +97,10 @@ def _figures(sizing: Sizing) -> tuple[Figure, ...]:
     if not spent:
         return ()
     chart = Bars(
-        axis=Axis(title="cost", unit=MONEY, from_zero=True),
+        axis=ChartAxis(title="cost", unit=MONEY, from_zero=True),
         rows="item",
         labels=tuple(spent),
-        parts=(Part(name="", values=tuple(spent.values())),),
+        parts=(BarPart(name="", values=tuple(spent.values())),),
     )
     caption = "The network's parts, by kind; NICs are in the price of the nodes."
     return (Figure(key="cost", title="What it costs", caption=caption, chart=chart),)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from netloom.report.charts import GREY, HUES, PLAIN, SECONDS, Axis, Figure, Plot, Series
+from netloom.report.charts import GREY, HUES, PLAIN, SECONDS, ChartAxis, Figure, Plot, Series
 from netloom.report.html import render
-from netloom.report.sections import Gallery, Page, Table
+from netloom.report.sections import Gallery, HtmlTable, Page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ def validation_page(suites: Mapping[str, Mapping[str, Any]]) -> str:
             "either way. Faint crosses lie outside the range that is claimed, or do not count."
         ),
         sections=(
-            Table(
+            HtmlTable(
                 title="Suites",
                 caption="Errors of the rows inside the range that is claimed.",
                 headings=(
@@ -70,8 +70,8 @@ def _curves_figure(key: str, title: str, curves: Sequence[Mapping[str, Any]]) ->
         for side in ("published", "simulated")
     )
     chart = Plot(
-        x=Axis(title="flows by size, percent"),
-        y=Axis(title="slowdown", is_log=True),
+        x=ChartAxis(title="flows by size, percent"),
+        y=ChartAxis(title="slowdown", is_log=True),
         series=lines,
     )
     caption = "Dotted: as published; solid: simulated. Flows in the order of their size."
@@ -102,8 +102,8 @@ def _scatter(name: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     unit = PLAIN if name in UNITS else SECONDS
     said = f", {UNITS[name]}" if name in UNITS else ""
     chart = Plot(
-        x=Axis(title=f"measured{said}", unit=unit, is_log=True),
-        y=Axis(title=f"predicted{said}", unit=unit, is_log=True),
+        x=ChartAxis(title=f"measured{said}", unit=unit, is_log=True),
+        y=ChartAxis(title=f"predicted{said}", unit=unit, is_log=True),
         series=(*_lines(known), *(_points(known, inside=flag) for flag in (False, True))),
     )
     caption = f"{len(known):,} of {len(rows):,} rows have both numbers."

@@ -93,7 +93,7 @@ def parse_policy(text: str, *, name: str) -> HealPolicy:
             remedy="write one, such as heal: {by_itself: [reroute]}",
         )
     try:
-        policy = HealPolicy.model_validate(plain(section), by_alias=True, by_name=False)
+        policy = HealPolicy.from_file(plain(section))
     except ValidationError as error:
         raise refusal(name, [*problems, *explain(error, section, HealPolicy)]) from error
     if problems:

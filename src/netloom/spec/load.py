@@ -121,8 +121,7 @@ def _checked(
     if not isinstance(root.value, dict) or not root.value:
         return None, [*problems, _no_keys(root)]
     try:
-        # In a file the unit stands beside the number, so only the names without units are keys.
-        scenario = Scenario.model_validate(plain(root), by_alias=True, by_name=False)
+        scenario = Scenario.from_file(plain(root))
     except ValidationError as error:
         return None, [*problems, *explain(error, root, Scenario)]
     return (None if problems else scenario), [*problems]

@@ -21,7 +21,7 @@ from netloom.spec.quantity import Share, TimeS
 from netloom.spec.strict import Strict
 from netloom.spec.surroundings import Economics, Floor
 from netloom.spec.tenants import Tenants
-from netloom.spec.topology import RailFatTree, Topology
+from netloom.spec.topology import Topology, default_topology
 from netloom.spec.traffic import Traffic
 
 __all__ = [
@@ -90,7 +90,7 @@ class FabricSpec(Strict):
         default="infiniband-ndr", description="Catalogue name of link layer, routing and transport"
     )
     topology: Topology = Field(
-        default=RailFatTree(),
+        default_factory=default_topology,
         description="How the switches are wired; a non-blocking rail-fat-tree when left out",
     )
     switch: Name | None = Field(
@@ -120,7 +120,7 @@ class Cluster(Strict):
         default=None, description="How many GPUs; give this or 'nodes'"
     )
     node: Name = Field(default="dgx-h100", description="Catalogue name of the node")
-    fabric: FabricSpec = Field(default=FabricSpec(), description="The scale-out network")
+    fabric: FabricSpec = Field(default_factory=FabricSpec, description="The scale-out network")
 
     @model_validator(mode="after")
     def _one_size(self) -> Self:

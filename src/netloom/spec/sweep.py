@@ -176,7 +176,7 @@ class _Reader:
 
     def _check_keys(self) -> None:
         try:
-            _File.model_validate(plain(self._root), by_alias=True, by_name=False)
+            _File.from_file(plain(self._root))
         except ValidationError as error:
             self._problems += explain(error, self._root, _File)
 

@@ -163,7 +163,7 @@ class _Checker:
         below: str = "",
     ) -> M | None:
         try:
-            return model.model_validate(plain(root), by_alias=True, by_name=False)
+            return model.from_file(plain(root))
         except ValidationError as error:
             for problem in explain(error, root, model):
                 self._blame(
@@ -208,7 +208,7 @@ def _said(problem: Problem) -> tuple[str, str, str]:
 
 def _problems_alone(base: DocumentNode) -> dict[tuple[str, str, str], Problem]:
     try:
-        Scenario.model_validate(plain(base), by_alias=True, by_name=False)
+        Scenario.from_file(plain(base))
     except ValidationError as error:
         found = explain(error, base, Scenario)
         return {_said(problem): problem for problem in found}

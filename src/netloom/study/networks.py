@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from netloom.errors import InfeasibleError, SpecError, at
 from netloom.fabric.network import Network
 from netloom.fabric.size import design
+from netloom.fabric.topologies.entry import topology_entry
 from netloom.provenance import Validity
 from netloom.spec.scenario import MAX_GPUS
 
@@ -126,6 +127,6 @@ def _ports_together(network: Network) -> int:
     """Return the NIC ports that one control plane serves; planes and lone rails have their own."""
     design = network.design
     apart = design.num_planes
-    if design.topology.kind == "rail-only":
+    if topology_entry(design.topology).has_rails_apart:
         apart *= design.num_rails
     return -(-design.num_ports // apart)

@@ -13,8 +13,16 @@ from hypothesis import strategies as st
 from netloom.fabric.cost.hall import Hall
 from netloom.fabric.cost.layout import lay_out, nodes_per_rack
 from netloom.fabric.design import Design, Reach, Stage, Tier
+from netloom.fabric.size import design
+from netloom.fabric.topologies.dragonfly_plus import DragonflyPlus
+from netloom.fabric.topologies.entry import topology_entry
+from netloom.fabric.topologies.fat_tree import FatTree
+from netloom.fabric.topologies.request import Request
+from netloom.fabric.topologies.torus import Torus
 from netloom.spec.scenario import Floor
-from netloom.spec.topology import DragonflyPlus, FatTree, Topology, Torus
+
+if TYPE_CHECKING:
+    from netloom.spec.topology import Topology
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,6 +103,28 @@ def test_cables_of_a_torus_join_neighbours_and_wrap_around() -> None:
     sideways = lay_out(ring, Floor(), per_rack=4).routes[1]
     assert sideways.over_tray[5] == pytest.approx(2)
     assert sideways.over_tray[6] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("num_nodes", [72, 144, 300, 400, 588])
+def test_cables_of_a_torus_are_as_long_as_those_its_builder_lays(num_nodes: int) -> None:
+    # 4 nodes of 8 NICs on each switch of 64 ports, and boxes that the builder makes from its own
+    # rule: 3 x 3 x 2, 4 x 3 x 3, 5 x 4 x 4 (5 switches idle), 5 x 5 x 4, 6 x 5 x 5 (3 idle).
+    torus = design(
+        topology=Torus(), num_nodes=num_nodes, node=node(), switch=switch(), nic_rate_bps=400e9
+    )
+    sideways = lay_out(torus, Floor(), per_rack=4).routes[1]
+    wiring = topology_entry(torus.topology).wire(Request.of_design(torus), torus.topology)
+    slot = np.arange(torus.num_switches) * -(-num_nodes // 4) // torus.num_switches
+    hall = Hall.of(-(-num_nodes // 4), Floor())
+    metres = np.ceil(hall.length_m(slot[wiring.lower], slot[wiring.upper]) - 1e-9)
+    built = np.bincount(metres.astype(np.int64), minlength=len(sideways.over_tray))
+    assert (sideways.in_rack + sideways.over_tray).tolist() == pytest.approx(built.tolist())
+
+
+def test_a_kind_that_says_nothing_of_its_sideways_cables_is_refused_at_once() -> None:
+    tree = one_tier(FatTree(), num_switches=3, nodes_each=4, sideways=3)
+    with pytest.raises(AssertionError, match="fat-tree gives no pairs"):
+        lay_out(tree, Floor(), per_rack=4)
 
 
 def test_cables_between_groups_join_all_pairs_of_groups() -> None:

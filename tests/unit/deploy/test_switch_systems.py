@@ -8,7 +8,7 @@ import pytest
 from deployments import build
 
 from netloom.app.deploy import Deployment, render
-from netloom.ops.observe.naming import Scheme, parse_scheme
+from netloom.ops.observe.naming import PortScheme, parse_scheme
 from netloom.ops.plant import Port
 from netloom.ops.switch_systems import SWITCH_SYSTEMS, switch_files
 from netloom.parts.load import load_catalog
@@ -37,7 +37,7 @@ def test_a_port_is_found_again_by_what_its_switch_calls_it(name: str) -> None:
     ways = {"sonic": 4, "frr": 1}.get(name, 2)
     for number in (1, 2, 3, 8):
         label = system.port_name(site, Port(len(site.nics), number))
-        assert Scheme(name=name, ways=ways).number(label) == number, label
+        assert PortScheme(name=name, ways=ways).number(label) == number, label
 
 
 def test_an_unsplit_port_is_found_by_the_schemes_own_default() -> None:

@@ -7,9 +7,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from netloom.engines.analytic.path import _share_beyond, scale_out
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster, FabricSpec
-from netloom.spec.topology import RailFatTree, Topology
+from netloom.spec.topology import Topology
 from netloom.study.networks import network_of
 from netloom.workload.collective import Group
 

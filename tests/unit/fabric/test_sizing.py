@@ -10,24 +10,22 @@ import pytest
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.size import choose, design
+from netloom.fabric.topologies.dragonfly_plus import DragonflyPlus
+from netloom.fabric.topologies.fat_tree import FatTree
+from netloom.fabric.topologies.multi_plane import MultiPlane
 from netloom.fabric.topologies.ports import Ports, spread
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
+from netloom.fabric.topologies.rail_only import RailOnly
 from netloom.fabric.topologies.request import Request
-from netloom.fabric.topologies.torus import wire_torus
+from netloom.fabric.topologies.three_tier_tree import ThreeTierTree
+from netloom.fabric.topologies.torus import ENTRY as TORUS
+from netloom.fabric.topologies.torus import Torus
 from netloom.parts.load import load_catalog
 from netloom.parts.parts import Node, Switch
-from netloom.spec.topology import (
-    DragonflyPlus,
-    FatTree,
-    MultiPlane,
-    RailFatTree,
-    RailOnly,
-    ThreeTierTree,
-    Topology,
-    Torus,
-)
 
 if TYPE_CHECKING:
     from netloom.fabric.design import Design
+    from netloom.spec.topology import Topology
 
 
 def a_switch(*modes: tuple[int, str], name: str = "SW", protocol: str = "infiniband") -> Switch:
@@ -220,7 +218,7 @@ def test_the_cables_of_a_torus_follow_the_order_asked_for(
         switch=SWITCH,
         nic_rate_bps=400e9,
     )
-    wiring = wire_torus(request, topology)
+    wiring = TORUS.wire(request, topology)
     at_first = (wiring.lower == 0) | (wiring.upper == 0)
     ends = np.concatenate([wiring.lower[at_first], wiring.upper[at_first]])
     assert set(ends.tolist()) - {0} == neighbours

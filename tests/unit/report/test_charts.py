@@ -12,12 +12,12 @@ from netloom.report.charts import (
     PERCENT,
     PLAIN,
     SECONDS,
-    Axis,
+    BarPart,
     Bars,
     Block,
     Cell,
+    ChartAxis,
     Heat,
-    Part,
     Plot,
     Series,
     draw,
@@ -30,11 +30,13 @@ def line(*points: tuple[float, float], name: str = "a", **more: object) -> Serie
     return Series(name=name, x=x, y=y, **more)  # type: ignore[arg-type]
 
 
-def plot(*series: Series, **axes: Axis) -> Plot:
-    return Plot(x=axes.get("x", Axis(title="x")), y=axes.get("y", Axis(title="y")), series=series)
+def plot(*series: Series, **axes: ChartAxis) -> Plot:
+    return Plot(
+        x=axes.get("x", ChartAxis(title="x")), y=axes.get("y", ChartAxis(title="y")), series=series
+    )
 
 
-def on(axis: Axis, low: float, high: float) -> Scale:
+def on(axis: ChartAxis, low: float, high: float) -> Scale:
     return Scale(axis=axis, low=low, high=high, start_px=0, end_px=100)
 
 
@@ -60,13 +62,13 @@ def test_a_number_is_written_in_the_unit_that_keeps_it_short(
 
 def test_all_ticks_of_a_plain_axis_are_in_one_unit_which_its_title_names() -> None:
     # 80 MB in steps of 20: five ticks.
-    scale = on(Axis(title="waiting", unit=BYTES), 0, 80e6)
+    scale = on(ChartAxis(title="waiting", unit=BYTES), 0, 80e6)
     assert scale.title == "waiting, MB"
     assert [label for _, label in scale.ticks(5)] == ["0", "20", "40", "60", "80"]
 
 
 def test_ticks_of_a_logarithmic_axis_over_several_units_name_their_own() -> None:
-    scale = on(Axis(title="size", unit=BYTES, is_log=True), 1e3, 1e9)
+    scale = on(ChartAxis(title="size", unit=BYTES, is_log=True), 1e3, 1e9)
     assert scale.title == "size"
     assert [label for _, label in scale.ticks(7)] == [
         *("1 KB", "10 KB", "100 KB"),
@@ -75,18 +77,18 @@ def test_ticks_of_a_logarithmic_axis_over_several_units_name_their_own() -> None
 
 
 def test_within_a_decade_a_logarithmic_axis_has_round_steps() -> None:
-    scale = on(Axis(title="days", is_log=True), 4.1, 4.7)
+    scale = on(ChartAxis(title="days", is_log=True), 4.1, 4.7)
     assert [label for _, label in scale.ticks(4)] == ["4.2", "4.4", "4.6"]
     # Half way in the logarithm: the root of 4.1 x 4.7.
     assert scale.at((4.1 * 4.7) ** 0.5) == pytest.approx(50)
 
 
 def test_counts_have_whole_ticks() -> None:
-    assert [label for _, label in on(Axis(title="n", unit=COUNT), 0, 1).ticks(6)] == ["0", "1"]
+    assert [label for _, label in on(ChartAxis(title="n", unit=COUNT), 0, 1).ticks(6)] == ["0", "1"]
 
 
 def test_what_cannot_be_on_a_logarithmic_axis_does_not_stretch_it() -> None:
-    scale = scale_of(Axis(title="x", is_log=True), [0.0, 1.0, 100.0], start_px=0, end_px=1)
+    scale = scale_of(ChartAxis(title="x", is_log=True), [0.0, 1.0, 100.0], start_px=0, end_px=1)
     assert 0.5 < scale.low < 1
     assert not scale.holds(0.0)
 
@@ -99,8 +101,8 @@ def test_lines_differ_in_dash_as_well_as_in_colour() -> None:
 
 
 def test_bars_differ_in_texture_as_well_as_in_colour() -> None:
-    parts = tuple(Part(name=str(hue), values=(1.0,), hue=hue) for hue in range(9))
-    bars = Bars(axis=Axis(title="t"), rows="r", labels=("one",), parts=parts, stacked=True)
+    parts = tuple(BarPart(name=str(hue), values=(1.0,), hue=hue) for hue in range(9))
+    bars = Bars(axis=ChartAxis(title="t"), rows="r", labels=("one",), parts=parts, stacked=True)
     html = draw(bars).html
     wide = html[: html.index("</svg>")]
     # Hues 1, 3 and 5 are hatched, 7 and 8, which begin the colours again, dotted.
@@ -111,10 +113,10 @@ def test_bars_differ_in_texture_as_well_as_in_colour() -> None:
 def test_stacked_bars_end_at_their_sum() -> None:
     values = (1.0, 3.0, 2.0)
     bars = Bars(
-        axis=Axis(title="t", unit=SECONDS, from_zero=True),
+        axis=ChartAxis(title="t", unit=SECONDS, from_zero=True),
         rows="r",
         labels=("one",),
-        parts=tuple(Part(name=str(n), values=(value,), hue=n) for n, value in enumerate(values)),
+        parts=tuple(BarPart(name=str(n), values=(value,), hue=n) for n, value in enumerate(values)),
         stacked=True,
     )
     found = re.findall(r'class="f c\d" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', draw(bars).html)
@@ -129,7 +131,7 @@ def test_stacked_bars_end_at_their_sum() -> None:
 
 
 def test_one_point_is_said_in_words() -> None:
-    drawn = draw(plot(line((16_384, 41.0), name="rail"), y=Axis(title="MFU", unit=PERCENT)))
+    drawn = draw(plot(line((16_384, 41.0), name="rail"), y=ChartAxis(title="MFU", unit=PERCENT)))
     assert drawn.html == ""
     assert drawn.words == "One value of x only, 16,384: MFU rail 41 %."
 
@@ -145,10 +147,10 @@ def test_two_points_apart_are_a_plot() -> None:
 
 def test_one_bar_is_said_in_words() -> None:
     bars = Bars(
-        axis=Axis(title="time", unit=SECONDS),
+        axis=ChartAxis(title="time", unit=SECONDS),
         rows="r",
         labels=("ndr",),
-        parts=(Part(name="", values=(0.02,)),),
+        parts=(BarPart(name="", values=(0.02,)),),
     )
     assert draw(bars).words == "ndr: 20 ms (time)."
 
@@ -159,10 +161,10 @@ def test_names_are_escaped_wherever_they_stand() -> None:
         plot(line((1, 2), (2, 3), name=nasty, mark="circle", notes=(nasty, nasty))),
         Heat(blocks=(Block(label=nasty, cells=(Cell(5.0, nasty),), total=1),), what=nasty),
         Bars(
-            axis=Axis(title=nasty),
+            axis=ChartAxis(title=nasty),
             rows=nasty,
             labels=(nasty, "b"),
-            parts=(Part(name=nasty, values=(1.0, 2.0)),),
+            parts=(BarPart(name=nasty, values=(1.0, 2.0)),),
         ),
     )
     for chart in pictures:
@@ -174,7 +176,7 @@ def test_names_are_escaped_wherever_they_stand() -> None:
 def test_a_line_of_many_points_keeps_its_peaks_and_little_else() -> None:
     # 100,000 points over 500 pixels, one of them high.
     points = [(float(n), 5.0 if n == 54_321 else float(n % 2)) for n in range(100_000)]
-    html = draw(plot(line(*points), y=Axis(title="y", from_zero=True))).html
+    html = draw(plot(line(*points), y=ChartAxis(title="y", from_zero=True))).html
     assert len(html) < 80_000
     (path, *_) = re.findall(r'<path class="l dense" d="(.*?)"', html)
     heights = [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", path)]
@@ -221,8 +223,8 @@ def test_a_block_of_heat_is_filled_column_by_column_and_tells_what_is_idle() -> 
 def test_the_text_alternative_says_where_lines_begin_and_end() -> None:
     chart = plot(
         line((8, 57.0), (1024, 41.0), name="ndr"),
-        x=Axis(title="GPUs"),
-        y=Axis(title="MFU", unit=PERCENT),
+        x=ChartAxis(title="GPUs"),
+        y=ChartAxis(title="MFU", unit=PERCENT),
     )
     said = "MFU over GPUs. ndr from 57 % at 8 to 41 % at 1,024."
     assert draw(chart).summary == said

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # Claims and finishes keys as fast as it can, until it is killed.
 WRITER = """
 import sys
-from netloom.results.store import Record, Store
-with Store(sys.argv[1]) as store:
+from netloom.results.store import AnswerStore, Record
+with AnswerStore(sys.argv[1]) as store:
     print("ready", flush=True)
     for number in range(int(sys.argv[2])):
         key = f"key-{number}"

@@ -137,23 +137,21 @@ def _wanted(
     topologies: str | None,
     oversubscriptions: str | None,
 ) -> Wanted:
-    from typing import get_args  # noqa: PLC0415
-
     from netloom.errors import SpecError  # noqa: PLC0415
+    from netloom.spec.topology import TOPOLOGIES  # noqa: PLC0415
     from netloom.study.plan.machines import Wanted  # noqa: PLC0415
-    from netloom.study.size.request import Kind  # noqa: PLC0415
 
     sizes = words_of(gpus, option="--gpus")
     kinds = words_of(topologies, option="--topologies")
     for kind in kinds:
-        if kind not in get_args(Kind):
-            message = f"--topologies: {kind!r} is not one; use {', '.join(get_args(Kind))}"
+        if kind not in TOPOLOGIES:
+            message = f"--topologies: {kind!r} is not one; use {', '.join(TOPOLOGIES)}"
             raise SpecError(message)
     return Wanted(
         gpus=tuple(_number("--gpus", word, int) for word in sizes if "-" not in word),
         gpu_ranges=tuple(_range(word) for word in sizes if "-" in word),
         technologies=technologies,
-        topologies=kinds,  # type: ignore[arg-type]
+        topologies=kinds,
         oversubscriptions=tuple(
             _number("--oversubscriptions", word, float)
             for word in words_of(oversubscriptions, option="--oversubscriptions")

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from netloom.cli.arguments import OptionalWhole
-from netloom.study.size.request import Kind, SizingRequest, topology_of
+from netloom.spec.topology import TOPOLOGIES
+from netloom.study.size.request import SizingRequest, topology_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.study.size.sizing import Sizing
+
+    Kind = str
+else:
+    Kind = Literal[TOPOLOGIES.names()]
 
 __all__ = ["size"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netloom.engines.analytic.profile import is_measured
+from netloom.fabric.topologies.entry import topology_entry
 from netloom.provenance import Validity
 from netloom.validated.collectives import (
     checked_between,
@@ -70,15 +71,7 @@ def _inside_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
 def _topology_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
     if collective.group.num_nodes == 1:
         return ()
-    doubts = {
-        "torus": "A torus is reckoned with its bisection; neighbours alone do better.",
-        "dragonfly-plus": (
-            "A dragonfly+ is reckoned with even traffic; a whole group that sends to one other "
-            "group does worse."
-        ),
-    }
-    kind = network.design.topology.kind
-    return (doubts[kind],) if kind in doubts else ()
+    return topology_entry(network.design.topology).doubts
 
 
 def _node_doubts(collective: Collective) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from netloom.report.charts.svg import FONT_PX, grid, number, text, texture_of, t
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.report.charts.model import Bars, Part
+    from netloom.report.charts.model import BarPart, Bars
 
 __all__ = ["bar_text", "bars_svg"]
 
@@ -91,7 +91,7 @@ def _end_texts(bars: Bars) -> list[str]:
     return [bar_text(bars, part, row) for part in bars.parts for row in rows]
 
 
-def bar_text(bars: Bars, part: Part, row: int) -> str:
+def bar_text(bars: Bars, part: BarPart, row: int) -> str:
     """Return what stands at the end of a bar."""
     value = part.values[row]
     if part.texts:
@@ -132,7 +132,7 @@ def _side(bars: Bars, row: int, top: float, frame: _Frame) -> list[str]:
     return parts
 
 
-def _whisker(parts: list[str], part: Part, row: int, y: float, x: Scale) -> float:
+def _whisker(parts: list[str], part: BarPart, row: int, y: float, x: Scale) -> float:
     """Add a bar's error bar; return how far it reaches beyond the bar."""
     value, half = part.values[row], part.spread[row] if part.spread else 0.0
     if value is None or half <= 0:

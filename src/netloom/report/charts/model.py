@@ -13,15 +13,15 @@ from netloom.report.charts.units import PERCENT, PLAIN, Unit
 __all__ = [
     "GREY",
     "HUES",
-    "Axis",
+    "BarPart",
     "Bars",
     "Block",
     "Cell",
     "Chart",
+    "ChartAxis",
     "Figure",
     "Heat",
     "Mark",
-    "Part",
     "Plot",
     "Rule",
     "Series",
@@ -48,7 +48,7 @@ def mark_of(index: int) -> Mark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class ChartAxis:
     """One axis of a chart.
 
     Attributes:
@@ -117,15 +117,15 @@ class Rule:
 class Plot:
     """Series over two axes; *aside* says what is not drawn."""
 
-    x: Axis
-    y: Axis
+    x: ChartAxis
+    y: ChartAxis
     series: tuple[Series, ...]
     rules: tuple[Rule, ...] = ()
     aside: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class BarPart:
     """A value for each bar: a segment where bars are stacked, a bar of its own where not.
 
     Attributes:
@@ -154,10 +154,10 @@ class Bars:
     *rows* says what a label is, *aside* what is not drawn.
     """
 
-    axis: Axis
+    axis: ChartAxis
     rows: str
     labels: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[BarPart, ...]
     stacked: bool = False
     aside: str = ""
 

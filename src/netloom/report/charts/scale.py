@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from netloom.report.charts.units import Step, plain
+from netloom.report.charts.units import UnitStep, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from netloom.report.charts.model import Axis
+    from netloom.report.charts.model import ChartAxis
 
 __all__ = ["Scale", "scale_of", "text_width"]
 
@@ -41,7 +41,7 @@ def text_width(text: str, size_px: float) -> float:
 class Scale:
     """A part of an axis: *low* lies at *start_px*, *high* at *end_px*."""
 
-    axis: Axis
+    axis: ChartAxis
     low: float
     high: float
     start_px: float
@@ -58,7 +58,7 @@ class Scale:
         return self.low <= value <= self.high
 
     @property
-    def step(self) -> Step | None:
+    def step(self) -> UnitStep | None:
         """The multiple of the unit that all ticks are in; None where each has its own."""
         unit = self.axis.unit
         largest, least = max(abs(self.low), abs(self.high)), min(abs(self.low), abs(self.high))
@@ -91,21 +91,21 @@ class Scale:
         return _powers(self.low, self.high, most)
 
 
-def _on(axis: Axis, value: float) -> float:
+def _on(axis: ChartAxis, value: float) -> float:
     return math.log10(value) if axis.is_log else value
 
 
-def scale_of(axis: Axis, values: Iterable[float], *, start_px: float, end_px: float) -> Scale:
+def scale_of(axis: ChartAxis, values: Iterable[float], *, start_px: float, end_px: float) -> Scale:
     """Return the scale that holds *values*, or has the bounds that *axis* demands."""
     low, high = axis.bounds or _ends(axis, [value for value in values if _can_show(axis, value)])
     return Scale(axis=axis, low=low, high=high, start_px=start_px, end_px=end_px)
 
 
-def _can_show(axis: Axis, value: float) -> bool:
+def _can_show(axis: ChartAxis, value: float) -> bool:
     return math.isfinite(value) and (value > 0 or not axis.is_log)
 
 
-def _ends(axis: Axis, values: list[float]) -> tuple[float, float]:
+def _ends(axis: ChartAxis, values: list[float]) -> tuple[float, float]:
     if not values:
         return (1.0, 10.0) if axis.is_log else (0.0, 1.0)
     low, high = min(values), max(values)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["BYTES", "COUNT", "MONEY", "PERCENT", "PLAIN", "SECONDS", "Step", "Unit"]
+__all__ = ["BYTES", "COUNT", "MONEY", "PERCENT", "PLAIN", "SECONDS", "Unit", "UnitStep"]
 
 _THOUSAND: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class UnitStep:
     """A multiple of the base unit.
 
     Attributes:
@@ -29,10 +29,10 @@ class Step:
 class Unit:
     """A base unit and its multiples, the smallest first; *is_whole* where there are no halves."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[UnitStep, ...]
     is_whole: bool = False
 
-    def step(self, largest: float) -> Step:
+    def step(self, largest: float) -> UnitStep:
         """Return the multiple in which *largest*, in base units, is a short number."""
         # A little less than one: 999.96 us, shown in four digits, is 1 ms.
         fitting = [step for step in self.steps if abs(largest) >= 0.9999 * step.least * step.size]
@@ -55,21 +55,21 @@ def plain(value: float, *, digits: int = 4) -> str:
     return f"{value:,.0f}" if "e+" in shown else shown
 
 
-PLAIN: Final = Unit((Step(1, ""),))
-COUNT: Final = Unit((Step(1, ""),), is_whole=True)
-PERCENT: Final = Unit((Step(1, "%"),))
-MONEY: Final = Unit((Step(1, "USD"), Step(1e3, "kUSD"), Step(1e6, "million USD")))
+PLAIN: Final = Unit((UnitStep(1, ""),))
+COUNT: Final = Unit((UnitStep(1, ""),), is_whole=True)
+PERCENT: Final = Unit((UnitStep(1, "%"),))
+MONEY: Final = Unit((UnitStep(1, "USD"), UnitStep(1e3, "kUSD"), UnitStep(1e6, "million USD")))
 BYTES: Final = Unit(
-    tuple(Step(1000.0**power, f"{prefix}B") for power, prefix in enumerate(("", *"KMGTP")))
+    tuple(UnitStep(1000.0**power, f"{prefix}B") for power, prefix in enumerate(("", *"KMGTP")))
 )
 SECONDS: Final = Unit(
     (
-        Step(1e-12, "ps"),
-        Step(1e-9, "ns"),
-        Step(1e-6, "us"),
-        Step(1e-3, "ms"),
-        Step(1, "s"),
-        Step(3600, "h", least=3),
-        Step(86_400, "days", least=3),
+        UnitStep(1e-12, "ps"),
+        UnitStep(1e-9, "ns"),
+        UnitStep(1e-6, "us"),
+        UnitStep(1e-3, "ms"),
+        UnitStep(1, "s"),
+        UnitStep(3600, "h", least=3),
+        UnitStep(86_400, "days", least=3),
     )
 )

@@ -10,9 +10,9 @@ from netloom.report.charts import (
     MONEY,
     PERCENT,
     SECONDS,
-    Axis,
+    BarPart,
     Bars,
-    Part,
+    ChartAxis,
     Plot,
     Rule,
     Series,
@@ -47,8 +47,8 @@ def scaling(contenders: Sequence[Candidate]) -> Plot:
         for index, contender in enumerate(contenders)
     )
     return Plot(
-        x=Axis(title="GPUs", is_log=True),
-        y=Axis(title="MFU", unit=PERCENT, from_zero=True),
+        x=ChartAxis(title="GPUs", is_log=True),
+        y=ChartAxis(title="MFU", unit=PERCENT, from_zero=True),
         series=lines,
         rules=(Rule(x=here, label="this cluster"),),
     )
@@ -88,11 +88,11 @@ def time_by_part(spent_s: Mapping[str, Mapping[str, float]], *, rows: str, axis:
     times = list(spent_s.values())
     names = [part for part in times[0] if any(one[part] > 0 for one in times)]
     return Bars(
-        axis=Axis(title=axis, unit=SECONDS, from_zero=True),
+        axis=ChartAxis(title=axis, unit=SECONDS, from_zero=True),
         rows=rows,
         labels=tuple(spent_s),
         parts=tuple(
-            Part(
+            BarPart(
                 name=name.replace("_", " "),
                 values=tuple(float(one[name]) for one in times),
                 hue=hue,
@@ -110,12 +110,12 @@ def cost_against_speed(contenders: Sequence[Candidate]) -> Plot:
     days = [contender.days_per_trillion_tokens for contender in near]
     usd = [contender.usd_per_trillion_tokens for contender in near]
     return Plot(
-        x=Axis(
+        x=ChartAxis(
             title="days per trillion tokens",
             is_log=True,
             bounds=_around(days) if far else None,
         ),
-        y=Axis(
+        y=ChartAxis(
             title="cost per trillion tokens",
             unit=MONEY,
             is_log=True,

@@ -9,7 +9,16 @@ from netloom.report.compare import figures
 from netloom.report.compare.sources import cited_sources
 from netloom.report.compare.text import cells, headings
 from netloom.report.html import render
-from netloom.report.sections import Answer, Fold, Gallery, Item, Listing, Page, Table, trust_fold
+from netloom.report.sections import (
+    AnswerBox,
+    Fold,
+    Gallery,
+    HtmlTable,
+    Item,
+    Listing,
+    Page,
+    trust_fold,
+)
 
 if TYPE_CHECKING:
     from netloom.study.compare.comparison import Comparison
@@ -24,7 +33,7 @@ def comparison_page(comparison: Comparison) -> str:
     page = Page(
         title=comparison.title,
         subtitle=comparison.subtitle,
-        answer=Answer(
+        answer=AnswerBox(
             heading="Recommendation",
             headline=advice.technology,
             reasons=tuple(advice.reasons),
@@ -40,14 +49,14 @@ def comparison_page(comparison: Comparison) -> str:
     return render(page)
 
 
-def _technologies(comparison: Comparison) -> Table:
+def _technologies(comparison: Comparison) -> HtmlTable:
     best = comparison.recommendation.technology
     inside = all(contender.validity.inside for contender in comparison.contenders)
     star = () if inside else ("* outside the range checked against measurements: see below.",)
     left_out = tuple(
         Item(name=f"{refusal.technology}:", text=refusal.reason) for refusal in comparison.refused
     )
-    return Table(
+    return HtmlTable(
         title="Technologies",
         caption=(
             "The same job on the same GPUs over each network; the recommended one stands out. "
@@ -107,9 +116,9 @@ def _figures(comparison: Comparison) -> tuple[Figure, ...]:
     )
 
 
-def _operations(comparison: Comparison) -> Table:
+def _operations(comparison: Comparison) -> HtmlTable:
     keys = dict.fromkeys(key for c in comparison.contenders for key in c.technology.operations)
-    return Table(
+    return HtmlTable(
         title="Operations",
         caption="What each technology offers those who run it.",
         headings=("feature", *(contender.name for contender in comparison.contenders)),

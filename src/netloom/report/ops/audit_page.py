@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from netloom.report.charts import COUNT, Axis, Bars, Figure, Part
+from netloom.report.charts import COUNT, BarPart, Bars, ChartAxis, Figure
 from netloom.report.html import render
 from netloom.report.ops.audit import right, silence
-from netloom.report.sections import Answer, Gallery, Page, Table
+from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Page
 
 if TYPE_CHECKING:
     from netloom.ops.observe.audit import Audit
@@ -24,15 +24,15 @@ def audit_page(audit: Audit, *, title: str = "As built against as designed") -> 
     page = Page(
         title=title,
         subtitle=f"{audit.num_cables:,} cables between {audit.num_devices:,} devices as designed",
-        answer=Answer(headline=right(audit), lines=(doubt,) if doubt else ()),
+        answer=AnswerBox(headline=right(audit), lines=(doubt,) if doubt else ()),
         sections=found,
     )
     return render(page)
 
 
-def _differences(audit: Audit) -> Table:
+def _differences(audit: Audit) -> HtmlTable:
     rest = len(audit.differences) - MAX_ROWS
-    return Table(
+    return HtmlTable(
         title=f"{len(audit.differences):,} differences",
         caption="By kind, then by cable; numbers of cables are those of the design.",
         headings=("kind", "cables", "what is different"),
@@ -52,9 +52,9 @@ def _kinds(audit: Audit) -> Figure:
         title="Differences by kind",
         caption="How many of each kind there are.",
         chart=Bars(
-            axis=Axis(title="differences", unit=COUNT, from_zero=True),
+            axis=ChartAxis(title="differences", unit=COUNT, from_zero=True),
             rows="kind",
             labels=tuple(counts),
-            parts=(Part(name="", values=tuple(float(count) for count in counts.values())),),
+            parts=(BarPart(name="", values=tuple(float(count) for count in counts.values())),),
         ),
     )

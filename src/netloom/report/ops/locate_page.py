@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from netloom.report.charts import PERCENT, Axis, Bars, Figure, Part
+from netloom.report.charts import PERCENT, BarPart, Bars, ChartAxis, Figure
 from netloom.report.html import render
 from netloom.report.ops.locate import finding_lines, nothing
-from netloom.report.sections import Answer, Gallery, Item, Listing, Page, Section, Table
+from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Item, Listing, Page, Section
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def findings_page(sight: FindingsReport, *, title: str = "What is broken") -> st
     page = Page(
         title=title,
         subtitle=f"as told by {sight.num_flows:,} flows and probes",
-        answer=Answer(headline=_headline(sight)),
+        answer=AnswerBox(headline=_headline(sight)),
         sections=tuple(section for section in sections if section is not None),
     )
     return render(page)
@@ -68,11 +68,11 @@ def _headline(sight: FindingsReport) -> str:
     return f"{first.part}: {first.kind}, {first.confidence:.0%} sure{others}"
 
 
-def _suspects(findings: Sequence[Finding]) -> Table | None:
+def _suspects(findings: Sequence[Finding]) -> HtmlTable | None:
     if not findings:
         return None
     rest = len(findings) - MAX_FINDINGS
-    return Table(
+    return HtmlTable(
         title="Suspects",
         caption="The most certain first. A repair saves that share of the hurt flows' time.",
         headings=("part", "what is wrong", "sure", "GPUs hurt", "a repair saves"),
@@ -95,10 +95,10 @@ def _certainty(findings: Sequence[Finding]) -> Gallery | None:
     if not shown:
         return None
     chart = Bars(
-        axis=Axis(title="chance to be the cause", unit=PERCENT, bounds=(0.0, 100.0)),
+        axis=ChartAxis(title="chance to be the cause", unit=PERCENT, bounds=(0.0, 100.0)),
         rows="part",
         labels=tuple(str(one.part) for one in shown),
-        parts=(Part(name="", values=tuple(100 * one.confidence for one in shown)),),
+        parts=(BarPart(name="", values=tuple(100 * one.confidence for one in shown)),),
     )
     caption = "How sure each suspect is, the surest first."
     return Gallery(figures=(Figure(key="sure", title="Certainty", caption=caption, chart=chart),))

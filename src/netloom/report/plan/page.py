@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from netloom.report.charts import GREY, MONEY, SECONDS, Axis, Figure, Plot, Series
+from netloom.report.charts import GREY, MONEY, SECONDS, ChartAxis, Figure, Plot, Series
 from netloom.report.compare.figures import time_by_part
 from netloom.report.html import render
 from netloom.report.plan.words import (
@@ -20,13 +20,13 @@ from netloom.report.plan.words import (
     time,
 )
 from netloom.report.sections import (
-    Answer,
+    AnswerBox,
     Fold,
     Gallery,
+    HtmlTable,
     Item,
     Listing,
     Page,
-    Table,
     doubts_fold,
     trust_fold,
 )
@@ -60,7 +60,7 @@ def plan_page(plan: Plan) -> str:
     return render(page)
 
 
-def _first(plan: Plan) -> Answer:
+def _first(plan: Plan) -> AnswerBox:
     """Return the best, and what would be better or surer."""
     best = plan.best[0]
     within = plan.within
@@ -69,7 +69,7 @@ def _first(plan: Plan) -> Answer:
         lines.append(f"The best at an MFU that was measured: {apart(plan, within)}.")
     stopped = "The search was interrupted: this is the best so far."
     outside = () if plan.outside is None else (_outside(plan, plan.outside),)
-    return Answer(
+    return AnswerBox(
         heading=f"Least {plan.objective}",
         headline=_answer(best),
         lines=tuple(lines),
@@ -86,9 +86,9 @@ def _outside(plan: Plan, choice: PlannedConfiguration) -> Fold:
     )
 
 
-def _best_table(plan: Plan) -> Table:
+def _best_table(plan: Plan) -> HtmlTable:
     best, told = plan.best[0], differing(plan.best)
-    return Table(
+    return HtmlTable(
         title="The ten best",
         caption=(
             f"Alike in all: {alike(plan.best)}. Differences of a percent or two are below the "
@@ -114,11 +114,11 @@ def _best_table(plan: Plan) -> Table:
     )
 
 
-def _machines_table(plan: Plan) -> Table | None:
+def _machines_table(plan: Plan) -> HtmlTable | None:
     if len(plan.machines) < 2:
         return None
     machines = _by_time(plan)
-    return Table(
+    return HtmlTable(
         title="Every machine at its best",
         caption=(
             "Marked: no other is both faster and cheaper. On one machine cost is proportional to "
@@ -263,8 +263,8 @@ def _front(plan: Plan) -> Plot:
     beaten = _points(sure, "slower and dearer than another")
     best = _points(plan.pareto, "no other is both faster and cheaper")
     return Plot(
-        x=Axis(title="time of a step", unit=SECONDS),
-        y=Axis(title="cost per trillion tokens", unit=MONEY),
+        x=ChartAxis(title="time of a step", unit=SECONDS),
+        y=ChartAxis(title="cost per trillion tokens", unit=MONEY),
         series=(
             replace(
                 _points(unsure, "outside the checked range"),

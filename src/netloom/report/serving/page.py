@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.report.charts import SECONDS, Axis, Bars, Figure, Part
+from netloom.report.charts import SECONDS, BarPart, Bars, ChartAxis, Figure
 from netloom.report.compare.figures import time_by_part
 from netloom.report.html import render
-from netloom.report.sections import Answer, Fold, Gallery, Item, Page, Table, trust_fold
+from netloom.report.sections import AnswerBox, Fold, Gallery, HtmlTable, Item, Page, trust_fold
 from netloom.report.serving.text import headline, memory_line, pools_line
 from netloom.units import SIZE, TIME, format_quantity
 
@@ -38,7 +38,7 @@ def inference_page(found: Inference) -> str:
     page = Page(
         title=found.scenario.name or f"{found.model.name} served on {service.num_gpus:,} GPUs",
         subtitle=_subtitle(found),
-        answer=Answer(
+        answer=AnswerBox(
             heading=f"On {found.own.name}",
             headline=headline(service),
             lines=(pools_line(service),),
@@ -53,9 +53,9 @@ def inference_page(found: Inference) -> str:
     return render(page)
 
 
-def _technologies(found: Inference, shown: Sequence[Served]) -> Table:
+def _technologies(found: Inference, shown: Sequence[Served]) -> HtmlTable:
     left_out = tuple(Item(name=f"{name}:", text=reason) for name, reason in found.refused)
-    return Table(
+    return HtmlTable(
         title="Technologies",
         caption="The same service over each network; the cluster's own stands out.",
         headings=HEADINGS,
@@ -109,7 +109,7 @@ def _figures(shown: Sequence[Served]) -> tuple[Figure, ...]:
             ),
             chart=_bars(
                 shown,
-                Axis(title="time to first token", unit=SECONDS, from_zero=True),
+                ChartAxis(title="time to first token", unit=SECONDS, from_zero=True),
                 lambda one: one.service.time_to_first_token_s,
             ),
         ),
@@ -119,7 +119,7 @@ def _figures(shown: Sequence[Served]) -> tuple[Figure, ...]:
             caption="Every further token of one request, while the whole batch decodes.",
             chart=_bars(
                 shown,
-                Axis(title="time per token", unit=SECONDS, from_zero=True),
+                ChartAxis(title="time per token", unit=SECONDS, from_zero=True),
                 lambda one: one.service.time_per_token_s,
             ),
         ),
@@ -129,7 +129,7 @@ def _figures(shown: Sequence[Served]) -> tuple[Figure, ...]:
             caption="Of all GPUs, those that read prompts included. More is better.",
             chart=_bars(
                 shown,
-                Axis(title="tokens/s per GPU", from_zero=True),
+                ChartAxis(title="tokens/s per GPU", from_zero=True),
                 lambda one: one.service.tokens_per_s_per_gpu,
             ),
         ),
@@ -160,7 +160,7 @@ def _transfer_figure(shown: Sequence[Served]) -> Figure:
             "behind the pass itself."
         ),
         chart=_bars(
-            shown, Axis(title="time to send them", unit=SECONDS, from_zero=True), _transfer_s
+            shown, ChartAxis(title="time to send them", unit=SECONDS, from_zero=True), _transfer_s
         ),
     )
 
@@ -169,12 +169,12 @@ def _transfer_s(one: Served) -> float:
     return one.service.transfer.total_s if one.service.transfer else 0.0
 
 
-def _bars(shown: Sequence[Served], axis: Axis, value: Callable[[Served], float]) -> Bars:
+def _bars(shown: Sequence[Served], axis: ChartAxis, value: Callable[[Served], float]) -> Bars:
     return Bars(
         axis=axis,
         rows="technology",
         labels=tuple(one.name for one in shown),
-        parts=(Part(name="", values=tuple(value(one) for one in shown)),),
+        parts=(BarPart(name="", values=tuple(value(one) for one in shown)),),
     )
 
 

@@ -12,9 +12,9 @@ from netloom.report.charts import (
     HUES,
     PERCENT,
     SECONDS,
-    Axis,
     Block,
     Cell,
+    ChartAxis,
     Heat,
     Plot,
     Series,
@@ -58,8 +58,8 @@ def fct_cdf(found: Simulation) -> Plot:
             ends = [min(ends[0], float(ordered[0])), max(ends[1], float(ordered[-1]))]
     wide = ends[0] > 0 and ends[1] > WIDE * ends[0]
     return Plot(
-        x=Axis(title="completion time", unit=SECONDS, is_log=wide, from_zero=not wide),
-        y=Axis(title="transfers that have ended", unit=PERCENT, bounds=(0.0, 101.0)),
+        x=ChartAxis(title="completion time", unit=SECONDS, is_log=wide, from_zero=not wide),
+        y=ChartAxis(title="transfers that have ended", unit=PERCENT, bounds=(0.0, 101.0)),
         series=tuple(lines),
     )
 
@@ -92,8 +92,8 @@ def slowdown_by_size(found: Simulation) -> Plot:
     wide = bool(rows) and rows[-1]["up_to_bytes"] > WIDE * rows[0]["up_to_bytes"]
     names = (("p50", "median"), ("p95", "95th percentile"), ("p99", "99th percentile"))
     return Plot(
-        x=Axis(title="flow size (up to)", unit=BYTES, is_log=wide, from_zero=not wide),
-        y=Axis(title="slowdown", from_zero=True),
+        x=ChartAxis(title="flow size (up to)", unit=BYTES, is_log=wide, from_zero=not wide),
+        y=ChartAxis(title="slowdown", from_zero=True),
         series=tuple(
             Series(
                 name=name,
@@ -169,8 +169,8 @@ def over_time(
 
 def _timed(lines: Sequence[Series], axis: str, unit: Unit) -> Plot:
     return Plot(
-        x=Axis(title="time since the first start", unit=SECONDS),
-        y=Axis(title=axis, unit=unit, from_zero=True),
+        x=ChartAxis(title="time since the first start", unit=SECONDS),
+        y=ChartAxis(title=axis, unit=unit, from_zero=True),
         series=tuple(lines),
     )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.report.charts import BYTES, PERCENT, Figure
 from netloom.report.html import render
-from netloom.report.sections import Answer, Gallery, Page, Section, Table
+from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Page, Section
 from netloom.report.simulate import figures
 from netloom.report.simulate.pauses import pause_tree
 from netloom.report.simulate.text import COUNTERS, headline, over_seeds, ratio, time
@@ -53,7 +53,7 @@ def simulation_page(found: Simulation) -> str:
     page = Page(
         title=found.title,
         subtitle=_subtitle(found),
-        answer=Answer(
+        answer=AnswerBox(
             headline=headline(found),
             tags=tuple((key.replace("_", " "), str(value)) for key, value in found.choices.items()),
             notes=tuple(found.notes),
@@ -126,9 +126,9 @@ def _series(found: Simulation) -> tuple[Figure, ...]:
     return tuple(shown)
 
 
-def _traffic(found: Simulation) -> Table:
+def _traffic(found: Simulation) -> HtmlTable:
     rest = len(found.jobs) - MAX_ROWS
-    return Table(
+    return HtmlTable(
         title="Traffic",
         caption="Completion times and slowdowns of each piece of traffic.",
         headings=(
@@ -146,10 +146,10 @@ def _traffic(found: Simulation) -> Table:
     )
 
 
-def _over_seeds(found: Simulation) -> Table | None:
+def _over_seeds(found: Simulation) -> HtmlTable | None:
     if len(found.runs) == 1:
         return None
-    return Table(
+    return HtmlTable(
         title=f"Over {len(found.runs)} seeds",
         caption=(
             "The mean of the seeds' own numbers, and where Student's interval of 95 % puts the "
@@ -160,11 +160,11 @@ def _over_seeds(found: Simulation) -> Table | None:
     )
 
 
-def _pauses(found: Simulation) -> Table | None:
+def _pauses(found: Simulation) -> HtmlTable | None:
     rows = pause_tree(found)
     if not rows:
         return None
-    return Table(
+    return HtmlTable(
         title="Who paused whom",
         caption=(
             "A pause on a link fills the switch behind it, which then pauses its own neighbours. "
@@ -178,8 +178,8 @@ def _pauses(found: Simulation) -> Table | None:
     )
 
 
-def _busiest(found: Simulation) -> Table:
-    return Table(
+def _busiest(found: Simulation) -> HtmlTable:
+    return HtmlTable(
         title="Busiest links",
         caption="Carried over what they could have.",
         headings=("link", "used"),
@@ -187,8 +187,8 @@ def _busiest(found: Simulation) -> Table:
     )
 
 
-def _counted(found: Simulation) -> Table:
-    return Table(
+def _counted(found: Simulation) -> HtmlTable:
+    return HtmlTable(
         title="Counted",
         caption="What the engine counted.",
         headings=("what", "count"),
@@ -221,7 +221,7 @@ def _jobs(found: Simulation) -> list[list[str]]:
     ]
 
 
-def _sizes(found: Simulation) -> Table:
+def _sizes(found: Simulation) -> HtmlTable:
     rows = [
         [
             format_quantity(row["up_to_bytes"], SIZE),
@@ -230,7 +230,7 @@ def _sizes(found: Simulation) -> Table:
         ]
         for row in found.by_size()
     ]
-    return Table(
+    return HtmlTable(
         title="Slowdown by size, in numbers",
         caption="Completion time over that of the same transfer alone on the empty network.",
         headings=("up to", "flows", "p50", "p95", "p99", "max"),

@@ -9,9 +9,9 @@ from netloom.report.charts import (
     PERCENT,
     PLAIN,
     SECONDS,
-    Axis,
+    BarPart,
     Bars,
-    Part,
+    ChartAxis,
     Plot,
     Series,
     dash_of,
@@ -53,11 +53,11 @@ def figure(sweep: Sweep, name: str) -> Plot | Bars:
     drawn = dict(list(groups.items())[:MAX_LINES])
     rest = len(groups) - len(drawn)
     aside = f"The first {MAX_LINES} combinations; {rest:,} more are in the table." if rest else ""
-    axis = Axis(title=in_words(name), unit=_unit(name), from_zero=True)
+    axis = ChartAxis(title=in_words(name), unit=_unit(name), from_zero=True)
     if x not in numeric:
         return _bars(drawn, axis, x=x, column=column)
     return Plot(
-        x=Axis(title=x, unit=_unit(x), is_log=_is_wide([row[x] for row in rows])),
+        x=ChartAxis(title=x, unit=_unit(x), is_log=_is_wide([row[x] for row in rows])),
         y=axis,
         series=tuple(
             _series(index, _label(values), group, x=x, column=column)
@@ -97,7 +97,7 @@ def _series(
     )
 
 
-def _bars(groups: Groups, axis: Axis, *, x: str, column: str) -> Bars:
+def _bars(groups: Groups, axis: ChartAxis, *, x: str, column: str) -> Bars:
     known = list(dict.fromkeys(str(row.get(x)) for rows in groups.values() for row in rows))
     labels, rest = tuple(known[:MAX_BARS]), len(known) - MAX_BARS
     aside = f"The first {MAX_BARS}; {rest:,} more are in the table." if rest > 0 else ""
@@ -106,7 +106,7 @@ def _bars(groups: Groups, axis: Axis, *, x: str, column: str) -> Bars:
         own = {str(row.get(x)): row for row in rows}
         shown = [own.get(label, {}) for label in labels]
         parts.append(
-            Part(
+            BarPart(
                 name=_label(values),
                 values=tuple(_value(row, column) for row in shown),
                 hue=index,

@@ -10,8 +10,7 @@ from rich.text import Text
 
 from netloom.report.charts import Figure
 from netloom.report.html import render
-from netloom.report.sections import Gallery, Item, Listing, Page
-from netloom.report.sections import Table as HtmlTable
+from netloom.report.sections import Gallery, HtmlTable, Item, Listing, Page
 from netloom.report.sweep.figures import figure, in_words
 from netloom.results.interval import CONFIDENCE
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_names
-from netloom.report.charts import PERCENT, Axis, Bars, Block, Cell, Heat, Part
+from netloom.report.charts import PERCENT, BarPart, Bars, Block, Cell, ChartAxis, Heat
 from netloom.report.compare.figures import time_by_part
 
 if TYPE_CHECKING:
@@ -85,11 +85,11 @@ def blast(found: Ranking) -> Bars:
     rows = found.rows[:MAX_BARS]
     stops = tuple(row.effect.step_s is None for row in rows)
     return Bars(
-        axis=Axis(title="speed lost", unit=PERCENT, from_zero=True),
+        axis=ChartAxis(title="speed lost", unit=PERCENT, from_zero=True),
         rows="part",
         labels=tuple(_alike(row.parts) for row in rows),
         parts=(
-            Part(
+            BarPart(
                 name="",
                 values=tuple(100 * row.lost_share for row in rows),
                 texts=tuple(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.report.charts import Figure
 from netloom.report.html import render
-from netloom.report.sections import Answer, Gallery, Page, Table, doubts_fold
+from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Page, doubts_fold
 from netloom.report.whatif import figures
 from netloom.report.whatif.text import HEADINGS, headline, ranking_cells, seeds_words, title
 
@@ -44,9 +44,9 @@ def whatif_page(found: WhatIf) -> str:
     return render(page)
 
 
-def _answer(words: str, bench: BaselineJob) -> Answer:
+def _answer(words: str, bench: BaselineJob) -> AnswerBox:
     seeds = seeds_words(bench)
-    return Answer(headline=words, notes=(seeds,) if seeds else ())
+    return AnswerBox(headline=words, notes=(seeds,) if seeds else ())
 
 
 def _map(bench: BaselineJob, runs: Sequence[tuple[str, DrawnStep]]) -> Figure:
@@ -62,8 +62,8 @@ def _map(bench: BaselineJob, runs: Sequence[tuple[str, DrawnStep]]) -> Figure:
     )
 
 
-def _collectives(found: WhatIf) -> Table:
-    return Table(
+def _collectives(found: WhatIf) -> HtmlTable:
+    return HtmlTable(
         title="What the network does to each collective",
         caption="Time of each collective between nodes over that on an undisturbed network.",
         headings=("between nodes", "ranks", "node stride", "slowdown before", "after"),
@@ -105,10 +105,10 @@ def ranking_page(found: Ranking) -> str:
     return render(page)
 
 
-def _failures(found: Ranking) -> Table:
+def _failures(found: Ranking) -> HtmlTable:
     rest = len(found.rows) - MAX_ROWS
     more = (f"... and {rest:,} more; --json has all",) if rest > 0 else ()
-    return Table(
+    return HtmlTable(
         title="Every single failure",
         caption="Parts whose failure does the same are one row.",
         headings=HEADINGS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.report.charts import SECONDS, Axis, Bars, Figure, Part
+from netloom.report.charts import SECONDS, BarPart, Bars, ChartAxis, Figure
 from netloom.report.html import render
-from netloom.report.sections import Answer, Fold, Gallery, Item, Page, Table
+from netloom.report.sections import AnswerBox, Fold, Gallery, HtmlTable, Item, Page
 from netloom.report.whatif.place import HEADINGS, candidate_rows, headline, ranges, title
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ def placement_page(found: Search) -> str:
     page = Page(
         title="Where to place the job",
         subtitle=title(found),
-        answer=Answer(
+        answer=AnswerBox(
             headline=headline(found),
             lines=(f"Nodes, in the order of the job's places: {ranges(found.best.nodes)}",),
         ),
         sections=(
-            Table(
+            HtmlTable(
                 title="Placements",
                 caption=(
                     "The bound is a step in which no hop is slowed and nodes are as near as can "
@@ -51,9 +51,9 @@ def _steps(found: Search) -> Figure:
         title="Step by placement",
         caption="Shorter is better; nothing is shorter than the bound.",
         chart=Bars(
-            axis=Axis(title="time of a step", unit=SECONDS, from_zero=True),
+            axis=ChartAxis(title="time of a step", unit=SECONDS, from_zero=True),
             rows="placement",
             labels=labels,
-            parts=(Part(name="", values=values),),
+            parts=(BarPart(name="", values=values),),
         ),
     )

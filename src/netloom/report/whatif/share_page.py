@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.report.charts import HUES, SECONDS, Axis, Bars, Figure, Part, Plot, Series, dash_of
+from netloom.report.charts import (
+    HUES,
+    SECONDS,
+    BarPart,
+    Bars,
+    ChartAxis,
+    Figure,
+    Plot,
+    Series,
+    dash_of,
+)
 from netloom.report.html import render
-from netloom.report.sections import Answer, Gallery, Page, Table, doubts_fold
+from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Page, doubts_fold
 from netloom.report.whatif.share import HEADINGS, sharing_cells, sharing_headline
 
 if TYPE_CHECKING:
@@ -22,9 +32,9 @@ def sharing_page(found: Sharing) -> str:
         subtitle="; ".join(
             f"{lot.name}: {len(lot.nodes):,} nodes from {lot.arrival_s:g} s" for lot in found.lots
         ),
-        answer=Answer(headline=sharing_headline(found)),
+        answer=AnswerBox(headline=sharing_headline(found)),
         sections=(
-            Table(
+            HtmlTable(
                 title="Jobs",
                 caption="Each job alone on the fabric, beside the others, and at worst.",
                 headings=HEADINGS,
@@ -76,8 +86,8 @@ def timeline(found: Sharing) -> Plot:
             Series(name=lot.name, x=tuple(x), y=tuple(y), hue=number % HUES, dash=dash_of(number))
         )
     return Plot(
-        x=Axis(title="time", unit=SECONDS, from_zero=True),
-        y=Axis(title="step time over that alone"),
+        x=ChartAxis(title="time", unit=SECONDS, from_zero=True),
+        y=ChartAxis(title="step time over that alone"),
         series=tuple(lines),
     )
 
@@ -89,11 +99,11 @@ def slowdowns(found: Sharing) -> Bars:
         ("at worst", [lot.worst_s / lot.alone_s for lot in found.lots]),
     )
     return Bars(
-        axis=Axis(title="step time over that alone", from_zero=True),
+        axis=ChartAxis(title="step time over that alone", from_zero=True),
         rows="job",
         labels=tuple(lot.name for lot in found.lots),
         parts=tuple(
-            Part(name=label, values=tuple(value), hue=number)
+            BarPart(name=label, values=tuple(value), hue=number)
             for number, (label, value) in enumerate(values)
         ),
     )

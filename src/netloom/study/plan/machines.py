@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from netloom.provenance import Validity
     from netloom.spec.scenario import Cluster, Economics, Scenario
     from netloom.spec.topology import Topology
-    from netloom.study.size.request import Kind
 
 __all__ = ["CandidateCluster", "PlanLimits", "Wanted", "machines"]
 
@@ -41,7 +40,7 @@ class Wanted:
     gpus: tuple[int, ...] = ()
     gpu_ranges: tuple[tuple[int, int], ...] = ()
     technologies: tuple[str, ...] = ()
-    topologies: tuple[Kind, ...] = ()
+    topologies: tuple[str, ...] = ()
     oversubscriptions: tuple[float, ...] = ()
 
 

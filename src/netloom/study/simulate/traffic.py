@@ -22,6 +22,8 @@ from netloom.spec.traffic import (
     Storage,
 )
 from netloom.workload import exchange, patterns
+from netloom.workload.collective import CollectiveKind
+from netloom.workload.collective_entry import ExchangePlan, collective_entry
 from netloom.workload.dag import Dag, Label, beside, then, to_transfers
 from netloom.workload.exchange_tree import double_tree
 from netloom.workload.sizes import distribution
@@ -237,18 +239,24 @@ def _groups(piece: CollectiveTraffic, members: NDArray[np.int64]) -> list[NDArra
 
 def _one_group(piece: CollectiveTraffic, group: NDArray[np.int64], *, per_node: int) -> Dag:
     size_bytes = round(piece.size_bytes)
-    if piece.operation == "all-to-all":
-        return exchange.all_to_all(group, size_bytes, in_flight=piece.in_flight)
-    if piece.operation == "broadcast":
-        return exchange.broadcast(group, size_bytes, slices=piece.slices or DEFAULT_SLICES)
-    if piece.operation == "send-recv":
-        return exchange.send_recv(group, np.roll(group, -1), size_bytes)
     nodes = _by_node(group, per_node)
     if piece.operation == "all-reduce" and piece.algorithm != "ring":
         return _all_reduce(piece, group, nodes, size_bytes)
-    even = len({len(members) for members in nodes}) == 1
-    orders = exchange.rail_rings(nodes, piece.channels) if even else [group] * piece.channels
-    return exchange.ring(piece.operation, orders, size_bytes, slices=piece.slices or 1)
+
+    def orders() -> list[NDArray[np.int64]]:
+        even = len({len(members) for members in nodes}) == 1
+        return exchange.rail_rings(nodes, piece.channels) if even else [group] * piece.channels
+
+    entry = collective_entry(CollectiveKind(piece.operation.replace("-", "_")))
+    return entry.transfers(
+        ExchangePlan(
+            group=group,
+            size_bytes=size_bytes,
+            orders=orders,
+            slices=piece.slices,
+            in_flight=piece.in_flight,
+        )
+    )
 
 
 def _all_reduce(

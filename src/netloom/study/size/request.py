@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from netloom.errors import SpecError
 from netloom.spec.problems import plainly
 from netloom.spec.scenario import MAX_GPUS, Cluster, FabricSpec, Floor
-from netloom.spec.topology import Topology
+from netloom.spec.topology import TOPOLOGIES
 from netloom.study.networks import check_num_gpus
 
 if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Node, Switch, Technology
+    from netloom.spec.topology import Topology
 
-__all__ = ["Kind", "SizingRequest", "technology_of", "topology_of"]
-
-Kind = Literal[
-    "fat-tree",
-    "rail-fat-tree",
-    "rail-only",
-    "multi-plane",
-    "three-tier-tree",
-    "dragonfly-plus",
-    "torus",
-]
+__all__ = ["SizingRequest", "technology_of", "topology_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +82,7 @@ class SizingRequest:
 
 
 def topology_of(
-    kind: Kind | None,
+    kind: str | None,
     *,
     oversubscription: float | None = None,
     tiers: int | None = None,
@@ -100,16 +91,16 @@ def topology_of(
     """Return the topology that options describe; None when none was given.
 
     Raises:
-        SpecError: the kind has no such option, or the value is out of its range.
+        SpecError: the kind is not known, it has no such option, or the value is out of range.
     """
     asked = {"oversubscription": oversubscription, "tiers": tiers, "planes": planes}
     given: dict[str, object] = {name: value for name, value in asked.items() if value is not None}
     if kind is None and not given:
         return None
     kind = kind or ("rail-fat-tree" if planes is None else "multi-plane")
-    adapter: TypeAdapter[Topology] = TypeAdapter(Topology)
+    parameters = TOPOLOGIES.get(kind).spec
     try:
-        return adapter.validate_python({"kind": kind, **given})
+        return parameters.model_validate({"kind": kind, **given})
     except ValidationError as error:
         first = error.errors()[0]
         option = str(first["loc"][-1])

@@ -12,6 +12,7 @@ from netloom.results.table import Table
 from netloom.spec.scenario import MAX_GPUS, Cluster, FabricSpec, Placement
 from netloom.study.networks import network_of
 from netloom.workload.collective import Collective, CollectiveKind, Group
+from netloom.workload.collective_entry import collective_entry
 from netloom.workload.trace import COLLECTIVE_CODES, WORLD, NodeKind
 
 if TYPE_CHECKING:
@@ -306,7 +307,7 @@ class _Members:
 
 
 def _collective(kind: CollectiveKind, input_size: int, group: Group) -> Collective:
-    total = input_size * (group.size if kind is CollectiveKind.ALL_GATHER else 1)
+    total = input_size * (group.size if collective_entry(kind).counts_gathered else 1)
     return Collective(kind=kind, size_bytes=float(total), group=group)
 
 

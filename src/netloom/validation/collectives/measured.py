@@ -14,8 +14,8 @@ from netloom.engines.base import bus_factor
 from netloom.errors import SpecError
 from netloom.fabric.design import Design, Reach, Stage, Tier
 from netloom.fabric.network import Network
+from netloom.fabric.topologies.fat_tree import FatTree
 from netloom.spec.scenario import MAX_GPUS
-from netloom.spec.topology import FatTree
 from netloom.validation.collectives.gpu_aliases import node_named
 from netloom.workload.collective import Collective, CollectiveKind, Group
 

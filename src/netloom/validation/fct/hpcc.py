@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from netloom.engines.packet import Ecn, PacketSettings, Pfc, SwitchSettings, Transport, run_packets
+from netloom.engines.packet.scheme import SCHEMES as SCHEME_TRAITS
 from netloom.errors import SpecError
 from netloom.fabric.wiring.plain import CableList, wire_up
+from netloom.formats.simulators.ns3_settings import ACK_BYTES, MIN_ACK_BYTES, STAMP_BYTES
 from netloom.spec.problems import did_you_mean
 from netloom.study.simulate.unloaded import hpcc_alone_ps
 from netloom.workload.sizes import distribution
@@ -89,7 +91,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Scheme:
+class _SchemeSetup:
     """A congestion control as run.py sets it up."""
 
     congestion_control: str
@@ -112,24 +114,29 @@ _FIRMWARE: Final = {
 }
 _RED: Final = Ecn(kmin_bytes=100_000, kmax_bytes=400_000, pmax=0.2, at_rate_bps=25e9)
 _STEP: Final = Ecn(kmin_bytes=30_000, kmax_bytes=30_000, pmax=1.0, at_rate_bps=10e9)
-# 42 bytes of telemetry out and back: int-header.h, five hops of 8 and their number.
-_INT: Final = _Scheme(
-    congestion_control="hpcc",
-    parameters=_HPCC,
-    header_bytes=_HEADER_BYTES + 42,
-    ack_bytes=88,
-    telemetry=True,
-)
-_PINT: Final = _Scheme(
-    congestion_control="hpcc-pint", parameters=_HPCC, header_bytes=_HEADER_BYTES + 1
-)
-_DCQCN: Final = _Scheme(congestion_control="dcqcn-firmware", parameters=_FIRMWARE, ecn=_RED)
-_TIMELY: Final = _Scheme(
+
+
+def _with_telemetry(name: str, parameters: Mapping[str, float]) -> _SchemeSetup:
+    """Return a scheme whose packets are as much longer as its telemetry takes."""
+    traits = SCHEME_TRAITS.get(name)
+    return _SchemeSetup(
+        congestion_control=name,
+        parameters=parameters,
+        header_bytes=_HEADER_BYTES + traits.telemetry_bytes,
+        ack_bytes=max(ACK_BYTES + traits.telemetry_bytes, MIN_ACK_BYTES),
+        telemetry=traits.telemetry == "every-hop",
+    )
+
+
+_INT: Final = _with_telemetry("hpcc", _HPCC)
+_PINT: Final = _with_telemetry("hpcc-pint", _HPCC)
+_DCQCN: Final = _SchemeSetup(congestion_control="dcqcn-firmware", parameters=_FIRMWARE, ecn=_RED)
+_TIMELY: Final = _SchemeSetup(
     congestion_control="timely",
     parameters={},
-    header_bytes=_HEADER_BYTES + 8,  # a time stamp
+    header_bytes=_HEADER_BYTES + STAMP_BYTES["timely"],
 )
-SCHEMES: Final[Mapping[str, _Scheme]] = {
+SCHEMES: Final[Mapping[str, _SchemeSetup]] = {
     "HPCC-INT": _INT,
     "HPCC-INT-95": replace(_INT, parameters=_HPCC_95),
     "HPCC-PINT": _PINT,
@@ -138,7 +145,7 @@ SCHEMES: Final[Mapping[str, _Scheme]] = {
     "DCQCN+w": replace(_DCQCN, parameters={**_FIRMWARE, **_SCALED_WINDOW}),
     "TIMELY": _TIMELY,
     "TIMELY+w": replace(_TIMELY, parameters=_SCALED_WINDOW),
-    "DCTCP": _Scheme(
+    "DCTCP": _SchemeSetup(
         congestion_control="dctcp-rate",
         parameters={"additive_bps": 615e6, **_SCALED_WINDOW},
         ecn=_STEP,
