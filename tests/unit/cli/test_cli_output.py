@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netloom.cli.output import emit_json, to_plain, write_atomically
+from netloom.cli.output import emit_json
 from netloom.errors import OutputError
+from netloom.results.plain import to_plain
+from netloom.results.write import write_atomically
 from netloom.spec.topology import FatTree
 from netloom.workload.collective import Axis
 

@@ -14,10 +14,10 @@ from deployments import build, render
 
 from netloom.app.deploy.files import MANIFEST, deployment_files
 from netloom.app.deploy.folder import read_folder, write_folder
-from netloom.cli.output import write_atomically
 from netloom.errors import SpecError
 from netloom.formats.infiniband.guids import guids_from
 from netloom.formats.infiniband.ibsim_topology import port_guid_of
+from netloom.results.write import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path

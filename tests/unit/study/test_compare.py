@@ -6,7 +6,7 @@ import math
 import pytest
 
 import netloom as nl
-from netloom.cli.output import to_plain
+from netloom.results.plain import to_plain
 from netloom.spec.example import examples
 from netloom.study.compare.explain import FIELDS
 from netloom.study.predict.engines import engine_named
