@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
 
+from netloom.results.envelope import result_envelope
 from netloom.results.plain import to_plain
 from netloom.results.write import write_atomically
 
-__all__ = ["announce", "emit_json", "to_plain", "write_atomically"]
+__all__ = [
+    "announce",
+    "emit_json",
+    "print_json",
+    "run_as",
+    "running",
+    "to_plain",
+    "write_atomically",
+]
+
+_running: Final[ContextVar[str]] = ContextVar("running", default="")
 
 
 def announce(line: str) -> None:
@@ -16,9 +31,29 @@ def announce(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def emit_json(value: object) -> None:
-    """Print *value* as JSON, keys in the order given, with a newline at the end.
+def emit_json(result: object) -> None:
+    """Print *result* as JSON in the envelope of the command that runs, with a newline at the end.
 
-    Numbers that JSON cannot hold (NaN and the infinities) become null.
+    Keys stay in the order given; numbers that JSON cannot hold (NaN, infinities) become null.
     """
-    print(json.dumps(to_plain(value), indent=2, allow_nan=False))
+    print_json(result_envelope(running(), result))
+
+
+def print_json(value: object) -> None:
+    """Print plain values as they are."""
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+def running() -> str:
+    """Return the full name of the command that runs; empty outside of one."""
+    return _running.get()
+
+
+@contextmanager
+def run_as(command: str) -> Iterator[None]:
+    """Let what is printed inside belong to *command*."""
+    token = _running.set(command)
+    try:
+        yield
+    finally:
+        _running.reset(token)

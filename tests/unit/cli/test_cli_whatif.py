@@ -28,7 +28,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def out(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert isinstance(found, dict)
     return found
 

@@ -150,7 +150,7 @@ def test_the_report_shows_counts_money_and_sources() -> None:
 
 def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     size_command(gpus=1_024, json=True)
-    assert json.loads(capsys.readouterr().out)["switches"] == 48
+    assert json.loads(capsys.readouterr().out)["result"]["switches"] == 48
 
 
 def test_the_command_explains(capsys: pytest.CaptureFixture[str]) -> None:

@@ -128,10 +128,10 @@ def test_the_command_prints_tables_that_lose_no_number(
 
 def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     print_catalog(json=True)
-    assert len(json.loads(capsys.readouterr().out)["kinds"]) == len(KINDS)
+    assert len(json.loads(capsys.readouterr().out)["result"]["kinds"]) == len(KINDS)
     print_catalog("switches", json=True)
-    assert json.loads(capsys.readouterr().out)["switches"][0]["name"] == "SB7800"
+    assert json.loads(capsys.readouterr().out)["result"]["switches"][0]["name"] == "SB7800"
     print_catalog("QM9700", json=True)
-    part = json.loads(capsys.readouterr().out)["parts"][0]
+    part = json.loads(capsys.readouterr().out)["result"]["parts"][0]
     price = next(field for field in part["fields"] if field["key"] == "price")
     assert (price["number"], price["unit"]) == (36_000, "USD")

@@ -40,7 +40,7 @@ def test_a_scenario_without_serving_says_what_to_add() -> None:
 
 def test_the_command_prints_the_documented_keys(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["infer", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert found["cache_bytes_per_token"] == 327_680
     assert found["tokens_per_s_per_gpu"] == pytest.approx(found["tokens_per_s"] / 64)
     used = found["prefill_instances"] * 4 + found["decode_instances"] * 8

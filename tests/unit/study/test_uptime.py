@@ -107,7 +107,7 @@ def test_every_improvement_helps_and_the_best_comes_first() -> None:
 
 def test_the_command_prints_what_its_json_says(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["goodput", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(capsys.readouterr().out)["result"]
     assert main(["goodput"]) == 0
     assert f"{told['goodput']:.1%} of the time" in capsys.readouterr().out
     assert told["goodput"] + sum(told["lost"].values()) == pytest.approx(1)

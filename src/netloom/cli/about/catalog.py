@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netloom.cli.output import emit_json
 from netloom.parts import show
 from netloom.parts.load import load_catalog
 
@@ -45,7 +45,7 @@ def _print_parts(parts: Sequence[Part], *, json: bool) -> None:
             {"name": part.name, "title": part.title, "fields": rows}
             for part, rows in zip(parts, fields, strict=True)
         ]
-        print(dumps({"parts": found}, indent=2))
+        emit_json({"parts": found})
         return
     for part, rows in zip(parts, fields, strict=True):
         _table(f"{part.name}: {part.title}", [_told(row) for row in rows])
@@ -58,7 +58,7 @@ def _told(row: dict[str, Any]) -> dict[str, str]:
 
 def _print(name: str, rows: list[dict[str, Any]], *, json: bool) -> None:
     if json:
-        print(dumps({name: rows}, indent=2))
+        emit_json({name: rows})
     else:
         shown = [
             {key: row[key] for key in row if key != "title" or name == "kinds"} for row in rows

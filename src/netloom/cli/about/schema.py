@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netloom.cli.output import emit_json
+from netloom.cli.output import print_json
 from netloom.spec import schema as spec_schema
 
 __all__ = ["schema"]
@@ -10,4 +10,4 @@ __all__ = ["schema"]
 
 def schema() -> None:
     """Print the JSON schema of scenario files, for editors."""
-    emit_json(spec_schema.schema())
+    print_json(spec_schema.schema())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from netloom.cli.output import announce, to_plain, write_atomically
+from netloom.cli.output import announce, emit_json, to_plain, write_atomically
 from netloom.cli.progress import progress
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
@@ -67,7 +66,7 @@ def validate(  # noqa: PLR0913  (one option of the command each)
         _write_report(report, dict(zip(names, results, strict=True)))
     if json:
         shown = [_shown(result, rows=rows) for result in results]
-        print(dumps(dict(zip(names, shown, strict=True)) if suite is None else shown[0], indent=2))
+        emit_json(dict(zip(names, shown, strict=True)) if suite is None else shown[0])
     else:
         for result in results:
             _print_text(result, rows=rows)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from netloom.cli.arguments import Whole
+from netloom.cli.exits import Exit
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from netloom.study.simulate.simulation import Simulation
 
 __all__ = ["simulate"]
-
-EXIT_PARTIAL = 3
 
 
 def simulate(  # noqa: PLR0913  (one option of the command each)
@@ -112,7 +111,7 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
     node = None if brought is None else brought.node
     write_all(found, out=out, report=report, fct=fct, node=node)
     show(found, json=json, report=report)
-    return EXIT_PARTIAL if found.partial and not until else 0
+    return Exit.PARTIAL if found.partial and not until else 0
 
 
 def _brought(

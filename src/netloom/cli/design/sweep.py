@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from netloom.study.sweep.result import Sweep
 
 from netloom.cli.arguments import OptionalWhole
+from netloom.cli.exits import Exit
 
 __all__ = ["sweep"]
-
-EXIT_FAILED = 1
 
 
 def sweep(  # noqa: PLR0913  (one option of the command each)
@@ -70,7 +69,7 @@ def sweep(  # noqa: PLR0913  (one option of the command each)
         from netloom.report.sweep.page import sweep_text  # noqa: PLC0415
 
         Console().print(sweep_text(found))
-    return EXIT_FAILED if found.failed else 0
+    return Exit.VERDICT if found.failed else 0
 
 
 @contextmanager

@@ -1,0 +1,174 @@
+"""Every command, in one table: the command line and ``import netloom`` are both made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["COMMANDS", "Command", "command_in", "command_named"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command; paths are ``module:function``, imported when first used.
+
+    Attributes:
+        name: As a user types it.
+        run: What the command line runs.
+        help: The line that ``netloom --help`` shows.
+        acts: What stands behind the name, such as ``write`` of ``netloom trace write``.
+    """
+
+    name: str
+    run: str
+    help: str
+    acts: tuple[str, ...] = ()
+
+    @property
+    def full_names(self) -> tuple[str, ...]:
+        """The name, once for each act."""
+        return tuple(f"{self.name} {act}" for act in self.acts) or (self.name,)
+
+
+COMMANDS: Final = (
+    Command(
+        name="compare",
+        run="netloom.cli.design.compare:compare",
+        help="Compare network technologies and recommend one.",
+    ),
+    Command(
+        name="predict",
+        run="netloom.cli.design.predict:predict",
+        help="Predict one training step, and where time goes.",
+    ),
+    Command(
+        name="plan",
+        run="netloom.cli.design.plan:plan",
+        help="Find the best parallelism, and the best cluster for it.",
+    ),
+    Command(
+        name="infer",
+        run="netloom.cli.design.infer:infer",
+        help="Predict how fast a cluster serves a model.",
+    ),
+    Command(
+        name="goodput",
+        run="netloom.cli.design.goodput:goodput",
+        help="Say how much of the time a job progresses.",
+    ),
+    Command(
+        name="locate",
+        run="netloom.cli.operate.locate:locate",
+        help="Say which part of a fabric is broken.",
+    ),
+    Command(
+        name="whatif",
+        run="netloom.cli.design.whatif:whatif",
+        help="Say what a failed or slow part does to a step.",
+    ),
+    Command(
+        name="share",
+        run="netloom.cli.design.share:share",
+        help="Say how much jobs on one fabric slow one another.",
+    ),
+    Command(
+        name="place",
+        run="netloom.cli.design.place:place",
+        help="Find the free nodes on which a job runs fastest.",
+    ),
+    Command(
+        name="heal",
+        run="netloom.cli.operate.heal:heal",
+        help="Mend what is broken in a lab, as far as policy allows.",
+    ),
+    Command(
+        name="size",
+        run="netloom.cli.design.size:size",
+        help="Size a network: switches, cables, cost and power.",
+    ),
+    Command(
+        name="sweep",
+        run="netloom.cli.design.sweep:sweep",
+        help="Put one question to many scenarios, and keep answers.",
+    ),
+    Command(
+        name="catalog",
+        run="netloom.cli.about.catalog:catalog",
+        help="Show known parts, every number with its source.",
+    ),
+    Command(
+        name="validate",
+        run="netloom.cli.about.validate:validate",
+        help="Score the model on published measurements.",
+    ),
+    Command(
+        name="calibrate",
+        run="netloom.cli.about.calibrate:calibrate",
+        help="Measure the operators of this GPU.",
+    ),
+    Command(
+        name="trace",
+        run="netloom.cli.design.trace:trace",
+        help="Write a step as Chakra traces, or read such traces.",
+        acts=("write", "read"),
+    ),
+    Command(
+        name="deploy",
+        run="netloom.cli.operate.deploy:deploy",
+        help="Write a network's configuration, check and apply it.",
+        acts=("render", "check", "plan", "apply"),
+    ),
+    Command(
+        name="lab",
+        run="netloom.cli.operate.lab:lab",
+        help="Run a scenario's network live here, and break it.",
+        acts=("up", "status", "fault", "down"),
+    ),
+    Command(
+        name="watch",
+        run="netloom.cli.operate.watch:watch",
+        help="Watch a network and keep what is seen.",
+    ),
+    Command(
+        name="audit",
+        run="netloom.cli.operate.audit:audit",
+        help="Name the cables that are not as designed.",
+    ),
+    Command(
+        name="check",
+        run="netloom.cli.about.check:check",
+        help="Read a scenario and say what is wrong with it.",
+    ),
+    Command(
+        name="example",
+        run="netloom.cli.about.example:example",
+        help="Print a scenario to start from.",
+    ),
+    Command(
+        name="simulate",
+        run="netloom.cli.design.simulate:simulate",
+        help="Simulate traffic, packet by packet or as flows.",
+    ),
+    Command(
+        name="schema",
+        run="netloom.cli.about.schema:schema",
+        help="Print the JSON schema of scenario files.",
+    ),
+)
+
+
+def command_named(name: str) -> Command | None:
+    """Return the command of that name; None where there is none."""
+    return next((one for one in COMMANDS if one.name == name), None)
+
+
+def command_in(argv: Sequence[str]) -> str:
+    """Return the full name of the command that *argv* runs; empty where it names none."""
+    words = [word for word in argv if not word.startswith("-")][:2]
+    command = command_named(words[0]) if words else None
+    if command is None:
+        return ""
+    return " ".join([command.name, *(word for word in words[1:] if word in command.acts)])
