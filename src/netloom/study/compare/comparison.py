@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError, SpecError
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.study.compare.evaluate import evaluate
 from netloom.study.compare.explain import explain
 from netloom.study.compare.recommend import Recommendation, recommend
@@ -35,7 +36,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Comparison:
+class Comparison(Tabular):
     """What ``compare`` found.
 
     Attributes:
@@ -124,13 +125,6 @@ class Comparison:
     def table(self) -> Table:
         """Return one row a technology, as an Arrow-exporting table."""
         return Table.from_rows([contender.row() for contender in self.contenders])
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Export the table of technologies through the Arrow PyCapsule interface."""
-        return self.table().__arrow_c_stream__(requested_schema)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def compare(

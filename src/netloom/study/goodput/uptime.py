@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.fabric import build as builder
 from netloom.fabric.fault_domains import FaultDomain, fault_domains
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.study.goodput.model import Goodput, goodput, goodput_at
 from netloom.study.inputs import catalog_of
 from netloom.study.networks import network_of
@@ -36,7 +37,7 @@ class Improvement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uptime:
+class Uptime(Tabular):
     """A scenario's goodput.
 
     Attributes:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from netloom.results.table import Table
+from netloom.results.tabular import Tabular
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -69,7 +72,7 @@ class PlannedConfiguration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Tabular):
     """What a search found.
 
     Attributes:
@@ -97,6 +100,12 @@ class Plan:
     pareto: tuple[PlannedConfiguration, ...]
     machines: tuple[PlannedConfiguration, ...]
     left_out: dict[str, str]
+
+    def table(self) -> Table:
+        """Return the best configurations, a row each."""
+        nested = ("breakdown_s", "validity")
+        rows = [one.to_json() for one in self.best]
+        return Table.from_rows([{k: v for k, v in row.items() if k not in nested} for row in rows])
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""

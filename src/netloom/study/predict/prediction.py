@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.step import predict as step_predict
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
@@ -24,7 +25,7 @@ __all__ = ["Prediction", "predict", "step_on"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Prediction:
+class Prediction(Tabular):
     """One step of a scenario on its own technology."""
 
     scenario: Scenario
@@ -48,13 +49,6 @@ class Prediction:
             {"part": part, "time_s": time_s, "share": time_s / self.step.duration_s}
             for part, time_s in parts
         )
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the table through the Arrow PyCapsule interface."""
-        return self.table().__arrow_c_stream__(requested_schema)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError, SpecError
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.step import serving as step_serving
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
@@ -76,7 +77,7 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Inference:
+class Inference(Tabular):
     """A scenario's model served on its own technology, and on those to compare.
 
     Attributes:
@@ -114,13 +115,6 @@ class Inference:
     def table(self) -> Table:
         """Return one row a technology."""
         return Table.from_rows([one.row() for one in self.others])
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the table through the Arrow PyCapsule interface."""
-        return self.table().__arrow_c_stream__(requested_schema)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""

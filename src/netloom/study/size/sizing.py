@@ -13,6 +13,7 @@ from netloom.fabric.cost.layout import nodes_per_rack
 from netloom.parts.load import load_catalog
 from netloom.provenance import Why
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.spec.topology import RailFatTree, RailOnly
 from netloom.study.size.request import SizingRequest, technology_of
 
@@ -69,7 +70,7 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Sizing:
+class Sizing(Tabular):
     """A sized network and what it takes.
 
     Attributes:
@@ -97,13 +98,6 @@ class Sizing:
     def table(self) -> Table:
         """Return the bill of materials, one row a line."""
         return Table.from_rows(line.to_json() for line in self.bill.lines)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the bill through the Arrow PyCapsule interface."""
-        return self.table().__arrow_c_stream__(requested_schema)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
     @property
     def bill(self) -> Bill:

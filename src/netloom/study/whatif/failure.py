@@ -17,6 +17,8 @@ from netloom.fabric.build import build
 from netloom.fabric.cut_off import cut_off, without_port
 from netloom.provenance import Validity, Why
 from netloom.results.interval import mean_interval
+from netloom.results.table import Cell, Table
+from netloom.results.tabular import Tabular
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
 from netloom.study.predict.prediction import step_on
@@ -166,7 +168,7 @@ class Pressed:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class WhatIf:
+class WhatIf(Tabular):
     """A job before and after something happened to its network."""
 
     bench: BaselineJob
@@ -231,6 +233,10 @@ class WhatIf:
             parts=tuple(parts),
         )
 
+    def table(self) -> Table:
+        """Return how much the network slows each collective, before and after."""
+        return Table.from_rows(_pressed_row(one) for one in self.collectives())
+
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
         before = [run.duration_s for run in self.before]
@@ -243,21 +249,22 @@ class WhatIf:
             "before": _over_seeds(before),
             "after": _over_seeds(after) if after else None,
             "lost_share": self.lost_share,
-            "collectives": [
-                {
-                    "pattern": one.pattern,
-                    "ranks": one.num_ranks,
-                    "node_stride": one.node_stride,
-                    "slowdown_before": one.before,
-                    "slowdown_after": one.after,
-                }
-                for one in self.collectives()
-            ],
+            "collectives": [_pressed_row(one) for one in self.collectives()],
             "stopped": self.after.stopped,
             "gpus_cut_off": list(self.after.cut_off),
             "nodes_cut_off": list(self.nodes_cut_off),
             "validity": self.validity.to_json(),
         }
+
+
+def _pressed_row(one: Pressed) -> dict[str, Cell]:
+    return {
+        "pattern": one.pattern,
+        "ranks": one.num_ranks,
+        "node_stride": one.node_stride,
+        "slowdown_before": one.before,
+        "slowdown_after": one.after,
+    }
 
 
 def whatif(

@@ -9,6 +9,8 @@ import numpy as np
 
 from netloom.errors import SpecError
 from netloom.fabric.build import build
+from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.spec.scenario import NodePlacement
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
@@ -48,7 +50,7 @@ class PlacementCandidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class Search(Tabular):
     """The best placement that was found, and what it was compared with.
 
     Attributes:
@@ -73,6 +75,13 @@ class Search:
     def proven(self) -> bool:
         """Whether the best meets the bound, so that nothing better exists."""
         return self.best.step_s <= self.bound_s * (1 + NOISE)
+
+    def table(self) -> Table:
+        """Return a row for each placement, the best first."""
+        return Table.from_rows(
+            {"how": one.how, "step_time_s": one.step_s, "nodes": len(one.nodes)}
+            for one in self.candidates
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
