@@ -20,10 +20,12 @@ from netloom.results.envelope import error_envelope
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cyclopts import App
+    from cyclopts import App, CycloptsError
 
 __all__ = ["main"]
 
+# Options of 0.1, and what they are called now.
+RENAMED: Final = {"--own": "--catalog", "--most": "--max-size"}
 _DISK_TROUBLES: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
@@ -92,9 +94,7 @@ def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
 
     match error:
         case CycloptsError():
-            error.verbose = False
-            command = " ".join(("netloom", *(error.command_chain or ())))
-            return Exit.USER, f"{error} Try '{command} --help'."
+            return Exit.USER, _usage(error)
         case NetloomError() | MemoryError():
             return Exit.USER, _memory(error) if isinstance(error, MemoryError) else str(error)
         case BrokenPipeError():
@@ -105,6 +105,19 @@ def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
             return Exit.USER, f"cannot write the output ({error.strerror}); free some space"
         case _:
             return Exit.BUG, _bug(error)
+
+
+def _usage(error: CycloptsError) -> str:
+    """Return what is wrong with the command line, and where to read on."""
+    error.verbose = False
+    said = str(error)
+    for old, new in RENAMED.items():
+        if f"Unknown option: {old}." in said:
+            return f"{old} is now called {new}; write {new} in its place"
+    if "--why requires an argument" in said:
+        said = "--why requires an argument: a field of the JSON, or all."
+    command = " ".join(("netloom", *(error.command_chain or ())))
+    return f"{said} Try '{command} --help'."
 
 
 def _abandon_output() -> None:

@@ -26,7 +26,7 @@ def catalog_of(scenario: Scenario, own: Path | None = None) -> Catalog:
     if scenario.catalog is None:
         return load_catalog(own)
     if own is not None:
-        message = f"catalog: the scenario names {scenario.catalog}; drop that or --own {own}"
+        message = f"catalog: the scenario names {scenario.catalog}; drop that or --catalog {own}"
         raise SpecError(message)
     return load_catalog(Path(scenario.catalog))
 

@@ -74,7 +74,12 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["schemas"], 'Unknown command "schemas". Did you mean "schema"?'),
         (["check"], "requires an argument"),
-        (["check", "--fiel", "x"], "Unknown option: --fiel. Try 'netloom check --help'."),
+        (["check", "--qq", "x"], "Unknown option: --qq. Try 'netloom check --help'."),
+        (["predict", "--own", "x"], "--own is now called --catalog; write --catalog"),
+        (["watch", "--most", "1GiB"], "--most is now called --max-size"),
+        (["predict", "--why"], "--why requires an argument: a field of the JSON, or all."),
+        (["predict", "--why", "mfo"], "--why: there is no field 'mfo'; did you mean 'mfu'?"),
+        (["predict", "--fail-if", "x"], "--fail-if: 'x' is no condition; write such as"),
         (["trace", "write"], "--out requires an argument. Try 'netloom trace write --help'."),
         (["compare", "--seed", "3"], "--seed: the closed form draws nothing"),
         (["compare", "--seeds", "2.5"], "'2.5' is not a whole number"),
@@ -328,3 +333,40 @@ def test_a_bug_and_an_interruption_are_json_too(
         monkeypatch.setattr(command_line, "build_app", crash_with(error))
         assert main(["predict", "--json"]) == code
         assert json.loads(capsys.readouterr().out)["error"]["kind"] == kind
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [("switches>47", Exit.VERDICT), ("switches>48", Exit.OK), ("switch>1", Exit.USER)],
+)
+def test_a_condition_that_holds_exits_with_1(
+    condition: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["size", "--gpus", "1024", "--fail-if", condition, "--json"]) == code
+    got = capsys.readouterr()
+    if code == Exit.VERDICT:
+        assert json.loads(got.out)["result"]["switches"] == 48
+        assert got.err == "netloom: --fail-if switches>47: it is 48\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "fields"),
+    [
+        (["predict"], ["step_time_s", "mfu", "tokens_per_s"]),
+        (["size", "--gpus", "64"], ["switches", "capex_usd"]),
+        (["goodput"], ["goodput"]),
+        (["infer"], ["time_to_first_token_s", "time_per_token_s", "tokens_per_s_per_gpu"]),
+    ],
+    ids=lambda value: value[0],
+)
+def test_why_explains_a_field_of_the_json_by_its_key(
+    argv: list[str], fields: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*argv, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)["result"]
+    for field in fields:
+        assert main([*argv, "--why", field, "--json"]) == 0
+        tree = json.loads(capsys.readouterr().out)["result"]
+        assert tree["value"] == pytest.approx(result[field]), field
+    assert main([*argv, "--why", "all", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["parts"]

@@ -53,7 +53,7 @@ def test_the_command_prints_the_documented_keys(capsys: pytest.CaptureFixture[st
 def test_the_command_prints_text_and_reasons(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["infer"]) == 0
     assert "instances read prompts" in capsys.readouterr().out
-    assert main(["infer", "--why"]) == 0
+    assert main(["infer", "--why", "all"]) == 0
     assert "time to first token" in capsys.readouterr().out
 
 

@@ -11,7 +11,7 @@ from netloom.cli.main import main
 from netloom.spec.scenario import Scenario
 from netloom.study.goodput.failures import interruption_rates, mean_time_between_s
 from netloom.study.goodput.spares import enough_share, spares_needed
-from netloom.study.goodput.uptime import Uptime, uptime
+from netloom.study.goodput.uptime import Uptime, goodput
 from netloom.study.inputs import catalog_of
 from netloom.study.networks import network_of
 
@@ -29,7 +29,7 @@ def scenario(*, nodes: int, topology: dict[str, object], **reliability: object) 
 
 
 def run(nodes: int, topology: dict[str, object], **reliability: object) -> Uptime:
-    return uptime(scenario(nodes=nodes, topology=topology, **reliability))
+    return goodput(scenario(nodes=nodes, topology=topology, **reliability))
 
 
 FAT_TREE: dict[str, object] = {"kind": "rail-fat-tree"}

@@ -87,6 +87,7 @@ class Plan(Tabular):
         pareto: Machines at their best, no other being both faster and cheaper; fastest first.
         machines: Every machine at its best, in the order they were asked for.
         left_out: Machines that cannot be built or exceed a limit, and why.
+        resumed: Configurations that an earlier search had looked at.
     """
 
     scenario: Scenario
@@ -100,6 +101,7 @@ class Plan(Tabular):
     pareto: tuple[PlannedConfiguration, ...]
     machines: tuple[PlannedConfiguration, ...]
     left_out: dict[str, str]
+    resumed: int = 0
 
     def table(self) -> Table:
         """Return the best configurations, a row each."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError, SpecError
+from netloom.results.explained import Explained
 from netloom.results.table import Table
 from netloom.results.tabular import Tabular
 from netloom.step import serving as step_serving
@@ -77,7 +78,7 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Inference(Tabular):
+class Inference(Tabular, Explained):
     """A scenario's model served on its own technology, and on those to compare.
 
     Attributes:
@@ -108,8 +109,17 @@ class Inference(Tabular):
         """Keys and values of one token, all layers."""
         return cache_bytes_per_token(transformer(self.model))
 
-    def why(self) -> Why:
+    def explanations(self) -> dict[str, Why]:
         """Return how the headline numbers came about, on the cluster's own technology."""
+        first, token, throughput, *_ = self.own.service.why.parts
+        return {
+            "time_to_first_token_s": first,
+            "time_per_token_s": token,
+            "tokens_per_s_per_gpu": throughput,
+        }
+
+    def whole_explanation(self) -> Why:
+        """Return the headline numbers and what they rest on."""
         return self.own.service.why
 
     def table(self) -> Table:
@@ -131,6 +141,9 @@ class Inference(Tabular):
 
 def infer(scenario: Scenario, catalog: Catalog | None = None) -> Inference:
     """Return how fast the scenario's cluster serves its model.
+
+    >>> import netloom as nl
+    >>> nl.infer(nl.example("llama-3.1-70b-serving")).own.service.tokens_per_s  # doctest: +SKIP
 
     Args:
         scenario: What was asked for; it needs a ``serving`` section.

@@ -16,6 +16,7 @@ from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.build import build
 from netloom.fabric.cut_off import cut_off, without_port
 from netloom.provenance import Validity, Why
+from netloom.results.explained import Explained
 from netloom.results.interval import mean_interval
 from netloom.results.table import Cell, Table
 from netloom.results.tabular import Tabular
@@ -168,7 +169,7 @@ class Pressed:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class WhatIf(Tabular):
+class WhatIf(Tabular, Explained):
     """A job before and after something happened to its network."""
 
     bench: BaselineJob
@@ -220,7 +221,13 @@ class WhatIf(Tabular):
             for press in self.before[0].presses
         )
 
-    def why(self) -> Why:
+    def explanations(self) -> dict[str, Why]:
+        """Return how the loss came about, and the step time before and after."""
+        whole = self.whole_explanation()
+        keys = ("before.step_time_s", "after.step_time_s")
+        return {"lost_share": whole} | dict(zip(keys, whole.parts, strict=False))
+
+    def whole_explanation(self) -> Why:
         """Return how the step time came about, before and after, with the first seed."""
         parts = [_run_why(self.before[0], "step time before")]
         if self.after.runs:
@@ -275,6 +282,9 @@ def whatif(
     seeds: Sequence[int] | None = None,
 ) -> WhatIf:
     """Return a step of *scenario* before and after *changes*, by the flow engine.
+
+    >>> import netloom as nl
+    >>> nl.whatif(nl.load("x.yaml"), [nl.Change("fail", "leaf:0")]).lost_share  # doctest: +SKIP
 
     Args:
         scenario: What was asked for.

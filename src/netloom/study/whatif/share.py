@@ -140,6 +140,9 @@ def share(scenario: Scenario, catalog: Catalog | None = None) -> Sharing:
 
     Jobs are placed in the order of the file, and keep their nodes.
 
+    >>> import netloom as nl
+    >>> [job.slowdown for job in nl.share(nl.load("jobs.yaml")).lots]  # doctest: +SKIP
+
     Raises:
         NetloomError: there are no jobs, they need more nodes than there are, or one cannot run.
     """

@@ -1,0 +1,131 @@
+"""Conditions on a result: ``step_time_s>6``, ``technologies[rocev2-400g].goodput<0.9``."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from netloom.errors import SpecError
+
+__all__ = ["Condition", "parse_condition"]
+
+_OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_FORM: Final = re.compile(r"\s*([^<>=!]+?)\s*(>=|<=|==|!=|>|<)\s*(\S.*?)\s*")
+_STEP: Final = re.compile(r"(?:^|\.)([^.\[\]]+)|\[([^\[\]]+)\]")
+_WORDS: Final = {"true": True, "false": False, "null": None}
+# What tells the objects of a list apart, in this order.
+_NAMES: Final = ("technology", "name", "job", "part", "suite", "how", "link", "topology", "kind")
+OPTION: Final = "--fail-if"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A field of a result compared with a value.
+
+    Attributes:
+        text: As it was written.
+        path: Keys, and in lists names or numbers.
+        sign: One of ``> >= < <= == !=``.
+        value: What the field is compared with.
+    """
+
+    text: str
+    path: tuple[str, ...]
+    sign: str
+    value: float | str | bool | None
+
+    def holds(self, result: Mapping[str, Any]) -> bool:
+        """Return whether it holds; of a number that is not known (null), ``>`` and ``<`` do.
+
+        Raises:
+            SpecError: there is no such field, or it cannot be compared so.
+        """
+        found = self.field(result)
+        if self.sign in ("==", "!="):
+            return _OPERATORS[self.sign](found, self.value)
+        if found is None:
+            return True  # a limit that cannot be checked is not kept
+        if type(found) is not int and type(found) is not float:
+            message = f"{OPTION}: {self.text!r}: the field holds no number; use == or !="
+            raise SpecError(message)
+        return _OPERATORS[self.sign](found, self.value)
+
+    def field(self, result: Mapping[str, Any]) -> Any:
+        """Return the value of the field.
+
+        Raises:
+            SpecError: there is none; the message lists those that there are.
+        """
+        at: Any = result
+        for step in self.path:
+            known = _children(at)
+            if step not in known:
+                names = ", ".join(known) or "no fields"
+                message = f"{OPTION}: {self.text!r}: there is no {step!r}; there is {names}"
+                raise SpecError(message)
+            at = known[step]
+        if isinstance(at, (Mapping, list)):
+            names = ", ".join(_children(at))
+            message = f"{OPTION}: {self.text!r}: name one value in it: {names}"
+            raise SpecError(message)
+        return at
+
+
+def parse_condition(text: str) -> Condition:
+    """Return the condition that *text* writes.
+
+    Raises:
+        SpecError: it writes none.
+    """
+    match = _FORM.fullmatch(text)
+    path = _path(match[1]) if match else ()
+    if match is None or not path:
+        message = f"{OPTION}: {text!r} is no condition; write such as 'step_time_s>6'"
+        raise SpecError(message)
+    value = _value(match[3])
+    is_number = isinstance(value, float)
+    if match[2] not in ("==", "!=") and not is_number:
+        message = f"{OPTION}: {text!r}: {match[3]!r} is no number; use == or != with words"
+        raise SpecError(message)
+    return Condition(text=text, path=path, sign=match[2], value=value)
+
+
+def _path(text: str) -> tuple[str, ...]:
+    steps = list(_STEP.finditer(text))
+    whole = "".join(step[0] for step in steps) == text
+    return tuple(step[1] or step[2] for step in steps) if whole else ()
+
+
+def _value(text: str) -> float | str | bool | None:
+    if text.casefold() in _WORDS:
+        return _WORDS[text.casefold()]
+    try:
+        return float(text)
+    except ValueError:
+        return text.strip("'\"")
+
+
+def _children(value: object) -> dict[str, Any]:
+    """Return what stands in an object by key, in a list by name and by number."""
+    if isinstance(value, Mapping):
+        return {str(key): item for key, item in value.items()}
+    if not isinstance(value, list):
+        return {}
+    named = {name: item for item in reversed(value) if (name := _name(item))}
+    return dict(reversed(named.items())) | {str(at): item for at, item in enumerate(value)}
+
+
+def _name(item: object) -> str:
+    if not isinstance(item, Mapping):
+        return ""
+    return next((str(item[key]) for key in _NAMES if isinstance(item.get(key), str)), "")
