@@ -17,7 +17,8 @@ from netloom.app.lab.labs import bring_down
 from netloom.app.lab.store import LabFolder
 from netloom.app.watch.locating import Locator
 from netloom.app.watch.loop import Watch
-from netloom.app.watch.targets import cabling_of, collectors_in_lab, lab_rates
+from netloom.app.watch.sources import collectors_in_lab
+from netloom.app.watch.targets import cabling_of, lab_rates
 from netloom.cli.main import main
 from netloom.cli.operate.designed import designed_at
 from netloom.drivers.clock import WallClock

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from labs_under_test import infiniband_lab, need, roce_lab, write_scenario
 
-from netloom.app.deploy.check import Checks, check_deployment
+from netloom.app.deploy.checking import Checks, check_deployment
 from netloom.app.deploy.files import deployment_files
 from netloom.app.deploy.frr_target import FrrTarget
 from netloom.app.deploy.lab_targets import targets_of

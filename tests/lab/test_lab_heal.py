@@ -15,6 +15,7 @@ from labs_under_test import LabUnderTest, need, wait_until
 from netloom.app.heal.lab_infiniband import InfinibandHands
 from netloom.app.heal.lab_roce import EthernetHands
 from netloom.app.heal.run import HealTarget, able, heal, journal_of, release
+from netloom.app.heal.target import step_of
 from netloom.app.heal.tickets import TicketQueue
 from netloom.app.lab.infiniband import end, subnets_of
 from netloom.app.lab.labs import bring_down
@@ -22,7 +23,6 @@ from netloom.app.lab.store import LabFolder
 from netloom.app.locate.lab import clock_s, observe
 from netloom.app.locate.lab_roce import route_counts
 from netloom.cli.main import main
-from netloom.cli.operate.heal import step_of
 from netloom.drivers import frr, ibsim, opensm
 from netloom.drivers.programs import Running, run, wait_for
 from netloom.formats.infiniband import ibsim_topology

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from labs_under_test import LabUnderTest, infiniband_lab, wait_until
 
-from netloom.app.watch.targets import collectors_in_lab
+from netloom.app.watch.sources import collectors_in_lab
 from netloom.cli.main import main
 from netloom.cli.operate.designed import designed_at
 from netloom.errors import LabError

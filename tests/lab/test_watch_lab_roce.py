@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from labs_under_test import LabUnderTest, roce_lab, wait_until
 
-from netloom.app.watch.targets import collectors_in_lab
+from netloom.app.watch.sources import collectors_in_lab
 from netloom.cli.main import main
 from netloom.cli.operate.designed import designed_at
 from netloom.drivers import frr

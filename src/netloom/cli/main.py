@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-# Options of 0.1, and what they are called now.
-RENAMED: Final = {"--own": "--catalog", "--most": "--max-size"}
 _DISK_TROUBLES: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
@@ -109,11 +107,13 @@ def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
 
 def _usage(error: CycloptsError) -> str:
     """Return what is wrong with the command line, and where to read on."""
+    from netloom.cli.renamed import successor  # noqa: PLC0415  (cyclopts is slow)
+
     error.verbose = False
     said = str(error)
-    for old, new in RENAMED.items():
-        if f"Unknown option: {old}." in said:
-            return f"{old} is now called {new}; write {new} in its place"
+    renamed = successor(error)
+    if renamed:
+        return renamed
     if "--why requires an argument" in said:
         said = "--why requires an argument: a field of the JSON, or all."
     command = " ".join(("netloom", *(error.command_chain or ())))

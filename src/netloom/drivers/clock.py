@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
-__all__ = ["Clock", "WallClock"]
+__all__ = ["Clock", "StoppableClock", "WallClock"]
 
 
 class Clock(Protocol):
@@ -22,6 +22,13 @@ class Clock(Protocol):
 
     def wait(self, wait_s: float) -> bool:
         """Return after *wait_s*, or at once when it is told to stop; and whether it is."""
+
+
+class StoppableClock(Clock, Protocol):
+    """A clock that can be told to end what waits for it."""
+
+    def is_stopped(self) -> bool:
+        """Return whether it was told to stop."""
 
 
 @dataclass(frozen=True, slots=True)

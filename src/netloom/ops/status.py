@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from netloom.results.plain import to_plain
 
 if TYPE_CHECKING:
     from netloom.ops.lab import InjectedFault
@@ -86,3 +88,7 @@ class LabStatus:
     faults: tuple[InjectedFault, ...] = ()
     doubts: tuple[str, ...] = ()
     environment: tuple[dict[str, str], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable keys that docs/lab.md documents."""
+        return dict(to_plain(self))

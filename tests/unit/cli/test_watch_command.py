@@ -153,7 +153,7 @@ def test_a_watch_that_is_killed_reads_every_step_once(
         (["--lab", "nowhere"], "there is no lab 'nowhere'"),
         (["--scrape", "file:///etc/passwd"], "--scrape"),
         (["--adapters", "--every", "0s"], "--every"),
-        (["--adapters", "--most", "many"], "--most"),
+        (["--adapters", "--max-size", "many"], "--max-size"),
         (["--adapters", "--once", "--listen", "9787"], "--listen"),
     ],
 )

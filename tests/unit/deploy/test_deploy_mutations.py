@@ -12,7 +12,7 @@ from deployments import build, render
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.app.deploy.check import Checks, check_deployment
+from netloom.app.deploy.checking import Checks, check_deployment
 
 PURE = Checks(has_programs=False)
 TENANTS = "[{name: red, nodes: '0,2'}, {name: blue, nodes: '1'}]"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from deployments import build, render
 
-from netloom.app.deploy.check import Checks, check_deployment
+from netloom.app.deploy.checking import Checks, check_deployment
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from deployments import build, render
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.app.deploy.check import Checks, check_deployment
+from netloom.app.deploy.checking import Checks, check_deployment
 from netloom.app.deploy.lab_vrfs import HostPort, LabVrf, parse_room
 from netloom.errors import LabError
 from netloom.formats.frr.conf import read_routes

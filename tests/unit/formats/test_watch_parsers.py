@@ -15,7 +15,6 @@ import pytest
 
 from netloom.app.watch.hosts import Adapters
 from netloom.app.watch.infiniband import ManagerLog, SubnetCounters, Vantage
-from netloom.app.watch.naming import Naming
 from netloom.drivers import ibdiags, kernel, prometheus
 from netloom.drivers import ibdiags as counters_ibdiags
 from netloom.errors import LabError, SpecError
@@ -27,6 +26,7 @@ from netloom.formats.nccl import log as nccl_log
 from netloom.formats.nccl import tests as nccl_tests
 from netloom.formats.prometheus import exposition
 from netloom.formats.traces import flight_recorder, step_times
+from netloom.ops.observe.naming import Naming
 
 if TYPE_CHECKING:
     from netloom.ops.observe.observation import Reading

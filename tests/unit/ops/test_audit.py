@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.app.watch.built_files import built_from, parse_cable_list, rate_of_name
-from netloom.app.watch.naming import (
+from netloom.app.watch.view import nominal_bps
+from netloom.errors import SpecError
+from netloom.ops.observe.audit import Audit, Built, BuiltCable, Jack, audit
+from netloom.ops.observe.naming import (
     SCHEMES,
     Naming,
     parse_names,
     parse_ports,
     parse_scheme,
 )
-from netloom.app.watch.view import nominal_bps
-from netloom.errors import SpecError
-from netloom.ops.observe.audit import Audit, Built, BuiltCable, Jack, audit
 from netloom.ops.plant import Cable, Device, Plant, Port
 from netloom.report.ops.audit import audit_text
 

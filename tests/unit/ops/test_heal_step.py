@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from netloom.cli.operate.heal import step_of
+from netloom.app.heal.target import step_of
 from netloom.fabric import edit
 from netloom.ops.heal.effect import PlanTrial, trial_of
 from netloom.ops.heal.plan import VERBS, HealPlan, plans_of

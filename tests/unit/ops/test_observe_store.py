@@ -170,7 +170,7 @@ def test_the_file_stays_within_its_bound_and_the_newest_is_kept(path: Path) -> N
 def test_a_bound_that_nothing_fits_in_is_told(path: Path) -> None:
     with ObservationStore(path) as store:
         store.add(reading(START_S, a=1.0))
-        with pytest.raises(OutputError, match="--most"):
+        with pytest.raises(OutputError, match="--max-size"):
             retain(store, START_S, RetentionLimits(most_bytes=1000))
 
 

@@ -1,3 +1,52 @@
-"""A deployment's files: rendered, checked with the real programs, compared and applied."""
+"""A scenario's configuration: render, check, plan, apply."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netloom.app.lazy import exports
+
+if TYPE_CHECKING:
+    from netloom.app.deploy.run import (
+        ApplyReport,
+        CheckReport,
+        Deployment,
+        PlanReport,
+        RenderReport,
+        apply,
+        check,
+        deployment_of,
+        plan,
+        render,
+    )
+
+__all__ = [
+    "ApplyReport",
+    "CheckReport",
+    "Deployment",
+    "PlanReport",
+    "RenderReport",
+    "apply",
+    "check",
+    "deployment_of",
+    "plan",
+    "render",
+]
+
+__getattr__ = exports(
+    __name__,
+    {
+        "netloom.app.deploy.run": (
+            "ApplyReport",
+            "CheckReport",
+            "Deployment",
+            "PlanReport",
+            "RenderReport",
+            "apply",
+            "check",
+            "deployment_of",
+            "plan",
+            "render",
+        ),
+    },
+)

@@ -24,9 +24,9 @@ from netloom.ops.lab import InjectedFault
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netloom.app.heal.tickets import TicketQueue
     from netloom.app.lab.infiniband import Subnet
     from netloom.app.lab.store import LabFolder
+    from netloom.ops.heal.actuators import People
     from netloom.ops.heal.plan import Act, HealPlan
     from netloom.ops.plant import Cable, Plant
 
@@ -54,7 +54,7 @@ class InfinibandHands:
     """
 
     place: LabFolder
-    desk: TicketQueue
+    desk: People
     watched: tuple[str, ...] = ()
     lids: Mapping[str, int] = field(default_factory=dict)
 

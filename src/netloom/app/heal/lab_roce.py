@@ -18,8 +18,8 @@ from netloom.ops.underlay import interface_name, underlay_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from netloom.app.heal.tickets import TicketQueue
     from netloom.app.lab.store import LabFolder
+    from netloom.ops.heal.actuators import People
     from netloom.ops.heal.plan import Act, HealPlan
     from netloom.ops.plant import Plant
     from netloom.ops.underlay import BgpRouter, Underlay
@@ -42,7 +42,7 @@ class EthernetHands:
     """
 
     place: LabFolder
-    desk: TicketQueue
+    desk: People
     others: tuple[str, ...] = ()
 
     @cached_property

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.app.heal.journal import FileJournal
-from netloom.app.heal.lab_infiniband import InfinibandHands
-from netloom.app.heal.lab_roce import EthernetHands
 from netloom.app.heal.tickets import TicketQueue
 from netloom.app.locate.lab import born_at_s, clock_s, observe
 from netloom.errors import LabError, SpecError
 from netloom.ops.heal.act import carry_out
+from netloom.ops.heal.actuators import ACTUATORS, ActContext
 from netloom.ops.heal.effect import trial_of
 from netloom.ops.heal.log import in_force, last_acts, unfinished
 from netloom.ops.heal.plan import Act, plans_of
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from netloom.app.lab.store import LabFolder
     from netloom.fabric.graph import Fabric
     from netloom.ops.heal.act import Actuator, HealOutcome
+    from netloom.ops.heal.actuators import ActuatorKind
     from netloom.ops.heal.plan import HealPlan
     from netloom.ops.heal.snapshot import Snapshot
     from netloom.parts.parts import Technology
@@ -94,6 +94,12 @@ class HealReport:
     steps: tuple[HealStep, ...]
     log: str
     took_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether something was tried that did not help."""
+        outcomes = (step.outcome for step in self.steps)
+        return any(one is not None and one.result in ("undone", "stuck") for one in outcomes)
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/heal.md documents."""
@@ -174,7 +180,10 @@ def _heal(
                 desk = TicketQueue(folder=place.path / TICKETS, policy=policy, plan=plan)
                 own = plain_part(plan.finding.part)
                 others = {plain_part(f.part) for f in sight.findings} - {own}
-                hands = _hands(place, desk, watched, others=tuple(sorted(others)), lids=sight.lids)
+                context = ActContext(
+                    desk=desk, watched=watched, others=tuple(sorted(others)), lids=sight.lids
+                )
+                hands = _kind(place).actuator(str(place.path), context)
                 with watch.timing("act"):
                     outcome = _carried(plan, hands, journal)
                 steps[-1], num_left = replace(steps[-1], outcome=outcome), num_left - 1
@@ -245,7 +254,7 @@ def _release(place: LabFolder, policy: HealPolicy, number: int) -> str:
         raise SpecError(message)
     entry = standing[number]
     desk = TicketQueue(folder=place.path / TICKETS, policy=policy)
-    hands = _hands(place, desk)
+    hands = _kind(place).actuator(str(place.path), ActContext(desk=desk))
     journal.write(replace(entry, at_s=clock_s(), phase="undoing", says=("by hand",)))
     try:
         said = hands.undo(Act(verb=_verb(entry.verb), part=entry.part), entry.token)
@@ -262,8 +271,7 @@ def _verb(text: str) -> Verb:
 
 def able(place: LabFolder, policy: HealPolicy) -> frozenset[Verb]:
     """Return what can be done to a lab: what its kind has, and what policy has commands for."""
-    found: set[Verb] = {"drain", "reroute", "ticket"}
-    found |= {"rebalance", "fail-over"} if _is_infiniband(place) else {"repair-fib"}
+    found: set[Verb] = set(_kind(place).verbs)
     if {"cordon", "uncordon"} <= policy.commands.keys():
         found.add("cordon")
     if "restart-job" in policy.commands:
@@ -298,17 +306,8 @@ def _judged(plan: HealPlan, sight: Snapshot, policy: HealPolicy, journal: FileJo
     return HealStep(plan=plan, decision=decision)
 
 
-def _hands(
-    place: LabFolder,
-    desk: TicketQueue,
-    watched: tuple[str, ...] = (),
-    *,
-    others: tuple[str, ...] = (),
-    lids: Mapping[str, int] | None = None,
-) -> Actuator:
-    if _is_infiniband(place):
-        return InfinibandHands(place=place, desk=desk, watched=watched, lids=lids or {})
-    return EthernetHands(place=place, desk=desk, others=others)
+def _kind(place: LabFolder) -> ActuatorKind:
+    return ACTUATORS.get(f"lab-{place.read().kind}")
 
 
 def _carried(plan: HealPlan, hands: Actuator, journal: FileJournal) -> HealOutcome:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from netloom.drivers.programs import Running
 
-__all__ = ["LabFolder", "default_folder", "known_labs"]
+__all__ = ["LabFolder", "default_folder", "folder_of_lab", "known_labs", "lab_folder"]
 
 RECORD: Final = "lab.json"
 PLANT: Final = "plant.json"
@@ -42,6 +42,28 @@ def default_folder() -> Path:
     given = os.environ.get("XDG_STATE_HOME", "")
     base = Path(given) if given.startswith("/") else Path.home() / ".local" / "state"
     return base / "netloom" / "labs"
+
+
+def lab_folder(name: str, folder: Path | None = None) -> LabFolder:
+    """Return where the lab *name* is kept.
+
+    Args:
+        name: Of the lab.
+        folder: Where labs are kept; default: :func:`default_folder`.
+
+    Raises:
+        SpecError: the name will not do.
+    """
+    return LabFolder.of(name, folder or default_folder())
+
+
+def folder_of_lab(path: Path) -> LabFolder:
+    """Return the lab that is kept in the folder at *path*.
+
+    Raises:
+        SpecError: the name of the folder will not do for a lab.
+    """
+    return LabFolder.of(path.name, path.parent)
 
 
 def known_labs(folder: Path) -> tuple[str, ...]:

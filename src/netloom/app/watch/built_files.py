@@ -6,18 +6,18 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from netloom.app.watch.infiniband import built_of_links
-from netloom.app.watch.naming import rows_of
 from netloom.errors import LabError, SpecError, at
 from netloom.formats.infiniband.diags import parse_links, parse_ports, parse_topology
 from netloom.formats.inventory.lldp import parse_neighbours
 from netloom.ops.observe.compare import Built, BuiltCable
+from netloom.ops.observe.naming import rows_of
 from netloom.units import RATE, parse_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from netloom.app.watch.naming import Naming
+    from netloom.ops.observe.naming import Naming
 
 __all__ = ["built_from", "parse_cable_list", "rate_of_name"]
 

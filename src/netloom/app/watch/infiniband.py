@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from netloom.app.watch.naming import Naming
     from netloom.formats.infiniband.diags import LinkRow, PortErrors
+    from netloom.ops.observe.naming import Naming
 
 __all__ = ["ManagerLog", "SubnetCounters", "SubnetLinks", "Vantage", "built_of_links"]
 

@@ -22,13 +22,13 @@ from netloom.app.watch.infiniband import (
     Vantage,
     built_of_links,
 )
-from netloom.app.watch.naming import Naming
 from netloom.app.watch.probing import LabProbes
 from netloom.drivers import ibdiags
 from netloom.errors import SpecError
 from netloom.formats.infiniband import ibsim_topology
 from netloom.ops.lab import namespace_of
 from netloom.ops.observe.compare import Built
+from netloom.ops.observe.naming import Naming
 from netloom.ops.underlay import expected_ways, interface_name, underlay_of
 
 if TYPE_CHECKING:
@@ -46,21 +46,19 @@ __all__ = [
     "built_in_lab",
     "cabling_of",
     "collectors_here",
-    "collectors_in_lab",
+    "infiniband_lab_collectors",
     "lab_rates",
+    "roce_lab_collectors",
 ]
 
 
-def collectors_in_lab(place: LabFolder, designed: Designed) -> list[Collector]:
-    """Return what to look at in a lab, which must be of that design.
+def infiniband_lab_collectors(place: LabFolder, designed: Designed) -> list[Collector]:
+    """Return what to look at in a lab of ibsim and OpenSM, which must be of that design.
 
     Raises:
         SpecError: there is no such lab, or it is of another design.
     """
     lab, plant = place.read(), _lab_plant(place, designed)
-    if lab.kind != "infiniband":
-        probes = LabProbes(place=place, plant=plant, fabric=designed.fabric)
-        return [*_ethernet(place, plant), probes]
     found: list[Collector] = []
     for network in subnets_of(place, lab, plant):
         vantage = _vantage(place, network)
@@ -80,6 +78,18 @@ def collectors_in_lab(place: LabFolder, designed: Designed) -> list[Collector]:
             for index, manager in enumerate(network.managers)
         ]
     return found
+
+
+def roce_lab_collectors(place: LabFolder, designed: Designed) -> list[Collector]:
+    """Return what to look at in a lab of network namespaces, which must be of that design.
+
+    Raises:
+        SpecError: there is no such lab, or it is of another design.
+    """
+    place.read()
+    plant = _lab_plant(place, designed)
+    probes = LabProbes(place=place, plant=plant, fabric=designed.fabric)
+    return [*_ethernet(place, plant), probes]
 
 
 def cabling_of(

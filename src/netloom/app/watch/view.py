@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from netloom.app.watch.naming import Naming
     from netloom.formats.infiniband.diags import LinkRow
     from netloom.ops.observe.compare import Built
+    from netloom.ops.observe.naming import Naming
 
 __all__ = ["FabricDevice", "Uplink", "View", "nominal_bps"]
 

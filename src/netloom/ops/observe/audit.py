@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from netloom.ops.observe.compare import Built, BuiltCable, Jack, compare
+from netloom.results.plain import to_plain
 from netloom.units import RATE, format_quantity
 
 if TYPE_CHECKING:
@@ -68,6 +69,10 @@ class Audit:
     def counts(self) -> dict[Kind, int]:
         """How many differences of each kind; kinds without any are zero."""
         return {kind: sum(d.kind == kind for d in self.differences) for kind in KINDS}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable keys that docs/watch.md documents."""
+        return dict(to_plain(self))
 
 
 def audit(

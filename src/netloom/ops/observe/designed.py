@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,21 +24,36 @@ if TYPE_CHECKING:
 __all__ = ["Designed", "designed_of"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Designed:
     """What should be there.
 
     Attributes:
         network: Its technology tells how it can be looked at.
         fabric: The same as arrays.
-        plant: Devices, ports and cables.
-        racks: Where each device stands, by its name: ``R012``.
+        floor: What it stands on.
     """
 
     network: Network
     fabric: Fabric
-    plant: Plant
-    racks: dict[str, str]
+    floor: Floor
+
+    @cached_property
+    def plant(self) -> Plant:
+        """Devices, ports and cables."""
+        return plant_of(self.fabric)
+
+    @cached_property
+    def racks(self) -> dict[str, str]:
+        """Where each device stands, by its name: ``R012``."""
+        per_rack = nodes_per_rack(self.floor, self.network.node)
+        rack = place(self.fabric, self.floor, per_rack=per_rack).rack
+        names = {device.name for device in self.plant.devices}
+        return {
+            name: f"R{rack[vertex]:03}"
+            for vertex in np.flatnonzero(rack >= 0).tolist()
+            if (name := vertex_name(self.fabric, vertex)) in names
+        }
 
     @property
     def is_infiniband(self) -> bool:
@@ -52,12 +68,4 @@ class Designed:
 def designed_of(network: Network, floor: Floor) -> Designed:
     """Return *network* as designed, on its *floor*."""
     fabric = build(network.design, network.node, network.scale_up)
-    plant = plant_of(fabric)
-    rack = place(fabric, floor, per_rack=nodes_per_rack(floor, network.node)).rack
-    names = {device.name for device in plant.devices}
-    racks = {
-        name: f"R{rack[vertex]:03}"
-        for vertex in np.flatnonzero(rack >= 0).tolist()
-        if (name := vertex_name(fabric, vertex)) in names
-    }
-    return Designed(network=network, fabric=fabric, plant=plant, racks=racks)
+    return Designed(network=network, fabric=fabric, floor=floor)

@@ -66,7 +66,7 @@ def retain(store: ObservationStore, now_s: float, limits: RetentionLimits) -> No
     else:
         message = (
             f"{store.path}: more than {limits.most_bytes:,} bytes although only the last moments "
-            "are kept; allow it more with --most"
+            "are kept; allow it more with --max-size"
         )
         raise OutputError(message)
     with store_errors(store.path):

@@ -1,0 +1,136 @@
+"""Say which part of a network is broken: from a file, a lab, or what a watch has stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from netloom.app.designs import design_of
+from netloom.app.lab.store import lab_folder
+from netloom.app.locate.lab import observe
+from netloom.drivers.clock import Clock, WallClock
+from netloom.errors import SpecError, at
+from netloom.ops.heal.snapshot import Snapshot
+from netloom.ops.locate.findings import find
+from netloom.ops.locate.read import observations_of, parse_observed
+from netloom.ops.observe.cases import Case, cases_in
+from netloom.spec.files import read_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from netloom.ops.heal.snapshot import Dispute
+    from netloom.ops.locate.findings import Finding
+    from netloom.ops.observe.designed import Designed
+    from netloom.parts.load import Catalog
+    from netloom.spec.scenario import Scenario
+
+__all__ = ["LocateReport", "StoredFindings", "locate"]
+
+DAY_S: Final = 86_400.0
+MAX_BYTES: Final = 1 << 28
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocateReport:
+    """What is broken now.
+
+    Attributes:
+        findings: Most certain first.
+        disputes: Parts on which sources disagree.
+        doubts: What could not be found out, and why.
+        num_flows: Flows and probes behind the findings.
+    """
+
+    findings: tuple[Finding, ...]
+    disputes: tuple[Dispute, ...] = ()
+    doubts: tuple[str, ...] = ()
+    num_flows: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable keys that docs/json.md documents."""
+        return {
+            "findings": [finding.to_json() for finding in self.findings],
+            "disputes": [{"part": str(d.part), "says": list(d.says)} for d in self.disputes],
+            "doubts": list(self.doubts),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFindings:
+    """What a watch has found.
+
+    Attributes:
+        cases: Each finding from its first to its last time.
+    """
+
+    cases: tuple[Case, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable keys that docs/watch.md documents."""
+        return {"findings": [case.to_json() for case in self.cases]}
+
+
+def locate(  # noqa: PLR0913  (each says where to look, or how)
+    scenario: Scenario | Designed | None,
+    *,
+    observations: Path | None = None,
+    lab: str = "",
+    store: Path | None = None,
+    folder: Path | None = None,
+    catalog: Catalog | None = None,
+    clock: Clock | None = None,
+) -> LocateReport | StoredFindings:
+    """Return which parts of a network are broken, how sure that is, and who is hurt.
+
+    >>> import netloom as nl
+    >>> report = locate(nl.load("cluster.yaml"), observations=Path("seen.json"))  # doctest: +SKIP
+    >>> report.findings[0].part  # doctest: +SKIP
+
+    Args:
+        scenario: What the network should be; None will do for a *store*.
+        observations: A JSON file of flows, port counters and routes: docs/models/locate.md.
+        lab: Name of a lab to look at, live.
+        store: The store of a watch: what it has found in the last day.
+        folder: Where labs are kept; default: ``$XDG_STATE_HOME/netloom/labs``.
+        catalog: The parts to build it from; default: the shipped ones and the scenario's own.
+        clock: Says until when the last day goes; default: this machine's.
+
+    Raises:
+        SpecError: not exactly one of *observations*, *lab* and *store* is given, or it is wrong.
+        LabError: the lab cannot be looked at.
+        OutputError: the store cannot be read.
+    """
+    if (observations is not None) + bool(lab) + (store is not None) != 1:
+        message = (
+            "say what to look at: --observations FILE, --lab NAME or --store FILE, one of them"
+        )
+        raise SpecError(message)
+    if store is not None:
+        now_s = (clock or WallClock()).now_s()
+        return StoredFindings(cases=tuple(cases_in(store, start_s=now_s - DAY_S)))
+    if scenario is None:
+        message = "no scenario; give the one that the network was built from"
+        raise SpecError(message)
+    designed = design_of(scenario, catalog)
+    if observations is not None:
+        return _report(_from_file(observations, designed))
+    technology = designed.network.technology
+    return _report(observe(lab_folder(lab, folder), designed.fabric, technology))
+
+
+def _report(sight: Snapshot) -> LocateReport:
+    return LocateReport(
+        findings=sight.findings,
+        disputes=sight.disputes,
+        doubts=sight.doubts,
+        num_flows=sight.num_flows,
+    )
+
+
+def _from_file(path: Path, designed: Designed) -> Snapshot:
+    text = read_text(path, max_bytes=MAX_BYTES, wanted="a JSON file of observations")
+    with at(str(path)):
+        seen = observations_of(designed.fabric, parse_observed(text, str(path)))
+    found = find(designed.fabric, seen, designed.network.technology)
+    return Snapshot(findings=found, taken_s=0.0, num_flows=len(seen))

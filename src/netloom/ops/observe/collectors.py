@@ -1,0 +1,61 @@
+"""Kinds of collector by name: what a watch can look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from netloom.registers import Register
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from netloom.ops.observe.designed import Designed
+    from netloom.ops.observe.naming import Naming
+    from netloom.ops.observe.observation import Collector
+
+__all__ = ["COLLECTORS", "CollectContext", "CollectorKind"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CollectContext:
+    """What a collector may need to know.
+
+    Attributes:
+        designed: What should be there.
+        naming: What devices and ports are called there.
+        scratch: A folder for files of programs; it is gone when the watch ends.
+        fresh_s: For how long a source that was seen speaks of now.
+    """
+
+    designed: Designed
+    naming: Naming
+    scratch: Path
+    fresh_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectorKind:
+    """One kind of collector.
+
+    Attributes:
+        name: What ``netloom watch --collect`` calls it.
+        summary: What it looks at, and what its target is.
+        collectors: Returns those that look at a target: a path, a URL, or what else it says.
+        is_vital: Whether findings may not be closed while the source of that name fails, because
+            it tells of cables and devices.
+    """
+
+    name: str
+    summary: str
+    collectors: Callable[[str, CollectContext], Sequence[Collector]]
+    is_vital: Callable[[str], bool]
+
+
+COLLECTORS: Final = Register[CollectorKind](
+    kind="collector",
+    traits=CollectorKind,
+    home="netloom.app.watch.collectors",
+    entry_point_group="netloom.collectors",
+)
