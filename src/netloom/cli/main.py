@@ -43,6 +43,7 @@ def build_app() -> App:
     )
     for command in COMMANDS:
         app.command(command.run, name=command.name, help=command.help)
+    app.register_install_completion_command(add_to_startup=True)
     return app
 
 

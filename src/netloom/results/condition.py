@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from netloom.errors import SpecError
 
-__all__ = ["Condition", "parse_condition"]
+__all__ = ["Condition", "children", "parse_condition"]
 
 _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     ">=": operator.ge,
@@ -24,7 +24,19 @@ _FORM: Final = re.compile(r"\s*([^<>=!]+?)\s*(>=|<=|==|!=|>|<)\s*(\S.*?)\s*")
 _STEP: Final = re.compile(r"(?:^|\.)([^.\[\]]+)|\[([^\[\]]+)\]")
 _WORDS: Final = {"true": True, "false": False, "null": None}
 # What tells the objects of a list apart, in this order.
-_NAMES: Final = ("technology", "name", "job", "part", "suite", "how", "link", "topology", "kind")
+_NAMES: Final = (
+    "technology",
+    "field",
+    "name",
+    "job",
+    "part",
+    "suite",
+    "how",
+    "link",
+    "topology",
+    "command",
+    "kind",
+)
 OPTION: Final = "--fail-if"
 
 
@@ -68,14 +80,14 @@ class Condition:
         """
         at: Any = result
         for step in self.path:
-            known = _children(at)
+            known = children(at)
             if step not in known:
                 names = ", ".join(known) or "no fields"
                 message = f"{OPTION}: {self.text!r}: there is no {step!r}; there is {names}"
                 raise SpecError(message)
             at = known[step]
         if isinstance(at, (Mapping, list)):
-            names = ", ".join(_children(at))
+            names = ", ".join(children(at))
             message = f"{OPTION}: {self.text!r}: name one value in it: {names}"
             raise SpecError(message)
         return at
@@ -115,7 +127,7 @@ def _value(text: str) -> float | str | bool | None:
         return text.strip("'\"")
 
 
-def _children(value: object) -> dict[str, Any]:
+def children(value: object) -> dict[str, Any]:
     """Return what stands in an object by key, in a list by name and by number."""
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from netloom.cli.output import print_json
-from netloom.spec import schema as spec_schema
+from netloom.results.schemas import schema as schema_of
 
 __all__ = ["schema"]
 
 
-def schema() -> None:
-    """Print the JSON schema of scenario files, for editors."""
-    print_json(spec_schema.schema())
+def schema(*command: str) -> None:
+    """Print the JSON schema of scenario files, for editors; or of what a command prints.
+
+    Args:
+        command: A command, such as predict or trace read: the schema of its --json.
+    """
+    print_json(schema_of(" ".join(command)))
