@@ -53,7 +53,7 @@ COMMANDS: Final = (
         name="plan",
         run="netloom.cli.design.plan:plan",
         call="netloom.app.plan:plan",
-        help="Find the best parallelism, and the best cluster for it.",
+        help="Find the best parallelism, and the best cluster.",
     ),
     Command(
         name="infer",
@@ -95,7 +95,7 @@ COMMANDS: Final = (
         name="heal",
         run="netloom.cli.operate.heal:heal",
         call="netloom.app.heal:heal",
-        help="Mend what is broken in a lab, as far as policy allows.",
+        help="Repair what is broken in a lab, as policy allows.",
     ),
     Command(
         name="size",
@@ -182,7 +182,7 @@ COMMANDS: Final = (
         name="schema",
         run="netloom.cli.about.schema:schema",
         call="netloom.results.schemas:schema",
-        help="Print the JSON schema of scenarios, or of a command's output.",
+        help="Print a JSON schema: of scenarios, or of a command.",
     ),
     Command(
         name="diff",

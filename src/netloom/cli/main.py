@@ -12,10 +12,9 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from netloom.cli.exits import Exit
-from netloom.cli.output import print_json, run_as
+from netloom.cli.running import run_as
 from netloom.commands import COMMANDS, command_in
 from netloom.errors import NetloomError
-from netloom.results.envelope import error_envelope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +42,11 @@ def build_app() -> App:
     )
     for command in COMMANDS:
         app.command(command.run, name=command.name, help=command.help)
-    app.register_install_completion_command(add_to_startup=True)
+    app.command(
+        "netloom.cli.about.completion:install_completion",
+        name="--install-completion",
+        help="Let the shell complete commands and options.",
+    )
     return app
 
 
@@ -80,6 +83,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _fail_in_json(command: str, error: BaseException, message: str) -> None:
+    from netloom.cli.output import print_json  # noqa: PLC0415  (slow)
+    from netloom.results.envelope import error_envelope  # noqa: PLC0415
+
     with contextlib.suppress(OSError, ValueError):  # standard error still says it
         print_json(error_envelope(command, error, message=message))
         print(end="", flush=True)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Final
 
+from netloom.cli.running import running
 from netloom.results.envelope import result_envelope
 from netloom.results.plain import to_plain
 from netloom.results.write import write_atomically
@@ -17,13 +14,9 @@ __all__ = [
     "announce",
     "emit_json",
     "print_json",
-    "run_as",
-    "running",
     "to_plain",
     "write_atomically",
 ]
-
-_running: Final[ContextVar[str]] = ContextVar("running", default="")
 
 
 def announce(line: str) -> None:
@@ -42,18 +35,3 @@ def emit_json(result: object) -> None:
 def print_json(value: object) -> None:
     """Print plain values as they are."""
     print(json.dumps(value, indent=2, allow_nan=False))
-
-
-def running() -> str:
-    """Return the full name of the command that runs; empty outside of one."""
-    return _running.get()
-
-
-@contextmanager
-def run_as(command: str) -> Iterator[None]:
-    """Let what is printed inside belong to *command*."""
-    token = _running.set(command)
-    try:
-        yield
-    finally:
-        _running.reset(token)

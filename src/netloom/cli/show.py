@@ -13,6 +13,7 @@ from netloom.cli.options import Output
 from netloom.cli.output import announce, emit_json
 from netloom.report.why import why_tree
 from netloom.results.condition import parse_condition
+from netloom.results.plain import to_plain
 from netloom.results.write import write_atomically
 
 if TYPE_CHECKING:
@@ -72,9 +73,12 @@ def _print(said: RenderableType) -> None:
 
 def verdict(output: Output, result: Mapping[str, Any]) -> int:
     """Return 1 where a condition of ``--fail-if`` holds of *result*, and say which."""
-    held = [one for one in map(parse_condition, output.fail_if) if one.holds(result)]
+    if not output.fail_if:
+        return Exit.OK
+    plain = to_plain(result)
+    held = [one for one in map(parse_condition, output.fail_if) if one.holds(plain)]
     for one in held:
-        announce(f"netloom: --fail-if {one.text}: it is {one.field(result)}")
+        announce(f"netloom: --fail-if {one.text}: it is {one.field(plain)}")
     return Exit.VERDICT if held else Exit.OK
 
 

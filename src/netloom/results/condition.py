@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from netloom.errors import SpecError
 
-__all__ = ["Condition", "children", "parse_condition"]
+__all__ = ["ResultCondition", "children", "parse_condition"]
 
 _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     ">=": operator.ge,
@@ -41,7 +41,7 @@ OPTION: Final = "--fail-if"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class ResultCondition:
     """A field of a result compared with a value.
 
     Attributes:
@@ -93,7 +93,7 @@ class Condition:
         return at
 
 
-def parse_condition(text: str) -> Condition:
+def parse_condition(text: str) -> ResultCondition:
     """Return the condition that *text* writes.
 
     Raises:
@@ -109,7 +109,7 @@ def parse_condition(text: str) -> Condition:
     if match[2] not in ("==", "!=") and not is_number:
         message = f"{OPTION}: {text!r}: {match[3]!r} is no number; use == or != with words"
         raise SpecError(message)
-    return Condition(text=text, path=path, sign=match[2], value=value)
+    return ResultCondition(text=text, path=path, sign=match[2], value=value)
 
 
 def _path(text: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from netloom.study.serving.inference import infer
 if TYPE_CHECKING:
     from netloom.parts.load import Catalog
 
-__all__ = ["Diff", "Difference", "diff"]
+__all__ = ["Diff", "ValueDifference", "diff"]
 
 Value: TypeAlias = str | float | int | bool | None
 Source: TypeAlias = Scenario | str | os.PathLike[str] | Mapping[str, Any]
@@ -34,7 +34,7 @@ SERVICE: Final = ("time_to_first_token_s", "time_per_token_s", "tokens_per_s_per
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class ValueDifference:
     """One value that is not the same.
 
     Attributes:
@@ -62,8 +62,8 @@ class Diff(Tabular):
     """
 
     kind: Literal["scenarios", "results"]
-    differences: tuple[Difference, ...]
-    effects: tuple[Difference, ...] = ()
+    differences: tuple[ValueDifference, ...]
+    effects: tuple[ValueDifference, ...] = ()
     refused: Mapping[str, str]
 
     def table(self) -> Table:
@@ -168,7 +168,7 @@ def _predicted(
     return found
 
 
-def _differences(one: Any, other: Any) -> Iterator[Difference]:
+def _differences(one: Any, other: Any) -> Iterator[ValueDifference]:
     a, b = dict(_leaves(one)), dict(_leaves(other))
     for field in {**a, **b}:
         if a.get(field) != b.get(field) or (field in a) != (field in b):
@@ -189,9 +189,9 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Value]]:
         yield path, value
 
 
-def _difference(field: str, a: Value, b: Value) -> Difference:
+def _difference(field: str, a: Value, b: Value) -> ValueDifference:
     change = b / a - 1 if _is_number(a) and _is_number(b) and a else None  # type: ignore[operator]
-    return Difference(field=field, a=a, b=b, change=change)
+    return ValueDifference(field=field, a=a, b=b, change=change)
 
 
 def _is_number(value: Value) -> bool:

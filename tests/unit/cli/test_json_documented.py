@@ -59,6 +59,9 @@ def _top_level(value: dict[str, Any]) -> set[str]:
         (["share"], JOBS),
         (["catalog"], None),
         (["validate", "gpu-steps"], None),
+        (["check"], GPT),
+        (["example"], None),
+        (["doctor"], None),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )

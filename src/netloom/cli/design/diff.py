@@ -12,7 +12,7 @@ from rich.text import Text
 from netloom.cli.options import Output, OwnParts
 from netloom.cli.show import show
 from netloom.parts.load import load_catalog
-from netloom.study.diff import Diff, Difference
+from netloom.study.diff import Diff, ValueDifference
 from netloom.study.diff import diff as differences_of
 
 __all__ = ["diff"]
@@ -52,7 +52,7 @@ def _text(found: Diff) -> Iterator[RenderableType]:
         yield Text(f"{name} cannot be predicted: {reason}")
 
 
-def _table(title: str, rows: Sequence[Difference]) -> Table:
+def _table(title: str, rows: Sequence[ValueDifference]) -> Table:
     table = Table("field", "a", "b", "change", title=title, title_justify="left", box=None)
     for one in rows:
         change = "" if one.change is None else f"{one.change:+.1%}"
