@@ -7,15 +7,15 @@ CORE_HPP := $(shell find core -name '*.hpp')
 BUILT_FROM := pyproject.toml core/CMakeLists.txt $(CORE_CPP) $(CORE_HPP)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format bench core-test clean
+.PHONY: demo test lint format bench core-test docs clean
 
 demo: $(VENV)/installed  ## the main job: which network for Llama 3.1 405B on 16,384 GPUs?
 	$(BIN)/netloom compare --report netloom-report.html
 
 test: $(VENV)/installed-test  ## the whole test suite
 	$(BIN)/pytest -n auto -m "not lab"
-	# Real programs with deadlines of their own, one at a time; what fails is tried once more.
-	$(BIN)/pytest -m lab || $(BIN)/pytest -m lab --last-failed
+	# Real programs with deadlines of their own, one at a time.
+	$(BIN)/pytest -m lab
 
 bench: $(VENV)/installed-test  ## ratios against peers, side by side
 	$(BIN)/python -m bench
@@ -35,6 +35,9 @@ format: $(VENV)/installed-lint
 	$(BIN)/ruff format .
 	$(BIN)/gersemi -i core/CMakeLists.txt
 	$(BIN)/clang-format -i $(CORE_CPP) $(CORE_HPP)
+
+docs: $(VENV)/installed-docs  ## the documentation as a site, into build/site; a warning fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 core-test: $(VENV)/installed-core  ## the C++ tests under the address and UB sanitizers
 	$(BIN)/cmake -S core -B build/core -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
@@ -60,6 +63,10 @@ $(VENV)/installed-test: $(VENV)/installed
 
 $(VENV)/installed-core: pyproject.toml | $(VENV)/bin/pip
 	$(PIP) install --group core
+	touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(PIP) install --group docs
 	touch $@
 
 $(VENV)/installed-lint: pyproject.toml | $(VENV)/bin/pip

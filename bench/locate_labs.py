@@ -68,7 +68,7 @@ class Planted:
     kinds: frozenset[str]
 
     def is_named_by(self, case: Case) -> bool:
-        return case.key[0] in self.parts and case.kind in self.kinds
+        return str(case.part) in self.parts and case.kind in self.kinds
 
 
 @dataclass(kw_only=True)
@@ -209,7 +209,7 @@ class Trial:
     def _row(self, cases: tuple[Case, ...], rounds: int, took_s: float) -> str:
         named = [case for case in cases if self.fault.is_named_by(case)]
         others = "; ".join(
-            f"{case.part}: {case.kind} ({case.confidence:.2f})"
+            f"{case.label}: {case.kind} ({case.confidence:.2f})"
             for case in cases
             if not self.fault.is_named_by(case)
         )

@@ -83,7 +83,7 @@ class Score:
 
 
 def names_it(truth: Truth, finding: Finding) -> bool:
-    return finding.part.partition(" (")[0] in truth.parts and finding.kind in truth.kinds
+    return str(finding.part.whole) in truth.parts and finding.kind in truth.kinds
 
 
 def one_window(

@@ -13,6 +13,7 @@ from hypothesis import settings
 from netloom.engines.base import Outcome, bus_factor
 from netloom.fabric.design import Design
 from netloom.fabric.network import Network
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
 from netloom.parts.parts import (
     Gpu,
     LatencyBudget,
@@ -24,7 +25,6 @@ from netloom.parts.parts import (
     Technology,
 )
 from netloom.provenance import Validity, Why
-from netloom.spec.topology import RailFatTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

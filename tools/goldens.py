@@ -29,10 +29,18 @@ SHARED: Final = """
 name: two jobs
 cluster: {nodes: 32, node: dgx-h100, fabric: {technology: rocev2-400g, topology: {kind: fat-tree}}}
 jobs:
-  - {name: a, nodes: 16, model: llama-3.1-70b, training: {sequence: 4096, global_batch: 128},
-     parallel: {tensor: 8, pipeline: 4, data: 4}}
-  - {name: b, nodes: 16, model: llama-3.1-8b, training: {sequence: 4096, global_batch: 128},
-     parallel: {tensor: 1, data: 128}}
+  - name: a
+    nodes: 16
+    job:
+      model: llama-3.1-70b
+      training: {sequence: 4096, global_batch: 128}
+      parallel: {tensor: 8, pipeline: 4}
+  - name: b
+    nodes: 16
+    job:
+      model: llama-3.1-8b
+      training: {sequence: 4096, global_batch: 128}
+      parallel: {tensor: 1}
 """
 SMALL: Final = """
 name: 64 nodes
@@ -40,7 +48,7 @@ cluster: {nodes: 64, node: dgx-h100, fabric: {technology: rocev2-400g, topology:
 job:
   model: llama-3.1-70b
   training: {sequence: 4096, global_batch: 256}
-  parallel: {tensor: 8, pipeline: 4, data: 16}
+  parallel: {tensor: 8, pipeline: 4}
 """
 
 
@@ -51,7 +59,6 @@ def cases(*, long: bool) -> dict[str, list[str]]:
     found |= {f"goodput-{name}": ["goodput", f"{name}.yaml"] for name in TRAINING}
     found |= {f"plan-{name}": ["plan", f"{name}.yaml"] for name in TRAINING[:2]}
     found |= {f"size-{name}": ["size", f"{name}.yaml"] for name in EXAMPLES}
-    found |= {f"check-{name}": ["check", f"{name}.yaml"] for name in EXAMPLES}
     found |= {f"simulate-{name}": ["simulate", f"{name}.yaml"] for name in TRAFFIC}
     flow = ["--engine", "flow"]
     found |= {f"flows-{name}": ["simulate", f"{name}.yaml", *flow] for name in TRAFFIC}
@@ -67,7 +74,6 @@ def cases(*, long: bool) -> dict[str, list[str]]:
         "whatif-rank": ["whatif", "small.yaml", "--rank", "leaf"],
         "simulate-seeds": ["simulate", "incast-rocev2.yaml", "--seeds", "3"],
         "sweep": ["sweep", "sweep.yaml", "--store", "sweep.db"],
-        "schema": ["schema"],
     }
     for kind in ("fat-tree", "rail-fat-tree", "rail-only", "multi-plane", "three-tier-tree"):
         found[f"size-{kind}"] = ["size", "--gpus", "4096", "--topology", kind]

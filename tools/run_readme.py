@@ -1,7 +1,8 @@
-"""Run the commands of README.md and put their real output under them.
+"""Run the commands of README.md and of the site's first pages, and put their output under them.
 
 A block that opens with ```console holds commands behind ``$``; what follows each is its output.
-With ``--check`` nothing is written; the exit code says whether the file is up to date.
+With ``--check`` nothing is written; the exit code says whether the pages are up to date. Pages may
+be named; all of them are taken otherwise.
 """
 
 from __future__ import annotations
@@ -9,14 +10,27 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Final
 
-ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
-BLOCK = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
+ROOT: Final = Path(__file__).parents[1]
+EXAMPLES: Final = ROOT / "docs" / "assets" / "examples"  # files that commands of the pages read
+RUN_PAGES: Final = (
+    "README.md",
+    "docs/start.md",
+    "docs/questions/architect.md",
+    "docs/questions/network-engineer.md",
+    "docs/questions/operator.md",
+    "docs/questions/ml-engineer.md",
+    "docs/questions/researcher.md",
+    "docs/concepts/validity.md",
+    "docs/concepts/numbers.md",
+)
+BLOCK: Final = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
 
 
 def run(command: str, folder: str) -> str:
@@ -25,7 +39,7 @@ def run(command: str, folder: str) -> str:
         "COLUMNS": "100",
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
-    done = subprocess.run(  # noqa: S602  (the README's own commands)
+    done = subprocess.run(  # noqa: S602  (the pages' own commands)
         command,
         shell=True,
         cwd=folder,
@@ -45,17 +59,32 @@ def rerun(block: str, folder: str) -> str:
     return "".join(f"{line}\n{run(line[2:], folder)}" for line in commands)
 
 
-def main() -> int:
-    """Rewrite the README, or check it."""
-    before = README.read_text(encoding="utf-8")
+def updated(text: str) -> str:
+    """Return a page with every output replaced by the real one, run in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        after = BLOCK.sub(lambda match: rerun(match[0], folder), before)
-    if "--check" in sys.argv:
+        shutil.copytree(EXAMPLES, folder, dirs_exist_ok=True)
+        return BLOCK.sub(lambda match: rerun(match[0], folder), text)
+
+
+def is_current(page: str, *, write: bool) -> bool:
+    """Return whether *page* shows what its commands print; bring it up to date if asked."""
+    path = ROOT / page
+    before = path.read_text(encoding="utf-8")
+    after = updated(before)
+    if write:
+        path.write_text(after, encoding="utf-8")
+    else:
         lines = before.splitlines(), after.splitlines()
-        print("\n".join(difflib.unified_diff(*lines, "README.md", "now", lineterm="")))
-        return int(before != after)
-    README.write_text(after, encoding="utf-8")
-    return 0
+        print("\n".join(difflib.unified_diff(*lines, page, "now", lineterm="")))
+    return before == after
+
+
+def main() -> int:
+    """Rewrite the pages, or check them."""
+    check = "--check" in sys.argv
+    named = [argument for argument in sys.argv[1:] if argument != "--check"]
+    current = [is_current(page, write=not check) for page in named or RUN_PAGES]
+    return int(check and not all(current))
 
 
 if __name__ == "__main__":

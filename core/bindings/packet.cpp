@@ -1,6 +1,4 @@
 // The packet simulator for Python: arrays and numbers by name in, arrays by name out.
-#include "packet.hpp"
-
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
@@ -16,8 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "netloom/packet/host_ports.hpp"
+#include "netloom/packet/host/progress.hpp"
 #include "netloom/packet/simulation.hpp"
+#include "register.hpp"
+
+namespace netloom::bindings {
 
 namespace nb = nanobind;
 
@@ -37,7 +38,7 @@ void fill(std::vector<T>& into, const nb::dict& arrays, const char* name) {
   into.assign(array.data(), array.data() + array.size());
 }
 
-/// Reads numbers by name; whoever forgets one hears of it.
+/// Reads numbers by name; one that is missing is an error.
 class Reader {
  public:
   explicit Reader(const Numbers& numbers)
@@ -153,7 +154,7 @@ HostSettings hosts(const Numbers& numbers, const Names& names) {
       "restraint_period_ps", restraint.period_ps)("restraint_smoothing", restraint.smoothing)(
       "restraint_marked_share", restraint.marked_share)("restraint_decrease", restraint.decrease)(
       "restraint_step", restraint.step)("restraint_doubles", restraint.doubles)(
-      "restraint_heeds_trims", restraint.heeds_trims);
+      "restraint_heeds_trims", restraint.reacts_to_trims);
   h.entropy = names.at("entropy");
   return h;
 }
@@ -375,3 +376,5 @@ void register_packet(nb::module_& m) {
       .def("snapshot", &snapshot)
       .def("restore", &restore, nb::arg("state"));
 }
+
+}  // namespace netloom::bindings

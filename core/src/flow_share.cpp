@@ -13,7 +13,7 @@ namespace {
 constexpr double kSame = 1e-12;
 // A class is left alone while it is no faster than the links it shares allow, by this much.
 constexpr double kFair = 1e-10;
-// A link's weight is summed anew when subtraction may have eaten this share of its digits.
+// A link's weight is summed again when subtraction may have eaten this share of its digits.
 constexpr double kRecount = 1e-6;
 // Fillings that grow by single classes before whole links are taken in.
 constexpr int kCautious = 4;
@@ -265,7 +265,7 @@ void FairShare::fill() {
   }
 }
 
-/// Where a link is full if nothing else freezes; its weight is summed anew once little is left.
+/// Where a link is full if nothing else freezes; its weight is summed again once little is left.
 double FairShare::level_of(std::uint32_t index) {
   Link& link = links_[index];
   if (link.weight < kRecount * link.whole) {

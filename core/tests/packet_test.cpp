@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "check.hpp"
+#include "netloom/packet/balance/murmur.hpp"
 #include "netloom/packet/event_queue.hpp"
-#include "netloom/packet/host_ports.hpp"
-#include "netloom/packet/murmur.hpp"
+#include "netloom/packet/host/progress.hpp"
 #include "netloom/packet/random.hpp"
 #include "netloom/packet/simulation.hpp"
 #include "packet_networks.hpp"

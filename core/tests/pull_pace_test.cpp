@@ -1,5 +1,5 @@
 // Receivers that ask for less where uplinks are few: what a look makes of marks and trims.
-#include "netloom/packet/pull_pace.hpp"
+#include "netloom/packet/host/pull_pace.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -151,7 +151,8 @@ void answers_that_stand_for_several_packets_count_them() {
 // 3, 20 and 40 have come. An answer to 20 names 64 packets from 1 on, for 0 is expected: all three.
 // If 20 was marked or asked, they are those from 20 on.
 void an_answer_names_what_came_before_or_if_marked_what_came_after() {
-  for (const std::uint8_t flags : {std::uint8_t{0}, std::uint8_t{kMarked}, std::uint8_t{kAsks}}) {
+  for (const std::uint8_t flags :
+       {std::uint8_t{0}, std::uint8_t{kMarked}, std::uint8_t{kAckRequested}}) {
     Uet both(64);
     both.send_all(64);
     both.arrive({3, 20, 40});

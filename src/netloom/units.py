@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from netloom.errors import SpecError
+from netloom.errors import SpecError, place_called
 
 __all__ = [
     "DIMENSIONS",
@@ -148,21 +148,21 @@ def parse_quantity(text: str, dimension: Dimension, *, where: str) -> float:
     """
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        message = (
-            f"{where}: {_shown(text)} is not a {dimension.name}; "
-            f"write a number and a unit, such as {dimension.example!r}"
+        raise SpecError(
+            where=place_called(where),
+            what=f"{_shown(text)} is not a {dimension.name}",
+            remedy=f"write a number and a unit, such as {dimension.example!r}",
         )
-        raise SpecError(message)
     number = float(match["number"].replace("_", ""))
     quantity = number
     if math.isfinite(number):
         quantity = number * _scale(text, match["unit"], dimension, where=where)
     if not math.isfinite(quantity):
-        message = (
-            f"{where}: {_shown(text)} is not a finite {dimension.name}; "
-            f"write one such as {dimension.example!r}"
+        raise SpecError(
+            where=place_called(where),
+            what=f"{_shown(text)} is not a finite {dimension.name}",
+            remedy=f"write one such as {dimension.example!r}",
         )
-        raise SpecError(message)
     return quantity
 
 
@@ -172,18 +172,19 @@ def _shown(text: str) -> str:
 
 def _scale(text: str, unit: str | None, dimension: Dimension, *, where: str) -> float:
     if unit is None:
-        message = (
-            f"{where}: {_shown(text)} has no unit; "
-            f"a {dimension.name} is written as {dimension.example!r}"
+        raise SpecError(
+            where=place_called(where),
+            what=f"{_shown(text)} has no unit",
+            remedy=f"a {dimension.name} is written as {dimension.example!r}",
         )
-        raise SpecError(message)
     if unit in dimension.units:
         return dimension.units[unit]
     close = [known for known in dimension.units if known.lower() == unit.lower()]
     known = ", ".join(dimension.shown)
     hint = f"did you mean {close[0]!r}?" if close else f"a {dimension.name} is written in {known}"
-    message = f"{where}: {_shown(text)} has the unit {_shown(unit)}; {hint}"
-    raise SpecError(message)
+    raise SpecError(
+        where=place_called(where), what=f"{_shown(text)} has the unit {_shown(unit)}", remedy=hint
+    )
 
 
 def format_quantity(value: float, dimension: Dimension, *, digits: int = 3) -> str:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from labs_under_test import LabUnderTest, infiniband_lab, wait_until
+from labs_under_test import LabUnderTest, free_port, infiniband_lab, wait_until
 
 from netloom.app.watch.sources import collectors_in_lab
 from netloom.cli.main import main
@@ -25,6 +24,8 @@ from netloom.ops.observe.store import ObservationStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from netloom.ops.observe.windows import Summary
 
 pytestmark = pytest.mark.lab
 
@@ -58,9 +59,11 @@ def audited(lab: LabUnderTest, capsys: pytest.CaptureFixture[str]) -> dict[str, 
 
 
 def test_a_lab_is_built_as_designed(lab: LabUnderTest, capsys: pytest.CaptureFixture[str]) -> None:
-    found = audited(lab, capsys)
-    assert (found["differences"], found["num_right"]) == ([], CABLES)
-    assert found["num_unknown_speed"] == 0
+    def seen() -> tuple[list[object], int, int]:
+        found = audited(lab, capsys)
+        return found["differences"], found["num_right"], found["num_unknown_speed"]
+
+    assert wait_until(lambda: seen() == ([], CABLES, 0))
 
 
 def differences(lab: LabUnderTest, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, Any]]:
@@ -72,8 +75,8 @@ def test_a_pulled_cable_is_missing_by_rack_and_port(
 ) -> None:
     cable = lab.place.read_plant().find("leaf:3")[-1]
     lab.fault("unlink", f"cable:{cable.number}")
+    assert wait_until(lambda: differences(lab, capsys) == [("missing", [cable.number])])
     (one,) = audited(lab, capsys)["differences"]
-    assert (one["kind"], one["cables"]) == ("missing", [cable.number])
     # One rack for the two nodes, one for the leaves, one for the spines.
     assert one["text"].startswith("no cable from R00")
     assert f"leaf:3 port {cable.lower.number}" in one["text"]
@@ -98,8 +101,12 @@ def test_a_dead_switch_and_what_hangs_on_it_are_silent(
     lab: LabUnderTest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lab.fault("dead-switch", "spine:1")
-    (one,) = audited(lab, capsys)["differences"]
-    assert (one["kind"], one["parts"], len(one["cables"])) == ("silent", ["spine:1"], 8)
+
+    def seen() -> list[tuple[str, list[str], int]]:
+        found = audited(lab, capsys)["differences"]
+        return [(one["kind"], one["parts"], len(one["cables"])) for one in found]
+
+    assert wait_until(lambda: seen() == [("silent", ["spine:1"], 8)])
 
 
 def test_a_dead_leaf_is_seen_from_a_host_on_another(
@@ -107,8 +114,12 @@ def test_a_dead_leaf_is_seen_from_a_host_on_another(
 ) -> None:
     # nic:15, from where one would look first, hangs on leaf:3.
     lab.fault("dead-switch", "leaf:3")
-    silent = {one["parts"][0] for one in audited(lab, capsys)["differences"]}
-    assert silent == {"leaf:3", "nic:12", "nic:13", "nic:14", "nic:15"}
+    silent = {"leaf:3", "nic:12", "nic:13", "nic:14", "nic:15"}
+
+    def seen() -> set[str]:
+        return {one["parts"][0] for one in audited(lab, capsys)["differences"]}
+
+    assert wait_until(lambda: seen() == silent)
     designed = designed_at(Path(where(lab)[0]), None)
     links = collectors_in_lab(lab.place, designed)[0]
     reading = links.read(0.0, "")
@@ -117,24 +128,30 @@ def test_a_dead_leaf_is_seen_from_a_host_on_another(
 
 
 def test_a_look_sees_every_port_and_errors_as_they_rise(lab: LabUnderTest, tmp_path: Path) -> None:
-    cable = lab.place.read_plant().find("leaf:1")[-1]
-    store = ["--store", str(tmp_path / "store.db"), "--once"]
-    assert main(["watch", *where(lab), *store]) == 0
-    lab.fault("symbol-errors", f"cable:{cable.number}", "--count", str(SYMBOL_ERRORS))
-    assert main(["watch", *where(lab), *store]) == 0
     plant = lab.place.read_plant()
+    cable = plant.find("leaf:1")[-1]
+    every = {plant.port_name(port) for one in plant.cables for port in one.ends}
     ends = {plant.port_name(port) for port in cable.ends}
-    with ObservationStore(tmp_path / "store.db") as kept:
-        up = kept.window("link_up", 0, 1e10)
-        rates = kept.window("rate_bps", 0, 1e10)
-        errors = kept.window("symbol_errors", 0, 1e10)
-        assert all(poll.error == "" for poll in kept.last_polls())
-    assert len(up) == len(rates) == 2 * CABLES
-    assert {one.last for one in up.values()} == {1.0}
-    assert {one.last for one in rates.values()} == {200e9}  # ibsim ends at HDR
-    assert {part: one.increase for part, one in errors.items() if one.increase} == dict.fromkeys(
-        ends, float(SYMBOL_ERRORS)
-    )
+
+    def look(metric: str) -> dict[str, Summary]:
+        """Look once more, and return what was seen so far of a metric; nothing if it failed."""
+        store = tmp_path / "store.db"
+        if main(["watch", *where(lab), "--store", str(store), "--once"]) != 0:
+            return {}
+        with ObservationStore(store) as kept:
+            return dict(kept.window(metric, 0, 1e10))
+
+    # On a busy machine infiniband-diags give up on ports that answer late.
+    assert wait_until(lambda: {part for part, one in look("link_up").items() if one.last} == every)
+    assert wait_until(lambda: {one.last for one in look("rate_bps").values()} == {200e9})  # HDR
+    assert wait_until(lambda: look("symbol_errors").keys() >= ends)
+    lab.fault("symbol-errors", f"cable:{cable.number}", "--count", str(SYMBOL_ERRORS))
+    risen = dict.fromkeys(ends, float(SYMBOL_ERRORS))
+
+    def rises() -> dict[str, float]:
+        return {part: one.increase for part, one in look("symbol_errors").items() if one.increase}
+
+    assert wait_until(lambda: rises() == risen)
 
 
 def test_a_dead_manager_is_noticed_although_its_log_is_silent(lab: LabUnderTest) -> None:
@@ -155,12 +172,6 @@ def test_a_dead_manager_is_noticed_although_its_log_is_silent(lab: LabUnderTest)
     assert wait_until(has_master)
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
 @contextmanager
 def watching(lab: LabUnderTest, store: Path, port: int) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "netloom.cli.main", "watch", *where(lab), "--every", "0.5s"]
@@ -175,7 +186,7 @@ def watching(lab: LabUnderTest, store: Path, port: int) -> Iterator[subprocess.P
 
 def answer(url: str) -> Any:
     try:
-        with urllib.request.urlopen(url, timeout=5) as found:  # noqa: S310
+        with urllib.request.urlopen(url, timeout=60) as found:  # noqa: S310
             return json.load(found)
     except (OSError, ValueError):
         return {}
@@ -190,7 +201,7 @@ def test_a_watch_ends_cleanly_when_asked_and_goes_on_after_kill_9(
         with watching(lab, store, port) as process:
             assert wait_until(lambda: answer(health).get("status") == "ok")
             os.kill(process.pid, number)
-            status = process.wait(30)
+            status = process.wait(300)
             assert process.stderr is not None
             lines = [json.loads(line) for line in process.stderr.read().splitlines()]
         assert lines[0]["event"] == "start"
@@ -249,10 +260,10 @@ def test_an_error_in_the_fabric_becomes_an_alert_of_prometheus(
     ):
         try:
             # 16 host ports and twice 16 uplinks' ends are on switches.
-            assert wait_until(lambda: num_scraped() == 48, timeout_s=40)
+            assert wait_until(lambda: num_scraped() == 48)
             assert alerts() == set()
             lab.fault("symbol-errors", f"cable:{cable.number}", "--count", "1000")
             ends = {(plant.devices[p.device].name, str(p.number)) for p in cable.ends}
-            assert wait_until(lambda: alerts() == ends, timeout_s=40)
+            assert wait_until(lambda: alerts() == ends)
         finally:
             process.kill()

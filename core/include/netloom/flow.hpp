@@ -44,7 +44,7 @@ struct FlowRecord {
   std::int64_t bin_ps = 0;
   std::int64_t simulated_ps = 0;
   std::uint64_t num_events = 0;   ///< Moments at which something started or ended.
-  std::uint64_t num_visits = 0;   ///< Classes worked out anew, over all events.
+  std::uint64_t num_visits = 0;   ///< Classes computed again, over all events.
   std::uint32_t num_classes = 0;  ///< Distinct route, cap and weight.
   bool stopped = false;
 };

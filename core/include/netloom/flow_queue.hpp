@@ -48,7 +48,8 @@ class MomentQueue {
 
  private:
   static constexpr std::uint32_t kAbsent = std::numeric_limits<std::uint32_t>::max();
-  // About the height of a heap: taking out more than one in so many costs more than rebuilding it.
+  // About the height of a heap: taking out more than one in this many costs more than rebuilding
+  // it.
   static constexpr std::size_t kMany = 16;
 
   struct Entry {

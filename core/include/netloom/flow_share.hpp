@@ -49,7 +49,7 @@ class FairShare {
   /// Make the rates fit what was added and removed since.
   void solve();
 
-  /// Classes whose rate the last `solve` worked out anew; some may be as before.
+  /// Classes whose rate the last `solve` computed again; some may be as before.
   [[nodiscard]] std::span<const std::uint32_t> visited() const { return visited_; }
 
   /// Links whose load may have changed since the last call of `forget_moved`.

@@ -1,4 +1,4 @@
-#include "netloom/packet/deadlock.hpp"
+#include "netloom/packet/switch/deadlock.hpp"
 
 #include <algorithm>
 #include <map>

@@ -40,7 +40,7 @@ Network::Network(const Config& given)
       cut_through_(given.switches.cut_through),
       max_trace_(given.watch.max_trace) {
   make_ports();
-  make_doors();
+  make_attachments();
   pool.reserve(std::min(num_data_packets(given), kReserved));
 }
 
@@ -72,7 +72,7 @@ void Network::make_ports() {
   }
 }
 
-void Network::make_doors() {
+void Network::make_attachments() {
   const Topology& t = config.topology;
   std::vector<std::vector<std::int32_t>> into(t.num_endpoints);
   for (std::size_t link = 0; link < ports.size(); ++link) {
@@ -80,32 +80,34 @@ void Network::make_doors() {
       into[ports[link].target].push_back(static_cast<std::int32_t>(link));
     }
   }
-  doors_.resize(t.num_endpoints);
+  attachments_.resize(t.num_endpoints);
   for (std::size_t endpoint = 0; endpoint < into.size(); ++endpoint) {
     auto& links = into[endpoint];
     std::ranges::stable_sort(
         links, {}, [&t](std::int32_t link) { return t.source[static_cast<std::size_t>(link)]; });
-    door_begin_.push_back(static_cast<std::uint32_t>(door_links_.size()));
-    Door& door = doors_[endpoint];
-    door.begin = door_begin_.back();
+    attachment_begin_.push_back(static_cast<std::uint32_t>(attachment_links_.size()));
+    Attachment& attachment = attachments_[endpoint];
+    attachment.begin = attachment_begin_.back();
     if (!links.empty()) {
       const std::int32_t first = t.source[static_cast<std::size_t>(links[0])];
-      door.vertex = static_cast<std::uint32_t>(first);
-      door.count = static_cast<std::uint16_t>(std::ranges::count_if(links, [&](std::int32_t link) {
-        return t.source[static_cast<std::size_t>(link)] == first;
-      }));
-      door.more = door.count != links.size();
+      attachment.vertex = static_cast<std::uint32_t>(first);
+      attachment.count =
+          static_cast<std::uint16_t>(std::ranges::count_if(links, [&](std::int32_t link) {
+            return t.source[static_cast<std::size_t>(link)] == first;
+          }));
+      attachment.more = attachment.count != links.size();
     }
-    door_links_.insert(door_links_.end(), links.begin(), links.end());
+    attachment_links_.insert(attachment_links_.end(), links.begin(), links.end());
   }
-  door_begin_.push_back(static_cast<std::uint32_t>(door_links_.size()));
+  attachment_begin_.push_back(static_cast<std::uint32_t>(attachment_links_.size()));
 }
 
 std::span<const std::int32_t> Network::other_ways(std::uint32_t vertex,
                                                   std::uint32_t endpoint) const {
   const Topology& t = config.topology;
-  const std::span<const std::int32_t> links(door_links_.data() + door_begin_[endpoint],
-                                            door_begin_[endpoint + 1] - door_begin_[endpoint]);
+  const std::span<const std::int32_t> links(
+      attachment_links_.data() + attachment_begin_[endpoint],
+      attachment_begin_[endpoint + 1] - attachment_begin_[endpoint]);
   const auto [first, last] = std::ranges::equal_range(
       links, static_cast<std::int32_t>(vertex), {}, [&t](std::int32_t link) {
         return t.source[static_cast<std::size_t>(link)];

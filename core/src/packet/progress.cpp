@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "netloom/packet/host/progress.hpp"
 
-#include "netloom/packet/host_ports.hpp"
+#include <algorithm>
 
 namespace netloom::packet {
 

@@ -1,58 +1,21 @@
 #include "netloom/packet/simulation.hpp"
 
 #include <algorithm>
-#include <map>
-#include <stdexcept>
 #include <utility>
 
-#include "netloom/packet/archive.hpp"
-#include "netloom/packet/deadlock.hpp"
+#include "netloom/packet/host/progress.hpp"
 #include "netloom/packet/make.hpp"
+#include "netloom/packet/memory/archive.hpp"
+#include "netloom/packet/sides.hpp"
+#include "netloom/packet/switch/deadlock.hpp"
 
 namespace netloom::packet {
-
-namespace {
-
-// The switches keep the network and change it.
-// NOLINTNEXTLINE(misc-const-correctness)
-SwitchesPtr switches_of(const Config& config, Network& network) {
-  using Make = SwitchesPtr (*)(const std::string&, Network&);
-  static const std::map<std::string, Make> controls{
-      {"pfc", &make_pfc_switches},
-      {"credits", &make_credit_switches},
-      {"lossy", &make_lossy_switches},
-      {"trimming", &make_trimming_switches},
-      {"scheduled", &make_scheduled_switches},
-  };
-  const auto found = controls.find(config.link_control);
-  if (found == controls.end()) {
-    throw std::invalid_argument("no flow control '" + config.link_control + "'");
-  }
-  return found->second(config.balance, network);
-}
-
-// NOLINTNEXTLINE(misc-const-correctness): as above
-EndpointsPtr endpoints_of(const Config& config, Network& network) {
-  using Make = EndpointsPtr (*)(const std::string&, Parameters, Network&);
-  static const std::map<std::string, Make> transports{
-      {"go-back-n", &make_go_back_n},
-      {"selective", &make_selective},
-      {"pulled", &make_pulled},
-  };
-  const auto found = transports.find(config.transport);
-  if (found == transports.end()) {
-    throw std::invalid_argument("no transport '" + config.transport + "'");
-  }
-  return found->second(config.congestion_control, Parameters(config.cc_parameters), network);
-}
-
-}  // namespace
 
 Simulation::Simulation(Config config)
     : config_(std::move(config)),
       net_(config_),
-      switches_(switches_of(config_, net_)),
-      endpoints_(endpoints_of(config_, net_)),
+      switches_(make_switches(net_)),
+      endpoints_(make_endpoints(net_)),
       paused_until_(net_.queues.size(), 0),
       ignored_until_(net_.queues.size(), 0) {
   for (std::uint32_t i = 0; i < config_.faults.size(); ++i) {
@@ -241,9 +204,9 @@ void Simulation::pause(const Event& event) {
   const auto lane = static_cast<std::uint8_t>(event.extra & 255U);
   const std::size_t at = link * net_.num_lanes + lane;
   const bool stop = (event.extra & 256U) != 0;
-  const bool for_ever = (event.extra & 512U) != 0;
-  if (paused_until_[at] == kNever && !for_ever) {
-    return;  // a part that pauses for ever says nothing else
+  const bool forever = (event.extra & 512U) != 0;
+  if (paused_until_[at] == kNever && !forever) {
+    return;  // a part that pauses forever sends no other pause
   }
   if (stop && net_.now < ignored_until_[at]) {
     return;
@@ -256,7 +219,7 @@ void Simulation::pause(const Event& event) {
     return;
   }
   const std::int64_t bytes = std::int64_t{config_.pause.quanta} * 64;
-  paused_until_[at] = for_ever ? kNever : net_.now + net_.port(link).time_of(bytes);
+  paused_until_[at] = forever ? kNever : net_.now + net_.port(link).time_of(bytes);
   if (paused_until_[at] != kNever) {
     net_.events.push(paused_until_[at], Kind::kExpire, link, lane);
   }

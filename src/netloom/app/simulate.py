@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from netloom.app.cases import import_case
 from netloom.engines.memory import available_bytes
 from netloom.errors import SpecError
 from netloom.formats.infiniband.forwarding import read_routes
-from netloom.formats.simulators.cases import import_case
 from netloom.formats.simulators.ns3 import write_fct
 from netloom.formats.simulators.ns3_settings import (
     HEADER_BYTES,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.base import Engine
-    from netloom.formats.simulators.cases import ImportedCase
+    from netloom.formats.simulators.case import ImportedCase
     from netloom.parts.load import Catalog
     from netloom.results.progress import OnProgress
     from netloom.spec.scenario import Scenario

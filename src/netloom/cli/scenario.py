@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
-from netloom.errors import NetloomError, OutputError
+from netloom.errors import NetloomError, OutputError, Problem, Where
 from netloom.spec.example import BUILT_IN, example
-from netloom.spec.load import load, locate
+from netloom.spec.load import load, located
 from netloom.spec.scenario import Scenario
 
 __all__ = ["scenario_at"]
-
-_FIELD: Final = re.compile(
-    r"(?:cluster|jobs|job|traffic|faults|serving|tenants|compare|economics|catalog)"
-    r"(?:\.\w+)*(?=: )"
-)
 
 
 @contextmanager
@@ -36,9 +30,13 @@ def scenario_at(path: Path | None, *, built_in: str = BUILT_IN) -> Iterator[Scen
     except OutputError:
         raise  # not the scenario's fault
     except NetloomError as error:
-        if str(error).startswith("--"):
-            raise  # nor is an option
-        field = _FIELD.match(str(error))
-        where = str(path) if field is None else locate(path, field[0])
-        message = f"{where}: {error}"
-        raise type(error)(message) from error
+        raise type(error).of(*(_placed(problem, path) for problem in error.problems)) from error
+
+
+def _placed(problem: Problem, path: Path) -> Problem:
+    """Return *problem* where its key stands in the file; an option's is not the file's."""
+    if problem.where.option or problem.what.startswith("--"):
+        return problem
+    if problem.where.file:
+        return problem.inside(Where(file=str(path)))
+    return replace(problem, where=located(path, problem.where.key))

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.compute.device import calibrated
 from netloom.compute.gemm import Chip, ideal_s
+from netloom.compute.generation import GENERATIONS
 from netloom.errors import SpecError
 from netloom.provenance import Source, Validity, Why
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from netloom.compute.generation import GpuGeneration
     from netloom.parts.parts import Gpu
     from netloom.spec.scenario import Precision, Recompute
     from netloom.workload.flops import Operator
@@ -28,30 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["NO_COSTS", "Costs", "Roofline", "costs", "roofline"]
 
 H200: Final = "PyTorch 2.11, CUDA 13, eager, one H200"
-# Median of the 415 bf16 products over 0.1 TFLOP: 681 TFLOP/s, where the best product anyone
-# measured on this chip is 794.5 (stas00/ml-engineering, compute/accelerator).
-TYPICAL_PRODUCT: Final = 681 / 794.5
-TYPICAL_SOURCE: Final = Source(
-    citation=f"{H200}: median of 415 bf16 matrix products", confidence="measured"
-)
-# The same by generation, each over the best product of the very GPU it was measured on (that of
-# the A100 PCIe is 252.9, of the B200 1745 TFLOP/s, ibid.): medians of 183 products on the A100
-# PCIe and 514 on the B200, three layouts (MooreThreads/SimuMax configs/system), over the ideal
-# time of compute.gemm and less TYPICAL_EXCESS.
-AMPERE: Final = (
-    0.907,
-    Source(citation="SimuMax a100_pcie.json: 183 bf16 products", confidence="published"),
-)
-BLACKWELL: Final = (
-    0.660,
-    Source(citation="SimuMax b200_bf16_ceperm.json: 514 bf16 products", confidence="published"),
-)
-GENERATIONS: Final = {
-    "hopper": (TYPICAL_PRODUCT, TYPICAL_SOURCE),
-    "ampere": AMPERE,
-    "blackwell": BLACKWELL,
-    "blackwell ultra": BLACKWELL,
-}
+# What is said of Hopper stands in for a GPU that nobody measured.
+_HOPPER: Final = GENERATIONS.get("hopper").product
+assert _HOPPER is not None
+TYPICAL_PRODUCT, TYPICAL_SOURCE = _HOPPER
 # The same products over those that fill whole waves and have no ramp (compute.gemm): the median
 # of the 36 of 15 ms and more is 687.5 TFLOP/s of such work.
 TYPICAL_EXCESS: Final = 687.5 / 681
@@ -71,10 +53,7 @@ FP8_SHARE: Final = 1.405 / 1.493
 FP8_START_S: Final = 7.4e-6
 # A grouped product starts a row of tiles for every matrix: rows of a tile of cuBLAS and CUTLASS.
 TILE_ROWS: Final = 128
-# Vendor white papers, recalled: V100 80, A100 108, H100 and H200 SXM 132, B200 148; others are
-# taken to be like Hopper.
-MULTIPROCESSORS: Final = {"volta": 80, "ampere": 108, "hopper": 132, "blackwell": 148}
-MAX_ALIKE: Final = 132
+MAX_ALIKE: Final = 132  # where no white paper was read: like Hopper
 # Least error over 555 products lies between 4 and 8 us.
 LAUNCH_S: Final = 5e-6
 LAUNCH_SOURCE: Final = Source(citation=f"{H200}: offset of 555 products", confidence="measured")
@@ -270,8 +249,11 @@ def roofline(gpu: Gpu, precision: Precision) -> Roofline:
     half = gpu.peak.bf16 or gpu.peak.fp16
     if peak is None or half is None:
         known = ", ".join(p for p in ("bf16", "fp16", "fp8") if getattr(gpu.peak, p))
-        message = f"job.training.precision: {gpu.name} has no {precision}; it has {known}"
-        raise SpecError(message)
+        raise SpecError(
+            key="job.training.precision",
+            what=f"{gpu.name} has no {precision}",
+            remedy=f"it has {known}",
+        )
     shares = _measured_shares(gpu) if gpu.calibration else _typical_shares(gpu, half)
     matmul_flops = shares.product * peak * (FP8_SHARE if precision == "fp8" else 1.0)
     return Roofline(
@@ -290,11 +272,15 @@ def roofline(gpu: Gpu, precision: Precision) -> Roofline:
 def _typical_shares(gpu: Gpu, half_flops: float) -> Shares:
     """Return the shares of the generation, over the best product measured on *gpu*."""
     best = gpu.matmul_flops / half_flops if gpu.matmul_flops else UNMEASURED_BEST
-    known = GENERATIONS.get(gpu.architecture.lower())
-    if known is None:
+    known = _generation(gpu)
+    if known is None or known.product is None:
         return Shares(product=best * TYPICAL_PRODUCT)
-    typical, source = known
-    return Shares(product=best * typical, source=source)
+    return Shares(product=best * known.product.share, source=known.product.source)
+
+
+def _generation(gpu: Gpu) -> GpuGeneration | None:
+    name = gpu.architecture.lower()
+    return GENERATIONS.get(name) if name in GENERATIONS else None
 
 
 def _measured_shares(gpu: Gpu) -> Shares:
@@ -321,8 +307,9 @@ def _measured_shares(gpu: Gpu) -> Shares:
 
 
 def _chip(gpu: Gpu, precision: Precision) -> Chip:
+    known = _generation(gpu)
     return Chip(
-        num_multiprocessors=MULTIPROCESSORS.get(gpu.architecture.lower(), MAX_ALIKE),
+        num_multiprocessors=(known and known.num_multiprocessors) or MAX_ALIKE,
         peak_flops=getattr(gpu.peak, precision),
         memory_bytes_per_s=gpu.memory_rate_bps / 8,
         element_bytes=1.0 if precision == "fp8" else 2.0,
@@ -331,17 +318,17 @@ def _chip(gpu: Gpu, precision: Precision) -> Chip:
 
 def _validity(gpu: Gpu) -> Validity:
     doubts = []
-    generation = gpu.architecture.lower()
+    known = _generation(gpu)
     if gpu.matmul_flops is None and not gpu.calibration:
         doubts.append(
             f"Nobody's matrix products on {gpu.name} are known; "
             f"{UNMEASURED_BEST:.0%} of its peak is assumed."
         )
-    if generation not in {"ampere", "hopper"}:
+    if known is None or not known.has_measured_operators:
         doubts.append(
             f"Attention and memory-bound operators were measured on Hopper, not {gpu.architecture}."
         )
-    if generation not in GENERATIONS and not gpu.calibration:
+    if (known is None or known.product is None) and not gpu.calibration:
         doubts.append(
             f"No operator was measured on {gpu.architecture}; Hopper's shares of its peak and "
             f"memory rate are assumed: run 'netloom calibrate gpu' on one."

@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from netloom.errors import SpecError
+from netloom.errors import SpecError, at
 from netloom.spec.files import read_text
 
 if TYPE_CHECKING:
@@ -78,26 +78,41 @@ def parse_table(lines: Iterable[str], *, where: str) -> tuple[TimedOperator, ...
     reader = csv.DictReader(lines)
     missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
     if missing:
-        message = f"{where}: no column {missing[0]!r}; the first line is {','.join(COLUMNS)}"
-        raise SpecError(message)
-    return tuple(_row(row, f"{where}:{number}") for number, row in enumerate(reader, start=2))
+        raise SpecError(
+            file=where,
+            what=f"no column {missing[0]!r}",
+            remedy=f"the first line is {','.join(COLUMNS)}",
+        )
+    found = []
+    for number, row in enumerate(reader, start=2):
+        with at(file=where, line=number):
+            found.append(_row(row))
+    return tuple(found)
 
 
-def _row(row: Mapping[str, str | None], where: str) -> TimedOperator:
+def _row(row: Mapping[str, str | None]) -> TimedOperator:
     operator = row["operator"] or ""
     try:
         shape = tuple(int(size) for size in (row["shape"] or "").split("x"))
         time_s = float(row["time_us"] or "") * 1e-6
     except ValueError as error:
-        message = f"{where}: {error}; a shape is such as 4096x4096x1024, a time a number of us"
-        raise SpecError(message) from error
+        raise SpecError(
+            what=str(error),
+            remedy="a shape is such as 4096x4096x1024, a time a number of us",
+        ) from error
     expected = _NUM_DIMENSIONS.get(operator.partition("_")[0], 2)
     if len(shape) != expected or min(shape) < 1:
-        message = f"{where}: shape: {row['shape']!r} has not {expected} sizes of 1 and more; remove"
-        raise SpecError(message)
+        raise SpecError(
+            key="shape",
+            what=f"{row['shape']!r} has not {expected} sizes of 1 and more",
+            remedy="remove",
+        )
     if not (math.isfinite(time_s) and time_s > 0):
-        message = f"{where}: time_us: {row['time_us']!r} is not a positive number; remove the row"
-        raise SpecError(message)
+        raise SpecError(
+            key="time_us",
+            what=f"{row['time_us']!r} is not a positive number",
+            remedy="remove the row",
+        )
     return TimedOperator(
         operator=operator,
         precision=row["precision"] or "",

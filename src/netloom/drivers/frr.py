@@ -126,7 +126,7 @@ def start_daemon(
 
 
 def wait_ready(
-    daemon: str, pathspace: str, *, running: Running, output: Path, timeout_s: float = 30.0
+    daemon: str, pathspace: str, *, running: Running, output: Path, timeout_s: float = 120.0
 ) -> None:
     """Return when a daemon listens to vtysh.
 

@@ -127,7 +127,7 @@ def start_simulator(
         os.close(pipe)
 
 
-def wait_ready(simulator: Simulator, running: Running, *, timeout_s: float = 60.0) -> None:
+def wait_ready(simulator: Simulator, running: Running, *, timeout_s: float = 120.0) -> None:
     """Return when ibsim has read its topology and listens.
 
     Raises:
@@ -145,7 +145,7 @@ def wait_ready(simulator: Simulator, running: Running, *, timeout_s: float = 60.
         raise LabError(message)
 
 
-def command(simulator: Simulator, line: str, *, timeout_s: float = 30.0) -> str:
+def command(simulator: Simulator, line: str, *, timeout_s: float = 120.0) -> str:
     """Type *line* at ibsim's console and return what it answered.
 
     Raises:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["configure", "routes"]
 
-TIMEOUT_S: Final = 20.0
+TIMEOUT_S: Final = 120.0
 MAX_BYTES: Final = 64 * 2**20
 _END: Final = b"\0\0\0"
 

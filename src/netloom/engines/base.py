@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from netloom.workload.collective_entry import collective_entry
+
 if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.provenance import Validity, Why
@@ -75,13 +77,4 @@ class Contention(Protocol):
 
 def bus_factor(collective: Collective) -> float:
     """Return bus bandwidth over algorithm bandwidth: nccl-tests PERFORMANCE.md."""
-    n = collective.group.size
-    factors = {
-        "all_reduce": 2 * (n - 1) / n,
-        "all_gather": (n - 1) / n,
-        "reduce_scatter": (n - 1) / n,
-        "all_to_all": (n - 1) / n,
-        "broadcast": 1.0,
-        "send_recv": 1.0,
-    }
-    return factors[collective.kind.value]
+    return collective_entry(collective.kind).bus_factor(collective.group.size)

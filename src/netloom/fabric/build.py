@@ -8,11 +8,8 @@ import numpy as np
 
 from netloom.fabric.graph import Fabric, LinkState, VertexKind
 from netloom.fabric.scale_up import LocalCable, scale_up_graph
-from netloom.fabric.topologies.clos_wire import wire_clos
-from netloom.fabric.topologies.dragonfly_plus import wire_dragonfly
+from netloom.fabric.topologies.entry import topology_entry
 from netloom.fabric.topologies.request import Request
-from netloom.fabric.topologies.torus import wire_torus
-from netloom.spec.topology import DragonflyPlus, Torus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +45,7 @@ def build(design: Design, node: Node, scale_up: ScaleUp) -> Fabric:
     """
     assert design.num_ports == design.num_nodes * node.num_nics * design.num_planes, design
     local = scale_up_graph(node, scale_up)
-    wiring = _wire(design, node)
+    wiring = topology_entry(design.topology).wire(Request.of_design(design), design.topology)
     _check(design, wiring)
     first_nic = design.num_gpus
     first_local = first_nic + design.num_ports
@@ -65,21 +62,6 @@ def build(design: Design, node: Node, scale_up: ScaleUp) -> Fabric:
         ),
     ]
     return Fabric(design=design, **_vertices(design, node, local, wiring), **_links(cables))
-
-
-def _wire(design: Design, node: Node) -> SwitchCables:
-    request = Request.of(
-        node,
-        num_nodes=design.num_nodes,
-        topology=design.topology,
-        switch=design.switch,
-        nic_rate_bps=design.port_rate_bps * design.num_planes,
-    )
-    if isinstance(design.topology, DragonflyPlus):
-        return wire_dragonfly(request, design.topology)
-    if isinstance(design.topology, Torus):
-        return wire_torus(request, design.topology)
-    return wire_clos(request, design.topology)
 
 
 def _check(design: Design, wiring: SwitchCables) -> None:

@@ -101,6 +101,7 @@ class Design:
         tiers: From the hosts up.
         stages: From the hosts up; the first is ``node`` to the first tier.
         reaches: From the nearest to the whole network.
+        hosts_per_node: Computers of a node that were wired one by one, each with its NICs.
         notes: What a reader should know: ports left free, rounding, limits nearby.
     """
 
@@ -116,6 +117,7 @@ class Design:
     tiers: tuple[Tier, ...]
     stages: tuple[Stage, ...]
     reaches: tuple[Reach, ...]
+    hosts_per_node: int = 1
     notes: tuple[str, ...] = ()
 
     @property

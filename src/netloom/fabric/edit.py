@@ -17,7 +17,8 @@ import numpy as np
 
 from netloom.errors import SpecError
 from netloom.fabric.graph import LinkState
-from netloom.fabric.names import find_vertex, kinds, vertex_name
+from netloom.fabric.names import find_vertex, kinds, vertex_name, vertex_of
+from netloom.fabric.part_id import CABLE, NODE, PartId
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +32,7 @@ _MAX_DIGITS = 10  # more than any number of cables has
 _LINK = re.compile(r"link:(?P<one>.+:\d+)-(?P<other>.+:\d+)", re.ASCII)
 
 
-def fail(fabric: Fabric, part: str) -> Fabric:
+def fail(fabric: Fabric, part: str | PartId) -> Fabric:
     """Return *fabric* with every link of *part* down.
 
     Raises:
@@ -41,7 +42,7 @@ def fail(fabric: Fabric, part: str) -> Fabric:
     return replace(fabric, link_state=_changed(fabric.link_state, links, LinkState.DOWN))
 
 
-def drain(fabric: Fabric, part: str) -> Fabric:
+def drain(fabric: Fabric, part: str | PartId) -> Fabric:
     """Return *fabric* with every link of *part* avoided by routing; links that are down stay so.
 
     Raises:
@@ -52,7 +53,7 @@ def drain(fabric: Fabric, part: str) -> Fabric:
     return replace(fabric, link_state=_changed(fabric.link_state, working, LinkState.DRAINED))
 
 
-def slow(fabric: Fabric, part: str, factor: float) -> Fabric:
+def slow(fabric: Fabric, part: str | PartId, factor: float) -> Fabric:
     """Return *fabric* with every link of *part* slower by *factor*; routing still uses them.
 
     The factor takes the place of an earlier one.
@@ -61,13 +62,13 @@ def slow(fabric: Fabric, part: str, factor: float) -> Fabric:
         SpecError: There is no such part, or *factor* is not a finite number of 1 or more.
     """
     if not (math.isfinite(factor) and factor >= 1):
-        message = f"{part!r}: a slowdown is a finite number of 1 or more, not {factor!r}"
+        message = f"{str(part)!r}: a slowdown is a finite number of 1 or more, not {factor!r}"
         raise SpecError(message)
     links = _links(fabric, part)
     return replace(fabric, link_slowdown=_changed(fabric.link_slowdown, links, factor))
 
 
-def restore(fabric: Fabric, part: str) -> Fabric:
+def restore(fabric: Fabric, part: str | PartId) -> Fabric:
     """Return *fabric* with every link of *part* up and at its full rate.
 
     A cable has one state, not one for each reason: restoring a switch also restores a cable
@@ -94,7 +95,22 @@ def _changed(values: NDArray[_Value], links: NDArray[np.int64], value: float) ->
     return changed
 
 
-def _links(fabric: Fabric, part: str) -> NDArray[np.int64]:
+def _links(fabric: Fabric, part: str | PartId) -> NDArray[np.int64]:
+    return _links_of(fabric, part) if isinstance(part, PartId) else _links_named(fabric, part)
+
+
+def _links_of(fabric: Fabric, part: PartId) -> NDArray[np.int64]:
+    """Return the links of *part*, both directions of a cable."""
+    if part.kind == CABLE:
+        return _cable(fabric, str(part.whole), str(part.index))
+    if part.kind == NODE:
+        return _touching(fabric, _node(fabric, str(part.whole), str(part.index)))
+    vertices = np.zeros(fabric.num_vertices, dtype=np.bool_)
+    vertices[vertex_of(fabric, part)] = True
+    return _touching(fabric, vertices)
+
+
+def _links_named(fabric: Fabric, part: str) -> NDArray[np.int64]:
     kind, _, rest = part.partition(":")
     if kind == "cable":
         return _cable(fabric, part, rest)

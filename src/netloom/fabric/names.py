@@ -6,11 +6,20 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from netloom.errors import SpecError
+from netloom.fabric.part_id import PartId
 
 if TYPE_CHECKING:
     from netloom.fabric.graph import Fabric
 
-__all__ = ["find_vertex", "kinds", "link_name", "vertex_name", "vertex_names"]
+__all__ = [
+    "find_vertex",
+    "kinds",
+    "link_name",
+    "part_of_vertex",
+    "vertex_name",
+    "vertex_names",
+    "vertex_of",
+]
 
 
 def kinds(fabric: Fabric) -> tuple[str, ...]:
@@ -23,9 +32,14 @@ def vertex_name(fabric: Fabric, vertex: int) -> str:
 
     NIC ports are counted over all nodes and planes, switches tier by tier.
     """
+    return str(part_of_vertex(fabric, vertex))
+
+
+def part_of_vertex(fabric: Fabric, vertex: int) -> PartId:
+    """Return the part that *vertex* is."""
     for kind, numbers in _numbers(fabric).items():
         if vertex in numbers:
-            return f"{kind}:{vertex - numbers.start}"
+            return PartId(kind, vertex - numbers.start)
     message = f"vertex {vertex} of {fabric.num_vertices}"
     raise IndexError(message)
 
@@ -57,6 +71,15 @@ def find_vertex(fabric: Fabric, name: str) -> int:
         message = f"{name!r}: write {kind}:0 to {kind}:{count - 1}"
         raise SpecError(message)
     return numbers[kind][int(index)]
+
+
+def vertex_of(fabric: Fabric, part: PartId) -> int:
+    """Return the vertex that *part* is.
+
+    Raises:
+        SpecError: it is none of this network.
+    """
+    return find_vertex(fabric, str(part.whole))
 
 
 def link_name(fabric: Fabric, link: int) -> str:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.topologies.clos import MAX_TIERS
-from netloom.fabric.topologies.clos_size import size_clos
-from netloom.fabric.topologies.dragonfly_plus import size_dragonfly
+from netloom.fabric.topologies.entry import topology_entry
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
+from netloom.fabric.topologies.rail_only import RailOnly
 from netloom.fabric.topologies.request import Request, hosts_wired
-from netloom.fabric.topologies.torus import size_torus
-from netloom.spec.topology import DragonflyPlus, RailFatTree, RailOnly, Torus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,16 +40,8 @@ def design(
     request = Request.of(
         node, num_nodes=num_nodes, topology=topology, switch=switch, nic_rate_bps=nic_rate_bps
     )
-    return _in_nodes(_sized(request), hosts=hosts_wired(node))
-
-
-def _sized(request: Request) -> Design:
-    topology = request.topology
-    if isinstance(topology, DragonflyPlus):
-        return size_dragonfly(request, topology)
-    if isinstance(topology, Torus):
-        return size_torus(request, topology)
-    return size_clos(request, topology)
+    sized = topology_entry(topology).size(request, topology)
+    return _in_nodes(sized, hosts=hosts_wired(node))
 
 
 def _in_nodes(sized: Design, *, hosts: int) -> Design:
@@ -60,6 +51,7 @@ def _in_nodes(sized: Design, *, hosts: int) -> Design:
     return replace(
         sized,
         num_nodes=sized.num_nodes // hosts,
+        hosts_per_node=hosts,
         reaches=tuple(
             replace(reach, num_nodes=max(1, reach.num_nodes // hosts)) for reach in sized.reaches
         ),

@@ -145,8 +145,10 @@ def _crossed(
 ) -> dict[int, CableCondition]:
     one, other = (cable for part in fault.parts for cable in plant.find(part))
     if any(found[cable.number].upper is not None for cable in (one, other)):
-        message = f"{' and '.join(fault.parts)}: one is miswired already; clear that fault first"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{' and '.join(fault.parts)}: one is miswired already",
+            remedy="clear that fault first",
+        )
     return {
         one.number: replace(found[one.number], upper=other.upper),
         other.number: replace(found[other.number], upper=one.upper),
@@ -157,18 +159,19 @@ def check_fault(fault: InjectedFault, plant: Plant) -> None:
     """Raise SpecError unless *fault* says all that its kind needs, and nothing it cannot have."""
     num_parts = {"miswire": 2, "dead-sm": len(fault.parts)}.get(fault.kind, 1)
     if len(fault.parts) != num_parts:
-        message = (
-            f"{fault.kind} takes {num_parts} part{'s' * (num_parts > 1)}, such as "
-            f"{' '.join(['cable:40', 'cable:41'][:num_parts])}; {len(fault.parts)} given"
+        raise SpecError(
+            what=(
+                f"{fault.kind} takes {num_parts} part{'s' * (num_parts > 1)}, such as "
+                f"{' '.join(['cable:40', 'cable:41'][:num_parts])}"
+            ),
+            remedy=f"{len(fault.parts)} given",
         )
-        raise SpecError(message)
     if fault.kind == "dead-sm":
         return
     if fault.kind == "dead-switch":
         device = plant.devices[plant.number(fault.parts[0])]
         if device.role != "switch":
-            message = f"{device.name} is no switch; unlink it instead"
-            raise SpecError(message)
+            raise SpecError(what=f"{device.name} is no switch", remedy="unlink it instead")
     if fault.kind == "miswire":
         _check_crossing(fault, plant)
     if fault.kind in ("unlink", "relink", "flap", "slow-link"):
@@ -182,12 +185,15 @@ def check_fault(fault: InjectedFault, plant: Plant) -> None:
 def _check_crossing(fault: InjectedFault, plant: Plant) -> None:
     found = [plant.find(part) for part in fault.parts]
     if any(len(cables) != 1 for cables in found) or found[0] == found[1]:
-        message = f"{' '.join(fault.parts)}: name two different cables, such as cable:40 cable:41"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{' '.join(fault.parts)}: name two different cables, such as cable:40 cable:41"
+        )
     tiers = {plant.devices[cables[0].upper.device].tier for cables in found}
     if len(tiers) > 1:
-        message = f"{' '.join(fault.parts)}: their upper ends are in different tiers; choose others"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{' '.join(fault.parts)}: their upper ends are in different tiers",
+            remedy="choose others",
+        )
 
 
 _RANGES: Final = {"share": (0.0, 1.0), "factor": (1.0, 1e6), "count": (1.0, 1e9)}
@@ -197,5 +203,7 @@ def _check_settings(fault: InjectedFault) -> None:
     for name, value in fault.settings.items():
         low, high = _RANGES.get(name, (0.0, 1e9))
         if not low <= value <= high:
-            message = f"--{name.replace('_', '-')}: {value:g} is not between {low:g} and {high:g}"
-            raise SpecError(message)
+            raise SpecError(
+                option=f"--{name.replace('_', '-')}",
+                what=f"{value:g} is not between {low:g} and {high:g}",
+            )

@@ -155,11 +155,11 @@ def check_name(name: str) -> str:
         SpecError: it will not do as part of a path and of a namespace's name.
     """
     if not _NAME.fullmatch(name):
-        message = (
-            f"--name: {name[:40]!r} will not do; write at most 24 of a to z, 0 to 9 and '-', "
-            "such as 'lab-1'"
+        raise SpecError(
+            option="--name",
+            what=f"{name[:40]!r} will not do",
+            remedy="write at most 24 of a to z, 0 to 9 and '-', such as 'lab-1'",
         )
-        raise SpecError(message)
     return name
 
 
@@ -199,11 +199,13 @@ def lab_from_json(value: object) -> Lab:
         SpecError: it did not, or another version of netloom did.
     """
     if not isinstance(value, dict) or value.get("version") != VERSION:
-        message = "another version of netloom wrote its record, or none; bring it up again"
-        raise SpecError(message)
+        raise SpecError(
+            what="another version of netloom wrote its record, or none", remedy="bring it up again"
+        )
     given = {key: item for key, item in value.items() if key != "version"}
     try:
         return TypeAdapter(Lab).validate_python(given)
     except ValidationError as error:
-        message = "the record of the lab is damaged; bring it up again"
-        raise SpecError(message) from error
+        raise SpecError(
+            what="the record of the lab is damaged", remedy="bring it up again"
+        ) from error

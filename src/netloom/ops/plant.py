@@ -16,6 +16,7 @@ import numpy as np
 from netloom.errors import SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
+from netloom.fabric.part_id import CABLE, Direction, PartId
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,8 +121,7 @@ class Plant:
             return self._numbers[name]
         kinds = Counter(device.name.partition(":")[0] for device in self.devices)
         known = ", ".join(f"{kind}:0 to {kind}:{count - 1}" for kind, count in kinds.items())
-        message = f"{name[:80]!r} is not in this network; it has {known}"
-        raise SpecError(message)
+        raise SpecError(what=f"{name[:80]!r} is not in this network", remedy=f"it has {known}")
 
     def port_name(self, port: Port) -> str:
         """Return device and number: ``leaf:3[7]``."""
@@ -154,6 +154,21 @@ class Plant:
             return tuple((cable, _port_at(cable, one)) for cable in cables)
         return tuple((cable, port) for cable in self.find(part) for port in cable.ends)
 
+    def cables_of(self, part: PartId) -> tuple[Cable, ...]:
+        """Return the cable that *part* is, or those that end in it.
+
+        Raises:
+            SpecError: there is no such part.
+        """
+        if part.kind == CABLE:
+            return (self._cable(str(part.whole), str(part.index)),)
+        return self.at(self.number(str(part.whole)))
+
+    def part(self, cable: Cable, direction: Direction = Direction.BOTH) -> PartId:
+        """Return a cable as a part that tells its ends: ``cable:40 (leaf:3 - spine:0)``."""
+        lower, upper = (self.devices[port.device].name for port in cable.ends)
+        return PartId(CABLE, cable.number, direction, ends=(lower, upper))
+
     def find(self, part: str) -> tuple[Cable, ...]:
         """Return the cables of *part*, written as in :meth:`links` but for a direction.
 
@@ -166,8 +181,10 @@ class Plant:
         if kind == "link":
             one, dash, other = rest.rpartition("-")
             if not dash:
-                message = f"{part[:80]!r} is not a link; write both ends: link:leaf:3-spine:0"
-                raise SpecError(message)
+                raise SpecError(
+                    what=f"{part[:80]!r} is not a link",
+                    remedy="write both ends: link:leaf:3-spine:0",
+                )
             return self._between(part, self.number(one), self.number(other))
         return self.at(self.number(part))
 
@@ -175,11 +192,10 @@ class Plant:
         whole = digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS
         if not (whole and int(digits) in self._cables):
             first, last = self.cables[0].number, self.cables[-1].number
-            message = (
-                f"{part[:80]!r} is not between NICs and switches; write cable:{first} to "
-                f"cable:{last}"
+            raise SpecError(
+                what=f"{part[:80]!r} is not between NICs and switches",
+                remedy=f"write cable:{first} to cable:{last}",
             )
-            raise SpecError(message)
         return self._cables[int(digits)]
 
     def _between(self, part: str, one: int, other: int) -> tuple[Cable, ...]:
@@ -193,11 +209,10 @@ class Plant:
                 if port.device != one
             )
             some = ", ".join(list(near)[:8]) or "none"
-            message = (
-                f"{part[:80]!r}: no cable joins the two; {self.devices[one].name} has cables "
-                f"to {some}"
+            raise SpecError(
+                what=f"{part[:80]!r}: no cable joins the two",
+                remedy=f"{self.devices[one].name} has cables to {some}",
             )
-            raise SpecError(message)
         return found
 
     def to_json(self) -> dict[str, object]:
@@ -229,8 +244,10 @@ class Plant:
             cables = tuple(_cable(*row) for row in value["cables"])
             _ = [devices[port.device] for cable in cables for port in cable.ends]
         except (TypeError, KeyError, ValueError, IndexError) as error:
-            message = "the list of devices and cables is damaged; bring the lab down and up again"
-            raise SpecError(message) from error
+            raise SpecError(
+                what="the list of devices and cables is damaged",
+                remedy="bring the lab down and up again",
+            ) from error
         return cls(devices=devices, cables=cables)
 
 

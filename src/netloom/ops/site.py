@@ -148,11 +148,6 @@ class Site:
                 found[peer_of(cable, number)[0]] = cage
         return found
 
-    def linux_name(self, port: Port) -> str:
-        """Return what Cumulus Linux calls a switch port: ``swp7``, ``swp7s1`` in a split cage."""
-        cage = self.cage(port)
-        return f"swp{cage.number}" + (f"s{cage.slot}" if cage.num_slots > 1 else "")
-
     def label(self, port: Port) -> str:
         """Return what is printed at a port: the device on a computer, the cage on a switch."""
         return self.interface(port.device) if self.is_host(port) else self.cage(port).label
@@ -265,11 +260,10 @@ def _nics(fabric: Fabric, network: Network) -> tuple[NicPort, ...]:
     num_hosts = network.node.num_hosts
     per_computer, rest = divmod(per_computer, num_hosts)
     if rest:
-        message = (
-            f"node {network.node.name}: {num_hosts} computers cannot share its NICs evenly; "
-            "mend num_hosts or num_nics in your own parts"
+        raise CatalogError(
+            what=f"node {network.node.name}: {num_hosts} computers cannot share its NICs evenly",
+            remedy="mend num_hosts or num_nics in your own parts",
         )
-        raise CatalogError(message)
     nodes = fabric.vertex_node[fabric.vertex_kind == VertexKind.NIC].tolist()
     return tuple(
         NicPort(node=node, computer=number // per_computer, index=number % per_computer)

@@ -165,8 +165,9 @@ def _towards(
 def _check(plant: Plant) -> None:
     num_hosts, num_switches = len(plant.hosts), len(plant.switches)
     if 2 * num_hosts > HOSTS.num_addresses or num_switches + 1 >= LOOPBACKS.num_addresses:
-        message = f"{num_hosts:,} hosts and {num_switches:,} switches are more than addresses"
-        raise InfeasibleError(message)
+        raise InfeasibleError(
+            what=f"{num_hosts:,} hosts and {num_switches:,} switches are more than addresses"
+        )
 
 
 def _switches(plant: Plant) -> list[int]:

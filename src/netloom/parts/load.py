@@ -10,7 +10,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from netloom.errors import CatalogError
+from netloom.errors import CatalogError, at
 from netloom.parts import merge, read
 from netloom.parts.parts import (
     CableType,
@@ -135,7 +135,7 @@ def _shipped() -> Catalog:
         }
         for kind, model in KINDS.items()
     }
-    return _checked(parts, where="the shipped catalogue")
+    return _checked(parts)
 
 
 @cache
@@ -156,49 +156,51 @@ def _overlaid(own: Path) -> Catalog:
             known = _canonical(shipped.parts(kind), name)
             below = _shipped_table(kind)[kind].get(known, {})
             laid = merge.lay_over(below, table, registry=registry, voice=voice)
-            where = f"{own}: [{kind}.{name}]"
             if isinstance(laid.table.get("calibration"), str):
                 laid.table["calibration"] = str(own.parent / laid.table["calibration"])
-            parts[kind][known] = read.part(
-                KINDS[kind], known, laid.table, laid.registry, where=where
-            )
-    return _checked(parts, where=str(own))
+            with at(file=str(own)):
+                parts[kind][known] = read.part(
+                    KINDS[kind], known, laid.table, laid.registry, where=f"[{kind}.{name}]"
+                )
+    with at(file=str(own)):
+        return _checked(parts)
 
 
 def _canonical(parts: Mapping[str, Part], name: str) -> str:
     return next((known for known in parts if known.casefold() == name.casefold()), name)
 
 
-def _checked(parts: dict[str, dict[str, Any]], *, where: str) -> Catalog:
+def _checked(parts: dict[str, dict[str, Any]]) -> Catalog:
     catalog = Catalog(**{kind: MappingProxyType(named) for kind, named in parts.items()})
     for node in catalog.nodes.values():
-        at = f"{where}: [nodes.{node.name}]"
-        _refer(catalog.gpus, node.gpu, at=f"{at} gpu", kind="gpus")
-        _refer(catalog.nics, node.nic, at=f"{at} nic", kind="nics")
-        _refer(catalog.scale_ups, node.scale_up, at=f"{at} scale_up", kind="scale_ups")
+        table = f"[nodes.{node.name}]"
+        _refer(catalog.gpus, node.gpu, entry=f"{table} gpu", kind="gpus")
+        _refer(catalog.nics, node.nic, entry=f"{table} nic", kind="nics")
+        _refer(catalog.scale_ups, node.scale_up, entry=f"{table} scale_up", kind="scale_ups")
     for technology in catalog.technologies.values():
-        at = f"{where}: [technologies.{technology.name}]"
-        _refer(catalog.nics, technology.nic, at=f"{at} nic", kind="nics")
-        _refer(catalog.switches, technology.switch, at=f"{at} switch", kind="switches")
-        _check_ports(catalog, technology, at=at)
+        table = f"[technologies.{technology.name}]"
+        _refer(catalog.nics, technology.nic, entry=f"{table} nic", kind="nics")
+        _refer(catalog.switches, technology.switch, entry=f"{table} switch", kind="switches")
+        _check_ports(catalog, technology)
     return catalog
 
 
-def _refer(parts: Mapping[str, Part], name: str, *, at: str, kind: str) -> None:
+def _refer(parts: Mapping[str, Part], name: str, *, entry: str, kind: str) -> None:
     if name not in parts:
-        message = f"{at} = {name!r}: {_no_such(parts, name, kind=kind)}"
-        raise CatalogError(message)
+        raise CatalogError(what=f"{entry} = {name!r}: {_no_such(parts, name, kind=kind)}")
 
 
-def _check_ports(catalog: Catalog, technology: Technology, *, at: str) -> None:
+def _check_ports(catalog: Catalog, technology: Technology) -> None:
     switch = catalog.switches[technology.switch]
     if switch.radix(technology.rate_bps) == 0:
         rates = ", ".join(f"{mode.rate_bps / 1e9:g}Gbps" for mode in switch.modes)
-        message = (
-            f"{at} switch = {switch.name!r}: it has no ports of {technology.rate_bps / 1e9:g}Gbps; "
-            f"its modes are {rates}"
+        raise CatalogError(
+            what=(
+                f"[technologies.{technology.name}] switch = {switch.name!r}: it has no ports of "
+                f"{technology.rate_bps / 1e9:g}Gbps"
+            ),
+            remedy=f"its modes are {rates}",
         )
-        raise CatalogError(message)
 
 
 def _find(parts: Mapping[str, P], name: str, *, kind: str, one: str) -> P:
@@ -206,8 +208,7 @@ def _find(parts: Mapping[str, P], name: str, *, kind: str, one: str) -> P:
     for known, part in parts.items():
         if known.casefold() == wanted:
             return part
-    message = f"{name!r}: no such {one}; {_no_such(parts, name, kind=kind)}"
-    raise CatalogError(message)
+    raise CatalogError(what=f"{name!r}: no such {one}", remedy=_no_such(parts, name, kind=kind))
 
 
 def _no_such(parts: Mapping[str, Part], name: str, *, kind: str) -> str:

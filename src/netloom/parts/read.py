@@ -40,13 +40,17 @@ def own_file(path: Path, kinds: Iterable[str]) -> dict[str, Any]:
     known = [*kinds, "sources", "price_source"]
     for key, value in tables.items():
         if key not in known:
-            message = f"{path}: [{key}] is not a kind of part; {_choices(key, known)}"
-            raise CatalogError(message)
+            raise CatalogError(
+                file=str(path), what=f"[{key}] is not a kind of part", remedy=_choices(key, known)
+            )
         if key == "price_source":
             _check_price_source(value, where=str(path))
         elif not _is_table_of_tables(value):
-            message = f"{path}: [{key}] holds no parts; write one table a part: [{key}.NAME]"
-            raise CatalogError(message)
+            raise CatalogError(
+                file=str(path),
+                what=f"[{key}] holds no parts",
+                remedy=f"write one table a part: [{key}.NAME]",
+            )
     return tables
 
 
@@ -54,17 +58,20 @@ def _text(path: Path) -> str:
     try:
         return read_text(path, max_bytes=MAX_FILE_BYTES, wanted="a TOML file of parts")
     except SpecError as error:
-        raise CatalogError(str(error)) from error
+        raise CatalogError.of(*error.problems) from error
 
 
 def _toml(text: str, *, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        message = f"{where}: not TOML: {error}; the format is described in docs/catalogue.md"
-        raise CatalogError(message) from error
+        raise CatalogError(
+            file=where,
+            what=f"not TOML: {error}",
+            remedy="the format is described in docs/catalogue.md",
+        ) from error
     except RecursionError as error:
-        raise CatalogError(_too_deep(where)) from error
+        raise _too_deep(where) from error
 
 
 def _check_depth(tables: dict[str, Any], *, where: str) -> None:
@@ -72,7 +79,7 @@ def _check_depth(tables: dict[str, Any], *, where: str) -> None:
     for _ in range(MAX_DEPTH):
         level = [child for value in level for child in _children(value)]
     if level:
-        raise CatalogError(_too_deep(where))
+        raise _too_deep(where)
 
 
 def _children(value: object) -> Iterable[Any]:
@@ -81,8 +88,12 @@ def _children(value: object) -> Iterable[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _too_deep(where: str) -> str:
-    return f"{where}: nested too deeply to be a catalogue; a part is [kind.NAME] with keys in it"
+def _too_deep(file: str) -> CatalogError:
+    return CatalogError(
+        file=file,
+        what="nested too deeply to be a catalogue",
+        remedy="a part is [kind.NAME] with keys in it",
+    )
 
 
 def _is_table_of_tables(value: object) -> bool:
@@ -91,8 +102,9 @@ def _is_table_of_tables(value: object) -> bool:
 
 def _check_price_source(value: object, *, where: str) -> None:
     if not isinstance(value, str) or not value.strip():
-        message = f"{where}: price_source = {_shown(value)}: write who gave the prices, in quotes"
-        raise CatalogError(message)
+        raise CatalogError(
+            file=where, what=f"price_source = {_shown(value)}: write who gave the prices, in quotes"
+        )
 
 
 def sources(
@@ -107,13 +119,16 @@ def sources(
     registry = dict(known)
     for key, table in tables.items():
         if key in known:
-            message = f"{where}: [sources.{key}] is a shipped source; choose another name"
-            raise CatalogError(message)
+            raise CatalogError(
+                file=where,
+                what=f"[sources.{key}] is a shipped source",
+                remedy="choose another name",
+            )
         try:
             registry[key] = _SOURCE.validate_python(table)
         except ValidationError as error:
-            message = f"{where}: [sources.{key}] {_first(error, fields=Source.__slots__)}"
-            raise CatalogError(message) from error
+            first = f"[sources.{key}] {_first(error, fields=Source.__slots__)}"
+            raise CatalogError(first, file=where) from error
     return registry
 
 
@@ -132,7 +147,7 @@ def part(
         name: Its name.
         table: As read from TOML; ``sources`` maps keys to names in *registry*.
         registry: Every known source.
-        where: File and table, for messages.
+        where: The table in its file, for messages.
 
     Raises:
         CatalogError: a key is unknown or missing, a value wrong, or a source not defined.
@@ -144,31 +159,30 @@ def part(
     try:
         return model.model_validate({**fields, "name": name})
     except ValidationError as error:
-        message = f"{where} {_first(error, fields=keys)}"
-        raise CatalogError(message) from error
+        first = f"{where} {_first(error, fields=keys)}"
+        raise CatalogError(first) from error
 
 
 def _resolved(named: object, registry: Mapping[str, Source], *, where: str) -> dict[str, Source]:
     if not isinstance(named, dict):
-        message = (
-            f'{where} sources = {_shown(named)}: write a table, such as {{ "*" = "my-quote" }}'
+        raise CatalogError(
+            what=f'{where} sources = {_shown(named)}: write a table, such as {{ "*" = "my-quote" }}'
         )
-        raise CatalogError(message)
     for key, name in named.items():
         if not isinstance(name, str) or name not in registry:
-            message = (
-                f"{where} sources.{key} = {_shown(name)}: no such source; "
-                f"{_choices(str(name), registry)} or define it as [sources.{name}]"
+            raise CatalogError(
+                what=f"{where} sources.{key} = {_shown(name)}: no such source",
+                remedy=f"{_choices(str(name), registry)} or define it as [sources.{name}]",
             )
-            raise CatalogError(message)
     return {key: registry[name] for key, name in named.items()}
 
 
 def _check_keys(table: Mapping[str, Any], keys: list[str], *, where: str) -> None:
     for key, value in table.items():
         if key not in keys:
-            message = f"{where} {key} = {_shown(value)}: unknown key; {_choices(key, keys)}"
-            raise CatalogError(message)
+            raise CatalogError(
+                what=f"{where} {key} = {_shown(value)}: unknown key", remedy=_choices(key, keys)
+            )
     for about in ("sources", "notes"):
         said = table.get(about, {})
         for path in said if isinstance(said, dict) else ():
@@ -179,12 +193,10 @@ def _check_about(path: str, table: Mapping[str, Any], keys: list[str], *, where:
     """Refuse a source or a note on a key that the part does not have: it would say nothing."""
     first, _, inner = path.partition(".")
     if path != "*" and first not in keys:
-        message = f"{where}: no such key; {_choices(first, keys)}"
-        raise CatalogError(message)
+        raise CatalogError(what=f"{where}: no such key", remedy=_choices(first, keys))
     under = table.get(first)
     if inner and not (isinstance(under, dict) and inner in under):
-        message = f"{where}: {first!r} has no {inner!r}; leave it out"
-        raise CatalogError(message)
+        raise CatalogError(what=f"{where}: {first!r} has no {inner!r}", remedy="leave it out")
 
 
 def _frozen(value: Any) -> Any:

@@ -147,8 +147,10 @@ def find_parts(catalog: Catalog, name: str) -> list[Part]:
         known |= {_spoken(kind): _spoken(kind) for kind in KINDS}
         close = [known[hit] for hit in get_close_matches(name.casefold(), known, n=3, cutoff=0.5)]
         hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
-        message = f"{name!r}: no such part or kind; {hint}'netloom catalog' lists the kinds"
-        raise CatalogError(message)
+        raise CatalogError(
+            what=f"{name!r}: no such part or kind",
+            remedy=f"{hint}'netloom catalog' lists the kinds",
+        )
     return parts
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     from netloom.study.predict.hash_variance import HashVariance
 
-__all__ = ["luck_table"]
+__all__ = ["HEADINGS", "luck_cells", "luck_table"]
+
+HEADINGS: Final = ("technology", "mean", "95 % sure of the mean", "p5", "p50", "p95")
 
 
 def luck_table(found: Sequence[HashVariance]) -> Table:
@@ -27,16 +29,21 @@ def luck_table(found: Sequence[HashVariance]) -> Table:
         pad_edge=False,
         header_style="bold",
     )
-    table.add_column("technology", no_wrap=True)
-    for heading in ("mean", "95 % sure of the mean", "p5", "p50", "p95"):
+    table.add_column(HEADINGS[0], no_wrap=True)
+    for heading in HEADINGS[1:]:
         table.add_column(heading, justify="right")
     for one in found:
-        mean = one.mean
-        known = mean.low is not None and mean.high is not None
-        span = f"{_time(mean.low)} to {_time(mean.high)}" if known else "one draw"
-        quantiles = (_time(one.quantile(share)) for share in (0.05, 0.5, 0.95))
-        table.add_row(one.technology, _time(mean.mean), span, *quantiles)
+        table.add_row(*luck_cells(one))
     return table
+
+
+def luck_cells(one: HashVariance) -> tuple[str, ...]:
+    """Return a technology's row."""
+    mean = one.mean
+    known = mean.low is not None and mean.high is not None
+    span = f"{_time(mean.low)} to {_time(mean.high)}" if known else "one draw"
+    quantiles = (_time(one.quantile(share)) for share in (0.05, 0.5, 0.95))
+    return (one.technology, _time(mean.mean), span, *quantiles)
 
 
 def _time(value_s: float | None) -> str:

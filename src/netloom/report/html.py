@@ -1,36 +1,40 @@
-"""Self-contained pages: one template, plotly.js and the figures' JSON in one string."""
+"""Self-contained pages: one template, charts as inline SVG, no network and no other files."""
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from netloom.report.charts import draw
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from netloom.report.sections import Page
 
 __all__ = ["render"]
 
 
-def render(template: str, *, plots: Mapping[str, Any], **values: object) -> str:
-    """Return the page that *template* makes of *values*, with a figure for each id in *plots*."""
-    environment = Environment(
+def render(page: Page) -> str:
+    """Return *page* as one string of HTML; equal pages give equal strings."""
+    return _environment().get_template("page.html.j2").render(page=page)
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
         loader=PackageLoader("netloom.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
+        lstrip_blocks=True,
     )
-    asset = files("netloom.report") / "assets" / "plotly-basic.min.js"
-    return environment.get_template(template).render(
-        plotly=Markup(asset.read_text(encoding="utf-8")),  # noqa: S704  (our own asset)
-        plots=Markup(_script_json(plots)),  # noqa: S704  (escaped just below)
-        **values,
-    )
+    made.globals["draw"] = draw
+    made.filters["drawn"] = _drawn
+    return made
 
 
-def _script_json(value: object) -> str:
-    """Return JSON that cannot end the script element it stands in."""
-    return json.dumps(value).replace("<", "\\u003c").replace("&", "\\u0026")
+def _drawn(markup: str) -> Markup:
+    """Return what the charts drew as markup: they escape every name they are given."""
+    return Markup(markup)  # noqa: S704

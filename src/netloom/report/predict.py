@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Group
 from rich.padding import Padding
@@ -19,29 +19,30 @@ if TYPE_CHECKING:
     from netloom.step.model import Memory, Step
     from netloom.study.predict.prediction import Prediction
 
-__all__ = ["prediction_text"]
+__all__ = [
+    "HEADINGS",
+    "breakdown_rows",
+    "headline",
+    "memory_line",
+    "memory_parts",
+    "prediction_text",
+    "title",
+]
 
-_BAR = 40
+HEADINGS: Final = ("where the step goes", "time", "share", "hidden besides")
+_BAR: Final = 40
 
 
 def prediction_text(prediction: Prediction) -> RenderableType:
     """Return what ``netloom predict`` prints."""
-    step, design = prediction.step, prediction.network.design
-    title = (
-        f"{prediction.scenario.job.model} on {design.num_gpus:,} GPUs, "
-        f"{prediction.network.technology.name}"
-    )
-    headline = (
-        f"step {format_quantity(step.duration_s, TIME, digits=4)}, MFU {step.mfu:.1%}, "
-        f"HFU {step.hfu:.1%}, {step.tokens_per_s:,.0f} tokens/s"
-    )
+    step = prediction.step
     parts: list[RenderableType] = [
-        Text(title, style="bold"),
-        Text(headline, style="green"),
+        Text(title(prediction), style="bold"),
+        Text(headline(step), style="green"),
         "",
         _breakdown(step),
         "",
-        Text(_memory(step.memory)),
+        Text(memory_line(step.memory)),
     ]
     if not step.validity.inside:
         parts += ["", Text("Outside the range checked against measurements:", style="dim")]
@@ -49,36 +50,63 @@ def prediction_text(prediction: Prediction) -> RenderableType:
     return Group(*parts)
 
 
+def title(prediction: Prediction) -> str:
+    """Return which job on which network."""
+    design, technology = prediction.network.design, prediction.network.technology
+    return f"{prediction.scenario.job.model} on {design.num_gpus:,} GPUs, {technology.name}"
+
+
+def headline(step: Step) -> str:
+    """Return the answer in one line."""
+    return (
+        f"step {format_quantity(step.duration_s, TIME, digits=4)}, MFU {step.mfu:.1%}, "
+        f"HFU {step.hfu:.1%}, {step.tokens_per_s:,.0f} tokens/s"
+    )
+
+
 def _breakdown(step: Step) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in (*HEADINGS, ""):
+        right = heading in {"time", "share", "hidden besides"}
+        table.add_column(heading, justify="right" if right else "left")
+    for share, cells in breakdown_rows(step):
+        table.add_row(*cells, Text("#" * round(share * _BAR), style="blue"))
+    return table
+
+
+def breakdown_rows(step: Step) -> list[tuple[float, tuple[str, ...]]]:
+    """Return the parts of a step that take time: their share of it, and their cells."""
     hidden = {
         axis.value: step.communication_s.get(axis, 0.0) - exposed_s
         for axis, exposed_s in step.exposed_s.items()
     }
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("where the step goes", "time", "share", "hidden besides", ""):
-        right = heading in {"time", "share", "hidden besides"}
-        table.add_column(heading, justify="right" if right else "left")
+    rows: list[tuple[float, tuple[str, ...]]] = []
     for name, part_s in step.breakdown_s().items():
         besides_s = hidden.get(name.removeprefix("exposed_"), 0.0)
         if part_s == besides_s == 0:
             continue
         share = part_s / step.duration_s
-        table.add_row(
+        cells = (
             name.replace("_", " "),
             format_quantity(part_s, TIME),
             f"{share:.1%}",
             format_quantity(besides_s, TIME) if besides_s > 0 else "",
-            Text("#" * round(share * _BAR), style="blue"),
         )
-    return table
+        rows.append((share, cells))
+    return rows
 
 
-def _memory(memory: Memory) -> str:
-    parts_bytes = {
+def memory_line(memory: Memory) -> str:
+    """Return what a GPU holds."""
+    line = held_line(memory_parts(memory), capacity_bytes=memory.capacity_bytes)
+    return f"{line}; {format_quantity(RESERVED_BYTES, SIZE)} more for context and buffers"
+
+
+def memory_parts(memory: Memory) -> dict[str, float]:
+    """Return the bytes that a GPU holds, by what they are."""
+    return {
         "weights": memory.weights_bytes,
         "gradients": memory.gradients_bytes,
         "optimizer": memory.optimizer_bytes,
         "activations": memory.activations_bytes,
     }
-    line = held_line(parts_bytes, capacity_bytes=memory.capacity_bytes)
-    return f"{line}; {format_quantity(RESERVED_BYTES, SIZE)} more for context and buffers"

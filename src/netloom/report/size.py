@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Group
 from rich.table import Table
@@ -19,7 +19,22 @@ if TYPE_CHECKING:
     from netloom.provenance import Source
     from netloom.study.size.sizing import Alternative, Sizing
 
-__all__ = ["size_report"]
+__all__ = [
+    "BILL",
+    "CABLES",
+    "TIERS",
+    "alternative_rows",
+    "bill_rows",
+    "cable_rows",
+    "headline",
+    "size_report",
+    "tier_rows",
+    "totals",
+]
+
+TIERS: Final = ("tier", "switches", "ports down", "ports up")
+CABLES: Final = ("stage", "rate", "cables", "mean", "longest", "bought as")
+BILL: Final = ("item", "part", "count", "each", "total", "power", "source")
 
 
 def size_report(sizing: Sizing) -> Group:
@@ -28,26 +43,26 @@ def size_report(sizing: Sizing) -> Group:
 
 
 def _sections(sizing: Sizing) -> Iterator[RenderableType]:
-    yield _headline(sizing)
+    yield Text(headline(sizing), style="bold")
     yield _tiers(sizing)
     yield _cables(sizing)
     yield _bill(sizing)
-    yield _totals(sizing)
+    yield Text(totals(sizing), style="bold")
     if sizing.alternatives:
         yield _alternatives(sizing)
     for note in sizing.notes:
         yield Text(f"note: {note}", style="dim")
 
 
-def _headline(sizing: Sizing) -> Text:
+def headline(sizing: Sizing) -> str:
+    """Return what is built, in one line."""
     design = sizing.design
     planes = f", {design.num_planes} planes" if design.num_planes > 1 else ""
     tiers = "1 tier" if len(design.tiers) == 1 else f"{len(design.tiers)} tiers"
-    return Text(
+    return (
         f"{design.num_gpus:,} GPUs in {design.num_nodes:,} x {sizing.node.name}: "
         f"{design.topology.kind} of {design.switch.name}, {tiers}{planes}, "
-        f"{sizing.technology.name}",
-        style="bold",
+        f"{sizing.technology.name}"
     )
 
 
@@ -60,48 +75,78 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def _tiers(sizing: Sizing) -> Table:
-    table = _table("Switches", "tier", "switches", "ports down", "ports up")
-    for tier in sizing.design.tiers:
-        cells = (tier.num_switches, tier.num_down, tier.num_up)
-        table.add_row(tier.name, *(f"{cell:,}" for cell in cells))
+    table = _table("Switches", *TIERS)
+    *tiers, total = tier_rows(sizing)
+    for row in tiers:
+        table.add_row(*row)
     table.add_section()
-    table.add_row("all", f"{sizing.design.num_switches:,}", "", "")
+    table.add_row(*total)
     return table
 
 
+def tier_rows(sizing: Sizing) -> list[tuple[str, ...]]:
+    """Return a row a tier, and their sum."""
+    rows = [
+        (tier.name, *(f"{cell:,}" for cell in (tier.num_switches, tier.num_down, tier.num_up)))
+        for tier in sizing.design.tiers
+    ]
+    return [*rows, ("all", f"{sizing.design.num_switches:,}", "", "")]
+
+
 def _cables(sizing: Sizing) -> Table:
-    table = _table("Cables", "stage", "rate", "cables", "mean", "longest", "bought as")
+    table = _table("Cables", *CABLES)
+    *stages, total = cable_rows(sizing)
+    for row in stages:
+        table.add_row(*row)
+    table.add_section()
+    table.add_row(*total)
+    return table
+
+
+def cable_rows(sizing: Sizing) -> list[tuple[str, ...]]:
+    """Return a row a stage of cables, and their sum."""
+    rows = []
     for route in sizing.estimate.layout.routes:
         stage = route.stage
         counts: dict[str, int] = {}
         for run in sizing.estimate.cabling.runs:
             if run.stage == stage:
                 counts[run.cable.name] = counts.get(run.cable.name, 0) + run.num_cables
-        table.add_row(
-            f"{stage.lower}-{stage.upper}",
-            format_quantity(stage.rate_bps, RATE),
-            f"{stage.num_cables:,}",
-            format_quantity(route.mean_m, LENGTH),
-            format_quantity(route.longest_m, LENGTH),
-            ", ".join(f"{count:,} {name}" for name, count in counts.items()),
+        rows.append(
+            (
+                f"{stage.lower}-{stage.upper}",
+                format_quantity(stage.rate_bps, RATE),
+                f"{stage.num_cables:,}",
+                format_quantity(route.mean_m, LENGTH),
+                format_quantity(route.longest_m, LENGTH),
+                ", ".join(f"{count:,} {name}" for name, count in counts.items()),
+            )
         )
-    table.add_section()
-    table.add_row("all", "", f"{sizing.design.num_cables:,}", "", "", "")
-    return table
+    return [*rows, ("all", "", f"{sizing.design.num_cables:,}", "", "", "")]
 
 
 def _bill(sizing: Sizing) -> Group:
-    sources = tuple(dict.fromkeys(line.price_source for line in sizing.bill.lines))
-    numbers = {source: str(index) for index, source in enumerate(filter(None, sources), start=1)}
-    table = _table("Bill of materials", "item", "part", "count", "each", "total", "power", "source")
+    rows, sources = bill_rows(sizing)
+    table = _table("Bill of materials", *BILL)
     table.columns[1].justify = "left"
-    for cells, source in _folded(sizing.bill.lines):
-        table.add_row(*cells, "" if source is None else numbers[source])
+    for row in rows:
+        table.add_row(*row)
     cited = (
         Text(f"{number}  {source.citation} ({source.confidence})", style="dim")
-        for source, number in numbers.items()
+        for number, source in enumerate(sources, start=1)
     )
     return Group(table, *cited)
+
+
+def bill_rows(sizing: Sizing) -> tuple[list[tuple[str, ...]], list[Source]]:
+    """Return a row an item, the last cell the number of its source, and the sources."""
+    sources = dict.fromkeys(line.price_source for line in sizing.bill.lines)
+    numbers = {source: str(index) for index, source in enumerate(filter(None, sources), start=1)}
+    rows = [
+        (*cells, "" if source is None else numbers[source])
+        for cells, source in _folded(sizing.bill.lines)
+    ]
+    return rows, list(numbers)
 
 
 def _folded(lines: tuple[BillLine, ...]) -> Iterator[tuple[tuple[str, ...], Source | None]]:
@@ -131,7 +176,8 @@ def _span(prices: list[float]) -> str:
     return f"{low} USD" if low == high else f"{low}-{high} USD"
 
 
-def _totals(sizing: Sizing) -> Text:
+def totals(sizing: Sizing) -> str:
+    """Return what it costs, draws and fills, in one line."""
     bill = sizing.bill
     low_usd, high_usd = bill.capex_range_usd
     spread = ""
@@ -139,29 +185,37 @@ def _totals(sizing: Sizing) -> Text:
         low, high = (format_quantity(usd, MONEY, digits=4) for usd in (low_usd, high_usd))
         spread = f" ({low} to {high} by source)"
     layout = sizing.estimate.layout
-    return Text(
+    return (
         f"network capex {format_quantity(bill.capex_usd, MONEY, digits=4)}{spread}, "
         f"{sizing.capex_usd_per_gpu:,.0f} USD a GPU; "
         f"power {format_quantity(bill.power_w, POWER)} "
         f"(switches {format_quantity(bill.power.switches_w, POWER)}, "
         f"optics {format_quantity(bill.power.optics_w, POWER)}); "
         f"{layout.num_node_racks:,} + {layout.num_network_racks:,} racks "
-        f"on {layout.hall.width_m:.0f} x {layout.hall.depth_m:.0f} m",
-        style="bold",
+        f"on {layout.hall.width_m:.0f} x {layout.hall.depth_m:.0f} m"
     )
 
 
 def _alternatives(sizing: Sizing) -> Table:
-    columns = ["topology", "switch", "tiers", "switches", "cables", "capex", "power"]
-    doubted = any(other.doubt for other in sizing.alternatives)
-    table = _table("Alternatives", *columns, *(["doubt"] if doubted else []))
+    headings, rows = alternative_rows(sizing)
+    table = _table("Alternatives", *headings)
     table.columns[1].justify = "left"
-    for other in sizing.alternatives:
-        doubt = [other.doubt] if doubted else []
-        table.add_row(other.topology, other.switch, *_cells(other), *doubt)
-    if doubted:
+    for row in rows:
+        table.add_row(*row)
+    if headings[-1] == "doubt":
         table.columns[-1].justify = "left"
     return table
+
+
+def alternative_rows(sizing: Sizing) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return headings and a row for all else that could be built."""
+    doubted = any(other.doubt for other in sizing.alternatives)
+    columns = ("topology", "switch", "tiers", "switches", "cables", "capex", "power")
+    rows = [
+        (other.topology, other.switch, *_cells(other), *((other.doubt,) if doubted else ()))
+        for other in sizing.alternatives
+    ]
+    return (*columns, *(("doubt",) if doubted else ())), rows
 
 
 def _cells(other: Alternative) -> tuple[str, str, str, str, str]:

@@ -41,8 +41,11 @@ def _builder() -> Any:
     try:
         from perfetto.trace_builder.proto_builder import TraceProtoBuilder  # noqa: PLC0415
     except ImportError as error:
-        message = "--trace: needs the perfetto package; install it with: pip install netloom[trace]"
-        raise OutputError(message) from error
+        raise OutputError(
+            option="--trace",
+            what="needs the perfetto package",
+            remedy="install it with: pip install netloom[trace]",
+        ) from error
     return TraceProtoBuilder()
 
 

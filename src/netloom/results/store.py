@@ -198,11 +198,17 @@ class AnswerStore:
                 for statement in _SCHEMA:
                     database.execute(statement)
             elif marks != [APPLICATION_ID, FORMAT]:
-                message = f"{self._path}: is no store of this netloom; name another file"
-                raise OutputError(message)
+                raise OutputError(
+                    file=str(self._path),
+                    what="is no store of this netloom",
+                    remedy="name another file",
+                )
         if self._write_ahead() != "wal":
-            message = f"{self._path}: this disk cannot hold a store; name a file on a local one"
-            raise OutputError(message)
+            raise OutputError(
+                file=str(self._path),
+                what="this disk cannot hold a store",
+                remedy="name a file on a local one",
+            )
         # A commit is on the disk when it returns, power cuts included.
         self._database.execute("PRAGMA synchronous = FULL")
 
@@ -234,8 +240,11 @@ class AnswerStore:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            message = f"{self._path}: cannot be used as a store ({error}); name another file"
-            raise OutputError(message) from error
+            raise OutputError(
+                file=str(self._path),
+                what=f"cannot be used as a store ({error})",
+                remedy="name another file",
+            ) from error
 
     def _show_life(self) -> None:
         """Hold a lock for as long as this process lives, however it ends."""

@@ -278,8 +278,9 @@ def _installed(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        message = f"{module}: not installed; install it with 'pip install {module}'"
-        raise OutputError(message) from error
+        raise OutputError(
+            what=f"{module}: not installed", remedy=f"install it with 'pip install {module}'"
+        ) from error
 
 
 def _heading(column: Column) -> str:

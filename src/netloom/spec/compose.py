@@ -30,17 +30,19 @@ from netloom.spec.nodes import (
     MAX_DIGITS,
     DocumentNode,
     MalformedError,
-    Problem,
     Scalar,
     TextPosition,
     below,
     height,
+    problem_at,
     shorten,
     too_deep,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from netloom.errors import Problem
 
 __all__ = ["compose"]
 
@@ -69,7 +71,7 @@ def compose(text: str) -> tuple[DocumentNode, list[Problem]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > MAX_LINE:
             what = f"a line of {len(line)} characters; break it, {MAX_LINE} are the most"
-            raise MalformedError(Problem(field="", text=what, place=TextPosition(number, 1)))
+            raise MalformedError(problem_at(TextPosition(number, 1), "", what))
     composer = _Composer(_events(text))
     return composer.document(), composer.problems
 
@@ -83,7 +85,7 @@ def _events(text: str) -> Iterator[Event]:
         column = error.position - (before.rfind("\n") + 1)
         place = TextPosition(before.count("\n") + 1, column + 1)
         what = f"the character U+{ord(text[error.position]):04X} is not allowed; remove it"
-        raise MalformedError(Problem(field="", text=what, place=place)) from error
+        raise MalformedError(problem_at(place, "", what)) from error
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = TextPosition(mark.line + 1, mark.column + 1) if mark else TextPosition(1, 1)
@@ -95,7 +97,7 @@ def _events(text: str) -> Iterator[Event]:
 
 def _not_yaml(what: str, place: TextPosition | None) -> Problem:
     text = f"not valid YAML: {shorten(what)}; check indentation, colons, brackets and quotes here"
-    return Problem(field="", text=text, place=place)
+    return problem_at(place, "", text)
 
 
 class _Composer:
@@ -116,7 +118,7 @@ class _Composer:
             elif isinstance(event, NodeEvent):
                 if root is not None:
                     text = "a second document starts here; a scenario is one document"
-                    raise MalformedError(Problem(field="", text=text, place=_place(event)))
+                    raise MalformedError(problem_at(_place(event), "", text))
                 root = self._node(event, field="", depth=0)
         return root or DocumentNode(value=None, written="null", place=TextPosition(1, 1))
 
@@ -153,7 +155,7 @@ class _Composer:
         if event.anchor not in self._anchors:
             name = shorten(event.anchor)
             text = f"the alias *{name} stands for nothing, or for itself; write the value"
-            raise MalformedError(Problem(field="", text=text, place=_place(event)))
+            raise MalformedError(problem_at(_place(event), "", text))
         node, num_nodes = self._anchors[event.anchor]
         self._count(num_nodes, event)
         if depth + height(node) > MAX_DEPTH:
@@ -180,10 +182,10 @@ class _Composer:
         self._count(1, event)
         if not isinstance(event, ScalarEvent):
             text = "a key is a name; a list, a mapping or an alias cannot be one"
-            raise MalformedError(Problem(field=field, text=text, place=_place(event)))
+            raise MalformedError(problem_at(_place(event), field, text))
         if event.value == "<<" and not event.style:
             text = "merge keys are not part of YAML 1.2; write the keys out"
-            raise MalformedError(Problem(field=field, text=text, place=_place(event)))
+            raise MalformedError(problem_at(_place(event), field, text))
         return _repaired(event)
 
     def _sequence(self, start: Event, *, field: str, depth: int) -> DocumentNode:
@@ -213,10 +215,10 @@ class _Composer:
         self._num_nodes += num_nodes
         if self._num_nodes > MAX_NODES:
             text = f"more than {MAX_NODES} values, aliases expanded; a scenario has far fewer"
-            raise MalformedError(Problem(field="", text=text, place=_place(event)))
+            raise MalformedError(problem_at(_place(event), "", text))
 
     def _report(self, field: str, text: str, event: Event) -> None:
-        self.problems.append(Problem(field=field, text=text, place=_place(event)))
+        self.problems.append(problem_at(_place(event), field, text))
 
 
 def _node_event(event: Event) -> NodeEvent:
@@ -234,7 +236,7 @@ def _repaired(event: ScalarEvent) -> str:
         text: str = event.value.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError as error:
         what = "half of a surrogate pair is not a character; write the character itself"
-        raise MalformedError(Problem(field="", text=what, place=_place(event))) from error
+        raise MalformedError(problem_at(_place(event), "", what)) from error
     return text
 
 

@@ -36,8 +36,9 @@ def example_text(name: str = BUILT_IN) -> str:
     """
     known = examples()
     if name not in known:
-        message = f"example: {name!r} is not known; {did_you_mean(name, known)}"
-        raise SpecError(message)
+        raise SpecError(
+            key="example", what=f"{name!r} is not known", remedy=did_you_mean(name, known)
+        )
     return known[name]
 
 

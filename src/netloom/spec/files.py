@@ -37,20 +37,19 @@ def read_text(path: str | os.PathLike[str], *, max_bytes: int, wanted: str) -> s
             os.close(descriptor)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        message = f"{name}: cannot be read ({reason}); check the path"
-        raise SpecError(message) from error
+        raise SpecError(
+            file=name, what=f"cannot be read ({reason})", remedy="check the path"
+        ) from error
     # Files such as those of /proc do not tell their size.
     if max(status.st_size, len(content)) > max_bytes:
-        message = f"{name}: larger than {max_bytes} bytes; name {wanted}"
-        raise SpecError(message)
+        raise SpecError(file=name, what=f"larger than {max_bytes} bytes", remedy=f"name {wanted}")
     return _decoded(name, content)
 
 
 def _check_kind(name: str, status: os.stat_result, wanted: str) -> None:
     if not stat.S_ISREG(status.st_mode):
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        message = f"{name}: {kind}; name {wanted}"
-        raise SpecError(message)
+        raise SpecError(file=name, what=kind, remedy=f"name {wanted}")
 
 
 def _head(descriptor: int, max_bytes: int) -> bytes:
@@ -66,5 +65,9 @@ def _decoded(name: str, content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        message = f"{name}:{line}: not UTF-8 text ({error.reason}); save the file as UTF-8"
-        raise SpecError(message) from error
+        raise SpecError(
+            file=name,
+            line=line,
+            what=f"not UTF-8 text ({error.reason})",
+            remedy="save the file as UTF-8",
+        ) from error

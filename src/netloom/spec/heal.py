@@ -87,12 +87,13 @@ def parse_policy(text: str, *, name: str) -> HealPolicy:
         raise refusal(name, [error.problem]) from error
     section = root.child("heal")
     if section is None or not isinstance(section.value, dict):
-        message = (
-            f"{name}: has no section 'heal'; write one, such as heal: {{by_itself: [reroute]}}"
+        raise SpecError(
+            file=name,
+            what="has no section 'heal'",
+            remedy="write one, such as heal: {by_itself: [reroute]}",
         )
-        raise SpecError(message)
     try:
-        policy = HealPolicy.model_validate(plain(section), by_alias=True, by_name=False)
+        policy = HealPolicy.from_file(plain(section))
     except ValidationError as error:
         raise refusal(name, [*problems, *explain(error, section, HealPolicy)]) from error
     if problems:

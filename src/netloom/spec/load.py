@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from netloom.errors import SpecError
+from netloom.errors import Problem, Where
 from netloom.spec.anchor import anchored
 from netloom.spec.compose import compose
 from netloom.spec.files import read_text
 from netloom.spec.nodes import (
     DocumentNode,
     MalformedError,
-    Problem,
     TextPosition,
     from_plain,
     plain,
 )
-from netloom.spec.problems import explain, refusal
+from netloom.spec.problems import explain, in_order, refusal
 from netloom.spec.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-__all__ = ["load", "locate", "parse"]
+__all__ = ["load", "located", "parse", "problems_of"]
 
 MAX_FILE_BYTES: Final = 1 << 20
 NO_FILE: Final = ""
+_STEP: Final = re.compile(r"[^.\[\]]+")
 
 
 def load(source: str | os.PathLike[str] | Mapping[str, object]) -> Scenario:
@@ -58,33 +59,39 @@ def parse(text: str, *, name: str) -> Scenario:
     """Return the scenario that *text*, YAML or JSON, describes; *name* opens the messages.
 
     Raises:
-        SpecError: the text is wrong; the message lists every problem found.
+        SpecError: the text is wrong; it holds what :func:`problems_of` finds.
     """
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        message = f"{name}:{line}: a NUL byte; this is not a text file"
-        raise SpecError(message)
-    try:
-        root, problems = compose(text)
-    except MalformedError as error:
-        raise refusal(name, [error.problem]) from error
-    return _validated(root, problems, name=name)
+    return _scenario(*_examined(text), name=name)
 
 
-def locate(path: str | os.PathLike[str], field: str) -> str:
-    """Return where *field* (``job.parallel.tensor``) stands in a scenario file: ``x.yaml:7:5``.
+def problems_of(text: str, *, name: str = "scenario") -> tuple[Problem, ...]:
+    """Return all that is wrong with the scenario in *text*, in its order; empty when it is right.
 
-    A field that the file leaves out is found at the nearest one above it.
+    A text that is not YAML ends at the first thing that is not.
+
+    Args:
+        text: YAML or JSON.
+        name: What the places call it, such as its file.
+    """
+    return in_order(name, _examined(text)[1])
+
+
+def located(path: str | os.PathLike[str], key: str) -> Where:
+    """Return where *key* (``job.parallel.tensor``, ``jobs.0.nodes``) stands in a scenario file.
+
+    A key that the file leaves out is found at the nearest one above it.
     """
     name = os.fspath(path)
     node, _ = compose(_read(name))
     place: TextPosition | None = None
-    for key in field.split("."):
-        child = node.child(key)
+    for step in _STEP.findall(key):
+        child = node.child(step) or (node.child(int(step)) if step.isdecimal() else None)
         if child is None:
             break
-        node, place = child, child.key_place
-    return name if place is None else f"{name}:{place.line}:{place.column}"
+        node, place = child, child.key_place or child.place
+    if place is None:
+        return Where(file=name, key=key)
+    return Where(file=name, line=place.line, column=place.column, key=key)
 
 
 def _from_mapping(source: Mapping[str, object]) -> Scenario:
@@ -92,25 +99,46 @@ def _from_mapping(source: Mapping[str, object]) -> Scenario:
         root = from_plain(source)
     except MalformedError as error:
         raise refusal(NO_FILE, [error.problem]) from error
-    return _validated(root, [], name=NO_FILE)
+    return _scenario(*_checked(root, []), name=NO_FILE)
 
 
-def _validated(root: DocumentNode, problems: Sequence[Problem], *, name: str) -> Scenario:
-    if not isinstance(root.value, dict) or not root.value:
-        empty = root.value in (None, {})
-        found = "is empty" if empty else f"holds {root.written}"
-        text = (
-            f"{found}; a scenario has the keys 'cluster' and 'job' ('netloom example' prints one)"
-        )
-        raise refusal(name, [*problems, Problem(field="", text=text)])
+def _examined(text: str) -> tuple[Scenario | None, list[Problem]]:
+    """Return the scenario in *text* and what is wrong with it: one of the two is empty."""
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        place = Where(line=line)
+        return None, [Problem(where=place, what="a NUL byte", remedy="this is not a text file")]
     try:
-        # In a file the unit stands beside the number, so only the names without units are keys.
-        scenario = Scenario.model_validate(plain(root), by_alias=True, by_name=False)
+        root, problems = compose(text)
+    except MalformedError as error:
+        return None, [error.problem]
+    return _checked(root, problems)
+
+
+def _checked(
+    root: DocumentNode, problems: Sequence[Problem]
+) -> tuple[Scenario | None, list[Problem]]:
+    if not isinstance(root.value, dict) or not root.value:
+        return None, [*problems, _no_keys(root)]
+    try:
+        scenario = Scenario.from_file(plain(root))
     except ValidationError as error:
-        raise refusal(name, [*problems, *explain(error, root, Scenario)]) from error
-    if problems:
+        return None, [*problems, *explain(error, root, Scenario)]
+    return (None if problems else scenario), [*problems]
+
+
+def _no_keys(root: DocumentNode) -> Problem:
+    empty = root.value in (None, {})
+    return Problem(
+        what="is empty" if empty else f"holds {root.written}",
+        remedy="a scenario has the keys 'cluster' and 'job' ('netloom example' prints one)",
+    )
+
+
+def _scenario(found: Scenario | None, problems: Sequence[Problem], *, name: str) -> Scenario:
+    if found is None:
         raise refusal(name, problems)
-    return scenario
+    return found
 
 
 def _read(name: str) -> str:

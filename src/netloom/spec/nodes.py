@@ -7,18 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, SupportsIndex, TypeAlias
 
+from netloom.errors import Problem, Where
+
 __all__ = [
     "DocumentNode",
     "MalformedError",
-    "Problem",
     "TextPosition",
     "below",
     "from_plain",
     "height",
     "plain",
+    "problem_at",
     "shorten",
     "shown_key",
     "too_deep",
+    "where_of",
 ]
 
 MAX_DEPTH: Final = 32
@@ -37,26 +40,28 @@ class TextPosition:
     column: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """One thing that is wrong.
+def problem_at(place: TextPosition | None, key: str, message: str) -> Problem:
+    """Return the problem that *message* states of the value at *key*; empty for the document.
 
-    Attributes:
-        field: The path of keys to it, such as ``job.training.global_batch``; empty for the file.
-        text: What is wrong, and the remedy.
+    Args:
         place: Where it stands in the file, when it came from one.
+        key: The path of keys to it, such as ``job.training.global_batch``.
+        message: What is wrong, and behind the last semicolon the remedy.
     """
+    return Problem.of_message(message, where=where_of(place, key))
 
-    field: str
-    text: str
-    place: TextPosition | None = None
+
+def where_of(place: TextPosition | None, key: str) -> Where:
+    """Return the *place* of the value at *key*, in a file that is not named yet."""
+    line, column = (place.line, place.column) if place else (0, 0)
+    return Where(line=line, column=column, key=key)
 
 
 class MalformedError(Exception):
     """The document cannot be read any further; carries the one problem that stopped it."""
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.text)
+        super().__init__(str(problem))
         self.problem = problem
 
 
@@ -121,14 +126,14 @@ def from_plain(value: object, *, field: str = "", depth: int = 0) -> DocumentNod
     text = (
         f"a Python {type(value).__name__} is not a value a scenario can hold; give text or a number"
     )
-    raise MalformedError(Problem(field=field, text=text))
+    raise MalformedError(problem_at(None, field, text))
 
 
 def _own_key(key: object, field: str) -> str:
     if isinstance(key, str):
         return key
     text = f"the key {shorten(repr(key))} is not text; keys are names"
-    raise MalformedError(Problem(field=field, text=text))
+    raise MalformedError(problem_at(None, field, text))
 
 
 def _written(value: Scalar) -> str:
@@ -168,4 +173,4 @@ def height(node: DocumentNode) -> int:
 def too_deep(place: TextPosition | None) -> Problem:
     """Return the problem of a document nested too deep."""
     text = f"nested deeper than {MAX_DEPTH} levels; a scenario needs no more than 6"
-    return Problem(field="", text=text, place=place)
+    return problem_at(place, "", text)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, get_args, get_origin
 
-from netloom.errors import SpecError
-from netloom.spec.nodes import DocumentNode, Problem, TextPosition, shown_key
+from netloom.errors import Problem, SpecError, Where
+from netloom.spec.nodes import DocumentNode, TextPosition, problem_at, shown_key
 from netloom.spec.quantity import DimensionOf
 from netloom.spec.strict import Strict
 from netloom.units import Dimension, format_quantity
@@ -21,36 +21,34 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
-__all__ = ["did_you_mean", "explain", "plainly", "refusal"]
+__all__ = ["did_you_mean", "explain", "in_order", "plainly", "refusal"]
 
-MAX_PROBLEMS: Final = 20
 _GROUPED_INTEGER: Final = re.compile(r"[0-9]{1,3}([_, ']?[0-9]{3})*|[0-9]+")
 
 _Context: TypeAlias = Mapping[str, Any]
 
 
 def refusal(name: str, problems: Iterable[Problem]) -> SpecError:
-    """Return the error that lists *problems*, one on a line, in the order of the file.
+    """Return the error that lists *problems* of the file *name*; see :func:`in_order`."""
+    return SpecError.of(*in_order(name, problems))
+
+
+def in_order(name: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return *problems* in the order of the file.
 
     Args:
         name: The file they were found in; empty when there is none.
         problems: What is wrong; of several about one value only the first is kept.
     """
-    first: dict[object, Problem] = {}
+    first: dict[Where, Problem] = {}
     for problem in problems:
-        first.setdefault((problem.place, problem.field), problem)
-    ordered = sorted(first.values(), key=lambda problem: problem.place or TextPosition(0, 0))
-    lines = [_line(name, problem) for problem in ordered[:MAX_PROBLEMS]]
-    if len(ordered) > MAX_PROBLEMS:
-        lines.append(f"{name or 'scenario'}: and {len(ordered) - MAX_PROBLEMS} problems more")
-    return SpecError("\n".join(lines))
+        first.setdefault(problem.where, problem)
+    ordered = sorted(first.values(), key=lambda one: (one.where.line, one.where.column))
+    return tuple(replace(one, where=_in_file(name, one.where)) for one in ordered)
 
 
-def _line(name: str, problem: Problem) -> str:
-    place = f":{problem.place.line}:{problem.place.column}" if problem.place and name else ""
-    parts = [f"{name}{place}" if name else "", problem.field]
-    where = ": ".join(part for part in parts if part) or "scenario"
-    return f"{where}: {problem.text}"
+def _in_file(name: str, where: Where) -> Where:
+    return replace(where, file=name or ("" if where.key else "scenario"))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -147,7 +145,7 @@ def _tag(model: type[Strict]) -> str | None:
 
 def _models(annotation: object) -> Iterator[type[Strict]]:
     if isinstance(annotation, type) and issubclass(annotation, Strict):
-        yield annotation
+        yield from annotation.alternatives()
     for part in get_args(annotation):
         yield from _models(part)
 
@@ -169,7 +167,7 @@ def _problem(detail: ErrorDetails, root: DocumentNode, model: type[Strict]) -> P
     context = detail.get("ctx", {})
     say = _REMEDIES.get(kind)
     text = say(spot, context) if say else f"{spot.said} is refused: {detail['msg']}"
-    return Problem(field=_dotted(spot.path), text=text, place=_place(spot, kind))
+    return problem_at(_place(spot, kind), _dotted(spot.path), text)
 
 
 def _into_kind(spot: _Spot) -> _Spot:

@@ -71,7 +71,7 @@ def _quantity(dimension: Dimension) -> tuple[DimensionOf, BeforeValidator, WithJ
         try:
             return parse_quantity(value, dimension, where="")
         except SpecError as error:
-            raise ValueError(str(error).removeprefix(": ")) from error
+            raise ValueError(str(error)) from error
 
     units = "|".join(re.escape(unit) for unit in dimension.units)
     schema: dict[str, Any] = {

@@ -21,7 +21,7 @@ from netloom.spec.quantity import Share, TimeS
 from netloom.spec.strict import Strict
 from netloom.spec.surroundings import Economics, Floor
 from netloom.spec.tenants import Tenants
-from netloom.spec.topology import RailFatTree, Topology
+from netloom.spec.topology import Topology, default_topology
 from netloom.spec.traffic import Traffic
 
 __all__ = [
@@ -90,7 +90,7 @@ class FabricSpec(Strict):
         default="infiniband-ndr", description="Catalogue name of link layer, routing and transport"
     )
     topology: Topology = Field(
-        default=RailFatTree(),
+        default_factory=default_topology,
         description="How the switches are wired; a non-blocking rail-fat-tree when left out",
     )
     switch: Name | None = Field(
@@ -120,7 +120,7 @@ class Cluster(Strict):
         default=None, description="How many GPUs; give this or 'nodes'"
     )
     node: Name = Field(default="dgx-h100", description="Catalogue name of the node")
-    fabric: FabricSpec = Field(default=FabricSpec(), description="The scale-out network")
+    fabric: FabricSpec = Field(default_factory=FabricSpec, description="The scale-out network")
 
     @model_validator(mode="after")
     def _one_size(self) -> Self:
@@ -259,11 +259,14 @@ class Job(Strict):
             SpecError: the scenario does not say: its model is only served.
         """
         if self.training is None:
-            message = (
-                "job.training: missing; add it, such as 'training: {global_batch: 1024}' (only "
-                "'netloom infer' does without)"
+            raise SpecError(
+                key="job.training",
+                what="missing",
+                remedy=(
+                    "add it, such as 'training: {global_batch: 1024}' (only 'netloom "
+                    "infer' does without)"
+                ),
             )
-            raise SpecError(message)
         return self.training
 
 
@@ -363,11 +366,11 @@ class Scenario(Strict):
         """
         if self.job_given is None:
             other = ("traffic", "simulate") if self.jobs is None else ("jobs", "share")
-            message = (
-                f"job: this scenario has none, only {other[0]!r}; add a job, or use "
-                f"'netloom {other[1]}'"
+            raise SpecError(
+                key="job",
+                what=f"this scenario has none, only {other[0]!r}",
+                remedy=f"add a job, or use 'netloom {other[1]}'",
             )
-            raise SpecError(message)
         return self.job_given
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -382,9 +385,9 @@ class Scenario(Strict):
             SpecError: there are none, or too many.
         """
         if not 1 <= len(technologies) <= MAX_COMPARED:
-            message = (
-                f"technologies: {len(technologies)} names; give 1 to {MAX_COMPARED}, such as "
-                "infiniband-ndr,rocev2-400g"
+            raise SpecError(
+                key="technologies",
+                what=f"{len(technologies)} names",
+                remedy=f"give 1 to {MAX_COMPARED}, such as infiniband-ndr,rocev2-400g",
             )
-            raise SpecError(message)
         return self.model_copy(update={"compare": technologies})

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, Final, Self
+
 from pydantic import BaseModel, ConfigDict
 
-__all__ = ["Strict", "written_name"]
+__all__ = ["FROM_FILE", "Strict", "written_name"]
+
+# Tells validators that only the keys of a file will do, not the attributes' names.
+FROM_FILE: Final = {"source": "file"}
 
 _UNIT_SUFFIXES = ("_bytes_per_s", "_flops", "_bytes", "_bps", "_usd", "_s", "_m", "_w")
 
@@ -33,3 +38,19 @@ class Strict(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
     )
+
+    @classmethod
+    def from_file(cls, value: Any) -> Self:
+        """Return the model that a file's *value* describes.
+
+        In a file the unit stands beside the number, so only the names without units are keys.
+
+        Raises:
+            pydantic.ValidationError: it describes none.
+        """
+        return cls.model_validate(value, by_alias=True, by_name=False, context=FROM_FILE)
+
+    @classmethod
+    def alternatives(cls) -> tuple[type[Strict], ...]:
+        """Return the models that may stand where this one is named: itself, unless it is open."""
+        return (cls,)

@@ -11,17 +11,18 @@ from typing import Any, Final
 
 from pydantic import Field, ValidationError
 
-from netloom.errors import SpecError
+from netloom.errors import Problem, SpecError
 from netloom.spec.compose import compose
 from netloom.spec.files import read_text
 from netloom.spec.load import MAX_FILE_BYTES, NO_FILE
 from netloom.spec.nodes import (
     DocumentNode,
     MalformedError,
-    Problem,
     TextPosition,
     from_plain,
     plain,
+    problem_at,
+    where_of,
 )
 from netloom.spec.problems import explain, refusal
 from netloom.spec.scenario import Name
@@ -136,8 +137,7 @@ def sweep_example_text() -> str:
 def _read(name: str) -> str:
     text = read_text(name, max_bytes=MAX_FILE_BYTES, wanted="a YAML or JSON file")
     if "\0" in text:
-        message = f"{name}: holds a NUL byte; this is not a text file"
-        raise SpecError(message)
+        raise SpecError(file=name, what="holds a NUL byte", remedy="this is not a text file")
     return text
 
 
@@ -153,7 +153,7 @@ class _Reader:
     def read(self) -> SweepSpec:
         if not isinstance(self._root.value, dict):
             what = "a sweep has the keys 'base', 'question' and 'grid' or 'points'"
-            raise refusal(self._name, [Problem(field="", text=f"{what}; write them")])
+            raise refusal(self._name, [problem_at(None, "", f"{what}; write them")])
         self._check_keys()
         self._stop_at_problems()
         grid, points = self._grid(), self._points()
@@ -176,7 +176,7 @@ class _Reader:
 
     def _check_keys(self) -> None:
         try:
-            _File.model_validate(plain(self._root), by_alias=True, by_name=False)
+            _File.from_file(plain(self._root))
         except ValidationError as error:
             self._problems += explain(error, self._root, _File)
 
@@ -186,7 +186,7 @@ class _Reader:
 
     def _report(self, field: str, text: str, node: DocumentNode) -> None:
         place = node.place or node.key_place
-        self._problems.append(Problem(field=field, text=text, place=place))
+        self._problems.append(problem_at(place, field, text))
 
     def _mapping_at(self, key: str) -> DocumentNode:
         node = self._root.child(key)
@@ -283,10 +283,10 @@ class _Reader:
         steps = path.split(".")
         if not all(steps):
             text = "is no path; write keys with dots between, such as cluster.nodes"
-            self._problems.append(Problem(field=field, text=text, place=node.key_place))
+            self._problems.append(problem_at(node.key_place, field, text))
         elif (steps[0] == SEED and len(steps) > 1) or path == OPTIONS:
             text = "cannot be varied; write 'seed', or options.NAME for one option"
-            self._problems.append(Problem(field=field, text=text, place=node.key_place))
+            self._problems.append(problem_at(node.key_place, field, text))
 
     def _check_apart(
         self, grid: tuple[GridAxis, ...], points: tuple[dict[str, DocumentNode], ...]
@@ -299,7 +299,7 @@ class _Reader:
                 for other, node in zip(paths[index + 1 :], nodes[index + 1 :], strict=True):
                     if _overlap(path, other):
                         text = f"varies what {path!r} varies too; keep one of them"
-                        problem = Problem(field=other, text=text, place=node.key_place)
+                        problem = problem_at(node.key_place, other, text)
                         self._problems.append(problem)
 
     def _grid_node(self, path: str) -> DocumentNode:
@@ -316,10 +316,10 @@ class _Reader:
             num_points *= max(1, len(axis.values))
         if num_points > MAX_POINTS:
             text = f"{num_points:,} points; {MAX_POINTS:,} are the most, split the sweep"
-            self._problems.append(Problem(field="grid", text=text))
+            self._problems.append(problem_at(None, "grid", text))
         if not grid and points == ({},):
             text = "nothing varies; add 'grid' or 'points'"
-            self._problems.append(Problem(field="", text=text))
+            self._problems.append(problem_at(None, "", text))
 
     def _base(self) -> Base:
         node = self._root.child("base")
@@ -328,20 +328,21 @@ class _Reader:
             return Base(name=self._name, node=node, folder=self._folder)
         if not isinstance(node.value, str) or not node.value:
             text = f"{node.written} stands here; it must be the path of a scenario, or a scenario"
-            raise refusal(self._name, [Problem(field="base", text=text, place=node.place)])
+            raise refusal(self._name, [problem_at(node.place, "base", text)])
         path = str((self._folder or Path()) / node.value)
         try:
             text = _read(path)
         except SpecError as error:
-            problem = Problem(field="base", text=str(error), place=node.place)
-            raise refusal(self._name, [problem]) from error
+            place = where_of(node.place, "base")
+            problems = [problem.inside(place) for problem in error.problems]
+            raise refusal(self._name, problems) from error
         try:
             root, problems = compose(text)
         except MalformedError as error:
             raise refusal(path, [error.problem]) from error
         if not isinstance(root.value, dict):
             what = "is no scenario; it has the keys 'cluster' and 'job'"
-            problems = [*problems, Problem(field="", text=what)]
+            problems = [*problems, problem_at(None, "", what)]
         if problems:
             raise refusal(path, problems)
         return Base(name=path, node=root, folder=Path(path).absolute().parent)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import ValidationError
 
-from netloom.errors import SpecError
+from netloom.errors import Problem, SpecError, Where
 from netloom.spec.anchor import anchored
-from netloom.spec.nodes import DocumentNode, Plain, Problem, plain
-from netloom.spec.problems import explain, refusal
+from netloom.spec.nodes import DocumentNode, Plain, plain, problem_at, where_of
+from netloom.spec.problems import explain, in_order
 from netloom.spec.scenario import Scenario
 from netloom.spec.sweep import OPTIONS, SEED
 
@@ -62,13 +62,15 @@ def expand(spec: SweepSpec, *, options: type[Strict] | None) -> tuple[SweepPoint
     return tuple(point for point in points if point is not None)
 
 
-def where(spec: SweepSpec, nodes: Mapping[str, DocumentNode], field: str) -> str:
+def where(spec: SweepSpec, nodes: Mapping[str, DocumentNode], field: str) -> Where:
     """Return the file, line and column that decide *field* of the point with these *nodes*."""
     path = _nearest(nodes, field)
     if path is None or not _is_inside(field, path):
-        return spec.base.name
+        return Where(file=spec.base.name)
     place = nodes[path].place or nodes[path].key_place
-    return f"{spec.name}:{place.line}:{place.column}" if place and spec.name else spec.name
+    if place is None or not spec.name:
+        return Where(file=spec.name)
+    return Where(file=spec.name, line=place.line, column=place.column)
 
 
 def _combinations(spec: SweepSpec) -> Iterator[dict[str, DocumentNode]]:
@@ -84,7 +86,7 @@ class _Checker:
     def __init__(self, spec: SweepSpec, options: type[Strict] | None) -> None:
         self._spec = spec
         self._options = options
-        self._base_problems: dict[tuple[str, str], Problem] = _problems_alone(spec.base.node)
+        self._base_problems: dict[tuple[str, str, str], Problem] = _problems_alone(spec.base.node)
         self._problems: list[tuple[str, Problem]] = []
         self._num_bad = 0
 
@@ -117,8 +119,8 @@ class _Checker:
         for name, problem in self._problems:
             by_file.setdefault(name, []).append(problem)
         if by_file:
-            messages = [str(refusal(name, problems)) for name, problems in by_file.items()]
-            raise SpecError("\n".join(messages))
+            found = [in_order(name, problems) for name, problems in by_file.items()]
+            raise SpecError.of(*itertools.chain.from_iterable(found))
 
     def _question_options(self, nodes: Mapping[str, DocumentNode]) -> Strict | None:
         given = self._spec.options
@@ -131,7 +133,7 @@ class _Checker:
             node = next(iter(nodes.values()), given)
             text = f"{self._spec.question!r} takes none; leave them out"
             place = node.key_place or node.place
-            self._add(self._spec.name, Problem(field=OPTIONS, text=text, place=place))
+            self._add(self._spec.name, problem_at(place, OPTIONS, text))
         return None
 
     def _validated(
@@ -148,7 +150,7 @@ class _Checker:
             except _NoMappingError as error:
                 text = f"{error.args[0]} holds {error.args[1]}, which has no keys; shorten the path"
                 place = node.key_place or node.place
-                self._add(self._spec.name, Problem(field=path, text=text, place=place))
+                self._add(self._spec.name, problem_at(place, path, text))
                 return None
         return merged
 
@@ -161,30 +163,32 @@ class _Checker:
         below: str = "",
     ) -> M | None:
         try:
-            return model.model_validate(plain(root), by_alias=True, by_name=False)
+            return model.from_file(plain(root))
         except ValidationError as error:
             for problem in explain(error, root, model):
-                field = ".".join(filter(None, (below, problem.field)))
-                self._blame(replace(problem, field=field), nodes)
+                self._blame(
+                    _keyed(problem, ".".join(filter(None, (below, problem.where.key)))), nodes
+                )
             return None
 
     def _blame(self, problem: Problem, nodes: Mapping[str, DocumentNode]) -> None:
         """Note a problem with the value that brought it about, or with the base scenario."""
-        known = self._base_problems.get((problem.field, problem.text))
-        path = _nearest(nodes, problem.field)
+        key = problem.where.key
+        known = self._base_problems.get(_said(problem))
+        path = _nearest(nodes, key)
         if known is not None or path is None:
-            field, optional = problem.field, problem.field.startswith(OPTIONS)
+            optional = key.startswith(OPTIONS)
             if self._spec.base.name == self._spec.name and not optional:
-                field = f"base.{field}".removesuffix(".")
+                key = f"base.{key}".removesuffix(".")
             name = self._spec.name if optional else self._spec.base.name
-            self._add(name, replace(problem, field=field))
-        elif _is_inside(problem.field, path):
+            self._add(name, _keyed(problem, key))
+        elif _is_inside(key, path):
             self._add(self._spec.name, problem)
         else:
             node = nodes[path]
-            text = f"with {path} = {node.written}: {problem.text}"
-            place = node.place or node.key_place
-            self._add(self._spec.name, replace(problem, text=text, place=place))
+            what = f"with {path} = {node.written}: {problem.what}"
+            place = where_of(node.place or node.key_place, key)
+            self._add(self._spec.name, replace(problem, where=place, what=what))
 
     def _add(self, name: str, problem: Problem) -> None:
         self._problems.append((name, problem))
@@ -194,12 +198,20 @@ class _NoMappingError(Exception):
     """A path goes through something that has no keys; carries its path and what stands there."""
 
 
-def _problems_alone(base: DocumentNode) -> dict[tuple[str, str], Problem]:
+def _keyed(problem: Problem, key: str) -> Problem:
+    return replace(problem, where=replace(problem.where, key=key))
+
+
+def _said(problem: Problem) -> tuple[str, str, str]:
+    return problem.where.key, problem.what, problem.remedy
+
+
+def _problems_alone(base: DocumentNode) -> dict[tuple[str, str, str], Problem]:
     try:
-        Scenario.model_validate(plain(base), by_alias=True, by_name=False)
+        Scenario.from_file(plain(base))
     except ValidationError as error:
         found = explain(error, base, Scenario)
-        return {(problem.field, problem.text): problem for problem in found}
+        return {_said(problem): problem for problem in found}
     return {}
 
 

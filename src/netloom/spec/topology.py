@@ -1,116 +1,117 @@
-"""The topologies a scenario may ask for, one frozen model each."""
+"""The topologies a scenario may ask for: whatever kinds are registered.
+
+A kind is one module of :mod:`netloom.fabric.topologies`, or one entry point of another package
+under ``netloom.topologies``; its entry holds the frozen model of its parameters. Kinds are looked
+up when the first scenario is read: this module imports none of them.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from functools import cache, reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
+from pydantic_core import core_schema
 
-from netloom.spec.quantity import RateBps
-from netloom.spec.strict import Strict
+from netloom.registers import Register
+from netloom.spec.strict import FROM_FILE, Strict
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+    from pydantic.json_schema import JsonSchemaValue
 
 __all__ = [
     "MAX_OVERSUBSCRIPTION",
     "MAX_PLANES",
-    "DragonflyPlus",
-    "FatTree",
-    "MultiPlane",
-    "RailFatTree",
-    "RailOnly",
-    "ThreeTierTree",
+    "TOPOLOGIES",
+    "Kind",
+    "Oversubscription",
     "Topology",
-    "Torus",
+    "TopologyKind",
+    "TopologySpec",
+    "default_topology",
 ]
 
 MAX_OVERSUBSCRIPTION = 64
 MAX_PLANES = 16
 
-Side = Annotated[int, Field(ge=1, le=65_536)]
 Oversubscription = Annotated[float, Field(ge=1, le=MAX_OVERSUBSCRIPTION)]
 Kind = Field(description="Which topology")
 
 
-class _Clos(Strict):
-    tiers: Annotated[int, Field(ge=1, le=4)] | None = Field(
-        default=None, description="Switch tiers, 1 to 4; the fewest that fit when left out"
-    )
-    oversubscription: Oversubscription = Field(
-        default=1, description="Host bandwidth over uplink bandwidth at a leaf; 1 is non-blocking"
-    )
-    spine_oversubscription: Oversubscription = Field(
-        default=1, description="The same at every switch above the leaves but the topmost"
-    )
-    uplink_rate_bps: Annotated[RateBps, Field(gt=0, le=1e15)] | None = Field(
-        default=None, description="Of a cable between switches; that of a host port when left out"
-    )
-    hosts_per_leaf: Annotated[int, Field(ge=1, le=65_536)] | None = Field(
-        default=None,
-        description="Host ports of a leaf in use; all the oversubscription allows when left out",
-    )
+class TopologySpec(Strict):
+    """The parameters of one kind of topology; ``kind`` is a literal with itself as default."""
+
+    if TYPE_CHECKING:
+        # Declared by each kind, so that it stands where that kind puts it among its fields.
+        kind: str
+
+    @classmethod
+    def alternatives(cls) -> tuple[type[Strict], ...]:
+        """Return all registered kinds where any may stand; a kind itself stands alone."""
+        if cls is not TopologySpec:
+            return (cls,)
+        return tuple(entry.spec for entry in TOPOLOGIES.entries())
 
 
-class FatTree(_Clos):
-    """A folded Clos in which all NICs of a node share one leaf."""
+class TopologyKind(Protocol):
+    """What a scenario needs to know of a kind of topology."""
 
-    kind: Annotated[Literal["fat-tree"], Kind] = "fat-tree"
+    @property
+    def name(self) -> str:
+        """The kind, as scenarios and options write it."""
 
-
-class RailFatTree(_Clos):
-    """A folded Clos in which the NICs of one rail, over many nodes, share a leaf."""
-
-    kind: Annotated[Literal["rail-fat-tree"], Kind] = "rail-fat-tree"
-
-
-class RailOnly(_Clos):
-    """One separate Clos for each rail; traffic between rails goes over the scale-up network."""
-
-    kind: Annotated[Literal["rail-only"], Kind] = "rail-only"
-    planes: int = Field(
-        default=1, ge=1, le=MAX_PLANES, description="Parallel networks each NIC is split over"
-    )
+    @property
+    def spec(self) -> type[TopologySpec]:
+        """Its parameters."""
 
 
-class MultiPlane(_Clos):
-    """Every NIC port is split over several parallel planes, each a rail-optimised Clos."""
-
-    kind: Annotated[Literal["multi-plane"], Kind] = "multi-plane"
-    planes: int = Field(
-        default=2, ge=2, le=MAX_PLANES, description="Parallel networks each NIC is split over"
-    )
-
-
-class ThreeTierTree(Strict):
-    """The classic access, aggregation and core tree, oversubscribed at each step up."""
-
-    kind: Annotated[Literal["three-tier-tree"], Kind] = "three-tier-tree"
-    access_oversubscription: Oversubscription = Field(
-        default=3, description="Host bandwidth over uplink bandwidth at an access switch"
-    )
-    aggregation_oversubscription: Oversubscription = Field(
-        default=2, description="Downlink bandwidth over uplink bandwidth at an aggregation switch"
-    )
+TOPOLOGIES: Final = Register[TopologyKind](
+    kind="topology",
+    traits=TopologyKind,
+    home="netloom.fabric.topologies",
+    entry_point_group="netloom.topologies",
+)
 
 
-class DragonflyPlus(Strict):
-    """Groups of leaf and spine switches; spines hold the global links between groups."""
-
-    kind: Annotated[Literal["dragonfly-plus"], Kind] = "dragonfly-plus"
-    groups: Annotated[int, Field(ge=2, le=65_536)] | None = Field(
-        default=None, description="Groups of switches; the fewest that fit when left out"
-    )
+def default_topology() -> TopologySpec:
+    """Return what a scenario without a topology gets: a non-blocking rail-fat-tree."""
+    return TOPOLOGIES.get("rail-fat-tree").spec.model_validate({})
 
 
-class Torus(Strict):
-    """Nodes at the points of a grid that wraps around in each dimension."""
-
-    kind: Annotated[Literal["torus"], Kind] = "torus"
-    dimensions: Annotated[tuple[Side, ...], Field(min_length=1, max_length=8)] | None = Field(
-        default=None,
-        description="Switches along each dimension; the most even 3-D box when left out",
-    )
+@cache
+def _adapter(names: tuple[str, ...]) -> TypeAdapter[TopologySpec]:
+    union: Any = reduce(or_, (TOPOLOGIES.get(name).spec for name in names))
+    return TypeAdapter(Annotated[union, Field(discriminator="kind")])
 
 
-Topology = Annotated[
-    FatTree | RailFatTree | RailOnly | MultiPlane | ThreeTierTree | DragonflyPlus | Torus,
-    Field(discriminator="kind"),
-]
+def _names_for(kind: object) -> tuple[str, ...]:
+    """Return the kinds to read *kind* with: those of other packages only where they are needed."""
+    shipped = TOPOLOGIES.shipped()
+    return shipped if kind in shipped else TOPOLOGIES.names()
+
+
+class _Registered:
+    """Reads and describes a topology as the union of all registered kinds, when it is needed."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.with_info_plain_validator_function(_read)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return handler(_adapter(TOPOLOGIES.names()).core_schema)
+
+
+def _read(value: object, info: ValidationInfo) -> TopologySpec:
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    adapter = _adapter(_names_for(kind))
+    if info.context is FROM_FILE:
+        return adapter.validate_python(value, by_alias=True, by_name=False, context=FROM_FILE)
+    return adapter.validate_python(value)
+
+
+Topology = Annotated[TopologySpec, _Registered()]

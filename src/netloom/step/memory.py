@@ -101,14 +101,14 @@ def check_memory(
         if _possible(shape, other_plan, other)
         and fits(memory(shape, other_plan, other, gpu=gpu, attention=attention))
     ]
-    message = (
-        f"job: {shape.model.name} needs {_show(held.total_bytes + RESERVED_BYTES)} on a GPU "
+    needs = (
+        f"{shape.model.name} needs {_show(held.total_bytes + RESERVED_BYTES)} on a GPU "
         f"(weights {_show(held.weights_bytes)}, gradients {_show(held.gradients_bytes)}, "
         f"optimizer {_show(held.optimizer_bytes)}, activations {_show(held.activations_bytes)}, "
-        f"reserved {_show(RESERVED_BYTES)}), but {gpu.name} has {_show(held.capacity_bytes)}; "
+        f"reserved {_show(RESERVED_BYTES)}), but {gpu.name} has {_show(held.capacity_bytes)}"
     )
     helps = f"any of these fits: {', '.join(fitting)}" if fitting else "use more GPUs per copy"
-    raise InfeasibleError(message + helps)
+    raise InfeasibleError(key="job", what=needs, remedy=helps)
 
 
 def layer_activation_bytes(

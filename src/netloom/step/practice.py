@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
+from netloom.compute.generation import FlashVersion
 from netloom.provenance import Source
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ __all__ = [
     "Practice",
     "practice_of",
 ]
-
-FlashVersion = Literal[1, 2, 3]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from netloom.step.practice import FSDP_2023, MEGATRON_CORE
 from netloom.step.residual import residual_of
 from netloom.step.schedule import Traffic, pipeline_of, schedule, slowest_of
 from netloom.step.stages import clock_of, stages_of
+from netloom.validated.steps import step_range
 from netloom.workload.demand import demand
 from netloom.workload.flops import step_flops
 from netloom.workload.parameters import parameters
@@ -27,7 +28,7 @@ from netloom.workload.sharding import stage_parameters
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from netloom.compute.roofline import Roofline
     from netloom.engines.base import Engine, Outcome
@@ -49,11 +50,6 @@ OPTIMIZER_BYTES: Final = 34
 OPTIMIZER_SOURCE: Final = Source(
     citation="bytes counted of mixed-precision Adam", confidence="derived"
 )
-# The range of the rows that the step was checked against (docs/models/step.md).
-CHECKED_PARAMETERS: Final = (0.1e9, 1.1e12)
-CHECKED_GPUS: Final = 3072
-CHECKED_TECHNOLOGIES: Final = frozenset({"infiniband-hdr", "infiniband-ndr", "rocev2-200g"})
-CHECKED_EXPOSED: Final = 0.35  # share of a step
 
 
 def predict(
@@ -168,19 +164,13 @@ def job_validity(
     shape: Transformer, plan: Layout, network: Network, practice: Practice
 ) -> Validity:
     """Return the doubts that the job itself raises."""
-    doubts = []
-    count = parameters(shape.model)
-    if not CHECKED_PARAMETERS[0] <= count <= CHECKED_PARAMETERS[1]:
-        doubts.append(f"Steps were checked from 0.1B to 1T parameters, not {count / 1e9:.3g}B.")
-    if plan.num_gpus > CHECKED_GPUS:
-        doubts.append(
-            f"Steps were checked on up to {CHECKED_GPUS:,} GPUs, not {plan.num_gpus:,}; seven "
-            "published runs of 4,480 to 12,288 come out 15 % too fast to 9 % too slow."
-        )
+    doubts = [*_size_doubts(parameters(shape.model), plan.num_gpus)]
     if shape.num_moe_layers:
+        mixtures = step_range().mixtures
         doubts.append(
-            "Mixtures of experts were compared and not met: 79 published steps come out 66 % too "
-            "fast to 63 % too slow, 12 % off in the median."
+            f"Mixtures of experts were compared and not met: {mixtures.rows} published steps come "
+            f"out {-mixtures.low_pct:.0f} % too fast to {mixtures.high_pct:.0f} % too slow, "
+            f"{mixtures.median_pct:.0f} % off in the median."
         )
     if plan.zero > 1 and practice.name != FSDP_2023.name:
         doubts.append(f"ZeRO {plan.zero} was checked with {FSDP_2023.name} only.")
@@ -199,6 +189,23 @@ def job_validity(
     return Validity(tuple(doubts))
 
 
+def _size_doubts(count: float, num_gpus: int) -> Iterator[str]:
+    checked = step_range()
+    low, high = checked.parameters
+    if not low <= count <= high:
+        yield (
+            f"Steps were checked from {low / 1e9:.1g}B to {high / 1e12:.1g}T parameters, not "
+            f"{count / 1e9:.3g}B."
+        )
+    if num_gpus > checked.max_gpus:
+        beyond, (fewest, most) = checked.beyond, checked.beyond_gpus
+        yield (
+            f"Steps were checked on up to {checked.max_gpus:,} GPUs, not {num_gpus:,}; "
+            f"{beyond.rows} published runs of {fewest:,} to {most:,} come out "
+            f"{-beyond.low_pct:.0f} % too fast to {beyond.high_pct:.0f} % too slow."
+        )
+
+
 def gpu_validity(machine: Roofline, left: Residual) -> Validity:
     """Return the doubts about the GPU.
 
@@ -214,7 +221,9 @@ def _network_validity(
 
     Steps that exposed little communication on these technologies were checked as wholes.
     """
-    if network.technology.name in CHECKED_TECHNOLOGIES and exposed_share <= CHECKED_EXPOSED:
+    checked = step_range()
+    in_range = exposed_share <= checked.max_exposed_share
+    if in_range and network.technology.name in checked.technologies:
         return Validity()
     validity = Validity()
     for outcome in outcomes.values():

@@ -162,19 +162,23 @@ def _plan(serving: Serving, model: Model, network: Network, placement: Placement
     at_once = plan.decoder.data * plan.decoder.pipeline
     if serving.batch % at_once:
         near = max(1, round(serving.batch / at_once)) * at_once
-        message = (
-            f"serving.batch: {serving.batch} requests do not divide over data {plan.decoder.data} "
-            f"x pipeline {plan.decoder.pipeline} of serving.decode; use {near}"
+        raise SpecError(
+            key="serving.batch",
+            what=(
+                f"{serving.batch} requests do not divide over data {plan.decoder.data} x "
+                f"pipeline {plan.decoder.pipeline} of serving.decode"
+            ),
+            remedy=f"use {near}",
         )
-        raise SpecError(message)
     return plan
 
 
 def _roofline(gpu: Gpu, precision: Precision) -> Roofline:
     if getattr(gpu.peak, precision) is None:
         known = ", ".join(p for p in ("bf16", "fp16", "fp8") if getattr(gpu.peak, p))
-        message = f"serving.precision: {gpu.name} has no {precision}; it has {known}"
-        raise SpecError(message)
+        raise SpecError(
+            key="serving.precision", what=f"{gpu.name} has no {precision}", remedy=f"it has {known}"
+        )
     return roofline(gpu, precision)
 
 
@@ -272,7 +276,7 @@ def _pools(plan: _ServingPlan, times: Times, *, num_gpus: int) -> Pools:
         )
     count, idle = divmod(num_gpus, each[1])
     if not count:
-        raise InfeasibleError(_too_small(num_gpus, f"serving.decode: an instance of {each[1]}"))
+        raise _too_small(num_gpus, key="serving.decode", wanted=f"an instance of {each[1]}")
     rate = count / times.request_s
     return Pools(prefill=0, decode=count, idle_gpus=idle, requests_per_s=rate, bound="both")
 
@@ -294,8 +298,8 @@ def share_out(
         InfeasibleError: there is no room for one of each.
     """
     if sum(gpus) > num_gpus:
-        what = f"serving: one instance of each kind, {gpus[0]} and {gpus[1]}"
-        raise InfeasibleError(_too_small(num_gpus, what))
+        wanted = f"one instance of each kind, {gpus[0]} and {gpus[1]}"
+        raise _too_small(num_gpus, key="serving", wanted=wanted)
     least, most = 1, (num_gpus - gpus[1]) // gpus[0]
 
     def rates(num_readers: int) -> tuple[float, float]:
@@ -319,8 +323,9 @@ def share_out(
     )
 
 
-def _too_small(num_gpus: int, what: str) -> str:
-    return (
-        f"{what} GPUs does not fit in the cluster's {num_gpus:,}; use a larger cluster or "
-        f"smaller degrees"
+def _too_small(num_gpus: int, *, key: str, wanted: str) -> InfeasibleError:
+    return InfeasibleError(
+        key=key,
+        what=f"{wanted} GPUs does not fit in the cluster's {num_gpus:,}",
+        remedy="use a larger cluster or smaller degrees",
     )

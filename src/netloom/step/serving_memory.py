@@ -95,16 +95,17 @@ def check_serving_memory(
     held = serving_memory(shape, plan, load, gpu=gpu)
     if held.total_bytes <= held.capacity_bytes:
         return held
-    message = (
-        f"{where}: {load.requests:,} requests of up to {load.length:,} tokens need "
+    needs = (
+        f"{load.requests:,} requests of up to {load.length:,} tokens need "
         f"{_show(held.total_bytes)} on a GPU (weights {_show(held.weights_bytes)}, keys and values "
         f"{_show(held.cache_bytes)}, activations {_show(held.activations_bytes)}, reserved "
-        f"{_show(held.reserved_bytes)}), but {gpu.name} has {_show(held.capacity_bytes)}; "
+        f"{_show(held.reserved_bytes)}), but {gpu.name} has {_show(held.capacity_bytes)}"
     )
     most = held.max_requests
     fits = f"{most:,} requests fit" if most else "not even the fewest requests fit"
     lower = "lower the batch" if where == "serving.batch" else "shorten the prompt"
-    raise InfeasibleError(message + f"{fits}: {lower}, or raise tensor or pipeline")
+    remedy = f"{fits}: {lower}, or raise tensor or pipeline"
+    raise InfeasibleError(key=where, what=needs, remedy=remedy)
 
 
 def _stage(shape: Transformer, plan: Layout, load: Load, *, stage: int, gpu: Gpu) -> ServingMemory:

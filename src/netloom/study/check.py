@@ -19,7 +19,7 @@ from netloom.study.simulate.run import case_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from netloom.parts.load import Catalog
 
@@ -75,16 +75,38 @@ def check(
 
 
 def require_feasible(scenario: Scenario, catalog: Catalog | None = None) -> None:
-    """Raise what predict, infer and simulate would, each where the scenario asks for it.
+    """Raise all that predict, infer and simulate would, each where the scenario asks for it.
 
     Raises:
         NetloomError: a part is unknown, the network cannot be built, or a model does not fit.
     """
     parts = catalog or catalog_of(scenario)
+    errors = [error for ask in _questions(scenario) if (error := _error_of(ask, scenario, parts))]
+    if errors:
+        every = dict.fromkeys(problem for error in errors for problem in error.problems)
+        raise type(errors[0]).of(*every)
+
+
+def _questions(scenario: Scenario) -> Iterator[Callable[[Scenario, Catalog], object]]:
+    """Yield what can be asked of *scenario*."""
     if scenario.traffic is not None:
-        cost_of(case_of(scenario, parts), 0)
+        yield _simulate
     given = scenario.job_given
     if given is not None and (scenario.serving is None or given.training is not None):
-        predict(scenario, parts)
+        yield predict
     if scenario.serving is not None:
-        infer(scenario, parts)
+        yield infer
+
+
+def _simulate(scenario: Scenario, catalog: Catalog) -> None:
+    cost_of(case_of(scenario, catalog), 0)
+
+
+def _error_of(
+    ask: Callable[[Scenario, Catalog], object], scenario: Scenario, catalog: Catalog
+) -> NetloomError | None:
+    try:
+        ask(scenario, catalog)
+    except NetloomError as error:
+        return error
+    return None

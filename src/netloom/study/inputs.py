@@ -26,9 +26,13 @@ def catalog_of(scenario: Scenario, own: Path | None = None) -> Catalog:
     if scenario.catalog is None:
         return load_catalog(own)
     if own is not None:
-        message = f"catalog: the scenario names {scenario.catalog}; drop that or --catalog {own}"
-        raise SpecError(message)
-    return load_catalog(Path(scenario.catalog))
+        raise SpecError(
+            key="catalog",
+            what=f"the scenario names {scenario.catalog}",
+            remedy=f"drop that or --catalog {own}",
+        )
+    with at("catalog"):
+        return load_catalog(Path(scenario.catalog))
 
 
 def model_of(scenario: Scenario, catalog: Catalog) -> Model:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from netloom.errors import InfeasibleError, SpecError, at
 from netloom.fabric.network import Network
 from netloom.fabric.size import design
+from netloom.fabric.topologies.entry import topology_entry
 from netloom.provenance import Validity
 from netloom.spec.scenario import MAX_GPUS
 
@@ -27,11 +28,11 @@ def num_nodes_of(cluster: Cluster, node: Node) -> int:
     num_nodes, left_over = divmod(cluster.gpus, node.num_gpus)
     if left_over:
         near = max(1, num_nodes) * node.num_gpus
-        message = (
-            f"cluster.gpus: {cluster.gpus} GPUs do not fill nodes of {node.num_gpus} "
-            f"({node.name}); use a multiple, such as {near}"
+        raise SpecError(
+            key="cluster.gpus",
+            what=f"{cluster.gpus} GPUs do not fill nodes of {node.num_gpus} ({node.name})",
+            remedy=f"use a multiple, such as {near}",
         )
-        raise SpecError(message)
     return num_nodes
 
 
@@ -39,11 +40,11 @@ def check_num_gpus(num_nodes: int, node: Node) -> None:
     """Raise SpecError when *num_nodes* of *node* have more GPUs than anybody builds."""
     num_gpus = num_nodes * node.num_gpus
     if num_gpus > MAX_GPUS:
-        message = (
-            f"cluster.nodes: {num_nodes:,} x {node.name} are {num_gpus:,} GPUs; netloom goes to "
-            f"{MAX_GPUS:,}, {MAX_GPUS // node.num_gpus:,} such nodes"
+        raise SpecError(
+            key="cluster.nodes",
+            what=f"{num_nodes:,} x {node.name} are {num_gpus:,} GPUs",
+            remedy=f"netloom goes to {MAX_GPUS:,}, {MAX_GPUS // node.num_gpus:,} such nodes",
         )
-        raise SpecError(message)
 
 
 def network_of(
@@ -94,12 +95,14 @@ def _switch(fabric: FabricSpec, technology: Technology, catalog: Catalog) -> Swi
     if switch.protocol == technology.protocol:
         return switch
     if technology.name == fabric.technology:
-        message = (
-            f"cluster.fabric.switch: {switch.name} speaks {switch.protocol}, but "
-            f"{technology.name} needs {technology.protocol}; leave it out to get "
-            f"{technology.switch}"
+        raise InfeasibleError(
+            key="cluster.fabric.switch",
+            what=(
+                f"{switch.name} speaks {switch.protocol}, but {technology.name} needs "
+                f"{technology.protocol}"
+            ),
+            remedy=f"leave it out to get {technology.switch}",
         )
-        raise InfeasibleError(message)
     return catalog.switch(technology.switch)
 
 
@@ -124,6 +127,6 @@ def _ports_together(network: Network) -> int:
     """Return the NIC ports that one control plane serves; planes and lone rails have their own."""
     design = network.design
     apart = design.num_planes
-    if design.topology.kind == "rail-only":
+    if topology_entry(design.topology).has_rails_apart:
         apart *= design.num_rails
     return -(-design.num_ports // apart)

@@ -116,8 +116,10 @@ def hierarchical(nodes: Sequence[NDArray[np.int64]], size_bytes: int, *, slices:
     """
     width = len(nodes[0])
     if any(len(members) != width for members in nodes):
-        message = "hierarchical: the nodes hold unequal numbers of members; choose whole nodes"
-        raise SpecError(message)
+        raise SpecError(
+            what="hierarchical: the nodes hold unequal numbers of members",
+            remedy="choose whole nodes",
+        )
     if len(nodes) == 1:
         return ring("all-reduce", [nodes[0]], size_bytes, slices=slices)
     shares = _shares(size_bytes, width, 1, "hierarchical")[:, 0].tolist()
@@ -147,8 +149,9 @@ def halving_doubling(ranks: NDArray[np.int64], size_bytes: int) -> Dag:
     """
     n = len(ranks)
     if n & (n - 1):
-        message = f"halving-doubling: {n} ranks are no power of two; choose ring or tree"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"halving-doubling: {n} ranks are no power of two", remedy="choose ring or tree"
+        )
     _shares(size_bytes, n, 1, "halving-doubling")
     distance = [n >> turn for turn in range(1, n.bit_length())]
     ways = [*distance, *reversed(distance)]
@@ -211,10 +214,9 @@ def _shares(size_bytes: int, parts: int, slices: int, what: str) -> NDArray[np.i
     """Return *size_bytes* divided into parts and those into slices, to the byte."""
     count = parts * slices
     if size_bytes < count:
-        message = (
-            f"{what}: {size_bytes} bytes cannot be cut into {count} pieces; "
-            "give a larger size, or fewer slices or channels"
+        raise SpecError(
+            what=f"{what}: {size_bytes} bytes cannot be cut into {count} pieces",
+            remedy="give a larger size, or fewer slices or channels",
         )
-        raise SpecError(message)
     bounds = np.arange(count + 1, dtype=object) * size_bytes // count  # exact beyond 64 bits
     return np.diff(bounds).astype(np.int64).reshape(parts, slices)

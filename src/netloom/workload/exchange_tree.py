@@ -32,8 +32,10 @@ def double_tree(
     """
     num_pieces = 2 * channels * slices
     if size_bytes < num_pieces:
-        message = f"tree: {size_bytes} bytes cannot be cut into {num_pieces} pieces; give more"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"tree: {size_bytes} bytes cannot be cut into {num_pieces} pieces",
+            remedy="give more",
+        )
     bounds = [turn * size_bytes // (2 * channels) for turn in range(2 * channels + 1)]
     dags = []
     for turn in range(2 * channels):

@@ -59,11 +59,13 @@ def read_config(path: Path) -> Model:
     try:
         config = json.loads(text)
     except (ValueError, RecursionError) as error:
-        message = f"{path}: is not JSON ({error}); give the model's config.json"
-        raise SpecError(message) from error
+        raise SpecError(
+            file=str(path), what=f"is not JSON ({error})", remedy="give the model's config.json"
+        ) from error
     if not isinstance(config, dict):
-        message = f"{path}: is not a JSON object; give the model's config.json"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(path), what="is not a JSON object", remedy="give the model's config.json"
+        )
     return parse_config(config, where=str(path))
 
 
@@ -118,8 +120,12 @@ def _key(config: Mapping[str, object], name: str) -> str:
 
 def _whole(value: object, key: str, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MAX_VALUE:
-        message = f"{where}: {key}: {_shown(value)} is not a count; write a whole number"
-        raise SpecError(message)
+        raise SpecError(
+            file=where,
+            key=key,
+            what=f"{_shown(value)} is not a count",
+            remedy="write a whole number",
+        )
     return value
 
 
@@ -136,16 +142,19 @@ def _refusal(error: ValidationError, config: Mapping[str, object], where: str) -
     key = _key(config, str(found["loc"][0])) if found["loc"] else "model_type"
     said = _shown(found["input"]) if found["loc"] else _shown(config.get(key))
     reason = found["msg"].removeprefix("Value error, ")
-    return SpecError(f"{where}: {key}: {said} will not do ({reason}); correct it")
+    return SpecError(
+        file=where, key=key, what=f"{said} will not do ({reason})", remedy="correct it"
+    )
 
 
 def _completed(read: Mapping[str, int], config: Mapping[str, object], where: str) -> dict[str, int]:
     for name in ("num_layers", "hidden", "num_heads", "vocabulary"):
         if not read[name]:
-            message = (
-                f"{where}: {ALIASES[name][0]} is missing; is this a transformer's config.json?"
+            raise SpecError(
+                file=where,
+                what=f"{ALIASES[name][0]} is missing",
+                remedy="is this a transformer's config.json?",
             )
-            raise SpecError(message)
     shape = dict(read)
     shape["num_kv_heads"] = read["num_kv_heads"] or read["num_heads"]
     shape["head_dim"] = read["head_dim"] or max(1, read["hidden"] // read["num_heads"])
@@ -154,16 +163,21 @@ def _completed(read: Mapping[str, int], config: Mapping[str, object], where: str
     if read["num_experts"] and not 1 <= read["experts_per_token"] <= read["num_experts"]:
         key, most = _key(config, "experts_per_token"), read["num_experts"]
         found = "is missing" if config.get(key) is None else _shown(config[key])
-        message = f"{where}: {key}: {found}; write how many experts a token visits, 1 to {most}"
-        raise SpecError(message)
+        raise SpecError(
+            file=where,
+            key=key,
+            what=f"{found}",
+            remedy=f"write how many experts a token visits, 1 to {most}",
+        )
     if read["num_experts"] and not read["expert_hidden"]:
         shape["expert_hidden"] = shape["ffn_hidden"]
     if not read["num_experts"]:
         zeros = ("experts_per_token", "expert_hidden", "num_shared_experts", "first_dense_layers")
         shape.update(dict.fromkeys(zeros, 0))
     if not read["kv_rank"] and config.get("qk_nope_head_dim") is not None:
-        message = f"{where}: qk_nope_head_dim without kv_lora_rank; both belong to MLA"
-        raise SpecError(message)
+        raise SpecError(
+            file=where, what="qk_nope_head_dim without kv_lora_rank", remedy="both belong to MLA"
+        )
     return shape
 
 
@@ -172,11 +186,15 @@ def _refuse_sparse(config: Mapping[str, object], where: str) -> None:
     for key, plain in (("decoder_sparse_step", 1), ("moe_layer_freq", 1), ("mlp_only_layers", [])):
         value = config.get(key)
         if value not in (None, plain):
-            message = (
-                f"{where}: {key}: {_shown(value)} mixes dense and MoE layers in a way that netloom "
-                f"cannot describe; only leading dense layers (first_k_dense_replace) can be"
+            raise SpecError(
+                file=where,
+                key=key,
+                what=(
+                    f"{_shown(value)} mixes dense and MoE layers in a way "
+                    "that netloom cannot describe"
+                ),
+                remedy="only leading dense layers (first_k_dense_replace) can be",
             )
-            raise SpecError(message)
 
 
 def _gated(config: Mapping[str, object], kind: str, where: str) -> bool:
@@ -185,8 +203,12 @@ def _gated(config: Mapping[str, object], kind: str, where: str) -> bool:
     key = "hidden_act" if "hidden_act" in config else "activation_function"
     activation = config.get(key, "silu")
     if not isinstance(activation, str):
-        message = f"{where}: {key}: {_shown(activation)} is no name; write one, such as 'silu'"
-        raise SpecError(message)
+        raise SpecError(
+            file=where,
+            key=key,
+            what=f"{_shown(activation)} is no name",
+            remedy="write one, such as 'silu'",
+        )
     return activation not in PLAIN_ACTIVATIONS
 
 
@@ -197,8 +219,9 @@ def _positions(config: Mapping[str, object], kind: str, where: str) -> int:
         value = config.get(key)
         if value is not None and _whole(value, key, where) > 0:
             return _whole(value, key, where)
-    message = f"{where}: n_positions is missing; {kind} has learned positions"
-    raise SpecError(message)
+    raise SpecError(
+        file=where, what="n_positions is missing", remedy=f"{kind} has learned positions"
+    )
 
 
 def _tied(config: Mapping[str, object], kind: str, where: str) -> bool:
@@ -207,7 +230,9 @@ def _tied(config: Mapping[str, object], kind: str, where: str) -> bool:
     value = config.get("tie_word_embeddings")
     if value is None or isinstance(value, bool):
         return default if value is None else value
-    message = (
-        f"{where}: tie_word_embeddings: {_shown(value)} is no truth value; write true or false"
+    raise SpecError(
+        file=where,
+        key="tie_word_embeddings",
+        what=f"{_shown(value)} is no truth value",
+        remedy="write true or false",
     )
-    raise SpecError(message)

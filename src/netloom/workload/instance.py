@@ -53,47 +53,53 @@ def _check_model(instance: Instance, model: Model, where: str) -> None:
         (model.ffn_hidden, "feed-forward columns"),
     ):
         if count % instance.tensor:
-            message = (
-                f"{where}.tensor: {instance.tensor} does not divide the {count:,} {what} of "
-                f"{model.name}; use a divisor, such as {_below(count, instance.tensor)}"
+            raise SpecError(
+                key=f"{where}.tensor",
+                what=f"{instance.tensor} does not divide the {count:,} {what} of {model.name}",
+                remedy=f"use a divisor, such as {_below(count, instance.tensor)}",
             )
-            raise SpecError(message)
     if instance.pipeline > model.num_layers:
-        message = (
-            f"{where}.pipeline: {instance.pipeline} stages are more than the {model.num_layers} "
-            f"layers of {model.name}; use fewer"
+        raise SpecError(
+            key=f"{where}.pipeline",
+            what=(
+                f"{instance.pipeline} stages are more than the {model.num_layers} layers "
+                f"of {model.name}"
+            ),
+            remedy="use fewer",
         )
-        raise SpecError(message)
     if instance.expert > 1:
         _check_experts(instance, model, where)
 
 
 def _check_experts(instance: Instance, model: Model, where: str) -> None:
     if not model.num_experts:
-        message = f"{where}.expert: {model.name} has no experts; leave it out"
-        raise SpecError(message)
+        raise SpecError(
+            key=f"{where}.expert", what=f"{model.name} has no experts", remedy="leave it out"
+        )
     ranks = instance.tensor * instance.data
     for count, what in (
         (model.num_experts, f"experts of {model.name}"),
         (ranks, f"GPUs of one stage (tensor {instance.tensor} x data {instance.data})"),
     ):
         if count % instance.expert:
-            message = (
-                f"{where}.expert: {instance.expert} does not divide the {count:,} {what}; "
-                f"use a divisor, such as {_below(count, instance.expert)}"
+            raise SpecError(
+                key=f"{where}.expert",
+                what=f"{instance.expert} does not divide the {count:,} {what}",
+                remedy=f"use a divisor, such as {_below(count, instance.expert)}",
             )
-            raise SpecError(message)
 
 
 def _check_nodes(instance: Instance, node: Node, where: str) -> None:
     gpus = instance.num_gpus
     if gpus % node.num_gpus and node.num_gpus % gpus:
-        message = (
-            f"{where}: tensor x pipeline x data = {gpus} GPUs neither divide nor fill nodes of "
-            f"{node.num_gpus} ({node.name}); use {_below(node.num_gpus, gpus)} or a multiple of "
-            f"{node.num_gpus}"
+        raise SpecError(
+            key=where,
+            what=(
+                f"tensor x pipeline x data = {gpus} GPUs neither divide nor fill nodes of "
+                f"{node.num_gpus} ({node.name})"
+            ),
+            remedy=f"use {_below(node.num_gpus, gpus)} or a multiple of {node.num_gpus}",
         )
-        raise SpecError(message)
 
 
 def _below(count: int, degree: int) -> int:

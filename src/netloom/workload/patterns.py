@@ -51,8 +51,10 @@ def storage(
         SpecError: there are fewer bytes than servers.
     """
     if size_bytes < len(servers):
-        message = f"storage: {size_bytes} bytes over {len(servers)} servers; give a larger size"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"storage: {size_bytes} bytes over {len(servers)} servers",
+            remedy="give a larger size",
+        )
     stripes = np.diff(np.arange(len(servers) + 1) * size_bytes // len(servers))
     burst, client, server = (
         axis.reshape(-1) for axis in np.indices((num_bursts, len(clients), len(servers)))
@@ -96,8 +98,9 @@ def open_loop(
     gap_ps = sizes.mean_bytes * 8 / (load * rate_bps) * 1e12
     expected = len(hosts) * duration_ps / gap_ps
     if expected > MAX_FLOWS:
-        message = f"poisson: {expected:,.0f} flows; shorten the duration, or lower the load"
-        raise InfeasibleError(message)
+        raise InfeasibleError(
+            what=f"poisson: {expected:,.0f} flows", remedy="shorten the duration, or lower the load"
+        )
     # Arrivals of a Poisson process, given their number, are independent and uniform.
     counts = rng.poisson(duration_ps / gap_ps, size=len(hosts))
     total = int(counts.sum())
@@ -116,5 +119,6 @@ def open_loop(
 
 def _check_several(hosts: NDArray[np.int64], kind: str) -> None:
     if len(hosts) < 2:
-        message = f"{kind}: needs at least 2 endpoints, not {len(hosts)}; raise 'count'"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{kind}: needs at least 2 endpoints, not {len(hosts)}", remedy="raise 'count'"
+        )

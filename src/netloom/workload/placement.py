@@ -190,20 +190,23 @@ def check_model(model: Model, plan: Layout) -> None:
     if model.num_experts:
         _divides("expert", plan.expert, model.num_experts, f"experts of {model.name}")
     elif plan.expert > 1:
-        message = (
-            f"job.parallel.expert: {plan.expert} asks for experts, but {model.name} has none; "
-            f"leave it out"
+        raise SpecError(
+            key="job.parallel.expert",
+            what=f"{plan.expert} asks for experts, but {model.name} has none",
+            remedy="leave it out",
         )
-        raise SpecError(message)
     chunks = plan.pipeline * plan.virtual_pipeline
     most = model.num_layers + 2  # the first and the last chunk may hold no layer: Llama 3
     if chunks > most:
-        message = (
-            f"job.parallel: pipeline {plan.pipeline} x virtual_pipeline {plan.virtual_pipeline} "
-            f"makes {chunks} chunks, but {model.name} has {model.num_layers} layers, the embedding "
-            f"and the logits; lower their product to {most} or less"
+        raise SpecError(
+            key="job.parallel",
+            what=(
+                f"pipeline {plan.pipeline} x virtual_pipeline {plan.virtual_pipeline} "
+                f"makes {chunks} chunks, but {model.name} has {model.num_layers} layers, "
+                "the embedding and the logits"
+            ),
+            remedy=f"lower their product to {most} or less",
         )
-        raise SpecError(message)
 
 
 def num_micro_batches(training: Training, plan: Layout) -> int:
@@ -216,26 +219,32 @@ def num_micro_batches(training: Training, plan: Layout) -> int:
     if training.global_batch % at_once:
         below = training.global_batch // at_once * at_once
         nearest = f"{below:,} or {below + at_once:,}" if below else f"{at_once:,}"
-        message = (
-            f"job.training.global_batch: {training.global_batch:,} sequences do not divide by "
-            f"data {plan.data:,} x micro_batch {training.micro_batch} = {at_once:,}; "
-            f"use {nearest}"
+        raise SpecError(
+            key="job.training.global_batch",
+            what=(
+                f"{training.global_batch:,} sequences do not divide by data {plan.data:,} "
+                f"x micro_batch {training.micro_batch} = {at_once:,}"
+            ),
+            remedy=f"use {nearest}",
         )
-        raise SpecError(message)
     if training.sequence % (2 * plan.context if plan.context > 1 else 1):
-        message = (
-            f"job.training.sequence: {training.sequence:,} tokens do not divide over "
-            f"context {plan.context}; a causal sequence is cut into 2 x context pieces"
+        raise SpecError(
+            key="job.training.sequence",
+            what=f"{training.sequence:,} tokens do not divide over context {plan.context}",
+            remedy="a causal sequence is cut into 2 x context pieces",
         )
-        raise SpecError(message)
     count = training.global_batch // at_once
     if plan.virtual_pipeline > 1 and count < plan.pipeline:
-        message = (
-            f"job.parallel.virtual_pipeline: interleaving passes micro-batches round in groups of "
-            f"pipeline {plan.pipeline}, but a rank has {count}; use virtual_pipeline: 1 or a "
-            f"global_batch of {plan.pipeline * at_once:,} and more"
+        raise SpecError(
+            key="job.parallel.virtual_pipeline",
+            what=(
+                "interleaving passes micro-batches round in groups of pipeline "
+                f"{plan.pipeline}, but a rank has {count}"
+            ),
+            remedy=(
+                f"use virtual_pipeline: 1 or a global_batch of {plan.pipeline * at_once:,} and more"
+            ),
         )
-        raise SpecError(message)
     return count
 
 
@@ -272,18 +281,21 @@ def _data(parallel: Parallel, num_gpus: int) -> int:
         f"tensor {parallel.tensor} x pipeline {parallel.pipeline} x context {parallel.context}"
     )
     if num_gpus % fixed:
-        message = (
-            f"job.parallel: {written} = {fixed:,} does not divide the cluster's "
-            f"{num_gpus:,} GPUs; {_nearest(num_gpus, fixed)}"
+        raise SpecError(
+            key="job.parallel",
+            what=f"{written} = {fixed:,} does not divide the cluster's {num_gpus:,} GPUs",
+            remedy=_nearest(num_gpus, fixed),
         )
-        raise SpecError(message)
     left = num_gpus // fixed
     if parallel.data not in (None, left):
-        message = (
-            f"job.parallel: {written} leaves {left:,} for data; data: {parallel.data:,} makes "
-            f"{parallel.data * fixed:,} of {num_gpus:,} GPUs; write data: {left} or leave it out"
+        raise SpecError(
+            key="job.parallel",
+            what=(
+                f"{written} leaves {left:,} for data; data: {parallel.data:,} makes "
+                f"{parallel.data * fixed:,} of {num_gpus:,} GPUs"
+            ),
+            remedy=f"write data: {left} or leave it out",
         )
-        raise SpecError(message)
     return left
 
 
@@ -295,39 +307,45 @@ def _nearest(num_gpus: int, fixed: int) -> str:
 
 def _check_degrees(plan: Layout, parallel: Parallel) -> None:
     if plan.virtual_pipeline > 1 and plan.pipeline == 1:
-        message = (
-            f"job.parallel.virtual_pipeline: {plan.virtual_pipeline} needs pipeline of 2 or more; "
-            f"leave it out"
+        raise SpecError(
+            key="job.parallel.virtual_pipeline",
+            what=f"{plan.virtual_pipeline} needs pipeline of 2 or more",
+            remedy="leave it out",
         )
-        raise SpecError(message)
     if plan.virtual_pipeline > 1 and plan.schedule == "zero-bubble":
-        message = (
-            f"job.parallel.schedule: zero-bubble has no chunks, but virtual_pipeline is "
-            f"{plan.virtual_pipeline}; leave one of the two out"
+        raise SpecError(
+            key="job.parallel.schedule",
+            what=f"zero-bubble has no chunks, but virtual_pipeline is {plan.virtual_pipeline}",
+            remedy="leave one of the two out",
         )
-        raise SpecError(message)
     if plan.stage_gpus % plan.expert:
-        message = (
-            f"job.parallel.expert: {plan.expert} does not divide tensor {plan.tensor} x "
-            f"context {plan.context} x data {plan.data} = {plan.stage_gpus:,}, the GPUs of one "
-            f"pipeline stage; use one of {_divisors(plan.stage_gpus, plan.expert)}"
+        raise SpecError(
+            key="job.parallel.expert",
+            what=(
+                f"{plan.expert} does not divide tensor {plan.tensor} x context "
+                f"{plan.context} x data {plan.data} = {plan.stage_gpus:,}, the GPUs of one "
+                "pipeline stage"
+            ),
+            remedy=f"use one of {_divisors(plan.stage_gpus, plan.expert)}",
         )
-        raise SpecError(message)
     if plan.expert > 1 and plan.tensor > 1 and not parallel.sequence_parallel:
-        message = (
-            "job.parallel.sequence_parallel: experts beside tensor parallelism need it, "
-            "or every tensor rank would send the same tokens; set it to true"
+        raise SpecError(
+            key="job.parallel.sequence_parallel",
+            what=(
+                "experts beside tensor parallelism need it, or every tensor rank would "
+                "send the same tokens"
+            ),
+            remedy="set it to true",
         )
-        raise SpecError(message)
 
 
 def _divides(field: str, degree: int, count: int, of_what: str) -> None:
     if count % degree:
-        message = (
-            f"job.parallel.{field}: {degree} does not divide the {count:,} {of_what}; "
-            f"use one of {_divisors(count, degree)}"
+        raise SpecError(
+            key=f"job.parallel.{field}",
+            what=f"{degree} does not divide the {count:,} {of_what}",
+            remedy=f"use one of {_divisors(count, degree)}",
         )
-        raise SpecError(message)
 
 
 def _divisors(count: int, near: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.errors import SpecError
+from netloom.errors import SpecError, at
 from netloom.spec.files import read_text
 
 if TYPE_CHECKING:
@@ -77,29 +77,31 @@ def parse_distribution(text: str, *, name: str) -> SizeDistribution:
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.partition("#")[0].split()
         if words:
-            points.append(_point(words, points, where=f"{name}:{number}"))
+            with at(file=name, line=number):
+                points.append(_point(words, points))
     if len(points) < 2 or points[-1][1] != 100 or points[-1][0] == 0:
-        message = f"{name}: the last line must reach 100 percent, and at least two are needed"
-        raise SpecError(message)
+        raise SpecError(
+            file=name, what="the last line must reach 100 percent, and at least two are needed"
+        )
     if points[0][1] > 0:
         points.insert(0, (points[0][0], 0.0))
     size, percent = np.array(points).T
     return SizeDistribution(size_bytes=size, share=percent / 100)
 
 
-def _point(
-    words: list[str], before: list[tuple[float, float]], *, where: str
-) -> tuple[float, float]:
+def _point(words: list[str], before: list[tuple[float, float]]) -> tuple[float, float]:
     try:
         size, percent = (float(word) for word in words)
     except ValueError as error:
-        message = f"{where}: {' '.join(words)[:60]!r} is not 'size percent', such as '10000 15'"
-        raise SpecError(message) from error
+        raise SpecError(
+            what=f"{' '.join(words)[:60]!r} is not 'size percent', such as '10000 15'"
+        ) from error
     least_size, least_percent = before[-1] if before else (0.0, 0.0)
     if not (least_size <= size <= LARGEST_BYTES and least_percent <= percent <= 100):
-        message = (
-            f"{where}: {words[0]} bytes at {words[1]} percent follow {least_size:g} at "
-            f"{least_percent:g}; both must ascend, to at most 1e15 bytes and 100 percent"
+        raise SpecError(
+            what=(
+                f"{words[0]} bytes at {words[1]} percent follow {least_size:g} at {least_percent:g}"
+            ),
+            remedy="both must ascend, to at most 1e15 bytes and 100 percent",
         )
-        raise SpecError(message)
     return size, percent

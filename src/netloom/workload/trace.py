@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from netloom.workload.collective import CollectiveKind
+from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,11 +39,9 @@ class NodeKind(IntEnum):
 
 # ``CollectiveCommType`` of et_def.proto, where netloom has a word for it.
 COLLECTIVE_CODES: Final = {
-    CollectiveKind.ALL_REDUCE: 0,
-    CollectiveKind.ALL_GATHER: 2,
-    CollectiveKind.BROADCAST: 5,
-    CollectiveKind.ALL_TO_ALL: 6,
-    CollectiveKind.REDUCE_SCATTER: 7,
+    kind: code
+    for kind in CollectiveKind
+    if (code := collective_entry(kind).chakra_code) is not None
 }
 # Group names that stand for all ranks (ASTRA-sim, Workload::extract_comm_group).
 WORLD: Final = frozenset({"", "0"})
@@ -78,4 +77,4 @@ def input_bytes(kind: CollectiveKind, size_bytes: float, num_ranks: int) -> floa
     all-gather, which counts the gathered total and puts in one part (ASTRA-sim, Ring.cc:
     ``final_data_size = data_size * nodes_in_ring``; the PyTorch converter takes the input too).
     """
-    return size_bytes / num_ranks if kind is CollectiveKind.ALL_GATHER else size_bytes
+    return size_bytes / num_ranks if collective_entry(kind).counts_gathered else size_bytes

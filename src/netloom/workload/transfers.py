@@ -94,8 +94,7 @@ def check_transfers(transfers: Transfers, num_endpoints: int) -> None:
 def _check(wrong: NDArray[np.bool_], value: NDArray[np.generic], what: str) -> None:
     if wrong.any():
         first = int(np.flatnonzero(wrong)[0])
-        message = f"transfer {first}: {value[first]} {what}"
-        raise SpecError(message)
+        raise SpecError(what=f"transfer {first}: {value[first]} {what}")
 
 
 def _check_waits(transfers: Transfers) -> None:
@@ -103,17 +102,20 @@ def _check_waits(transfers: Transfers) -> None:
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
         first = int(np.searchsorted(transfers.wait_offsets, at, side="right")) - 1
-        message = (
-            f"transfer {first}: waits for transfer {transfers.waits[at]}, which does not exist"
+        raise SpecError(
+            what=(
+                f"transfer {first}: waits for transfer {transfers.waits[at]}, which does not exist"
+            )
         )
-        raise SpecError(message)
     stuck = _on_a_cycle(transfers)
     if len(stuck):
-        message = (
-            f"transfer {stuck[0]}: waits for itself, through others ({len(stuck)} transfers can "
-            "never start); remove one of the waits"
+        raise SpecError(
+            what=(
+                f"transfer {stuck[0]}: waits for itself, through others ({len(stuck)} "
+                "transfers can never start)"
+            ),
+            remedy="remove one of the waits",
         )
-        raise SpecError(message)
 
 
 def _on_a_cycle(transfers: Transfers) -> NDArray[np.int64]:

@@ -87,18 +87,18 @@ def transformer(model: Model) -> Transformer:
     """
     where = f"model {model.name}"
     if model.num_heads % model.num_kv_heads:
-        message = (
-            f"{where}: {model.num_heads} heads cannot share {model.num_kv_heads} key-value heads; "
-            f"num_kv_heads must divide num_heads"
+        raise SpecError(
+            what=(
+                f"{where}: {model.num_heads} heads cannot share {model.num_kv_heads} "
+                "key-value heads"
+            ),
+            remedy="num_kv_heads must divide num_heads",
         )
-        raise SpecError(message)
     if model.first_dense_layers > model.num_layers:
-        message = (
-            f"{where}: first_dense_layers is {model.first_dense_layers}, "
-            f"more than its {model.num_layers} layers"
+        raise SpecError(
+            what=f"{where}: first_dense_layers is {model.first_dense_layers}, more than its "
+            f"{model.num_layers} layers"
         )
-        raise SpecError(message)
     if model.kv_rank and not (model.rope_head_dim and model.value_head_dim):
-        message = f"{where}: kv_rank (MLA) also needs rope_head_dim and value_head_dim"
-        raise SpecError(message)
+        raise SpecError(what=f"{where}: kv_rank (MLA) also needs rope_head_dim and value_head_dim")
     return Transformer(model=model)

@@ -6,22 +6,21 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from netloom.engines.analytic import AnalyticEngine
-from netloom.engines.analytic.algorithms import (
+from closed_forms import (
     bruck_all_to_all_s,
     double_tree_all_reduce_s,
     halving_doubling_all_reduce_s,
     hierarchical_all_reduce_s,
     in_network_all_reduce_s,
-    nvls_wire_bytes,
     pairwise_all_to_all_s,
     ring_all_gather_s,
     ring_all_reduce_s,
-    tree_network_bytes,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netloom.engines.analytic import AnalyticEngine
+from netloom.engines.analytic.algorithms import nvls_wire_bytes, tree_network_bytes
 from netloom.parts.load import load_catalog
 from netloom.validation.collectives.measured import _network
 from netloom.workload.collective import Collective, CollectiveKind, Group

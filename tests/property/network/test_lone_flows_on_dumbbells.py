@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.formats.simulators.cases import import_case
+from netloom.app.cases import import_case
 from netloom.parts.load import load_catalog
 from netloom.study.simulate.choices import Choices
 from netloom.study.simulate.run import SimulationCase, run_case, runner_on

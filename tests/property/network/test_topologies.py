@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,17 +16,17 @@ from netloom.errors import InfeasibleError
 from netloom.fabric.build import build
 from netloom.fabric.graph import Fabric, VertexKind
 from netloom.fabric.size import design
+from netloom.fabric.topologies.dragonfly_plus import DragonflyPlus
+from netloom.fabric.topologies.fat_tree import FatTree
+from netloom.fabric.topologies.multi_plane import MultiPlane
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
+from netloom.fabric.topologies.rail_only import RailOnly
+from netloom.fabric.topologies.three_tier_tree import ThreeTierTree
+from netloom.fabric.topologies.torus import Torus
 from netloom.parts.parts import Node, ScaleUp, Switch
-from netloom.spec.topology import (
-    DragonflyPlus,
-    FatTree,
-    MultiPlane,
-    RailFatTree,
-    RailOnly,
-    ThreeTierTree,
-    Topology,
-    Torus,
-)
+
+if TYPE_CHECKING:
+    from netloom.spec.topology import Topology
 
 RATE_BPS = 400e9
 SCALE_UP = ScaleUp.model_validate(

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.app.watch import built_files, naming
 from netloom.errors import NetloomError
 from netloom.formats.frr import bfd as bfd_format
 from netloom.formats.infiniband import counters as ibcounters
-from netloom.formats.inventory import lldp
+from netloom.formats.inventory import cable_list, lldp
 from netloom.formats.linux import iproute
 from netloom.formats.nccl import log as nccl_log
 from netloom.formats.nccl import tests as nccl_tests
 from netloom.formats.prometheus import exposition
 from netloom.formats.traces import flight_recorder, step_times
+from netloom.ops.observe import naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ TEXTS = {name: (RECORDED / name).read_text(encoding="utf-8")[:3000] for name in 
 }
 PARSERS |= {
     "steps": step_times.parse_step_times,
-    "cables": lambda text: built_files.parse_cable_list(text, naming.Naming()),
+    "cables": lambda text: cable_list.parse_cable_list(text, naming.Naming()),
     "names": naming.parse_names,
     "ports": naming.parse_ports,
 }

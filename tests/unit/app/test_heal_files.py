@@ -11,6 +11,7 @@ from netloom.app.heal.journal import FileJournal
 from netloom.app.heal.tickets import TicketQueue
 from netloom.app.lab.probes import Flow, flows_of, parse_ways
 from netloom.errors import LabError
+from netloom.fabric.part_id import PartId
 from netloom.formats.infiniband.paths import parse_path_key, parse_pkeys, parse_trace
 from netloom.ops.heal.effect import Away, PlanEffect
 from netloom.ops.heal.log import LogEntry
@@ -102,7 +103,7 @@ def test_every_host_sends_and_receives_probes_of_both_sizes(num_hosts: int) -> N
         assert {flow.source for flow in some} == set(range(num_hosts))
 
 
-ENTRY = LogEntry(at_s=1.0, act=1, phase="before", verb="drain", part="cable:1")
+ENTRY = LogEntry(at_s=1.0, act=1, phase="before", verb="drain", part=PartId.cable(1))
 
 
 def test_a_journal_keeps_what_was_written_and_mends_a_cut_line(tmp_path: Path) -> None:
@@ -124,20 +125,20 @@ def test_a_journal_that_cannot_be_written_says_that_nothing_was_done(tmp_path: P
 def test_the_scheduler_is_called_with_arguments_and_no_shell(tmp_path: Path) -> None:
     commands = {"cordon": ("touch", f"{tmp_path}/n{{node}};x"), "uncordon": ("false",)}
     desk = TicketQueue(folder=tmp_path, policy=HealPolicy.model_validate({"commands": commands}))
-    act = Act(verb="cordon", part="node:7")
+    act = Act(verb="cordon", part=PartId.node(7))
     desk.do(act)
     assert (tmp_path / "n7;x").exists()
     with pytest.raises(LabError, match="exit status 1"):
         desk.undo(act, "")
     with pytest.raises(LabError, match=r"heal\.commands\.restart-job"):
-        desk.do(Act(verb="restart-job", part="node:7"))
+        desk.do(Act(verb="restart-job", part=PartId.node(7)))
 
 
 def test_tickets_are_numbered_and_say_what_to_mend(tmp_path: Path) -> None:
     none = Away(share=0.0, uplink_share=0.0, num_ports=0)
     effect = PlanEffect(healthy_s=1, before_s=1, after_s=1, away_before=none, away_after=none)
     finding = Finding(
-        part="cable:4 (leaf:0 - spine:1)",
+        part=PartId("cable", 4, ends=("leaf:0", "spine:1")),
         kind="miswired",
         magnitude=1.0,
         confidence=0.99,
@@ -145,7 +146,7 @@ def test_tickets_are_numbered_and_say_what_to_mend(tmp_path: Path) -> None:
         hurts=(),
         predicted_gain=0.0,
     )
-    act = Act(verb="ticket", part="cable:4")
+    act = Act(verb="ticket", part=PartId.cable(4))
     plan = HealPlan(finding=finding, acts=(act,), effect=effect)
     desk = TicketQueue(folder=tmp_path / "tickets", policy=HealPolicy(), plan=plan)
     paths = [desk.do(act)[1] for _ in range(2)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from netloom.app.locate.lab_infiniband import SubnetView, _compare, _errors, _View
 from netloom.drivers.ibdiags import LinkRow, PortErrors
+from netloom.fabric.part_id import PartId
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.plant import Cable, Device, Plant, Port
 
@@ -68,7 +69,7 @@ def seen_of(of: _View) -> SubnetView:
 
 
 def told(seen: SubnetView) -> list[tuple[str, str]]:
-    return [(one.part.partition(" ")[0], one.kind) for one in seen.findings]
+    return [(str(one.part.whole), one.kind) for one in seen.findings]
 
 
 def test_as_designed_there_is_nothing_to_tell() -> None:
@@ -79,15 +80,15 @@ def test_as_designed_there_is_nothing_to_tell() -> None:
 def test_a_cable_without_ends_is_missing() -> None:
     seen = seen_of(view(both(WIRES[1:])))
     assert told(seen) == [("cable:0", Trouble.MISSING)]
-    assert seen.away == ["cable:0"]
+    assert seen.away == [PartId.cable(0)]
 
 
 def test_a_cable_that_the_other_program_sees_is_in_dispute() -> None:
     lower = WIRES[0][0]
     seen = seen_of(view(both(WIRES[1:]), {lower: state(lower, peer="spine:0")}))
-    assert [one.part for one in seen.disputes] == ["cable:0"]
+    assert [str(one.part) for one in seen.disputes] == ["cable:0"]
     down = seen_of(view(both(WIRES), {lower: state(lower, name="Down")}))
-    assert [one.part for one in down.disputes] == ["cable:0"]
+    assert [str(one.part) for one in down.disputes] == ["cable:0"]
 
 
 def test_swapped_cables_name_one_another() -> None:
@@ -101,14 +102,14 @@ def test_an_end_that_sees_somebody_who_does_not_see_it_is_in_dispute_not_miswire
     half = both(WIRES[1:]) | {WIRES[0][0]: ("", 1)}
     seen = seen_of(view(half))
     assert told(seen) == []
-    assert [one.part for one in seen.disputes] == ["cable:0"]
+    assert [str(one.part) for one in seen.disputes] == ["cable:0"]
     assert "something without a name" in seen.disputes[0].says[0]
 
 
 def test_a_switch_that_is_gone_is_one_finding_and_all_its_cables_are_away() -> None:
     seen = seen_of(view(both([WIRES[0], WIRES[2]])))
     assert told(seen) == [("spine:1", Trouble.SILENT)]
-    assert seen.away == ["cable:1", "cable:3"]
+    assert seen.away == [PartId.cable(1), PartId.cable(3)]
 
 
 def test_symbol_errors_count_from_one_in_a_million_million_bits() -> None:
@@ -124,7 +125,7 @@ def test_a_cable_that_waits_for_a_manager_is_unused() -> None:
     lower, _ = WIRES[0]
     seen = seen_of(view(both(WIRES), {lower: state(lower, peer="spine:0", name="Initialize")}))
     assert told(seen) == [("cable:0", Trouble.UNUSED)]
-    assert (seen.away, seen.disputes) == (["cable:0"], [])
+    assert (seen.away, seen.disputes) == ([PartId.cable(0)], [])
 
 
 def test_a_cable_that_is_active_at_both_ends_and_lets_nothing_through_is_a_black_hole() -> None:

@@ -143,9 +143,9 @@ def test_a_finding_opens_once_and_closes_once(desk: Desk, tmp_path: Path) -> Non
     assert over.opened_s == case.opened_s
     assert over.closed_s is not None
     told = [(event, fields["part"]) for event, fields in desk.logged if "finding" in event]
-    assert told == [("finding-opened", case.part), ("finding-closed", case.part)]
-    assert desk.said[0].startswith(f"opened: {case.part}: missing cable, 100% sure: ")
-    assert desk.said[1].startswith(f"closed: {case.part}: missing cable")
+    assert told == [("finding-opened", case.label), ("finding-closed", case.label)]
+    assert desk.said[0].startswith(f"opened: {case.label}: missing cable, 100% sure: ")
+    assert desk.said[1].startswith(f"closed: {case.label}: missing cable")
 
 
 def test_a_restart_goes_on_with_the_same_case(desk: Desk, tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_flows_of_a_file_convict_and_what_names_strangers_is_refused(
         watch, locator = desk.watch(store, FlowFileCollector(path=path, fresh_s=30.0))
         watch.run(rounds=1)
         (case,) = locator.cases
-        assert (case.part, case.kind, case.hurts) == ("nic:3", "loss", 1)
+        assert (case.label, case.kind, case.hurts) == ("nic:3", "loss", 1)
         assert case.magnitude == pytest.approx(0.01, rel=0.01)
         assert case.confidence > 0.95
         flows[0]["source"] = "gpu:4711"

@@ -12,9 +12,9 @@ import pytest
 
 from netloom.cli.output import emit_json
 from netloom.errors import OutputError
+from netloom.fabric.topologies.fat_tree import FatTree
 from netloom.results.plain import to_plain
 from netloom.results.write import write_atomically
-from netloom.spec.topology import FatTree
 from netloom.workload.collective import Axis
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 import sys
 import threading
-import time
 
 import pytest
 
@@ -12,8 +11,24 @@ from netloom.cli.progress import progress
 
 
 class Terminal(io.StringIO):
+    """A terminal that tells who waits of everything that is written to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = threading.Condition()
+
     def isatty(self) -> bool:
         return True
+
+    def write(self, text: str) -> int:
+        with self.written:
+            self.written.notify_all()
+            return super().write(text)
+
+    def wait_for(self, text: str) -> None:
+        """Wait until the bar, which is drawn by a thread of its own, shows *text*."""
+        with self.written:
+            self.written.wait_for(lambda: text in self.getvalue())
 
 
 def on_terminal(monkeypatch: pytest.MonkeyPatch, *, quiet_s: float) -> Terminal:
@@ -25,16 +40,8 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, *, quiet_s: float) -> Terminal:
     return stderr
 
 
-def wait_for(text: str, terminal: Terminal) -> None:
-    """Wait until the bar, which is drawn by a thread of its own, shows *text*."""
-    give_up_s = time.perf_counter() + 20
-    while text not in terminal.getvalue():
-        assert time.perf_counter() < give_up_s, terminal.getvalue()
-        time.sleep(0.01)
-
-
 def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = on_terminal(monkeypatch, quiet_s=10.0)
+    terminal = on_terminal(monkeypatch, quiet_s=3600.0)
     with progress("Working", 10) as advance:
         advance()
         advance(9)
@@ -45,7 +52,7 @@ def test_long_work_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = on_terminal(monkeypatch, quiet_s=0.0)
     with progress("Working", 10) as advance:
         advance(3)
-        wait_for("Working", terminal)
+        terminal.wait_for("Working")
     assert "3/10" in terminal.getvalue()
 
 
@@ -53,7 +60,7 @@ def test_work_of_unknown_length_can_be_shown(monkeypatch: pytest.MonkeyPatch) ->
     terminal = on_terminal(monkeypatch, quiet_s=0.0)
     with progress("Working", None) as advance:
         advance()
-        wait_for("Working", terminal)
+        terminal.wait_for("Working")
     assert not [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
 
 
@@ -68,8 +75,16 @@ def test_a_file_or_pipe_gets_no_bar(
 
 def test_an_error_inside_goes_through_and_ends_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = on_terminal(monkeypatch, quiet_s=0.0)
-    with pytest.raises(KeyboardInterrupt), progress("Working", 10):
-        raise KeyboardInterrupt
+    before = set(threading.enumerate())
+
+    def interrupted() -> None:
+        with progress("Working", 10):
+            terminal.wait_for("Working")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     drawn = terminal.getvalue()
-    time.sleep(0.2)
+    for thread in set(threading.enumerate()) - before:
+        thread.join()  # what draws the bar ends, and draws nothing more
     assert terminal.getvalue() == drawn

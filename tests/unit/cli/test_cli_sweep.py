@@ -44,7 +44,7 @@ def test_a_sweep_is_printed_written_drawn_and_kept(
     assert [row["cluster.nodes"] for row in rows] == ["4", "4", "8", "8"]
     page = (tmp_path / "s.html").read_text()
     assert "step_time_s" in page
-    assert "Plotly.newPlot" in page
+    assert page.count("<figure") == 3, "a figure for step time, MFU and exposed share"
 
     assert main(["sweep", file, "--json", "--out", "s.arrow"]) == 0
     found = json.loads(capsys.readouterr().out)["result"]

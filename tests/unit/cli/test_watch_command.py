@@ -139,7 +139,7 @@ def test_a_watch_that_is_killed_reads_every_step_once(
                 written += 1
             time.sleep(0.15)
             os.kill(process.pid, number)
-            assert process.wait(20) == (0 if number == signal.SIGTERM else -number)
+            assert process.wait(300) == (0 if number == signal.SIGTERM else -number)
     assert main(["watch", str(ethernet), *command[5:9], "--store", str(store), "--once"]) == 0
     with ObservationStore(store) as kept:
         values = [o.value for o in kept.values("job:llama/rank:0", "step_s", 0, 1e10)]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from netloom.fabric.design import Design, Reach, Stage, Tier
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
+from netloom.fabric.topologies.rail_only import RailOnly
 from netloom.parts.parts import CableType, Nic, Node, PortMode, Switch, Transceiver
 from netloom.provenance import Source
-from netloom.spec.topology import RailFatTree, RailOnly, Topology
+
+if TYPE_CHECKING:
+    from netloom.spec.topology import Topology
 
 SHEET = Source(citation="Google sheet 1Ft3RbeZ, Aug 2024", confidence="secondary")
 RATE_BPS = 400e9

@@ -15,7 +15,7 @@ from netloom.errors import CatalogError, InfeasibleError, SpecError
 from netloom.parts.load import load_catalog
 from netloom.report.size import size_report
 from netloom.spec.scenario import Cluster
-from netloom.study.size.request import Kind, topology_of
+from netloom.study.size.request import topology_of
 from netloom.study.size.sizing import SizingRequest, size
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def test_a_size_out_of_range_is_refused(wish: dict[str, int], message: str) -> N
     ],
 )
 def test_an_option_a_topology_has_not_is_refused(
-    kind: Kind, tiers: int | None, oversubscription: float | None, message: str
+    kind: str, tiers: int | None, oversubscription: float | None, message: str
 ) -> None:
     with pytest.raises(SpecError, match=message):
         topology_of(kind, tiers=tiers, oversubscription=oversubscription)

@@ -6,6 +6,7 @@ import pytest
 from deployments import build
 
 from netloom.fabric.cost.cabling import LENGTHS_M
+from netloom.formats.nvue.commands import port_name
 from netloom.ops.plant import Port
 from netloom.ops.site import peer_of
 
@@ -34,7 +35,7 @@ def test_a_split_cage_is_named_with_its_slot() -> None:
     switch = len(site.nics)
     port = Port(switch, 4)
     assert site.cage(port).label == "1/2/2"
-    assert site.linux_name(port) == "swp2s1"
+    assert port_name(site, port) == "swp2s1"
 
 
 def test_two_ports_of_a_quantum_2_share_a_cage() -> None:
@@ -46,7 +47,7 @@ def test_an_unsplit_cage_is_named_alone() -> None:
     site = build("rocev2-800g", node="dgx-b300").site
     port = Port(len(site.nics), 7)
     assert site.cage(port).label == "1/7"
-    assert site.linux_name(port) == "swp7"
+    assert port_name(site, port) == "swp7"
 
 
 @pytest.mark.parametrize("technology", ["infiniband-ndr", "rocev2-400g"])

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from netloom.engines.analytic import Algorithm, AnalyticEngine
+from netloom.engines.analytic.profile import is_measured, profile_of
+from netloom.engines.analytic.tables import TREE_CORRECTION, Protocol
 from netloom.errors import InfeasibleError
 from netloom.parts.load import load_catalog
 from netloom.validation.collectives.measured import case_of, read_measurement
@@ -117,6 +119,15 @@ def test_forcing_a_ring_forgoes_nvlink_sharp() -> None:
     assert gbps(ring) == pytest.approx(370, rel=0.01)
 
 
+def test_a_tree_inside_a_node_carries_the_vector_up_and_down() -> None:
+    # 235 GB/s of a ring on A100, of which a tree of large messages achieves 0.9, for 2 x size.
+    group = Group(size=8, per_node=8)
+    asked = Collective(kind=CollectiveKind.ALL_REDUCE, size_bytes=16 * GIB, group=group)
+    tree = AnalyticEngine(Algorithm.TREE).run(asked, network("A100"))
+    assert (tree.algorithm, tree.protocol) == ("tree", "Simple")
+    assert 16 * GIB / tree.duration_s / 1e9 == pytest.approx(235 * 0.9 / 2, rel=1e-3)
+
+
 def test_switches_that_reduce_speed_up_an_all_reduce_over_nodes() -> None:
     plain = network("A100", nodes=16, scale_out="8x200Gb HDR")
     sharp = run("all_reduce", 64 * MIB, replace(plain, in_network_reduction=True), ranks=128)
@@ -199,3 +210,16 @@ def test_what_was_checked_is_inside() -> None:
 def test_more_ranks_than_gpus_in_a_node_is_refused() -> None:
     with pytest.raises(InfeasibleError, match=r"16 ranks in a node.*8 GPUs; lower"):
         run("all_reduce", GIB, network("H100"), ranks=16, per_node=16)
+
+
+def test_a_gpu_is_measured_where_its_own_architecture_was() -> None:
+    assert [is_measured(name) for name in ("Hopper", "Ampere", "Rubin")] == [True, True, False]
+    assert profile_of("Hopper") is not profile_of("Ampere")
+
+
+@pytest.mark.parametrize("protocol", list(Protocol))
+def test_a_tree_never_achieves_more_than_its_nominal_rate(protocol: Protocol) -> None:
+    # 64 B, 128 B, ... 512 MiB: 2^6 to 2^29, 24 sizes.
+    row = TREE_CORRECTION[protocol]
+    assert len(row) == 29 - 6 + 1
+    assert all(0 < share <= 1 for share in row)

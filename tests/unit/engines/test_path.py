@@ -9,8 +9,8 @@ import pytest
 from netloom.engines.analytic.path import scale_out
 from netloom.fabric.design import Design, Reach, Tier
 from netloom.fabric.network import Network
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
 from netloom.parts.load import load_catalog
-from netloom.spec.topology import RailFatTree
 from netloom.workload.collective import Group
 
 NODES_A_LEAF = 32

@@ -7,9 +7,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from netloom.engines.analytic.path import _share_beyond, scale_out
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Cluster, FabricSpec
-from netloom.spec.topology import RailFatTree, Topology
+from netloom.spec.topology import Topology
 from netloom.study.networks import network_of
 from netloom.workload.collective import Group
 
@@ -41,6 +42,16 @@ def test_a_host_that_cannot_fill_its_nic_does_not_fill_the_uplinks_either() -> N
     assert tcp.technology.host_rate_bps == 70e9
     path = scale_out(tcp, pair(128, span=2048), "pair")
     assert path.slowdown == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_rate_of_a_host_is_told_where_software_copies_and_nowhere_else() -> None:
+    def told(technology: str) -> dict[str, object]:
+        offered, *_ = scale_out(network(technology), pair(128, span=2048), "pair").why.parts
+        return {part.name: part.value for part in offered.parts if "host_rate" in part.name}
+
+    node = {"dgx-h100 host_rate": 504e9}  # of PCIe
+    assert told("tcp-400g") == {"tcp-400g host_rate": 70e9, **node}
+    assert told("rocev2-400g") == node
 
 
 def test_neighbours_a_quarter_of_a_pod_apart_cross_the_core_a_quarter_of_the_time() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,8 +13,12 @@ from netloom.fabric.build import build
 from netloom.fabric.graph import Fabric, VertexKind
 from netloom.fabric.names import find_vertex, vertex_name
 from netloom.fabric.size import design
+from netloom.fabric.topologies.multi_plane import MultiPlane
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
 from netloom.parts.parts import Node, ScaleUp, Switch
-from netloom.spec.topology import MultiPlane, RailFatTree, Topology
+
+if TYPE_CHECKING:
+    from netloom.spec.topology import Topology
 
 
 def a_scale_up(kind: str, *, num_links: int = 18, num_switches: int = 0) -> ScaleUp:

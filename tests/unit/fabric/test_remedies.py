@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.size import design
+from netloom.fabric.topologies.dragonfly_plus import DragonflyPlus
+from netloom.fabric.topologies.fat_tree import FatTree
+from netloom.fabric.topologies.multi_plane import MultiPlane
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
+from netloom.fabric.topologies.rail_only import RailOnly
+from netloom.fabric.topologies.three_tier_tree import ThreeTierTree
+from netloom.fabric.topologies.torus import Torus
 from netloom.parts.load import load_catalog
-from netloom.spec.topology import (
-    DragonflyPlus,
-    FatTree,
-    MultiPlane,
-    RailFatTree,
-    RailOnly,
-    ThreeTierTree,
-    Topology,
-    Torus,
-)
+
+if TYPE_CHECKING:
+    from netloom.spec.topology import Topology
 
 CATALOG = load_catalog()
 

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.size import choose, design
+from netloom.fabric.topologies.dragonfly_plus import DragonflyPlus
+from netloom.fabric.topologies.fat_tree import FatTree
+from netloom.fabric.topologies.multi_plane import MultiPlane
 from netloom.fabric.topologies.ports import Ports, spread
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
+from netloom.fabric.topologies.rail_only import RailOnly
+from netloom.fabric.topologies.request import Request
+from netloom.fabric.topologies.three_tier_tree import ThreeTierTree
+from netloom.fabric.topologies.torus import ENTRY as TORUS
+from netloom.fabric.topologies.torus import Torus
 from netloom.parts.load import load_catalog
 from netloom.parts.parts import Node, Switch
-from netloom.spec.topology import (
-    DragonflyPlus,
-    FatTree,
-    MultiPlane,
-    RailFatTree,
-    RailOnly,
-    ThreeTierTree,
-    Topology,
-    Torus,
-)
 
 if TYPE_CHECKING:
     from netloom.fabric.design import Design
+    from netloom.spec.topology import Topology
 
 
 def a_switch(*modes: tuple[int, str], name: str = "SW", protocol: str = "infiniband") -> Switch:
@@ -182,6 +184,47 @@ def test_a_torus_left_to_itself_is_the_most_even_box_with_hosts_on_half_the_port
     assert plan.stages[1].num_cables == 27 * 3 * 5
     # 27 x 32 / 2 hosts talk over 2 x 27 / 3 x 5 = 90 cables.
     assert plan.reaches[-1].taper == pytest.approx(432 / 90)
+
+
+def test_a_torus_has_its_dimensions_in_the_order_asked_for() -> None:
+    # A ring of 4, two beside one another: 8 nodes of 8 NICs, one a switch, 56 ports / 4 ways = 14.
+    plan = sized(Torus(dimensions=(4, 2)), 8)
+    assert plan.notes == ("4 x 2 switches, 14 cables to each neighbour",)
+    # Own switch; 2 hops along the ring of 4; 1 more across. Asked as (2, 4): 1 hop, then 2 more.
+    assert [(r.num_nodes, r.num_hops) for r in plan.reaches] == [(1, 1), (4, 3), (8, 4)]
+    turned = sized(Torus(dimensions=(2, 4)), 8)
+    assert [(r.num_nodes, r.num_hops) for r in turned.reaches] == [(1, 1), (2, 2), (8, 4)]
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "neighbours"),
+    [
+        # Switch 0 in a ring of 4: 1 and 3; across, over the cable beside and the one around: 4.
+        ((4, 2), {1, 3, 4}),
+        # In a pair: 1, twice; in a ring of 4 pairs: 2 and 6.
+        ((2, 4), {1, 2, 6}),
+        # Strides 1, 2 and 6: pair 1, ring of three 2 and 4, ring of four 6 and 18.
+        ((2, 3, 4), {1, 2, 4, 6, 18}),
+    ],
+)
+def test_the_cables_of_a_torus_follow_the_order_asked_for(
+    dimensions: tuple[int, ...], neighbours: set[int]
+) -> None:
+    topology = Torus(dimensions=dimensions)
+    request = Request.of(
+        a_node(),
+        num_nodes=math.prod(dimensions),
+        topology=topology,
+        switch=SWITCH,
+        nic_rate_bps=400e9,
+    )
+    wiring = TORUS.wire(request, topology)
+    at_first = (wiring.lower == 0) | (wiring.upper == 0)
+    ends = np.concatenate([wiring.lower[at_first], wiring.upper[at_first]])
+    assert set(ends.tolist()) - {0} == neighbours
+    # 64 ports less 8 NICs, shared by two ways in each dimension.
+    width = 56 // (2 * len(dimensions))
+    assert np.count_nonzero(at_first) == 2 * len(dimensions) * width
 
 
 def test_choose_keeps_to_the_preferred_switch_while_three_tiers_do() -> None:

@@ -11,6 +11,7 @@ from netloom.errors import InfeasibleError
 from netloom.fabric.build import build
 from netloom.fabric.cost.layout import lay_out, nodes_per_rack
 from netloom.fabric.edit import drain, fail, slow
+from netloom.fabric.graph import VertexKind
 from netloom.fabric.routing.candidates import candidates, tables
 from netloom.fabric.wiring import nexthops
 from netloom.fabric.wiring.built import wiring_of
@@ -174,3 +175,21 @@ def test_a_table_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(nexthops, "MAX_TABLE_BYTES", 10)
     with pytest.raises(InfeasibleError, match="use a smaller cluster, or --engine flow"):
         _wiring(fabric, network)
+
+
+@pytest.mark.parametrize("node", ["dgx-1v", "oam-hcm-8"])  # GPUs joined by links of their own
+def test_links_between_gpus_are_there_only_with_the_scale_up_network(node: str) -> None:
+    fabric, network = _network(4, node, "rocev2-400g", kind="fat-tree")
+    count = network.design.num_gpus
+    direct = {}
+    for scale_up in (False, True):
+        wiring = _wiring(fabric, network, scale_up=scale_up)
+        joins = (wiring.link_source < count) & (wiring.link_target < count)
+        direct[scale_up] = int(np.count_nonzero(joins))
+        assert np.array_equal(joins & wiring.link_scale_up, joins)
+    kind = fabric.vertex_kind
+    own = (kind[fabric.link_source] == VertexKind.GPU) & (
+        kind[fabric.link_target] == VertexKind.GPU
+    )
+    assert direct == {False: 0, True: np.count_nonzero(own)}
+    assert direct[True] > 0

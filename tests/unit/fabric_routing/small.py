@@ -9,8 +9,8 @@ import numpy as np
 from netloom.fabric.design import Design, Tier
 from netloom.fabric.graph import Fabric, LinkState, VertexKind
 from netloom.fabric.routing.flows import Flows
+from netloom.fabric.topologies.fat_tree import FatTree
 from netloom.parts.parts import PortMode, Switch
-from netloom.spec.topology import FatTree
 
 RATE_BPS = 400e9
 TIER_NAMES = ("leaf", "spine", "core")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netloom.app.cases import import_case
 from netloom.errors import NetloomError, SpecError
 from netloom.fabric.wiring.paths import first_ways
-from netloom.formats.simulators.cases import import_case
 from netloom.formats.simulators.htsim import queues_of, read_tree, wire_tree
 from netloom.formats.simulators.htsim_cm import read_connections
 from netloom.formats.simulators.ns3 import read_config, read_flows, read_topology, write_fct

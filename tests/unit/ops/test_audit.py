@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.app.watch.built_files import built_from, parse_cable_list, rate_of_name
-from netloom.app.watch.view import nominal_bps
+from netloom.app.watch.built_files import built_from
 from netloom.errors import SpecError
+from netloom.formats.infiniband.cables import nominal_bps, rate_of_name
+from netloom.formats.inventory.cable_list import parse_cable_list
 from netloom.ops.observe.audit import Audit, Built, BuiltCable, Jack, audit
 from netloom.ops.observe.naming import (
-    SCHEMES,
     Naming,
     parse_names,
     parse_ports,
     parse_scheme,
+    schemes,
 )
 from netloom.ops.plant import Cable, Device, Plant, Port
 from netloom.report.ops.audit import audit_text
@@ -217,7 +218,7 @@ def test_a_label_that_a_scheme_does_not_have_is_refused(scheme: str, label: str)
         parse_scheme(scheme).number(label)
 
 
-@given(st.sampled_from(SCHEMES), st.integers(1, 8), st.text(max_size=24))
+@given(st.sampled_from(schemes()), st.integers(1, 8), st.text(max_size=24))
 def test_any_label_is_a_port_or_refused(name: str, ways: int, label: str) -> None:
     try:
         assert parse_scheme(f"{name}:{ways}").number(label) >= 1
@@ -298,7 +299,7 @@ def test_what_diags_printed_tells_the_same_cables(name: str) -> None:
 def test_a_file_that_tells_no_cables_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cables.txt"
     path.write_text("hello\n", encoding="utf-8")
-    with pytest.raises(SpecError, match="not what ibnetdiscover"):
+    with pytest.raises(SpecError, match="what ibnetdiscover prints"):
         built_from(path, Naming())
     with pytest.raises(SpecError, match="cannot be read"):
         built_from(tmp_path / "absent", Naming())

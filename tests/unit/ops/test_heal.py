@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from netloom.errors import LabError, SpecError
 from netloom.fabric import edit
 from netloom.fabric.build import build
+from netloom.fabric.part_id import Direction, PartId
 from netloom.ops.heal.act import Check, carry_out
 from netloom.ops.heal.effect import Away, PlanEffect, PlanTrial, away, trial_of
 from netloom.ops.heal.log import (
@@ -62,7 +63,7 @@ def spine_cable() -> str:
 
 def finding(part: str, kind: str, magnitude: float = 1.0, **more: Any) -> Finding:
     given = {"confidence": 0.99, "evidence": ("seen",), "hurts": (), "predicted_gain": 0.5, **more}
-    return Finding(part=part, kind=kind, magnitude=magnitude, **given)
+    return Finding(part=PartId.parse(part), kind=kind, magnitude=magnitude, **given)
 
 
 def plan_for(one: Finding, able: frozenset[Any] = ABLE) -> HealPlan:
@@ -76,7 +77,7 @@ def names(plan: HealPlan) -> list[str]:
 
 def test_a_cable_that_loses_packets_is_drained_and_the_trial_gets_faster() -> None:
     cable = spine_cable()
-    plan = plan_for(finding(f"{cable} (leaf:3->spine:1)", FaultKind.LOSS, 0.3))
+    plan = plan_for(finding(cable, FaultKind.LOSS, 0.3))
     assert names(plan) == [f"drain {cable}", f"ticket {cable}"]
     # Of a third of all packets the last of a message is among the lost, which costs a time-out
     # of 4.096 us x 2^20 = 4.29 s; without the cable another carries double, in milliseconds.
@@ -158,9 +159,10 @@ EFFECT = PlanEffect(
     away_before=Away(share=0.0, uplink_share=0.0, num_ports=0),
     away_after=Away(share=0.05, uplink_share=0.1, num_ports=0),
 )
+ONE_WAY = PartId("cable", 140, Direction.UP, ends=("leaf:0", "spine:0"))
 DRAIN = HealPlan(
-    finding=finding("cable:140 (leaf:0->spine:0)", FaultKind.LOSS),
-    acts=(Act(verb="drain", part="cable:140"),),
+    finding=replace(finding("cable:140", FaultKind.LOSS), part=ONE_WAY),
+    acts=(Act(verb="drain", part=PartId.cable(140)),),
     effect=EFFECT,
 )
 SIGHT = Snapshot(findings=(DRAIN.finding,), taken_s=1000.0)
@@ -173,7 +175,7 @@ def verdict(
     policy: HealPolicy = ALLOWS,
     *,
     now_s: float = 1010.0,
-    last: Mapping[str, float] | None = None,
+    last: Mapping[PartId, float] | None = None,
 ) -> str:
     return decide(plan, sight, policy, now_s=now_s, last_act_s=last or {}).verdict
 
@@ -190,7 +192,7 @@ def test_data_that_are_stale_or_from_the_future_are_not_acted_on(now_s: float) -
 
 def test_sources_that_disagree_on_the_part_stop_the_act_and_no_other() -> None:
     for part, wanted in (("cable:140", "refuse"), ("cable:141", "run")):
-        dispute = Dispute(part=part, says=("up", "down"))
+        dispute = Dispute(part=PartId.parse(part), says=("up", "down"))
         assert verdict(sight=replace(SIGHT, disputes=(dispute,))) == wanted
 
 
@@ -221,14 +223,14 @@ def test_a_costly_plan_asks() -> None:
 def test_doubt_asks_but_both_directions_of_a_cable_are_one_part() -> None:
     doubted = replace(DRAIN.finding, confidence=0.85)
     assert verdict(replace(DRAIN, finding=doubted)) == "ask"
-    sure = replace(doubted, rivals=(("cable:140 (leaf:0 - spine:0)", 0.1), ("leaf:0", 0.05)))
+    sure = replace(doubted, rivals=((PartId.cable(140), 0.1), (PartId("leaf", 0), 0.05)))
     assert verdict(replace(DRAIN, finding=sure)) == "run"
     assert verdict(sight=replace(SIGHT, doubts=("leaf:3: no answer",))) == "ask"
 
 
 def test_a_part_that_was_just_acted_on_asks() -> None:
-    assert verdict(last={"cable:140": 420.0}) == "ask"  # 590 s ago, and 600 are quiet
-    assert verdict(last={"cable:140": 400.0, "cable:141": 1000.0}) == "run"
+    assert verdict(last={PartId.cable(140): 420.0}) == "ask"  # 590 s ago, and 600 are quiet
+    assert verdict(last={PartId.cable(140): 400.0, PartId.cable(141): 1000.0}) == "run"
 
 
 @pytest.mark.parametrize(
@@ -303,7 +305,7 @@ class Puppet:
         return {"keys": self.keys.pop(0)}
 
 
-BOTH = replace(DRAIN, acts=(*DRAIN.acts, Act(verb="ticket", part="cable:140")))
+BOTH = replace(DRAIN, acts=(*DRAIN.acts, Act(verb="ticket", part=PartId.cable(140))))
 
 
 def carried(**how: Any) -> tuple[str, Puppet]:
@@ -363,7 +365,7 @@ ENTRIES = st.builds(
     act=st.integers(1, 5),
     phase=st.sampled_from(["before", "after", "failed", "verified", "undoing", "undone"]),
     verb=st.sampled_from(["drain", "ticket"]),
-    part=st.text(max_size=20),
+    part=st.builds(PartId, st.sampled_from(["cable", "leaf", "scale-up"]), st.integers(0, 10**9)),
     says=st.lists(st.text(max_size=20), max_size=3).map(tuple),
     token=st.text(max_size=5),
 )
@@ -387,9 +389,9 @@ def test_any_text_is_a_log_or_nothing(text: str) -> None:
 
 
 def test_an_act_without_an_end_is_unfinished() -> None:
-    begun = LogEntry(at_s=1.0, act=1, phase="before", verb="drain", part="cable:1")
+    begun = LogEntry(at_s=1.0, act=1, phase="before", verb="drain", part=PartId.cable(1))
     assert unfinished([begun]) == (begun,)
     assert unfinished([begun, replace(begun, phase="after")]) == ()
     undoing = replace(begun, phase="undoing")
     assert unfinished([begun, replace(begun, phase="after"), undoing]) == (undoing,)
-    assert last_acts([begun, replace(begun, at_s=3.0, verb="ticket")]) == {"cable:1": 1.0}
+    assert last_acts([begun, replace(begun, at_s=3.0, verb="ticket")]) == {PartId.cable(1): 1.0}

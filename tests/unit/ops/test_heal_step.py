@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from netloom.app.heal.target import step_of
 from netloom.fabric import edit
+from netloom.fabric.part_id import PartId
 from netloom.ops.heal.effect import PlanTrial, trial_of
 from netloom.ops.heal.plan import VERBS, HealPlan, plans_of
 from netloom.ops.heal.policy import decide
@@ -42,7 +43,7 @@ def bench() -> BaselineJob:
 
 def finding(part: str, kind: str, magnitude: float) -> Finding:
     return Finding(
-        part=part,
+        part=PartId.parse(part),
         kind=kind,
         magnitude=magnitude,
         confidence=0.99,
@@ -52,7 +53,7 @@ def finding(part: str, kind: str, magnitude: float) -> Finding:
     )
 
 
-def trial(one: Finding, *, with_job: bool, gone: tuple[str, ...] = ()) -> PlanTrial:
+def trial(one: Finding, *, with_job: bool, gone: tuple[PartId, ...] = ()) -> PlanTrial:
     made = bench()
     step_s = step_of(made) if with_job else None
     return trial_of(made.fabric, made.network.technology, [one], gone, step_s=step_s)
@@ -108,7 +109,7 @@ def test_taking_a_cable_into_use_is_never_refused_for_what_is_away() -> None:
     last = bench().fabric.num_links // 2 - 1  # between a leaf and a spine
     one = finding(f"cable:{last}", Trouble.UNUSED.value, 1.0)
     strict = HealPolicy(by_itself=("rebalance",))
-    gone = tuple(f"cable:{number}" for number in range(last - 15, last + 1))
+    gone = tuple(PartId.cable(number) for number in range(last - 15, last + 1))
     (judged,) = plans_of(trial(one, with_job=False, gone=gone), [one], frozenset(VERBS))
     assert [act.name for act in judged.acts] == [f"rebalance {one.part}"]
     assert judged.effect.away_before.share == 16 / 128 > strict.most_capacity_away

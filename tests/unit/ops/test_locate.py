@@ -20,9 +20,10 @@ from netloom.errors import SpecError
 from netloom.fabric.build import build
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import find_vertex, link_name, vertex_name
+from netloom.fabric.part_id import PartId
 from netloom.ops.locate import likelihood
 from netloom.ops.locate.faults import FaultHypothesis, FaultKind, Scope
-from netloom.ops.locate.findings import find, part_name
+from netloom.ops.locate.findings import find, part_of
 from netloom.ops.locate.read import observations_of, parse_observed
 from netloom.ops.locate.search import suspect
 from netloom.parts.load import load_catalog
@@ -181,7 +182,7 @@ def test_a_forwarding_plane_that_lost_paths_is_reported(fabric: Fabric, scene: S
     rib, fib = seen.rib_ways.copy(), seen.fib_ways.copy()
     rib[leaf], fib[leaf] = 8, 4
     (finding,) = find(fabric, replace(seen, rib_ways=rib, fib_ways=fib))
-    assert (finding.part, finding.kind) == ("leaf:1", "forwarding lost paths")
+    assert (finding.part, finding.kind) == (PartId("leaf", 1), "forwarding lost paths")
     assert finding.predicted_gain == 0.5
 
 
@@ -198,7 +199,7 @@ def test_a_pause_storm_is_traced_to_the_nic_that_began_it(fabric: Fabric, scene:
     from_spines = (fabric.link_target == leaf) & (fabric.vertex_tier[fabric.link_source] == 2)
     pauses[from_spines] = 0.4
     (finding,) = find(fabric, replace(seen, pause_share=pauses))
-    assert finding.part == vertex_name(fabric, nic)
+    assert str(finding.part) == vertex_name(fabric, nic)
     assert finding.kind == "pause storm"
 
 
@@ -206,8 +207,8 @@ def test_findings_say_who_is_hurt_and_what_mending_brings(fabric: Fabric, scene:
     rng = np.random.default_rng(20)
     truth = draw_fault(fabric, rng, "NIC")
     finding = find(fabric, watch(scene, (truth,), rng))[0]
-    assert finding.part == part_name(fabric, truth)
-    own_gpu = int(finding.part.removeprefix("nic:"))  # NIC n hangs on GPU n of a DGX
+    assert finding.part == part_of(fabric, truth)
+    own_gpu = finding.part.index  # NIC n hangs on GPU n of a DGX
     assert own_gpu in finding.hurts
     assert 0.2 < finding.predicted_gain < 0.8
 
@@ -245,15 +246,15 @@ def test_the_command_reads_observations_and_names_the_part(
     file.write_text(observed(fabric, truth))
     assert main(["locate", str(scenario), "--observations", str(file), "--json"]) == 0
     (finding,) = json.loads(capsys.readouterr().out)["result"]["findings"]
-    assert finding["part"] == part_name(fabric, truth)
+    assert finding["part"] == str(part_of(fabric, truth))
     assert main(["locate", str(scenario), "--observations", str(file)]) == 0
-    assert part_name(fabric, truth) in capsys.readouterr().out
+    assert str(part_of(fabric, truth)) in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "file"),
+        ("{", "seen.json: Invalid JSON"),
         ('{"flows": [{"source": "gpu:0", "target": "gpu:9", "packets": -1}]}', "flows.0.packets"),
         ('{"flows": [{"source": "gpu:0", "target": "gpu:9", "packets": 1, "lost": 2}]}', "flows.0"),
         ('{"flows": [{"source": "gpu:0", "target": "leaf:0", "packets": 1}]}', "is no GPU"),

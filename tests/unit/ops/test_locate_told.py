@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from netloom.errors import SpecError
 from netloom.fabric.build import build
+from netloom.fabric.part_id import PartId
 from netloom.ops.locate.device_findings import device_findings
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.locate import locate_all
 from netloom.ops.locate.network import DesignedNetwork
+from netloom.ops.locate.read import observations_of
 from netloom.ops.locate.telemetry import METRICS, read_window
 from netloom.ops.locate.testimony import TRUST, Report, belief_in_counts, believed, storm
 from netloom.ops.observe.cases import (
@@ -121,6 +125,18 @@ def test_few_errors_at_every_look_convict_where_one_burst_of_as_many_does_not() 
     assert belief_in_counts(1e-3, [12.0] * 6, num_looks=6) > 0.9
 
 
+def test_every_quiet_look_but_one_divides_the_odds_of_a_fault() -> None:
+    # An ill port is quiet at 0.3 of the looks, a well one at 0.98; a look tells a quarter of that.
+    # Two rises in 12 looks leave 10 quiet ones, of which 9 tell; in 2 looks none.
+    odds = [
+        belief / (1 - belief)
+        for num_looks in (2, 3, 12)
+        for belief in [belief_in_counts(1e-3, [12.0, 12.0], num_looks=num_looks)]
+    ]
+    assert odds[1] == pytest.approx(odds[0])
+    assert odds[2] / odds[0] == pytest.approx((0.3 / 0.98) ** (9 / 4))
+
+
 def test_a_pause_that_congestion_makes_too_is_no_storm() -> None:
     assert storm(0.3) < 0.1
     assert storm(0.95) > 0.95
@@ -135,7 +151,7 @@ def test_a_healthy_network_has_no_findings(store: ObservationStore) -> None:
 def test_a_cable_that_both_ends_call_down_is_missing_at_once(store: ObservationStore) -> None:
     look(store, 0, links(lambda cable, _: float(cable != uplink())))
     (one,) = found(store, 0)
-    assert (one.part, one.kind) == (network().name(uplink()), Trouble.MISSING)
+    assert (one.part, one.kind) == (network().part(uplink()), Trouble.MISSING)
     # Prior odds 1e-5, two witnesses of 0.95 / 1e-4 each.
     odds = 1e-5 * (0.95 / 1e-4) ** 2
     assert one.confidence == pytest.approx(odds / (1 + odds), rel=1e-4)
@@ -164,7 +180,7 @@ def test_a_dead_switch_is_one_finding_and_its_cables_none(store: ObservationStor
     dead = {cable.number for cable in network().by_device["spine:1"]}
     look(store, 0, links(lambda cable, _: float(cable.number not in dead)))
     (one,) = found(store, 0)
-    assert (one.part, one.kind) == ("spine:1", Trouble.SILENT)
+    assert (one.part, one.kind) == (PartId("spine", 1), Trouble.SILENT)
 
 
 def test_a_switch_that_does_not_answer_but_whose_neighbours_ports_are_up_is_well(
@@ -184,7 +200,7 @@ def test_the_cable_of_a_host_that_is_gone_is_missing_and_hurts_its_gpu(
     del state[own, "link_up"]
     look(store, 0, {**state, ("nic:5", "device_silent"): 1.0})
     (one,) = found(store, 0)
-    assert one.part == network().name(cable)
+    assert one.part == network().part(cable)
     assert one.hurts == (5,)
 
 
@@ -198,7 +214,7 @@ def test_symbol_errors_beyond_the_specification_are_found_and_fewer_are_not(
         assert found(store, number) == ()
     look(store, 4, {(upper, "symbol_errors"): 1246.0})
     (one,) = found(store, 4)
-    assert (one.kind, one.part) == (Trouble.SYMBOL_ERRORS, network().name(uplink()))
+    assert (one.kind, one.part) == (Trouble.SYMBOL_ERRORS, network().part(uplink()))
     assert one.confidence > 0.95
 
 
@@ -236,7 +252,7 @@ def test_damaged_packets_name_the_direction(store: ObservationStore) -> None:
         look(store, number, {(upper, metric): value for metric, value in counts.items()})
     (one,) = found(store, 3)
     spine = network().devices_of(uplink())[1]
-    assert one.part == f"cable:{uplink().number} (leaf:1->{spine})"
+    assert str(one.part) == f"cable:{uplink().number} (leaf:1->{spine})"
     assert one.magnitude == pytest.approx(1200 / 3_001_200, rel=0.01)
 
 
@@ -264,7 +280,7 @@ def test_sessions_that_are_down_on_a_cable_that_is_up_are_a_loss(store: Observat
     look(store, 0, state)
     look(store, 1, state)
     (one,) = found(store, 1)
-    assert (one.part, one.kind) == (network().name(uplink()), FaultKind.LOSS)
+    assert (one.part, one.kind) == (network().part(uplink()), FaultKind.LOSS)
 
 
 def test_sessions_have_time_to_come_back_after_their_cable_was_down(
@@ -286,7 +302,27 @@ def test_a_switch_all_of_whose_sessions_are_down_is_the_finding(store: Observati
         for end in network().ends[cable.number]:
             state[end, "bgp_up"] = 0.0
     look(store, 0, state)
-    assert [(f.part, f.kind) for f in found(store, 0)] == [("spine:1", Trouble.SILENT)]
+    assert [(f.part, f.kind) for f in found(store, 0)] == [(PartId("spine", 1), Trouble.SILENT)]
+
+
+def test_where_neighbours_are_both_without_sessions_neither_is_the_finding(
+    store: ObservationStore,
+) -> None:
+    """leaf:0 and spine:1 have no session: either may be what is wrong, so cables are named."""
+    between = [c for c in network().plant.cables if "leaf" in network().devices_of(c)[0]]
+    bad = [c for c in between if {"leaf:0", "spine:1"} & set(network().devices_of(c))]
+    state = {
+        (end, "bgp_up"): float(cable not in bad)
+        for cable in between
+        for end in network().ends[cable.number]
+    }
+    for number in range(2):
+        look(store, number, state)
+    # Of 4 leaves x 32 uplinks: the 32 of leaf:0, and 16 of each other leaf to spine:1.
+    assert len(bad) == 32 + 3 * 16
+    assert sorted((f.part, f.kind) for f in found(store, 1)) == sorted(
+        (network().part(cable), FaultKind.LOSS) for cable in bad
+    )
 
 
 def test_routes_read_while_they_change_convict_less_than_those_that_stay(
@@ -334,7 +370,9 @@ def test_flows_that_lose_nothing_acquit_a_port_that_counts_errors(store: Observa
     heard = read_window(store, START_S - 600, START_S + 10)
     assert len(locate_all(network(), heard)) == 1
     lower_name, upper_name = network().devices_of(cable)
-    other = next(c for c in network().by_device[upper_name] if "leaf:1" not in network().name(c))
+    other = next(
+        c for c in network().by_device[upper_name] if "leaf:1" not in network().devices_of(c)
+    )
     path = (
         "gpu:32->nic:32",
         "nic:32->leaf:1",
@@ -346,9 +384,83 @@ def test_flows_that_lose_nothing_acquit_a_port_that_counts_errors(store: Observa
     assert locate_all(network(), heard, seen) == ()
 
 
+def halved_uplink() -> Observed:
+    """Return flows from leaf:1 to leaf:0, four of them at half the rate over the last uplink."""
+    ups = [c for c in network().by_device["leaf:1"] if network().devices_of(c)[0] == "leaf:1"]
+
+    def flow(source: int, up: Cable) -> ObservedFlow:
+        _, spine = network().devices_of(up)
+        downs = [c for c in network().by_device[spine] if network().devices_of(c)[0] == "leaf:0"]
+        target, down = source % 16, downs[source % len(downs)]
+        path = (
+            f"gpu:{source}->nic:{source}",
+            f"nic:{source}->leaf:1",
+            f"leaf:1->{spine}#{up.number}",
+            f"{spine}->leaf:0#{down.number}",
+            f"leaf:0->nic:{target}",
+            f"nic:{target}->gpu:{target}",
+        )
+        return ObservedFlow(
+            source=f"gpu:{source}",
+            target=f"gpu:{target}",
+            path=path,
+            packets=100_000,
+            slowdown=2.0 if up == uplink() else 1.0,
+        )
+
+    return Observed(flows=tuple(flow(s, up) for up in (*ups[:3], uplink()) for s in range(32, 36)))
+
+
+def with_flows(store: ObservationStore, number: int) -> list[tuple[PartId, str]]:
+    heard = read_window(store, START_S - 600, START_S + 10 * number)
+    return [(f.part, f.kind) for f in locate_all(network(), heard, halved_uplink())]
+
+
+def test_flows_slowed_by_a_cable_that_runs_slow_are_no_second_finding(
+    store: ObservationStore,
+) -> None:
+    slow = (network().part(uplink()), FaultKind.SLOW)
+    assert with_flows(store, 0) == [slow]
+    # Of a cable beside it: both, the flows' finding the surer.
+    beside = network().by_device["leaf:1"][-2]
+    for number in range(2):
+        look(store, number, {(f"cable:{beside.number}", "cable_slowdown"): 2.0})
+    assert with_flows(store, 1) == [slow, (network().part(beside), Trouble.WRONG_SPEED)]
+    # Now the scan says it of the cable that the flows cross instead: one.
+    for number in range(2, 4):
+        look(store, number, {(f"cable:{uplink().number}", "cable_slowdown"): 2.0})
+    assert with_flows(store, 3) == [(network().part(uplink()), Trouble.WRONG_SPEED)]
+
+
+def test_a_dead_switch_explains_what_flows_over_its_cables_suffer(store: ObservationStore) -> None:
+    dead = {cable.number for cable in network().by_device["spine:1"]}
+    assert uplink().number in dead
+    look(store, 0, links(lambda cable, _: float(cable.number not in dead)))
+    assert with_flows(store, 0) == [(PartId("spine", 1), Trouble.SILENT)]
+
+
+def test_what_ports_count_stands_beside_what_flows_lose(store: ObservationStore) -> None:
+    # Three damaged packets of a million convict no port; flows that lose 1 % do convict the cable.
+    _, upper = network().ends[uplink().number]
+    for number in range(2):
+        counts = {"receive_errors": 3.0 * number, "received_packets": 1e6 * number}
+        look(store, number, {(upper, metric): value for metric, value in counts.items()})
+    heard = read_window(store, START_S - 600, START_S + 10)
+    assert device_findings(network(), heard) == ()
+    flows = [
+        flow.model_copy(update={"lost": 1000 if flow.slowdown == 2.0 else 0, "slowdown": None})
+        for flow in halved_uplink().flows
+    ]
+    (one,) = locate_all(network(), heard, Observed(flows=tuple(flows)))
+    assert one.kind == FaultKind.LOSS
+    assert one.part.whole == PartId.cable(uplink().number)
+    assert "its ports count 3 errors" in one.evidence
+
+
 def case(part: str = "cable:1 (a - b)", **more: object) -> Case:
     given = {
-        "part": part,
+        "part": PartId.parse(part),
+        "label": part,
         "kind": "loss",
         "confidence": 0.9,
         "magnitude": 1.0,
@@ -389,6 +501,22 @@ def test_what_is_not_seen_is_not_over() -> None:
     assert len(cases) == 1
 
 
+def test_rounds_that_did_not_see_all_count_for_nothing() -> None:
+    """Two misses, then nine rounds that saw too little: the third miss is the tenth round."""
+    cases: tuple[Case, ...] = (case(),)
+    for sees_all in (True, True, *(False,) * 9):
+        cases = follow_cases(cases, [], START_S, may_close=sees_all).cases
+    assert [one.num_missed for one in cases] == [2]
+    change = follow_cases(cases, [], START_S + 110, may_close=True)
+    assert (change.cases, [one.closed_s for one in change.closed]) == ((), [START_S + 110])
+
+
+def test_a_case_that_is_due_waits_for_a_round_that_sees_all() -> None:
+    due = (case(num_missed=MISSES_TO_CLOSE - 1),)
+    assert follow_cases(due, [], START_S, may_close=False).closed == ()
+    assert len(follow_cases(due, [], START_S, may_close=True).closed) == 1
+
+
 def test_the_direction_in_a_name_makes_no_second_case() -> None:
     before = follow_cases((), [case("cable:1 (a - b)")], START_S, may_close=True).cases
     change = follow_cases(before, [case("cable:1 (a->b)")], START_S, may_close=True)
@@ -403,7 +531,7 @@ def test_subnets_are_parts_of_their_own_and_directions_are_not() -> None:
         case("cable:1 (a->b)", confidence=0.6),
     ]
     cases = follow_cases((), found, START_S, may_close=True).cases
-    assert [one.part for one in cases] == ["cable:1 (b->a)", "subnet 0", "subnet 1"]
+    assert [one.label for one in cases] == ["cable:1 (b->a)", "subnet 0", "subnet 1"]
 
 
 def test_writing_the_same_change_twice_makes_no_double(store: ObservationStore) -> None:
@@ -465,3 +593,19 @@ def test_whatever_devices_say_is_judged(
             for one in found(store, number):
                 assert 0.5 <= one.confidence <= 1
                 assert one.evidence
+
+
+@pytest.mark.parametrize(
+    ("link", "says"),
+    [
+        ("leaf:1->leaf:0", "no such cable joins the two"),
+        ("leaf:1->spine:1#416", "no such cable joins the two"),  # that one leads to spine:0
+        # 32 uplinks to two spines in turn, 416 to 447: 16 to each, the first to spine:1 is 417.
+        ("leaf:1->spine:1", "16 cables join the two; say which: leaf:1->spine:1#417 or another"),
+    ],
+)
+def test_a_link_of_a_path_that_is_none_or_one_of_many_is_refused(link: str, says: str) -> None:
+    path = ("gpu:32->nic:32", "nic:32->leaf:1", link)
+    flow = ObservedFlow(source="gpu:32", target="gpu:0", path=path, packets=1)
+    with pytest.raises(SpecError, match=re.escape(says)):
+        observations_of(network().fabric, Observed(flows=(flow,)))

@@ -18,7 +18,7 @@ from netloom.engines.packet import (
     reboot,
     run_packets,
 )
-from netloom.engines.packet.settings import CONGESTION_CONTROLS
+from netloom.engines.packet.scheme import SCHEMES
 
 US = 1_000_000
 LOSSY = PacketSettings(
@@ -140,7 +140,7 @@ def test_sprayed_packets_use_every_uplink(spray: str) -> None:
     assert uplinks.min() > 0.2 * uplinks.max()  # 128 values hashed to 4 links
 
 
-@pytest.mark.parametrize("scheme", CONGESTION_CONTROLS)
+@pytest.mark.parametrize("scheme", SCHEMES.names())
 def test_every_congestion_control_brings_an_incast_home(scheme: str) -> None:
     settings = PacketSettings(
         congestion_control=scheme,

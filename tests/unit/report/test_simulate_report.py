@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from netloom.engines.delivery import Delivery
-from netloom.report.compare.figures import COLOURS
-from netloom.report.simulate.figures import fct_cdf, over_time, paused_links
+from netloom.report.charts import PERCENT
+from netloom.report.simulate.figures import MAX_CURVES, fct_cdf, over_time, paused_links
 from netloom.report.simulate.page import simulation_page
 from netloom.report.simulate.pauses import pause_tree
 from netloom.study.simulate.simulation import Grid, SeedRun, Simulation
@@ -147,14 +147,14 @@ def test_of_several_seeds_the_page_tells_mean_and_interval() -> None:
     one, other = _simulation([10]), _simulation([10, 10, 10])
     page = simulation_page(replace(one, runs=(one.first, other.first)))
     assert "Over 2 seeds" in page
-    assert "<td>span</td><td>2ns</td><td>-10.71ns</td><td>14.71ns</td>" in page
+    assert '<th scope="row">span</th><td>2ns</td><td>-10.71ns</td><td>14.71ns</td>' in page
     assert "Over " not in simulation_page(one)
 
 
 def test_traffic_of_which_nothing_ended_has_no_slowdown() -> None:
     found = _simulation([10])
     page = simulation_page(replace(found, jobs=("all", "none")))
-    row = page.split("<td>none</td>")[1].split("</tr>")[0]
+    row = page.split('<th scope="row">none</th>')[1].split("</tr>")[0]
     assert row == "<td>0</td><td>0</td>" + 5 * "<td>-</td>"
 
 
@@ -165,8 +165,8 @@ def test_of_many_links_that_were_full_those_are_drawn_that_stayed_so() -> None:
         "from_ps": np.array([0] * 6 + [10] * 2),
         "utilisation": np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]),
     }
-    figure = over_time(_simulation([10]), table, value="utilisation", unit="%")
-    assert [line["name"] for line in figure["data"][:2]] == ["leaf:3->host:1", "host:1->leaf:3"]
+    plot = over_time(_simulation([10]), table, value="utilisation", axis="used", unit=PERCENT)
+    assert [line.name for line in plot.series[:2]] == ["leaf:3->host:1", "host:1->leaf:3"]
 
 
 def test_transfers_that_a_stopped_run_left_unfinished_count_in_the_share_that_ended() -> None:
@@ -179,16 +179,16 @@ def test_transfers_that_a_stopped_run_left_unfinished_count_in_the_share_that_en
         partial=True,
     )
     stopped = replace(found, runs=(replace(found.first, delivery=delivery),))
-    (line,) = fct_cdf(stopped)["data"]
-    assert line["y"] == [0.0, 25.0, 50.0]
+    (line,) = fct_cdf(stopped).series
+    assert line.y == (0.0, 25.0, 50.0)
 
 
 def test_a_link_that_is_paused_in_two_priorities_is_one_link() -> None:
     # Link 2 is paused from 100 to 500 ps in one priority and from 200 to 700 in another.
     found = _simulation([10], [(2, 100, 500), (2, 200, 700)], priorities=[3, 1])
-    (line,) = paused_links(found, found.first.delivery.tables["pauses"])["data"]
-    assert line["y"] == [0, 1, 0]
-    assert line["x"] == pytest.approx([0, 100e-6, 700e-6])
+    (line,) = paused_links(found, found.first.delivery.tables["pauses"]).series
+    assert line.y == (0.0, 1.0, 0.0)
+    assert list(line.x) == pytest.approx([0, 100e-12, 700e-12])
 
 
 def test_pieces_of_traffic_beyond_the_colours_share_a_line() -> None:
@@ -199,7 +199,7 @@ def test_pieces_of_traffic_beyond_the_colours_share_a_line() -> None:
         jobs=tuple(f"piece {number}" for number in range(40)),
         runs=(replace(found.first, transfers=transfers),),
     )
-    lines = fct_cdf(many)["data"]
-    others = 40 - (len(COLOURS) - 1)
-    assert [line["name"] for line in lines[-2:]] == [f"piece {39 - others}", f"{others} others"]
-    assert len(lines[-1]["y"]) == others + 1
+    lines = fct_cdf(many).series
+    others = 40 - (MAX_CURVES - 1)
+    assert [line.name for line in lines[-2:]] == [f"piece {39 - others}", f"{others} others"]
+    assert len(lines[-1].y) == others + 1

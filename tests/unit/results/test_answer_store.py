@@ -122,7 +122,7 @@ def test_a_writer_killed_at_any_time_leaves_whole_answers(tmp_path: Path) -> Non
 def test_many_processes_may_make_and_fill_one_store_at_once(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     writers = [writer(path, 30) for _ in range(6)]
-    assert [process.communicate(timeout=60)[1] for process in writers] == [""] * 6
+    assert [process.communicate(timeout=300)[1] for process in writers] == [""] * 6
     with AnswerStore(path) as store:
         assert store.attempts() == {f"key-{number}": 1 for number in range(30)}
 

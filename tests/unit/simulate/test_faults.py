@@ -125,7 +125,7 @@ def test_pauses_and_their_watchdog_are_refused_where_nobody_pauses(technology: s
     with pytest.raises(SpecError, match=r"faults.0: nobody heeds a pause"):
         nl.simulate(asked, CATALOG)
     watched = PacketOptions.model_validate({"watchdog": "200us"})
-    with pytest.raises(SpecError, match=r"packets: watchdog: flow control .* does not use it"):
+    with pytest.raises(SpecError, match=r"packets.watchdog: flow control .* does not use it"):
         nl.simulate(asked.model_copy(update={"faults": (), "packets": watched}), CATALOG)
 
 

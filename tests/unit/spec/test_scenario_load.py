@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from netloom.errors import SpecError
+from netloom.fabric.topologies.torus import Torus
 from netloom.spec.load import MAX_FILE_BYTES, load, parse
 from netloom.spec.scenario import Job
-from netloom.spec.topology import Torus
 
 GOOD = """\
 cluster:
@@ -201,8 +201,16 @@ def test_words_that_older_yaml_took_for_booleans_stay_text() -> None:
             "rail-tree",
             "topology.kind: 'rail-tree' is not known here; did you mean",
         ),
-        ("rail-fat-tree", "3", "topology.kind: 3 is not known here; choose one of fat-tree"),
-        ("kind: rail-fat-tree, ", "", "topology: has no 'kind'; choose one of fat-tree, rail"),
+        (
+            "rail-fat-tree",
+            "3",
+            "topology.kind: 3 is not known here; choose one of dragonfly",
+        ),
+        (
+            "kind: rail-fat-tree, ",
+            "",
+            "topology: has no 'kind'; choose one of dragonfly",
+        ),
         (" 2}", " .inf}", "oversubscription: .inf is not a finite number; write one"),
         (" 2}", " .NaN}", "oversubscription: .NaN is not a finite number; write one"),
         (" 2}", " 0.5}", "oversubscription: 0.5 is too small; it must be at least 1"),

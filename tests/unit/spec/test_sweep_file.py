@@ -153,8 +153,8 @@ def test_where_a_field_is_decided(tmp_path: Path) -> None:
     path = written(tmp_path, BASE + "grid: {cluster.nodes: [1, 2]}\n")
     spec = load_sweep(path)
     nodes = expand(spec, options=None)[1].nodes
-    assert where(spec, nodes, "cluster.nodes") == f"{path}:5:27"
-    assert where(spec, nodes, "job.model") == str(path)
+    assert str(where(spec, nodes, "cluster.nodes")) == f"{path}:5:27"
+    assert str(where(spec, nodes, "job.model")) == str(path)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,9 @@ from netloom.step.memory import (
     memory,
     memory_validity,
 )
+from netloom.step.predict import optimizer_bytes
 from netloom.workload.demand import shard_of
+from netloom.workload.parameters import parameters
 from netloom.workload.placement import layout
 from netloom.workload.transformer import transformer
 
@@ -182,3 +184,19 @@ def test_a_job_near_the_edge_is_doubted_and_not_refused(
         attention="fused",
     )
     assert "may not fit" in memory_validity(held).doubts[0]
+
+
+@pytest.mark.parametrize("zero", [0, 1])
+def test_the_update_moves_every_weight_that_is_held_and_its_state(
+    model_of: Callable[..., Model], network_of: Callable[..., Network], zero: int
+) -> None:
+    # Mixtral on 64 GPUs, experts over 8 of them: each holds all dense weights and one of 8 experts;
+    # ZeRO divides dense ones by 64 and experts by the 8 GPUs that hold the same.
+    plan = plan_of(network_of("H100", 64), expert=8, zero=zero)
+    shape = transformer(model_of("mixtral-8x7b"))
+    expert = 3 * 4096 * 14_336 * 32  # three matrices in each of 32 layers
+    dense = parameters(shape.model) - 8 * expert
+    share = (64, 8) if zero else (1, 1)
+    # Adam reads four fp32 values, writes three and a 16-bit weight, reads the gradient once more.
+    expected = (4 * 4 + 3 * 4 + 2 + 4) * (dense / share[0] + expert / share[1])
+    assert optimizer_bytes(shape, plan) == pytest.approx(expected)

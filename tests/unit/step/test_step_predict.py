@@ -8,7 +8,7 @@ import pytest
 
 from netloom.errors import InfeasibleError, SpecError
 from netloom.spec.scenario import Job
-from netloom.step.practice import MEGATRON_2022
+from netloom.step.practice import FSDP_2023, JAX_2024, MEGATRON_2022
 from netloom.step.predict import predict
 from netloom.workload.collective import Axis
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.parts.parts import Model
     from netloom.provenance import Why
+    from netloom.step.practice import Practice
     from netloom.workload.collective import Collective
 
 TRAINING = {"sequence": 8192, "global_batch": 2048}
@@ -139,6 +140,28 @@ def test_older_software_hides_less(
     then = predict(work, model=model, network=network, engine=alpha_beta(), practice=MEGATRON_2022)
     assert then.duration_s > now.duration_s
     assert then.exposed_s[Axis.TENSOR] > now.exposed_s[Axis.TENSOR]
+
+
+@pytest.mark.parametrize(
+    ("practice", "share"), [(FSDP_2023, 0.895), (JAX_2024, 0.15), (MEGATRON_2022, 1.0)]
+)
+def test_a_step_waits_for_what_gradients_slow_it_or_for_all_of_them(
+    model_of: Callable[..., Model],
+    network_of: Callable[..., Network],
+    alpha_beta: Callable[..., Engine],
+    practice: Practice,
+    share: float,
+) -> None:
+    # Without latency and with much to compute, all of it fits beside the last backward pass: what
+    # is left is the drag. Megatron-LM of 2022 reduced gradients after it.
+    step = predict(
+        job({"sequence": 8192, "global_batch": 64, "recompute": "full"}, zero=1),
+        model=model_of("llama-3.1-8b"),
+        network=network_of("H100", 64),
+        engine=alpha_beta(alpha_s=0.0, between_bytes_per_s=450e9),
+        practice=practice,
+    )
+    assert step.exposed_s[Axis.DATA] / step.communication_s[Axis.DATA] == pytest.approx(share)
 
 
 def test_a_job_that_cannot_run_never_gets_to_the_engine(

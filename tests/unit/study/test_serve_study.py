@@ -90,7 +90,7 @@ def test_a_model_that_is_not_trained_is_served_all_the_same(
     for heading in ("Time to first token", "Time per token", "Tokens per second and GPU"):
         assert heading in text
     for technology in ("infiniband-ndr", "tcp-400g"):
-        assert f"<td>{technology}</td>" in text
+        assert f'<th scope="row">{technology}</th>' in text
     assert main(["check", str(path)]) == 0
 
 

@@ -131,7 +131,7 @@ def stored(store: Path) -> set[int]:
             return set()
 
 
-def one_that_runs(folder: Path, *, timeout_s: float = 60) -> tuple[int, int]:
+def one_that_runs(folder: Path, *, timeout_s: float = 300) -> tuple[int, int]:
     """Return the seed and the process of something that is being computed."""
     end_s = time.monotonic() + timeout_s
     while not (found := running(folder)):
@@ -140,10 +140,26 @@ def one_that_runs(folder: Path, *, timeout_s: float = 60) -> tuple[int, int]:
     return next(iter(found.items()))
 
 
-def wait_until_stored(store: Path, num: int, *, timeout_s: float = 60) -> set[int]:
+def wait_until_stored(store: Path, num: int, *, timeout_s: float = 300) -> set[int]:
     """Return the seeds with an answer, once they are *num* or more."""
     end_s = time.monotonic() + timeout_s
     while len(found := stored(store)) < num:
         assert time.monotonic() < end_s, f"only {len(found)} of {num} answers in {timeout_s} s"
         time.sleep(0.02)
     return found
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def wait_until_gone(processes: set[int], *, timeout_s: float = 300) -> None:
+    """Wait until none of the processes is left."""
+    end_s = time.monotonic() + timeout_s
+    while alive := sorted(filter(is_alive, processes)):
+        assert time.monotonic() < end_s, f"{alive} live on"
+        time.sleep(0.02)

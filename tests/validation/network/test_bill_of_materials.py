@@ -7,14 +7,21 @@ NVIDIA RA-11333-001 V11 (DGX SuperPOD H100), tables 3, 7 and 8; a public price s
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from netloom.fabric.cost.estimate import Estimate, estimate
 from netloom.fabric.size import design
+from netloom.fabric.topologies.fat_tree import FatTree
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
+from netloom.fabric.topologies.rail_only import RailOnly
 from netloom.parts.load import load_catalog
 from netloom.parts.parts import Node, PortMode, Switch
 from netloom.spec.scenario import Floor
-from netloom.spec.topology import FatTree, RailFatTree, RailOnly, Topology
+
+if TYPE_CHECKING:
+    from netloom.spec.topology import Topology
 
 pytestmark = pytest.mark.validation
 

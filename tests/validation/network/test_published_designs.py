@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from netloom.fabric.size import design
+from netloom.fabric.topologies.dragonfly_plus import DragonflyPlus
+from netloom.fabric.topologies.fat_tree import FatTree
+from netloom.fabric.topologies.multi_plane import MultiPlane
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
+from netloom.fabric.topologies.rail_only import RailOnly
 from netloom.parts.parts import Node, Switch
-from netloom.spec.topology import (
-    DragonflyPlus,
-    FatTree,
-    MultiPlane,
-    RailFatTree,
-    RailOnly,
-    Topology,
-)
 
 if TYPE_CHECKING:
     from netloom.fabric.design import Design
+    from netloom.spec.topology import Topology
 
 pytestmark = pytest.mark.validation
 

@@ -68,7 +68,7 @@ struct Arbitration {
 /// A scheduled fabric: virtual output queues, egress credits, cells.
 struct ScheduleSettings {
   std::uint32_t credit_bytes = 4'096;
-  Time wait_ps = 0;                     ///< From a request to its credit, when nobody else asks.
+  Time wait_ps = 0;                     ///< From a request to its credit, when no other port asks.
   std::uint32_t cell_bytes = 256;       ///< Of a cell at most.
   std::uint32_t cell_header_bytes = 0;  ///< Of these.
   std::uint32_t cells_together = 1;     ///< That take one link, to save events.
@@ -127,8 +127,8 @@ struct RestraintSettings {
   double marked_share = 0.3;  ///< Of whole packets, beyond which marks count.
   double decrease = 0.5;      ///< For all of them marked beyond that.
   double step = 0.01;
-  bool doubles = true;      ///< The step, look by look, while nothing is marked.
-  bool heeds_trims = true;  ///< By other switches than its own.
+  bool doubles = true;          ///< The step, look by look, while nothing is marked.
+  bool reacts_to_trims = true;  ///< By other switches than its own.
 };
 
 /// What endpoints do.
@@ -191,7 +191,7 @@ struct Fault {
 struct Watch {
   std::vector<std::uint32_t> links;
   Time every_ps = 0;              ///< Between samples of those links; 0: none.
-  std::uint64_t max_samples = 0;  ///< Times kept: of so many every other one goes, and is missed.
+  std::uint64_t max_samples = 0;  ///< Times kept; beyond them every other one is dropped.
   std::uint64_t max_trace = 0;    ///< Packets' departures that are kept.
   std::uint64_t max_pauses = 0;   ///< Pauses that are kept.
   Time deadlock_every_ps = 0;     ///< Between looks for a circle of waiting links; 0: none.

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "netloom/packet/huge_pages.hpp"
+#include "netloom/packet/memory/huge_pages.hpp"
 #include "netloom/packet/signals.hpp"
 
 namespace netloom::packet {
@@ -128,7 +128,7 @@ class EventQueue {
   static constexpr std::int64_t kMask = kNumDays - 1;
   static constexpr std::size_t kReview = std::size_t{1} << 14U;  // events, or days, between reviews
   static constexpr std::size_t kCrowded = 48;  // events a day: fewer are not worth dividing
-  static constexpr std::size_t kFew = 8;       // one event in so many may lie beyond the calendar
+  static constexpr std::size_t kFew = 8;       // one event in this many may lie beyond the calendar
   static constexpr std::size_t kRare = 32;     // or come for the day that has begun, unfetched
 
   static constexpr int kMaxShift = 40;  // a second

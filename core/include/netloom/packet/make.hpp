@@ -2,25 +2,21 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "netloom/packet/endpoints.hpp"
-#include "netloom/packet/parameters.hpp"
-#include "netloom/packet/switches.hpp"
+#include "netloom/packet/network.hpp"
+#include "netloom/packet/sides.hpp"
 
 namespace netloom::packet {
 
 using SwitchesPtr = std::unique_ptr<SwitchSide>;
 using EndpointsPtr = std::unique_ptr<EndpointSide>;
 
-SwitchesPtr make_pfc_switches(const std::string& balance, Network& network);
-SwitchesPtr make_credit_switches(const std::string& balance, Network& network);
-SwitchesPtr make_lossy_switches(const std::string& balance, Network& network);
-SwitchesPtr make_scheduled_switches(const std::string& balance, Network& network);
-SwitchesPtr make_trimming_switches(const std::string& balance, Network& network);
+/// Switches as the network's config wants them: `link_control` and `balance`.
+/// @throws std::invalid_argument for one that does not exist.
+[[nodiscard]] SwitchesPtr make_switches(Network& network);
 
-EndpointsPtr make_go_back_n(const std::string& scheme, Parameters parameters, Network& network);
-EndpointsPtr make_selective(const std::string& scheme, Parameters parameters, Network& network);
-EndpointsPtr make_pulled(const std::string& scheme, Parameters parameters, Network& network);
+/// Endpoints as the network's config wants them: `transport` and `congestion_control`.
+/// @throws std::invalid_argument for one that does not exist, or does not go with the other.
+[[nodiscard]] EndpointsPtr make_endpoints(Network& network);
 
 }  // namespace netloom::packet

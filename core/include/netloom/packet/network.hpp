@@ -8,9 +8,9 @@
 
 #include "netloom/packet/config.hpp"
 #include "netloom/packet/event_queue.hpp"
-#include "netloom/packet/huge_pages.hpp"
+#include "netloom/packet/memory/huge_pages.hpp"
+#include "netloom/packet/memory/prefetch.hpp"
 #include "netloom/packet/packet.hpp"
-#include "netloom/packet/prefetch.hpp"
 #include "netloom/packet/queue/turns.hpp"
 #include "netloom/packet/random.hpp"
 #include "netloom/packet/records.hpp"
@@ -98,11 +98,11 @@ class Network {
   /// Next links from `vertex` to `endpoint`; a direct link before any other.
   [[nodiscard]] std::span<const std::int32_t> ways(std::uint32_t vertex,
                                                    std::uint32_t endpoint) const {
-    const Door& door = doors_[endpoint];
-    if (door.vertex == vertex) {
-      return {door_links_.data() + door.begin, door.count};
+    const Attachment& attachment = attachments_[endpoint];
+    if (attachment.vertex == vertex) {
+      return {attachment_links_.data() + attachment.begin, attachment.count};
     }
-    if (door.more) [[unlikely]] {
+    if (attachment.more) [[unlikely]] {
       return other_ways(vertex, endpoint);
     }
     return far_ways(vertex, endpoint);
@@ -113,7 +113,7 @@ class Network {
     const Topology& t = config.topology;
     const auto goal = static_cast<std::uint32_t>(t.goal[endpoint]);
     fetch_line(&t.choices[vertex * std::size_t{t.num_goals} + goal]);
-    fetch_line(&doors_[endpoint]);
+    fetch_line(&attachments_[endpoint]);
   }
 
   /// Fetches the packet that the next one sent over `link` will follow.
@@ -288,7 +288,7 @@ class Network {
   std::vector<std::uint32_t> deadlock;  ///< The circle of links, once found.
 
  private:
-  struct Door {
+  struct Attachment {
     std::uint32_t vertex = kNone;
     std::uint32_t begin = 0;
     std::uint16_t count = 0;
@@ -334,13 +334,13 @@ class Network {
   void spend(std::uint32_t link, const Packet& packet);
   void advertise(std::uint32_t link, std::uint8_t lane, Time when);
   void make_ports();
-  void make_doors();
+  void make_attachments();
   void record_departure(std::uint32_t link, const Packet& packet);
   void thin_samples();
 
-  std::vector<Door> doors_;
-  std::vector<std::int32_t> door_links_;
-  std::vector<std::uint32_t> door_begin_;  ///< Of each endpoint, and the end.
+  std::vector<Attachment> attachments_;
+  std::vector<std::int32_t> attachment_links_;
+  std::vector<std::uint32_t> attachment_begin_;  ///< Of each endpoint, and the end.
   std::vector<Time> delay_ps_;
   std::vector<Loss> losses_;        ///< Of each link, once any loses.
   std::vector<Time> last_down_;     ///< Of each link, once any was cut; the least: never.
@@ -375,24 +375,5 @@ void Network::visit(Archive& archive) {
   archive(open_pause_);
   archive(sample_every_);
 }
-
-/// Either half of the simulator: what happens at the vertices of one kind.
-class Side {
- public:
-  Side() = default;
-  Side(const Side&) = delete;
-  Side& operator=(const Side&) = delete;
-  Side(Side&&) = delete;
-  Side& operator=(Side&&) = delete;
-  virtual ~Side() = default;
-
-  virtual void arrive(std::uint32_t link, Index packet) = 0;
-  virtual void wake(std::uint32_t link) = 0;  ///< The port may be free: send what waits.
-  virtual void handle(const Event& event) = 0;
-  virtual void expect(std::uint32_t link, Index packet) = 0;  ///< It will arrive soon: prefetch.
-  virtual void expect_wake(std::uint32_t link) = 0;           ///< So for what will leave.
-  virtual void expect_soon(std::uint32_t link, Index packet) = 0;  ///< After `expect`: the rest.
-  virtual void expect_wake_soon(std::uint32_t link) = 0;           ///< After `expect_wake`.
-};
 
 }  // namespace netloom::packet

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "netloom/packet/huge_pages.hpp"
+#include "netloom/packet/memory/huge_pages.hpp"
 #include "netloom/packet/signals.hpp"
 
 namespace netloom::packet {
@@ -13,17 +13,17 @@ using Index = std::uint32_t;
 constexpr Index kNone = 0xFFFFFFFFU;
 
 /// The last two: a sender asks what has come, and is told.
-enum class Form : std::uint8_t { kData, kAck, kNack, kCnp, kPull, kAsk, kTold };
+enum class Form : std::uint8_t { kData, kAck, kNack, kCnp, kPull, kProbe, kProbeAck };
 
 /// Bits of Packet::flags.
 enum Flag : std::uint8_t {
-  kMarked = 1,      ///< Congestion experienced; in an acknowledgement, its echo.
-  kTrimmed = 2,     ///< Lost its payload in a switch.
-  kLast = 4,        ///< Ends its transfer.
-  kAgain = 8,       ///< Sent before.
-  kAsks = 32,       ///< The sender can send no more before it is answered.
-  kAtLastHop = 64,  ///< Trimmed by the switch that its receiver is at.
-  kReturned = 128,  ///< A header that did not fit, on its way back.
+  kMarked = 1,         ///< Congestion experienced; in an acknowledgement, its echo.
+  kTrimmed = 2,        ///< Lost its payload in a switch.
+  kLast = 4,           ///< Ends its transfer.
+  kAgain = 8,          ///< Sent before.
+  kAckRequested = 32,  ///< The sender can send no more before it is answered.
+  kAtLastHop = 64,     ///< Trimmed by the switch that its receiver is at.
+  kReturned = 128,     ///< A header that did not fit, on its way back.
   kStored = 16,  ///< All of it has come in, not its head alone (cut-through); software has seen it.
 };
 
@@ -66,7 +66,7 @@ static_assert(sizeof(Packet) == 64);
 /// Packets by index; memory follows the most that were ever in flight.
 class PacketPool {
  public:
-  /// Sets address space aside for so many packets, so that they never move; memory it takes as they
+  /// Sets address space aside for `count` packets, so that they never move; memory it takes as they
   /// come.
   void reserve(std::size_t count) { packets_.reserve(count); }
 

@@ -1,9 +1,8 @@
+// What a sender knows of its path and hears from it.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 namespace netloom::packet {
 
@@ -51,38 +50,5 @@ struct Idle {
   Time lasted;   ///< Since its last departure.
   Time timeout;  ///< The transport's, 0 for none.
 };
-
-/// A congestion control: the state of one connection, and what each signal does to it.
-///
-/// State is plain data, so that a run can be saved and taken up again. `window_bytes` bounds
-/// payload in flight, and is a whole number of full packets, at least one: whether a packet may
-/// start below the window or must fit into it then makes no difference. `rate_bps` paces
-/// departures on the wire. `bytes` is payload, sent or lost. Any signal may change rate, window and
-/// next timer; a timer that has passed is due at once. Signals that a scheme ignores are empty
-/// functions.
-template <class Cc>
-concept CongestionControl =
-    std::is_trivially_copyable_v<Cc> && requires(Cc cc,
-                                                 const Cc constant,
-                                                 const Cc::Settings& settings,
-                                                 const Line& line,
-                                                 const Ack& ack,
-                                                 const Idle& idle,
-                                                 Time now,
-                                                 std::uint32_t bytes) {
-      { Cc::make(settings, line, now) } -> std::same_as<Cc>;
-      { cc.on_ack(settings, line, ack) } -> std::same_as<void>;
-      { cc.on_notification(settings, line, now) } -> std::same_as<void>;  ///< CNP or BECN
-      {
-        cc.on_loss(settings, line, now, bytes)
-      } -> std::same_as<void>;  ///< NACK, trim or duplicate acks
-      { cc.on_timeout(settings, line, now) } -> std::same_as<void>;
-      { cc.on_sent(settings, line, now, bytes) } -> std::same_as<void>;
-      { cc.on_idle(settings, line, idle) } -> std::same_as<void>;  ///< Before the next message.
-      { cc.on_timer(settings, line, now) } -> std::same_as<void>;
-      { constant.next_timer() } -> std::same_as<Time>;  ///< kNever when none
-      { constant.window_bytes() } -> std::same_as<std::uint64_t>;
-      { constant.rate_bps() } -> std::same_as<double>;
-    };
 
 }  // namespace netloom::packet

@@ -12,6 +12,7 @@
 
 namespace netloom::packet {
 
+class Side;
 class SwitchSide;
 class EndpointSide;
 class Progress;

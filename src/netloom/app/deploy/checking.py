@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from netloom.app.deploy.subnets import engine_of
 from netloom.app.deploy.tenants import check_tenants
@@ -20,24 +19,22 @@ from netloom.errors import InfeasibleError, LabError, NetloomError
 from netloom.formats.infiniband import ibsim_topology
 from netloom.formats.infiniband import opensm_policy as opensm_files
 from netloom.formats.nccl import host_settings
-from netloom.formats.sonic import config_db as sonic
-from netloom.formats.sonic import read as sonic_read
 from netloom.formats.sonic import yang
 from netloom.ops.deploy import rules
 from netloom.ops.deploy.overlay import VXLAN_BYTES
 from netloom.ops.deploy.ports import PlannedPort, check_nic, check_port, check_strays
 from netloom.ops.deploy.rules import Broken
 from netloom.ops.site import peer_of
+from netloom.ops.switch_systems import switch_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from netloom.ops.deploy.intent import Intent
     from netloom.ops.deploy.ports import PortQos
+    from netloom.ops.switch_systems import SwitchFile, SwitchOs
 
 __all__ = ["Checks", "check_deployment"]
-
-_ASN: Final = re.compile(r"^router bgp (\d{1,10})\s*$", re.ASCII | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +59,7 @@ def check_deployment(
 
     Args:
         intent: What was asked for.
-        files: By path, as rendered or as somebody changed them since.
+        files: By path, as rendered, perhaps changed since.
         checks: What to check with.
     """
     found = [*rules.check_intent(intent)]
@@ -76,7 +73,7 @@ def _infiniband(intent: Intent, files: Mapping[str, str], checks: Checks) -> Ite
         try:
             yield from rules.check_keys(opensm_files.read_keys(text, path), where=path)
         except NetloomError as error:
-            yield _error(path, str(error), "render it anew")
+            yield _error(path, str(error), "render it again")
     guid = checks.guid or partial(ibsim_topology.port_guid_of, intent.site.plant)
     if not checks.has_programs:
         return
@@ -104,24 +101,32 @@ def _vtysh(files: Mapping[str, str]) -> Iterator[Broken]:
         return
     with tempfile.TemporaryDirectory(prefix="netloom-check-") as folder:
         draft = Path(folder) / "frr.conf"
-        for path, text in _ending(files, "/frr.conf"):
+        for path, text in _of_switches(files, "vtysh"):
             draft.write_text(text, encoding="utf-8")
             try:
                 frr.check_configuration(draft)
             except LabError as error:
-                yield _error(path, f"vtysh refuses it: {error}", "mend that line")
+                yield _error(path, f"vtysh refuses it: {error}", "correct that line")
 
 
 def _routers(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
     """Yield switches without an autonomous system, and neighbours in one."""
+    for _, file in switch_files():
+        if file.read_asn is not None:
+            yield from _asns(intent, files, file.name, file.read_asn)
+
+
+def _asns(
+    intent: Intent, files: Mapping[str, str], name: str, read: Callable[[str], int | None]
+) -> Iterator[Broken]:
     site, asns = intent.site, {}
     for number in range(len(site.nics), len(site.plant.devices)):
-        path = f"switches/{site.hostnames[number]}/frr.conf"
-        match = _ASN.search(files.get(path, ""))
-        if match is None:
-            yield _error(path, "is missing, or has no 'router bgp'", "render it anew")
+        path = f"switches/{site.hostnames[number]}/{name}"
+        asn = read(files.get(path, ""))
+        if asn is None:
+            yield _error(path, "is missing, or has no 'router bgp'", "render it again")
         else:
-            asns[number] = int(match[1])
+            asns[number] = asn
     links = (
         (cable.lower.device, cable.upper.device)
         for cable in site.plant.cables
@@ -131,13 +136,23 @@ def _routers(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
 
 
 def _qualities(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
+    for system, file in switch_files():
+        if file.read_qos is not None and file.read_ports is not None:
+            yield from _quality(intent, files, system, file)
+
+
+def _quality(
+    intent: Intent, files: Mapping[str, str], system: SwitchOs, file: SwitchFile
+) -> Iterator[Broken]:
+    assert file.read_qos is not None
+    assert file.read_ports is not None
     switches, ports = [], {}
-    for path, text in _ending(files, "/sonic/config_db.json"):
+    for path, text in _ending(files, f"/{file.name}"):
         try:
-            switches.append(sonic.read_qos(text, path))
-            ports[path] = sonic_read.read_ports(text, path)
+            switches.append(file.read_qos(text, path))
+            ports[path] = file.read_ports(text, path)
         except NetloomError as error:
-            yield _error(path, str(error), "render it anew")
+            yield _error(path, str(error), "render it again")
     scripts = _ending(files, "/nics.sh")
     hosts = [host_settings.read_qos(text, path) for path, text in scripts]
     switch = intent.site.network.design.switch
@@ -148,7 +163,7 @@ def _qualities(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
     yield from rules.check_addresses([*switches, *hosts])
     rule = next((port for some in ports.values() for port in some.values() if port.pausing), None)
     if rule is not None:
-        yield from _ports(intent, ports, rule)
+        yield from _ports(intent, ports, rule, (system, file))
         nics = [nic for path, text in scripts for nic in host_settings.read_nics(text, path)]
         tunnel_bytes = VXLAN_BYTES if intent.partitions else 0
         for nic in nics:
@@ -158,19 +173,22 @@ def _qualities(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
 
 
 def _ports(
-    intent: Intent, found: Mapping[str, Mapping[str, PortQos]], rule: PortQos
+    intent: Intent,
+    found: Mapping[str, Mapping[str, PortQos]],
+    rule: PortQos,
+    written: tuple[SwitchOs, SwitchFile],
 ) -> Iterator[Broken]:
     """Yield what is wrong with the ports of all switches; those not on the plan are left out."""
-    site = intent.site
+    site, (system, file) = intent.site, written
     for number in range(len(site.nics), len(site.plant.devices)):
-        path = f"switches/{site.hostnames[number]}/sonic/config_db.json"
+        path = f"switches/{site.hostnames[number]}/{file.name}"
         for cable in site.cables_of[number]:
-            name = sonic.port_name(site, peer_of(cable, number)[0])
+            name = system.port_name(site, peer_of(cable, number)[0])
             plan = PlannedPort(rate_bps=cable.rate_bps, length_m=round(site.length_m(cable)))
             if path in found and name in found[path]:
                 yield from check_port(found[path][name], rule, plan)
             elif path in found:
-                yield _error(path, f"{name} is missing", "render it anew")
+                yield _error(path, f"{name} is missing", "render it again")
 
 
 def _nccl(files: Mapping[str, str], rule: PortQos) -> Iterator[Broken]:
@@ -190,14 +208,20 @@ def _yang(files: Mapping[str, str], models: Path) -> Iterator[Broken]:
     tables = sonic_yang.tables_of(models)
     with tempfile.TemporaryDirectory(prefix="netloom-check-") as folder:
         draft = Path(folder) / "config_db.xml"
-        for path, text in _ending(files, "/sonic/config_db.json"):
+        for path, text in _of_switches(files, "yanglint"):
             try:
                 config = json.loads(text)
                 draft.write_text(yang.instance(config, tables, where=path), encoding="utf-8")
                 modules = sorted({tables[name].module for name in config})
                 sonic_yang.lint(draft, models, modules)
             except (NetloomError, ValueError) as error:
-                yield _error(path, f"SONiC's models refuse it: {error}", "mend that table")
+                yield _error(path, f"SONiC's models refuse it: {error}", "correct that table")
+
+
+def _of_switches(files: Mapping[str, str], program: str) -> list[tuple[str, str]]:
+    """Return the files of switches that a program can check, by path."""
+    names = {f"/{file.name}" for _, file in switch_files() if file.checked_by == program}
+    return sorted({path: text for end in names for path, text in _ending(files, end)}.items())
 
 
 def _ending(files: Mapping[str, str], end: str) -> list[tuple[str, str]]:

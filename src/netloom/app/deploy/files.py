@@ -8,15 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from netloom.app.deploy.subnets import has_levels, subnet_files
-from netloom.drivers import frr
 from netloom.errors import OutputError
-from netloom.formats.eos import config as eos
-from netloom.formats.frr import linux_vrfs
 from netloom.formats.infiniband import ibsim_topology
-from netloom.formats.inventory import cabling, dot, netbox, slurm
+from netloom.formats.inventory import cabling
 from netloom.formats.nccl import host_settings
-from netloom.formats.nvue import commands as nvue
-from netloom.formats.sonic import config_db as sonic
+from netloom.formats.register import formats_of
+from netloom.ops.switch_systems import switch_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,16 +66,9 @@ def _digest(content: str | bytes) -> str:
 
 
 def _everywhere(intent: Intent) -> Iterator[tuple[str, str]]:
-    site = intent.site
-    yield "cabling/point-to-point.csv", cabling.point_to_point_csv(site)
-    yield "netbox/devices.csv", netbox.devices_csv(site)
-    yield "netbox/interfaces.csv", netbox.interfaces_csv(site)
-    yield "netbox/cables.csv", netbox.cables_csv(site)
-    yield "fabric.dot", dot.dot_text(site)
-    yield "slurm/topology.conf", slurm.topology_conf(site)
-    yield "slurm/topology.yaml", slurm.topology_yaml(site)
-    if site.network.node.num_hosts > 1:
-        yield "slurm/topology-block.conf", slurm.blocks_conf(site)
+    for form in formats_of("inventory"):
+        if form.render is not None:
+            yield from form.render(intent.site).items()
     yield "hosts/nccl.env", host_settings.nccl_environment(intent)
 
 
@@ -101,20 +91,11 @@ def _infiniband(intent: Intent, guid: Callable[[int], int]) -> dict[str, str]:
 def _ethernet(intent: Intent) -> dict[str, str]:
     site, files = intent.site, {}
     for number in range(len(site.nics), len(site.plant.devices)):
-        name = site.hostnames[number]
-        folder, router = f"switches/{name}", sonic.frr_router(intent, number)
-        overlay = intent.overlay(number)
-        own = frr.render_configuration(intent.router(number), hostname=name, overlay=overlay)
-        files[f"{folder}/frr.conf"] = own
-        script = linux_vrfs.vrf_commands(intent, number)
-        if script:
-            files[f"{folder}/vrfs.sh"] = script
-        files[f"{folder}/sonic/config_db.json"] = sonic.config_db_text(intent, number)
-        files[f"{folder}/sonic/frr.conf"] = frr.render_configuration(
-            router, hostname=name, has_loopback=False, overlay=overlay
-        )
-        files[f"{folder}/nvue.sh"] = nvue.nvue_text(intent, number)
-        files[f"{folder}/eos.conf"] = eos.eos_text(intent, number)
+        folder = f"switches/{site.hostnames[number]}"
+        for _, file in switch_files():
+            text = file.render(intent, number)
+            if text:
+                files[f"{folder}/{file.name}"] = text
     if site.network.nic.vendor == host_settings.VENDOR:
         for computer, name in enumerate(site.computer_names):
             files[f"hosts/{name}/nics.sh"] = host_settings.nic_commands(intent, computer)

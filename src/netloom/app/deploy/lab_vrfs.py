@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Flood", "HostPort", "LabVrf", "LabVrfs", "Rooms", "parse_room"]
 
 VXLAN_PORT: Final = 4789  # RFC 7348, section 5
-NOTICED_S: Final = 20.0  # zebra looks once a second for a new namespace
+NOTICED_S: Final = 120.0  # zebra looks once a second for a new namespace
 TTL: Final = 64
 ARP_NEVER: Final = 8  # Linux ip-sysctl, arp_ignore: answer for no local address
 NOBODY: Final = "00:00:00:00:00:00"  # the address that a tunnel's list for everybody stands under

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from netloom.app.deploy.checking import Checks, check_deployment
@@ -16,6 +16,7 @@ from netloom.errors import SpecError
 from netloom.formats.infiniband.guids import guids_from
 from netloom.ops.deploy.changes import apply_all, file_changes, of_kinds, plan_all
 from netloom.ops.deploy.intent import Intent, intent_of
+from netloom.ops.switch_systems import SWITCH_SYSTEMS
 from netloom.report.ops.deploy import checked_text
 from netloom.results.plain import to_plain
 from netloom.results.write import write_atomically
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from netloom.ops.deploy.changes import Applied, DeviceChange
     from netloom.ops.deploy.rules import Broken
+    from netloom.ops.switch_systems import SwitchOs
     from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
 
@@ -74,12 +76,17 @@ class RenderReport:
     Attributes:
         files: The content of each, by its path.
         skipped: What could not be made, and why, by path.
+        systems: Which systems that switches are written for run on this switch, by name; none of
+            InfiniBand, where the subnet manager is told.
+        notes: In words, which files are for other switches.
         folder: Where they were written; empty where they were not.
         removed: Files of an earlier deployment that were removed there.
     """
 
     files: Mapping[str, str | bytes]
     skipped: Mapping[str, str]
+    systems: Mapping[str, bool]
+    notes: tuple[str, ...] = ()
     folder: str = ""
     removed: tuple[str, ...] = ()
 
@@ -89,6 +96,7 @@ class RenderReport:
             "folder": self.folder,
             "files": sorted(self.files),
             SKIPPED: dict(self.skipped),
+            "systems": dict(self.systems),
             "removed": list(self.removed),
         }
 
@@ -203,12 +211,33 @@ def render(
         NetloomError: the network cannot be built.
         OutputError: a file cannot be written.
     """
-    files = deployment_of(scenario, catalog, guids=guids).files()
-    skipped = json.loads(files[MANIFEST])[SKIPPED]
+    wanted = deployment_of(scenario, catalog, guids=guids)
+    files = wanted.files()
+    systems = _systems(wanted.intent)
+    report = RenderReport(
+        files=files,
+        skipped=json.loads(files[MANIFEST])[SKIPPED],
+        systems={one.name: runs for one, runs in systems},
+        notes=tuple(_for_others(one, wanted.intent) for one, runs in systems if not runs),
+    )
     if out is None:
-        return RenderReport(files=files, skipped=skipped)
-    removed = write_folder(out, files, write_atomically)
-    return RenderReport(files=files, skipped=skipped, folder=str(out), removed=removed)
+        return report
+    return replace(report, folder=str(out), removed=write_folder(out, files, write_atomically))
+
+
+def _systems(intent: Intent) -> list[tuple[SwitchOs, bool]]:
+    """Return the systems that switches are written for, and whether each runs on this switch."""
+    if intent.underlay is None:
+        return []
+    switch = intent.site.network.design.switch
+    written = (system for system in SWITCH_SYSTEMS.entries() if system.files)
+    return [(system, system.runs_on(switch)) for system in written]
+
+
+def _for_others(system: SwitchOs, intent: Intent) -> str:
+    switch = intent.site.network.design.switch
+    names = ", ".join(f"switches/*/{file.name}" for file in system.files)
+    return f"{names}: for other switches; {system.title} does not run on {switch.title}"
 
 
 def check(

@@ -41,7 +41,7 @@ class SubnetFiles:
 
 def engine_of(intent: Intent) -> str:
     """Return the routing engine of the scenario's topology."""
-    return default_engine(intent.site.network.design.topology.kind)
+    return default_engine(intent.site.network.design.topology)
 
 
 def has_levels(intent: Intent) -> bool:

@@ -1,73 +1,53 @@
-"""Whether the files of switches, in every language they are written in, keep tenants apart."""
+"""Whether the files of switches, for every system they are written for, keep tenants apart."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from netloom.errors import NetloomError
-from netloom.formats import tenant_routes as switch_texts
-from netloom.formats.eos import config as eos
-from netloom.formats.frr import conf as frr_files
-from netloom.formats.sonic import config_db as sonic
-from netloom.formats.sonic import read as sonic_read
 from netloom.ops.deploy.isolation import check_ports, check_routes
 from netloom.ops.deploy.rules import Broken
 from netloom.ops.site import peer_of
+from netloom.ops.switch_systems import switch_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from netloom.ops.deploy.intent import Intent
-    from netloom.ops.deploy.isolation import SwitchPorts, SwitchRoutes
-    from netloom.ops.plant import Port
     from netloom.ops.site import Site
-
-    Routes = Callable[[str, str], SwitchRoutes]
-    Hosts = Callable[[str, str], SwitchPorts]
-    Namer = Callable[[Site, Port], str]
+    from netloom.ops.switch_systems import SwitchFile, SwitchOs
 
 __all__ = ["check_tenants"]
-
-
-def _linux_name(site: Site, port: Port) -> str:
-    return site.linux_name(port)
-
-
-ROUTES: Final[dict[str, Routes]] = {
-    "frr.conf": frr_files.read_routes,
-    "sonic/frr.conf": frr_files.read_routes,
-    "eos.conf": switch_texts.eos_routes,
-    "nvue.sh": switch_texts.nvue_routes,
-}
-HOSTS: Final[dict[str, tuple[Hosts, Namer]]] = {
-    "sonic/config_db.json": (sonic_read.read_hosts, sonic.port_name),
-    "eos.conf": (switch_texts.eos_hosts, eos.port_name),
-    "nvue.sh": (switch_texts.nvue_hosts, _linux_name),
-}
 
 
 def check_tenants(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
     """Yield what the files of switches do not keep apart; a file that is not there is left out."""
     site = intent.site
     for number in range(len(site.nics), len(site.plant.devices)):
-        folder = f"switches/{site.hostnames[number]}"
-        for name, read in ROUTES.items():
-            path = f"{folder}/{name}"
+        for system, file in switch_files():
+            path = f"switches/{site.hostnames[number]}/{file.name}"
             if path in files:
-                yield from check_routes(intent, number, read(files[path], path))
-        for name, (read_hosts, namer) in HOSTS.items():
-            path = f"{folder}/{name}"
-            if path in files:
-                try:
-                    found = read_hosts(files[path], path)
-                except NetloomError as error:
-                    what = str(error)
-                    yield Broken(severity="error", where=path, what=what, remedy="render it anew")
-                    continue
-                yield from check_ports(intent, number, found, _names(site, number, namer))
+                yield from _check(intent, number, system, file, (files[path], path))
 
 
-def _names(site: Site, number: int, namer: Namer) -> dict[int, str]:
+def _check(
+    intent: Intent, number: int, system: SwitchOs, file: SwitchFile, found: tuple[str, str]
+) -> Iterator[Broken]:
+    """Yield what one file does not keep apart; *found* is its text and its path."""
+    if file.read_routes is not None:
+        yield from check_routes(intent, number, file.read_routes(*found))
+    if file.read_hosts is None:
+        return
+    try:
+        hosts = file.read_hosts(*found)
+    except NetloomError as error:
+        remedy = "render it again"
+        yield Broken(severity="error", where=found[1], what=str(error), remedy=remedy)
+        return
+    yield from check_ports(intent, number, hosts, _names(intent.site, number, system))
+
+
+def _names(site: Site, number: int, system: SwitchOs) -> dict[int, str]:
     """Return what a switch calls the port of each of its hosts."""
     ends = (peer_of(cable, number) for cable in site.cables_of[number])
-    return {peer.device: namer(site, own) for own, peer in ends if site.is_host(peer)}
+    return {peer.device: system.port_name(site, own) for own, peer in ends if site.is_host(peer)}

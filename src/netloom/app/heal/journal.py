@@ -28,15 +28,17 @@ class FileJournal:
 
         Raises:
             LabError: it cannot be read.
+            SpecError: a later netloom wrote it.
         """
         try:
             with self.path.open("rb") as file:
-                return parse_entries(file.read(MAX_BYTES).decode("utf-8", errors="replace"))
+                text = file.read(MAX_BYTES).decode("utf-8", errors="replace")
         except FileNotFoundError:
             return ()
         except OSError as error:
             msg = "read"
             raise self._trouble(msg, error) from error
+        return parse_entries(text, name=str(self.path))
 
     def write(self, entry: LogEntry) -> None:
         """Append an entry and wait until it is on the disk.

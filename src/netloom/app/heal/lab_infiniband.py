@@ -18,6 +18,7 @@ from netloom.app.locate.lab_infiniband import observer
 from netloom.drivers import ibdiags, ibpaths, opensm
 from netloom.drivers.programs import is_running, wait_for
 from netloom.errors import LabError
+from netloom.fabric.part_id import PartId
 from netloom.ops.heal.act import Check
 from netloom.ops.lab import InjectedFault
 
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["InfinibandHands"]
 
-SETTLE_S: Final = 30.0  # for OpenSM's tables, which take 3 s with 1,024 hosts
-TAKE_OVER_S: Final = 10.0  # for a standby, which takes 2 s
+SETTLE_S: Final = 120.0  # for OpenSM's tables, which take 3 s with 1,024 hosts
+TAKE_OVER_S: Final = 60.0  # for a standby, which takes 2 s
 PAIRS: Final = 8  # of hosts whose paths are traced
 WATCHED: Final = 4  # hosts whose partition keys are compared, unless told
 WORKERS: Final = 3  # programs at a time; ibsim has room for ten clients, and managers are some
@@ -78,12 +79,14 @@ class InfinibandHands:
         """Do it; as :meth:`Hands.do`."""
         match act.verb:
             case "drain":
-                done = inject(self.place, InjectedFault(number=0, kind="unlink", parts=(act.part,)))
+                done = inject(
+                    self.place, InjectedFault(number=0, kind="unlink", parts=(str(act.part),))
+                )
                 return f"took {act.part} out of use", str(done.number)
             case "reroute":
                 return self._reroute(act.part), ""
             case "rebalance":
-                network = self._network(self._plant.find(act.part)[0])
+                network = self._network(self._plant.cables_of(act.part)[0])
                 return f"had {self._sweep(network)} make all routes anew", ""
             case "fail-over":
                 return self._fail_over(act.part), ""
@@ -149,9 +152,9 @@ class InfinibandHands:
     def _client(self, network: Subnet) -> ibdiags.Client:
         return observer(self.place, self.place.read(), network)
 
-    def _reroute(self, part: str) -> str:
+    def _reroute(self, part: PartId) -> str:
         """See that routes are made anew, unless OpenSM did that of itself."""
-        cables = self._plant.find(part)
+        cables = self._plant.cables_of(part)
         network = self._network(cables[0])
         client = self._client(network)
         found = wait_for(partial(self._answered, client, cables), timeout_s=SETTLE_S, step_s=0.1)
@@ -177,9 +180,9 @@ class InfinibandHands:
         os.kill(program.pid, signal.SIGHUP)
         return name
 
-    def _fail_over(self, name: str) -> str:
+    def _fail_over(self, part: PartId) -> str:
         """Wait for a standby to take over; start the dead manager again, as master or standby."""
-        network, index = self._manager(name)
+        network, index = self._manager(part)
         others = len(network.managers) > 1
         took = self._wait_master(network, TAKE_OVER_S) if others else ""
         with self.place.locked():
@@ -191,7 +194,7 @@ class InfinibandHands:
             message = f"subnet {network.number} has not one master after {SETTLE_S:g} s"
             raise LabError(message)
         first = f"{took} took over; " if took else ""
-        return f"{first}started {name} again; {master} is master"
+        return f"{first}started {part} again; {master} is master"
 
     def _agreed(self, network: Subnet) -> str | None:
         """Return the master once it is the only one, has swept and answers, and others stand by."""
@@ -211,13 +214,12 @@ class InfinibandHands:
             return None
         return masters[0] if found.state == "master" else None
 
-    def _manager(self, name: str) -> tuple[Subnet, int]:
+    def _manager(self, part: PartId) -> tuple[Subnet, int]:
         for network in self._networks:
             for index in range(len(network.managers)):
-                if network.manager_name(index) == name:
+                if part == PartId.manager(network.number, index):
                     return network, index
-        message = f"there is no subnet manager {name!r}"
-        raise LabError(message)
+        raise LabError(what=f"there is no subnet manager {str(part)!r}")
 
     def _wait_master(self, network: Subnet, timeout_s: float) -> str:
         return (
@@ -235,9 +237,9 @@ class InfinibandHands:
             says.append(f"{master} is master, by its log and by sminfo from {network.hosts[-1]}")
         return Check(helped=True, says=tuple(says))
 
-    def _check_avoided(self, part: str) -> Check:
+    def _check_avoided(self, part: PartId) -> Check:
         """Wait until no table leads into a part, then trace paths of hosts that are near it."""
-        cables = self._plant.find(part)
+        cables = self._plant.cables_of(part)
         network = self._network(cables[0])
         client = self._client(network)
 
@@ -295,8 +297,8 @@ class InfinibandHands:
             ]
         return len(pairs) - len(broken), broken
 
-    def _check_used(self, part: str) -> Check:
-        cables = self._plant.find(part)
+    def _check_used(self, part: PartId) -> Check:
+        cables = self._plant.cables_of(part)
         client = self._client(self._network(cables[0]))
         found = wait_for(
             lambda: self._answered(client, cables) or None, timeout_s=SETTLE_S, step_s=0.2

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from netloom.app.lab.store import LabFolder
+    from netloom.fabric.part_id import PartId
     from netloom.ops.heal.actuators import People
     from netloom.ops.heal.plan import Act, HealPlan
     from netloom.ops.plant import Plant
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EthernetHands"]
 
-SETTLE_S: Final = 10.0
+SETTLE_S: Final = 60.0  # for kernels to follow BGP, which takes 0.2 s; a busy machine takes longer
 TRIES: Final = 4  # of probing, some 0.3 s each: BGP tells the others within 0.13 s
 MAX_WAYS: Final = 64  # what the switches are configured with
 
@@ -43,7 +44,7 @@ class EthernetHands:
 
     place: LabFolder
     desk: People
-    others: tuple[str, ...] = ()
+    others: tuple[PartId, ...] = ()
 
     @cached_property
     def _plant(self) -> Plant:
@@ -58,7 +59,7 @@ class EthernetHands:
         match act.verb:
             case "drain":
                 self._sessions(act.part, "")
-                return f"shut the BGP sessions over {act.part}, at both ends", act.part
+                return f"shut the BGP sessions over {act.part}, at both ends", str(act.part)
             case "reroute":
                 return "left it to BGP", ""
             case "repair-fib":
@@ -92,17 +93,17 @@ class EthernetHands:
         """Return nothing: the lab's underlay is one network for all."""
         return {}
 
-    def _ends(self, part: str) -> Iterator[tuple[BgpRouter, str]]:
+    def _ends(self, part: PartId) -> Iterator[tuple[BgpRouter, str]]:
         """Yield the switches at the ends of a part's cables, with the interface to shut."""
         routers = {router.device: router for router in self._underlay.routers}
-        for cable in self._plant.find(part):
+        for cable in self._plant.cables_of(part):
             if not all(port.device in routers for port in cable.ends):
                 message = f"{part}: a host hangs on it, and has no other way; cordon it instead"
                 raise LabError(message)
             for port in cable.ends:
                 yield routers[port.device], interface_name(self._plant, port)
 
-    def _sessions(self, part: str, negation: str) -> None:
+    def _sessions(self, part: PartId, negation: str) -> None:
         for router, interface in tuple(self._ends(part)):
             self._configure(router, f"{negation}neighbor {interface} shutdown")
 
@@ -112,11 +113,11 @@ class EthernetHands:
     def _space(self, router: BgpRouter) -> str:
         return namespace_of(self.place.mark, router.name)
 
-    def _router(self, part: str) -> BgpRouter:
-        device = self._plant.number(part)
+    def _router(self, part: PartId) -> BgpRouter:
+        device = self._plant.number(str(part))
         return next(router for router in self._underlay.routers if router.device == device)
 
-    def _install_anew(self, part: str) -> None:
+    def _install_anew(self, part: PartId) -> None:
         """Let BGP choose one way, then all: zebra writes every route twice, and none is missing.
 
         Raises:
@@ -144,7 +145,7 @@ class EthernetHands:
             message = f"{part}: BGP has fewer ways than the {ways} before; look at vtysh there"
             raise LabError(message)
 
-    def _check_avoided(self, part: str) -> Check:
+    def _check_avoided(self, part: PartId) -> Check:
         ends = tuple(self._ends(part))
 
         def avoided() -> bool | None:
@@ -160,7 +161,7 @@ class EthernetHands:
             return Check(helped=False, says=(f"kernels still forward over {part}",))
         return self._check_probes()
 
-    def _check_whole(self, part: str) -> Check:
+    def _check_whole(self, part: PartId) -> Check:
         router = self._router(part)
         counts = [(0, 0)]
 
@@ -175,7 +176,7 @@ class EthernetHands:
 
     def _check_probes(self) -> Check:
         """Send probes, a few times while the other switches learn of it; all must arrive once."""
-        apart = {c.number for part in self.others for c in self._plant.find(part)}
+        apart = {c.number for part in self.others for c in self._plant.cables_of(part)}
         says = ""
         for _ in range(TRIES):
             probed = [

@@ -13,13 +13,14 @@ from netloom.app.heal.journal import FileJournal
 from netloom.app.heal.tickets import TicketQueue
 from netloom.app.locate.lab import born_at_s, clock_s, observe
 from netloom.errors import LabError, SpecError
+from netloom.fabric.part_id import PartId
 from netloom.ops.heal.act import carry_out
 from netloom.ops.heal.actuators import ACTUATORS, ActContext
 from netloom.ops.heal.effect import trial_of
 from netloom.ops.heal.log import in_force, last_acts, unfinished
 from netloom.ops.heal.plan import Act, plans_of
 from netloom.ops.heal.policy import Decision, decide
-from netloom.ops.heal.snapshot import Dispute, plain_part
+from netloom.ops.heal.snapshot import Dispute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -107,8 +108,8 @@ class HealReport:
         return {
             "taken_s": sight.taken_s,
             "plans": [step.to_json() for step in self.steps],
-            "away": list(sight.away),
-            "disputes": [{"part": d.part, "says": list(d.says)} for d in sight.disputes],
+            "away": [str(part) for part in sight.away],
+            "disputes": [{"part": str(d.part), "says": list(d.says)} for d in sight.disputes],
             "doubts": list(sight.doubts),
             "took_s": {key: round(value, 3) for key, value in self.took_s.items()},
             "log": self.log,
@@ -178,8 +179,7 @@ def _heal(
                 steps[-1] = replace(steps[-1], decision=USED_UP)
             elif wanted:
                 desk = TicketQueue(folder=place.path / TICKETS, policy=policy, plan=plan)
-                own = plain_part(plan.finding.part)
-                others = {plain_part(f.part) for f in sight.findings} - {own}
+                others = {f.part.whole for f in sight.findings} - {plan.finding.part.whole}
                 context = ActContext(
                     desk=desk, watched=watched, others=tuple(sorted(others)), lids=sight.lids
                 )
@@ -290,13 +290,15 @@ def _settled(sight: Snapshot, place: LabFolder, journal: FileJournal) -> Snapsho
     drained = {entry.part for entry in in_force(entries) if entry.verb == "drain"}
     if _is_infiniband(place):
         plant, gone = place.read_plant(), set(sight.away)
-        drained = {p for p in drained if {f"cable:{c.number}" for c in plant.find(p)} <= gone}
+        drained = {
+            p for p in drained if {PartId.cable(c.number) for c in plant.cables_of(p)} <= gone
+        }
     cut = tuple(
         Dispute(part=one.part, says=(f"the log has {one.verb} begun", "and no end of it"))
         for one in unfinished(entries)
     )
-    kept = tuple(f for f in sight.findings if plain_part(f.part) not in drained)
-    away = tuple(dict.fromkeys((*sight.away, *sorted(drained))))
+    kept = tuple(f for f in sight.findings if f.part.whole not in drained)
+    away = tuple(dict.fromkeys((*sight.away, *sorted(drained, key=str))))
     return replace(sight, findings=kept, away=away, disputes=(*sight.disputes, *cut))
 
 

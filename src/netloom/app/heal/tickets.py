@@ -86,7 +86,7 @@ class TicketQueue:
         if argv is None:
             message = f"policy names no command to {what}; write heal.commands.{what}"
             raise LabError(message)
-        node = act.part.partition(":")[2]
+        node = str(act.part.index)
         run([part.replace("{node}", node) for part in argv], timeout_s=COMMAND_S)
 
     def _ticket(self, act: Act) -> Path:

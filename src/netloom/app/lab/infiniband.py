@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.drivers import ibsim, opensm
 from netloom.drivers.programs import Running, is_running, kill, start_ticks, wait_for
 from netloom.errors import InfeasibleError, LabError
+from netloom.fabric.topologies.entry import topology_entry
 from netloom.formats.infiniband import ibsim_topology
 from netloom.formats.infiniband import opensm as opensm_format
 from netloom.ops.lab import MARK
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from netloom.app.lab.store import LabFolder
     from netloom.ops.lab import Lab
     from netloom.ops.plant import Plant
+    from netloom.spec.topology import TopologySpec
 
 __all__ = [
     "PROGRAMS",
@@ -38,10 +40,6 @@ __all__ = [
 
 PROGRAMS: Final = ("ibsim", "opensm", "ibnetdiscover")
 MAX_SUBNETS: Final = 64
-# Topologies whose switches stand in tiers route up and then down; the others need an engine that
-# keeps any graph free of deadlocks (on a torus of 5x5x5 updn and dfsssp fall back to minhop, nue
-# does not).
-TIERED: Final = frozenset({"fat-tree", "rail-fat-tree", "rail-only", "multi-plane"})
 # A real switch repeats a trap until the manager has answered it; ibsim sends it once, and it is
 # lost where the way to the manager is the very thing that changed. OpenSM then learns of it from
 # the switches' PortStateChange bits, which it looks at this often.
@@ -50,7 +48,7 @@ MAX_STARTS: Final = 8
 AGREE_S: Final = 8.0  # a standby polls twice in a second, and a handover takes a sweep
 SWEPT_S: Final = 5.0  # for a sweep, which takes 0.05 s with 16 hosts
 SWEPT_DEVICE_S: Final = 0.01  # more for each device: 4,618 of them take 10 s on two cores
-GONE_S: Final = 10.0  # for the kernel to end a process that was killed
+GONE_S: Final = 60.0  # for the kernel to end a process that was killed
 _CLIENT: Final = re.compile(
     r"^Client (?P<number>\d{1,2}): pid (?P<pid>\d{1,8}) ", re.ASCII | re.MULTILINE
 )
@@ -87,9 +85,14 @@ class Subnet:
         return self.hosts[index * len(self.hosts) // len(self.managers)]
 
 
-def default_engine(topology: str) -> str:
-    """Return the routing engine for a kind of topology."""
-    return "updn" if topology in {*TIERED, "three-tier-tree"} else "nue"
+def default_engine(topology: TopologySpec) -> str:
+    """Return the routing engine for *topology*.
+
+    Where switches stand in tiers, routes go up and then down; other graphs need an engine that
+    keeps any of them free of deadlocks (on a torus of 5x5x5 updn and dfsssp fall back to minhop,
+    nue does not).
+    """
+    return "updn" if topology_entry(topology).is_tiered else "nue"
 
 
 def subnets_of(place: LabFolder, lab: Lab, plant: Plant) -> tuple[Subnet, ...]:

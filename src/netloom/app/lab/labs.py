@@ -99,7 +99,7 @@ def _record(place: LabFolder, plan: LabRequest) -> Lab:
     kind = kind_of(plan.network)
     engine = ""
     if kind == "infiniband":
-        topology = plan.network.design.topology.kind
+        topology = plan.network.design.topology
         engine = opensm_format.check_engine(plan.engine or infiniband.default_engine(topology))
     elif plan.engine or plan.num_managers != 1:
         message = "--routing and --managers are OpenSM's; this scenario is not InfiniBand"

@@ -35,7 +35,7 @@ PROGRAMS: Final = ("ip", "tc", "nft", "nsenter", "vtysh", "zebra", "bgpd", "bfdd
 MAX_SWITCHES: Final = 64  # of three daemons each
 MAX_HOSTS: Final = 512
 HOST_RATE_BPS: Final = 100e6  # of a host's cable; all others in the scenario's proportion
-CONVERGENCE_S: Final = 90.0
+CONVERGENCE_S: Final = 300.0
 
 
 def end_of(place: LabFolder, plant: Plant, port: Port) -> netns.End:

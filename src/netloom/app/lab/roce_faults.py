@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["apply", "check", "flap_once"]
 
-CARRIER_S: Final = 10.0
+CARRIER_S: Final = 60.0
 
 
 def check(fault: InjectedFault) -> None:

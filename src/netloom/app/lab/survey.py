@@ -10,6 +10,7 @@ from netloom.app.lab.roce import cable_ends
 from netloom.drivers import frr, ibdiags, netns, opensm
 from netloom.drivers.programs import is_running
 from netloom.errors import LabError
+from netloom.fabric.part_id import PartId
 from netloom.ops.lab import namespace_of
 from netloom.ops.status import Count, LabStatus, ManagerStatus, ProgramStatus
 from netloom.ops.underlay import expected_ways, underlay_of
@@ -74,7 +75,7 @@ def _infiniband(place: LabFolder, lab: Lab, plant: Plant) -> LabStatus:
 def _observer(place: LabFolder, lab: Lab, network: Subnet) -> ibdiags.Client:
     """Return the view from the master's host, which sees what can be reached."""
     master = master_of(lab, network)
-    index = int(master.rpartition(".")[2]) if master else 0
+    index = PartId.parse(master).index if master else 0
     return client_of(place, network, host=network.manager_host(index))
 
 

@@ -13,7 +13,7 @@ from netloom.app.locate import lab_roce as observe_roce
 from netloom.errors import SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
-from netloom.ops.heal.snapshot import Snapshot, plain_part
+from netloom.ops.heal.snapshot import Snapshot
 from netloom.ops.locate.findings import find
 from netloom.ops.locate.read import observations_of
 from netloom.ops.plant import plant_of
@@ -77,7 +77,7 @@ def _ethernet(
     located = find(fabric, observations_of(fabric, observed), technology)
     gone = set(seen.away)
     return Snapshot(
-        findings=(*seen.findings, *(f for f in located if plain_part(f.part) not in gone)),
+        findings=(*seen.findings, *(f for f in located if f.part.whole not in gone)),
         taken_s=taken_s,
         away=seen.away,
         disputes=seen.disputes,

@@ -12,8 +12,9 @@ from netloom.app.lab.infiniband_faults import client_of, master_of
 from netloom.drivers import ibdiags
 from netloom.drivers.programs import is_running, wait_for
 from netloom.errors import LabError
+from netloom.fabric.part_id import Direction, PartId
 from netloom.formats.infiniband import ibsim_topology
-from netloom.ops.heal.snapshot import Dispute, plain_part
+from netloom.ops.heal.snapshot import Dispute
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
 
@@ -66,7 +67,7 @@ class SubnetView:
     """
 
     findings: list[Finding] = field(default_factory=list)
-    away: list[str] = field(default_factory=list)
+    away: list[PartId] = field(default_factory=list)
     disputes: list[Dispute] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     lids: dict[str, int] = field(default_factory=dict)
@@ -75,7 +76,7 @@ class SubnetView:
 def observer(place: LabFolder, lab: Lab, network: Subnet) -> ibdiags.Client:
     """Return the view of a subnet from the host of its master, or from its first host."""
     master = master_of(lab, network)
-    index = int(master.rpartition(".")[2]) if master else 0
+    index = PartId.parse(master).index if master else 0
     return client_of(place, network, host=network.manager_host(index))
 
 
@@ -129,16 +130,16 @@ def _viewed(
 
 def _confirm(seen: SubnetView, view: _View, client: ibdiags.Client) -> None:
     """Ask the ends of the cables that were not found in order themselves, and add who disagrees."""
-    by_part = {f"cable:{cable.number}": cable for cable in view.cables}
+    by_part = {PartId.cable(cable.number): cable for cable in view.cables}
     for finding in tuple(seen.findings):
-        cable = by_part.get(plain_part(finding.part))
+        cable = by_part.get(finding.part.whole)
         if cable is None or finding.kind not in CONFIRMED:
             continue
         for name, port in view.jacks(cable):
             said = _link_state(client, view.lids.get(name, 0), port)
             if said and said not in CONFIRMED[finding.kind]:
                 says = (f"ibnetdiscover: {finding.kind}", f"smpquery has {name}[{port}] {said}")
-                seen.disputes.append(Dispute(part=f"cable:{cable.number}", says=says))
+                seen.disputes.append(Dispute(part=PartId.cable(cable.number), says=says))
 
 
 def _link_state(client: ibdiags.Client, lid: int, port: int) -> str:
@@ -219,12 +220,11 @@ class _View:
         found = self.peers.get(jack)
         return found is None or self.peers.get(found) == jack
 
-    def name(self, cable: Cable) -> str:
-        lower, upper = self.jacks(cable)
-        return f"cable:{cable.number} ({lower[0]} - {upper[0]})"
+    def part(self, cable: Cable) -> PartId:
+        return self.plant.part(cable)
 
 
-def _finding(part: str, kind: Trouble | FaultKind, magnitude: float, *evidence: str) -> Finding:
+def _finding(part: PartId, kind: Trouble | FaultKind, magnitude: float, *evidence: str) -> Finding:
     return Finding(
         part=part,
         kind=kind.value,
@@ -241,7 +241,12 @@ def _compare(seen: SubnetView, view: _View) -> None:
     silent = _silent(view)
     for name in sorted(silent):
         seen.findings.append(
-            _finding(name, Trouble.SILENT, 1.0, "it does not answer, and no cable of it is up")
+            _finding(
+                PartId.parse(name),
+                Trouble.SILENT,
+                1.0,
+                "it does not answer, and no cable of it is up",
+            )
         )
     owners = {jack: cable for cable in view.cables for jack in view.jacks(cable)}
     for cable in view.cables:
@@ -252,11 +257,11 @@ def _compare(seen: SubnetView, view: _View) -> None:
         elif here is None and there is None:
             _missing(seen, view, cable, silent)
         elif view.agrees(lower) and view.agrees(upper):
-            seen.away.append(f"cable:{cable.number}")
+            seen.away.append(PartId.cable(cable.number))
             _miswired(seen, view, cable, owners)
         else:
             says = (f"{_jack(lower)} sees {_jack(here)}", f"{_jack(upper)} sees {_jack(there)}")
-            seen.disputes.append(Dispute(part=f"cable:{cable.number}", says=says))
+            seen.disputes.append(Dispute(part=PartId.cable(cable.number), says=says))
 
 
 def _jack(jack: Jack | None) -> str:
@@ -276,39 +281,39 @@ def _carrying(seen: SubnetView, view: _View, cable: Cable) -> None:
     down = [row for row in rows if row.state not in ("Active", *IDLE)]
     idle = [row for row in rows if row.state in IDLE]
     if idle:
-        seen.away.append(f"cable:{cable.number}")
+        seen.away.append(PartId.cable(cable.number))
         text = (
             f"{idle[0].name}[{idle[0].port}] is {idle[0].state}: no manager has taken it into use"
         )
-        seen.findings.append(_finding(view.name(cable), Trouble.UNUSED, 1.0, text))
+        seen.findings.append(_finding(view.part(cable), Trouble.UNUSED, 1.0, text))
     if down:
         says = ("ibnetdiscover sees both ends", f"iblinkinfo has {down[0].name} {down[0].state}")
-        seen.disputes.append(Dispute(part=f"cable:{cable.number}", says=says))
+        seen.disputes.append(Dispute(part=PartId.cable(cable.number), says=says))
     better = sorted({text for row in rows for text in row.could_be if text.endswith("Gbps")})
     lane_gbps = next((row.lane_gbps for row in rows if row.lane_gbps), None)
     if better and lane_gbps:
         factor = float(better[-1].split()[0]) / lane_gbps
         text = f"its lanes run at {lane_gbps:g} Gbps and could at {better[-1]}"
-        seen.findings.append(_finding(view.name(cable), Trouble.WRONG_SPEED, factor, text))
+        seen.findings.append(_finding(view.part(cable), Trouble.WRONG_SPEED, factor, text))
 
 
 def _missing(seen: SubnetView, view: _View, cable: Cable, silent: set[str]) -> None:
     lower, upper = view.jacks(cable)
     if lower[0] in silent or upper[0] in silent:
-        seen.away.append(f"cable:{cable.number}")
+        seen.away.append(PartId.cable(cable.number))
         return  # the switch is the finding
     ends = [row for jack in (lower, upper) if (row := view.states.get(jack))]
     if ends and all(row.state == "Active" and not row.peer_name for row in ends):
         text = f"{_jack(lower)} and {_jack(upper)} are Active, and nothing comes through"
-        seen.findings.append(_finding(view.name(cable), FaultKind.BLACK_HOLE, 1.0, text))
+        seen.findings.append(_finding(view.part(cable), FaultKind.BLACK_HOLE, 1.0, text))
         return
-    seen.away.append(f"cable:{cable.number}")
+    seen.away.append(PartId.cable(cable.number))
     up = [row for jack in (lower, upper) if (row := view.states.get(jack)) and row.peer_name]
     if up:
         says = ("ibnetdiscover sees neither end", f"iblinkinfo sees {up[0].peer_name}")
-        seen.disputes.append(Dispute(part=f"cable:{cable.number}", says=says))
+        seen.disputes.append(Dispute(part=PartId.cable(cable.number), says=says))
     text = f"neither {_jack(lower)} nor {_jack(upper)} has a neighbour"
-    seen.findings.append(_finding(view.name(cable), Trouble.MISSING, 1.0, text))
+    seen.findings.append(_finding(view.part(cable), Trouble.MISSING, 1.0, text))
 
 
 def _miswired(seen: SubnetView, view: _View, cable: Cable, owners: dict[Jack, Cable]) -> None:
@@ -322,7 +327,7 @@ def _miswired(seen: SubnetView, view: _View, cable: Cable, owners: dict[Jack, Ca
             other = owners.get(found)
             whose = f", where cable:{other.number} belongs" if other else ""
             evidence.append(f"{_jack(jack)} leads to {_jack(found)}{whose}, not {_jack(wanted)}")
-    seen.findings.append(_finding(view.name(cable), Trouble.MISWIRED, 1.0, *evidence))
+    seen.findings.append(_finding(view.part(cable), Trouble.MISWIRED, 1.0, *evidence))
 
 
 def _errors(
@@ -347,9 +352,9 @@ def _errors(
             )
     away = set(seen.away)
     for cable in view.cables:
-        if cable.number in worst and f"cable:{cable.number}" not in away:
+        if cable.number in worst and PartId.cable(cable.number) not in away:
             loss = min(1.0, worst[cable.number] * PACKET_BYTES * 8)
-            one = _finding(view.name(cable), Trouble.SYMBOL_ERRORS, loss, *by_cable[cable.number])
+            one = _finding(view.part(cable), Trouble.SYMBOL_ERRORS, loss, *by_cable[cable.number])
             seen.findings.append(one)
 
 
@@ -370,23 +375,22 @@ def _losses(
             continue
         packets = received.get("PortRcvPkts", 0)
         text = f"{row.name}[{row.port}] counted {count:,} damaged packets beside {packets:,} whole"
-        here, there = view.jacks(cable)
-        source = there[0] if here[0] == row.name else here[0]
-        part = f"cable:{cable.number} ({source}->{row.name})"
+        at_lower = view.jacks(cable)[0] == (row.name, row.port)
+        part = view.plant.part(cable, Direction.DOWN if at_lower else Direction.UP)
         seen.findings.append(_finding(part, FaultKind.LOSS, count / (count + packets), text))
 
 
 def _managers(seen: SubnetView, lab: Lab, network: Subnet) -> None:
     """Add the managers that do not run, and a subnet without a master."""
-    for name in _dead(lab, network):
+    for index in _dead(lab, network):
         master = master_of(lab, network)
         now = f"master is {master}" if master else "its subnet has no master"
-        seen.findings.append(_finding(name, Trouble.NO_MANAGER, 1.0, f"it does not run; {now}"))
+        part = PartId.manager(network.number, index)
+        seen.findings.append(_finding(part, Trouble.NO_MANAGER, 1.0, f"it does not run; {now}"))
 
 
-def _dead(lab: Lab, network: Subnet) -> Iterator[str]:
+def _dead(lab: Lab, network: Subnet) -> Iterator[int]:
     for index in range(len(network.managers)):
-        name = network.manager_name(index)
-        program = lab.program(name)
+        program = lab.program(network.manager_name(index))
         if program is None or not is_running(program.pid, program.started):
-            yield name
+            yield index

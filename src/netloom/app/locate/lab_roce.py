@@ -12,6 +12,7 @@ from netloom.app.lab.probes import Probed, flows_of, probe
 from netloom.app.lab.roce import cable_ends
 from netloom.drivers import frr, vty
 from netloom.errors import LabError
+from netloom.fabric.part_id import PartId
 from netloom.ops.heal.snapshot import Dispute
 from netloom.ops.lab import namespace_of
 from netloom.ops.locate.faults import Trouble
@@ -48,7 +49,7 @@ class EthernetSeen:
     probed: tuple[Probed, ...] = ()
     switches: dict[str, tuple[int, int]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    away: tuple[str, ...] = ()
+    away: tuple[PartId, ...] = ()
     disputes: tuple[Dispute, ...] = ()
     doubts: tuple[str, ...] = ()
 
@@ -72,7 +73,7 @@ def look(place: LabFolder, plant: Plant) -> EthernetSeen:
         probed=probed,
         switches=switches,
         findings=tuple(_missing(plant, cable) for cable in down),
-        away=tuple(f"cable:{cable.number}" for cable in down),
+        away=tuple(PartId.cable(cable.number) for cable in down),
         disputes=tuple(_disputes(probed, down)),
         doubts=tuple(doubts),
     )
@@ -104,12 +105,11 @@ def _is_up(place: LabFolder, plant: Plant, cable: Cable, up: set[End]) -> bool:
 
 
 def _missing(plant: Plant, cable: Cable) -> Finding:
-    lower, upper = (plant.devices[port.device].name for port in cable.ends)
     names = " and ".join(
         f"{plant.devices[p.device].name} {interface_name(plant, p)}" for p in cable.ends
     )
     return Finding(
-        part=f"cable:{cable.number} ({lower} - {upper})",
+        part=plant.part(cable),
         kind=Trouble.MISSING.value,
         magnitude=1.0,
         confidence=READ,
@@ -130,7 +130,7 @@ def _disputes(probed: tuple[Probed, ...], down: list[Cable]) -> list[Dispute]:
         if cable.number in numbers
     }
     says = ("its ends have no carrier", "probes came through it")
-    return [Dispute(part=f"cable:{number}", says=says) for number in sorted(through)]
+    return [Dispute(part=PartId.cable(number), says=says) for number in sorted(through)]
 
 
 def observed_of(plant: Plant, seen: EthernetSeen, gpu_of: dict[str, str]) -> Observed:

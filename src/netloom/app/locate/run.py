@@ -130,7 +130,7 @@ def _report(sight: Snapshot) -> LocateReport:
 
 def _from_file(path: Path, designed: Designed) -> Snapshot:
     text = read_text(path, max_bytes=MAX_BYTES, wanted="a JSON file of observations")
-    with at(str(path)):
+    with at(file=str(path)):
         seen = observations_of(designed.fabric, parse_observed(text, str(path)))
     found = find(designed.fabric, seen, designed.network.technology)
     return Snapshot(findings=found, taken_s=0.0, num_flows=len(seen))

@@ -1,43 +1,22 @@
-"""A network as built, from files: ibnetdiscover, LLDP of every device, or a list of cables."""
+"""A network as built, from files: any format that holds cables, or LLDP of every device."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
-from netloom.app.watch.infiniband import built_of_links
 from netloom.errors import LabError, SpecError, at
-from netloom.formats.infiniband.diags import parse_links, parse_ports, parse_topology
 from netloom.formats.inventory.lldp import parse_neighbours
+from netloom.formats.register import detect
 from netloom.ops.observe.compare import Built, BuiltCable
-from netloom.ops.observe.naming import rows_of
-from netloom.units import RATE, parse_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from netloom.ops.observe.naming import Naming
 
-__all__ = ["built_from", "parse_cable_list", "rate_of_name"]
+__all__ = ["built_from"]
 
 MAX_BYTES: Final = 256 * 2**20
-COLUMNS: Final = ("a_device", "a_port", "b_device", "b_port")
-
-# Nominal Gbit/s of a lane: IBTA's speeds.
-LANES_GBPS: Final = {
-    "SDR": 2.5,
-    "DDR": 5.0,
-    "QDR": 10.0,
-    "FDR10": 10.0,
-    "FDR": 14.0,
-    "EDR": 25.0,
-    "HDR": 50.0,
-    "NDR": 100.0,
-    "XDR": 200.0,
-}
-
-_RATE: Final = re.compile(r"(\d{1,2})x\s?([A-Z]{3}(?:10)?)", re.ASCII)
 
 
 def built_from(path: Path, naming: Naming) -> Built:
@@ -55,18 +34,15 @@ def built_from(path: Path, naming: Naming) -> Built:
     if path.is_dir():
         return _built_of_lldp(path, naming)
     text = _text(path)
-    with at(str(path)):
-        head = next((line for line in text.splitlines() if line.strip()), "")
-        if "a_device" in head:
-            return parse_cable_list(text, naming)
+    form = detect(text, name=str(path), holds="cables")
+    assert form.parse is not None
+    with at(file=str(path)):
         try:
-            return _built_of_diags(text, naming)
+            found: Built = form.parse(text, naming)
         except LabError as error:
-            message = (
-                "it is not what ibnetdiscover or iblinkinfo -l prints, nor a CSV file with the "
-                f"columns {', '.join(COLUMNS)}"
-            )
+            message = f"it is not {form.title}; bring it as the program printed it"
             raise SpecError(message) from error
+    return found
 
 
 def _text(path: Path) -> str:
@@ -78,51 +54,11 @@ def _text(path: Path) -> str:
         raise SpecError(message) from error
 
 
-def _built_of_diags(text: str, naming: Naming) -> Built:
-    if "switchguid=" in text or "caguid=" in text:
-        return _built_of_nodes(text, naming)
-    if "==(" in text:
-        return built_of_links(parse_links(text), naming)
-    rows = parse_ports(text)
-    cables = tuple(
-        BuiltCable(
-            one=naming.jack(row.name, row.port),
-            other=naming.jack(row.peer_name, row.peer_port),
-            rate_bps=rate_of_name(f"{row.width}{row.speed}"),
-        )
-        for row in rows
-        if row.peer_name is not None and row.peer_port is not None
-    )
-    return Built(cables=cables, devices=frozenset(naming.device(r.name) for r in rows))
-
-
-def _built_of_nodes(text: str, naming: Naming) -> Built:
-    nodes = parse_topology(text)
-    cables = tuple(
-        BuiltCable(
-            one=naming.jack(node.name, port.port),
-            other=naming.jack(port.peer_name, port.peer_port),
-            rate_bps=rate_of_name(port.rate),
-        )
-        for node in nodes
-        for port in node.ports
-    )
-    return Built(cables=cables, devices=frozenset(naming.device(n.name) for n in nodes))
-
-
-def rate_of_name(name: str) -> float | None:
-    """Return the nominal rate of a link called such as ``4xHDR``; None where it is not known."""
-    match = _RATE.fullmatch(name.strip())
-    if match is None or match[2] not in LANES_GBPS:
-        return None
-    return int(match[1]) * LANES_GBPS[match[2]] * 1e9
-
-
 def _built_of_lldp(folder: Path, naming: Naming) -> Built:
     cables, devices = [], set()
     for path in sorted(folder.glob("*.json")):
         devices.add(naming.device(path.stem))
-        with at(str(path)):
+        with at(file=str(path)):
             for one in parse_neighbours(_text(path)):
                 here = naming.jack(path.stem, one.interface)
                 there = naming.jack(one.device, one.port)
@@ -131,25 +67,3 @@ def _built_of_lldp(folder: Path, naming: Naming) -> Built:
         message = f"{folder}: has no DEVICE.json; put there what lldpctl -f json0 prints on each"
         raise SpecError(message)
     return Built(cables=tuple(cables), devices=frozenset(devices))
-
-
-def parse_cable_list(text: str, naming: Naming) -> Built:
-    """Return the cables in a CSV file.
-
-    Raises:
-        SpecError: a column is missing, or a port or rate is none; the message has the line.
-    """
-    cables = []
-    for number, row in rows_of(text, COLUMNS):
-        with at(f"line {number}"):
-            cables.append(_listed(row, naming))
-    return Built(cables=tuple(cables))
-
-
-def _listed(row: Mapping[str, str], naming: Naming) -> BuiltCable:
-    rate = row.get("rate", "")
-    return BuiltCable(
-        one=naming.jack(row["a_device"], row["a_port"]),
-        other=naming.jack(row["b_device"], row["b_port"]),
-        rate_bps=parse_quantity(rate, RATE, where="rate") if rate else None,
-    )

@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from netloom.app.watch.view import View, nominal_bps
+from netloom.app.watch.view import View
 from netloom.drivers import ibdiags
 from netloom.drivers.follow import Position, follow
 from netloom.drivers.ibdiags import port_counters
 from netloom.errors import LabError
-from netloom.ops.observe.compare import Built, BuiltCable
+from netloom.formats.infiniband.cables import built_of_links, nominal_bps
 from netloom.ops.observe.metrics import DIAGS
 from netloom.ops.observe.observation import Event, Observation, Reading, whole
 
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from netloom.formats.infiniband.diags import LinkRow, PortErrors
+    from netloom.ops.observe.compare import Built
     from netloom.ops.observe.naming import Naming
 
-__all__ = ["ManagerLog", "SubnetCounters", "SubnetLinks", "Vantage", "built_of_links"]
+__all__ = ["ManagerLog", "SubnetCounters", "SubnetLinks", "Vantage"]
 
 MAX_EVENTS: Final = 2000  # of one look
 # Where counters stop: InfiniBand Architecture Specification, volume 1, PortCounters (recalled).
@@ -42,21 +43,6 @@ _LINE: Final = re.compile(r"0x(?P<level>[0-9A-Fa-f]{1,8}) -> (?P<text>.*)", re.A
 _STATE: Final = re.compile(r"Entering (DISCOVERING|MASTER|STANDBY|NOT-ACTIVE) state")
 _TABLES: Final = re.compile(r"([A-Za-z0-9-]{1,20}) tables configured on all switches")
 _IS_ERROR: Final = re.compile(r"\bERR [0-9A-F]{4}\b|No routing engine able|PARSE ERROR", re.ASCII)
-
-
-def built_of_links(rows: Iterable[LinkRow], naming: Naming) -> Built:
-    """Return the cables among the ports that ``iblinkinfo`` saw, devices by our names."""
-    rows = tuple(rows)
-    cables = tuple(
-        BuiltCable(
-            one=naming.jack(row.name, row.port),
-            other=naming.jack(row.peer_name, row.peer_port),
-            rate_bps=nominal_bps(row.width, row.lane_gbps),
-        )
-        for row in rows
-        if row.peer_port is not None and row.state != "Down"
-    )
-    return Built(cables=cables, devices=frozenset(naming.device(r.name) for r in rows))
 
 
 @dataclass(slots=True, kw_only=True)

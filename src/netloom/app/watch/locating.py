@@ -101,7 +101,8 @@ class Locator:
 
     def _case(self, finding: Finding, now_s: float) -> Case:
         return Case(
-            part=finding.part,
+            part=finding.part.whole,
+            label=str(finding.part),
             kind=finding.kind,
             confidence=finding.confidence,
             magnitude=finding.magnitude,
@@ -114,10 +115,10 @@ class Locator:
     def _tell(self, change: CaseChange) -> None:
         for word, cases in (("opened", change.opened), ("closed", change.closed)):
             for case in cases:
-                fields = {"part": case.part, "kind": case.kind, "confidence": case.confidence}
+                fields = {"part": case.label, "kind": case.kind, "confidence": case.confidence}
                 self.log(f"finding-{word}", **fields, evidence=case.evidence)
                 why = f": {'; '.join(case.evidence)}" if word == "opened" else ""
-                self.say(f"{word}: {case.part}: {case.kind}, {case.confidence:.0%} sure{why}")
+                self.say(f"{word}: {case.label}: {case.kind}, {case.confidence:.0%} sure{why}")
         if change.num_left_out:
             self.log("findings-left-out", count=change.num_left_out)
 

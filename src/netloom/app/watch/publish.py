@@ -61,7 +61,7 @@ class Publisher:
             differences=self._differences(),
             store_bytes=self.store.used_bytes,
             findings=[
-                Suspect(part=case.part, kind=case.kind, confidence=case.confidence)
+                Suspect(part=case.label, kind=case.kind, confidence=case.confidence)
                 for case in self.cases()
             ],
         )

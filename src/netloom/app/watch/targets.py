@@ -20,12 +20,12 @@ from netloom.app.watch.infiniband import (
     SubnetCounters,
     SubnetLinks,
     Vantage,
-    built_of_links,
 )
 from netloom.app.watch.probing import LabProbes
 from netloom.drivers import ibdiags
 from netloom.errors import SpecError
 from netloom.formats.infiniband import ibsim_topology
+from netloom.formats.infiniband.cables import built_of_links
 from netloom.ops.lab import namespace_of
 from netloom.ops.observe.compare import Built
 from netloom.ops.observe.naming import Naming

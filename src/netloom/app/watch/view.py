@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -12,28 +12,7 @@ if TYPE_CHECKING:
     from netloom.ops.observe.compare import Built
     from netloom.ops.observe.naming import Naming
 
-__all__ = ["FabricDevice", "Uplink", "View", "nominal_bps"]
-
-# Nominal rate of a lane by its signalling rate, both in Gbit/s: IBTA's speeds SDR to XDR.
-LANES: Final = {
-    2.5: 2.5,
-    5.0: 5.0,
-    10.0: 10.0,
-    10.3125: 10.0,
-    14.0625: 14.0,
-    25.78125: 25.0,
-    53.125: 50.0,
-    106.25: 100.0,
-    212.5: 200.0,
-}
-WIDTHS: Final = {"1X": 1, "2X": 2, "4X": 4, "8X": 8, "12X": 12}
-
-
-def nominal_bps(width: str, lane_gbps: float | None) -> float | None:
-    """Return what a link carries by the name of its speed; None where that is not known."""
-    if lane_gbps is None or width.upper() not in WIDTHS or lane_gbps not in LANES:
-        return None
-    return WIDTHS[width.upper()] * LANES[lane_gbps] * 1e9
+__all__ = ["FabricDevice", "Uplink", "View"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,8 @@ def check(
     Everything that predict would refuse: keys, types, units and ranges, parts that do not exist,
     parallelism that does not multiply out, a network that cannot be built, a model that does
     not fit; with a 'serving' section, also what infer would refuse, and without 'job.training'
-    beside it only that; with 'traffic', also what simulate would.
+    beside it only that; with 'traffic', also what simulate would. All problems are told, each with
+    its line.
 
     Args:
         file: A scenario, YAML or JSON.

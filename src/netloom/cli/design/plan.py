@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
-from typing import Literal, TypeVar, get_args
+from typing import Literal, TypeVar
 
 from netloom.app.plan import plan as plan_job
 from netloom.cli.arguments import OptionalWhole, technologies_of, words_of
@@ -16,9 +16,9 @@ from netloom.cli.show import show
 from netloom.errors import SpecError
 from netloom.report.plan.page import plan_page
 from netloom.report.plan.text import plan_text
+from netloom.spec.topology import TOPOLOGIES
 from netloom.study.inputs import catalog_of
 from netloom.study.plan.machines import PlanLimits, Wanted
-from netloom.study.size.request import Kind
 from netloom.units import MONEY, POWER, SIZE, Dimension, parse_quantity
 
 __all__ = ["plan"]
@@ -97,14 +97,14 @@ def _wanted(
     sizes = words_of(gpus, option="--gpus")
     kinds = words_of(topologies, option="--topologies")
     for kind in kinds:
-        if kind not in get_args(Kind):
-            message = f"--topologies: {kind!r} is not one; use {', '.join(get_args(Kind))}"
+        if kind not in TOPOLOGIES:
+            message = f"--topologies: {kind!r} is not one; use {', '.join(TOPOLOGIES)}"
             raise SpecError(message)
     return Wanted(
         gpus=tuple(_number("--gpus", word, int) for word in sizes if "-" not in word),
         gpu_ranges=tuple(_range(word) for word in sizes if "-" in word),
         technologies=technologies,
-        topologies=kinds,  # type: ignore[arg-type]
+        topologies=kinds,
         oversubscriptions=tuple(
             _number("--oversubscriptions", word, float)
             for word in words_of(oversubscriptions, option="--oversubscriptions")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from netloom.cli.arguments import OptionalWhole
 from netloom.cli.options import OwnParts, WhyOutput
@@ -13,10 +14,16 @@ from netloom.cli.show import show
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
 from netloom.report.size import size_report
+from netloom.spec.topology import TOPOLOGIES
 from netloom.study.inputs import catalog_of
-from netloom.study.size.request import Kind, SizingRequest, topology_of
+from netloom.study.size.request import SizingRequest, topology_of
 from netloom.study.size.sizing import Sizing
 from netloom.study.size.sizing import size as size_network
+
+if TYPE_CHECKING:
+    Kind = str
+else:
+    Kind = Literal[TOPOLOGIES.names()]
 
 __all__ = ["size"]
 

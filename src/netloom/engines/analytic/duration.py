@@ -17,11 +17,12 @@ from netloom.engines.analytic.rings import cube_mesh_links, num_rings
 from netloom.engines.analytic.tables import PAT_SHARE, TREE_CORRECTION, Algorithm, Protocol
 from netloom.engines.analytic.tuner import AlgorithmChoice, num_steps
 from netloom.provenance import Source, Why
-from netloom.workload.collective import Collective, CollectiveKind
+from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
     from netloom.engines.analytic.path import Path
     from netloom.fabric.network import Network
+    from netloom.workload.collective import Collective
 
 __all__ = [
     "CollectivePlacement",
@@ -135,7 +136,7 @@ def _inside(collective: Collective, choice: AlgorithmChoice, place: CollectivePl
     if choice.algorithm in {Algorithm.RING, Algorithm.PAT}:
         steps = num_steps(collective.kind, group.size)
         fill = place.profile.fill_steps.value
-        fill *= 1.0 if collective.kind is CollectiveKind.ALL_REDUCE else 0.5
+        fill *= collective_entry(collective.kind).fill_share
         carried = size / group.size * (steps + fill)
         how = "size / n x (steps + fill)"
     else:
@@ -188,9 +189,7 @@ def _between_bytes(collective: Collective, choice: AlgorithmChoice) -> float:
     """Return what all ranks of one node together send over the network."""
     size, group = collective.size_bytes, collective.group
     if choice.algorithm in {Algorithm.RING, Algorithm.PAT}:
-        if collective.kind is CollectiveKind.BROADCAST:
-            return size
-        return size * num_steps(collective.kind, group.size) / group.size
+        return collective_entry(collective.kind).ring_bytes(size, group.size)
     if choice.algorithm in {Algorithm.TREE, Algorithm.NVLS_TREE}:
         return tree_network_bytes(group.num_nodes, size)
     return size
@@ -237,7 +236,7 @@ def spread_terms(collective: Collective, place: CollectivePlacement) -> tuple[Te
     ring = ring_rate(place, group.per_node)
     assert isinstance(ring.value, float | int), ring
     inside = _product("rate inside a node", (ring.value, _PARTNERS_SHARE), ring, partners)
-    if collective.kind is CollectiveKind.SEND_RECV:
+    if not collective_entry(collective.kind).has_partners:
         if place.path is None:
             link = _one_link(place, inside)
             return (Term(name="inside a node", how="the message", size_bytes=size, rate=link),)

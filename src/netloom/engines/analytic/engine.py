@@ -17,12 +17,18 @@ from netloom.engines.analytic.duration import (
 from netloom.engines.analytic.path import scale_out
 from netloom.engines.analytic.profile import Profile, profile_of
 from netloom.engines.analytic.tables import BASE_US, HW_US, NCCL, PROTOCOLS, Algorithm, LinkKind
-from netloom.engines.analytic.tuner import AlgorithmChoice, Communicator, choose, latency_us
+from netloom.engines.analytic.tuner import (
+    AlgorithmChoice,
+    Communicator,
+    choose,
+    latency_us,
+    limits_of,
+)
 from netloom.engines.analytic.validity import validity_of
 from netloom.engines.base import Outcome
 from netloom.errors import InfeasibleError
 from netloom.provenance import Why
-from netloom.workload.collective import CollectiveKind
+from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
     from netloom.engines.analytic.path import Path
@@ -32,9 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AnalyticEngine"]
 
-# What NCCL reckons a link carries: GB/s per NVLink by generation, a PCIe lane set of 15.75 GB/s,
-# and 100 Gb/s of network (NVIDIA/nccl src/graph/topo.h at commit 5067397c).
-_NCCL_LINK_GBPS = {"volta": 20.0, "ampere": 20.0, "hopper": 20.6, "blackwell": 40.1}
+# What NCCL takes a PCIe lane set of 15.75 GB/s and 100 Gb/s of network to carry (NVIDIA/nccl
+# src/graph/topo.h at commit 5067397c).
 _NCCL_PCI_SHARE = 12.0 / 15.75
 _NCCL_NET_GBPS = 12.0 / 100e9
 # NCCL's network latencies were taken on InfiniBand; about 2 us one way through three switches.
@@ -71,7 +76,7 @@ class AnalyticEngine:
         _check(collective.group, network)
         if collective.group.size == 1 or collective.size_bytes == 0:
             return _nothing(collective, network)
-        if collective.kind in {CollectiveKind.ALL_TO_ALL, CollectiveKind.SEND_RECV}:
+        if collective_entry(collective.kind).is_direct:
             return _spread(collective, network, profile, contention=self.contention)
         return _library(collective, network, profile, engine=self)
 
@@ -111,7 +116,7 @@ def _spread(
     collective: Collective, network: Network, profile: Profile, *, contention: Contention | None
 ) -> Outcome:
     group = collective.group
-    alone = collective.kind is CollectiveKind.SEND_RECV
+    alone = not collective_entry(collective.kind).has_partners
     pattern: Pattern = "pair" if alone else "all-to-all"
     place = _place(network, profile, group, pattern=pattern, contention=contention)
     simple = len(PROTOCOLS) - 1
@@ -183,7 +188,7 @@ def _nccl_intra_gbps(place: CollectivePlacement, per_node: int) -> float:
     if scale_up.kind == "pcie-tree":
         return scale_up.rate_bps / 8e9 * _NCCL_PCI_SHARE
     if scale_up.kind == "switched" and "nvlink" in scale_up.generation.lower():
-        return _NCCL_LINK_GBPS[place.profile.generation] * scale_up.num_links
+        return limits_of(place.profile.generation).link_gbps * scale_up.num_links
     measured = ring_rate(place, per_node).value
     assert isinstance(measured, float | int), measured
     return measured / 8e9

@@ -15,16 +15,10 @@ from netloom.provenance import Source
 __all__ = [
     "BASE_US",
     "HW_US",
-    "LL_MAX",
     "NCCL",
-    "NVLS_EFFICIENCY",
-    "NVLS_TREE_MAX",
     "PAT_SHARE",
     "PROTOCOLS",
-    "RING_LL128_MAX",
     "TREE_CORRECTION",
-    "TREE_LL128_MAX",
-    "TREE_MAX",
     "Algorithm",
     "LinkKind",
     "Protocol",
@@ -106,46 +100,6 @@ HW_US: Final[dict[LinkKind, dict[Algorithm, tuple[float, float, float]]]] = {
         _A.NVLS_TREE: (0.0, 0.0, 20.9),
         _A.PAT: (0.0, 0.0, 14.0),
     },
-}
-
-# By GPU generation; on 1 node, 2 nodes, more. For LL on several nodes NCCL looks at the CPU
-# instead of the GPU: the volta row stands for Intel there and the ampere row for AMD.
-LL_MAX: Final[dict[str, tuple[float, float, float]]] = {
-    "volta": (39.0, 39.0, 20.4),
-    "ampere": (87.7, 22.5, 19.0),
-    "hopper": (141.0, 45.0, 35.0),
-    "blackwell": (282.0, 90.0, 70.0),
-}
-RING_LL128_MAX: Final[dict[str, tuple[float, float, float]]] = {
-    "volta": (20.0, 20.0, 20.0),
-    "ampere": (20.0, 20.0, 20.0),
-    "hopper": (36.7, 36.7, 36.7),
-    "blackwell": (40.0, 40.0, 40.0),
-}
-TREE_LL128_MAX: Final[dict[str, tuple[float, float, float]]] = {
-    "volta": (20.0, 20.0, 20.0),
-    "ampere": (20.0, 20.0, 20.0),
-    "hopper": (36.7, 36.7, 29.0),
-    "blackwell": (55.6, 31.67, 20.0),
-}
-TREE_MAX: Final[dict[str, tuple[float, float, float]]] = {
-    "volta": (26.5, 18.5, 10.0),
-    "ampere": (24.0, 23.6, 17.8),
-    "hopper": (38.7, 41.4, 36.0),
-    "blackwell": (70.0, 42.8, 24.0),
-}
-# Blackwell on more than two nodes is 80.0 in one release and 43.8 in another; the newer is used.
-NVLS_TREE_MAX: Final[dict[str, tuple[float, float, float]]] = {
-    "volta": (26.5, 18.5, 10.0),
-    "ampere": (24.0, 23.6, 17.8),
-    "hopper": (0.0, 57.7, 45.5),
-    "blackwell": (0.0, 96.0, 80.0),
-}
-NVLS_EFFICIENCY: Final[dict[str, float]] = {
-    "volta": 0.0,
-    "ampere": 0.0,
-    "hopper": 0.85,
-    "blackwell": 0.74,
 }
 
 # What a tree really achieves at 64 B, 128 B, ... 512 MiB, over its nominal rate.

@@ -12,30 +12,39 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
+from netloom.compute.generation import GENERATIONS
 from netloom.engines.analytic.tables import (
     BASE_US,
     HW_US,
-    LL_MAX,
-    NVLS_EFFICIENCY,
-    NVLS_TREE_MAX,
     PAT_SHARE,
     PROTOCOLS,
-    RING_LL128_MAX,
     TREE_CORRECTION,
-    TREE_LL128_MAX,
-    TREE_MAX,
     Algorithm,
     LinkKind,
     Protocol,
 )
 from netloom.workload.collective import CollectiveKind
+from netloom.workload.collective_entry import collective_entry
 
-__all__ = ["AlgorithmChoice", "Communicator", "choose", "estimates", "latency_us", "num_steps"]
+if TYPE_CHECKING:
+    from netloom.compute.generation import NcclLimits
+
+__all__ = [
+    "AlgorithmChoice",
+    "Communicator",
+    "choose",
+    "estimates",
+    "latency_us",
+    "limits_of",
+    "num_steps",
+]
 
 _SIMPLE = PROTOCOLS.index(Protocol.SIMPLE)
-_REDUCING = {CollectiveKind.ALL_REDUCE}
-_SHARDED = {CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER}
+_REDUCING = {kind for kind in CollectiveKind if collective_entry(kind).is_reducing}
+_SHARDED = {kind for kind in CollectiveKind if collective_entry(kind).is_sharded}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,11 +158,7 @@ def estimates(
 
 def num_steps(kind: CollectiveKind, num_ranks: int) -> int:
     """Return the hops that a piece of data makes around a ring."""
-    if kind in _REDUCING:
-        return 2 * (num_ranks - 1)
-    if kind in _SHARDED:
-        return num_ranks - 1
-    return num_ranks
+    return collective_entry(kind).ring_steps(num_ranks)
 
 
 def _runs(
@@ -209,18 +214,18 @@ def _ring_bus(bus: float, protocol: int, comm: Communicator) -> float:
     if PROTOCOLS[protocol] is Protocol.LL:
         return min(_ll_max(comm), bus * 0.5)
     if PROTOCOLS[protocol] is Protocol.LL128:
-        cap = comm.num_channels * RING_LL128_MAX[comm.generation][comm.scale]
+        cap = comm.num_channels * limits_of(comm.generation).ring_ll128_max[comm.scale]
         return min(bus * 0.92, cap)
     return bus
 
 
 def _tree_bus(bus: float, protocol: int, comm: Communicator) -> float:
-    bus = min(bus * 0.92, comm.num_channels * TREE_MAX[comm.generation][comm.scale])
+    bus = min(bus * 0.92, comm.num_channels * limits_of(comm.generation).tree_max[comm.scale])
     if PROTOCOLS[protocol] is Protocol.LL:
         return min(bus / 3.8, _ll_max(comm))
     if PROTOCOLS[protocol] is Protocol.LL128:
         share = 7 / 9 if comm.num_nodes == 1 else 120 / 128
-        cap = comm.num_channels * TREE_LL128_MAX[comm.generation][comm.scale]
+        cap = comm.num_channels * limits_of(comm.generation).tree_ll128_max[comm.scale]
         return min(bus * share, cap)
     return bus
 
@@ -232,15 +237,23 @@ def _pat_bus(bus: float, _protocol: int, _comm: Communicator) -> float:
 _RULES = {Algorithm.RING: _ring_bus, Algorithm.TREE: _tree_bus, Algorithm.PAT: _pat_bus}
 
 
+@cache
+def limits_of(generation: str) -> NcclLimits:
+    """Return NCCL's row for *generation*."""
+    limits = GENERATIONS.get(generation).nccl
+    assert limits is not None, generation
+    return limits
+
+
 def _ll_max(comm: Communicator) -> float:
     row = comm.generation if comm.num_nodes == 1 else ("ampere" if comm.amd_cpu else "volta")
-    return LL_MAX[row][comm.scale]
+    return limits_of(row).ll_max[comm.scale]
 
 
 def _nvls_bus(kind: CollectiveKind, algorithm: Algorithm, comm: Communicator) -> float:
     channels = comm.num_nvls_channels
     per_channel = comm.intra_gbps / channels
-    intra = per_channel * NVLS_EFFICIENCY[comm.generation] * (channels - 1) / channels
+    intra = per_channel * limits_of(comm.generation).nvls_efficiency * (channels - 1) / channels
     intra *= 2.0 if kind in _REDUCING else (comm.per_node - 1) / comm.per_node
     if comm.num_nodes == 1:
         return channels * intra
@@ -248,7 +261,7 @@ def _nvls_bus(kind: CollectiveKind, algorithm: Algorithm, comm: Communicator) ->
     inter = comm.inter_gbps / channels * twice
     cap = math.inf
     if algorithm is Algorithm.NVLS_TREE:
-        cap = NVLS_TREE_MAX[comm.generation][comm.scale]
+        cap = limits_of(comm.generation).nvls_tree_max[comm.scale]
     return channels * min(intra, inter, cap)
 
 
@@ -258,7 +271,7 @@ def _collnet_bus(algorithm: Algorithm, comm: Communicator) -> float:
         return bus
     ratio = comm.per_node / comm.num_channels
     bus /= ratio - (ratio - 1) / 2
-    return bus * 0.85 if comm.generation in {"hopper", "blackwell"} else bus
+    return bus * limits_of(comm.generation).collnet_share
 
 
 def latency_us(
@@ -323,4 +336,4 @@ def _plateau(
         return 1.0
     if size_bytes // (comm.num_channels * comm.num_ranks) < 64:
         return 1.0
-    return 1.9 if comm.generation == "volta" else 1.4
+    return limits_of(comm.generation).full_ring_factor

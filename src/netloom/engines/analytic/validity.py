@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from netloom.engines.analytic.profile import is_measured, profile_of
+from netloom.engines.analytic.profile import is_measured
+from netloom.fabric.topologies.entry import topology_entry
 from netloom.provenance import Validity
+from netloom.validated.collectives import (
+    checked_between,
+    checked_inside,
+    max_nodes,
+    size_range_bytes,
+)
 
 if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.workload.collective import Collective
 
 __all__ = ["validity_of"]
-
-_SMALLEST_BYTES: Final = 2.0**20
-_LARGEST_BYTES: Final = 2.0**34
-_MAX_NODES: Final = 4
-_CHECKED_BETWEEN: Final = ("all_reduce", "all_gather")
 
 
 def validity_of(collective: Collective, network: Network, *, algorithm: str) -> Validity:
@@ -42,18 +44,22 @@ def validity_of(collective: Collective, network: Network, *, algorithm: str) -> 
 
 
 def _size_doubts(collective: Collective) -> tuple[str, ...]:
-    if collective.size_bytes < _SMALLEST_BYTES:
-        return ("Collectives under 1 MiB were not held to a bound; latency decides them.",)
-    if collective.size_bytes > _LARGEST_BYTES:
-        return ("No collective over 16 GiB was compared with a measurement.",)
+    smallest, largest = size_range_bytes()
+    if collective.size_bytes < smallest:
+        least = f"{smallest / 2**20:.0f} MiB"
+        return (f"Collectives under {least} were not held to a bound; latency decides them.",)
+    if collective.size_bytes > largest:
+        most = f"{largest / 2**30:.0f} GiB"
+        return (f"No collective over {most} was compared with a measurement.",)
     return ()
 
 
 def _inside_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
-    profile = profile_of(network.gpu.architecture)
     kind = collective.kind.value
     doubts = []
-    if not is_measured(network.gpu.architecture) or kind not in profile.checked:
+    if not is_measured(network.gpu.architecture) or kind not in checked_inside(
+        network.gpu.architecture
+    ):
         doubts.append(f"{kind} was not measured inside a node of {network.gpu.architecture} GPUs.")
     if network.scale_up.kind == "pcie-tree":
         doubts.append("Rings over PCIe rest on another tool's fit for one A100 server.")
@@ -65,24 +71,16 @@ def _inside_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
 def _topology_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
     if collective.group.num_nodes == 1:
         return ()
-    doubts = {
-        "torus": "A torus is reckoned with its bisection; neighbours alone do better.",
-        "dragonfly-plus": (
-            "A dragonfly+ is reckoned with even traffic; a whole group that sends to one other "
-            "group does worse."
-        ),
-    }
-    kind = network.design.topology.kind
-    return (doubts[kind],) if kind in doubts else ()
+    return topology_entry(network.design.topology).doubts
 
 
 def _node_doubts(collective: Collective) -> tuple[str, ...]:
     group = collective.group
     doubts = []
-    if group.num_nodes > 1 and collective.kind.value not in _CHECKED_BETWEEN:
+    if group.num_nodes > 1 and collective.kind.value not in checked_between():
         doubts.append(f"{collective.kind.value} between nodes was not compared with a measurement.")
-    if group.num_nodes > _MAX_NODES:
-        doubts.append(f"Groups on more than {_MAX_NODES} nodes were not compared row by row.")
+    if group.num_nodes > max_nodes():
+        doubts.append(f"Groups on more than {max_nodes()} nodes were not compared row by row.")
     if group.num_nodes > 1 and group.displaced > 0:
         doubts.append("The cost of displaced nodes follows from the topology and was not measured.")
     return tuple(doubts)

@@ -14,6 +14,7 @@ from netloom.engines.packet.marks import NEVER_BYTES, marking
 from netloom.engines.packet.ports import port_arrays
 from netloom.engines.packet.receiver_throttle import restraint_numbers
 from netloom.engines.packet.room import check_headroom, check_input, check_queues
+from netloom.engines.packet.scheme import SCHEMES
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.wiring.digits import digits
 from netloom.fabric.wiring.paths import first_ways, stay_inside
@@ -122,7 +123,7 @@ def lowered(  # noqa: PLR0913
         **arbitration_arrays(settings.lanes, lanes),
         "watched_links": np.array(watch.links, dtype=np.uint32),
     }
-    is_pint = settings.congestion_control == "hpcc-pint"
+    is_pint = _is_pint(settings)
     base_rtt_ps = _base_rtt_ps(wiring, transfers, settings)
     numbers = {
         **_numbers(settings),
@@ -155,13 +156,17 @@ def lowered(  # noqa: PLR0913
     )
 
 
+def _is_pint(settings: PacketSettings) -> bool:
+    return SCHEMES.get(settings.congestion_control).telemetry == "pint"
+
+
 def _base_rtt_ps(wiring: PacketTopology, transfers: Transfers, settings: PacketSettings) -> int:
     """Return the round trip that is given or, where one is needed, the longest of all.
 
     HPCC-ns3 third.cc: propagation both ways, and a full payload once on every link.
     """
     host = settings.transport
-    needed = settings.congestion_control == "hpcc-pint" or host.restraint is not None
+    needed = _is_pint(settings) or host.restraint is not None
     if host.base_rtt_ps or not needed or not len(transfers):
         return host.base_rtt_ps
     source, target = (ends.astype(np.int64) for ends in (transfers.source, transfers.target))
@@ -346,7 +351,7 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         **own,
         "num_paths": settings.num_paths,
         "telemetry": transport.telemetry,
-        "pint": settings.congestion_control == "hpcc-pint",
+        "pint": _is_pint(settings),
         "pmax": settings.ecn.pmax if settings.ecn else 0.0,
         "reserve_bytes": switch.reserve_bytes if _reserves(settings) else 0,
         "resume_bytes": pfc.resume_bytes,

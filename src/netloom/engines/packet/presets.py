@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from netloom.engines.balancing import LOAD_BALANCINGS
 from netloom.engines.packet.lanes import VirtualLanes
 from netloom.engines.packet.receiver_throttle import ReceiverThrottle
 from netloom.engines.packet.schedule import CellSchedule
+from netloom.engines.packet.scheme import SCHEMES
+from netloom.engines.packet.schemes.marking import at_queue_shares
 from netloom.engines.packet.settings import (
-    CONGESTION_CONTROLS,
     Credits,
-    Ecn,
     PacketSettings,
     Pfc,
     SwitchSettings,
@@ -24,43 +25,18 @@ from netloom.spec.problems import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from netloom.engines.packet.scheme import Scheme
+    from netloom.engines.packet.settings import Ecn
     from netloom.parts.parts import Technology
 
-__all__ = ["LOAD_BALANCING", "RECOVERIES", "settings_for"]
+__all__ = ["RECOVERIES", "settings_for"]
 
 _T = TypeVar("_T")
 _US: Final = 1_000_000
-# In data and acknowledgement: HPCC-ns3 int-header.h, 5 hops of 8 bytes and 2; PINT 1 (its page).
-_TELEMETRY_BYTES: Final = {"hpcc": 42, "hpcc-pint": 1}
 _ETHERNET_GAP: Final = 20  # preamble and inter-frame gap: IEEE 802.3 (recalled)
 _ACK_HEADER: Final = 4  # AETH: InfiniBand vol. 1 (recalled)
 _UET_ACK: Final = 64  # assumed: Ethernet, IP, UDP and PDS fill the least frame
 
-# What the catalogue calls them, in the simulator's words. Spectrum-X: NVIDIA's default is RTT based
-# (ZTR-RTTCC), whose formulas are not published; rttcc is an assumed stand-in. Chelsio's NICs know
-# Reno, Tahoe, NewReno and HighSpeed, and Linux asks for Tahoe (drivers/infiniband/hw/cxgb4/cm.c),
-# which is not modelled: Reno stands in.
-_CONGESTION: Final[Mapping[str, str]] = {
-    "spectrum-x": "rttcc",
-    "voq-credits": "none",
-    "tcp in the NIC": "reno",
-}
-# How switches balance and senders spray.
-LOAD_BALANCING: Final[Mapping[str, tuple[str, str]]] = {
-    "ecmp": ("ecmp", "fixed"),
-    "flowlet": ("flowlet", "fixed"),
-    "static": ("d-mod-k", "fixed"),
-    "d-mod-k": ("d-mod-k", "fixed"),
-    "adaptive": ("adaptive", "fixed"),
-    "cells": ("cells", "fixed"),
-    "source": ("source", "fixed"),
-    "spray": ("ecmp", "mixed"),  # uet-htsim main_uec.cpp: MIXED unless told otherwise
-    "oblivious": ("ecmp", "oblivious"),
-    "bitmap": ("ecmp", "bitmap"),
-    "retiring": ("ecmp", "retiring"),
-    "mixed": ("ecmp", "mixed"),
-    "reps": ("ecmp", "reps"),
-}
 _FLOW_CONTROL: Final[Mapping[str, str]] = {
     "pfc": "pfc",
     "credits": "credits",
@@ -132,33 +108,12 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
 }
 # Reliable connections ask for one acknowledgement in 2**8 packets (Linux
 # drivers/infiniband/hw/mlx5/qp.c, MLX5_IB_ACK_REQ_FREQ); or for each, by whose marks and times
-# other schemes live. RTTCC sends probes of its own, how many is not published: assumed.
-_ASKS: Final[Mapping[str, dict[str, Any]]] = {
-    "none": {"ask_every_packets": 256},
-    "dcqcn": {"ask_every_packets": 256},
-    "dcqcn-firmware": {"ask_every_packets": 256},
-    "ib-cc": {"ask_every_packets": 256},
-    "rttcc": {"ask_every_packets": 256, "asks_per_rtt": 4.0},
-}
+# other schemes live.
+_ASK_EVERY_PACKETS: Final = 256
 _ASKING: Final = frozenset({"rc", "reorder"})
 _PULLED: Final = frozenset({"rccc", "ndp"})  # receivers decide, and congestion control is theirs
 _BY_RECOVERY: Final = {"go-back-n": "rc", "selective-repeat": "irn", "reorder": "reorder"}
 _BY_TRANSPORT: Final = {"tcp": "tcp", "iwarp": "iwarp", "uet": "uet", "mrc": "uet"}
-# CNPs of a flow: 50 us apart (Zhu et al., SIGCOMM 2015), 4 us in firmware (mlxconfig dumps); BECN
-# answers every mark (InfiniBand annex A10; recalled).
-_CNP_INTERVAL_PS: Final = {"dcqcn": 50 * _US, "dcqcn-firmware": 4 * _US, "ib-cc": 1}
-_NSCC: Final = frozenset({"nscc", "nscc-unscaled"})
-_MARKED: Final = frozenset({"dcqcn", "dcqcn-firmware", "dctcp-rate", "ib-cc"}) | _NSCC
-# DCTCP's step at 30 KB x bw/10 Gb/s: HPCC-ns3 run.py.
-_STEP: Final = Ecn(kmin_bytes=30_000, kmax_bytes=30_000, pmax=1.0, at_rate_bps=10e9)
-
-
-# InfiniBand's threshold weight 15 has no unit in the specification: half a lane's buffer, assumed.
-# Ten packets between marks on average: marking rate 0xA (Mellanox OFED 2.x manual).
-_FECN: Final = Ecn(kmin_bytes=65_536, kmax_bytes=65_536, pmax=1 / 11, at_rate_bps=0, at_roots=True)
-# What the catalogue names and nobody turns on by itself: congestion_control is FALSE in the
-# options that opensm -c writes (OpenSM 3.3.23).
-_OFF_BY_DEFAULT: Final = frozenset({"ib-cc"})
 
 
 def settings_for(
@@ -178,28 +133,25 @@ def settings_for(
     if {congestion_control, transport} & _PULLED:
         transport = transport or congestion_control
         congestion_control = "none" if congestion_control in {"", transport} else congestion_control
-    own = technology.congestion_control
-    own = "none" if own in _OFF_BY_DEFAULT else own
-    scheme = _scheme(congestion_control or own, transport)
-    balance, spray = _one_of(
-        "load_balancing", load_balancing or technology.load_balancing, LOAD_BALANCING
-    )
+    scheme = _scheme(congestion_control or technology.congestion_control, transport)
+    if scheme.is_off_by_default and not congestion_control:
+        scheme = SCHEMES.get("none")
+    balancing = LOAD_BALANCINGS.get(load_balancing or technology.load_balancing)
     control = _one_of("flow_control", flow_control or technology.flow_control, _FLOW_CONTROL)
     if technology.transport == "uet" and not flow_control:
         control = "trimming"  # UEC specification 1.0: packet trimming (secondary)
-    if (load_balancing or technology.load_balancing) == "cells" and not flow_control:
+    if balancing.switches == "cells" and not flow_control:
         control = "scheduled"
     name = transport or _BY_TRANSPORT.get(technology.transport, _BY_RECOVERY[technology.recovery])
     host = _transport(technology, name, scheme, scheduled=control == "scheduled")
-    if name in _ASKING and spray == "fixed":
-        host = replace(host, **_ASKS.get(scheme, {}))
+    if name in _ASKING and balancing.senders == "fixed" and not scheme.needs_every_ack:
+        host = replace(host, ask_every_packets=_ASK_EVERY_PACKETS, asks_per_rtt=scheme.acks_per_rtt)
     return PacketSettings(
         flow_control=control,
-        balance=balance,
-        spray=spray,
-        congestion_control=scheme,
-        # uet-htsim uec.cpp quick_adapt: not where receivers pull
-        parameters={"adapt_below": 0.0} if name == "rccc" and scheme in _NSCC else {},
+        balance=balancing.switches,
+        spray=balancing.senders,
+        congestion_control=scheme.name,
+        parameters=dict(scheme.pulled_parameters) if name == "rccc" else {},
         connections=connections or technology.flows_per_rank,
         switch=_switch(technology, control, host),
         pfc=Pfc(response_ps=_response_ps(technology)),
@@ -211,8 +163,8 @@ def settings_for(
     )
 
 
-def _scheme(value: str, transport: str) -> str:
-    """Return the core's name for a congestion control; messages know receivers that pull as well.
+def _scheme(value: str, transport: str) -> Scheme:
+    """Return a congestion control by any of its names; messages know receivers that pull as well.
 
     Raises:
         SpecError: it is not known, or another transport's own.
@@ -223,7 +175,9 @@ def _scheme(value: str, transport: str) -> str:
             f"transport is {transport}; leave one of them out"
         )
         raise SpecError(message)
-    known = {**_CONGESTION, **{name: name for name in CONGESTION_CONTROLS}}
+    entries = SCHEMES.entries()
+    known = {name: entry for entry in entries for name in entry.catalogue_names}
+    known |= {entry.name: entry for entry in entries}
     if value not in known:
         hint = did_you_mean(value, [*known, *sorted(_PULLED)])
         message = f"congestion_control: {value!r} is not known; {hint}"
@@ -238,14 +192,12 @@ def _one_of(name: str, value: str, known: Mapping[str, _T]) -> _T:
     return known[value]
 
 
-def _transport(technology: Technology, name: str, scheme: str, *, scheduled: bool) -> Transport:
+def _transport(technology: Technology, name: str, scheme: Scheme, *, scheduled: bool) -> Transport:
     own = _one_of("transport", name, RECOVERIES)
-    # uet-htsim main_uec.cpp: where senders keep windows, receivers need none.
-    restraint = None if scheme in _NSCC else own.get("restraint")
+    restraint = own.get("restraint") if scheme.throttles_receivers else None
     infiniband = technology.protocol == "infiniband"
     gap_bytes = 0 if infiniband else _ETHERNET_GAP
-    telemetry_bytes = _TELEMETRY_BYTES.get(scheme, 0)
-    header_bytes = int(technology.header_bytes) - gap_bytes + telemetry_bytes
+    header_bytes = int(technology.header_bytes) - gap_bytes + scheme.telemetry_bytes
     budget = technology.latency
     return Transport(
         payload_bytes=int(technology.payload_bytes),
@@ -253,10 +205,10 @@ def _transport(technology: Technology, name: str, scheme: str, *, scheduled: boo
         gap_bytes=gap_bytes,
         least_bytes=0 if infiniband else 64,
         ack_bytes=_ack_bytes(technology, header_bytes),
-        telemetry=scheme == "hpcc",
+        telemetry=scheme.telemetry == "every-hop",
         source_ports=technology.transport != "rocev1-rc",
         punish_disorder=own["recovery"] == "go-back-n",
-        cnp_interval_ps=_CNP_INTERVAL_PS.get(scheme, 0),
+        cnp_interval_ps=scheme.cnp_interval_ps,
         host_rate_bps=technology.host_rate_bps or 0.0,
         send_ps=_ps(
             budget.post_s
@@ -289,24 +241,11 @@ def _switch(technology: Technology, control: str, host: Transport) -> SwitchSett
     )
 
 
-def _ecn(scheme: str, technology: Technology, control: str, *, pulled: bool) -> Ecn | None:
+def _ecn(scheme: Scheme, technology: Technology, control: str, *, pulled: bool) -> Ecn | None:
     """Return the marks of a scheme; where UET's receivers pull they are about paths alone."""
-    packet = int(technology.payload_bytes + technology.header_bytes)
-    if scheme in _NSCC or pulled:  # uet-htsim: 25 and 75 of 100 packets
-        return Ecn(
-            kmin_bytes=25 * packet,
-            kmax_bytes=75 * packet,
-            pmax=1.0,
-            at_rate_bps=0,
-            to_endpoints=not pulled,
-        )
-    if scheme not in _MARKED and scheme != "dctcp":
-        return None
-    if scheme in {"dctcp", "dctcp-rate"}:
-        return _STEP
-    if control == "credits":
-        return _FECN
-    return Ecn()
+    if pulled:
+        return replace(at_queue_shares(technology), to_endpoints=False)
+    return None if scheme.marks is None else scheme.marks(technology, control)
 
 
 def _response_ps(technology: Technology) -> int:

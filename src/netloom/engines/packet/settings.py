@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
+from netloom.engines.balancing import LOAD_BALANCINGS
+from netloom.engines.packet.ecn import Ecn
 from netloom.engines.packet.schedule import CellSchedule
+from netloom.engines.packet.scheme import SCHEMES
 from netloom.errors import SpecError
 from netloom.spec.problems import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from netloom.engines.packet.lanes import VirtualLanes
     from netloom.engines.packet.receiver_throttle import ReceiverThrottle
 
 __all__ = [
-    "BALANCES",
-    "CONGESTION_CONTROLS",
     "FLOW_CONTROLS",
-    "SPRAYS",
     "Credits",
     "Ecn",
     "PacketSettings",
@@ -29,26 +29,6 @@ __all__ = [
 ]
 
 FLOW_CONTROLS: Final = ("pfc", "credits", "lossy", "trimming", "scheduled")
-BALANCES: Final = ("ecmp", "flowlet", "d-mod-k", "adaptive", "cells", "source")
-SPRAYS: Final = ("fixed", "oblivious", "bitmap", "retiring", "mixed", "reps")
-CONGESTION_CONTROLS: Final = (
-    "none",
-    "dcqcn",
-    "dcqcn-firmware",
-    "hpcc",
-    "hpcc-pint",
-    "timely",
-    "swift",
-    "dctcp",
-    "dctcp-rate",
-    "ib-cc",
-    "reno",
-    "cubic",
-    "nscc",
-    "nscc-unscaled",
-    "rttcc",
-)
-_PULLED: Final = ("none", "nscc")
 _BY_INPUT: Final = ("pfc", "lossy")
 _US: Final = 1_000_000
 _MAX_PACKET_BYTES: Final = 65_535  # a field of 16 bits, in IP as in the core
@@ -129,29 +109,6 @@ class Credits:
 
     buffer_bytes: int = 131_072
     update_bytes: int = 4_160
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ecn:
-    """Marking at dequeue on an egress queue's bytes.
-
-    Attributes:
-        kmin_bytes: Nothing is marked up to here.
-        kmax_bytes: Everything is marked beyond.
-        pmax: Share that is marked at ``kmax_bytes``.
-        at_rate_bps: The thresholds are for ports of this rate, and grow with it; 0 for any.
-        to_endpoints: Whether ports to endpoints mark as well. Where receivers pull they keep those
-            queues short themselves, and marks are about paths alone (uet-htsim main_uec.cpp).
-        at_roots: Whether ``pmax`` is the share of packets that is marked beyond ``kmin_bytes``, at
-            ports alone that have credit for more (InfiniBand's FECN).
-    """
-
-    kmin_bytes: int = 100_000  # HPCC-ns3 run.py: 100 KB x bw/25 Gb/s
-    kmax_bytes: int = 400_000  # HPCC-ns3 run.py: 400 KB x bw/25 Gb/s
-    pmax: float = 0.2  # HPCC-ns3 run.py
-    at_rate_bps: float = 25e9
-    to_endpoints: bool = True
-    at_roots: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,10 +214,10 @@ class PacketSettings:
 
     Attributes:
         flow_control: What keeps buffers from overflowing: one of ``FLOW_CONTROLS``.
-        balance: How switches choose among equal-cost links: one of ``BALANCES``.
-        spray: How senders change the hashed source port: one of ``SPRAYS``.
+        balance: How switches choose among equal-cost links: ``switches`` of a load balancing.
+        spray: How senders change the hashed source port: ``senders`` of one.
         num_paths: Entropy values of a spraying sender; a power of two.
-        congestion_control: One of ``CONGESTION_CONTROLS``.
+        congestion_control: The name of a scheme.
         parameters: Of congestion control, by name; what is missing keeps its default.
         connections: QPs that a transfer is spread over, each with its own source port.
         striped: Whether a transfer takes all ports of its endpoints; else each of its connections
@@ -288,9 +245,10 @@ class PacketSettings:
 
     def __post_init__(self) -> None:
         _known("flow_control", self.flow_control, FLOW_CONTROLS)
-        _known("balance", self.balance, BALANCES)
-        _known("spray", self.spray, SPRAYS)
-        _known("congestion_control", self.congestion_control, CONGESTION_CONTROLS)
+        balancings = LOAD_BALANCINGS.entries()
+        _known("balance", self.balance, [one.switches for one in balancings])
+        _known("spray", self.spray, [one.senders for one in balancings])
+        _known("congestion_control", self.congestion_control, SCHEMES.names())
         _power_of_two("num_paths", self.num_paths)
         _power_of_two("ring_packets", self.transport.ring_packets)
         self._check_numbers()
@@ -307,7 +265,9 @@ class PacketSettings:
             if value < 1:
                 message = f"{name}: {value} must be at least 1"
                 raise SpecError(message)
-        most_paths = 256 if self.spray in {"bitmap", "retiring", "mixed"} else 32_768
+        most_paths = next(
+            one.max_paths for one in LOAD_BALANCINGS.entries() if one.senders == self.spray
+        )
         if self.num_paths > most_paths:
             message = (
                 f"num_paths: {self.num_paths} is too many for {self.spray}; {most_paths} at most"
@@ -336,15 +296,7 @@ class PacketSettings:
         if not 0 < self.transport.pull_share <= 1:
             message = f"pull_share: {self.transport.pull_share} is no share; use 0 to 1"
             raise SpecError(message)
-        if self.transport.recovery == "pulled" and self.congestion_control not in _PULLED:
-            message = (
-                f"congestion_control: {self.congestion_control} does not go with a receiver that "
-                f"pulls; use {' or '.join(_PULLED)}"
-            )
-            raise SpecError(message)
-        if self.congestion_control == "hpcc" and not self.transport.telemetry:
-            message = "congestion_control: hpcc reads telemetry; set transport.telemetry"
-            raise SpecError(message)
+        self._check_scheme()
         if self.lanes is not None and self.flow_control != "credits":
             message = (
                 f"lanes: {self.flow_control} has no virtual lanes; use flow control credits, or "
@@ -382,10 +334,24 @@ class PacketSettings:
             )
             raise SpecError(message)
 
+    def _check_scheme(self) -> None:
+        scheme = SCHEMES.get(self.congestion_control)
+        if self.transport.recovery == "pulled" and not scheme.goes_with_pulls:
+            going = [one.name for one in SCHEMES.entries() if one.goes_with_pulls]
+            message = (
+                f"congestion_control: {scheme.name} does not go with a receiver that pulls; use "
+                f"{' or '.join(going)}"
+            )
+            raise SpecError(message)
+        if scheme.telemetry == "every-hop" and not self.transport.telemetry:
+            message = f"congestion_control: {scheme.name} reads telemetry; set transport.telemetry"
+            raise SpecError(message)
 
-def _known(name: str, value: str, names: tuple[str, ...]) -> None:
-    if value not in names:
-        message = f"{name}: {value!r} is not known; {did_you_mean(value, names)}"
+
+def _known(name: str, value: str, names: Iterable[str]) -> None:
+    known = dict.fromkeys(names)
+    if value not in known:
+        message = f"{name}: {value!r} is not known; {did_you_mean(value, known)}"
         raise SpecError(message)
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from netloom.fabric.cost.hall import Hall
-from netloom.spec.topology import Torus
+from netloom.fabric.topologies.entry import SwitchSlots, topology_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,10 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.design import Design, Stage
+    from netloom.fabric.topologies.entry import Pairs
     from netloom.parts.parts import Node
     from netloom.spec.scenario import Floor
-
-    Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 __all__ = ["FloorLayout", "StageLengths", "lay_out", "nodes_per_rack"]
 
@@ -207,10 +205,10 @@ def _route(
     """Return the lengths of the cables of *stage*."""
     if stage.lower != stage.upper:
         pairs = _upward(levels[stage.lower], levels[stage.upper])
-    elif isinstance(design.topology, Torus):
-        pairs = _around(design, len(racks[stage.lower]))
     else:
-        pairs = _across(levels[stage.lower])
+        pairs = topology_entry(design.topology).side_pairs(
+            design, _slots(design, stage.lower, levels[stage.lower])
+        )
     bound_m = hall.width_m + hall.depth_m + 2 * hall.floor.slack_m
     counts = np.zeros((2, int(bound_m) + 2))
     for lower, upper, weight in pairs:
@@ -219,8 +217,19 @@ def _route(
         flat = np.where(one == other, 0, counts.shape[1]) + metres
         counts += np.bincount(flat, weights=weight, minlength=counts.size).reshape(counts.shape)
     total = counts.sum()
+    assert total or not stage.num_cables, f"{design.topology.kind} gives no pairs of {stage}"
     counts *= stage.num_cables / total if total else 0.0
     return StageLengths(stage=stage, in_rack=counts[0], over_tray=counts[1])
+
+
+def _slots(design: Design, name: str, level: _Level) -> SwitchSlots:
+    tier = next(index for index, tier in enumerate(design.tiers) if tier.name == name)
+    return SwitchSlots(
+        tier=tier,
+        num_switches=design.tiers[tier].num_switches,
+        group=level.group,
+        weight=level.weight,
+    )
 
 
 def _upward(lower: _Level, upper: _Level) -> Iterator[Pairs]:
@@ -237,38 +246,3 @@ def _upward(lower: _Level, upper: _Level) -> Iterator[Pairs]:
     for turn in range(MAX_PARTNERS):
         offset = (2 * turn + 1) * count // (2 * MAX_PARTNERS)
         yield everyone, start + offset, lower.weight
-
-
-def _across(level: _Level) -> Iterator[Pairs]:
-    """Yield all pairs of racks of different groups, as between the groups of a dragonfly+."""
-    everyone = np.arange(len(level.group))
-    for one in everyone[:: -(-len(everyone) // MAX_PARTNERS)]:
-        others = everyone[level.group != level.group[one]]
-        yield np.full(len(others), one), others, level.weight[others] * level.weight[one]
-
-
-def _around(design: Design, num_racks: int) -> Iterator[Pairs]:
-    """Yield each switch of a torus with its next neighbour in each dimension."""
-    num_switches = design.tiers[0].num_switches
-    shape = _torus_shape(design.topology, num_switches)
-    number = np.arange(num_switches).reshape(shape)
-    rack = np.minimum(np.arange(num_switches) * num_racks // num_switches, num_racks - 1)
-    for axis, size in enumerate(shape):
-        if size > 1:
-            neighbour = np.roll(number, -1, axis=axis).ravel()
-            yield rack, rack[neighbour], np.ones(num_switches)
-
-
-def _torus_shape(topology: object, num_switches: int) -> tuple[int, ...]:
-    """Return the box that was asked for or else the most even one, slowest dimension first."""
-    asked = topology.dimensions if isinstance(topology, Torus) else None
-    if asked is not None and prod(asked) == num_switches:
-        return asked[::-1]
-    first = _divisor(num_switches, round(num_switches ** (1 / 3)))
-    second = _divisor(num_switches // first, round((num_switches // first) ** 0.5))
-    return num_switches // first // second, second, first
-
-
-def _divisor(number: int, at_most: int) -> int:
-    """Return the largest divisor of *number* that is no larger than *at_most*."""
-    return next(d for d in range(max(1, at_most), 0, -1) if number % d == 0)

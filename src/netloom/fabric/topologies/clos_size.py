@@ -2,53 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.design import MAX_PATHS, Design, Reach, Stage, Tier
 from netloom.fabric.topologies.clos import MAX_TIERS, Clos, ClosOrder, fits_clos, plan_clos
 from netloom.fabric.topologies.ports import switch_ports
-from netloom.spec.topology import (
-    MAX_OVERSUBSCRIPTION,
-    MAX_PLANES,
-    FatTree,
-    MultiPlane,
-    RailFatTree,
-    RailOnly,
-    ThreeTierTree,
-)
+from netloom.spec.topology import MAX_OVERSUBSCRIPTION, MAX_PLANES
 from netloom.units import RATE, format_quantity
 
 if TYPE_CHECKING:
     from netloom.fabric.topologies.request import Request
 
-    ClosTopology = FatTree | RailFatTree | RailOnly | MultiPlane | ThreeTierTree
-
-__all__ = ["clos_order", "clos_tiers", "size_clos"]
+__all__ = ["ClosShape", "clos_order", "size_clos"]
 
 _MAX_RADIX = 4096  # no switch has more; a remedy beyond is none
 
 
-def size_clos(request: Request, topology: ClosTopology) -> Design:
-    """Return the folded Clos that *topology* asks for.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosShape:
+    """The folded Clos that a kind of topology asks for.
+
+    Attributes:
+        tiers: Switch tiers; None for the fewest that fit.
+        oversubscription: At the leaves.
+        spine_oversubscription: At the tiers between the leaves and the top.
+        uplink_rate_bps: Of a cable between switches; None for that of a host port.
+        hosts_per_leaf: Host ports used on a leaf; None for all that fit.
+        by_rail: Whether a leaf takes one NIC index of many nodes, or all NICs of a few.
+        rails_apart: Whether each rail is a network of its own.
+        num_planes: Parallel networks that each NIC is split over.
+        min_planes: The fewest that the kind allows.
+        has_fixed_tiers: Whether the kind has no other number of tiers.
+        tier_names: What the kind calls them, from the hosts up.
+    """
+
+    tiers: int | None = None
+    oversubscription: float
+    spine_oversubscription: float
+    uplink_rate_bps: float | None = None
+    hosts_per_leaf: int | None = None
+    by_rail: bool = False
+    rails_apart: bool = False
+    num_planes: int = 1
+    min_planes: int = 1
+    has_fixed_tiers: bool = False
+    tier_names: tuple[str, ...] = ("leaf", "spine", "core", "super-core")
+
+
+def size_clos(request: Request, shape: ClosShape) -> Design:
+    """Return the folded Clos of *shape*.
 
     Raises:
         InfeasibleError: the switch has too few ports; the message says what would do.
     """
-    order = clos_order(request, topology)
-    clos = plan_clos(order, clos_tiers(topology))
+    order = clos_order(request, shape)
+    clos = plan_clos(order, shape.tiers)
     if clos is None:
-        raise InfeasibleError(_why_not(request, topology, order))
-    names = _tier_names(topology)[: clos.num_tiers]
-    num_planes = _num_planes(topology)
+        raise InfeasibleError(_why_not(request, shape, order))
+    names = shape.tier_names[: clos.num_tiers]
     return Design(
         topology=request.topology,
         num_nodes=request.num_nodes,
         num_gpus=request.num_gpus,
-        num_rails=request.num_nics if _has_rails(topology) else 1,
-        num_planes=num_planes,
-        num_ports=request.num_nodes * request.num_nics * num_planes,
+        num_rails=request.num_nics if shape.by_rail or shape.rails_apart else 1,
+        num_planes=shape.num_planes,
+        num_ports=request.num_nodes * request.num_nics * shape.num_planes,
         port_rate_bps=order.ports.host_rate_bps,
         switch=request.switch,
         radix=order.ports.host_radix,
@@ -59,31 +79,23 @@ def size_clos(request: Request, topology: ClosTopology) -> Design:
     )
 
 
-def clos_tiers(topology: ClosTopology) -> int | None:
-    """Return how many tiers *topology* insists on."""
-    return _shape(topology).tiers
-
-
-def clos_order(request: Request, topology: ClosTopology) -> ClosOrder:
-    """Return what one of the equal networks of *topology* has to join.
+def clos_order(request: Request, shape: ClosShape) -> ClosOrder:
+    """Return what one of the equal networks of *shape* has to join.
 
     Raises:
         InfeasibleError: the switch has no port as fast as the NIC's, or too few for a leaf.
     """
-    shape = _shape(topology)
-    num_planes = _num_planes(topology)
-    _check_planes(request, topology)
-    apart = isinstance(shape, RailOnly)
+    _check_planes(request, shape)
     order = ClosOrder(
         ports=switch_ports(
             request.switch,
-            rate_bps=request.nic_rate_bps / num_planes,
+            rate_bps=request.nic_rate_bps / shape.num_planes,
             uplink_rate_bps=shape.uplink_rate_bps,
         ),
         num_nodes=request.num_nodes,
-        num_nics=1 if apart else request.num_nics,
-        by_rail=isinstance(shape, (RailFatTree, MultiPlane)),
-        num_networks=num_planes * (request.num_nics if apart else 1),
+        num_nics=1 if shape.rails_apart else request.num_nics,
+        by_rail=shape.by_rail,
+        num_networks=shape.num_planes * (request.num_nics if shape.rails_apart else 1),
         oversubscription=shape.oversubscription,
         spine_oversubscription=shape.spine_oversubscription,
         hosts_per_leaf=shape.hosts_per_leaf,
@@ -92,26 +104,14 @@ def clos_order(request: Request, topology: ClosTopology) -> ClosOrder:
     return order
 
 
-def _shape(topology: ClosTopology) -> FatTree | RailFatTree | RailOnly | MultiPlane:
-    """Return *topology*, the classic tree as the fat tree of three tiers that it is."""
-    if not isinstance(topology, ThreeTierTree):
-        return topology
-    return FatTree(
-        tiers=3,
-        oversubscription=topology.access_oversubscription,
-        spine_oversubscription=topology.aggregation_oversubscription,
-    )
-
-
-def _check_planes(request: Request, topology: ClosTopology) -> None:
+def _check_planes(request: Request, shape: ClosShape) -> None:
     """Refuse planes that share no rate with the switch: no module is sold for 133 Gbit/s."""
-    num_planes = _num_planes(topology)
+    num_planes = shape.num_planes
     if num_planes == 1 or request.switch.radix(request.nic_rate_bps / num_planes):
         return
-    fewest = 2 if isinstance(topology, MultiPlane) else 1
     fitting = [
         str(planes)
-        for planes in range(fewest, MAX_PLANES + 1)
+        for planes in range(shape.min_planes, MAX_PLANES + 1)
         if request.switch.radix(request.nic_rate_bps / planes)
     ]
     rate = format_quantity(request.nic_rate_bps / num_planes, RATE)
@@ -159,20 +159,6 @@ def _no_uplinks(request: Request, order: ClosOrder) -> str:
         f"oversubscription of {taper:g}, and {request.switch.name} has room for "
         f"{ports.max_up(1)} beside it: use {', or '.join(remedies)}"
     )
-
-
-def _num_planes(topology: ClosTopology) -> int:
-    return topology.planes if isinstance(topology, (MultiPlane, RailOnly)) else 1
-
-
-def _has_rails(topology: ClosTopology) -> bool:
-    return isinstance(topology, (RailFatTree, MultiPlane, RailOnly))
-
-
-def _tier_names(topology: ClosTopology) -> tuple[str, ...]:
-    if isinstance(topology, ThreeTierTree):
-        return ("access", "aggregation", "core")
-    return ("leaf", "spine", "core", "super-core")
 
 
 def _tiers(clos: Clos, names: tuple[str, ...]) -> tuple[Tier, ...]:
@@ -304,8 +290,8 @@ def _max_nodes(order: ClosOrder, num_tiers: int) -> int:
     return fewer
 
 
-def _why_not(request: Request, topology: ClosTopology, order: ClosOrder) -> str:
-    num_tiers = clos_tiers(topology) or MAX_TIERS
+def _why_not(request: Request, shape: ClosShape, order: ClosOrder) -> str:
+    num_tiers = shape.tiers or MAX_TIERS
     if num_tiers > 1 and order.ports.max_hosts(order.oversubscription) == 0:
         return _no_uplinks(request, order)
     per_node = order.num_nics * order.num_networks
@@ -314,11 +300,11 @@ def _why_not(request: Request, topology: ClosTopology, order: ClosOrder) -> str:
         f"{_tier_count(num_tiers)} of {request.switch.name} with "
         f"{order.ports.host_radix} ports can join {most:,} NIC ports; "
         f"this cluster has {order.num_nodes * per_node:,}: "
-        f"use {', or '.join(_remedies(topology, order, num_tiers))}"
+        f"use {', or '.join(_remedies(shape, order, num_tiers))}"
     )
 
 
-def _remedies(topology: ClosTopology, order: ClosOrder, num_tiers: int) -> list[str]:
+def _remedies(shape: ClosShape, order: ClosOrder, num_tiers: int) -> list[str]:
     remedies = [
         f"tiers: {tiers}"
         for tiers in range(num_tiers + 1, MAX_TIERS + 1)
@@ -326,7 +312,7 @@ def _remedies(topology: ClosTopology, order: ClosOrder, num_tiers: int) -> list[
     ][:1]
     steepest = float(MAX_OVERSUBSCRIPTION)
     steep = replace(order, oversubscription=steepest, spine_oversubscription=steepest)
-    if isinstance(topology, ThreeTierTree):
+    if shape.has_fixed_tiers:
         remedies = ["a higher oversubscription"] if fits_clos(steep, num_tiers) else []
     radix = order.ports.host_radix
     larger = (

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netloom.fabric.topologies.clos import plan_clos
-from netloom.fabric.topologies.clos_size import clos_order, clos_tiers
+from netloom.fabric.topologies.clos_size import clos_order
 from netloom.fabric.topologies.wiring import SwitchCables, shared_leaves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.topologies.clos import Clos
-    from netloom.fabric.topologies.clos_size import ClosTopology
+    from netloom.fabric.topologies.clos_size import ClosShape
     from netloom.fabric.topologies.request import Request
 
 __all__ = ["wire_clos"]
 
 
-def wire_clos(request: Request, topology: ClosTopology) -> SwitchCables:
-    """Return the cables of the folded Clos that *topology* asks for.
+def wire_clos(request: Request, shape: ClosShape) -> SwitchCables:
+    """Return the cables of the folded Clos of *shape*.
 
     Equal networks (planes, and rails where they are apart) follow one another in each tier.
     """
-    clos = plan_clos(clos_order(request, topology), clos_tiers(topology))
+    clos = plan_clos(clos_order(request, shape), shape.tiers)
     assert clos is not None, "a design exists, so a plan does"
     ends = [_stage(clos, tier) for tier in range(1, clos.num_tiers)]
     nothing = np.zeros(0, np.int32)

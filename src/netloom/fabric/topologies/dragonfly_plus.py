@@ -8,23 +8,41 @@ joined to every other by the same number of global cables.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import numpy as np
+from pydantic import Field
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.design import Design, Reach, Stage, Tier
+from netloom.fabric.topologies.entry import TopologyEntry
 from netloom.fabric.topologies.ports import spread, switch_ports
 from netloom.fabric.topologies.wiring import SwitchCables, shared_leaves
+from netloom.spec.topology import Kind, TopologySpec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from netloom.fabric.topologies.entry import Pairs, SwitchSlots
     from netloom.fabric.topologies.ports import Ports
     from netloom.fabric.topologies.request import Request
-    from netloom.spec.topology import DragonflyPlus
 
-__all__ = ["size_dragonfly", "wire_dragonfly"]
+__all__ = ["ENTRY", "DragonflyPlus"]
+
+# Racks of spines whose distances are measured one by one; of more, evenly spaced ones stand for
+# all.
+MAX_PARTNERS: Final = 256
+
+
+class DragonflyPlus(TopologySpec):
+    """Groups of leaf and spine switches; spines hold the global links between groups."""
+
+    kind: Annotated[Literal["dragonfly-plus"], Kind] = "dragonfly-plus"
+    groups: Annotated[int, Field(ge=2, le=65_536)] | None = Field(
+        default=None, description="Groups of switches; the fewest that fit when left out"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +155,7 @@ def _too_large(request: Request, ports: Ports, num_ports: int) -> str:
     )
 
 
-def size_dragonfly(request: Request, topology: DragonflyPlus) -> Design:
+def _size(request: Request, topology: DragonflyPlus) -> Design:
     """Return the dragonfly+ that *topology* asks for.
 
     Raises:
@@ -251,7 +269,7 @@ def _notes(plan: _DragonflyPlan) -> tuple[str, ...]:
     return (f"{plan.num_groups} groups, each pair joined by {plan.num_global} cables",)
 
 
-def wire_dragonfly(request: Request, topology: DragonflyPlus) -> SwitchCables:
+def _wire(request: Request, topology: DragonflyPlus) -> SwitchCables:
     """Return the cables of the dragonfly+ that *topology* asks for."""
     plan = _plan(request, topology)
     num_spines = plan.num_groups * plan.num_spines
@@ -292,3 +310,29 @@ def _global_cables(plan: _DragonflyPlan) -> tuple[NDArray[np.int32], NDArray[np.
 
     # A group counts its peers without itself: a later one by one less than its number.
     return spine(one, other - np.int32(1)), spine(other, one)
+
+
+def _between_groups(design: Design, slots: SwitchSlots) -> Iterator[Pairs]:
+    """Yield all pairs of racks of different groups: each group is joined to every other."""
+    del design
+    everyone = np.arange(len(slots.group))
+    for one in everyone[:: -(-len(everyone) // MAX_PARTNERS)]:
+        others = everyone[slots.group != slots.group[one]]
+        yield np.full(len(others), one), others, slots.weight[others] * slots.weight[one]
+
+
+ENTRY = TopologyEntry(
+    name="dragonfly-plus",
+    spec=DragonflyPlus,
+    size=_size,
+    wire=_wire,
+    side_pairs=_between_groups,
+    is_tiered=False,
+    has_rails_apart=False,
+    doubts=(
+        (
+            "A dragonfly+ is reckoned with even traffic; a whole group that sends to one other "
+            "group does worse."
+        ),
+    ),
+)

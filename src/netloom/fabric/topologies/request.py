@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from netloom.fabric.design import Design
     from netloom.parts.parts import Node, Switch
     from netloom.spec.topology import Topology
 
@@ -50,6 +51,19 @@ class Request:
             num_gpus=num_nodes * node.num_gpus,
             switch=switch,
             nic_rate_bps=nic_rate_bps,
+        )
+
+    @classmethod
+    def of_design(cls, design: Design) -> Request:
+        """Return the request that *design* answers, for the builder."""
+        num_hosts = design.num_nodes * design.hosts_per_node
+        return cls(
+            topology=design.topology,
+            num_nodes=num_hosts,
+            num_nics=design.num_ports // (num_hosts * design.num_planes),
+            num_gpus=design.num_gpus,
+            switch=design.switch,
+            nic_rate_bps=design.port_rate_bps * design.num_planes,
         )
 
 

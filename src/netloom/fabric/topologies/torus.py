@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.design import MAX_PATHS, Design, Reach, Stage, Tier
+from netloom.fabric.topologies.entry import TopologyEntry, wired_pairs
 from netloom.fabric.topologies.ports import switch_ports
 from netloom.fabric.topologies.wiring import SwitchCables, shared_leaves
+from netloom.spec.topology import Kind, TopologySpec
 
 if TYPE_CHECKING:
     from netloom.fabric.topologies.ports import Ports
     from netloom.fabric.topologies.request import Request
-    from netloom.spec.topology import Torus
 
-__all__ = ["size_torus", "wire_torus"]
+__all__ = ["ENTRY", "Torus"]
+
+Side = Annotated[int, Field(ge=1, le=65_536)]
+
+
+class Torus(TopologySpec):
+    """Nodes at the points of a grid that wraps around in each dimension."""
+
+    kind: Annotated[Literal["torus"], Kind] = "torus"
+    dimensions: Annotated[tuple[Side, ...], Field(min_length=1, max_length=8)] | None = Field(
+        default=None,
+        description="Switches along each dimension; the most even 3-D box when left out",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +104,7 @@ def _too_full(request: Request, ports: Ports, nodes_per_switch: int, num_dimensi
     )
 
 
-def size_torus(request: Request, topology: Torus) -> Design:
+def _size(request: Request, topology: Torus) -> Design:
     """Return the torus that *topology* asks for.
 
     Raises:
@@ -183,7 +197,7 @@ def _notes(grid: _Grid) -> tuple[str, ...]:
     return (f"{shape} switches, {grid.width} cables to each neighbour",)
 
 
-def wire_torus(request: Request, topology: Torus) -> SwitchCables:
+def _wire(request: Request, topology: Torus) -> SwitchCables:
     """Return the cables of the torus that *topology* asks for.
 
     Where a dimension has two switches the cable around it runs beside the one between them.
@@ -207,3 +221,15 @@ def wire_torus(request: Request, topology: Torus) -> SwitchCables:
         upper=np.concatenate(upper),
         rate_bps=grid.ports.rate_bps,
     )
+
+
+ENTRY = TopologyEntry(
+    name="torus",
+    spec=Torus,
+    size=_size,
+    wire=_wire,
+    side_pairs=wired_pairs,
+    is_tiered=False,
+    has_rails_apart=False,
+    doubts=("A torus is reckoned with its bisection; neighbours alone do better.",),
+)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netloom.ops.switch_systems import SWITCH_SYSTEMS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -14,7 +16,7 @@ __all__ = ["dot_text"]
 
 
 def dot_text(site: Site) -> str:
-    """Return the graph, one edge a cable."""
+    """Return the graph, one edge a cable; ports of switches as Cumulus Linux calls them."""
     return "".join(f"{line}\n" for line in ("graph netloom {", *_lines(site), "}"))
 
 
@@ -31,6 +33,6 @@ def _lines(site: Site) -> Iterator[str]:
 
 
 def _end(site: Site, port: Port) -> str:
-    is_host = site.is_host(port)
-    name = site.interface(port.device) if is_host else site.linux_name(port)
+    port_name = SWITCH_SYSTEMS.get("cumulus").port_name
+    name = site.interface(port.device) if site.is_host(port) else port_name(site, port)
     return f'"{site.hostnames[port.device]}":"{name}"'

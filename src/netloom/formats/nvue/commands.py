@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netloom.ops.plant import Cable, Port
     from netloom.ops.site import Site
 
-__all__ = ["nvue_text"]
+__all__ = ["nvue_text", "port_name"]
 
 MAX_WAYS: Final = 128  # NVUE reference, BGP: multipaths ebgp 1-128
 
@@ -30,6 +30,12 @@ def nvue_text(intent: Intent, number: int) -> str:
     """Return the script for switch *number* of the plant; its last line applies the rest."""
     lines = ("#!/bin/sh", "set -eu", *_lines(intent, number), "nv config apply -y")
     return "".join(f"{line}\n" for line in lines)
+
+
+def port_name(site: Site, port: Port) -> str:
+    """Return what Cumulus Linux calls a port: ``swp7``, ``swp7s1`` in a split cage."""
+    cage = site.cage(port)
+    return f"swp{cage.number}" + (f"s{cage.slot}" if cage.num_slots > 1 else "")
 
 
 def _lines(intent: Intent, number: int) -> Iterator[str]:
@@ -55,7 +61,7 @@ def _breakouts(site: Site, number: int) -> Iterator[str]:
 
 def _interface(intent: Intent, number: int, cable: Cable) -> Iterator[str]:
     own, peer = peer_of(cable, number)
-    name = intent.site.linux_name(own)
+    name = port_name(intent.site, own)
     yield f"nv set interface {name} link mtu {MTU_BYTES}"
     yield f"nv set interface {name} description '{_description(intent.site, peer)}'"
     if intent.site.is_host(peer):
@@ -155,4 +161,4 @@ def _peers(site: Site, number: int) -> Iterator[str]:
     for cable in site.cables_of[number]:
         own, peer = peer_of(cable, number)
         if not site.is_host(peer):
-            yield site.linux_name(own)
+            yield port_name(site, own)

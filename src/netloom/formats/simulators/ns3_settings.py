@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from netloom.engines.packet.scheme import SCHEMES
 from netloom.engines.packet.settings import Ecn, PacketSettings, Pfc, SwitchSettings, Transport
 from netloom.errors import SpecError
 from netloom.fabric.wiring.paths import first_ways
@@ -24,9 +25,8 @@ HEADER_BYTES: Final = 48
 _PS: Final = 1e12
 ACK_BYTES: Final = 46  # Ethernet 14, IPv4 20, qbb-header.cc 12; telemetry comes on top
 MIN_ACK_BYTES: Final = 60  # rdma-hw.cc, ReceiveUdp
-# What telemetry adds to data and acknowledgements, int-header.h: five hops of 8 bytes and their
-# number; one byte of PINT (pint.cc at its page's base of 1.01); a time stamp for TIMELY.
-TELEMETRY_BYTES: Final = {"hpcc": 42, "hpcc-pint": 1, "timely": 8}
+# A time stamp that this simulator puts into TIMELY's data and acknowledgements: int-header.h.
+STAMP_BYTES: Final = {"timely": 8}
 NACK_INTERVAL_PS: Final = 500_000_000  # rdma-hw.cc: NACK_INTERVAL 500 us
 _SCHEMES: Final = {
     "dcqcn": "dcqcn-firmware",
@@ -77,7 +77,8 @@ def packet_settings(config: Ns3Config, wiring: PacketTopology) -> PacketSettings
             in proportion to the rates.
     """
     scheme = _SCHEMES[config.congestion_control]
-    extra = TELEMETRY_BYTES.get(scheme, 0)
+    traits = SCHEMES.get(scheme)
+    extra = traits.telemetry_bytes + STAMP_BYTES.get(scheme, 0)
     everywhere = config.words.get("GLOBAL_T", ("1",)) != ("0",)
     rtt_ps = _longest_rtt_ps(wiring, config.payload_bytes) if everywhere else 0
     return PacketSettings(
@@ -98,7 +99,7 @@ def packet_settings(config: Ns3Config, wiring: PacketTopology) -> PacketSettings
             ack_bytes=max(ACK_BYTES + extra, MIN_ACK_BYTES),
             # ACK_HIGH_PRIO reaches hosts alone: third.cc never tells its switches (AckHighPrio).
             ack_on_data_lane=True,
-            telemetry=scheme == "hpcc",
+            telemetry=traits.telemetry == "every-hop",
             nack_interval_ps=NACK_INTERVAL_PS,
             base_rtt_ps=rtt_ps,
         ),

@@ -64,16 +64,16 @@ def _claim(site: Site, tenant: Tenant, owner: dict[int, str]) -> None:
     num_nodes = site.network.design.num_nodes
     for node in tenant.node_numbers():
         if node >= num_nodes:
-            message = (
-                f"tenants: {tenant.name!r} has node {node}, but nodes are 0 to {num_nodes - 1}"
+            raise SpecError(
+                key="tenants",
+                what=f"{tenant.name!r} has node {node}, but nodes are 0 to {num_nodes - 1}",
             )
-            raise SpecError(message)
         if node in owner:
-            message = (
-                f"tenants: node {node} belongs to {owner[node]!r} and to {tenant.name!r}; "
-                "give it to one"
+            raise SpecError(
+                key="tenants",
+                what=f"node {node} belongs to {owner[node]!r} and to {tenant.name!r}",
+                remedy="give it to one",
             )
-            raise SpecError(message)
         owner[node] = tenant.name
 
 

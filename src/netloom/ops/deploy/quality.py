@@ -129,11 +129,13 @@ def quality_of(site: Site) -> Quality:
     room = _fullest_headroom(site, profiles)
     pool = int((buffer - room) * (1 - RESERVE_SHARE))
     if pool <= 0:
-        message = (
-            f"switch {network.design.switch.name}: its ports need {room:,} bytes of headroom, and "
-            f"its buffer has {buffer:,.0f}; shorten the longest cables or choose another switch"
+        raise InfeasibleError(
+            what=(
+                f"switch {network.design.switch.name}: its ports need {room:,} bytes of "
+                f"headroom, and its buffer has {buffer:,.0f}"
+            ),
+            remedy="shorten the longest cables or choose another switch",
         )
-        raise InfeasibleError(message)
     num_ports = network.design.radix
     pause = headroom.thresholds(shared_bytes=pool, alpha=ALPHA, num_congested=num_ports)
     return Quality(
@@ -155,8 +157,10 @@ def quality_of(site: Site) -> Quality:
 def _buffer(network: Network) -> float:
     switch = network.design.switch
     if switch.buffer_bytes is None:
-        message = f"switch {switch.name}: its buffer is not known; add 'buffer' to your own parts"
-        raise CatalogError(message)
+        raise CatalogError(
+            what=f"switch {switch.name}: its buffer is not known",
+            remedy="add 'buffer' to your own parts",
+        )
     return switch.buffer_bytes
 
 

@@ -10,6 +10,7 @@ from netloom.registers import Register
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from netloom.fabric.part_id import PartId
     from netloom.ops.heal.act import Actuator, Check
     from netloom.ops.heal.plan import Act, HealPlan
     from netloom.spec.heal import Verb
@@ -43,7 +44,7 @@ class ActContext:
 
     desk: People
     watched: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
+    others: tuple[PartId, ...] = ()
     lids: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -19,7 +19,6 @@ from netloom.errors import InfeasibleError
 from netloom.fabric import edit
 from netloom.fabric.graph import LinkState, VertexKind
 from netloom.fabric.wire.recovery import added_s, efficiency
-from netloom.ops.heal.snapshot import plain_part
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.workload.dag import Dag, Label, to_transfers
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from netloom.engines.flow.settings import FlowSettings
     from netloom.fabric.graph import Fabric
+    from netloom.fabric.part_id import PartId
     from netloom.ops.locate.findings import Finding
     from netloom.parts.parts import Technology
     from netloom.workload.transfers import Transfers
@@ -161,7 +161,7 @@ def trial_of(
     fabric: Fabric,
     technology: Technology,
     findings: Iterable[Finding],
-    gone: Iterable[str],
+    gone: Iterable[PartId],
     *,
     step_s: Callable[[Fabric], float] | None = None,
 ) -> PlanTrial:
@@ -180,7 +180,7 @@ def trial_of(
     for finding in findings:
         now = damaged(now, finding, technology)
         if finding.kind in LOSSY:
-            hit = edit.fail(fabric, plain_part(finding.part)).link_state == LinkState.DOWN
+            hit = edit.fail(fabric, finding.part).link_state == LinkState.DOWN
             link_loss[hit] = np.maximum(link_loss[hit], min(finding.magnitude, MAX_LOSS))
     traffic = _Traffic(
         technology=technology,
@@ -205,7 +205,7 @@ def damaged(fabric: Fabric, finding: Finding, technology: Technology) -> Fabric:
     A loss is a slower link: what its recovery leaves of it. Kernels that lost paths have slower
     uplinks. What is not about capacity (delays, wiring, managers) changes nothing.
     """
-    part = plain_part(finding.part)
+    part = finding.part
     if finding.kind in (Trouble.MISSING, Trouble.SILENT):
         return edit.fail(fabric, part)
     factor = _factor(finding, technology)

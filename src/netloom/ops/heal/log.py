@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from pydantic import TypeAdapter, ValidationError
 
+from netloom.errors import SpecError
+from netloom.fabric.part_id import PartId
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -29,6 +32,10 @@ __all__ = [
 
 Phase = Literal["before", "after", "failed", "verified", "undoing", "undone", "not-undone"]
 VERSION: Final = 1
+_UNREADABLE: Final = (
+    *(ValueError, TypeError, KeyError, AttributeError, RecursionError),
+    *(ValidationError, SpecError),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +58,7 @@ class LogEntry:
     act: int
     phase: Phase
     verb: str
-    part: str
+    part: PartId
     says: tuple[str, ...] = ()
     token: str = ""
     detail: dict[str, Any] = field(default_factory=dict)
@@ -71,7 +78,8 @@ class Journal(Protocol):
 
 def render_entry(entry: LogEntry) -> str:
     """Return the line of an entry, its end included."""
-    return json.dumps({"version": VERSION, **asdict(entry)}, allow_nan=False) + "\n"
+    line = {"version": VERSION, **asdict(entry), "part": str(entry.part)}
+    return json.dumps(line, allow_nan=False) + "\n"
 
 
 def finite(values: dict[str, Any]) -> dict[str, Any]:
@@ -82,17 +90,34 @@ def finite(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def parse_entries(text: str) -> tuple[LogEntry, ...]:
-    """Return the entries of a log; what a crash left of a line is passed over."""
+def parse_entries(text: str, *, name: str = "the log") -> tuple[LogEntry, ...]:
+    """Return the entries of a log; what a crash left of a line is passed over.
+
+    Args:
+        text: Of the log.
+        name: Of the file; it opens the message.
+
+    Raises:
+        SpecError: a later netloom wrote it: what is in force cannot be known.
+    """
     read = TypeAdapter(LogEntry)
     found = []
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), start=1):
         try:
             value = json.loads(line)
-            if value.pop("version") == VERSION:
+            version = value.pop("version")
+            if version == VERSION:
+                value["part"] = PartId.parse(value["part"])
                 found.append(read.validate_python(value))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ValidationError):
+                continue
+        except _UNREADABLE:
             continue
+        message = (
+            f"{name}:{number}: version {str(version)[:20]} of the log, and this netloom reads "
+            f"{VERSION}; heal with the netloom that wrote it, or move the log away once nothing "
+            "in it is in force"
+        )
+        raise SpecError(message)
     return tuple(found)
 
 
@@ -118,6 +143,6 @@ def unfinished(entries: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
     return tuple(begun.values())
 
 
-def last_acts(entries: Iterable[LogEntry]) -> dict[str, float]:
+def last_acts(entries: Iterable[LogEntry]) -> dict[PartId, float]:
     """Return when each part was last acted on, whatever came of it; tickets do not count."""
     return {e.part: e.at_s for e in entries if e.phase == "before" and e.verb != "ticket"}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from netloom.fabric import edit
 from netloom.fabric.graph import VertexKind
-from netloom.fabric.names import find_vertex
-from netloom.ops.heal.snapshot import plain_part
+from netloom.fabric.names import vertex_of
+from netloom.fabric.part_id import CABLE, PartId
 from netloom.ops.locate.faults import FaultKind, Trouble
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ class Act:
 
     Attributes:
         verb: What.
-        part: To which: ``cable:40``, ``spine:2``, ``node:7``, ``opensm-0.0``.
+        part: To which: a cable, a switch, a node or a subnet manager, whole.
     """
 
     verb: Verb
-    part: str
+    part: PartId
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class HealPlan:
         effect = self.effect
         return {
             "finding": self.finding.to_json(),
-            "acts": [{"verb": act.verb, "part": act.part} for act in self.acts],
+            "acts": [{"verb": act.verb, "part": str(act.part)} for act in self.acts],
             "effect": {
                 "healthy_s": effect.healthy_s,
                 "before_s": effect.before_s,
@@ -125,8 +125,8 @@ def plans_of(
 
 def _plan(trial: PlanTrial, finding: Finding, able: Collection[Verb]) -> HealPlan:
     acts = tuple(act for act in _acts(trial.designed, finding) if act.verb in able)
-    acts = acts or (Act(verb="ticket", part=plain_part(finding.part)),)
-    then, nodes = trial.now, set()
+    acts = acts or (Act(verb="ticket", part=finding.part.whole),)
+    then, nodes = trial.now, set[PartId]()
     for act in acts:
         if act.verb == "drain":
             then = edit.drain(then, act.part)
@@ -140,7 +140,7 @@ def _plan(trial: PlanTrial, finding: Finding, able: Collection[Verb]) -> HealPla
 
 
 def _acts(fabric: Fabric, finding: Finding) -> Iterable[Act]:
-    part = plain_part(finding.part)
+    part = finding.part.whole
     if finding.kind in SICK:
         yield from _sick(fabric, part)
     elif finding.kind in (Trouble.MISSING, Trouble.SILENT):
@@ -157,7 +157,7 @@ def _acts(fabric: Fabric, finding: Finding) -> Iterable[Act]:
         yield Act(verb="ticket", part=part)
 
 
-def _sick(fabric: Fabric, part: str) -> Iterable[Act]:
+def _sick(fabric: Fabric, part: PartId) -> Iterable[Act]:
     """Yield how to do without a part that works badly."""
     if _nodes(fabric, part):
         yield from _leave(fabric, part)
@@ -166,7 +166,7 @@ def _sick(fabric: Fabric, part: str) -> Iterable[Act]:
         yield Act(verb="ticket", part=part)
 
 
-def _down(fabric: Fabric, part: str) -> Iterable[Act]:
+def _down(fabric: Fabric, part: PartId) -> Iterable[Act]:
     """Yield what to do about a part that is gone: routes, or the machines behind it."""
     if _nodes(fabric, part):
         yield from _leave(fabric, part)
@@ -175,22 +175,22 @@ def _down(fabric: Fabric, part: str) -> Iterable[Act]:
         yield Act(verb="ticket", part=part)
 
 
-def _leave(fabric: Fabric, part: str) -> Iterable[Act]:
+def _leave(fabric: Fabric, part: PartId) -> Iterable[Act]:
     """Yield how jobs leave the machines that hang on a part: there is no other way to them."""
     for node in _nodes(fabric, part):
-        yield Act(verb="cordon", part=f"node:{node}")
+        yield Act(verb="cordon", part=PartId.node(node))
     for node in _nodes(fabric, part):
-        yield Act(verb="restart-job", part=f"node:{node}")
+        yield Act(verb="restart-job", part=PartId.node(node))
     yield Act(verb="ticket", part=part)
 
 
-def _nodes(fabric: Fabric, part: str) -> tuple[int, ...]:
+def _nodes(fabric: Fabric, part: PartId) -> tuple[int, ...]:
     """Return the machines that lose a NIC port with *part*: those at the ends of its cables."""
-    kind, _, digits = part.partition(":")
-    if kind == "cable":
-        ends = [int(fabric.link_source[2 * int(digits)]), int(fabric.link_target[2 * int(digits)])]
+    if part.kind == CABLE:
+        up = 2 * part.index
+        ends = [int(fabric.link_source[up]), int(fabric.link_target[up])]
     else:
-        vertex = find_vertex(fabric, part)
+        vertex = vertex_of(fabric, part)
         near = fabric.link_target[fabric.link_source == vertex].tolist()
         ends = [vertex, *near]
     ports = [end for end in ends if fabric.vertex_kind[end] == VertexKind.NIC]

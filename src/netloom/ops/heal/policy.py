@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from netloom.ops.heal.snapshot import plain_part
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from netloom.fabric.part_id import PartId
     from netloom.ops.heal.plan import HealPlan
     from netloom.ops.heal.snapshot import Snapshot
     from netloom.ops.locate.findings import Finding
@@ -40,7 +39,7 @@ def decide(
     policy: HealPolicy,
     *,
     now_s: float,
-    last_act_s: Mapping[str, float],
+    last_act_s: Mapping[PartId, float],
 ) -> Decision:
     """Return what becomes of *plan*.
 
@@ -49,7 +48,7 @@ def decide(
         sight: The observations that it follows from.
         policy: What is allowed.
         now_s: Seconds since 1970.
-        last_act_s: When each part was last acted on, by its name.
+        last_act_s: When each part was last acted on.
     """
     never = tuple(_never(plan, sight, policy, now_s))
     if never:
@@ -83,9 +82,8 @@ def _never(plan: HealPlan, sight: Snapshot, policy: HealPolicy, now_s: float) ->
         yield "it would cut somebody off"
 
 
-def _concerns(plan: HealPlan, part: str) -> bool:
-    own = {plain_part(plan.finding.part), *(act.part for act in plan.acts)}
-    return part in own
+def _concerns(plan: HealPlan, part: PartId) -> bool:
+    return part in {plan.finding.part.whole, *(act.part for act in plan.acts)}
 
 
 def _doubts(plan: HealPlan, sight: Snapshot, policy: HealPolicy) -> Iterator[str]:
@@ -99,8 +97,8 @@ def _doubts(plan: HealPlan, sight: Snapshot, policy: HealPolicy) -> Iterator[str
 
 def certainty(finding: Finding) -> float:
     """Return how sure it is that the part is to blame, whichever of its directions."""
-    own = plain_part(finding.part)
-    same = sum(share for part, share in finding.rivals if plain_part(part) == own)
+    own = finding.part.whole
+    same = sum(share for part, share in finding.rivals if part.whole == own)
     return min(1.0, finding.confidence + same)
 
 
@@ -116,7 +114,7 @@ def _limits(plan: HealPlan, policy: HealPolicy) -> Iterator[str]:
 
 
 def _habits(
-    plan: HealPlan, policy: HealPolicy, now_s: float, last_act_s: Mapping[str, float]
+    plan: HealPlan, policy: HealPolicy, now_s: float, last_act_s: Mapping[PartId, float]
 ) -> Iterator[str]:
     others = [act.verb for act in plan.acts if act.verb not in policy.by_itself]
     if others:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from netloom.fabric.part_id import PartId
     from netloom.ops.locate.findings import Finding
 
-__all__ = ["Dispute", "Snapshot", "plain_part"]
+__all__ = ["Dispute", "Snapshot"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +19,11 @@ class Dispute:
     """Two sources that do not agree on one part.
 
     Attributes:
-        part: ``cable:40``, ``leaf:3``, ``opensm-0.0``.
+        part: A cable, a switch or a subnet manager, whole.
         says: What each of them says.
     """
 
-    part: str
+    part: PartId
     says: tuple[str, ...]
 
 
@@ -33,7 +34,7 @@ class Snapshot:
     Attributes:
         findings: Most certain first.
         taken_s: When the oldest of the data were taken, seconds since 1970.
-        away: Cables (``cable:40``) that carry nothing now: down, unlinked or drained.
+        away: Cables that carry nothing now: down, unlinked or drained.
         disputes: Parts on which sources disagree.
         doubts: What could not be found out, and why.
         num_flows: Flows and probes behind the findings.
@@ -42,13 +43,8 @@ class Snapshot:
 
     findings: tuple[Finding, ...]
     taken_s: float
-    away: tuple[str, ...] = ()
+    away: tuple[PartId, ...] = ()
     disputes: tuple[Dispute, ...] = ()
     doubts: tuple[str, ...] = ()
     num_flows: int = 0
     lids: Mapping[str, int] = field(default_factory=dict)
-
-
-def plain_part(part: str) -> str:
-    """Return the name without its explanation: ``cable:40`` of ``cable:40 (leaf:3->spine:0)``."""
-    return part.partition(" ")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
+from netloom.fabric.part_id import PartId
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.network import looks
 from netloom.ops.locate.testimony import TRUST, Report, believed
@@ -51,7 +52,7 @@ def sessions_down(
         some = [one for number in sorted(numbers) for one in says[number]]
         sure = believed(TRUST[Trouble.SILENT], some)
         text = f"none of its {len(some)} routing sessions is up although its cables are"
-        yield network.finding(name, Trouble.SILENT, text, confidence=sure)
+        yield network.finding(PartId.parse(name), Trouble.SILENT, text, confidence=sure)
     for number in sorted(bad):
         some = says[number]
         text = (
@@ -59,8 +60,8 @@ def sessions_down(
             "it is up"
         )
         sure = believed(TRUST[FaultKind.LOSS], some)
-        name = network.name(network.cables[number])
-        yield network.finding(name, FaultKind.LOSS, text, confidence=sure, gain=1.0)
+        cut = network.part(network.cables[number])
+        yield network.finding(cut, FaultKind.LOSS, text, confidence=sure, gain=1.0)
 
 
 def silent_routers(
@@ -86,9 +87,10 @@ def silent_routers(
 
 def managers(network: DesignedNetwork, heard: TelemetryWindow) -> Iterator[Finding]:
     """Give the subnets in which no manager answers as master."""
-    for part, track in heard.of("sm_master").items():
-        if track.last == 0:
-            (one,) = heard.said("sm_master", part, lambda value: value == 0)
+    for name, track in heard.of("sm_master").items():
+        part = network.part_called(name)
+        if part is not None and track.last == 0:
+            (one,) = heard.said("sm_master", name, lambda value: value == 0)
             sure = believed(TRUST[Trouble.NO_MANAGER], [one])
             text = f"no subnet manager answered as master at {looks(one.num_looks)}"
             yield network.finding(part, Trouble.NO_MANAGER, text, confidence=sure)
@@ -96,11 +98,12 @@ def managers(network: DesignedNetwork, heard: TelemetryWindow) -> Iterator[Findi
 
 def lost_paths(network: DesignedNetwork, heard: TelemetryWindow) -> Iterator[Finding]:
     """Give the switches that forward by fewer ways than they believe in."""
-    for part in heard.of("rib_ways"):
-        rib, fib = (heard.last(metric, part) for metric in ("rib_ways", "fib_ways"))
-        if rib is None or fib is None or fib >= rib:
+    for name in heard.of("rib_ways"):
+        part = network.part_called(name)
+        rib, fib = (heard.last(metric, name) for metric in ("rib_ways", "fib_ways"))
+        if part is None or rib is None or fib is None or fib >= rib:
             continue
-        both = [heard.said(metric, part, bool) for metric in ("rib_ways", "fib_ways")]
+        both = [heard.said(metric, name, bool) for metric in ("rib_ways", "fib_ways")]
         count = min(one.num_looks for some in both for one in some)
         sure = believed(TRUST[FaultKind.LOST_PATHS], [Report(is_so=True, num_looks=count)])
         text = f"routing has {rib:.0f} ways, the forwarding plane {fib:.0f}, at {looks(count)}"

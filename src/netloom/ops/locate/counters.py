@@ -8,6 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from netloom.fabric.part_id import Direction
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.testimony import DAMAGE_PRIOR, SYMBOL_PRIOR, belief_in_counts
 
@@ -78,7 +79,7 @@ def symbol_errors(
         )
         loss = min(1.0, rate * PACKET_BYTES * 8)
         yield network.finding(
-            network.name(cable),
+            network.part(cable),
             Trouble.SYMBOL_ERRORS,
             text,
             confidence=max(one.belief(SYMBOL_PRIOR) for one in counts),
@@ -100,10 +101,9 @@ def damaged(
         if one is None:
             continue
         share = one.total / (one.total + packets)
-        lower, upper = network.devices_of(cable)
-        ends = (upper, lower) if part == network.ends[cable.number][0] else (lower, upper)
+        at_lower = part == network.ends[cable.number][0]
         yield network.finding(
-            f"cable:{cable.number} ({'->'.join(ends)})",
+            network.part(cable, Direction.DOWN if at_lower else Direction.UP),
             FaultKind.LOSS,
             f"{part} counted {one.total:,.0f} damaged packets beside {packets:,.0f} whole",
             confidence=one.belief(DAMAGE_PRIOR),

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from netloom.fabric.part_id import PartId
 from netloom.ops.locate import control, counters
 from netloom.ops.locate.faults import Trouble
 from netloom.ops.locate.findings import MIN
@@ -48,7 +49,7 @@ def device_findings(network: DesignedNetwork, heard: TelemetryWindow) -> tuple[F
         *counters.damaged(network, heard, ear.is_away),
     ]
     sure = [one for one in found if one.confidence >= MIN]
-    return tuple(sorted(sure, key=lambda one: (-one.confidence, one.part, one.kind)))
+    return tuple(sorted(sure, key=lambda one: (-one.confidence, str(one.part), one.kind)))
 
 
 @dataclass(kw_only=True)
@@ -131,7 +132,7 @@ class ReportAnalysis:
             self.down |= {cable.number for cable in cables}
             num_down = sum(one.is_so for one in says)
             text = f"{num_down} of {len(says)} witnesses (scans and neighbours) see nothing of it"
-            yield network.finding(name, Trouble.SILENT, text, confidence=sure)
+            yield network.finding(PartId.parse(name), Trouble.SILENT, text, confidence=sure)
 
     def _neighbours(self, name: str) -> Iterator[Report]:
         """Give what each neighbour of a device says, by most of its ports to there.
@@ -140,8 +141,9 @@ class ReportAnalysis:
         """
         ports: dict[str, list[Report]] = defaultdict(list)
         for cable in self.network.by_device[name]:
+            lower, upper = self.network.devices_of(cable)
             end = self.network.far_end(cable, name)
-            ports[end.rpartition("[")[0]] += self.heard.said("link_up", end, _is_zero)
+            ports[upper if lower == name else lower] += self.heard.said("link_up", end, _is_zero)
         for says in ports.values():
             is_so = 2 * sum(one.is_so for one in says) > len(says)
             looks_so = [one.num_looks for one in says if one.is_so is is_so]
@@ -155,8 +157,8 @@ class ReportAnalysis:
             if sure < MIN or self.dead & set(self.network.devices_of(cable)):
                 continue
             self.down.add(number)
-            name = self.network.name(cable)
-            yield self.network.finding(name, Trouble.MISSING, text, confidence=sure)
+            part = self.network.part(cable)
+            yield self.network.finding(part, Trouble.MISSING, text, confidence=sure)
 
     def miswired(self) -> Iterator[Finding]:
         """Give the cables that lead elsewhere than they should."""
@@ -167,8 +169,8 @@ class ReportAnalysis:
             if sure >= MIN:
                 self.down.add(number)
             text = f"{num_ends} of its ends lead elsewhere at {looks(one.num_looks)}"
-            name = self.network.name(self.network.cables[number])
-            yield self.network.finding(name, Trouble.MISWIRED, text, confidence=sure)
+            part = self.network.part(self.network.cables[number])
+            yield self.network.finding(part, Trouble.MISWIRED, text, confidence=sure)
 
     def slow(self) -> Iterator[Finding]:
         """Give the cables that do not run at their rate."""
@@ -179,7 +181,7 @@ class ReportAnalysis:
             sure = believed(TRUST[Trouble.WRONG_SPEED], [one])
             text = f"it runs {factor:.3g} times slower than designed at {looks(one.num_looks)}"
             yield self.network.finding(
-                self.network.name(cable),
+                self.network.part(cable),
                 Trouble.WRONG_SPEED,
                 text,
                 confidence=sure,
@@ -202,9 +204,9 @@ class ReportAnalysis:
             sure = believed(TRUST[Trouble.FLAPPING], says)
             span_s = self.heard.end_s - self.heard.start_s
             text = f"it went down {max(counts)} times in {span_s:.0f} s and came back"
-            name, most = self.network.name(cable), float(max(counts))
+            part, most = self.network.part(cable), float(max(counts))
             yield self.network.finding(
-                name, Trouble.FLAPPING, text, confidence=sure, magnitude=most
+                part, Trouble.FLAPPING, text, confidence=sure, magnitude=most
             )
 
     @property
@@ -237,9 +239,7 @@ class ReportAnalysis:
 
 def _numbers(heard: TelemetryWindow, metric: str) -> set[int]:
     """Return the cables of which a comparison with the design says something now."""
-    return {
-        int(part.removeprefix("cable:")) for part, track in heard.of(metric).items() if track.last
-    }
+    return {PartId.parse(part).index for part, track in heard.of(metric).items() if track.last}
 
 
 def _is_zero(value: float) -> bool:

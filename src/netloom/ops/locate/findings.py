@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from netloom.fabric.graph import VertexKind
-from netloom.fabric.names import link_name, vertex_name
+from netloom.fabric.names import link_name, part_of_vertex, vertex_name
+from netloom.fabric.part_id import CABLE, Direction, PartId
 from netloom.fabric.wire.recovery import efficiency
 from netloom.ops.locate.faults import FaultHypothesis, FaultKind, Scope
 from netloom.ops.locate.search import suspect
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from netloom.ops.locate.search import Suspicion
     from netloom.parts.parts import Technology
 
-__all__ = ["Finding", "find", "part_name"]
+__all__ = ["Finding", "find", "part_of"]
 
 MIN: Final = 0.5  # confidence: what is less likely than not is no finding
 _RTT_S: Final = 10e-6  # of a path with three switches, for what a loss costs
@@ -36,8 +37,7 @@ class Finding:
     """A suspected cause.
 
     Attributes:
-        part: ``cable:40 (leaf:3 - spine:0)``, one way ``cable:40 (leaf:3->spine:0)``, ``leaf:3``,
-            ``nic:12``.
+        part: A cable, one direction of it, a switch, a NIC, a subnet or its manager.
         kind: What is wrong with it.
         magnitude: Share lost, times slower, seconds of delay, or paths lost, by kind.
         confidence: Chance that this part is to blame.
@@ -47,26 +47,26 @@ class Finding:
         rivals: Other parts that would explain it, with their chance.
     """
 
-    part: str
+    part: PartId
     kind: str
     magnitude: float
     confidence: float
     evidence: tuple[str, ...]
     hurts: tuple[int, ...]
     predicted_gain: float
-    rivals: tuple[tuple[str, float], ...] = field(default=())
+    rivals: tuple[tuple[PartId, float], ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
         return {
-            "part": self.part,
+            "part": str(self.part),
             "kind": self.kind,
             "magnitude": self.magnitude,
             "confidence": self.confidence,
             "evidence": list(self.evidence),
             "hurts": {"gpus": list(self.hurts)},
             "predicted_gain": self.predicted_gain,
-            "rivals": [{"part": part, "confidence": share} for part, share in self.rivals],
+            "rivals": [{"part": str(part), "confidence": share} for part, share in self.rivals],
         }
 
 
@@ -86,17 +86,24 @@ def find(
     return (*told, *(finding for finding in guessed if finding.part not in parts))
 
 
-def part_name(fabric: Fabric, fault: FaultHypothesis) -> str:
-    """Return what people call the part; the cable of a NIC goes by the NIC."""
+def part_of(fabric: Fabric, fault: FaultHypothesis) -> PartId:
+    """Return the part that is to blame; the cable of a NIC goes by the NIC."""
     if fault.scope is Scope.SWITCH:
-        return vertex_name(fabric, fault.index)
+        return part_of_vertex(fabric, fault.index)
     if fault.scope is Scope.LINK:
-        return f"cable:{fault.index // 2} ({link_name(fabric, fault.index)})"
+        # Links 2n lead up.
+        direction = Direction.DOWN if fault.index % 2 else Direction.UP
+        return _cable_part(fabric, fault.index // 2, direction)
     lower = int(fabric.link_source[2 * fault.index])
-    upper = int(fabric.link_target[2 * fault.index])
     if fabric.vertex_kind[lower] == VertexKind.NIC:
-        return vertex_name(fabric, lower)
-    return f"cable:{fault.index} ({vertex_name(fabric, lower)} - {vertex_name(fabric, upper)})"
+        return part_of_vertex(fabric, lower)
+    return _cable_part(fabric, fault.index, Direction.BOTH)
+
+
+def _cable_part(fabric: Fabric, cable: int, direction: Direction) -> PartId:
+    lower = vertex_name(fabric, int(fabric.link_source[2 * cable]))
+    upper = vertex_name(fabric, int(fabric.link_target[2 * cable]))
+    return PartId(CABLE, cable, direction, ends=(lower, upper))
 
 
 def _finding(
@@ -105,14 +112,14 @@ def _finding(
     crossing = _crossing(fabric, seen, one.fault)
     hurt = _hurt(seen, crossing, one.fault.kind)
     return Finding(
-        part=part_name(fabric, one.fault),
+        part=part_of(fabric, one.fault),
         kind=one.fault.kind.value,
         magnitude=one.fault.magnitude,
         confidence=one.confidence,
         evidence=tuple(_evidence(fabric, seen, one.fault, crossing, hurt)),
         hurts=_gpus(fabric, seen, hurt),
         predicted_gain=_gain(seen, one.fault, hurt, technology),
-        rivals=tuple((part_name(fabric, fault), share) for fault, share in one.rivals),
+        rivals=tuple((part_of(fabric, fault), share) for fault, share in one.rivals),
     )
 
 
@@ -194,7 +201,7 @@ def _lost_paths(fabric: Fabric, seen: Observations) -> Iterator[Finding]:
     for vertex in np.flatnonzero(known & (seen.fib_ways < seen.rib_ways)).tolist():
         rib, fib = int(seen.rib_ways[vertex]), int(seen.fib_ways[vertex])
         yield Finding(
-            part=vertex_name(fabric, vertex),
+            part=part_of_vertex(fabric, vertex),
             kind=FaultKind.LOST_PATHS.value,
             magnitude=float(rib - fib),
             confidence=believed(TRUST[FaultKind.LOST_PATHS], [said]),
@@ -226,7 +233,7 @@ def _storms(fabric: Fabric, seen: Observations) -> Iterator[Finding]:
         behind = [link_name(fabric, int(link)) for link in np.flatnonzero(paused)]
         more = "" if len(behind) <= _MAX_NAMED else f" and {len(behind) - _MAX_NAMED} more"
         yield Finding(
-            part=vertex_name(fabric, vertex),
+            part=part_of_vertex(fabric, vertex),
             kind=FaultKind.PAUSE_STORM.value,
             magnitude=share,
             confidence=storm(share),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from netloom.fabric.part_id import Direction, PartId
 from netloom.ops.locate import likelihood
 from netloom.ops.locate.counters import increase
 from netloom.ops.locate.device_findings import device_findings
@@ -52,26 +53,21 @@ def locate_all(
     if observed is None or not observed.flows:
         return said
     seen = _with_counters(network, heard, observations_of(network.fabric, observed))
-    said = tuple(one for f in said if (one := _beside_flows(network, seen, f)).confidence >= MIN)
-    explained = {plain(f.part) for f in said if f.kind in _EXPLAINS}
+    said = tuple(one for f in said if (one := _beside_flows(seen, f)).confidence >= MIN)
+    explained = {f.part.whole for f in said if f.kind in _EXPLAINS}
     explained |= {
-        f"cable:{cable.number}"
+        PartId.cable(cable.number)
         for f in said
         if f.kind == Trouble.SILENT
-        for cable in network.by_device.get(plain(f.part), ())
+        for cable in network.by_device.get(str(f.part.whole), ())
     }
-    known = {(plain(f.part), f.kind) for f in said}
+    known = {(f.part.whole, f.kind) for f in said}
     inferred = (
         f
         for f in find(network.fabric, seen, technology)
-        if plain(f.part) not in explained and (plain(f.part), f.kind) not in known
+        if f.part.whole not in explained and (f.part.whole, f.kind) not in known
     )
     return tuple(sorted((*said, *inferred), key=lambda f: -f.confidence))
-
-
-def plain(part: str) -> str:
-    """Return the name without its explanation: ``cable:40`` of ``cable:40 (leaf:3->spine:0)``."""
-    return part.partition(" (")[0]
 
 
 def _with_counters(
@@ -90,11 +86,11 @@ def _with_counters(
     return replace(seen, link_packets=packets, link_errors=errors)
 
 
-def _beside_flows(network: DesignedNetwork, seen: Observations, finding: Finding) -> Finding:
+def _beside_flows(seen: Observations, finding: Finding) -> Finding:
     """Return a loss that ports count with the say of the flows that cross the link."""
-    if finding.kind != FaultKind.LOSS or "->" not in finding.part:
+    if finding.kind != FaultKind.LOSS or finding.part.direction is Direction.BOTH:
         return finding
-    flows = _crossing(network, seen, finding)
+    flows = _crossing(seen, finding.part)
     if not len(flows) or not 0 < finding.magnitude < 1:
         return finding
     say = likelihood.lost(
@@ -107,9 +103,7 @@ def _beside_flows(network: DesignedNetwork, seen: Observations, finding: Finding
     return replace(finding, confidence=float(1 / (1 + np.exp(-np.clip(odds, -30, 9)))))
 
 
-def _crossing(network: DesignedNetwork, seen: Observations, finding: Finding) -> NDArray[np.int64]:
-    """Return the flows that cross the link of a finding."""
-    number = int(plain(finding.part).removeprefix("cable:"))
-    lower, _ = network.devices_of(network.cables[number])
-    link = 2 * number + (f"({lower}->" not in finding.part)
+def _crossing(seen: Observations, part: PartId) -> NDArray[np.int64]:
+    """Return the flows that cross one direction of a cable; links 2n lead up."""
+    link = 2 * part.index + (part.direction is Direction.DOWN)
     return np.unique(seen.flow_of_crossing()[seen.paths.links == link])

@@ -11,6 +11,7 @@ import numpy as np
 
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
+from netloom.fabric.part_id import CABLE, Direction, PartId
 from netloom.ops.locate.findings import Finding
 
 if TYPE_CHECKING:
@@ -79,20 +80,26 @@ class DesignedNetwork:
     def far_end(self, cable: Cable, device: str) -> str:
         """Return the port of a cable that is not the one at *device*."""
         lower, upper = self.ends[cable.number]
-        return upper if lower.startswith(f"{device}[") else lower
+        return upper if self.devices_of(cable)[0] == device else lower
 
     def devices_of(self, cable: Cable) -> tuple[str, str]:
         """Return the names of the devices that a cable joins, the lower first."""
         lower, upper = (self.plant.devices[port.device].name for port in cable.ends)
         return lower, upper
 
-    def name(self, cable: Cable) -> str:
-        """Return what findings call a cable: ``cable:40 (leaf:3 - spine:0)``."""
-        return f"cable:{cable.number} ({' - '.join(self.devices_of(cable))})"
+    def part(self, cable: Cable, direction: Direction = Direction.BOTH) -> PartId:
+        """Return a cable, or one direction of it, as findings have it."""
+        return self.plant.part(cable, direction)
+
+    def part_called(self, name: str) -> PartId | None:
+        """Return the device or the subnet that a witness calls *name*; None when there is none."""
+        if name in self.by_device:
+            return PartId.parse(name)
+        return PartId.subnet_called(name)
 
     def finding(
         self,
-        part: str,
+        part: PartId,
         kind: Trouble | FaultKind,
         text: str,
         *,
@@ -101,20 +108,23 @@ class DesignedNetwork:
         gain: float = 0.0,
     ) -> Finding:
         """Return a finding on a part; it hurts the GPUs right behind it."""
-        name = part.partition(" (")[2].partition(" ")[0] or part
         return Finding(
             part=part,
             kind=kind.value,
             magnitude=magnitude,
             confidence=confidence,
             evidence=(text,),
-            hurts=self.gpus.get(name, ()) if self._is_alone(part, name) else (),
+            hurts=self._behind(part),
             predicted_gain=gain,
         )
 
-    def _is_alone(self, part: str, name: str) -> bool:
-        """Return whether a part is all that joins what is behind it: a device, or a NIC's cable."""
-        return part == name or len(self.by_device.get(name, ())) == 1
+    def _behind(self, part: PartId) -> tuple[int, ...]:
+        """Return the GPUs that only *part* joins: all behind a device or a NIC's cable."""
+        if part.kind != CABLE:
+            return self.gpus.get(str(part), ())
+        lower, _ = self.devices_of(self.cables[part.index])
+        is_alone = part.direction is Direction.BOTH and len(self.by_device[lower]) == 1
+        return self.gpus.get(lower, ()) if is_alone else ()
 
 
 def looks(count: int) -> str:

@@ -37,10 +37,12 @@ def parse_observed(text: str, where: str) -> Observed:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(key) for key in first["loc"])
         more = f" ({error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
-        message = (
-            f"{where}: {place or 'file'}: {first['msg']}{more}; docs/models/locate.md has them"
-        )
-        raise SpecError(message) from error
+        raise SpecError(
+            file=where,
+            key=place,
+            what=f"{first['msg']}{more}",
+            remedy="docs/models/locate.md has them",
+        ) from error
 
 
 def observations_of(fabric: Fabric, observed: Observed) -> Observations:
@@ -52,8 +54,11 @@ def observations_of(fabric: Fabric, observed: Observed) -> Observations:
     flows = observed.flows
     for number, flow in enumerate(flows):
         if flow.lost > flow.packets:
-            message = f"flows.{number}: lost {flow.lost} of {flow.packets} packets; count again"
-            raise SpecError(message)
+            raise SpecError(
+                key=f"flows.{number}",
+                what=f"lost {flow.lost} of {flow.packets} packets",
+                remedy="count again",
+            )
     names = _Names(fabric=fabric, between=_link_numbers(fabric))
     rib, fib = _ways(names, observed)
     packets, errors, pauses = _counters(names, observed)
@@ -107,20 +112,19 @@ def _link(names: _Names, name: str) -> int:
     ends, _, cable = name.partition("#")
     source, arrow, target = ends.partition("->")
     if not arrow:
-        message = f"{name[:80]!r} is not a link; write its ends, such as leaf:3->spine:0"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{name[:80]!r} is not a link", remedy="write its ends, such as leaf:3->spine:0"
+        )
     between = names.between.get((names.vertex(source), names.vertex(target)), [])
     found = [link for link in between if not cable or str(link // 2) == cable]
     if len(found) == 1:
         return found[0]
     if not between or cable:
-        message = f"{name[:80]!r}: no such cable joins the two"
-    else:
-        message = (
-            f"{name[:80]!r}: {len(between)} cables join the two; say which: "
-            f"{ends}#{between[0] // 2} or another"
-        )
-    raise SpecError(message)
+        raise SpecError(what=f"{name[:80]!r}: no such cable joins the two")
+    raise SpecError(
+        what=f"{name[:80]!r}: {len(between)} cables join the two",
+        remedy=f"say which: {ends}#{between[0] // 2} or another",
+    )
 
 
 def _paths(names: _Names, observed: Observed) -> Paths:
@@ -156,8 +160,7 @@ def _routed(names: _Names, observed: Observed) -> Paths:
 def _check_gpus(fabric: Fabric, source: str, target: str, pair: tuple[int, int]) -> None:
     for name, vertex in zip((source, target), pair, strict=True):
         if fabric.vertex_kind[vertex] != VertexKind.GPU:
-            message = f"{name[:80]!r} is no GPU; flows go from gpu:0 to gpu:1"
-            raise SpecError(message)
+            raise SpecError(what=f"{name[:80]!r} is no GPU", remedy="flows go from gpu:0 to gpu:1")
 
 
 def _counters(

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import OutputError
+from netloom.fabric.part_id import PartId
 from netloom.ops.observe.store import MICRO
-from netloom.ops.observe.store_file import store_errors
+from netloom.ops.observe.store_file import NO_FINDINGS, check_version, store_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,7 +43,8 @@ class Case:
     """A finding and its time.
 
     Attributes:
-        part: ``cable:40 (leaf:3 - spine:0)``.
+        part: Which, whole.
+        label: As text, with its ends and direction: ``cable:40 (leaf:3 - spine:0)``.
         kind: What is wrong with it.
         confidence: As of the last time it was found.
         magnitude: By kind.
@@ -54,7 +56,8 @@ class Case:
         closed_s: When it was held to be over; None while it is open.
     """
 
-    part: str
+    part: PartId
+    label: str
     kind: str
     confidence: float
     magnitude: float
@@ -66,14 +69,14 @@ class Case:
     closed_s: float | None = None
 
     @property
-    def key(self) -> tuple[str, str]:
-        """What tells it from other open ones: the part, without its explanation, and the kind."""
-        return self.part.partition(" (")[0], self.kind
+    def key(self) -> tuple[PartId, str]:
+        """What tells it from other open ones: the part, and the kind."""
+        return self.part, self.kind
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/watch.md documents."""
         return {
-            "part": self.part,
+            "part": self.label,
             "kind": self.kind,
             "confidence": self.confidence,
             "magnitude": self.magnitude,
@@ -127,7 +130,7 @@ def follow_cases(
             closed.append(replace(case, closed_s=now_s))
         else:
             going.append(replace(case, num_missed=case.num_missed + may_close))
-    going.sort(key=lambda one: (-one.confidence, one.opened_s, one.part))
+    going.sort(key=lambda one: (-one.confidence, one.opened_s, one.label))
     return CaseChange(
         cases=tuple(going),
         opened=opened,
@@ -173,22 +176,28 @@ def cases_in(path: Path, *, start_s: float) -> tuple[Case, ...]:
     """Return the same of a store that another process may be writing to; nothing is changed.
 
     Raises:
-        OutputError: there is no such store, or it is none.
+        OutputError: there is no such store, it is none, or a later netloom wrote it.
     """
     if not path.is_file():
-        message = f"{path}: there is no such store; name the one that 'netloom watch' writes"
-        raise OutputError(message)
+        raise OutputError(
+            file=str(path),
+            what="there is no such store",
+            remedy="name the one that 'netloom watch' writes",
+        )
     condition = "WHERE closed_us IS NULL OR closed_us >= ?"
     with store_errors(path):
         file = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         with closing(file):
+            (version,) = file.execute("PRAGMA user_version").fetchone()
+            if version == NO_FINDINGS:
+                return ()
+            check_version(path, version)
             return tuple(_cases(file, condition, (round(start_s * MICRO),)))
 
 
 def _row(case: Case) -> tuple[object, ...]:
-    part, kind = case.key
     body = {
-        "part": case.part[:200],
+        "part": case.label[:200],
         "confidence": case.confidence,
         "magnitude": case.magnitude,
         "evidence": [text[:400] for text in case.evidence[:8]],
@@ -196,7 +205,7 @@ def _row(case: Case) -> tuple[object, ...]:
     }
     closed_us = None if case.closed_s is None else round(case.closed_s * MICRO)
     times = round(case.opened_s * MICRO), round(case.seen_s * MICRO), closed_us
-    return part[:200], kind, *times, case.num_missed, json.dumps(body)
+    return str(case.part)[:200], case.kind, *times, case.num_missed, json.dumps(body)
 
 
 def _read(store: ObservationStore, condition: str, values: tuple[object, ...]) -> list[Case]:
@@ -217,7 +226,8 @@ def _case(
 ) -> Case:
     said = json.loads(body)
     return Case(
-        part=said["part"],
+        part=PartId.parse(said["part"]),
+        label=said["part"],
         kind=kind,
         confidence=said["confidence"],
         magnitude=said["magnitude"],

@@ -10,32 +10,21 @@ import csv
 import io
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from netloom.errors import SpecError, at
 from netloom.ops.observe.compare import Jack
+from netloom.ops.switch_systems import SWITCH_SYSTEMS, PortLabels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["SCHEMES", "Naming", "Scheme", "parse_names", "parse_ports", "parse_scheme", "rows_of"]
+__all__ = ["Naming", "Scheme", "parse_names", "parse_ports", "parse_scheme", "rows_of", "schemes"]
 
-SchemeName = Literal["plain", "cumulus", "eos", "nxos", "sonic", "junos", "quantum"]
-LANES_A_CAGE: Final = 8  # of QSFP-DD and OSFP
 MAX_WAYS: Final = 8
-
-# Each gives a cage and perhaps one of the ports that it is split into.
-_PATTERNS: Final[dict[SchemeName, str]] = {
-    "plain": r"(?:swp|port|P|p)?\s?(?P<cage>\d{1,4})|eth(?P<zero>\d{1,4})",
-    "cumulus": r"swp(?P<cage>\d{1,4})(?:s(?P<from_zero>\d))?",
-    "eos": r"(?:Ethernet|Et)(?P<cage>\d{1,4})(?:/(?P<lane>\d))?",
-    "nxos": r"(?:Ethernet|Eth)1/(?P<cage>\d{1,4})(?:/(?P<way>\d))?",
-    "sonic": r"Ethernet(?P<lanes>\d{1,4})",
-    "junos": r"(?:et|xe|ge)-0/0/(?P<zero>\d{1,4})(?::(?P<from_zero>\d))?",
-    "quantum": r"(?:IB|ib)?\s?(?:1/)?(?P<cage>\d{1,4})/(?P<way>\d)",
-}
-SCHEMES: Final[tuple[SchemeName, ...]] = tuple(_PATTERNS)
-_COMPILED: Final = {name: re.compile(text, re.ASCII) for name, text in _PATTERNS.items()}
+PLAIN: Final = "plain"
+_PLAIN: Final = PortLabels(pattern=r"(?:swp|port|P|p)?\s?(?P<cage>\d{1,4})|eth(?P<zero>\d{1,4})")
+_HOST: Final = PortLabels(pattern=r"eth(?P<zero>\d{1,4})")
 # ``MF0;leaf01:MQM9700/U1`` is how a managed switch of NVIDIA describes itself.
 _MANAGED: Final = re.compile(r"MF0;(?P<name>[^:;]{1,64}):[^:;]{1,64}", re.ASCII)
 
@@ -49,7 +38,7 @@ class Scheme:
         ways: Ports that each cage is split into; for ``sonic`` the lanes of each port.
     """
 
-    name: SchemeName = "plain"
+    name: str = PLAIN
     ways: int = 1
 
     def number(self, label: str) -> int:
@@ -58,31 +47,27 @@ class Scheme:
         Raises:
             SpecError: the scheme has no such label.
         """
-        match = _COMPILED[self.name].fullmatch(label.strip())
-        found = {
-            key: int(text) for key, text in (match.groupdict() if match else {}).items() if text
-        }
-        if "lanes" in found and found["lanes"] % self.ways == 0:
-            return found["lanes"] // self.ways + 1
-        cage = found.get("cage", found.get("zero", -2) + 1)
-        way = self._way(found)
-        if cage < 1 or not 1 <= way <= self.ways:
-            # A host's own adapters go by the kernel's names, whatever its switch is.
-            plain = _COMPILED["plain"].fullmatch(label.strip())
-            if self.name != "plain" and plain is not None and plain["zero"] is not None:
-                return int(plain["zero"]) + 1
+        text = label.strip()
+        found = _labels(self.name).number(text, self.ways)
+        if found is None:  # a host's own adapters go by the kernel's names, whatever its switch is
+            found = _HOST.number(text, 1)
+        if found is None:
             split = f" split into {self.ways}" if self.ways > 1 else ""
             message = (
                 f"{label[:40]!r} is no port as {self.name} names them{split}; say how they are "
-                f"named with --labels ({', '.join(SCHEMES)}), or list them with --ports"
+                f"named with --labels ({', '.join(schemes())}), or list them with --ports"
             )
             raise SpecError(message)
-        return (cage - 1) * self.ways + way
+        return found
 
-    def _way(self, found: Mapping[str, int]) -> int:
-        if "lane" in found:  # a port of two lanes or four goes by the first of them
-            return (found["lane"] - 1) * self.ways // LANES_A_CAGE + 1
-        return found.get("way", found.get("from_zero", 0) + 1)
+
+def schemes() -> tuple[str, ...]:
+    """Return the names of all schemes: plain, and those of switch systems."""
+    return (PLAIN, *SWITCH_SYSTEMS.names())
+
+
+def _labels(name: str) -> PortLabels:
+    return _PLAIN if name == PLAIN else SWITCH_SYSTEMS.get(name).labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +113,11 @@ def parse_scheme(text: str) -> Scheme:
         SpecError: there is none of that name, or it cannot split so.
     """
     name, _, ways = text.partition(":")
-    default = {"sonic": LANES_A_CAGE, "quantum": 2}
-    for known in SCHEMES:
-        fine = not ways or (ways.isascii() and ways.isdigit() and 1 <= int(ways) <= MAX_WAYS)
-        if known == name and fine:
-            return Scheme(name=known, ways=int(ways) if ways else default.get(known, 1))
+    fine = not ways or (ways.isascii() and ways.isdigit() and 1 <= int(ways) <= MAX_WAYS)
+    if fine and name in schemes():
+        return Scheme(name=name, ways=int(ways) if ways else _labels(name).default_ways)
     message = (
-        f"--labels: {text[:40]!r} will not do; write one of {', '.join(SCHEMES)}, and behind a "
+        f"--labels: {text[:40]!r} will not do; write one of {', '.join(schemes())}, and behind a "
         "colon into how many ports a cage is split (for sonic, lanes a port), such as 'cumulus:2'"
     )
     raise SpecError(message)

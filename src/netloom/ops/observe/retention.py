@@ -64,11 +64,11 @@ def retain(store: ObservationStore, now_s: float, limits: RetentionLimits) -> No
             single_us //= 2
         _cut(store, now_us, single_us=single_us, window_us=window_us)
     else:
-        message = (
-            f"{store.path}: more than {limits.most_bytes:,} bytes although only the last moments "
-            "are kept; allow it more with --max-size"
+        raise OutputError(
+            file=str(store.path),
+            what=f"more than {limits.most_bytes:,} bytes although only the last moments are kept",
+            remedy="allow it more with --max-size",
         )
-        raise OutputError(message)
     with store_errors(store.path):
         store.connection.execute("PRAGMA incremental_vacuum")
         store.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")

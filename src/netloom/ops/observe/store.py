@@ -297,8 +297,9 @@ class ObservationStore:
         key = (source, part, metric)
         if key not in self._series:
             if len(self._series) >= MAX_SERIES:
-                message = f"more than {MAX_SERIES:,} series; watch fewer parts"
-                raise OutputError(message)
+                raise OutputError(
+                    what=f"more than {MAX_SERIES:,} series", remedy="watch fewer parts"
+                )
             made = self._file.execute(
                 "INSERT INTO series (source, part, metric) VALUES (?, ?, ?)", key
             )

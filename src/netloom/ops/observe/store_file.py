@@ -14,9 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["WINDOW_COLUMNS", "StoreFullError", "locked", "opened", "store_errors"]
+__all__ = [
+    "NO_FINDINGS",
+    "WINDOW_COLUMNS",
+    "StoreFullError",
+    "check_version",
+    "locked",
+    "opened",
+    "store_errors",
+]
 
 VERSION: Final = 2
+NO_FINDINGS: Final = 1  # the version that had no table of them
 BUSY_MS: Final = 10_000
 MIN_BYTES: Final = 1 << 20  # a disk with less than this has no room for a reading
 WINDOW_COLUMNS: Final = ("count", "first", "last", "least", "most", "total", "increase")
@@ -64,14 +73,20 @@ def locked(path: Path) -> int:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        message = f"{path}: cannot be used ({error.strerror}); name another with --store"
-        raise OutputError(message) from error
+        raise OutputError(
+            file=str(path),
+            what=f"cannot be used ({error.strerror})",
+            remedy="name another with --store",
+        ) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(descriptor)
-        message = f"{path}: another netloom writes to it; stop that one or name another store"
-        raise OutputError(message) from error
+        raise OutputError(
+            file=str(path),
+            what="another netloom writes to it",
+            remedy="stop that one or name another store",
+        ) from error
     return descriptor
 
 
@@ -90,12 +105,21 @@ def opened(path: Path) -> sqlite3.Connection:
     file.execute(f"PRAGMA journal_size_limit = {64 * 2**20}")
     (version,) = file.execute("PRAGMA user_version").fetchone()
     if version < VERSION:
-        missing = FINDINGS if version == 1 else SCHEMA + FINDINGS
+        missing = FINDINGS if version == NO_FINDINGS else SCHEMA + FINDINGS
         file.executescript(f"BEGIN IMMEDIATE; {missing} PRAGMA user_version = {VERSION}; COMMIT;")
-    elif version != VERSION:
-        message = f"{path}: another version of netloom wrote it; name another with --store"
-        raise OutputError(message)
+    else:
+        check_version(path, version)
     return file
+
+
+def check_version(path: Path, version: int) -> None:
+    """Raise OutputError unless *version* of the tables is the one that this netloom knows."""
+    if version != VERSION:
+        message = (
+            f"{path}: its tables are of version {version}, and this netloom knows {VERSION}; "
+            "use the netloom that wrote it, or name another with --store"
+        )
+        raise OutputError(message)
 
 
 @contextmanager
@@ -105,13 +129,22 @@ def store_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_FULL or _is_full(path, error):
-            message = f"{path}: there is no space left for the store ({error}); free some space"
-            raise StoreFullError(message) from error
-        message = f"{path}: the store cannot be used ({error}); move it away and start anew"
-        raise OutputError(message) from error
+            raise StoreFullError(
+                file=str(path),
+                what=f"there is no space left for the store ({error})",
+                remedy="free some space",
+            ) from error
+        raise OutputError(
+            file=str(path),
+            what=f"the store cannot be used ({error})",
+            remedy="move it away and start anew",
+        ) from error
     except OSError as error:
-        message = f"{path}: the store cannot be used ({error.strerror}); name another with --store"
-        raise OutputError(message) from error
+        raise OutputError(
+            file=str(path),
+            what=f"the store cannot be used ({error.strerror})",
+            remedy="name another with --store",
+        ) from error
 
 
 def _is_full(path: Path, error: sqlite3.DatabaseError) -> bool:

@@ -17,14 +17,19 @@ if TYPE_CHECKING:
     from netloom.ops.locate.findings import Finding
     from netloom.ops.observe.cases import Case
 
-__all__ = ["cases_text", "findings_text"]
+__all__ = ["cases_text", "finding_lines", "findings_text", "nothing"]
 
 
 def findings_text(findings: Sequence[Finding], *, num_flows: int) -> RenderableType:
     """Return what ``netloom locate`` prints."""
     if not findings:
-        return Text(f"Nothing is broken that {num_flows:,} flows could tell.", style="green")
+        return Text(nothing(num_flows), style="green")
     return Group(*(_finding(rank, one) for rank, one in enumerate(findings, start=1)))
+
+
+def nothing(num_flows: int) -> str:
+    """Return that no part is suspected."""
+    return f"Nothing is broken that {num_flows:,} flows could tell."
 
 
 def cases_text(cases: Sequence[Case]) -> str:
@@ -40,7 +45,7 @@ def cases_text(cases: Sequence[Case]) -> str:
 
 def _case(one: Case) -> list[str]:
     until = "open" if one.closed_s is None else f"until {_time(one.closed_s)}"
-    head = f"{one.part}: {one.kind}, {one.confidence:.0%} sure, {_time(one.opened_s)} {until}"
+    head = f"{one.label}: {one.kind}, {one.confidence:.0%} sure, {_time(one.opened_s)} {until}"
     return [head, *(f"   - {text}" for text in one.evidence)]
 
 
@@ -52,9 +57,13 @@ def _finding(rank: int, one: Finding) -> RenderableType:
     head = Text.assemble(
         (f"{rank}. {one.part}", "bold"), f": {one.kind}, ", (f"{one.confidence:.0%} sure", "bold")
     )
+    body = (Padding(Text(f"- {line}"), (0, 0, 0, 3)) for line in finding_lines(one))
+    return Group(head, *body)
+
+
+def finding_lines(one: Finding) -> list[str]:
+    """Return the evidence, who is hurt, what a repair saves, and what else it may be."""
     lines = [*one.evidence, f"hurts {len(one.hurts):,} GPUs"]
     if one.predicted_gain > 0:
         lines.append(f"mending it saves {one.predicted_gain:.1%} of their flows' time")
-    lines += [f"or {part} ({share:.0%})" for part, share in one.rivals if share >= 0.01]
-    body = (Padding(Text(f"- {line}"), (0, 0, 0, 3)) for line in lines)
-    return Group(head, *body)
+    return lines + [f"or {part} ({share:.0%})" for part, share in one.rivals if share >= 0.01]

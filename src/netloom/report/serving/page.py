@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from netloom.report.compare.figures import COLOURS, new_layout
+from netloom.report.charts import SECONDS, BarPart, Bars, ChartAxis, Figure
+from netloom.report.compare.figures import time_by_part
 from netloom.report.html import render
+from netloom.report.sections import AnswerBox, Fold, Gallery, HtmlTable, Item, Page, trust_fold
 from netloom.report.serving.text import headline, memory_line, pools_line
 from netloom.units import SIZE, TIME, format_quantity
 
@@ -16,8 +18,6 @@ if TYPE_CHECKING:
     from netloom.study.serving.inference import Inference, Served
 
 __all__ = ["inference_page"]
-
-Figure = dict[str, Any]
 
 HEADINGS = (
     "technology",
@@ -35,25 +35,37 @@ def inference_page(found: Inference) -> str:
     """Return the page as one string of HTML."""
     service = found.own.service
     shown = _shown(found)
-    figures = _figures(shown)
-    return render(
-        "infer.html.j2",
-        plots={key: figure for key, _, _, figure in figures},
+    page = Page(
         title=found.scenario.name or f"{found.model.name} served on {service.num_gpus:,} GPUs",
         subtitle=_subtitle(found),
-        own=found.own.name,
-        headline=headline(service),
-        pools=pools_line(service),
-        memory=[
-            memory_line("prefill", service.prefill_memory),
-            memory_line("decode", service.decode_memory),
-            f"an instance has room for a batch of {service.decode_memory.max_requests:,}",
-        ],
+        answer=AnswerBox(
+            heading=f"On {found.own.name}",
+            headline=headline(service),
+            lines=(pools_line(service),),
+            reasons=(
+                memory_line("prefill", service.prefill_memory),
+                memory_line("decode", service.decode_memory),
+                f"an instance has room for a batch of {service.decode_memory.max_requests:,}",
+            ),
+        ),
+        sections=(_technologies(found, shown), Gallery(figures=_figures(shown))),
+    )
+    return render(page)
+
+
+def _technologies(found: Inference, shown: Sequence[Served]) -> HtmlTable:
+    left_out = tuple(Item(name=f"{name}:", text=reason) for name, reason in found.refused)
+    return HtmlTable(
+        title="Technologies",
+        caption="The same service over each network; the cluster's own stands out.",
         headings=HEADINGS,
-        rows=[(one.name == found.own.name, _row(one)) for one in shown],
-        refused=found.refused,
-        figures=[(key, heading, caption) for key, heading, caption, _ in figures],
-        trust=_trust(shown),
+        rows=[_row(one) for one in shown],
+        marked=frozenset(row for row, one in enumerate(shown) if one.name == found.own.name),
+        notes=("Any number down to its constants: netloom infer --why.",),
+        folds=(
+            trust_fold(_trust(shown)),
+            *((Fold(summary=f"{len(left_out)} left out", items=left_out),) if left_out else ()),
+        ),
     )
 
 
@@ -87,95 +99,94 @@ def _row(one: Served) -> list[str]:
     ]
 
 
-def _figures(shown: Sequence[Served]) -> list[tuple[str, str, str, Figure]]:
-    """Return each figure with its id, heading and caption."""
+def _figures(shown: Sequence[Served]) -> tuple[Figure, ...]:
     found = [
-        (
-            "first",
-            "Time to first token",
-            "The prompt's pass through all stages, and what is exposed of sending its keys on.",
-            _bars(shown, "milliseconds", 1e3, lambda one: one.service.time_to_first_token_s),
+        Figure(
+            key="first",
+            title="Time to first token",
+            caption=(
+                "The prompt's pass through all stages, and what is exposed of sending its keys on."
+            ),
+            chart=_bars(
+                shown,
+                ChartAxis(title="time to first token", unit=SECONDS, from_zero=True),
+                lambda one: one.service.time_to_first_token_s,
+            ),
         ),
-        (
-            "token",
-            "Time per token",
-            "Every further token of one request, while the whole batch decodes.",
-            _bars(shown, "milliseconds", 1e3, lambda one: one.service.time_per_token_s),
+        Figure(
+            key="token",
+            title="Time per token",
+            caption="Every further token of one request, while the whole batch decodes.",
+            chart=_bars(
+                shown,
+                ChartAxis(title="time per token", unit=SECONDS, from_zero=True),
+                lambda one: one.service.time_per_token_s,
+            ),
         ),
-        (
-            "rate",
-            "Tokens per second and GPU",
-            "Of all GPUs, those that read prompts included. More is better.",
-            _bars(shown, "tokens/s per GPU", 1.0, lambda one: one.service.tokens_per_s_per_gpu),
+        Figure(
+            key="rate",
+            title="Tokens per second and GPU",
+            caption="Of all GPUs, those that read prompts included. More is better.",
+            chart=_bars(
+                shown,
+                ChartAxis(title="tokens/s per GPU", from_zero=True),
+                lambda one: one.service.tokens_per_s_per_gpu,
+            ),
         ),
-        (
-            "prefill",
-            "Where a prompt's pass goes",
-            "All stages together: computation, and what it waits for by axis.",
-            _stacked(shown, lambda one: one.service.prefill),
+        Figure(
+            key="prefill",
+            title="Where a prompt's pass goes",
+            caption="All stages together: computation, and what it waits for by axis.",
+            chart=_stacked(shown, lambda one: one.service.prefill),
         ),
-        (
-            "decode",
-            "Where a decode step goes",
-            "All stages together: computation, and what it waits for by axis.",
-            _stacked(shown, lambda one: one.service.decode),
+        Figure(
+            key="decode",
+            title="Where a decode step goes",
+            caption="All stages together: computation, and what it waits for by axis.",
+            chart=_stacked(shown, lambda one: one.service.decode),
         ),
     ]
     if all(one.service.transfer for one in shown):
-        caption = (
+        found.append(_transfer_figure(shown))
+    return tuple(found)
+
+
+def _transfer_figure(shown: Sequence[Served]) -> Figure:
+    return Figure(
+        key="cache",
+        title="Sending keys and values",
+        caption=(
             "From the instance that read the prompt to the one that decodes; most of it hides "
             "behind the pass itself."
-        )
-        figure = _bars(shown, "milliseconds", 1e3, _transfer_s)
-        found.append(("cache", "Sending keys and values", caption, figure))
-    return found
+        ),
+        chart=_bars(
+            shown, ChartAxis(title="time to send them", unit=SECONDS, from_zero=True), _transfer_s
+        ),
+    )
 
 
 def _transfer_s(one: Served) -> float:
     return one.service.transfer.total_s if one.service.transfer else 0.0
 
 
-def _bars(
-    shown: Sequence[Served], unit: str, factor: float, value: Callable[[Served], float]
-) -> Figure:
-    trace = {
-        "type": "bar",
-        "orientation": "h",
-        "y": [one.name for one in shown],
-        "x": [factor * value(one) for one in shown],
-        "marker": {"color": COLOURS[0]},
-        "texttemplate": "%{x:.4g}",
-        "hovertemplate": "%{y}: %{x:.4g} " + unit + "<extra></extra>",
-        "showlegend": False,
+def _bars(shown: Sequence[Served], axis: ChartAxis, value: Callable[[Served], float]) -> Bars:
+    return Bars(
+        axis=axis,
+        rows="technology",
+        labels=tuple(one.name for one in shown),
+        parts=(BarPart(name="", values=tuple(value(one) for one in shown)),),
+    )
+
+
+def _stacked(shown: Sequence[Served], value: Callable[[Served], PassDuration]) -> Bars:
+    passes = {one.name: value(one) for one in shown}
+    axes = sorted({axis for one in passes.values() for axis in one.communication_s})
+    spent = {
+        name: {"compute": one.compute_s}
+        | {axis.value: one.communication_s.get(axis, 0.0) for axis in axes}
+        for name, one in passes.items()
     }
-    layout = new_layout(unit, "")
-    layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
-    return {"data": [trace], "layout": layout}
-
-
-def _stacked(shown: Sequence[Served], value: Callable[[Served], PassDuration]) -> Figure:
-    passes = [value(one) for one in shown]
-    axes = sorted({axis for one in passes for axis in one.communication_s})
-    parts = [("compute", [one.compute_s for one in passes])] + [
-        (axis.value, [one.communication_s.get(axis, 0.0) for one in passes]) for axis in axes
-    ]
-    traces = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": name,
-            "y": [one.name for one in shown],
-            "x": [1e3 * time_s for time_s in times_s],
-            "marker": {"color": COLOURS[index % len(COLOURS)]},
-            "hovertemplate": "%{x:.4g} ms<extra>" + name + "</extra>",
-        }
-        for index, (name, times_s) in enumerate(parts)
-    ]
-    layout = new_layout("milliseconds", "")
-    layout |= {"barmode": "stack"}
-    layout["legend"] |= {"traceorder": "normal"}
-    layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
-    return {"data": traces, "layout": layout}
+    return time_by_part(spent, rows="technology", axis="time of a pass")
 
 
 def _trust(shown: Sequence[Served]) -> list[tuple[str, tuple[str, ...]]]:

@@ -8,8 +8,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from netloom.report.charts import Figure
 from netloom.report.html import render
-from netloom.report.sweep.figures import figure
+from netloom.report.sections import Gallery, HtmlTable, Item, Listing, Page
+from netloom.report.sweep.figures import figure, in_words
 from netloom.results.interval import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["sweep_page", "sweep_text"]
 
 MAX_ROWS: Final = 60
+MAX_PAGE_ROWS: Final = 1000
 MAX_FAILURES: Final = 20
 
 OUTSIDE: Final = " *"
@@ -48,18 +51,50 @@ def sweep_text(sweep: Sweep) -> RenderableType:
 def sweep_page(sweep: Sweep) -> str:
     """Return the page as one string of HTML."""
     headings, rows = _shown(sweep)
-    plots = {f"plot{index}": figure(sweep, name) for index, name in enumerate(_names(sweep))}
-    return render(
-        "sweep.html.j2",
-        plots=plots,
+    page = Page(
         title=_title(sweep),
-        account=_account(sweep),
-        notes=[note.replace("* ", "* and open circles: ") for note in _notes(sweep, rows)],
-        release=sweep.plan.release,
-        figures=list(zip(plots, _names(sweep), strict=True)),
+        subtitle=f"{_account(sweep)}; netloom {sweep.plan.release}",
+        notes=tuple(note.replace("* ", "* and open marks: ") for note in _notes(sweep, rows)),
+        sections=tuple(
+            section
+            for section in (_gallery(sweep), _failed(sweep), _results(headings, rows))
+            if section is not None
+        ),
+    )
+    return render(page)
+
+
+def _gallery(sweep: Sweep) -> Gallery:
+    return Gallery(
+        figures=tuple(
+            Figure(
+                key=f"plot{index}",
+                title=in_words(name),
+                caption=f"{name} over what the sweep varies.",
+                chart=figure(sweep, name),
+            )
+            for index, name in enumerate(_names(sweep))
+        )
+    )
+
+
+def _failed(sweep: Sweep) -> Listing | None:
+    items = [
+        Item(name=f"{_described(answer.values)}:", text=str(answer.error))
+        for answer in sweep.failed[:MAX_PAGE_ROWS]
+    ]
+    return Listing(title=f"{len(sweep.failed):,} failed", items=tuple(items)) if items else None
+
+
+def _results(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> HtmlTable:
+    rest = len(rows) - MAX_PAGE_ROWS
+    more = (f"and {rest:,} rows more; --out and --json have them all",) if rest > 0 else ()
+    return HtmlTable(
+        title="Results",
+        caption="Every point: what varies, then what was asked for.",
         headings=headings,
-        rows=rows,
-        failed=[(_described(answer.values), answer.error) for answer in sweep.failed],
+        rows=rows[:MAX_PAGE_ROWS],
+        notes=more,
     )
 
 

@@ -19,7 +19,7 @@ from netloom.study.inputs import catalog_of
 from netloom.study.predict.engines import engine_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from netloom.engines.base import Engine
     from netloom.parts.load import Catalog
@@ -104,8 +104,11 @@ class Comparison(Tabular):
         name = technology.casefold() or self.recommendation.technology
         names = [contender.name for contender in self.contenders]
         if name not in names:
-            message = f"--why: {name!r} is not compared here; it is one of {', '.join(names)}"
-            raise SpecError(message)
+            raise SpecError(
+                option="--why",
+                what=f"{name!r} is not compared here",
+                remedy=f"it is one of {', '.join(names)}",
+            )
         found = explain(self.contender(name), field)
         return found if field == ALL else replace(found, name=f"{name} {found.name}")
 
@@ -157,21 +160,21 @@ def compare(
     parts = catalog or catalog_of(scenario)
     asked = engine_of(engine, seed=seed)
     contenders: list[Candidate] = []
-    refused: list[Refusal] = []
+    refused: dict[str, InfeasibleError] = {}
     names = {name.casefold(): name for name in scenario.compare}.values()
     advance = counter(on_progress, len(names))
     for name in names:
         try:
             contenders.append(evaluate(scenario, parts, technology=name, engine=asked))
         except InfeasibleError as error:
-            refused.append(Refusal(technology=parts.technology(name).name, reason=str(error)))
+            refused[parts.technology(name).name] = error
         advance()
     if not contenders:
-        raise InfeasibleError(_nothing_will_do(refused))
+        raise _nothing_will_do(refused)
     return Comparison(
         scenario=scenario,
         contenders=tuple(contenders),
-        refused=tuple(refused),
+        refused=tuple(Refusal(technology=name, reason=str(e)) for name, e in refused.items()),
         recommendation=recommend(
             contenders,
             further_doubts=[
@@ -193,13 +196,12 @@ def _draw_doubt(contenders: Sequence[Candidate], engine: Engine) -> Iterator[str
         )
 
 
-def _nothing_will_do(refused: Sequence[Refusal]) -> str:
-    reasons = {refusal.reason for refusal in refused}
+def _nothing_will_do(refused: Mapping[str, InfeasibleError]) -> InfeasibleError:
+    reasons = {error.problems for error in refused.values()}
     if len(reasons) == 1:
-        return reasons.pop()
-    return "none of the technologies can do this:\n" + "\n".join(
-        f"  {refusal.technology}: {refusal.reason}" for refusal in refused
-    )
+        return InfeasibleError.of(*reasons.pop())
+    each = "\n".join(f"  {technology}: {error}" for technology, error in refused.items())
+    return InfeasibleError(what=f"none of the technologies can do this:\n{each}")
 
 
 def _switch_notes(scenario: Scenario, contenders: Sequence[Candidate]) -> Iterator[str]:

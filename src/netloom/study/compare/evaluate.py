@@ -40,11 +40,13 @@ def evaluate(
     """
     network = network_of(scenario.cluster, catalog, technology=technology)
     if network.node.price_usd is None:
-        message = (
-            f"{network.node.name} has no price; add one in a catalogue file of your own: "
-            f'[nodes.{network.node.name}] price = "300000USD"'
+        raise CatalogError(
+            what=f"{network.node.name} has no price",
+            remedy=(
+                f"add one in a catalogue file of your own: [nodes.{network.node.name}] "
+                'price = "300000USD"'
+            ),
         )
-        raise CatalogError(message)
     model = model_of(scenario, catalog)
     step = step_on(network, scenario, model=model, engine=engine or AnalyticEngine())
     costs = estimate(

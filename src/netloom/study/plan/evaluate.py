@@ -19,11 +19,11 @@ import numpy as np
 from netloom.compute.roofline import Costs
 from netloom.step.memory import DOUBTED_OVER, RESERVED_BYTES, fits, fullest_stages, in_flight
 from netloom.step.model import Memory
-from netloom.step.predict import CHECKED_EXPOSED, CHECKED_TECHNOLOGIES
 from netloom.step.schedule import schedule, slowest_of
 from netloom.step.stages import layer_kinds, layer_times, stage_kinds, stage_times
 from netloom.study.plan.gather import gathered_traffic
 from netloom.study.plan.space import RECOMPUTES, ZEROS, Configuration
+from netloom.validated.steps import step_range
 from netloom.workload.demand import MICRO_BATCH_AXES
 from netloom.workload.placement import has_even_chunks, stage_layers
 
@@ -300,8 +300,9 @@ class _StageBatch:
         network: Array = np.array(
             [[all(one.inside for one in line)] for line in zip(*asked, strict=True)]
         )
-        if self.tables.space.network.technology.name in CHECKED_TECHNOLOGIES:
-            network = network | (exposed_share <= CHECKED_EXPOSED)
+        checked = step_range()
+        if self.tables.space.network.technology.name in checked.technologies:
+            network = network | (exposed_share <= checked.max_exposed_share)
         return job & network
 
     def _roomy(self, held_bytes: Array) -> Array:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from netloom.provenance import Validity
     from netloom.spec.scenario import Cluster, Economics, Scenario
     from netloom.spec.topology import Topology
-    from netloom.study.size.request import Kind
 
 __all__ = ["CandidateCluster", "PlanLimits", "Wanted", "machines"]
 
@@ -41,7 +40,7 @@ class Wanted:
     gpus: tuple[int, ...] = ()
     gpu_ranges: tuple[tuple[int, int], ...] = ()
     technologies: tuple[str, ...] = ()
-    topologies: tuple[Kind, ...] = ()
+    topologies: tuple[str, ...] = ()
     oversubscriptions: tuple[float, ...] = ()
 
 
@@ -126,8 +125,9 @@ def machines(
             found.append(machine)
     if not found:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        message = f"cluster: no machine is within the limits ({reasons}); raise them"
-        raise InfeasibleError(message)
+        raise InfeasibleError(
+            key="cluster", what=f"no machine is within the limits ({reasons})", remedy="raise them"
+        )
     return found, left_out
 
 
@@ -175,15 +175,21 @@ def _sizes(wanted: Wanted, per_node: int) -> list[int]:
     found = {_num_nodes(size, per_node) for size in wanted.gpus}
     for low, high in wanted.gpu_ranges:
         if not 1 <= low <= high <= MAX_GPUS:
-            message = f"gpus: {low}-{high} is no range; write the smaller first, up to {MAX_GPUS:,}"
-            raise SpecError(message)
+            raise SpecError(
+                key="gpus",
+                what=f"{low}-{high} is no range",
+                remedy=f"write the smaller first, up to {MAX_GPUS:,}",
+            )
         between = [n for n in _smooth(high // per_node) if low <= n * per_node]
         if not between:
-            message = (
-                f"gpus: {low}-{high} has no number of nodes of {per_node} GPUs without prime "
-                "factors over 3; widen the range or list sizes"
+            raise SpecError(
+                key="gpus",
+                what=(
+                    f"{low}-{high} has no number of nodes of {per_node} GPUs without prime "
+                    "factors over 3"
+                ),
+                remedy="widen the range or list sizes",
             )
-            raise SpecError(message)
         found.update(between)
     return sorted(found)
 
@@ -197,11 +203,11 @@ def _smooth(most: int) -> list[int]:
 
 def _num_nodes(num_gpus: int, per_node: int) -> int:
     if num_gpus < 1 or num_gpus % per_node:
-        message = (
-            f"gpus: {num_gpus} GPUs do not fill nodes of {per_node}; "
-            f"use a multiple, such as {max(1, num_gpus // per_node) * per_node}"
+        raise SpecError(
+            key="gpus",
+            what=f"{num_gpus} GPUs do not fill nodes of {per_node}",
+            remedy=f"use a multiple, such as {max(1, num_gpus // per_node) * per_node}",
         )
-        raise SpecError(message)
     return num_gpus // per_node
 
 
@@ -245,11 +251,10 @@ def _over(machine: CandidateCluster, limits: PlanLimits) -> str:
         return ""
     if machine.capex_usd is None:
         name = machine.network.node.name
-        message = (
-            f"{name} has no price, so that no budget can be kept; add one in a catalogue file of "
-            f'your own: [nodes.{name}] price = "300000USD"'
+        raise CatalogError(
+            what=f"{name} has no price, so that no budget can be kept",
+            remedy=f'add one in a catalogue file of your own: [nodes.{name}] price = "300000USD"',
         )
-        raise CatalogError(message)
     if machine.capex_usd <= limits.budget_usd:
         return ""
     spent_usd = (machine.capex_usd, limits.budget_usd)

@@ -101,11 +101,13 @@ def question(
         scenario, parts, wanted=wanted or Wanted(), limits=limits or PlanLimits()
     )
     if objective == "cost" and any(one.capex_usd is None for one in found):
-        message = (
-            f"{scenario.cluster.node} has no price; add one in a catalogue file of your own: "
-            f'[nodes.{scenario.cluster.node}] price = "300000USD"'
+        raise CatalogError(
+            what=f"{scenario.cluster.node} has no price",
+            remedy=(
+                "add one in a catalogue file of your own: "
+                f'[nodes.{scenario.cluster.node}] price = "300000USD"'
+            ),
         )
-        raise CatalogError(message)
     return PlanQuestion(
         scenario=scenario,
         objective=objective,
@@ -205,11 +207,14 @@ def _tasks(asked: PlanQuestion, known: dict[Key, Piece]) -> list[Task]:
 def _plan(asked: PlanQuestion, pieces: dict[Key, Piece], *, complete: bool) -> Plan:
     candidates = [_judged(asked, one) for piece in pieces.values() for one in piece.candidates]
     if not candidates:
-        message = (
-            f"job: {asked.scenario.job.model} fits in no configuration of "
-            f"{', '.join(one.name for one in asked.machines)}; use more GPUs or GPUs of more memory"
+        raise InfeasibleError(
+            key="job",
+            what=(
+                f"{asked.scenario.job.model} fits in no configuration of "
+                f"{', '.join(one.name for one in asked.machines)}"
+            ),
+            remedy="use more GPUs or GPUs of more memory",
         )
-        raise InfeasibleError(message)
     likely = _ranked(asked, candidates, "inside", "above")
     outside = _ranked(asked, candidates, "outside")
     best = (likely or outside)[:NUM_BEST]

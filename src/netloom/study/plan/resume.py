@@ -47,14 +47,15 @@ def from_text(text: str, *, asked: str, where: str) -> dict[Key, Piece]:
         theirs, rows = (found["netloom_plan"], found["asked"]), found["pieces"]
         pieces = {(row["machine"], row["pipeline"]): _piece(row) for row in rows}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"{where}: is not a search that netloom plan wrote; name another file"
-        raise SpecError(message) from error
+        raise SpecError(
+            file=where, what="is not a search that netloom plan wrote", remedy="name another file"
+        ) from error
     if theirs != (_FORMAT, asked):
-        message = (
-            f"{where}: was written for another scenario, other options or another netloom; "
-            "name another file, or remove it to start again"
+        raise SpecError(
+            file=where,
+            what="was written for another scenario, other options or another netloom",
+            remedy="name another file, or remove it to start again",
         )
-        raise SpecError(message)
     return pieces
 
 

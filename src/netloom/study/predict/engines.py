@@ -41,8 +41,7 @@ def engine_named(
         SpecError: There is no such engine, or no such seed.
     """
     if seed < 0:
-        message = f"seed: {seed} is negative; use 0 or more"
-        raise SpecError(message)
+        raise SpecError(key="seed", what=f"{seed} is negative", remedy="use 0 or more")
     if name == "analytic":
         return AnalyticEngine()
     if name == "flow":
@@ -58,5 +57,6 @@ def engine_named(
         )
 
         return PacketEngine(library=AnalyticEngine(contention=PacketContention(seed, announce)))
-    message = f"engine: there is no {name!r}; use one of {', '.join(ENGINES)}"
-    raise SpecError(message)
+    raise SpecError(
+        key="engine", what=f"there is no {name!r}", remedy=f"use one of {', '.join(ENGINES)}"
+    )

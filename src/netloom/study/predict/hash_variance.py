@@ -73,16 +73,25 @@ class HashVariance:
 def check_draws(count: int | None, engine: str, *, seed: int = 0) -> None:
     """Raise SpecError unless *seed* and *count* draws, where given, make sense with *engine*."""
     if seed and engine == "analytic":
-        message = "--seed: the closed form draws nothing; add --engine flow, or leave it out"
-        raise SpecError(message)
+        raise SpecError(
+            option="--seed",
+            what="the closed form draws nothing",
+            remedy="add --engine flow, or leave it out",
+        )
     if count is None:
         return
     if engine != "flow":
-        message = "--seeds: only flows are drawn many times; use --engine flow, or leave it out"
-        raise SpecError(message)
+        raise SpecError(
+            option="--seeds",
+            what="only flows are drawn many times",
+            remedy="use --engine flow, or leave it out",
+        )
     if not 1 <= count <= MAX_DRAWS:
-        message = f"--seeds: {count} is not a number of draws; give 1 to {MAX_DRAWS:,}"
-        raise SpecError(message)
+        raise SpecError(
+            option="--seeds",
+            what=f"{count} is not a number of draws",
+            remedy=f"give 1 to {MAX_DRAWS:,}",
+        )
 
 
 def luck(

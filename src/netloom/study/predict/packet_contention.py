@@ -177,11 +177,11 @@ class PacketContention:
         wall_s = count / PACKET_RATE_PER_S
         what = f"{asked}: {len(transfers):,} hops, {count:,} link traversals"
         if count > MAX_TRAVERSALS:
-            message = (
-                f"engine: {what} would take about {wall_s / 60:.0f} minutes; use --engine flow, or "
-                "a smaller cluster"
+            raise InfeasibleError(
+                key="engine",
+                what=f"{what} would take about {wall_s / 60:.0f} minutes",
+                remedy="use --engine flow, or a smaller cluster",
             )
-            raise InfeasibleError(message)
         self.announce(f"{what}, about {wall_s:.1f} s")
 
 

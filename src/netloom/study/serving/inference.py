@@ -154,12 +154,14 @@ def infer(scenario: Scenario, catalog: Catalog | None = None) -> Inference:
             out, or the model does not fit.
     """
     if scenario.serving is None:
-        message = (
-            "serving: the scenario has no such section; add one, such as "
-            "'serving: {prompt: 4096, output: 512, batch: 64, decode: {tensor: 8}}', or see "
-            "'netloom example llama-3.1-70b-serving'"
+        raise SpecError(
+            key="serving",
+            what="the scenario has no such section",
+            remedy=(
+                "add one, such as 'serving: {prompt: 4096, output: 512, batch: 64, "
+                "decode: {tensor: 8}}', or see 'netloom example llama-3.1-70b-serving'"
+            ),
         )
-        raise SpecError(message)
     parts = catalog or catalog_of(scenario)
     model = model_of(scenario, parts)
     own = _served(scenario, scenario.serving, model, network_of(scenario.cluster, parts))

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, cast
 
+from netloom.engines.balancing import LOAD_BALANCINGS
 from netloom.errors import SpecError
 from netloom.spec.problems import did_you_mean
 from netloom.units import SHARE, SIZE, parse_quantity
 
 if TYPE_CHECKING:
-    from netloom.engines.flow.settings import FlowSettings
+    from netloom.engines.flow.settings import Balance, FlowSettings
     from netloom.engines.packet.settings import Ecn, PacketSettings
     from netloom.fabric.network import Network
     from netloom.parts.parts import Technology
 
 __all__ = ["Choices"]
-
-_FLOW_BALANCES: Final = ("ecmp", "flowlet", "static", "adaptive", "spray", "cells")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +51,13 @@ class Choices:
 
         for name in ("congestion_control", "transport", "flow_control", "ecn"):
             if getattr(self, name):
-                message = f"{name}: flows have none; leave it out, or use --engine packet"
-                raise SpecError(message)
+                raise SpecError(
+                    key=name, what="flows have none", remedy="leave it out, or use --engine packet"
+                )
         loss = network.loss if network else None
         found = settings_for(technology, loss=loss, wired=wired)
         if self.load_balancing:
-            if self.load_balancing not in _FLOW_BALANCES:
-                hint = did_you_mean(self.load_balancing, _FLOW_BALANCES)
-                message = f"load_balancing: {self.load_balancing!r} is not known; {hint}"
-                raise SpecError(message)
-            balance = next(one for one in _FLOW_BALANCES if one == self.load_balancing)
-            found = replace(found, balance=balance)
+            found = replace(found, balance=_flow_balance(self.load_balancing))
         return replace(found, flows_per_transfer=self.qps) if self.qps else found
 
     def packet_settings(self, technology: Technology) -> PacketSettings:
@@ -86,14 +81,26 @@ class Choices:
         return replace(found, ecn=None if self.ecn == "off" else _marking(self.ecn))
 
 
+def _flow_balance(name: str) -> Balance:
+    """Return the load balancing that flows know as *name*."""
+    known = [one.name for one in LOAD_BALANCINGS.entries() if one.in_flows]
+    if name not in known:
+        message = f"load_balancing: {name!r} is not known; {did_you_mean(name, known)}"
+        raise SpecError(message)
+    return cast("Balance", name)
+
+
 def _marking(text: str) -> Ecn:
     """Return the thresholds written as ``100KB-400KB-20%``."""
     from netloom.engines.packet.settings import Ecn  # noqa: PLC0415
 
     words = text.split("-")
     if len(words) != 3:
-        message = f"ecn: {text!r} is not Kmin-Kmax-Pmax; write it as 100KB-400KB-20%, or off"
-        raise SpecError(message)
+        raise SpecError(
+            key="ecn",
+            what=f"{text!r} is not Kmin-Kmax-Pmax",
+            remedy="write it as 100KB-400KB-20%, or off",
+        )
     low, high = (round(parse_quantity(word, SIZE, where="ecn")) for word in words[:2])
     share = parse_quantity(words[2], SHARE, where="ecn")
     return Ecn(kmin_bytes=low, kmax_bytes=high, pmax=share, at_rate_bps=0)

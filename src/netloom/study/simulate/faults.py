@@ -80,14 +80,17 @@ def _spells(number: int, asked: LinkFault, wiring: PacketTopology) -> list[_Spel
         links = links[own_bps > (asked.rate_bps or 0.0)]
         if not len(links):
             most = format_quantity(float(own_bps.max()), RATE)
-            message = f"rate: no link of {asked.part} is faster, {most} at most; give a lower one"
-            raise SpecError(message)
+            raise SpecError(
+                key="rate",
+                what=f"no link of {asked.part} is faster, {most} at most",
+                remedy="give a lower one",
+            )
     if (count := len(links) * (asked.times or 1)) > _MAX_SPELLS:
-        message = (
-            f"times: {asked.times:,} on {len(links):,} links are {count:,} faults; give "
-            f"{_MAX_SPELLS // len(links):,} at most, or a part with fewer links"
+        raise SpecError(
+            key="times",
+            what=f"{asked.times:,} on {len(links):,} links are {count:,} faults",
+            remedy=f"give {_MAX_SPELLS // len(links):,} at most, or a part with fewer links",
         )
-        raise SpecError(message)
     found: list[_Spell] = []
     for turn in range(asked.times or 1):
         late_s = turn * (asked.every_s or 0.0)
@@ -147,11 +150,11 @@ def _check_one(active: Sequence[_Spell], wiring: PacketTopology) -> None:
         link = active[0].link
         ends = (wiring.link_source[link], wiring.link_target[link])
         names = "->".join(wiring.name[end] for end in ends)
-        message = (
-            f"faults.{other}: {names} loses packets by faults.{one} at the same time; let one end "
-            "before the other begins, or make them one"
+        raise SpecError(
+            key=f"faults.{other}",
+            what=f"{names} loses packets by faults.{one} at the same time",
+            remedy="let one end before the other begins, or make them one",
         )
-        raise SpecError(message)
 
 
 def _loss(asked: LinkFault | None, link: int, when_ps: int) -> PacketFault:
@@ -174,8 +177,9 @@ def _links(asked: LinkFault, wiring: PacketTopology) -> NDArray[np.int64]:
     """Return the links that are meant: into a part that pauses, else as the direction says."""
     ends = asked.part.split("-") if asked.part not in wiring.name else [asked.part]
     if len(ends) > 2:
-        message = f"{asked.part!r} names {len(ends)} parts; name one, or two joined by '-'"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{asked.part!r} names {len(ends)} parts", remedy="name one, or two joined by '-'"
+        )
     vertices = [_vertex(end, wiring) for end in ends]
     source, target = wiring.link_source, wiring.link_target
     if len(vertices) == 1:
@@ -186,8 +190,7 @@ def _links(asked: LinkFault, wiring: PacketTopology) -> NDArray[np.int64]:
     direction = "to" if asked.kind == "pause" else asked.direction
     links = np.flatnonzero({"to": into, "from": out, "both": into | out}[direction])
     if not len(links):
-        message = f"no cable joins {' and '.join(ends)}; name two neighbours"
-        raise SpecError(message)
+        raise SpecError(what=f"no cable joins {' and '.join(ends)}", remedy="name two neighbours")
     return links
 
 
@@ -197,8 +200,9 @@ def _vertex(name: str, wiring: PacketTopology) -> int:
     kind = name.partition(":")[0]
     known = list(dict.fromkeys(other.partition(":")[0] for other in wiring.name))
     if kind not in known:
-        message = f"{name!r} is not there; {did_you_mean(kind, known)}"
-        raise SpecError(message)
+        raise SpecError(what=f"{name!r} is not there", remedy=did_you_mean(kind, known))
     count = sum(other.startswith(f"{kind}:") for other in wiring.name)
-    message = f"{name!r} is not there; write {kind}:0 to {kind}:{count - 1}, two joined by '-'"
-    raise SpecError(message)
+    raise SpecError(
+        what=f"{name!r} is not there",
+        remedy=f"write {kind}:0 to {kind}:{count - 1}, two joined by '-'",
+    )

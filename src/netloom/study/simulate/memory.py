@@ -85,11 +85,14 @@ def check_drawing(size: Size, *, engine: str, connections: int = 1) -> None:
     need = max(_drawing(size), books)
     have = available_bytes()
     if need > have:
-        message = (
-            f"traffic: {size.transfers:,} transfers need about {_gib(need)} GiB, and "
-            f"{_gib(have)} GiB are free; {_remedy(engine, flows=_fluid_books(size) <= have)}"
+        raise InfeasibleError(
+            key="traffic",
+            what=(
+                f"{size.transfers:,} transfers need about {_gib(need)} GiB, and "
+                f"{_gib(have)} GiB are free"
+            ),
+            remedy=_remedy(engine, flows=_fluid_books(size) <= have),
         )
-        raise InfeasibleError(message)
 
 
 def check_table(num_vertices: int, num_goals: int) -> None:
@@ -100,12 +103,17 @@ def check_table(num_vertices: int, num_goals: int) -> None:
     """
     need, have = 3 * 4 * num_vertices * num_goals, available_bytes()
     if need > have:
-        message = (
-            f"cluster: ways from {num_vertices:,} vertices to {num_goals:,} endpoints need about "
-            f"{_gib(need)} GiB, and {_gib(have)} GiB are free; simulate fewer GPUs, or keep "
-            "traffic out of nodes, so that a leaf's endpoints share their ways"
+        raise InfeasibleError(
+            key="cluster",
+            what=(
+                f"ways from {num_vertices:,} vertices to {num_goals:,} endpoints need "
+                f"about {_gib(need)} GiB, and {_gib(have)} GiB are free"
+            ),
+            remedy=(
+                "simulate fewer GPUs, or keep traffic out of nodes, so that a leaf's "
+                "endpoints share their ways"
+            ),
         )
-        raise InfeasibleError(message)
 
 
 def check_fits(need: Need, *, engine: str, num_runs: int, num_workers: int) -> None:
@@ -121,11 +129,11 @@ def check_fits(need: Need, *, engine: str, num_runs: int, num_workers: int) -> N
     fit = need.most_workers(have, num_runs=num_runs)
     runs = f"{num_runs} runs, {min(num_runs, num_workers)} at a time" if num_runs > 1 else "the run"
     remedy = f"run {fit} at a time" if fit else _remedy(engine)
-    message = (
-        f"memory: {runs} would need about {_gib(wanted)} GiB more, and {_gib(have)} GiB are free; "
-        f"{remedy}"
+    raise InfeasibleError(
+        key="memory",
+        what=f"{runs} would need about {_gib(wanted)} GiB more, and {_gib(have)} GiB are free",
+        remedy=remedy,
     )
-    raise InfeasibleError(message)
 
 
 def need_of(runner: SimulationRunner, transfers: Transfers) -> Need:

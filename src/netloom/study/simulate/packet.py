@@ -11,6 +11,7 @@ from netloom.engines.packet.connections import num_connections
 from netloom.engines.packet.engine import run_packets
 from netloom.engines.packet.lower import Recording
 from netloom.engines.packet.marks import kmin_bytes
+from netloom.engines.packet.scheme import SCHEMES
 from netloom.study.simulate.flow import grid_of
 from netloom.study.simulate.unloaded import Frames, alone_ps, hpcc_alone_ps
 from netloom.units import RATE, SIZE, format_quantity
@@ -122,10 +123,11 @@ class PacketRunner:
 
     @property
     def _path_notes(self) -> tuple[str, ...]:
-        if self.settings.congestion_control == "hpcc" and self._parts:
+        scheme = SCHEMES.get(self.settings.congestion_control)
+        if scheme.telemetry == "every-hop" and self._parts:
             note = (
-                "hpcc compares what the links of one path counted, and packets of a flow take many "
-                "here: its rates mean nothing; use another, or load balancing by flow"
+                f"{scheme.name} compares what the links of one path counted, and packets of a flow "
+                "take many here: its rates mean nothing; use another, or load balancing by flow"
             )
             return (note,)
         return ()

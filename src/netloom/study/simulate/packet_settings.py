@@ -45,8 +45,11 @@ def packet_settings_of(asked: PacketOptions, settings: PacketSettings) -> Packet
     if asked.watchdog_s is not None or asked.restore_s is not None:
         _needs("watchdog", found, ("pfc",))
     if asked.restore_s is not None and asked.watchdog_s is None:
-        message = "restore: it follows a watchdog, and there is none; give 'watchdog' as well"
-        raise SpecError(message)
+        raise SpecError(
+            key="restore",
+            what="it follows a watchdog, and there is none",
+            remedy="give 'watchdog' as well",
+        )
     if asked.watchdog_s is not None:
         pfc = replace(pfc, watchdog_ps=round(asked.watchdog_s * _PS))
     if asked.restore_s is not None:
@@ -65,16 +68,23 @@ def _with_switches(asked: Switches, settings: PacketSettings) -> PacketSettings:
         if getattr(asked, name) is not None:
             _needs(written_name(name), settings, controls)
     if asked.flowlet_gap_s is not None and settings.balance != "flowlet":
-        message = (
-            f"flowlet_gap: {settings.balance} has no flowlets; choose flowlet, or leave it out"
+        raise SpecError(
+            key="flowlet_gap",
+            what=f"{settings.balance} has no flowlets",
+            remedy="choose flowlet, or leave it out",
         )
-        raise SpecError(message)
     if asked.hash_alike and settings.balance != "ecmp":
-        message = f"hash_alike: {settings.balance} does not hash; choose ecmp, or leave it out"
-        raise SpecError(message)
+        raise SpecError(
+            key="hash_alike",
+            what=f"{settings.balance} does not hash",
+            remedy="choose ecmp, or leave it out",
+        )
     if asked.alpha is not None and asked.queue_bytes is not None:
-        message = "alpha: a queue of fixed size takes no share; leave out 'alpha' or 'queue'"
-        raise SpecError(message)
+        raise SpecError(
+            key="alpha",
+            what="a queue of fixed size takes no share",
+            remedy="leave out 'alpha' or 'queue'",
+        )
     switch = {name: getattr(asked, name) for name in ("alpha", "cut_through")}
     switch |= {name: _whole(getattr(asked, name)) for name in _SWITCH_BYTES}
     if asked.alpha is not None:
@@ -93,11 +103,11 @@ def _with_switches(asked: Switches, settings: PacketSettings) -> PacketSettings:
 
 def _needs(name: str, settings: PacketSettings, controls: tuple[str, ...]) -> None:
     if settings.flow_control not in controls:
-        message = (
-            f"{name}: flow control {settings.flow_control} does not use it; choose "
-            f"{' or '.join(controls)}, or leave it out"
+        raise SpecError(
+            key=name,
+            what=f"flow control {settings.flow_control} does not use it",
+            remedy=f"choose {' or '.join(controls)}, or leave it out",
         )
-        raise SpecError(message)
 
 
 def _whole(value: float | None, *, times: float = 1.0) -> int | None:
@@ -112,18 +122,20 @@ def _paths(asked: PacketOptions, settings: PacketSettings) -> int:
     if asked.paths is None:
         return settings.num_paths
     if settings.spray == "fixed":
-        message = (
-            "paths: senders do not spray; choose spray, bitmap, retiring or reps, or leave it out"
+        raise SpecError(
+            key="paths",
+            what="senders do not spray",
+            remedy="choose spray, bitmap, retiring or reps, or leave it out",
         )
-        raise SpecError(message)
     return asked.paths
 
 
 def _parameters(asked: Mapping[str, float]) -> dict[str, float]:
     for name, value in asked.items():
         if name.endswith("_period_ps") and value < 1:
-            message = f"parameters.{name}: {value} is no period; give at least 1"
-            raise SpecError(message)
+            raise SpecError(
+                key=f"parameters.{name}", what=f"{value} is no period", remedy="give at least 1"
+            )
     return dict(asked)
 
 

@@ -134,8 +134,11 @@ def case_of(
     fabric = build(network.design, network.node, network.scale_up)
     probe = drawn(0)
     if routes is not None and engine == "flow":
-        message = "routes: flows are routed by the fabric; leave them out, or use --engine packet"
-        raise SpecError(message)
+        raise SpecError(
+            key="routes",
+            what="flows are routed by the fabric",
+            remedy="leave them out, or use --engine packet",
+        )
     whole = engine == "flow" and network.design.num_gpus > MAX_WIRED
     ground = fabric if whole else _wiring(scenario, network, fabric, probe)
     if routes is not None and isinstance(ground, PacketTopology):
@@ -198,18 +201,23 @@ def traced(case: SimulationCase, max_trace: int) -> SimulationCase:
     from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
 
     if not isinstance(case.runner, PacketRunner):
-        message = "trace: flows have no packets; leave it out, or use --engine packet"
-        raise SpecError(message)
+        raise SpecError(
+            key="trace", what="flows have no packets", remedy="leave it out, or use --engine packet"
+        )
     if not 0 <= max_trace <= MAX_TRACED:
-        message = f"trace: {max_trace} departures; keep 0 to {MAX_TRACED}"
-        raise SpecError(message)
+        raise SpecError(
+            key="trace", what=f"{max_trace} departures", remedy=f"keep 0 to {MAX_TRACED}"
+        )
     return replace(case, runner=replace(case.runner, max_trace=max_trace))
 
 
 def _check_faults(engine: EngineName) -> None:
     if engine == "flow":
-        message = "faults: flows know no faults in time; use --engine packet, or leave them out"
-        raise SpecError(message)
+        raise SpecError(
+            key="faults",
+            what="flows know no faults in time",
+            remedy="use --engine packet, or leave them out",
+        )
 
 
 def _with_faults(runner: SimulationRunner, scenario: Scenario) -> SimulationRunner:
@@ -220,11 +228,11 @@ def _with_faults(runner: SimulationRunner, scenario: Scenario) -> SimulationRunn
     control = runner.settings.flow_control
     for number, fault in enumerate(scenario.faults):
         if fault.kind == "pause" and control != "pfc":
-            message = (
-                f"faults.{number}: nobody heeds a pause where flow control is {control}; use pfc, "
-                "or a link that is 'slow' or 'down'"
+            raise SpecError(
+                key=f"faults.{number}",
+                what=f"nobody heeds a pause where flow control is {control}",
+                remedy="use pfc, or a link that is 'slow' or 'down'",
             )
-            raise SpecError(message)
     return replace(runner, faults=faults_of(scenario.faults, runner.wiring))
 
 
@@ -254,8 +262,9 @@ def _wiring(
 def check_engine(engine: str) -> None:
     """Raise SpecError unless *engine* is one that simulates."""
     if engine not in ENGINES:
-        message = f"engine: {engine!r} is not known; {did_you_mean(engine, ENGINES)}"
-        raise SpecError(message)
+        raise SpecError(
+            key="engine", what=f"{engine!r} is not known", remedy=did_you_mean(engine, ENGINES)
+        )
 
 
 def runner_on(
@@ -281,8 +290,11 @@ def runner_on(
         SpecError: a scheme is not known, or no engine can do it.
     """
     if engine == "flow" and faults:
-        message = "faults: flows lose nothing; use --engine packet, or a topology without loss"
-        raise SpecError(message)
+        raise SpecError(
+            key="faults",
+            what="flows lose nothing",
+            remedy="use --engine packet, or a topology without loss",
+        )
     if engine == "flow":
         from netloom.study.simulate.flow import FlowRunner  # noqa: PLC0415  (native code)
 
@@ -323,8 +335,7 @@ def run_case(  # noqa: PLR0913
         NetloomError: the traffic is impossible on this network, or too much for memory.
     """
     if not seeds:
-        message = "seeds: give at least 1"
-        raise SpecError(message)
+        raise SpecError(key="seeds", what="give at least 1")
     transfers = case.traffic(seeds[0])
     _check_until(until_ps, transfers)
     need = need_of(case.runner, transfers)
@@ -377,8 +388,11 @@ def _check_until(until_ps: int | None, transfers: Transfers) -> None:
     first_ps = int(transfers.start_ps.min(initial=_NEVER_PS))
     if until_ps is not None and until_ps <= first_ps < _NEVER_PS:
         until, first = (format_quantity(ps * 1e-12, TIME) for ps in (until_ps, first_ps))
-        message = f"until: {until}, but the first transfer starts at {first}; stop after that"
-        raise SpecError(message)
+        raise SpecError(
+            key="until",
+            what=f"{until}, but the first transfer starts at {first}",
+            remedy="stop after that",
+        )
 
 
 def _stops(runs: Sequence[SeedRun], grid: Grid) -> list[str]:

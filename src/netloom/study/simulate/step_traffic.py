@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from netloom.errors import InfeasibleError
 from netloom.workload import exchange
-from netloom.workload.collective import Axis, CollectiveKind
+from netloom.workload.collective import Axis
+from netloom.workload.collective_entry import ExchangePlan, collective_entry
 from netloom.workload.dag import Dag, Label, beside, then, to_transfers
 from netloom.workload.demand import demand
 from netloom.workload.placement import check_model, layout, num_micro_batches
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.parts.parts import Model
     from netloom.spec.scenario import Job
+    from netloom.workload.collective import CollectiveKind
     from netloom.workload.communication import Communication
     from netloom.workload.placement import Layout
     from netloom.workload.transfers import Transfers
@@ -70,8 +72,11 @@ def step_traffic(job: Job, *, model: Model, network: Network) -> StepTraffic:
     asked = demand(transformer(model), plan, job.trained, num_micro_batches=batches)
     distinct = _distinct(asked.communications)
     if not distinct:
-        message = "job: it runs on one GPU and sends nothing; there is nothing to simulate"
-        raise InfeasibleError(message)
+        raise InfeasibleError(
+            key="job",
+            what="it runs on one GPU and sends nothing",
+            remedy="there is nothing to simulate",
+        )
     _check_size(distinct, num_gpus)
     return StepTraffic(
         jobs=tuple(_name(item) for item in distinct),
@@ -99,11 +104,14 @@ def _check_size(items: Sequence[Communication], num_gpus: int) -> None:
         2 * num_gpus * item.collective.group.size * item.collective.group.per_node for item in items
     )
     if count > MAX_TRANSFERS:
-        message = (
-            f"job: a step of {num_gpus:,} GPUs is up to {count:,} messages, and packets are for "
-            f"{MAX_TRANSFERS:,} at most; use 'netloom predict', or a smaller cluster"
+        raise InfeasibleError(
+            key="job",
+            what=(
+                f"a step of {num_gpus:,} GPUs is up to {count:,} messages, and packets are "
+                f"for {MAX_TRANSFERS:,} at most"
+            ),
+            remedy="use 'netloom predict', or a smaller cluster",
         )
-        raise InfeasibleError(message)
 
 
 def _dag(item: Communication, plan: Layout) -> Dag:
@@ -128,19 +136,10 @@ def _stride(item: Communication, plan: Layout) -> int:
 
 def _one(kind: CollectiveKind, group: NDArray[np.int64], size_bytes: int, plan: Layout) -> Dag:
     size_bytes = max(size_bytes, len(group) ** 2)
-    match kind:
-        case CollectiveKind.ALL_TO_ALL:
-            return exchange.all_to_all(group, size_bytes)
-        case CollectiveKind.BROADCAST:
-            return exchange.broadcast(group, size_bytes)
-        case CollectiveKind.SEND_RECV:
-            return exchange.send_recv(group, np.roll(group, -1), size_bytes)
-        case CollectiveKind.ALL_REDUCE:
-            return exchange.ring("all-reduce", _orders(group, plan), size_bytes)
-        case CollectiveKind.ALL_GATHER:
-            return exchange.ring("all-gather", _orders(group, plan), size_bytes)
-        case CollectiveKind.REDUCE_SCATTER:
-            return exchange.ring("reduce-scatter", _orders(group, plan), size_bytes)
+    rings = partial(_orders, group, plan)
+    return collective_entry(kind).transfers(
+        ExchangePlan(group=group, size_bytes=size_bytes, orders=rings)
+    )
 
 
 def _orders(group: NDArray[np.int64], plan: Layout) -> list[NDArray[np.int64]]:

@@ -22,6 +22,8 @@ from netloom.spec.traffic import (
     Storage,
 )
 from netloom.workload import exchange, patterns
+from netloom.workload.collective import CollectiveKind
+from netloom.workload.collective_entry import ExchangePlan, collective_entry
 from netloom.workload.dag import Dag, Label, beside, then, to_transfers
 from netloom.workload.exchange_tree import double_tree
 from netloom.workload.sizes import distribution
@@ -108,8 +110,9 @@ def _dag(piece: Traffic, place: TrafficContext, rng: np.random.Generator) -> Dag
         case OneToOne():
             source, target = _endpoint(piece.source, place), _endpoint(piece.target, place)
             if piece.source == piece.target:
-                message = f"{piece.source} sends to itself; name two different endpoints"
-                raise SpecError(message)
+                raise SpecError(
+                    what=f"{piece.source} sends to itself", remedy="name two different endpoints"
+                )
             return exchange.send_recv(source, target, round(piece.size_bytes))
         case FlowFile():
             return _flow_file(piece.file, place)
@@ -145,8 +148,9 @@ def _fixed(piece: Incast | Storage | CollectiveTraffic, place: TrafficContext) -
 
 def _endpoint(number: int, place: TrafficContext) -> NDArray[np.int64]:
     if number >= place.num_endpoints:
-        message = f"there is no endpoint {number}; they are 0 to {place.num_endpoints - 1}"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"there is no endpoint {number}", remedy=f"they are 0 to {place.num_endpoints - 1}"
+        )
     return np.array([number], dtype=np.int64)
 
 
@@ -159,11 +163,13 @@ def members_of(piece: Traffic, place: TrafficContext) -> NDArray[np.int64]:
     found = np.arange(piece.first, place.num_endpoints, piece.every, dtype=np.int64)
     count = len(found) if piece.count is None else piece.count
     if not 1 <= count <= len(found):
-        message = (
-            f"{count} endpoints from {piece.first}, every {piece.every}, but there are "
-            f"{place.num_endpoints}; lower 'count', 'first' or 'every'"
+        raise SpecError(
+            what=(
+                f"{count} endpoints from {piece.first}, every {piece.every}, but there are "
+                f"{place.num_endpoints}"
+            ),
+            remedy="lower 'count', 'first' or 'every'",
         )
-        raise SpecError(message)
     return found[:count]
 
 
@@ -172,15 +178,19 @@ def _incast(piece: Incast, members: NDArray[np.int64], place: TrafficContext) ->
     senders = members[members != target]
     fan_in = len(senders) if piece.fan_in is None else piece.fan_in
     if not 1 <= fan_in <= len(senders):
-        message = f"a fan-in of {fan_in}, but {len(senders)} endpoints can send; lower 'fan_in'"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"a fan-in of {fan_in}, but {len(senders)} endpoints can send",
+            remedy="lower 'fan_in'",
+        )
     return patterns.incast(senders[:fan_in], target, round(piece.size_bytes))
 
 
 def _storage(piece: Storage, members: NDArray[np.int64]) -> Dag:
     if piece.servers >= len(members):
-        message = f"{piece.servers} servers of {len(members)} endpoints leave no client; use fewer"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{piece.servers} servers of {len(members)} endpoints leave no client",
+            remedy="use fewer",
+        )
     return patterns.storage(
         members[: -piece.servers],
         members[-piece.servers :],
@@ -212,11 +222,13 @@ def group_size(piece: CollectiveTraffic, num_members: int) -> int:
     size = num_members if piece.group is None else piece.group
     block = size * piece.stride
     if size < 2 or num_members % block:
-        message = (
-            f"{num_members} endpoints do not fall into groups of {size} with stride "
-            f"{piece.stride}; make 'count' a multiple of {block}"
+        raise SpecError(
+            what=(
+                f"{num_members} endpoints do not fall into groups of {size} with stride "
+                f"{piece.stride}"
+            ),
+            remedy=f"make 'count' a multiple of {block}",
         )
-        raise SpecError(message)
     return size
 
 
@@ -227,18 +239,24 @@ def _groups(piece: CollectiveTraffic, members: NDArray[np.int64]) -> list[NDArra
 
 def _one_group(piece: CollectiveTraffic, group: NDArray[np.int64], *, per_node: int) -> Dag:
     size_bytes = round(piece.size_bytes)
-    if piece.operation == "all-to-all":
-        return exchange.all_to_all(group, size_bytes, in_flight=piece.in_flight)
-    if piece.operation == "broadcast":
-        return exchange.broadcast(group, size_bytes, slices=piece.slices or DEFAULT_SLICES)
-    if piece.operation == "send-recv":
-        return exchange.send_recv(group, np.roll(group, -1), size_bytes)
     nodes = _by_node(group, per_node)
     if piece.operation == "all-reduce" and piece.algorithm != "ring":
         return _all_reduce(piece, group, nodes, size_bytes)
-    even = len({len(members) for members in nodes}) == 1
-    orders = exchange.rail_rings(nodes, piece.channels) if even else [group] * piece.channels
-    return exchange.ring(piece.operation, orders, size_bytes, slices=piece.slices or 1)
+
+    def orders() -> list[NDArray[np.int64]]:
+        even = len({len(members) for members in nodes}) == 1
+        return exchange.rail_rings(nodes, piece.channels) if even else [group] * piece.channels
+
+    entry = collective_entry(CollectiveKind(piece.operation.replace("-", "_")))
+    return entry.transfers(
+        ExchangePlan(
+            group=group,
+            size_bytes=size_bytes,
+            orders=orders,
+            slices=piece.slices,
+            in_flight=piece.in_flight,
+        )
+    )
 
 
 def _all_reduce(
@@ -272,20 +290,27 @@ def _flow_file(name: str, place: TrafficContext) -> Dag:
     found = rows.fieldnames or ()
     missing = [column for column in _COLUMNS if column not in found]
     if missing:
-        message = f"{name}:1: the columns {', '.join(missing)} are missing; add them"
-        raise SpecError(message)
+        raise SpecError(
+            file=name,
+            line=1,
+            what=f"the columns {', '.join(missing)} are missing",
+            remedy="add them",
+        )
     known = (*_COLUMNS, _START)
     other = [column for column in found if column not in known]
     if other:
-        message = (
-            f"{name}:1: nothing is done about the column {other[0]!r}; remove it: there are "
-            f"{', '.join(known)}"
+        raise SpecError(
+            file=name,
+            line=1,
+            what=f"nothing is done about the column {other[0]!r}",
+            remedy=f"remove it: there are {', '.join(known)}",
         )
-        raise SpecError(message)
-    cells = [_flow_row(row, f"{name}:{rows.line_num}", place) for row in rows]
+    cells = []
+    for row in rows:
+        with at(file=name, line=rows.line_num):
+            cells.append(_flow_row(row, place))
     if not cells:
-        message = f"{name}: no flows; add a line below the heading"
-        raise SpecError(message)
+        raise SpecError(file=name, what="no flows", remedy="add a line below the heading")
     table = np.array(cells, dtype=np.int64)
     return Dag.of(
         table[:, 0],
@@ -296,21 +321,21 @@ def _flow_file(name: str, place: TrafficContext) -> Dag:
     )
 
 
-def _flow_row(row: dict[str, str], where: str, place: TrafficContext) -> tuple[int, int, int, int]:
+def _flow_row(row: dict[str, str], place: TrafficContext) -> tuple[int, int, int, int]:
     try:
         source, target, size = (int(row[column]) for column in _COLUMNS)
         start_s = float(row.get(_START) or 0)
     except (TypeError, ValueError):
         source, target, size, start_s = -1, -1, 0, 0.0
     if not (0 <= start_s < 3600 and min(source, target) >= 0 and 1 <= size < 1 << 60):
-        message = (
-            f"{where}: source and target are endpoints from 0, size_bytes is 1 or more and "
-            "start_s less than an hour; correct the line"
+        raise SpecError(
+            what=(
+                "source and target are endpoints from 0, size_bytes is 1 or more "
+                "and start_s less than an hour"
+            ),
+            remedy="correct the line",
         )
-        raise SpecError(message)
-    with at(where):
-        _endpoint(max(source, target), place)
-        if source == target:
-            message = f"{source} sends to itself; name two different endpoints"
-            raise SpecError(message)
+    _endpoint(max(source, target), place)
+    if source == target:
+        raise SpecError(what=f"{source} sends to itself", remedy="name two different endpoints")
     return source, target, size, round(start_s * _PS)

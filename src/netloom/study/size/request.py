@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from netloom.errors import SpecError
 from netloom.spec.problems import plainly
 from netloom.spec.scenario import MAX_GPUS, Cluster, FabricSpec, Floor
-from netloom.spec.topology import Topology
+from netloom.spec.topology import TOPOLOGIES
 from netloom.study.networks import check_num_gpus
 
 if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Node, Switch, Technology
+    from netloom.spec.topology import Topology
 
-__all__ = ["Kind", "SizingRequest", "technology_of", "topology_of"]
-
-Kind = Literal[
-    "fat-tree",
-    "rail-fat-tree",
-    "rail-only",
-    "multi-plane",
-    "three-tier-tree",
-    "dragonfly-plus",
-    "torus",
-]
+__all__ = ["SizingRequest", "technology_of", "topology_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +45,14 @@ class SizingRequest:
 
     def __post_init__(self) -> None:
         if (self.num_gpus is None) == (self.num_nodes is None):
-            message = "size: give exactly one of gpus and nodes, such as --gpus 32768"
-            raise SpecError(message)
+            raise SpecError(
+                key="size", what="give exactly one of gpus and nodes, such as --gpus 32768"
+            )
         for name, count in (("gpus", self.num_gpus), ("nodes", self.num_nodes)):
             if count is not None and not 1 <= count <= MAX_GPUS:
-                message = f"{name}: {count} is out of range; give 1 to {MAX_GPUS}"
-                raise SpecError(message)
+                raise SpecError(
+                    key=name, what=f"{count} is out of range", remedy=f"give 1 to {MAX_GPUS}"
+                )
 
     @classmethod
     def of(cls, cluster: Cluster) -> SizingRequest:
@@ -89,7 +82,7 @@ class SizingRequest:
 
 
 def topology_of(
-    kind: Kind | None,
+    kind: str | None,
     *,
     oversubscription: float | None = None,
     tiers: int | None = None,
@@ -98,24 +91,25 @@ def topology_of(
     """Return the topology that options describe; None when none was given.
 
     Raises:
-        SpecError: the kind has no such option, or the value is out of its range.
+        SpecError: the kind is not known, it has no such option, or the value is out of range.
     """
     asked = {"oversubscription": oversubscription, "tiers": tiers, "planes": planes}
     given: dict[str, object] = {name: value for name, value in asked.items() if value is not None}
     if kind is None and not given:
         return None
     kind = kind or ("rail-fat-tree" if planes is None else "multi-plane")
-    adapter: TypeAdapter[Topology] = TypeAdapter(Topology)
+    parameters = TOPOLOGIES.get(kind).spec
     try:
-        return adapter.validate_python({"kind": kind, **given})
+        return parameters.model_validate({"kind": kind, **given})
     except ValidationError as error:
         first = error.errors()[0]
         option = str(first["loc"][-1])
         text = f"a {kind} has none" if first["type"] == "extra_forbidden" else plainly(first)
-        message = (
-            f"{option}: {given.get(option)!r} will not do for {kind}: {text}; change or drop it"
-        )
-        raise SpecError(message) from error
+        raise SpecError(
+            key=option,
+            what=f"{given.get(option)!r} will not do for {kind}: {text}",
+            remedy="change or drop it",
+        ) from error
 
 
 def technology_of(wish: SizingRequest, node: Node, catalog: Catalog) -> Technology:
@@ -139,8 +133,11 @@ def technology_of(wish: SizingRequest, node: Node, catalog: Catalog) -> Technolo
         if technology.status == "shipping" and _fits(technology, switch)
     ]
     if not fitting:
-        message = f"switch: no technology in the catalogue runs on {wish.switch}; give another"
-        raise SpecError(message)
+        raise SpecError(
+            key="switch",
+            what=f"no technology in the catalogue runs on {wish.switch}",
+            remedy="give another",
+        )
     default = FabricSpec().technology
     return min(
         fitting,
@@ -161,8 +158,11 @@ def _fits(technology: Technology, switch: Switch | None) -> bool:
 
 def _check_protocol(technology: Technology, switch: Switch | None) -> None:
     if switch is not None and switch.protocol != technology.protocol:
-        message = (
-            f"switch: {switch.name} speaks {switch.protocol}, but {technology.name} needs "
-            f"{technology.protocol}; leave the switch out to get {technology.switch}"
+        raise SpecError(
+            key="switch",
+            what=(
+                f"{switch.name} speaks {switch.protocol}, but {technology.name} needs "
+                f"{technology.protocol}"
+            ),
+            remedy=f"leave the switch out to get {technology.switch}",
         )
-        raise SpecError(message)

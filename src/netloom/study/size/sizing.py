@@ -9,12 +9,13 @@ from netloom.errors import CatalogError, InfeasibleError
 from netloom.fabric import size as sizing
 from netloom.fabric.cost.estimate import Estimate, estimate
 from netloom.fabric.cost.layout import nodes_per_rack
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
+from netloom.fabric.topologies.rail_only import RailOnly
 from netloom.parts.load import load_catalog
 from netloom.provenance import Why
 from netloom.results.explained import Explained
 from netloom.results.table import Table
 from netloom.results.tabular import Tabular
-from netloom.spec.topology import RailFatTree, RailOnly
 from netloom.study.inputs import catalog_of
 from netloom.study.size.request import SizingRequest, technology_of
 

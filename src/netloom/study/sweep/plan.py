@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from netloom.errors import NetloomError, SpecError
 from netloom.spec.anchor import files_of
-from netloom.spec.nodes import Problem
+from netloom.spec.nodes import problem_at
 from netloom.spec.problems import did_you_mean, refusal
 from netloom.spec.sweep import SEED, load_sweep
 from netloom.spec.sweep_points import expand, where
@@ -120,14 +120,14 @@ def _question(spec: SweepSpec, questions: Mapping[str, SweepQuestion]) -> SweepQ
     question = questions.get(spec.question)
     if question is None:
         text = f"{spec.question!r} is not known here; {did_you_mean(spec.question, questions)}"
-        problem = Problem(field="question", text=text, place=spec.question_place)
+        problem = problem_at(spec.question_place, "question", text)
         raise refusal(spec.name, [problem])
     if SEED in spec.paths and not question.seeded:
         text = (
             f"{spec.question!r} has no randomness, every seed would give the same answer; "
             "leave 'seed' out"
         )
-        raise refusal(spec.name, [Problem(field=SEED, text=text, place=_seed_place(spec))])
+        raise refusal(spec.name, [problem_at(_seed_place(spec), SEED, text)])
     return question
 
 
@@ -191,9 +191,7 @@ class _Inspector:
                 look_up(scenario, self._catalog(scenario))
             except NetloomError as error:
                 place = where(self._spec, point.nodes, field)
-                prefix = ": ".join(filter(None, (place, field)))
-                message = f"{prefix}: {error}"
-                raise type(error)(message) from error
+                raise error.inside(replace(place, key=field)) from error
         self._known.add(names)
 
     def _catalog(self, scenario: Scenario) -> Catalog:
@@ -214,8 +212,11 @@ class _Inspector:
             try:
                 self._digests[path] = file_digest(Path(path))
             except OSError as error:
-                message = f"{path}: cannot be read ({error.strerror}); check the path"
-                raise SpecError(message) from error
+                raise SpecError(
+                    file=str(path),
+                    what=f"cannot be read ({error.strerror})",
+                    remedy="check the path",
+                ) from error
         return self._digests[path]
 
 

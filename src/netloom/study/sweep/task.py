@@ -104,14 +104,17 @@ def answer(task: Task) -> str:
         NetloomError: the question has no answer.
     """
     if task.release != release():
-        message = (
-            f"netloom {release()} runs here, {task.release} asked; install the same everywhere"
+        raise SpecError(
+            what=f"netloom {release()} runs here, {task.release} asked",
+            remedy="install the same everywhere",
         )
-        raise SpecError(message)
     for path, digest in task.files:
         if not Path(path).is_file() or file_digest(Path(path)) != digest:
-            message = f"{path}: is not here, or not the same as when the sweep began; copy it"
-            raise SpecError(message)
+            raise SpecError(
+                file=str(path),
+                what="is not here, or not the same as when the sweep began",
+                remedy="copy it",
+            )
     return _text(task.ask(task.asked), sort=False)  # the order of keys is the command's own
 
 

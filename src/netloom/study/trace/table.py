@@ -13,6 +13,7 @@ from netloom.results.tabular import Tabular
 from netloom.spec.scenario import MAX_GPUS, Cluster, FabricSpec, Placement
 from netloom.study.networks import network_of
 from netloom.workload.collective import Collective, CollectiveKind, Group
+from netloom.workload.collective_entry import collective_entry
 from netloom.workload.trace import COLLECTIVE_CODES, WORLD, NodeKind
 
 if TYPE_CHECKING:
@@ -186,8 +187,11 @@ def num_ranks_of(
     ]
     found = max(named) + 1
     if found > MAX_GPUS:
-        message = f"{where}: rank {found - 1:,} is named; netloom goes to {MAX_GPUS:,} ranks"
-        raise SpecError(message)
+        raise SpecError(
+            file=where,
+            what=f"rank {found - 1:,} is named",
+            remedy=f"netloom goes to {MAX_GPUS:,} ranks",
+        )
     return found
 
 
@@ -280,11 +284,13 @@ class _Members:
     def group(self, name: str, rank: int) -> Group:
         """Return the group that *rank* calls *name*."""
         if rank not in self._listed.get(name, (rank,)):
-            message = (
-                f"{self._where}: rank {rank} communicates in group {name[:40]!r}, which does not "
-                f"include it; give the groups that belong to these traces"
+            raise SpecError(
+                what=(
+                    f"{self._where}: rank {rank} communicates in group {name[:40]!r}, "
+                    "which does not include it"
+                ),
+                remedy="give the groups that belong to these traces",
             )
-            raise SpecError(message)
         return self._groups[name]
 
     def notes(self) -> list[str]:
@@ -302,7 +308,7 @@ class _Members:
 
 
 def _collective(kind: CollectiveKind, input_size: int, group: Group) -> Collective:
-    total = input_size * (group.size if kind is CollectiveKind.ALL_GATHER else 1)
+    total = input_size * (group.size if collective_entry(kind).counts_gathered else 1)
     return Collective(kind=kind, size_bytes=float(total), group=group)
 
 
@@ -325,8 +331,10 @@ def _count_collective(found: RankTally, node: TraceNode, place: str) -> None:
         found.left_out[_OTHER_KINDS[code]] += 1
         return
     if code not in _KINDS:
-        message = f"{place}: comm_type {code} is no collective of the schema; correct the trace"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{place}: comm_type {code} is no collective of the schema",
+            remedy="correct the trace",
+        )
     size = _whole(node, "comm_size", _LARGEST_BYTES, place)
     found.collectives[_KINDS[code], size, str(node.attributes.get("pg_name", ""))] += 1
 
@@ -334,19 +342,22 @@ def _count_collective(found: RankTally, node: TraceNode, place: str) -> None:
 def _check_sender(node: TraceNode, rank: int, place: str) -> None:
     given = node.attributes.get("comm_src", rank)
     if given != rank or node.attributes.get("comm_dst") == rank:
-        message = (
-            f"{place}: a message from {given} to {node.attributes.get('comm_dst')} in the trace of "
-            f"rank {rank}; name files PREFIX.<rank>.et by the rank that they are of"
+        raise SpecError(
+            what=(
+                f"{place}: a message from {given} to {node.attributes.get('comm_dst')} in "
+                f"the trace of rank {rank}"
+            ),
+            remedy="name files PREFIX.<rank>.et by the rank that they are of",
         )
-        raise SpecError(message)
 
 
 def _whole(node: TraceNode, name: str, most: int, place: str) -> int:
     value = node.attributes.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         said = "has no" if value is None else f"has {str(value)[:40]!r} as"
-        message = f"{place} {said} {name}; communication needs one, from 0 to {most:,}"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{place} {said} {name}", remedy=f"communication needs one, from 0 to {most:,}"
+        )
     return value
 
 

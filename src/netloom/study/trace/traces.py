@@ -94,11 +94,16 @@ def step_traces(
     plan = layout(job.parallel, node=network.node, num_gpus=num_gpus, placement=job.placement)
     asked = num_gpus if num_ranks is None else num_ranks
     if not 1 <= asked <= num_gpus:
-        message = f"--ranks: {asked:,} of a job with {num_gpus:,}; give 1 to {num_gpus:,}"
-        raise SpecError(message)
+        raise SpecError(
+            option="--ranks",
+            what=f"{asked:,} of a job with {num_gpus:,}",
+            remedy=f"give 1 to {num_gpus:,}",
+        )
     if asked > MAX_RANKS:
-        message = f"{asked:,} ranks, but traces are written for {MAX_RANKS:,} at most; use --ranks"
-        raise InfeasibleError(message)
+        raise InfeasibleError(
+            what=f"{asked:,} ranks, but traces are written for {MAX_RANKS:,} at most",
+            remedy="use --ranks",
+        )
     shape = transformer(model_of(scenario, parts))
     traces = StepTraces(
         prediction=prediction,
@@ -113,30 +118,32 @@ def step_traces(
 def _check_nodes(traces: StepTraces) -> None:
     most = max(work.num_nodes() for work in traces.stages)
     if most > MAX_RANK_NODES:
-        message = (
-            f"job.training.global_batch: a rank has up to {most:,} nodes, but at most "
-            f"{MAX_RANK_NODES:,} are written; use a smaller batch, since micro-batches repeat"
+        raise InfeasibleError(
+            key="job.training.global_batch",
+            what=f"a rank has up to {most:,} nodes, but at most {MAX_RANK_NODES:,} are written",
+            remedy="use a smaller batch, since micro-batches repeat",
         )
-        raise InfeasibleError(message)
     total = traces.most_nodes()
     if total > MAX_TOTAL_NODES:
         fitting = max(1, traces.num_ranks * MAX_TOTAL_NODES // total)
-        message = (
-            f"{traces.num_ranks:,} ranks have up to {total:,} nodes together, but "
-            f"{MAX_TOTAL_NODES:,} are written at most; use --ranks {fitting}"
+        raise InfeasibleError(
+            what=(
+                f"{traces.num_ranks:,} ranks have up to {total:,} nodes together, but "
+                f"{MAX_TOTAL_NODES:,} are written at most"
+            ),
+            remedy=f"use --ranks {fitting}",
         )
-        raise InfeasibleError(message)
 
 
 def _work(prediction: Prediction, shape: Transformer, plan: Layout, *, stage: int) -> StageWork:
     training = prediction.scenario.job.trained
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     if counts[stage] == 0 and plan.zero > 1:
-        message = (
-            f"job.parallel.zero: stage {stage} has no layers, and zero: {plan.zero} communicates "
-            f"by layer; use zero: 1 or fewer pipeline stages to write traces"
+        raise InfeasibleError(
+            key="job.parallel.zero",
+            what=f"stage {stage} has no layers, and zero: {plan.zero} communicates by layer",
+            remedy="use zero: 1 or fewer pipeline stages to write traces",
         )
-        raise InfeasibleError(message)
     num_dense = stage_dense_layers(shape, counts, stage)
     return StageWork(
         stage=stage,

@@ -68,11 +68,12 @@ def _slowed(text: str) -> Change:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value >= 1):
-        message = (
-            f"--slow {text}: write the part and how many times slower it is, 1 or more, such as "
-            "nic:12=2"
+        raise SpecError(
+            what=(
+                f"--slow {text}: write the part and how many times slower it is, 1 or "
+                "more, such as nic:12=2"
+            )
         )
-        raise SpecError(message)
     return Change(act="slow", part=part, factor=value)
 
 
@@ -119,8 +120,10 @@ def _check_outside(before: Fabric, after: Fabric, change: Change) -> None:
         if change.act == "slow"
         else "fail the GPU or the node"
     )
-    message = f"{change}: what happens to the scale-up network of a node is not modelled; {remedy}"
-    raise SpecError(message)
+    raise SpecError(
+        what=f"{change}: what happens to the scale-up network of a node is not modelled",
+        remedy=remedy,
+    )
 
 
 def parts_called(fabric: Fabric, which: str) -> tuple[str, ...]:
@@ -137,8 +140,11 @@ def parts_called(fabric: Fabric, which: str) -> tuple[str, ...]:
     tiers = [tier.name for tier in fabric.design.tiers]
     known = [*tiers, "nic", "gpu", "node", "links", "all"]
     if which not in known:
-        message = f"--rank: there is nothing called {which!r}; {did_you_mean(which, known)}"
-        raise SpecError(message)
+        raise SpecError(
+            option="--rank",
+            what=f"there is nothing called {which!r}",
+            remedy=did_you_mean(which, known),
+        )
     asked = [*tiers, "nic", "node", "links"] if which == "all" else [which]
     return tuple(part for kind in asked for part in _parts(fabric, kind))
 

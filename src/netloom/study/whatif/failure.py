@@ -305,8 +305,11 @@ def changed(bench: BaselineJob, changes: Sequence[Change]) -> WhatIf:
         SpecError: nothing happens, or a part is unknown.
     """
     if not changes:
-        message = "whatif: nothing happens; name a part, such as --fail leaf:3, or --rank leaf"
-        raise SpecError(message)
+        raise SpecError(
+            key="whatif",
+            what="nothing happens",
+            remedy="name a part, such as --fail leaf:3, or --rank leaf",
+        )
     after = bench.after(changes)
     return WhatIf(bench=bench, changes=tuple(changes), before=bench.healthy(), after=after)
 

@@ -117,8 +117,9 @@ def free_nodes(
     """
     nodes = _listed(listed, num_nodes) if listed else np.arange(num_nodes)
     if not 0 <= occupied < 1:
-        message = f"--occupied: {occupied} is no share; give 0 up to less than 1"
-        raise SpecError(message)
+        raise SpecError(
+            option="--occupied", what=f"{occupied} is no share", remedy="give 0 up to less than 1"
+        )
     count = len(nodes) - round(occupied * len(nodes))
     return np.sort(np.random.default_rng(seed).choice(nodes, size=count, replace=False))
 
@@ -129,12 +130,17 @@ def _listed(text: str, num_nodes: int) -> NDArray[np.int64]:
         first, dash, last = piece.strip().partition("-")
         ends = (first, last if dash else first)
         if not all(end.isascii() and end.isdigit() and len(end) < 10 for end in ends):
-            message = f"--free: {piece.strip()!r} is no node or range; write such as 0-15,20"
-            raise SpecError(message)
+            raise SpecError(
+                option="--free",
+                what=f"{piece.strip()!r} is no node or range",
+                remedy="write such as 0-15,20",
+            )
         begin, end = (int(end) for end in ends)
         if not begin <= end < num_nodes:
-            message = f"--free: {piece.strip()!r}, but nodes are 0 to {num_nodes - 1}, in order"
-            raise SpecError(message)
+            raise SpecError(
+                option="--free",
+                what=f"{piece.strip()!r}, but nodes are 0 to {num_nodes - 1}, in order",
+            )
         found |= set(range(begin, end + 1))
     return np.array(sorted(found), dtype=np.int64)
 

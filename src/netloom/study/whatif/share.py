@@ -147,10 +147,11 @@ def share(scenario: Scenario, catalog: Catalog | None = None) -> Sharing:
         NetloomError: there are no jobs, they need more nodes than there are, or one cannot run.
     """
     if scenario.jobs is None:
-        message = (
-            "jobs: this scenario has none; add some, such as 'jobs: [{nodes: 16, job: {...}}, ...]'"
+        raise SpecError(
+            key="jobs",
+            what="this scenario has none",
+            remedy="add some, such as 'jobs: [{nodes: 16, job: {...}}, ...]'",
         )
-        raise SpecError(message)
     parts = catalog or catalog_of(scenario)
     network = network_of(scenario.cluster, parts)
     fabric = build(network.design, network.node, network.scale_up)
@@ -236,8 +237,9 @@ def together(seated: Sequence[Seated], running: Sequence[int]) -> dict[int, floa
             steps[k] = float(step.duration_s)
         if all(abs(steps[k] - before[k]) <= SETTLED * steps[k] for k in running):
             return steps
-    message = "jobs: shares and slowdowns do not settle; leave a job out"
-    raise InfeasibleError(message)
+    raise InfeasibleError(
+        key="jobs", what="shares and slowdowns do not settle", remedy="leave a job out"
+    )
 
 
 def _shares(busy_s: dict[Key, float], step_s: float) -> dict[Key, float]:

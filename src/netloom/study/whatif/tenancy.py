@@ -155,11 +155,10 @@ def chosen_nodes(
         InfeasibleError: there are not as many.
     """
     if count > len(free):
-        message = (
-            f"{count:,} nodes are asked for, but {len(free):,} are free; ask for fewer, or enlarge "
-            "the cluster"
+        raise InfeasibleError(
+            what=f"{count:,} nodes are asked for, but {len(free):,} are free",
+            remedy="ask for fewer, or enlarge the cluster",
         )
-        raise InfeasibleError(message)
     match how.kind:
         case "packed":
             return free[:count]

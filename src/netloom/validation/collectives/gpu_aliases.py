@@ -112,4 +112,6 @@ def _on_pcie(gpu: str, words: tuple[str, ...], catalog: Catalog) -> tuple[Node, 
 def _unknown(gpu: str, why: str) -> SpecError:
     shown = gpu if len(gpu) <= _MAX_SHOWN else gpu[:_MAX_SHOWN] + "..."
     reason = f" ({why})" if why else ""
-    return SpecError(f"unknown GPU {shown!r}{reason}; 'netloom catalog nodes' lists the known")
+    return SpecError(
+        what=f"unknown GPU {shown!r}{reason}", remedy="'netloom catalog nodes' lists the known"
+    )

@@ -14,8 +14,8 @@ from netloom.engines.base import bus_factor
 from netloom.errors import SpecError
 from netloom.fabric.design import Design, Reach, Stage, Tier
 from netloom.fabric.network import Network
+from netloom.fabric.topologies.fat_tree import FatTree
 from netloom.spec.scenario import MAX_GPUS
-from netloom.spec.topology import FatTree
 from netloom.validation.collectives.gpu_aliases import node_named
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
@@ -96,8 +96,7 @@ def read_measurement(row: Mapping[str, str | None], row_id: int, *, where: str) 
     kind = _kind(row, at=at)
     ranks = _count(row, "ranks", at=at)
     if ranks is None:
-        message = f"{at}: needs a number of 'ranks'; add that column"
-        raise SpecError(message)
+        raise SpecError(what=f"{at}: needs a number of 'ranks'", remedy="add that column")
     size = _number(row, "size_bytes", at=at)
     return Measurement(
         row_id=row_id,
@@ -121,8 +120,9 @@ def _text(row: Mapping[str, str | None], key: str, *, at: str) -> str:
     """Return a cell without the spaces around it; empty when the row has none."""
     text = (row.get(key) or "").strip()
     if _CONTROL.search(text):
-        message = f"{at}: {key} {_shown(text)} holds control characters; take them out"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{at}: {key} {_shown(text)} holds control characters", remedy="take them out"
+        )
     return text
 
 
@@ -138,8 +138,7 @@ def _kind(row: Mapping[str, str | None], *, at: str) -> CollectiveKind:
         if letters == kind.value.replace("_", ""):
             return kind
     known = ", ".join(kind.value for kind in CollectiveKind)
-    message = f"{at}: needs a 'collective' of {known}, not {_shown(text)}"
-    raise SpecError(message)
+    raise SpecError(what=f"{at}: needs a 'collective' of {known}, not {_shown(text)}")
 
 
 def _number(row: Mapping[str, str | None], key: str, *, at: str) -> float | None:
@@ -151,11 +150,13 @@ def _number(row: Mapping[str, str | None], key: str, *, at: str) -> float | None
     try:
         number = float(text)
     except ValueError as error:
-        message = f"{at}: {key} {_shown(text)} is not a number; {remedy}"
-        raise SpecError(message) from error
+        raise SpecError(
+            what=f"{at}: {key} {_shown(text)} is not a number", remedy=remedy
+        ) from error
     if not _MIN <= number <= _MAX:  # nan compares false
-        message = f"{at}: {key} {_shown(text)} is not from {_MIN:g} to {_MAX:g}; {remedy}"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{at}: {key} {_shown(text)} is not from {_MIN:g} to {_MAX:g}", remedy=remedy
+        )
     return number
 
 
@@ -165,8 +166,10 @@ def _count(row: Mapping[str, str | None], key: str, *, at: str, ge: int = 1) -> 
     if number is None or (number.is_integer() and ge <= number <= MAX_GPUS):
         return None if number is None else int(number)
     shown = _shown(_text(row, key, at=at))
-    message = f"{at}: {key} {shown} is not a whole number from {ge} to {MAX_GPUS}; correct it"
-    raise SpecError(message)
+    raise SpecError(
+        what=f"{at}: {key} {shown} is not a whole number from {ge} to {MAX_GPUS}",
+        remedy="correct it",
+    )
 
 
 def _bus_gbps(
@@ -184,8 +187,10 @@ def _bus_gbps(
         return bus_factor(asked) * size / (time_us * 1e3)
     bus = _number(row, "busbw_GBps", at=at)
     if not bus:
-        message = f"{at}: has neither time_us with size_bytes nor busbw_GBps above 0; add one"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{at}: has neither time_us with size_bytes nor busbw_GBps above 0",
+            remedy="add one",
+        )
     return bus
 
 
@@ -228,11 +233,16 @@ def _racks(row: Measurement, stated: int, node: Node) -> tuple[int, tuple[str, .
     if stated == 1 or each > _TRAY_GPUS:
         return stated, ()
     if each < _TRAY_GPUS:
-        message = (
-            f"{row.num_ranks} ranks on {stated} nodes of {node.name} can be on racks or on trays; "
-            f"give {_TRAY_GPUS} ranks for each tray, or more for each rack, or leave nodes empty"
+        raise SpecError(
+            what=(
+                f"{row.num_ranks} ranks on {stated} nodes of {node.name} can be on racks "
+                "or on trays"
+            ),
+            remedy=(
+                f"give {_TRAY_GPUS} ranks for each tray, or more for each rack, or leave "
+                "nodes empty"
+            ),
         )
-        raise SpecError(message)
     racks = -(-row.num_ranks // node.num_gpus)
     about = f"{stated} nodes of {_TRAY_GPUS} ranks are trays; {racks} x {node.name} assumed."
     return racks, (about,)
@@ -240,14 +250,15 @@ def _racks(row: Measurement, stated: int, node: Node) -> tuple[int, tuple[str, .
 
 def _check_ranks(row: Measurement, num_nodes: int, node: Node) -> None:
     if row.num_ranks == 1:
-        message = "a single rank moves nothing; measure two or more"
-        raise SpecError(message)
+        raise SpecError(what="a single rank moves nothing", remedy="measure two or more")
     if not num_nodes <= row.num_ranks <= num_nodes * node.num_gpus:
-        message = (
-            f"{row.num_ranks} ranks do not fill {num_nodes} x {node.name} of {node.num_gpus} GPUs; "
-            f"see nodes and ranks"
+        raise SpecError(
+            what=(
+                f"{row.num_ranks} ranks do not fill {num_nodes} x {node.name} of "
+                f"{node.num_gpus} GPUs"
+            ),
+            remedy="see nodes and ranks",
         )
-        raise SpecError(message)
 
 
 def _scale_out(
@@ -266,8 +277,7 @@ def _scale_out(
     name = f"rocev2-{rate_gbps}g" if ethernet else _INFINIBAND.get(rate_gbps, "infiniband-ndr")
     technology = catalog.technologies.get(name)
     if technology is None:
-        message = f"no technology runs NICs of {rate_gbps} Gb/s; see scaleout"
-        raise SpecError(message)
+        raise SpecError(what=f"no technology runs NICs of {rate_gbps} Gb/s", remedy="see scaleout")
     nic = _EFA.get(rate_gbps, technology.nic) if "EFA" in text.upper() else technology.nic
     update = {"num_nics": count or node.num_nics, "nic": nic}
     return node.model_copy(update=update), technology, assumed
@@ -283,8 +293,11 @@ def _nics(text: str) -> tuple[int | None, int | None]:
     upper = text.upper()
     count = re.search(r"(\d+)\s*(?:X|NIC)", upper)
     if count and (len(count[1]) > 4 or not 1 <= int(count[1]) <= _MAX_NICS):
-        message = f"scaleout: {_shown(count[1])} is no number of NICs; give 1 to {_MAX_NICS}"
-        raise SpecError(message)
+        raise SpecError(
+            key="scaleout",
+            what=f"{_shown(count[1])} is no number of NICs",
+            remedy=f"give 1 to {_MAX_NICS}",
+        )
     named = next((gbps for name, gbps in _GBPS_OF_NAME.items() if name in upper), None)
     # In the text's own case: 400Gb/s is a rate in bits, 24GB/s is not. Then "8x400".
     rate = re.search(r"(\d{2,4})\s*G(?!B/s)", text) or re.search(r"X\s*(\d{3,4})\b", upper)

@@ -139,8 +139,11 @@ def read_rows(path: Path) -> tuple[Measurement, ...]:
     text = read_text(path, max_bytes=_LARGEST_FILE_BYTES, wanted="a CSV table of results")
     rows = _parse(text, where=path.name, first=1)
     if not rows:
-        message = f"{path}: has no rows; the first line names the columns, then one row a result"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(path),
+            what="has no rows",
+            remedy="the first line names the columns, then one row a result",
+        )
     return rows
 
 
@@ -161,20 +164,24 @@ def _rows(text: str, *, where: str, first: int) -> Iterator[tuple[int, Mapping[s
         for row in reader:
             if None in row:
                 found = "has more cells than the header has names"
-                message = f"{where}: row {number}: {found}; quote cells that hold commas"
-                raise SpecError(message)
+                raise SpecError(
+                    what=f"{where}: row {number}: {found}", remedy="quote cells that hold commas"
+                )
             yield number, row
             number += 1
     except csv.Error as error:
-        message = f"{where}: row {number}: is not CSV ({error}); quote cells that hold quotes"
-        raise SpecError(message) from error
+        raise SpecError(
+            what=f"{where}: row {number}: is not CSV ({error})",
+            remedy="quote cells that hold quotes",
+        ) from error
 
 
 def _check_header(names: Sequence[str], *, where: str) -> None:
     twice = next((name for name in names if name and names.count(name) > 1), None)
     if twice is not None:
-        message = f"{where}: the column {twice[:60]!r} stands there twice; leave one out"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{where}: the column {twice[:60]!r} stands there twice", remedy="leave one out"
+        )
 
 
 def _is_empty_result(row: Mapping[str, str | None]) -> bool:

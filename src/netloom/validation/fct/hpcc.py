@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from netloom.engines.packet import Ecn, PacketSettings, Pfc, SwitchSettings, Transport, run_packets
+from netloom.engines.packet.scheme import SCHEMES as SCHEME_TRAITS
 from netloom.errors import SpecError
 from netloom.fabric.wiring.plain import CableList, wire_up
+from netloom.formats.simulators.ns3_settings import ACK_BYTES, MIN_ACK_BYTES, STAMP_BYTES
 from netloom.spec.problems import did_you_mean
 from netloom.study.simulate.unloaded import hpcc_alone_ps
 from netloom.workload.sizes import distribution
@@ -112,22 +114,27 @@ _FIRMWARE: Final = {
 }
 _RED: Final = Ecn(kmin_bytes=100_000, kmax_bytes=400_000, pmax=0.2, at_rate_bps=25e9)
 _STEP: Final = Ecn(kmin_bytes=30_000, kmax_bytes=30_000, pmax=1.0, at_rate_bps=10e9)
-# 42 bytes of telemetry out and back: int-header.h, five hops of 8 and their number.
-_INT: Final = _Scheme(
-    congestion_control="hpcc",
-    parameters=_HPCC,
-    header_bytes=_HEADER_BYTES + 42,
-    ack_bytes=88,
-    telemetry=True,
-)
-_PINT: Final = _Scheme(
-    congestion_control="hpcc-pint", parameters=_HPCC, header_bytes=_HEADER_BYTES + 1
-)
+
+
+def _with_telemetry(name: str, parameters: Mapping[str, float]) -> _Scheme:
+    """Return a scheme whose packets are as much longer as its telemetry takes."""
+    traits = SCHEME_TRAITS.get(name)
+    return _Scheme(
+        congestion_control=name,
+        parameters=parameters,
+        header_bytes=_HEADER_BYTES + traits.telemetry_bytes,
+        ack_bytes=max(ACK_BYTES + traits.telemetry_bytes, MIN_ACK_BYTES),
+        telemetry=traits.telemetry == "every-hop",
+    )
+
+
+_INT: Final = _with_telemetry("hpcc", _HPCC)
+_PINT: Final = _with_telemetry("hpcc-pint", _HPCC)
 _DCQCN: Final = _Scheme(congestion_control="dcqcn-firmware", parameters=_FIRMWARE, ecn=_RED)
 _TIMELY: Final = _Scheme(
     congestion_control="timely",
     parameters={},
-    header_bytes=_HEADER_BYTES + 8,  # a time stamp
+    header_bytes=_HEADER_BYTES + STAMP_BYTES["timely"],
 )
 SCHEMES: Final[Mapping[str, _Scheme]] = {
     "HPCC-INT": _INT,
@@ -186,8 +193,9 @@ def settings_of(scheme: str) -> PacketSettings:
         SpecError: there is no such scheme.
     """
     if scheme not in SCHEMES:
-        message = f"scheme: {scheme!r} is unknown; {did_you_mean(scheme, SCHEMES)}"
-        raise SpecError(message)
+        raise SpecError(
+            key="scheme", what=f"{scheme!r} is unknown", remedy=did_you_mean(scheme, SCHEMES)
+        )
     own = SCHEMES[scheme]
     frames: dict[str, Any] = {
         "payload_bytes": _PAYLOAD_BYTES,
@@ -227,8 +235,11 @@ def run_tree(
     """
     settings = settings_of(case.scheme)
     if case.workload not in WORKLOADS:
-        message = f"workload: {case.workload!r} is unknown; choose {' or '.join(WORKLOADS)}"
-        raise SpecError(message)
+        raise SpecError(
+            key="workload",
+            what=f"{case.workload!r} is unknown",
+            remedy=f"choose {' or '.join(WORKLOADS)}",
+        )
     sizes = distribution(WORKLOADS[case.workload])
     transfers, is_new = _offered(case, sizes, settings.transport, np.random.default_rng(seed))
     wiring = fat_tree()

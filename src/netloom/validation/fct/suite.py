@@ -130,8 +130,11 @@ def read_points(path: Path) -> tuple[FctPoint, ...]:
     text = read_text(path, max_bytes=_LARGEST_FILE_BYTES, wanted="a CSV table of slowdowns")
     points = _parse(text, where=path.name)
     if not points:
-        message = f"{path}: has no rows; the first line names the columns, then one row a point"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(path),
+            what="has no rows",
+            remedy="the first line names the columns, then one row a point",
+        )
     return points
 
 
@@ -139,8 +142,10 @@ def _parse(text: str, *, where: str) -> tuple[FctPoint, ...]:
     reader = csv.DictReader(text.splitlines())
     missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
     if missing:
-        message = f"{where}: has no column {missing[0]!r}; the columns are {', '.join(_COLUMNS)}"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{where}: has no column {missing[0]!r}",
+            remedy=f"the columns are {', '.join(_COLUMNS)}",
+        )
     return tuple(_point(row, where=f"{where}:{reader.line_num}") for row in reader)
 
 
@@ -163,8 +168,9 @@ def _name(row: Mapping[str, str | None], column: str, known: Mapping[str, str], 
     value = (row[column] or "").strip()
     found = {name.casefold(): meant for name, meant in known.items()}.get(value.casefold())
     if found is None:
-        message = f"{where}: {column}: {value!r} is unknown; choose {', '.join(known)}"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{where}: {column}: {value!r} is unknown", remedy=f"choose {', '.join(known)}"
+        )
     return found
 
 
@@ -177,8 +183,9 @@ def _number(
         value = math.nan
     if not least <= value <= most:
         found = f"{where}: {name}: {row[name]!r}"
-        message = f"{found} is not a number from {least:g} to {most:g}; correct it"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{found} is not a number from {least:g} to {most:g}", remedy="correct it"
+        )
     return value
 
 
@@ -186,8 +193,10 @@ def _whole(row: Mapping[str, str | None], name: str, most: int, where: str) -> i
     """Return a percentage: one that is not whole would be of another run or curve."""
     value = _number(row, name, 1, most, where)
     if value != round(value):
-        message = f"{where}: {name}: {row[name]!r} is no whole number; give one from 1 to {most}"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{where}: {name}: {row[name]!r} is no whole number",
+            remedy=f"give one from 1 to {most}",
+        )
     return round(value)
 
 

@@ -53,15 +53,18 @@ def read_fct(path: Path) -> tuple[tuple[FctPoint, ...], tuple[FctCase, ...]]:
         return read_points(path), ()
     missing = [name for name in CASE_COLUMNS if name not in header]
     if missing:
-        message = (
-            f"{path.name}: has no column {missing[0]!r}; the columns are {', '.join(CASE_COLUMNS)}"
+        raise SpecError(
+            what=f"{path.name}: has no column {missing[0]!r}",
+            remedy=f"the columns are {', '.join(CASE_COLUMNS)}",
         )
-        raise SpecError(message)
     reader = csv.DictReader(text.splitlines())
     cases = tuple(_case(row, f"{path.name}:{reader.line_num}") for row in reader)
     if not cases:
-        message = f"{path}: has no rows; the first line names the columns, then one row a number"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(path),
+            what="has no rows",
+            remedy="the first line names the columns, then one row a number",
+        )
     return (), cases
 
 
@@ -71,8 +74,7 @@ def _case(row: Mapping[str, str | None], where: str) -> FctCase:
     fabric = _known(given, "fabric", NETWORK_NAMES, where)
     pattern = _known(given, "pattern", _PATTERNS, where)
     if problem := scheme_problem(given["scheme"], fabric):
-        message = f"{where}: scheme: {problem}"
-        raise SpecError(message)
+        raise SpecError(what=f"{where}: scheme: {problem}")
     hosts = _num_hosts(fabric)
     flows = (hosts, hosts) if pattern == "permutation" else (1, hosts - 1)
     case = {
@@ -108,16 +110,19 @@ def _num_hosts(fabric: str) -> int:
 
 def _known(row: Mapping[str, str], name: str, known: tuple[str, ...], where: str) -> str:
     if row[name] not in known:
-        message = f"{where}: {name}: {row[name]!r} is not known; {did_you_mean(row[name], known)}"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{where}: {name}: {row[name]!r} is not known",
+            remedy=did_you_mean(row[name], known),
+        )
     return row[name]
 
 
 def _paths(row: Mapping[str, str], where: str) -> int:
     paths = _number(row, "num_paths", 1, 4096, where)
     if paths != 2 ** round(math.log2(paths)):
-        message = f"{where}: num_paths: {row['num_paths']} is no power of two; correct it"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{where}: num_paths: {row['num_paths']} is no power of two", remedy="correct it"
+        )
     return round(paths)
 
 
@@ -128,6 +133,5 @@ def _number(row: Mapping[str, str], name: str, least: float, most: float, where:
         value = math.nan
     if not least <= value <= most:
         wanted = f"{least:g}" if least == most else f"a number from {least:g} to {most:g}"
-        message = f"{where}: {name}: {row[name]!r} is not {wanted}; correct it"
-        raise SpecError(message)
+        raise SpecError(what=f"{where}: {name}: {row[name]!r} is not {wanted}", remedy="correct it")
     return value

@@ -156,12 +156,18 @@ def read_timed(path: Path, suite: TimedSuite) -> tuple[Timed, ...]:
     text = read_text(path, max_bytes=_LARGEST_FILE_BYTES, wanted="a CSV table of results")
     found = tuple(_parse(text.splitlines(), where=path.name))
     if not found:
-        message = f"{path}: has no rows; the first line names the columns, then one row a result"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(path),
+            what="has no rows",
+            remedy="the first line names the columns, then one row a result",
+        )
     other = "gpu-steps" if suite == "layers" else "layers"
     if (found[0].kind == "gpt_step") != (suite == "gpu-steps"):
-        message = f"{path}: its columns are those of suite {other!r}; name that suite"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(path),
+            what=f"its columns are those of suite {other!r}",
+            remedy="name that suite",
+        )
     return found
 
 
@@ -185,11 +191,13 @@ def _parse(lines: Iterable[str], *, where: str) -> Iterator[Timed]:
         None,
     )
     if kind is None:
-        message = (
-            f"{where}: its columns are those of no suite; the first line is such as "
-            f"{','.join((*_KINDS['gpt_layer_shard'], *_TIMES['gpt_layer_shard']))}"
+        raise SpecError(
+            what=f"{where}: its columns are those of no suite",
+            remedy=(
+                "the first line is such as "
+                f"{','.join((*_KINDS['gpt_layer_shard'], *_TIMES['gpt_layer_shard']))}"
+            ),
         )
-        raise SpecError(message)
     for number, values in enumerate(reader, start=1):
         _check(values, kind, f"{where}:{number + 1}")
         for column in _TIMES[kind]:
@@ -210,15 +218,20 @@ def _check(values: Mapping[str, str], kind: str, where: str) -> None:
         text = (values.get(name) or "").strip()
         if name == "mode":
             if text not in {"eager", "compiled"}:
-                message = f"{where}: mode: {text!r} is unknown; write eager or compiled"
-                raise SpecError(message)
+                raise SpecError(
+                    what=f"{where}: mode: {text!r} is unknown", remedy="write eager or compiled"
+                )
         elif not (text.isascii() and text.isdigit() and 0 < int(text) < 2**31):
-            message = f"{where}: {name}: {text!r} is not a whole number of 1 and more; correct it"
-            raise SpecError(message)
+            raise SpecError(
+                what=f"{where}: {name}: {text!r} is not a whole number of 1 and more",
+                remedy="correct it",
+            )
     tensor = int(values.get("tp") or 1)
     if int(values["heads"]) % tensor:
-        message = f"{where}: tp: {values['heads']} heads do not divide by {tensor}; correct one"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{where}: tp: {values['heads']} heads do not divide by {tensor}",
+            remedy="correct one",
+        )
 
 
 def _time_s(text: str | None, where: str) -> float | None:
@@ -230,8 +243,9 @@ def _time_s(text: str | None, where: str) -> float | None:
     except ValueError:
         time_ms = math.nan
     if not (math.isfinite(time_ms) and time_ms > 0):
-        message = f"{where}: {text!r} is not a positive number of milliseconds; correct it"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{where}: {text!r} is not a positive number of milliseconds", remedy="correct it"
+        )
     return time_ms * 1e-3
 
 

@@ -118,8 +118,9 @@ def _job(row: MeasuredStep, model: Model, parallel: dict[str, Any], recompute: s
         what = "; ".join(
             f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()
         )
-        message = f"row {row.row_id}: is no job ({what}); check its degrees and sizes"
-        raise SpecError(message) from error
+        raise SpecError(
+            what=f"row {row.row_id}: is no job ({what})", remedy="check its degrees and sizes"
+        ) from error
 
 
 def _doubts(row: MeasuredStep) -> tuple[str, ...]:
@@ -142,8 +143,10 @@ def _model(row: MeasuredStep, catalog: Catalog) -> tuple[Model, tuple[str, ...]]
     text = row.model.lower()
     name = next((found for key, found in _FAMILIES if key in text), None)
     if name is None:
-        message = f"row {row.row_id}: model {row.model!r} is of no family we know; see _FAMILIES"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"row {row.row_id}: model {row.model!r} is of no family we know",
+            remedy="see _FAMILIES",
+        )
     base = catalog.model(name)
     if not {"layers", "hidden", "heads"} <= set(row.shape):
         return _of_size(base, row, catalog)

@@ -89,8 +89,7 @@ def _node(row: MeasuredStep, catalog: Catalog) -> tuple[Node, tuple[str, ...]]:
     text = row.gpu.upper().replace(" ", "-")
     name = next((found for key, found in _NODES if key in text), None)
     if name is None:
-        message = f"row {row.row_id}: gpu {row.gpu!r} is not in the catalogue"
-        raise SpecError(message)
+        raise SpecError(what=f"row {row.row_id}: gpu {row.gpu!r} is not in the catalogue")
     node = catalog.node(name)
     most = node.num_gpus if node.num_gpus > 16 else row.gpus_per_node
     num_gpus = _filled(row.num_gpus, most)

@@ -58,8 +58,10 @@ def read_step(row: Mapping[str, str], *, where: str) -> MeasuredStep:
     at = f"{where}: row {row.get('row_id') or '?'}"
     missing = [name for name in _NEEDED if not (row.get(name) or "").strip()]
     if missing:
-        message = f"{at}: has no {', '.join(missing)}; every row needs {', '.join(_NEEDED)}"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{at}: has no {', '.join(missing)}",
+            remedy=f"every row needs {', '.join(_NEEDED)}",
+        )
     shape = _numbers(row, ("layers", "hidden", "ffn_hidden", "heads", "vocab", "experts", "topk"))
     kv_heads = _number(row.get("kv_heads"))
     if kv_heads is not None or "heads" in shape:
@@ -97,6 +99,5 @@ def _number(text: str | None) -> float | None:
 def _needed(row: Mapping[str, str], name: str, *, at: str) -> float:
     found = _number(row[name])
     if not found:
-        message = f"{at}: {name} {row[name]!r} is not a number above 0"
-        raise SpecError(message)
+        raise SpecError(what=f"{at}: {name} {row[name]!r} is not a number above 0")
     return found

@@ -163,8 +163,11 @@ def read_step_rows(path: Path) -> tuple[MeasuredStep, ...]:
     text = read_text(path, max_bytes=_LARGEST_FILE_BYTES, wanted="a CSV table of steps")
     rows = _parse(text.splitlines(), where=path.name)
     if not rows:
-        message = f"{path}: has no rows; the first line names the columns, then one row a step"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(path),
+            what="has no rows",
+            remedy="the first line names the columns, then one row a step",
+        )
     return rows
 
 

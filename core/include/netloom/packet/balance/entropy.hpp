@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 #include "netloom/packet/signals.hpp"
@@ -36,7 +37,7 @@ concept EntropySource =
       { source.on_timeout(entropy, now) } -> std::same_as<void>;
     };
 
-/// Every value once, in an order that a random mask shuffles anew each time round.
+/// Every value once, in an order that a random mask shuffles again each round.
 class Cycle {
  public:
   /// `num_paths` is a power of two.
@@ -79,6 +80,8 @@ class Cycle {
 /// Oblivious spraying: round robin over all values, whatever happens to them.
 class Oblivious {
  public:
+  static constexpr std::string_view kName = "oblivious";
+
   static Oblivious make(std::uint16_t num_paths, Draws auto& random) {
     Oblivious source;
     source.cycle_ = Cycle::make(num_paths, random);
@@ -104,6 +107,8 @@ class Oblivious {
 /// Round robin that skips values which owe a penalty for congestion; being skipped pays one off.
 class Bitmap {
  public:
+  static constexpr std::string_view kName = "bitmap";
+
   static constexpr std::uint16_t kMaxPaths = 256;
 
   /// `num_paths` is a power of two, `kMaxPaths` at most.
@@ -166,10 +171,12 @@ class Bitmap {
 };
 
 /// `Bitmap`, and a value whose packet was lost is used no more (MRC, secondary: loss retires a
-/// value; a trimmed packet is not lost). When all are retired they begin anew. MRC's probes, which
+/// value; a trimmed packet is not lost). When all are retired they start over. MRC's probes, which
 /// bring values back, are not sent.
 class Retiring {
  public:
+  static constexpr std::string_view kName = "retiring";
+
   static Retiring make(std::uint16_t num_paths, Draws auto& random) {
     Retiring source;
     source.bitmap_ = Bitmap::make(num_paths, random);
@@ -213,6 +220,8 @@ class Retiring {
 /// `Bitmap`.
 class Mixed {
  public:
+  static constexpr std::string_view kName = "mixed";
+
   static Mixed make(std::uint16_t num_paths, Draws auto& random) {
     Mixed source;
     source.bitmap_ = Bitmap::make(num_paths, random);
@@ -260,6 +269,8 @@ static_assert(Bitmap::kMaxPaths <= 256);  // a path is a byte above
 /// have been routed around.
 class Reps {
  public:
+  static constexpr std::string_view kName = "reps";
+
   static Reps make(std::uint16_t num_paths, Draws auto& /*random*/) {
     Reps source;
     source.num_paths_ = num_paths;

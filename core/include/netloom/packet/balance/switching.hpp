@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
-#include "netloom/packet/host_ports.hpp"
-#include "netloom/packet/murmur.hpp"
+#include "netloom/packet/balance/murmur.hpp"
+#include "netloom/packet/host/ready_flows.hpp"
 #include "netloom/packet/network.hpp"
 
 namespace netloom::packet {
@@ -26,6 +27,7 @@ inline std::uint32_t hash_of(const Network& net, std::uint32_t vertex, const Pac
 /// A hash of the five-tuple picks the link; a sender that changes its source port sprays.
 class Ecmp {
  public:
+  static constexpr std::string_view kName = "ecmp";
   static constexpr bool kFixed = true;  ///< A packet's way does not depend on when it comes.
 
   explicit Ecmp(Network& /*network*/) {}
@@ -43,6 +45,8 @@ class Ecmp {
 /// 1,000 and 10,000 cells) with Spectrum-4's cells of 192 bytes (SONiC; recalled). How others grade
 /// is not published.
 struct BufferGrade {
+  static constexpr std::string_view kName = "adaptive";
+
   static Time of(const Network& /*network*/, const Port& port) {
     constexpr std::array<std::uint32_t, 3> kThresholds = {19'200, 192'000, 1'920'000};
     return std::ranges::upper_bound(kThresholds, port.waiting_bytes) - kThresholds.begin();
@@ -51,6 +55,8 @@ struct BufferGrade {
 
 /// By when all that waits will have left, in times of a full packet.
 struct DrainGrade {
+  static constexpr std::string_view kName = "cells";
+
   static Time of(const Network& network, const Port& port) {
     const HostSettings& h = network.config.hosts;
     const Time busy = port.busy_until > network.now ? port.busy_until - network.now : 0;
@@ -67,6 +73,7 @@ struct DrainGrade {
 template <class Grade>
 class LeastGrade {
  public:
+  static constexpr std::string_view kName = Grade::kName;
   static constexpr bool kFixed = false;  ///< A packet's way does not depend on when it comes.
 
   explicit LeastGrade(Network& network)
@@ -110,12 +117,13 @@ class LeastGrade {
 using Adaptive = LeastGrade<BufferGrade>;
 using Cells = LeastGrade<DrainGrade>;
 
-/// As ECMP, but a flow that was silent for `flowlet_gap_ps` may take another link, drawn anew.
+/// As ECMP, but a flow that was silent for `flowlet_gap_ps` may take another link, drawn again.
 ///
 /// A table serves all switches. Flows that share an entry share its draw, and its silence is that
-/// of all of them, as in hardware (LetFlow, NSDI 2017; recalled): nobody changes links in between.
+/// of all of them, as in hardware (LetFlow, NSDI 2017; recalled): none changes links in between.
 class Flowlet {
  public:
+  static constexpr std::string_view kName = "flowlet";
   static constexpr bool kFixed = false;  ///< A packet's way does not depend on when it comes.
 
   explicit Flowlet(Network& network)
@@ -159,6 +167,7 @@ class Flowlet {
 template <bool kByTarget>
 class Digits {
  public:
+  static constexpr std::string_view kName = kByTarget ? "d-mod-k" : "source";
   static constexpr bool kFixed = true;  ///< A packet's way does not depend on when it comes.
 
   explicit Digits(Network& network) {

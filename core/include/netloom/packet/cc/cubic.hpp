@@ -26,9 +26,19 @@ inline double cube_root(double x) {
 
 class Cubic : public TcpFlow {
  public:
+  static constexpr Traits kTraits{
+      .name = "cubic",
+  };
+
   struct Settings : TcpSettings {
     double aggressiveness = 0.4;  // C, packets a second cubed: RFC 9438, section 5.1
     double decrease = 0.7;        // beta: RFC 9438, section 4.6
+
+    /// Every parameter, by the name that a scenario sets it by.
+    void visit(auto& parameters) {
+      parameters("aggressiveness", aggressiveness)("decrease", decrease)("first_packets",
+                                                                         first_packets);
+    }
   };
 
   static Cubic make(const Settings& settings, const Line& line, Time /*now*/) {
@@ -111,7 +121,7 @@ class Cubic : public TcpFlow {
   Time epoch_ = kNever;    ///< When congestion avoidance began; never before it does.
 };
 
-static_assert(CongestionControl<Cubic>);
+static_assert(Scheme<Cubic>);
 static_assert(sizeof(Cubic) <= 120);
 
 }  // namespace netloom::packet::cc

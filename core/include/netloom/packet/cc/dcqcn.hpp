@@ -10,19 +10,33 @@
 
 namespace netloom::packet::cc {
 
-class Dcqcn : public Deaf {
+class Dcqcn : public NoReaction {
  public:
+  static constexpr Traits kTraits{
+      .name = "dcqcn",
+      .needs_marks = true,
+      .cnp_interval_ps = 50 * kMicrosecond,  // between CNPs of a flow: the paper
+      .needs_every_ack = false,
+  };
+
   struct Settings {
-    double gain = 1.0 / 256;                    // g: the paper, htsim
-    double first_alpha = 1.0;                   // the paper (recalled), htsim; ns3-rdma: 1/2
-    Time alpha_period = 55 * kMicrosecond;      // the paper, htsim
-    Time increase_period = 55 * kMicrosecond;   // the paper, htsim
-    std::uint32_t counter_bytes = 10'000'000;   // the paper, htsim
-    std::uint16_t recoveries = 5;               // F: the paper, htsim
-    double additive_of_line = 1e-3;             // RAI: 40 Mb/s at 40 Gb/s, the paper (recalled)
-    double hyper_of_line = 1e-2;                // RHAI: assumed ten RAI, the ratio NICs ship with
-    double min_rate_bps = 10e6;                 // assumed
-    Time notification_gap = 50 * kMicrosecond;  // the receiver's, between CNPs of a flow: the paper
+    double gain = 1.0 / 256;                   // g: the paper, htsim
+    double first_alpha = 1.0;                  // the paper (recalled), htsim; ns3-rdma: 1/2
+    Time alpha_period = 55 * kMicrosecond;     // the paper, htsim
+    Time increase_period = 55 * kMicrosecond;  // the paper, htsim
+    std::uint32_t counter_bytes = 10'000'000;  // the paper, htsim
+    std::uint16_t recoveries = 5;              // F: the paper, htsim
+    double additive_of_line = 1e-3;            // RAI: 40 Mb/s at 40 Gb/s, the paper (recalled)
+    double hyper_of_line = 1e-2;               // RHAI: assumed ten RAI, the ratio NICs ship with
+    double min_rate_bps = 10e6;                // assumed
+
+    /// Every parameter, by the name that a scenario sets it by.
+    void visit(auto& parameters) {
+      parameters("gain", gain)("first_alpha", first_alpha)("alpha_period_ps", alpha_period)(
+          "increase_period_ps", increase_period)("counter_bytes", counter_bytes)(
+          "recoveries", recoveries)("additive_of_line", additive_of_line)(
+          "hyper_of_line", hyper_of_line)("min_rate_bps", min_rate_bps);
+    }
   };
 
   static Dcqcn make(const Settings& settings, const Line& line, Time /*now*/) {
@@ -112,7 +126,7 @@ class Dcqcn : public Deaf {
   std::uint16_t num_counters_ = 0;
 };
 
-static_assert(CongestionControl<Dcqcn>);
+static_assert(Scheme<Dcqcn>);
 static_assert(sizeof(Dcqcn) <= 64);
 
 }  // namespace netloom::packet::cc

@@ -10,8 +10,15 @@
 
 namespace netloom::packet::cc {
 
-class DcqcnFirmware : public Deaf {
+class DcqcnFirmware : public NoReaction {
  public:
+  static constexpr Traits kTraits{
+      .name = "dcqcn-firmware",
+      .needs_marks = true,
+      .cnp_interval_ps = 4 * kMicrosecond,  // MIN_TIME_BETWEEN_CNPS (mlxconfig dumps)
+      .needs_every_ack = false,
+  };
+
   /// A ConnectX-6/7 as it leaves the factory (mlxconfig dumps; NVIDIA DOCA, "DCQCN CC parameters").
   struct Settings {
     double gain = 5.0 / 1024;                   // DCE_TCP_G 1019
@@ -23,12 +30,11 @@ class DcqcnFirmware : public Deaf {
     bool clamp_target = false;                  // CLAMP_TGT_RATE
     bool marks_in_acks = false;                 // whether a marked acknowledgement is a CNP
     Window window = Window::kNone;
-    double additive_bps = 5e6;                 // RPG_AI_RATE
-    double hyper_bps = 50e6;                   // RPG_HAI_RATE
-    double steps_for_bps = 0;                  // the line those steps are for; 0: any
-    double min_rate_bps = 1e6;                 // RPG_MIN_RATE
-    Time rtt = 0;                              // for the window; 0: the flow's own
-    Time notification_gap = 4 * kMicrosecond;  // the receiver's: MIN_TIME_BETWEEN_CNPS
+    double additive_bps = 5e6;  // RPG_AI_RATE
+    double hyper_bps = 50e6;    // RPG_HAI_RATE
+    double steps_for_bps = 0;   // the line those steps are for; 0: any
+    double min_rate_bps = 1e6;  // RPG_MIN_RATE
+    Time rtt = 0;               // for the window; 0: the flow's own
 
     /// As in the HPCC authors' comparison (HPCC-ns3 simulation/run.py, `dcqcn`; with a scaled
     /// window `dcqcn_vwin`, which their figures call DCQCN+w).
@@ -39,8 +45,16 @@ class DcqcnFirmware : public Deaf {
       settings.marks_in_acks = true;
       settings.steps_for_bps = 25e9;
       settings.min_rate_bps = 1e9;
-      settings.notification_gap = 0;
       return settings;
+    }
+
+    /// Every parameter, by the name that a scenario sets it by.
+    void visit(auto& parameters) {
+      parameters("gain", gain)("first_alpha", first_alpha)("alpha_period_ps", alpha_period)(
+          "cut_period_ps", cut_period)("increase_period_ps", increase_period)(
+          "recoveries", recoveries)("clamp_target", clamp_target)("marks_in_acks", marks_in_acks)(
+          "window", window)("additive_bps", additive_bps)("hyper_bps", hyper_bps)(
+          "steps_for_bps", steps_for_bps)("min_rate_bps", min_rate_bps)("rtt_ps", rtt);
     }
   };
 
@@ -154,7 +168,7 @@ class DcqcnFirmware : public Deaf {
   bool cut_due_ = false;
 };
 
-static_assert(CongestionControl<DcqcnFirmware>);
+static_assert(Scheme<DcqcnFirmware>);
 static_assert(sizeof(DcqcnFirmware) <= 64);
 
 }  // namespace netloom::packet::cc

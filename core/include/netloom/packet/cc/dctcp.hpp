@@ -12,8 +12,16 @@ namespace netloom::packet::cc {
 /// Losses and growth are Reno's, whatever alpha is (RFC 8257, section 3.5).
 class Dctcp : public Reno {
  public:
+  static constexpr Traits kTraits{
+      .name = "dctcp",
+      .needs_marks = true,
+  };
+
   struct Settings : TcpSettings {
     double gain = 1.0 / 16;  // RFC 8257, section 4.2
+
+    /// Every parameter, by the name that a scenario sets it by.
+    void visit(auto& parameters) { parameters("gain", gain)("first_packets", first_packets); }
   };
 
   static Dctcp make(const Settings& settings, const Line& line, Time /*now*/) {
@@ -52,7 +60,7 @@ class Dctcp : public Reno {
   std::uint32_t marked_bytes_ = 0;
 };
 
-static_assert(CongestionControl<Dctcp>);
+static_assert(Scheme<Dctcp>);
 static_assert(sizeof(Dctcp) <= 104);
 
 }  // namespace netloom::packet::cc

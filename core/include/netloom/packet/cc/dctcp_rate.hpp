@@ -9,8 +9,13 @@
 
 namespace netloom::packet::cc {
 
-class DctcpRate : public Deaf {
+class DctcpRate : public NoReaction {
  public:
+  static constexpr Traits kTraits{
+      .name = "dctcp-rate",
+      .needs_marks = true,
+  };
+
   struct Settings {
     double gain = 1.0 / 16;           // RFC 8257; HPCC-ns3 run.py
     double additive_bps = 0;          // a round trip; 0: one packet's payload in each
@@ -24,6 +29,12 @@ class DctcpRate : public Deaf {
       settings.additive_bps = 615e6;
       return settings;
     }
+
+    /// Every parameter, by the name that a scenario sets it by.
+    void visit(auto& parameters) {
+      parameters("gain", gain)("additive_bps", additive_bps)("min_rate_bps", min_rate_bps)(
+          "window", window)("rtt_ps", rtt);
+    }
   };
 
   static DctcpRate make(const Settings& settings, const Line& line, Time /*now*/) {
@@ -34,7 +45,7 @@ class DctcpRate : public Deaf {
 
   void on_ack(const Settings& settings, const Line& line, const Ack& ack) {
     num_marked_ += ack.marked ? 1U : 0U;
-    round_to_ = std::min(round_to_, ack.sent_to);  // a sender that went back begins anew
+    round_to_ = std::min(round_to_, ack.sent_to);  // a sender that went back starts over
     cut_to_ = std::min(cut_to_, ack.sent_to);
     const bool round_ended = ack.acked_to > round_to_;
     if (round_ended) {
@@ -97,7 +108,7 @@ class DctcpRate : public Deaf {
   std::uint32_t window_bytes_ = 0;
 };
 
-static_assert(CongestionControl<DctcpRate>);
+static_assert(Scheme<DctcpRate>);
 static_assert(sizeof(DctcpRate) <= 64);
 
 }  // namespace netloom::packet::cc

@@ -19,6 +19,12 @@ struct HpccSettings {
   double increase_of_line = 4e-4;  // 10 Mb/s at 25 Gb/s: HPCC-ns3 run.py
   double min_rate_bps = 1e9;       // HPCC-ns3 run.py
   Time rtt = 0;                    // T; 0: the flow's own. HPCC-ns3: the network's longest
+
+  /// Every parameter, by the name that a scenario sets it by.
+  void visit(auto& parameters) {
+    parameters("target", target)("max_stage", max_stage)("increase_of_line", increase_of_line)(
+        "min_rate_bps", min_rate_bps)("rtt_ps", rtt);
+  }
 };
 
 /// One rule for both telemetries: where the rate goes from its reference.
@@ -44,7 +50,7 @@ struct HpccStep {
 
 /// What both telemetries steer: the rate moves with every acknowledgement, the reference that it is
 /// taken from once a round trip.
-class HpccFlow : public Deaf {
+class HpccFlow : public NoReaction {
  public:
   using Settings = HpccSettings;
 
@@ -73,7 +79,7 @@ class HpccFlow : public Deaf {
   void steer(const Settings& settings, const Line& line, const Ack& ack, double utilization) {
     const auto step = HpccStep::from(reference_bps_, utilization, stage_, settings, line);
     set_rate(settings, line, step.rate_bps);
-    updated_to_ = std::min(updated_to_, ack.sent_to);  // a sender that went back begins anew
+    updated_to_ = std::min(updated_to_, ack.sent_to);  // a sender that went back starts over
     if (ack.acked_to > updated_to_) {
       reference_bps_ = step.rate_bps;
       stage_ = step.stage;
@@ -97,6 +103,12 @@ class HpccFlow : public Deaf {
 /// With in-band telemetry (INT) of every hop. Supposes that a flow keeps its path.
 class Hpcc : public HpccFlow {
  public:
+  static constexpr Traits kTraits{
+      .name = "hpcc",
+      .telemetry = Telemetry::kEveryHop,
+      .telemetry_bytes = 42,  // HPCC-ns3 int-header.h: 5 hops of 8 bytes and 2
+  };
+
   static Hpcc make(const Settings& settings, const Line& line, Time /*now*/) {
     Hpcc flow;
     flow.begin(settings, line);
@@ -203,7 +215,7 @@ class Hpcc : public HpccFlow {
   double utilization_ = 1;
 };
 
-static_assert(CongestionControl<Hpcc>);
+static_assert(Scheme<Hpcc>);
 static_assert(sizeof(Hpcc) <= 80);  // five hops of eight bytes
 
 }  // namespace netloom::packet::cc

@@ -9,6 +9,12 @@ namespace netloom::packet::cc {
 
 class HpccPint : public HpccFlow {
  public:
+  static constexpr Traits kTraits{
+      .name = "hpcc-pint",
+      .telemetry = Telemetry::kPint,
+      .telemetry_bytes = 1,  // the authors' project page
+  };
+
   static HpccPint make(const Settings& settings, const Line& line, Time /*now*/) {
     HpccPint flow;
     flow.begin(settings, line);
@@ -22,7 +28,7 @@ class HpccPint : public HpccFlow {
   }
 };
 
-static_assert(CongestionControl<HpccPint>);
+static_assert(Scheme<HpccPint>);
 static_assert(sizeof(HpccPint) <= 64);
 
 }  // namespace netloom::packet::cc

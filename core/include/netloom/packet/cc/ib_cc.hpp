@@ -12,8 +12,15 @@
 
 namespace netloom::packet::cc {
 
-class IbCc : public Deaf {
+class IbCc : public NoReaction {
  public:
+  static constexpr Traits kTraits{
+      .name = "ib-cc",
+      .needs_marks = true,
+      .cnp_interval_ps = 1,  // every mark is returned: annex A10, recalled
+      .needs_every_ack = false,
+  };
+
   static constexpr std::size_t kTableSize = 128;
 
   /// A congestion control table: delays between packets, in packet times.
@@ -37,6 +44,11 @@ class IbCc : public Deaf {
     std::uint16_t limit = kTableSize - 1;      // CCTI_Limit: assumed, the whole table
     Time timer = 150 * (1'024 * kNanosecond);  // CCTI_Timer 150 (Gran et al., IPDPS 2010): recalled
     Table table = linear_table();
+
+    /// Every parameter, by the name that a scenario sets it by.
+    void visit(auto& parameters) {
+      parameters("increase", increase)("least", least)("limit", limit)("timer_ps", timer);
+    }
   };
 
   static IbCc make(const Settings& settings, const Line& line, Time /*now*/) {
@@ -81,7 +93,7 @@ class IbCc : public Deaf {
   std::uint16_t index_ = 0;
 };
 
-static_assert(CongestionControl<IbCc>);
+static_assert(Scheme<IbCc>);
 static_assert(sizeof(IbCc) <= 64);
 
 }  // namespace netloom::packet::cc

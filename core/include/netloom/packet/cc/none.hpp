@@ -7,9 +7,17 @@
 
 namespace netloom::packet::cc {
 
-class None : public Deaf {
+class None : public NoReaction {
  public:
-  struct Settings {};
+  static constexpr Traits kTraits{
+      .name = "none",
+      .needs_every_ack = false,
+      .goes_with_pulls = true,
+  };
+
+  struct Settings {
+    static void visit(auto& /*parameters*/) {}
+  };
 
   static None make(const Settings& /*settings*/, const Line& line, Time /*now*/) {
     None none;
@@ -25,6 +33,6 @@ class None : public Deaf {
   double rate_bps_ = 0;
 };
 
-static_assert(CongestionControl<None>);
+static_assert(Scheme<None>);
 
 }  // namespace netloom::packet::cc

@@ -11,6 +11,12 @@ namespace netloom::packet::cc {
 
 class Nscc : public NsccWindow {
  public:
+  static constexpr Traits kTraits{
+      .name = "nscc",
+      .needs_marks = true,
+      .goes_with_pulls = true,
+  };
+
   struct Settings {
     double reference_bytes = 150e3;          // 100 Gb/s for 12 us: uet-htsim
     Time reference_rtt = 12 * kMicrosecond;  // uet-htsim
@@ -30,6 +36,18 @@ class Nscc : public NsccWindow {
     double adapt_below = 1.0 / 8;            // of the largest window, qa_gate 3: uet-htsim
     Time rtt = 0;                            // the network's; 0: the flow's own
     double first_packets = 0;                // 0: the largest window
+
+    /// Every parameter, by the name that a scenario sets it by.
+    void visit(auto& parameters) {
+      parameters("reference_bytes", reference_bytes)("reference_rtt_ps", reference_rtt)(
+          "target_if_trimming", target_if_trimming)("target_if_dropping", target_if_dropping)(
+          "proportional_packets", proportional_packets)("fair_packets", fair_packets)(
+          "always_packets", always_packets)("fast", fast)("fast_below_ps", fast_below)(
+          "decrease", decrease)("max_decrease", max_decrease)("delay_gain", delay_gain)(
+          "max_window_of_bdp", max_window_of_bdp)("adjust_packets", adjust_packets)(
+          "adapt_targets", adapt_targets)("adapt_below", adapt_below)("rtt_ps", rtt)(
+          "first_packets", first_packets);
+    }
   };
 
   static Nscc make(const Settings& settings, const Line& line, Time now) {
@@ -175,7 +193,7 @@ class Nscc : public NsccWindow {
   }
 };
 
-static_assert(CongestionControl<Nscc>);
+static_assert(Scheme<Nscc>);
 static_assert(sizeof(Nscc) <= 96);
 
 }  // namespace netloom::packet::cc

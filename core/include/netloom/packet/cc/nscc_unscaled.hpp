@@ -12,6 +12,11 @@ namespace netloom::packet::cc {
 
 class NsccUnscaled : public NsccWindow {
  public:
+  static constexpr Traits kTraits{
+      .name = "nscc-unscaled",
+      .needs_marks = true,
+  };
+
   struct Settings {
     Time target = 6 * kMicrosecond;          // _target_Qdelay
     double proportional_bytes2 = 4e6;        // _alpha times the target
@@ -29,6 +34,17 @@ class NsccUnscaled : public NsccWindow {
     double adapt_targets = 4;                // _qa_threshold
     double adapt_below = 1.0 / 8;            // of the largest window: quick_adapt
     double first_packets = 0;                // 0: the largest window
+
+    /// Every parameter, by the name that a scenario sets it by.
+    void visit(auto& parameters) {
+      parameters("target_ps", target)("proportional_bytes2", proportional_bytes2)(
+          "proportional_bytes", proportional_bytes)("fair_packets", fair_packets)(
+          "always_bytes", always_bytes)("fast", fast)("fast_below_ps", fast_below)(
+          "decrease", decrease)("max_decrease", max_decrease)("delay_gain", delay_gain)(
+          "max_window_of_bdp", max_window_of_bdp)("adjust_bytes", adjust_bytes)(
+          "adjust_period_ps", adjust_period)("adapt_targets", adapt_targets)(
+          "adapt_below", adapt_below)("first_packets", first_packets);
+    }
   };
 
   static NsccUnscaled make(const Settings& settings, const Line& line, Time now) {
@@ -145,7 +161,7 @@ class NsccUnscaled : public NsccWindow {
   Time added_at_ = 0;  ///< The bytes that always come.
 };
 
-static_assert(CongestionControl<NsccUnscaled>);
+static_assert(Scheme<NsccUnscaled>);
 static_assert(sizeof(NsccUnscaled) <= 104);
 
 }  // namespace netloom::packet::cc

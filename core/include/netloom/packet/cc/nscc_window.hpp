@@ -9,7 +9,7 @@
 
 namespace netloom::packet::cc {
 
-class NsccWindow : public Deaf {
+class NsccWindow : public NoReaction {
  public:
   void on_sent(const auto& /*settings*/, const Line& line, Time /*now*/, std::uint32_t bytes) {
     in_flight_bytes_ += static_cast<std::int32_t>(on_wire(bytes, line));

@@ -1,9 +1,12 @@
-// What the congestion controls share: units, bounds, and silence where a scheme hears nothing.
+// What a congestion control scheme is, and what schemes share: traits, units and bounds.
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <limits>
+#include <string_view>
+#include <type_traits>
 
 #include "netloom/packet/signals.hpp"
 
@@ -15,24 +18,82 @@ constexpr double kPicosecondsPerSecond = 1e12;
 
 constexpr std::uint64_t kNoWindow = std::numeric_limits<std::uint64_t>::max();
 
-/// Hears nothing and has no timer. A scheme derives from it and hides what it does hear.
-struct Deaf {
-  static void on_ack(const auto&... /*signal*/) {}
+/// What switches write into a scheme's packets.
+enum class Telemetry : std::uint8_t {
+  kNone,
+  kEveryHop,  ///< Each port its own record (INT).
+  kPint,      ///< One byte for the whole path (pint.hpp).
+};
 
-  static void on_notification(const auto&... /*signal*/) {}
+/// What a scheme needs of switches, receivers and transport; every scheme states its own.
+struct Traits {
+  std::string_view name;
+  bool needs_marks = false;  ///< Switches must mark (ECN, FECN): without marks it never slows down.
+  Telemetry telemetry = Telemetry::kNone;
+  std::uint32_t telemetry_bytes = 0;  ///< Of that in each packet and its acknowledgement.
+  Time cnp_interval_ps = 0;      ///< Receivers send CNPs or BECNs, at least so far apart; 0: none.
+  bool needs_every_ack = true;   ///< Reads marks, times or telemetry of each acknowledgement.
+  double acks_per_rtt = 0;       ///< Where it does not: those that it needs; 0: any number.
+  bool goes_with_pulls = false;  ///< Has been modelled with receivers that pull.
+};
 
-  static void on_loss(const auto&... /*signal*/) {}
+/// What a function of `NoReaction` returns: the scheme ignores the signal.
+struct Ignored {};
 
-  static void on_timeout(const auto&... /*signal*/) {}
+/// Ignores every signal and has no timer. A scheme derives from it and hides what it reacts to.
+struct NoReaction {
+  static Ignored on_ack(const auto&... /*signal*/) { return {}; }
 
-  static void on_sent(const auto&... /*signal*/) {}
+  static Ignored on_notification(const auto&... /*signal*/) { return {}; }
 
-  static void on_idle(const auto&... /*signal*/) {}
+  static Ignored on_loss(const auto&... /*signal*/) { return {}; }
 
-  static void on_timer(const auto&... /*signal*/) {}
+  static Ignored on_timeout(const auto&... /*signal*/) { return {}; }
+
+  static Ignored on_sent(const auto&... /*signal*/) { return {}; }
+
+  static Ignored on_idle(const auto&... /*signal*/) { return {}; }
+
+  static Ignored on_timer(const auto&... /*signal*/) { return {}; }
 
   [[nodiscard]] static Time next_timer() { return kNever; }
 };
+
+template <class T>
+concept Reaction = std::same_as<T, void> || std::same_as<T, Ignored>;
+
+/// A congestion control scheme: its traits and settings, the state of one connection, and what each
+/// signal does to it.
+///
+/// State is plain data, so that a run can be saved and taken up again. `window_bytes` bounds
+/// payload in flight, and is a whole number of full packets, at least one: whether a packet may
+/// start below the window or must fit into it then makes no difference. `rate_bps` paces
+/// departures on the wire. Both and `next_timer` follow from the state alone. `bytes` is payload,
+/// sent or lost. Any signal may change rate, window and next timer; a timer that has passed is due
+/// at once.
+template <class Cc>
+concept Scheme =
+    std::is_trivially_copyable_v<Cc> && std::same_as<decltype(Cc::kTraits), const Traits> &&
+    requires(Cc cc,
+             const Cc constant,
+             const Cc::Settings& settings,
+             const Line& line,
+             const Ack& ack,
+             const Idle& idle,
+             Time now,
+             std::uint32_t bytes) {
+      { Cc::make(settings, line, now) } -> std::same_as<Cc>;
+      { cc.on_ack(settings, line, ack) } -> Reaction;
+      { cc.on_notification(settings, line, now) } -> Reaction;  ///< CNP or BECN
+      { cc.on_loss(settings, line, now, bytes) } -> Reaction;   ///< NACK, trim or duplicate acks
+      { cc.on_timeout(settings, line, now) } -> Reaction;
+      { cc.on_sent(settings, line, now, bytes) } -> Reaction;
+      { cc.on_idle(settings, line, idle) } -> Reaction;  ///< Before the next message.
+      { cc.on_timer(settings, line, now) } -> Reaction;
+      { constant.next_timer() } -> std::same_as<Time>;  ///< kNever when none
+      { constant.window_bytes() } -> std::same_as<std::uint64_t>;
+      { constant.rate_bps() } -> std::same_as<double>;
+    };
 
 /// How a scheme that sets a rate bounds what is in flight as well ("+w").
 enum class Window : std::uint8_t {

@@ -10,6 +10,10 @@ namespace netloom::packet::cc {
 
 class Reno : public TcpFlow {
  public:
+  static constexpr Traits kTraits{
+      .name = "reno",
+  };
+
   using Settings = TcpSettings;
 
   static Reno make(const Settings& settings, const Line& line, Time /*now*/) {
@@ -44,7 +48,7 @@ class Reno : public TcpFlow {
   }
 };
 
-static_assert(CongestionControl<Reno>);
+static_assert(Scheme<Reno>);
 static_assert(sizeof(Reno) <= 80);
 
 }  // namespace netloom::packet::cc

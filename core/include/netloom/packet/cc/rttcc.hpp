@@ -11,14 +11,27 @@
 
 namespace netloom::packet::cc {
 
-class Rttcc : public Deaf {
+class Rttcc : public NoReaction {
  public:
+  static constexpr Traits kTraits{
+      .name = "rttcc",
+      .needs_every_ack = false,
+      .acks_per_rtt = 4,  // the probes of its own that it sends; how many is assumed
+  };
+
   struct Settings {
     double target_of_base = 1.5;     // assumed
     double decrease = 0.8;           // assumed, as TIMELY and Swift
     double max_decrease = 0.5;       // assumed, as Swift
     double additive_of_line = 1e-2;  // a round trip: assumed
     double min_rate_bps = 100e6;     // assumed
+
+    /// Every parameter, by the name that a scenario sets it by.
+    void visit(auto& parameters) {
+      parameters("target_of_base", target_of_base)("decrease", decrease)(
+          "max_decrease", max_decrease)("additive_of_line", additive_of_line)("min_rate_bps",
+                                                                              min_rate_bps);
+    }
   };
 
   static Rttcc make(const Settings& /*settings*/, const Line& line, Time now) {
@@ -69,7 +82,7 @@ class Rttcc : public Deaf {
   Time updated_at_ = 0;
 };
 
-static_assert(CongestionControl<Rttcc>);
+static_assert(Scheme<Rttcc>);
 static_assert(sizeof(Rttcc) <= 64);
 
 }  // namespace netloom::packet::cc

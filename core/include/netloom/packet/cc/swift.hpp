@@ -12,8 +12,12 @@
 
 namespace netloom::packet::cc {
 
-class Swift : public Deaf {
+class Swift : public NoReaction {
  public:
+  static constexpr Traits kTraits{
+      .name = "swift",
+  };
+
   struct Settings {
     Time base_delay = 25 * kMicrosecond;  // htsim: 20 to 25 us
     double hop_of_base = 1 / 6.55;        // htsim; counted where telemetry counts hops
@@ -27,6 +31,15 @@ class Swift : public Deaf {
     double first_packets = 10;            // assumed, as TCP
     double min_packets = 0.01;            // htsim: 10 bytes
     double max_packets = 1000;            // htsim
+
+    /// Every parameter, by the name that a scenario sets it by.
+    void visit(auto& parameters) {
+      parameters("base_delay_ps", base_delay)("hop_of_base", hop_of_base)(
+          "range_of_base", range_of_base)("scale_from_packets", scale_from_packets)(
+          "scale_to_packets", scale_to_packets)("additive_packets", additive_packets)(
+          "decrease", decrease)("max_decrease", max_decrease)("timeouts_to_min", timeouts_to_min)(
+          "first_packets", first_packets)("min_packets", min_packets)("max_packets", max_packets);
+    }
   };
 
   static Swift make(const Settings& settings, const Line& line, Time now) {
@@ -109,7 +122,7 @@ class Swift : public Deaf {
   std::uint8_t num_timeouts_ = 0;
 };
 
-static_assert(CongestionControl<Swift>);
+static_assert(Scheme<Swift>);
 static_assert(sizeof(Swift) <= 64);
 
 }  // namespace netloom::packet::cc

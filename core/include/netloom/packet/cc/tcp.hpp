@@ -14,6 +14,9 @@ namespace netloom::packet::cc {
 /// Of every TCP scheme.
 struct TcpSettings {
   std::uint32_t first_packets = 10;  // RFC 6928
+
+  /// Every parameter, by the name that a scenario sets it by.
+  void visit(auto& parameters) { parameters("first_packets", first_packets); }
 };
 
 /// A congestion window. Departures are paced by the line alone.
@@ -73,7 +76,7 @@ class TcpWindow {
 };
 
 /// A TCP sender; schemes derive from it and say how they cut, and how they avoid congestion.
-class TcpFlow : public Deaf {
+class TcpFlow : public NoReaction {
  public:
   [[nodiscard]] std::uint64_t window_bytes() const {
     return episode_.open() ? reduction_.window_bytes() : window_.window_bytes();

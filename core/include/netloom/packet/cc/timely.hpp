@@ -10,8 +10,12 @@
 
 namespace netloom::packet::cc {
 
-class Timely : public Deaf {
+class Timely : public NoReaction {
  public:
+  static constexpr Traits kTraits{
+      .name = "timely",
+  };
+
   struct Settings {
     double smoothing = 0.875;               // HPCC-ns3 TimelyAlpha
     double decrease = 0.8;                  // HPCC-ns3 TimelyBeta
@@ -24,6 +28,14 @@ class Timely : public Deaf {
     double min_rate_bps = 1e9;              // HPCC-ns3 run.py
     Window window = Window::kNone;          // run.py `timely_vwin` (TIMELY+w): kScaled
     Time rtt = 0;                           // for the window; 0: the flow's own
+
+    /// Every parameter, by the name that a scenario sets it by.
+    void visit(auto& parameters) {
+      parameters("smoothing", smoothing)("decrease", decrease)("low_ps", low)("high_ps", high)(
+          "gradient_per_ps", gradient_per)("hyper_after", hyper_after)(
+          "additive_of_line", additive_of_line)("hyper_of_line", hyper_of_line)(
+          "min_rate_bps", min_rate_bps)("window", window)("rtt_ps", rtt);
+    }
   };
 
   static Timely make(const Settings& settings, const Line& line, Time /*now*/) {
@@ -33,7 +45,7 @@ class Timely : public Deaf {
   }
 
   void on_ack(const Settings& settings, const Line& line, const Ack& ack) {
-    updated_to_ = std::min(updated_to_, ack.sent_to);  // a sender that went back begins anew
+    updated_to_ = std::min(updated_to_, ack.sent_to);  // a sender that went back starts over
     if (ack.acked_to <= updated_to_) {
       return;
     }
@@ -82,7 +94,7 @@ class Timely : public Deaf {
   std::uint8_t stage_ = 0;  ///< Increases in a row.
 };
 
-static_assert(CongestionControl<Timely>);
+static_assert(Scheme<Timely>);
 static_assert(sizeof(Timely) <= 64);
 
 }  // namespace netloom::packet::cc

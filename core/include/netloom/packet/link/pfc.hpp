@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "netloom/packet/huge_pages.hpp"
+#include "netloom/packet/memory/huge_pages.hpp"
+#include "netloom/packet/memory/prefetch.hpp"
 #include "netloom/packet/network.hpp"
-#include "netloom/packet/prefetch.hpp"
 
 namespace netloom::packet {
 

@@ -17,7 +17,7 @@ namespace netloom::packet {
 /// A packet of a data lane that comes from an endpoint waits in the queue for its switch, target
 /// and lane. The target's port hands out credits of `credit_bytes`, to the first lane that asks and
 /// there queue by queue in turn, at its own rate; one reaches its queue `wait_ps` after it was
-/// asked for, if nobody else asks. Inside, a packet is cut into cells with headers of their own,
+/// asked for, if no other port asks. Inside, a packet is cut into cells with headers of their own,
 /// each of which takes its own link; `cells_together` of them travel as one piece, to save events.
 /// The last switch passes packets of a queue on when all their pieces are there, in the order in
 /// which they left it; one that holds whole ones up for `reassembly_ps` is given up. Between

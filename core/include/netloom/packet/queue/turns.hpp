@@ -39,7 +39,7 @@ class InputTurns {
     line.tail = index;
   }
 
-  /// Takes the packet at the head of its line away; returns whose turn is next, kNone: nobody's.
+  /// Takes the packet at the head of its line away; returns whose turn is next, kNone: no turn.
   Index take(const PacketPool& pool, std::size_t queue, Index index) {
     const std::size_t turn = place(pool[index]);
     Line& line = line_of(queue, turn);
@@ -53,7 +53,7 @@ class InputTurns {
     return kNone;
   }
 
-  /// The first of each line of a queue; kNone where nobody stands in it.
+  /// The first of each line of a queue; kNone where it is empty.
   template <class Visit>
   void each_line(std::size_t queue, Visit visit) const {
     for (std::size_t at = 0; at < num_places_; ++at) {

@@ -16,7 +16,7 @@ namespace netloom::packet {
 class GoBackN {
  public:
   static constexpr bool kPulls = false;
-  static constexpr bool kHearsNaks = true;  // by congestion control: HPCC-ns3 ReceiveAck
+  static constexpr bool kNaksTellRoundTrips = true;  // by congestion control: HPCC-ns3 ReceiveAck
 
   explicit GoBackN(const HostSettings& settings)
       : settings_(settings) {}

@@ -24,7 +24,8 @@ template <bool kPulled>
 class SelectiveRepeat {
  public:
   static constexpr bool kPulls = kPulled;
-  static constexpr bool kHearsNaks = false;  // they tell of a trimmed packet, and of no round trip
+  static constexpr bool kNaksTellRoundTrips =
+      false;  // they tell of a trimmed packet, and of no round trip
 
   explicit SelectiveRepeat(const HostSettings& settings)
       : settings_(settings), rings_(settings.ring_packets) {}
@@ -70,7 +71,7 @@ class SelectiveRepeat {
   [[nodiscard]] static bool is_waiting(const Sender& sender) { return sender.in_flight != 0; }
 
   /// Whether something is out, and nothing of it asks for an answer.
-  [[nodiscard]] bool waits_unasked(const Sender& sender) const {
+  [[nodiscard]] bool awaits_without_request(const Sender& sender) const {
     return is_waiting(sender) && !is_out_of(sender, rings_, sender.asking);
   }
 
@@ -112,7 +113,7 @@ class SelectiveRepeat {
   /// Notes that a packet leaves.
   void depart(Sender& sender, const Packet& packet) {
     sender.repeats |= (packet.flags & kAgain) != 0;
-    sender.asking = (packet.flags & kAsks) != 0 ? packet.number : sender.asking;
+    sender.asking = (packet.flags & kAckRequested) != 0 ? packet.number : sender.asking;
     if (dates()) {
       departures_.note(sender.departures, sender.acked, packet.number, packet);
     }
@@ -159,7 +160,7 @@ class SelectiveRepeat {
     }
     hear(sender);
     if (times_each()) {
-      news.times_sent = ack.form == Form::kTold ? std::uint8_t{0} : times_sent(sender, ack);
+      news.times_sent = ack.form == Form::kProbeAck ? std::uint8_t{0} : times_sent(sender, ack);
     }
     const std::uint64_t before = std::uint64_t{sender.unnamed()} * extent.payload_bytes;
     std::uint64_t bits = ack.bits;
@@ -208,7 +209,7 @@ class SelectiveRepeat {
     }
     const bool expects = sender.answered && sender.next < extent.num_packets();
     if (sender.in_flight == 0 && !expects) {
-      stir(sender, extent);
+      allow_one(sender, extent);
     }
     return news;
   }
@@ -218,7 +219,7 @@ class SelectiveRepeat {
          number = next_expired(sender, settings_, number)) {
       sender.missed_bytes += lose(sender, extent, number);
     }
-    stir(sender, extent);
+    allow_one(sender, extent);
   }
 
   /// Takes all that is out for lost.
@@ -233,9 +234,9 @@ class SelectiveRepeat {
   /// Where receivers pull, one packet a round trip asks for the rest (there: a request to send).
   void expire(Sender& sender, const Extent& extent, const Awaited& late, Time now, Time rtt) {
     sender.missed_bytes += lose(sender, extent, late.number);
-    if (sender.stirred_at == kNever || now - sender.stirred_at >= rtt) {
-      sender.stirred_at = now;
-      stir(sender, extent);
+    if (sender.allowed_one_at == kNever || now - sender.allowed_one_at >= rtt) {
+      sender.allowed_one_at = now;
+      allow_one(sender, extent);
     }
   }
 
@@ -341,7 +342,7 @@ class SelectiveRepeat {
   }
 
   /// A packet may be sent unasked.
-  static void stir(Sender& sender, const Extent& extent) {
+  static void allow_one(Sender& sender, const Extent& extent) {
     if (kPulled) {
       sender.granted_bytes =
           std::max(sender.granted_bytes, sender.sent_bytes + extent.payload_bytes);

@@ -32,10 +32,10 @@ struct SelectiveSender {
   std::uint64_t lapsed_bytes = 0;   ///< Of the first window; grants count it all the same.
   std::uint64_t missed_bytes = 0;   ///< Taken for lost, and their receiver saw nothing of them.
   std::uint64_t nacked_bytes = 0;   ///< Their receiver saw the rest of them, and said so.
-  Time stirred_at = kNever;         ///< When it last sent unasked, for want of an answer.
+  Time allowed_one_at = kNever;     ///< When it last sent unasked, for want of an answer.
   Time mean_rtt = 0;                ///< Of packets, smoothed; 0 before the first.
   Time rtt_spread = 0;              ///< Of these, likewise.
-  Time ask_at = kNever;             ///< When it asks what has come, if nothing is heard till then.
+  Time probe_at = kNever;           ///< When it asks what has come, if nothing is heard till then.
   std::uint32_t asking = kNone;     ///< The last packet that asked for an answer.
   bool answered = false;
   bool repeats = false;  ///< Something was sent again.
@@ -121,7 +121,7 @@ inline std::uint32_t first_named_of(const HostSettings& settings, const Packet& 
   if (settings.ack_every_bytes == 0) {
     return answer.number & ~63U;
   }
-  if ((answer.flags & (kMarked | kAsks)) != 0) {
+  if ((answer.flags & (kMarked | kAckRequested)) != 0) {
     return answer.number;
   }
   const auto expected = static_cast<std::uint32_t>(answer.offset);

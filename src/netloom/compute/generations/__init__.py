@@ -1,0 +1,3 @@
+"""GPU generations, one entry and one file each."""
+
+from __future__ import annotations

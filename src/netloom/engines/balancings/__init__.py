@@ -1,0 +1,3 @@
+"""Ways to balance load, one entry and one file each."""
+
+from __future__ import annotations

@@ -1,0 +1,15 @@
+"""Senders retire source ports that came back marked."""
+
+from __future__ import annotations
+
+from netloom.engines.balancing import LoadBalancing
+
+__all__ = ["ENTRY"]
+
+ENTRY = LoadBalancing(
+    name="retiring",
+    switches="ecmp",
+    senders="retiring",
+    max_paths=256,
+    in_flows=False,
+)

@@ -1,0 +1,3 @@
+"""Congestion controls, one entry and one file each."""
+
+from __future__ import annotations

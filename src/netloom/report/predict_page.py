@@ -1,0 +1,96 @@
+"""One self-contained HTML page for a predicted step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netloom.report.charts import BYTES, BarPart, Bars, ChartAxis, Figure
+from netloom.report.compare.figures import time_by_part
+from netloom.report.hash_variance import HEADINGS as LUCK_HEADINGS
+from netloom.report.hash_variance import luck_cells
+from netloom.report.html import render
+from netloom.report.predict import (
+    HEADINGS,
+    breakdown_rows,
+    headline,
+    memory_line,
+    memory_parts,
+    title,
+)
+from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Page, doubts_fold
+from netloom.step.memory import RESERVED_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netloom.study.predict.hash_variance import HashVariance
+    from netloom.study.predict.prediction import Prediction
+
+__all__ = ["prediction_page"]
+
+
+def prediction_page(found: Prediction, *, draws: Sequence[HashVariance] = ()) -> str:
+    """Return the page as one string of HTML; *draws* are the step's over seeds, if asked for."""
+    luck = (_luck(draws),) if draws else ()
+    page = Page(
+        title=title(found),
+        subtitle=found.scenario.name or "",
+        answer=AnswerBox(
+            headline=headline(found.step),
+            lines=(memory_line(found.step.memory),),
+        ),
+        sections=(_parts(found), *luck, Gallery(figures=(_step(found), _memory(found)))),
+    )
+    return render(page)
+
+
+def _parts(found: Prediction) -> HtmlTable:
+    return HtmlTable(
+        title="Where the step goes",
+        caption="One optimizer step. Hidden besides: communication behind computation.",
+        headings=("part", *HEADINGS[1:]),
+        rows=[cells for _, cells in breakdown_rows(found.step)],
+        notes=("Any number down to its constants: netloom predict --why.",),
+        folds=doubts_fold(found.step.validity.doubts),
+    )
+
+
+def _luck(draws: Sequence[HashVariance]) -> HtmlTable:
+    return HtmlTable(
+        title=f"Over {len(draws[0].seeds):,} draws of the hash",
+        caption="Where the mean lies, and what a single run may meet.",
+        headings=LUCK_HEADINGS,
+        rows=[luck_cells(one) for one in draws],
+    )
+
+
+def _step(found: Prediction) -> Figure:
+    spent = {found.network.technology.name: found.step.breakdown_s()}
+    return Figure(
+        key="step",
+        title="The step, to scale",
+        caption="Only communication that no computation hides is shown.",
+        chart=time_by_part(spent, rows="technology", axis="time of a step"),
+    )
+
+
+def _memory(found: Prediction) -> Figure:
+    memory = found.step.memory
+    parts = memory_parts(memory) | {"context and buffers": float(RESERVED_BYTES)}
+    free = memory.capacity_bytes - sum(parts.values())
+    held = parts | ({"free": free} if free > 0 else {})
+    return Figure(
+        key="memory",
+        title="What a GPU holds",
+        caption=f"The fullest GPU, which has {BYTES.write(memory.capacity_bytes, digits=3)}.",
+        chart=Bars(
+            axis=ChartAxis(title="memory", unit=BYTES, from_zero=True),
+            rows="GPU",
+            labels=("GPU",),
+            parts=tuple(
+                BarPart(name=name, values=(float(value),), hue=hue)
+                for hue, (name, value) in enumerate(held.items())
+            ),
+            stacked=True,
+        ),
+    )

@@ -1,0 +1,109 @@
+"""What the suites found, as the tables that predictions take their range from."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from io import StringIO
+from statistics import median
+from typing import TYPE_CHECKING
+
+from netloom.engines.analytic import AnalyticEngine
+from netloom.errors import NetloomError
+from netloom.step.residual import generation_of
+from netloom.validation.collectives.gpu_aliases import node_named
+from netloom.validation.collectives.suite import shipped_rows, validate_collectives
+from netloom.validation.steps.cases import cases_of
+from netloom.validation.steps.fitted import FITTED, contradicted
+from netloom.validation.steps.suite import predict_case, shipped_step_rows
+from netloom.workload.flops import step_flops
+from netloom.workload.parameters import parameters
+from netloom.workload.transformer import transformer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from netloom.parts.load import Catalog
+    from netloom.validation.steps.cases import StepCase
+    from netloom.validation.steps.measured import MeasuredStep
+
+__all__ = ["collectives_table", "steps_table"]
+
+
+def collectives_table(catalog: Catalog) -> str:
+    """Return the counted rows of the collectives suite as groups, in CSV."""
+    groups: defaultdict[tuple[str, str, int], list[tuple[float, float]]] = defaultdict(list)
+    for row in validate_collectives(shipped_rows(), catalog).per_row:
+        if row.counted and row.size_bytes is not None and row.error_pct is not None:
+            node, _ = node_named(row.gpu, scale_up="", catalog=catalog)
+            architecture = catalog.gpu(node.gpu).architecture.lower()
+            key = row.collective, architecture, row.num_nodes
+            groups[key].append((row.size_bytes, abs(row.error_pct)))
+    return _csv(
+        {
+            "collective": collective,
+            "architecture": architecture,
+            "num_nodes": num_nodes,
+            "rows": len(rows),
+            "min_bytes": f"{min(size for size, _ in rows):.0f}",
+            "max_bytes": f"{max(size for size, _ in rows):.0f}",
+            "median_error_pct": f"{median(error for _, error in rows):.3g}",
+        }
+        for (collective, architecture, num_nodes), rows in sorted(groups.items())
+    )
+
+
+def steps_table(catalog: Catalog) -> str:
+    """Return every published step that the catalogue knows the parts of, in CSV."""
+    return _csv(_steps(catalog))
+
+
+def _steps(catalog: Catalog) -> Iterator[dict[str, object]]:
+    engine = AnalyticEngine()
+    for row in shipped_step_rows():
+        try:
+            case = cases_of(row, catalog)[0]
+        except NetloomError:
+            continue  # a GPU or model that the catalogue does not have
+        try:
+            case, step = predict_case(row, catalog, engine)
+            found = (
+                f"{step.exposed_share:.4g}",
+                f"{100 * (step.duration_s / row.measured_s - 1):.4g}",
+            )
+        except NetloomError:
+            found = ("", "")
+        count = parameters(case.model) if row.params_b is None else row.params_b * 1e9
+        yield {
+            "row_id": row.row_id,
+            "source": row.source,
+            "generation": generation_of(case.network.gpu),
+            "eight_bit": int(case.job.trained.precision == "fp8"),
+            "technology": case.network.technology.name,
+            "num_gpus": row.num_gpus,
+            "parameters": f"{count:.4g}",
+            "experts": int(case.model.num_experts > 0),
+            "consistent": int(not (case.doubts or contradicted(row))),
+            "fitted": int(row.row_id in FITTED),
+            "mfu": _mfu(row, case),
+            "exposed_share": found[0],
+            "error_pct": found[1],
+        }
+
+
+def _mfu(row: MeasuredStep, case: StepCase) -> str:
+    training = case.job.trained
+    peak = getattr(case.network.gpu.peak, training.precision)
+    if case.doubts or case.model.num_experts or not peak:
+        return ""
+    needed, _ = step_flops(transformer(case.model), training)
+    return f"{needed / row.num_gpus / peak / row.measured_s:.4g}"
+
+
+def _csv(rows: Iterable[dict[str, object]]) -> str:
+    listed = list(rows)
+    out = StringIO()
+    writer = csv.DictWriter(out, list(listed[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(listed)
+    return out.getvalue()

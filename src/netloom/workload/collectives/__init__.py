@@ -1,0 +1,3 @@
+"""Collectives, one entry and one file each."""
+
+from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Programs that write tables, plots and pages of the documentation."""
