@@ -1,4 +1,4 @@
-"""The exit codes, in one table; docs/exit_codes.md shows it."""
+"""The exit codes, in one table; docs/exit-codes.md shows it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,23 @@ class Exit(IntEnum):
         made.meaning = meaning
         return made
 
-    OK = 0, "Done."
+    OK = 0, "the command did what was asked"
     VERDICT = (
         1,
         (
-            "Done, and the answer is no: a suite is over its bound, a point of a sweep failed, "
-            "a cable is not as designed, a deployment breaks a rule, "
-            "healing did not help, --fail-if holds."
+            "the answer is no: a validation over its bound, cables that differ from the design, "
+            "a rule that a deployment breaks, an act that did not help, a point of a sweep that "
+            "failed, a condition of `--fail-if` that holds"
         ),
     )
-    USER = 2, "Not done; the message on standard error says what to change."
-    PARTIAL = 3, "A simulation was ended by Ctrl-C; what it has so far was printed."
-    BUG = 70, "A bug in netloom (EX_SOFTWARE of sysexits.h); please report it."
-    INTERRUPTED = 130, "Ctrl-C (128 + SIGINT)."
-    PIPE = 141, "The reader of the output went away (128 + SIGPIPE)."
+    USER = (
+        2,
+        (
+            "the input can be fixed: wrong file, option or value, a part that does not exist, too "
+            "little memory or disk; the message says where and how"
+        ),
+    )
+    PARTIAL = 3, "`simulate` was interrupted; the results so far were printed, marked partial"
+    BUG = 70, "a defect of netloom (`EX_SOFTWARE` of sysexits.h)"
+    INTERRUPTED = 130, "Ctrl-C"
+    PIPE = 141, "the reader of the output went away, such as `head`"

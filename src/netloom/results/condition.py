@@ -68,8 +68,7 @@ class ResultCondition:
         if found is None:
             return True  # a limit that cannot be checked is not kept
         if type(found) is not int and type(found) is not float:
-            message = f"{OPTION}: {self.text!r}: the field holds no number; use == or !="
-            raise SpecError(message)
+            raise self._error(what="the field holds no number", remedy="use == or !=")
         return _OPERATORS[self.sign](found, self.value)
 
     def field(self, result: Mapping[str, Any]) -> Any:
@@ -82,15 +81,16 @@ class ResultCondition:
         for step in self.path:
             known = children(at)
             if step not in known:
-                names = ", ".join(known) or "no fields"
-                message = f"{OPTION}: {self.text!r}: there is no {step!r}; there is {names}"
-                raise SpecError(message)
+                names = ", ".join(known) or "no field"
+                raise self._error(what=f"there is no {step!r}", remedy=f"there is {names}")
             at = known[step]
         if isinstance(at, (Mapping, list)):
             names = ", ".join(children(at))
-            message = f"{OPTION}: {self.text!r}: name one value in it: {names}"
-            raise SpecError(message)
+            raise self._error(what="that is not one value", remedy=f"name one in it: {names}")
         return at
+
+    def _error(self, *, what: str, remedy: str) -> SpecError:
+        return SpecError(option=OPTION, what=f"{self.text!r}: {what}", remedy=remedy)
 
 
 def parse_condition(text: str) -> ResultCondition:
@@ -102,13 +102,13 @@ def parse_condition(text: str) -> ResultCondition:
     match = _FORM.fullmatch(text)
     path = _path(match[1]) if match else ()
     if match is None or not path:
-        message = f"{OPTION}: {text!r} is no condition; write such as 'step_time_s>6'"
-        raise SpecError(message)
+        remedy = "write such as 'step_time_s>6'"
+        raise SpecError(option=OPTION, what=f"{text!r} is no condition", remedy=remedy)
     value = _value(match[3])
     is_number = isinstance(value, float)
     if match[2] not in ("==", "!=") and not is_number:
-        message = f"{OPTION}: {text!r}: {match[3]!r} is no number; use == or != with words"
-        raise SpecError(message)
+        what = f"{text!r}: {match[3]!r} is no number"
+        raise SpecError(option=OPTION, what=what, remedy="use == or != with words")
     return ResultCondition(text=text, path=path, sign=match[2], value=value)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from netloom.errors import NetloomError
+from netloom.errors import NetloomError, Problem
 from netloom.results.plain import to_plain
 
 __all__ = ["SCHEMA", "error_envelope", "error_json", "result_envelope"]
@@ -38,8 +38,9 @@ def error_envelope(command: str, error: BaseException, *, message: str = "") -> 
 def error_json(error: BaseException, *, message: str = "") -> dict[str, Any]:
     """Return the kind of *error*, its message, and its problems one by one."""
     said = message or str(error)
-    found = [to_plain(_plain_problem(one)) for one in getattr(error, "problems", ())]
-    return {"kind": _kind(error), "message": said, "problems": found or [_problem(said)]}
+    problems = error.problems if isinstance(error, NetloomError) else ()
+    found = [problem.to_json() for problem in problems or (Problem.of_message(said),)]
+    return {"kind": _kind(error), "message": said, "problems": found}
 
 
 def _head(command: str) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def _head(command: str) -> dict[str, Any]:
 def _kind(error: BaseException) -> str:
     """Return what sort of trouble it is; a bug where netloom did not raise it on purpose."""
     if isinstance(error, NetloomError):
-        return str(getattr(error, "kind", type(error).__name__.removesuffix("Error").lower()))
+        return error.kind
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     return {"MemoryError": "memory", "OSError": "output"}.get(type(error).__name__, _usage(error))
@@ -61,14 +62,3 @@ def _usage(error: BaseException) -> str:
     """Return ``usage`` for what the parser of the command line raises."""
     names = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
     return "usage" if "cyclopts" in names else BUG
-
-
-def _plain_problem(problem: Any) -> object:
-    return problem.to_json() if hasattr(problem, "to_json") else problem
-
-
-def _problem(message: str) -> dict[str, Any]:
-    """Return the one problem of an error that carries none: its last clause is the remedy."""
-    what, _, remedy = message.rpartition("; ")
-    where = {"file": "", "line": 0, "column": 0, "key": ""}
-    return {"where": where, "what": what or remedy, "remedy": remedy if what else ""}

@@ -48,4 +48,8 @@ def unknown_field(field: str, known: Mapping[str, object]) -> SpecError:
     """Return the error that names the fields that can be explained, the closest first."""
     close = get_close_matches(field, known, n=1, cutoff=0.4)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    return SpecError(f"--why: there is no field {field!r}; {hint}use {', '.join(known)} or {ALL}")
+    return SpecError(
+        option="--why",
+        what=f"there is no field {field!r}",
+        remedy=f"{hint}use {', '.join(known)} or {ALL}",
+    )

@@ -1,4 +1,4 @@
-"""docs/exit_codes.md is the table of the code, and no command has numbers of its own."""
+"""docs/exit-codes.md is the table of the code, and no command has numbers of its own."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 import netloom.cli
 from netloom.cli.exits import Exit
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "exit_codes.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "exit-codes.md"
 
 
 def test_the_document_has_every_code_with_its_meaning() -> None:
-    rows = re.findall(r"^\| `(\d+)` \| (.+) \|$", DOCUMENT.read_text(), re.MULTILINE)
-    assert rows == [(str(int(code)), code.meaning) for code in Exit]
+    rows = re.findall(r"^\| (\d+) \| (\w+) \| (.+) \|$", DOCUMENT.read_text(), re.MULTILINE)
+    assert rows == [(str(int(code)), code.name.lower(), code.meaning) for code in Exit]
 
 
 def test_the_codes_are_those_that_shells_and_sysexits_know() -> None:

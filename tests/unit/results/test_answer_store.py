@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WRITER = """
 import sys
 from netloom.results.store import Record, Store
-with Store(sys.argv[1]) as store:
+with AnswerStore(sys.argv[1]) as store:
     print("ready", flush=True)
     for number in range(int(sys.argv[2])):
         key = f"key-{number}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netloom.cli.options import OwnParts, WhyOutput
+from netloom.cli.options import OwnParts, WhyPageOutput
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
 from netloom.report.goodput import goodput_text
+from netloom.report.goodput_page import goodput_page
 from netloom.study.goodput.uptime import goodput as goodput_of
 from netloom.study.inputs import catalog_of
 
@@ -18,7 +19,7 @@ def goodput(
     scenario: Path | None = None,
     *,
     own: OwnParts = None,
-    output: WhyOutput = WhyOutput(),  # noqa: B008  (frozen)
+    output: WhyPageOutput = WhyPageOutput(),  # noqa: B008  (frozen)
 ) -> int:
     """Say how much of the time a job makes progress, what stops it, and what would help most.
 
@@ -27,4 +28,4 @@ def goodput(
     """
     with scenario_at(scenario) as asked:
         found = goodput_of(asked, catalog_of(asked, own))
-    return show(found, output, lambda: goodput_text(found))
+    return show(found, output, lambda: goodput_text(found), page=lambda: goodput_page(found))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from netloom.cli.arguments import Whole
-from netloom.cli.options import Output, OwnParts
+from netloom.cli.options import OwnParts, PageOutput
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
 from netloom.report.whatif.place import placement_text
+from netloom.report.whatif.place_page import placement_page
 from netloom.study.inputs import catalog_of
 from netloom.study.whatif.place import place as place_job
 
@@ -24,7 +25,7 @@ def place(  # noqa: PLR0913  (one option of the command each)
     tries: Whole = 200,
     seed: Whole = 0,
     own: OwnParts = None,
-    output: Output = Output(),  # noqa: B008  (frozen)
+    output: PageOutput = PageOutput(),  # noqa: B008  (frozen)
 ) -> int:
     """Find the free nodes on which a job's step is shortest.
 
@@ -46,4 +47,4 @@ def place(  # noqa: PLR0913  (one option of the command each)
             tries=tries,
             seed=seed,
         )
-    return show(found, output, lambda: placement_text(found))
+    return show(found, output, lambda: placement_text(found), page=lambda: placement_page(found))

@@ -8,13 +8,14 @@ from typing import Literal
 from rich.console import Group, RenderableType
 
 from netloom.cli.arguments import OptionalWhole, Whole
-from netloom.cli.options import OwnParts, WhyOutput
+from netloom.cli.options import OwnParts, WhyPageOutput
 from netloom.cli.output import announce, write_atomically
 from netloom.cli.progress import reporting
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
 from netloom.report.hash_variance import luck_table
 from netloom.report.predict import prediction_text
+from netloom.report.predict_page import prediction_page
 from netloom.report.step_trace import step_trace
 from netloom.study.inputs import catalog_of
 from netloom.study.predict.engines import engine_named
@@ -32,7 +33,7 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     seed: Whole = 0,
     seeds: OptionalWhole = None,
     trace: Path | None = None,
-    output: WhyOutput = WhyOutput(),  # noqa: B008  (frozen)
+    output: WhyPageOutput = WhyPageOutput(),  # noqa: B008  (frozen)
 ) -> int:
     """Predict how long one training step takes, and where the time goes.
 
@@ -61,4 +62,10 @@ def predict(  # noqa: PLR0913  (one option of the command each)
         said = prediction_text(found)
         return Group(said, "", luck_table(drawn)) if drawn else said
 
-    return show(found, output, text, more={"luck": drawn[0].to_json()} if drawn else {})
+    return show(
+        found,
+        output,
+        text,
+        page=lambda: prediction_page(found, draws=drawn),
+        more={"luck": drawn[0].to_json()} if drawn else {},
+    )

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from netloom.cli.arguments import OptionalWhole
-from netloom.cli.options import OwnParts, WhyOutput
+from netloom.cli.options import OwnParts, WhyPageOutput
 from netloom.cli.progress import progress
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
 from netloom.report.size import size_report
+from netloom.report.size_page import sizing_page
 from netloom.spec.topology import TOPOLOGIES
 from netloom.study.inputs import catalog_of
 from netloom.study.size.request import SizingRequest, topology_of
@@ -41,7 +42,7 @@ def size(  # noqa: PLR0913  (one option of the command each)
     tiers: OptionalWhole = None,
     planes: OptionalWhole = None,
     own: OwnParts = None,
-    output: WhyOutput = WhyOutput(),  # noqa: B008  (frozen)
+    output: WhyPageOutput = WhyPageOutput(),  # noqa: B008  (frozen)
 ) -> int:
     """Size a network: how many switches and cables, what they cost and what they draw.
 
@@ -69,7 +70,7 @@ def size(  # noqa: PLR0913  (one option of the command each)
     given = {name: value for name, value in options.items() if value is not None}
     with progress("sizing", None):
         found = _asked(given, own) if scenario is None else _of_scenario(scenario, given, own)
-    return show(found, output, lambda: size_report(found))
+    return show(found, output, lambda: size_report(found), page=lambda: sizing_page(found))
 
 
 def _asked(given: Mapping[str, object], own: Path | None) -> Sizing:
