@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Claims and finishes keys as fast as it can, until it is killed.
 WRITER = """
 import sys
-from netloom.results.store import Record, Store
+from netloom.results.store import AnswerStore, Record
 with AnswerStore(sys.argv[1]) as store:
     print("ready", flush=True)
     for number in range(int(sys.argv[2])):
