@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import netloom
 from netloom.cli.main import build_app
+from netloom.commands import CommandActs
 from netloom.spec.schema import schema as scenario_schema
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def python_api() -> str:
     """Return the page of every public name, from signatures and docstrings."""
     names = [(name, getattr(netloom, name)) for name in netloom.__all__]
     functions = [(name, value) for name, value in names if inspect.isfunction(value)]
+    groups = [(name, value) for name, value in names if isinstance(value, CommandActs)]
     classes = [(name, value) for name, value in names if inspect.isclass(value)]
     errors = [(name, value) for name, value in classes if issubclass(value, Exception)]
     types = [pair for pair in classes if pair not in errors]
@@ -72,6 +74,7 @@ def python_api() -> str:
         API_HEAD,
         "## Functions\n",
         *(_function(name, value) for name, value in functions),
+        *(_acts(name, value) for name, value in groups),
         "## Results and inputs\n",
         *(_class(name, value) for name, value in types),
         "## Errors\n",
@@ -82,6 +85,15 @@ def python_api() -> str:
 
 def _function(name: str, function: Callable[..., object]) -> str:
     return f"### {name}\n\n{_signature(name, function)}\n{prose(inspect.getdoc(function) or '')}\n"
+
+
+def _acts(name: str, group: CommandActs) -> str:
+    """Return the functions of a command that has several, under one heading."""
+    parts = [f"### {name}\n"]
+    for act in dir(group):
+        function = getattr(group, act)
+        parts += [_signature(f"{name}.{act}", function), prose(inspect.getdoc(function) or "")]
+    return "\n".join(parts) + "\n"
 
 
 def _signature(name: str, function: Callable[..., object]) -> str:

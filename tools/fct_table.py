@@ -26,7 +26,7 @@ def place(row: dict[str, Any]) -> tuple[int, str, int]:
 
 def main() -> None:
     """Read the file that the first argument names."""
-    found = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["per_row"]
+    found = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["result"]["per_row"]
     curves = sorted((row for row in found if row["unit"] == "slowdown"), key=place)
     for curve, rows in groupby(curves, key=lambda row: row["group"]):
         if curve.split()[3] != "p99":

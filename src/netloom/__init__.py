@@ -4,51 +4,91 @@
 >>> comparison = nl.compare(nl.load("x.yaml"))  # doctest: +SKIP
 >>> comparison.recommendation.technology  # doctest: +SKIP
 
-A scenario goes in, a frozen result comes out; every result has ``to_json()``, and tables export
-Arrow (``__arrow_c_stream__``), so that polars, pandas and DuckDB read them without a copy.
+Every command is a function of the same name (``netloom.commands`` has the table): a scenario goes
+in, a frozen result comes out. Every result has ``to_json()``, ``table()`` and, for notebooks,
+``_repr_html_``; tables export Arrow (``__arrow_c_stream__``), so that polars, pandas and DuckDB
+read them without a copy. ``engine=`` takes a name or an engine, ``on_progress=`` a function that
+is told how much is done and how much there is.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False  # typing takes half of what importing netloom would
 if TYPE_CHECKING:
+    from netloom.app import deploy, lab, trace
+    from netloom.app.audit import audit
+    from netloom.app.calibrate import Calibration, calibrate
+    from netloom.app.doctor import Doctor, doctor
+    from netloom.app.heal import heal
+    from netloom.app.locate import locate
+    from netloom.app.plan import plan
+    from netloom.app.rank import rank
+    from netloom.app.simulate import simulate
     from netloom.app.sweep.run import sweep
-    from netloom.errors import CatalogError, InfeasibleError, NetloomError, SpecError
+    from netloom.app.watch import watch
+    from netloom.errors import (
+        CatalogError,
+        InfeasibleError,
+        LabError,
+        NetloomError,
+        OutputError,
+        SpecError,
+    )
     from netloom.fabric.edit import drain, fail, restore, slow
     from netloom.fabric.graph import Fabric
     from netloom.parts.load import Catalog, load_catalog
     from netloom.provenance import Source, Validity, Why
+    from netloom.results.schemas import schema
     from netloom.results.table import Table
     from netloom.spec.example import example
     from netloom.spec.load import load
     from netloom.spec.scenario import Scenario
+    from netloom.study.catalogue import CatalogView, catalog
+    from netloom.study.check import ScenarioCheck, check
     from netloom.study.compare.comparison import Comparison, compare
+    from netloom.study.diff import Diff, diff
     from netloom.study.fabrics import build
-    from netloom.study.goodput.uptime import Uptime, uptime
+    from netloom.study.goodput.uptime import Uptime, goodput, uptime
+    from netloom.study.plan.machines import PlanLimits, Wanted
+    from netloom.study.plan.result import Plan
     from netloom.study.predict.prediction import Prediction, predict
     from netloom.study.serving.inference import Inference, infer
     from netloom.study.simulate.choices import Choices
-    from netloom.study.simulate.run import simulate
     from netloom.study.simulate.simulation import Simulation
     from netloom.study.size.request import SizingRequest
     from netloom.study.size.sizing import Sizing, size
     from netloom.study.sweep.result import Sweep
+    from netloom.study.trace.table import TraceTable
     from netloom.study.whatif.changes import Change
     from netloom.study.whatif.failure import WhatIf, whatif
+    from netloom.study.whatif.place import Search, place
+    from netloom.study.whatif.rank import Ranking
     from netloom.study.whatif.share import Sharing, share
+    from netloom.validation.validate import Validation, validate
 
 __all__ = [
+    "Calibration",
     "Catalog",
     "CatalogError",
+    "CatalogView",
     "Change",
     "Choices",
     "Comparison",
+    "Diff",
+    "Doctor",
     "Fabric",
     "InfeasibleError",
     "Inference",
+    "LabError",
     "NetloomError",
+    "OutputError",
+    "Plan",
+    "PlanLimits",
     "Prediction",
+    "Ranking",
     "Scenario",
+    "ScenarioCheck",
+    "Search",
     "Sharing",
     "Simulation",
     "Sizing",
@@ -57,55 +97,111 @@ __all__ = [
     "SpecError",
     "Sweep",
     "Table",
+    "TraceTable",
     "Uptime",
+    "Validation",
     "Validity",
+    "Wanted",
     "WhatIf",
     "Why",
+    "audit",
     "build",
+    "calibrate",
+    "catalog",
+    "check",
     "compare",
+    "deploy",
+    "diff",
+    "doctor",
     "drain",
     "example",
     "fail",
+    "goodput",
+    "heal",
     "infer",
+    "lab",
     "load",
     "load_catalog",
+    "locate",
+    "place",
+    "plan",
     "predict",
+    "rank",
     "restore",
+    "schema",
     "share",
     "simulate",
     "size",
     "slow",
     "sweep",
+    "trace",
     "uptime",
+    "validate",
+    "watch",
     "whatif",
 ]
 
-# Loaded when first asked for, so that importing netloom (and netloom --help) stays quick.
+# Loaded when first asked for, so that importing netloom (and netloom --help) stays quick. Commands
+# come from their table, all else from here.
 _HOMES = {
-    "netloom.app.sweep.run": ("sweep",),
-    "netloom.parts.load": ("Catalog", "load_catalog"),
-    "netloom.errors": ("CatalogError", "InfeasibleError", "NetloomError", "SpecError"),
-    "netloom.fabric.edit": ("drain", "fail", "restore", "slow"),
+    "netloom.app.calibrate": ("Calibration",),
+    "netloom.app.doctor": ("Doctor",),
+    "netloom.app.rank": ("rank",),
+    "netloom.errors": (
+        "CatalogError",
+        "InfeasibleError",
+        "LabError",
+        "NetloomError",
+        "OutputError",
+        "SpecError",
+    ),
+    "netloom.fabric.edit": (
+        "drain",
+        "fail",
+        "restore",
+        "slow",
+    ),
     "netloom.fabric.graph": ("Fabric",),
-    "netloom.provenance": ("Source", "Validity", "Why"),
+    "netloom.parts.load": (
+        "Catalog",
+        "load_catalog",
+    ),
+    "netloom.provenance": (
+        "Source",
+        "Validity",
+        "Why",
+    ),
     "netloom.results.table": ("Table",),
-    "netloom.spec.example": ("example",),
     "netloom.spec.load": ("load",),
     "netloom.spec.scenario": ("Scenario",),
-    "netloom.study.simulate.choices": ("Choices",),
-    "netloom.study.compare.comparison": ("Comparison", "compare"),
+    "netloom.study.catalogue": ("CatalogView",),
+    "netloom.study.check": ("ScenarioCheck",),
+    "netloom.study.compare.comparison": ("Comparison",),
+    "netloom.study.diff": ("Diff",),
     "netloom.study.fabrics": ("build",),
-    "netloom.study.predict.prediction": ("Prediction", "predict"),
-    "netloom.study.serving.inference": ("Inference", "infer"),
-    "netloom.study.whatif.share": ("Sharing", "share"),
-    "netloom.study.simulate.run": ("simulate",),
+    "netloom.study.goodput.uptime": (
+        "Uptime",
+        "uptime",
+    ),
+    "netloom.study.plan.machines": (
+        "PlanLimits",
+        "Wanted",
+    ),
+    "netloom.study.plan.result": ("Plan",),
+    "netloom.study.predict.prediction": ("Prediction",),
+    "netloom.study.serving.inference": ("Inference",),
+    "netloom.study.simulate.choices": ("Choices",),
     "netloom.study.simulate.simulation": ("Simulation",),
-    "netloom.study.size.sizing": ("Sizing", "size"),
-    "netloom.study.goodput.uptime": ("Uptime", "uptime"),
-    "netloom.study.sweep.result": ("Sweep",),
-    "netloom.study.whatif.failure": ("WhatIf", "whatif"),
-    "netloom.study.whatif.changes": ("Change",),
     "netloom.study.size.request": ("SizingRequest",),
+    "netloom.study.size.sizing": ("Sizing",),
+    "netloom.study.sweep.result": ("Sweep",),
+    "netloom.study.trace.table": ("TraceTable",),
+    "netloom.study.whatif.changes": ("Change",),
+    "netloom.study.whatif.failure": ("WhatIf",),
+    "netloom.study.whatif.place": ("Search",),
+    "netloom.study.whatif.rank": ("Ranking",),
+    "netloom.study.whatif.share": ("Sharing",),
+    "netloom.validation.validate": ("Validation",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -115,10 +211,13 @@ def __getattr__(name: str) -> object:
 
     if name == "__version__":
         return import_module("importlib.metadata").version("netloom")
-    if name not in _HOME:
-        message = f"module 'netloom' has no attribute {name!r}"
-        raise AttributeError(message)
-    return getattr(import_module(_HOME[name]), name)
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name in __all__:
+        commands = import_module("netloom.commands")
+        return commands.callable_of(commands.command_named(name))
+    message = f"module 'netloom' has no attribute {name!r}"
+    raise AttributeError(message)
 
 
 def __dir__() -> list[str]:

@@ -62,7 +62,7 @@ class LabUnderTest:
     def status(self, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
         capsys.readouterr()
         assert self.run("status", "--json") == 0
-        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)["result"]
         return found
 
 

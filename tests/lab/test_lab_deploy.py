@@ -75,7 +75,7 @@ def command(
     capsys.readouterr()
     where = ["--lab", lab.place.name, "--dir", str(lab.place.path.parent)]
     code = main(["deploy", verb, str(scenario), *where, "--json"])
-    return code, json.loads(capsys.readouterr().out)
+    return code, json.loads(capsys.readouterr().out)["result"]
 
 
 def test_a_switch_that_drifted_is_found_and_brought_back(

@@ -95,7 +95,7 @@ def arguments(lab: LabUnderTest, verb: str, name: str) -> list[str]:
 def apply(lab: LabUnderTest, name: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     capsys.readouterr()
     code = main(arguments(lab, "apply", name))
-    said: dict[str, Any] = json.loads(capsys.readouterr().out)
+    said: dict[str, Any] = json.loads(capsys.readouterr().out)["result"]
     assert code == 0, said
     return said
 
@@ -152,7 +152,7 @@ def test_tenants_on_shared_leaves_are_apart_and_together_again(
     assert done["findings"] == []
     check_apart(lab)
     assert main(arguments(lab, "plan", "tenants")) == 0
-    changes = json.loads(capsys.readouterr().out)["changes"]
+    changes = json.loads(capsys.readouterr().out)["result"]["changes"]
     assert [one["lines"] for one in changes] == [[]] * len(changes)
     apply(lab, "flat", capsys)
     assert wait_until(lambda: set(arrivals(lab).values()) == {1.0})
@@ -208,7 +208,7 @@ def test_a_change_that_fails_leaves_vrfs_as_they_were(
     )
     assert [one.state for one in done] == ["rolled back", "refused"]
     assert main(arguments(lab, "plan", "tenants")) == 0
-    changes = json.loads(capsys.readouterr().out)["changes"]
+    changes = json.loads(capsys.readouterr().out)["result"]["changes"]
     assert [one["lines"] for one in changes] == [[]] * len(changes)
     check_apart(lab)
 

@@ -75,7 +75,7 @@ def test_a_pulled_cable_is_found_at_once_and_over_once_it_is_back(
     capsys.readouterr()
     scenario = where(infiniband, store)[0]
     assert main(["locate", scenario, "--store", str(store), "--json"]) == 0
-    (told,) = json.loads(capsys.readouterr().out)["findings"]
+    (told,) = json.loads(capsys.readouterr().out)["result"]["findings"]
     assert (told["kind"], told["closed_s"]) == ("missing cable", case.closed_s)
 
 

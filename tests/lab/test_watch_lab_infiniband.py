@@ -53,7 +53,7 @@ def where(lab: LabUnderTest) -> list[str]:
 def audited(lab: LabUnderTest, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     capsys.readouterr()
     status = main(["audit", *where(lab), "--json"])
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)["result"]
     assert status == int(bool(found["differences"]))
     return found
 

@@ -68,7 +68,7 @@ def seen(lab: LabUnderTest, device: str, metric: str) -> dict[str, float]:
 def differences(lab: LabUnderTest, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, Any]]:
     capsys.readouterr()
     main(["audit", *where(lab), "--json"])
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     return [(one["kind"], one["cables"]) for one in found["differences"]]
 
 

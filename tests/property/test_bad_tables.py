@@ -86,7 +86,7 @@ def check(path: Path, content: bytes, capsys: pytest.CaptureFixture[str]) -> Non
         assert len(err) < 600
         return
     assert code in {0, 1}, err
-    found = json.loads(out, parse_constant=pytest.fail)  # no NaN, no Infinity
+    found = json.loads(out, parse_constant=pytest.fail)["result"]  # no NaN, no Infinity
     assert bool(found["counted"]) or code == 1
     assert all(row["reason"] for row in found["per_row"] if row["predicted"] is None)
 

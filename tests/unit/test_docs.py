@@ -54,14 +54,6 @@ def test_a_docstring_becomes_markdown() -> None:
     assert docs_reference.prose(doc) == expected
 
 
-def test_the_table_of_exit_codes_has_those_of_the_code() -> None:
-    table = re.findall(r"^\| (\d+) \|", (DOCS / "exit-codes.md").read_text(), re.MULTILINE)
-    sources = "\n".join(file.read_text() for file in (ROOT / "src" / "netloom").rglob("*.py"))
-    defined = re.findall(r"^EXIT_\w+(?:: Final)? = (\d+)", sources, re.MULTILINE)
-    assert len(table) == len(set(table))
-    assert set(table) == set(defined)
-
-
 @pytest.mark.parametrize("page", MODELS, ids=lambda page: page.stem)
 def test_a_model_page_says_scope_method_validation_and_references_in_this_order(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -11,98 +11,19 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
+from netloom.cli.exits import Exit
+from netloom.cli.running import run_as
+from netloom.commands import COMMANDS, command_in
 from netloom.errors import NetloomError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cyclopts import App
+    from cyclopts import App, CycloptsError
 
 __all__ = ["main"]
 
-EXIT_OK: Final = 0
-EXIT_USER: Final = 2
-EXIT_BUG: Final = 70  # EX_SOFTWARE of sysexits.h
-EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
-EXIT_PIPE: Final = 141  # 128 + SIGPIPE
-
 _DISK_TROUBLES: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-
-# Name, function, and the line that --help shows.
-COMMANDS: Final = (
-    (
-        "compare",
-        "netloom.cli.design.compare:compare",
-        "Compare network technologies and recommend one.",
-    ),
-    (
-        "predict",
-        "netloom.cli.design.predict:predict",
-        "Predict one training step, and where time goes.",
-    ),
-    (
-        "plan",
-        "netloom.cli.design.plan:plan",
-        "Find the best parallelism, and the best cluster for it.",
-    ),
-    ("infer", "netloom.cli.design.infer:infer", "Predict how fast a cluster serves a model."),
-    ("goodput", "netloom.cli.design.goodput:goodput", "Say how much of the time a job progresses."),
-    ("locate", "netloom.cli.operate.locate:locate", "Say which part of a fabric is broken."),
-    (
-        "whatif",
-        "netloom.cli.design.whatif:whatif",
-        "Say what a failed or slow part does to a step.",
-    ),
-    (
-        "share",
-        "netloom.cli.design.share:share",
-        "Say how much jobs on one fabric slow one another.",
-    ),
-    ("place", "netloom.cli.design.place:place", "Find the free nodes on which a job runs fastest."),
-    (
-        "heal",
-        "netloom.cli.operate.heal:heal",
-        "Mend what is broken in a lab, as far as policy allows.",
-    ),
-    ("size", "netloom.cli.design.size:size", "Size a network: switches, cables, cost and power."),
-    (
-        "sweep",
-        "netloom.cli.design.sweep:sweep",
-        "Put one question to many scenarios, and keep answers.",
-    ),
-    (
-        "catalog",
-        "netloom.cli.about.catalog:catalog",
-        "Show known parts, every number with its source.",
-    ),
-    (
-        "validate",
-        "netloom.cli.about.validate:validate",
-        "Score the model on published measurements.",
-    ),
-    ("calibrate", "netloom.cli.about.calibrate:calibrate", "Measure the operators of this GPU."),
-    (
-        "trace",
-        "netloom.cli.design.trace:trace",
-        "Write a step as Chakra traces, or read such traces.",
-    ),
-    (
-        "deploy",
-        "netloom.cli.operate.deploy:deploy",
-        "Write a network's configuration, check and apply it.",
-    ),
-    ("lab", "netloom.cli.operate.lab:lab", "Run a scenario's network live here, and break it."),
-    ("watch", "netloom.cli.operate.watch:watch", "Watch a network and keep what is seen."),
-    ("audit", "netloom.cli.operate.audit:audit", "Name the cables that are not as designed."),
-    ("check", "netloom.cli.about.check:check", "Read a scenario and say what is wrong with it."),
-    ("example", "netloom.cli.about.example:example", "Print a scenario to start from."),
-    (
-        "simulate",
-        "netloom.cli.design.simulate:simulate",
-        "Simulate traffic, packet by packet or as flows.",
-    ),
-    ("schema", "netloom.cli.about.schema:schema", "Print the JSON schema of scenario files."),
-)
 
 
 def build_app() -> App:
@@ -119,8 +40,13 @@ def build_app() -> App:
         suppress_keyboard_interrupt=False,
         default_parameter=Parameter(negative=()),  # --json needs no --no-json
     )
-    for name, path, summary in COMMANDS:
-        app.command(path, name=name, help=summary)
+    for command in COMMANDS:
+        app.command(command.run, name=command.name, help=command.help)
+    app.command(
+        "netloom.cli.about.completion:install_completion",
+        name="--install-completion",
+        help="Let the shell complete commands and options.",
+    )
     return app
 
 
@@ -131,51 +57,74 @@ def _version() -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
+    """Run the command line and return its exit code, one of :class:`netloom.cli.exits.Exit`.
 
-    0 means done, 2 that the user can fix it (the message says how), 130 interrupted, 141 that the
-    reader of the output went away, 70 a bug in netloom; any other number is the command's own
-    verdict, which it returns.
+    With ``--json`` an error is also printed as JSON, to standard output.
 
     Args:
         argv: The arguments after the program's name; those of the process when left out.
     """
+    words = list(sys.argv[1:] if argv is None else argv)
+    command = command_in(words)
     try:
-        result = build_app()(list(sys.argv[1:] if argv is None else argv))
+        with run_as(command):
+            result = build_app()(words)
         print(end="", flush=True)  # while a failure can still be reported
     except SystemExit as left:
         if not isinstance(left.__context__, BrokenPipeError):
             raise
-        return EXIT_PIPE  # rich has met it first
+        return Exit.PIPE  # rich has met it first
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (no user sees a traceback)
         code, message = _verdict(error)
+        if "--json" in words and message:
+            _fail_in_json(command, error, message)
         return _fail(message, code)
-    return result if isinstance(result, int) else EXIT_OK
+    return result if isinstance(result, int) else Exit.OK
+
+
+def _fail_in_json(command: str, error: BaseException, message: str) -> None:
+    from netloom.cli.output import print_json  # noqa: PLC0415  (slow)
+    from netloom.results.envelope import error_envelope  # noqa: PLC0415
+
+    with contextlib.suppress(OSError, ValueError):  # standard error still says it
+        print_json(error_envelope(command, error, message=message))
+        print(end="", flush=True)
 
 
 def _verdict(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
     """Return the exit code for *error*, and what to say about it."""
     if isinstance(error, KeyboardInterrupt):
-        return EXIT_INTERRUPTED, "interrupted"
+        return Exit.INTERRUPTED, "interrupted"
     from cyclopts import CycloptsError  # noqa: PLC0415  (slow)
-
-    from netloom.cli.renamed import successor  # noqa: PLC0415  (likewise)
 
     match error:
         case CycloptsError():
-            error.verbose = False
-            command = " ".join(("netloom", *(error.command_chain or ())))
-            return EXIT_USER, successor(error) or f"{error} Try '{command} --help'."
+            return Exit.USER, _usage(error)
         case NetloomError() | MemoryError():
-            return EXIT_USER, _memory(error) if isinstance(error, MemoryError) else str(error)
+            return Exit.USER, _memory(error) if isinstance(error, MemoryError) else str(error)
         case BrokenPipeError():
             _abandon_output()
-            return EXIT_PIPE, ""
+            return Exit.PIPE, ""
         case OSError(errno=number) if number in _DISK_TROUBLES:
             _abandon_output()
-            return EXIT_USER, f"cannot write the output ({error.strerror}); free some space"
+            return Exit.USER, f"cannot write the output ({error.strerror}); free some space"
         case _:
-            return EXIT_BUG, _bug(error)
+            return Exit.BUG, _bug(error)
+
+
+def _usage(error: CycloptsError) -> str:
+    """Return what is wrong with the command line, and where to read on."""
+    from netloom.cli.renamed import successor  # noqa: PLC0415  (cyclopts is slow)
+
+    error.verbose = False
+    said = str(error)
+    renamed = successor(error)
+    if renamed:
+        return renamed
+    if "--why requires an argument" in said:
+        said = "--why requires an argument: a field of the JSON, or all."
+    command = " ".join(("netloom", *(error.command_chain or ())))
+    return f"{said} Try '{command} --help'."
 
 
 def _abandon_output() -> None:

@@ -5,10 +5,18 @@ from __future__ import annotations
 import json
 import sys
 
+from netloom.cli.running import running
+from netloom.results.envelope import result_envelope
 from netloom.results.plain import to_plain
 from netloom.results.write import write_atomically
 
-__all__ = ["announce", "emit_json", "to_plain", "write_atomically"]
+__all__ = [
+    "announce",
+    "emit_json",
+    "print_json",
+    "to_plain",
+    "write_atomically",
+]
 
 
 def announce(line: str) -> None:
@@ -16,9 +24,14 @@ def announce(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def emit_json(value: object) -> None:
-    """Print *value* as JSON, keys in the order given, with a newline at the end.
+def emit_json(result: object) -> None:
+    """Print *result* as JSON in the envelope of the command that runs, with a newline at the end.
 
-    Numbers that JSON cannot hold (NaN and the infinities) become null.
+    Keys stay in the order given; numbers that JSON cannot hold (NaN, infinities) become null.
     """
-    print(json.dumps(to_plain(value), indent=2, allow_nan=False))
+    print_json(result_envelope(running(), result))
+
+
+def print_json(value: object) -> None:
+    """Print plain values as they are."""
+    print(json.dumps(value, indent=2, allow_nan=False))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Final, TypeAlias
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-__all__ = ["Advance", "progress"]
+if TYPE_CHECKING:
+    from netloom.results.progress import OnProgress
+
+__all__ = ["Advance", "progress", "reporting"]
 
 Advance: TypeAlias = Callable[..., None]
 
@@ -31,6 +34,26 @@ def progress(title: str, total: int | None) -> Iterator[Advance]:
         return
     with _delayed_bar(title, total) as advance:
         yield advance
+
+
+@contextmanager
+def reporting(title: str) -> Iterator[OnProgress]:
+    """Give a function ``on_progress(done, total)`` that moves such a bar; total 0 is not known."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    with ExitStack() as stack:
+        advance: Advance | None = None
+        moved = 0
+
+        def on_progress(done: int, total: int) -> None:
+            nonlocal advance, moved
+            if advance is None:  # not before: processes are forked before threads start
+                advance = stack.enter_context(_delayed_bar(title, total or None))
+            advance(done - moved)
+            moved = done
+
+        yield on_progress
 
 
 def _ignore(num_steps: int = 1) -> None:

@@ -45,6 +45,10 @@ def example_text(name: str = BUILT_IN) -> str:
 def example(name: str = BUILT_IN) -> Scenario:
     """Return the shipped scenario *name*: by default Llama 3.1 405B on 16,384 H100.
 
+    >>> import netloom as nl
+    >>> nl.example("incast-rocev2").cluster.fabric.technology
+    'rocev2-400g'
+
     Raises:
         SpecError: there is none of that name.
     """

@@ -30,7 +30,7 @@ def scenario(tmp_path: Path) -> str:
 
 def step_s(capsys: pytest.CaptureFixture[str], *arguments: str) -> float:
     main(["predict", *arguments, "--json"])
-    found: float = json.loads(capsys.readouterr().out)["step_time_s"]
+    found: float = json.loads(capsys.readouterr().out)["result"]["step_time_s"]
     return found
 
 
@@ -48,7 +48,7 @@ def test_predict_takes_an_engine_and_a_seed(
 
 def test_compare_takes_an_engine(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["compare", scenario, "--engine", "flow", "--json"])
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert [row["technology"] for row in found["technologies"]] == ["rocev2-400g", "infiniband-ndr"]
 
 

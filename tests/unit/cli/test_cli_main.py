@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import netloom as nl
 from netloom.cli import main as command_line
-from netloom.cli.main import COMMANDS, main
+from netloom.cli.exits import Exit
+from netloom.cli.main import main
+from netloom.commands import COMMANDS, command_in
 from netloom.spec.example import example_text, examples
 from netloom.spec.schema import schema
 
@@ -40,15 +43,15 @@ def crash_with(error: BaseException) -> Callable[[], Callable[[list[str]], None]
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
-    for name, _, summary in COMMANDS:
-        assert name in out
-        assert summary in out
+    for command in COMMANDS:
+        assert command.name in out
+        assert command.help in out
 
 
 def test_every_command_can_be_imported_and_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, _, _ in COMMANDS:
-        assert main([name, "--help"]) == 0
-        assert f"netloom {name}" in capsys.readouterr().out
+    for command in COMMANDS:
+        assert main([command.name, "--help"]) == 0
+        assert f"netloom {command.name}" in capsys.readouterr().out
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -71,7 +74,12 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["schemas"], 'Unknown command "schemas". Did you mean "schema"?'),
         (["check"], "requires an argument"),
-        (["check", "--fiel", "x"], "Unknown option: --fiel. Try 'netloom check --help'."),
+        (["check", "--qq", "x"], "Unknown option: --qq. Try 'netloom check --help'."),
+        (["predict", "--own", "x"], "--own is now --catalog"),
+        (["watch", "--most", "1GiB"], "--most is now --max-size"),
+        (["predict", "--why"], "--why requires an argument: a field of the JSON, or all."),
+        (["predict", "--why", "mfo"], "--why: there is no field 'mfo'; did you mean 'mfu'?"),
+        (["predict", "--fail-if", "x"], "--fail-if: 'x' is no condition; write such as"),
         (["trace", "write"], "--out requires an argument. Try 'netloom trace write --help'."),
         (["compare", "--seed", "3"], "--seed: the closed form draws nothing"),
         (["compare", "--seeds", "2.5"], "'2.5' is not a whole number"),
@@ -256,3 +264,109 @@ def test_the_console_script_starts_with_next_to_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)  # noqa: S603, PLW1510
     assert "typing" not in done.stdout.split()
     assert {"netloom", "netloom.cli", "netloom.cli.start"} <= set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("argv", "command"),
+    [
+        (["trace", "read", "prefix", "--json"], "trace read"),
+        (["deploy", "--help"], "deploy"),
+        (["predict", "--json", "x.yaml"], "predict"),
+        (["predict", "write"], "predict"),  # a file called write
+        (["--version"], ""),
+        (["predicts"], ""),
+    ],
+)
+def test_the_command_that_runs_is_known_by_its_full_name(argv: list[str], command: str) -> None:
+    assert command_in(argv) == command
+
+
+def test_every_command_has_the_acts_that_the_table_says() -> None:
+    app = command_line.build_app()
+    for command in COMMANDS:
+        found = app[command.name].resolved_commands() if command.acts else {}
+        names = {name for name in found if not name.startswith("-")}
+        assert names == set(command.acts), command.name
+        assert len(command.full_names) == max(1, len(names))
+
+
+def test_a_result_says_whose_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["catalog", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == ["netloom", "command", "schema", "result"]
+    assert (found["netloom"], found["command"], found["schema"]) == (nl.__version__, "catalog", 1)
+
+
+@pytest.mark.parametrize(
+    ("argv", "kind", "what", "remedy"),
+    [
+        (["compare", "--technologies", ","], "spec", "names nothing", "separated by commas"),
+        (["catalog", "QM1"], "catalog", "QM1", "catalog"),
+        (["catalog", "--jso"], "usage", "Unknown option", ""),
+    ],
+)
+def test_an_error_is_json_too_where_json_was_asked_for(
+    argv: list[str], kind: str, what: str, remedy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*argv, "--json"]) == Exit.USER
+    got = capsys.readouterr()
+    found = json.loads(got.out)
+    assert list(found) == ["netloom", "command", "schema", "error"]
+    assert found["command"] == argv[0]
+    error = found["error"]
+    assert error["kind"] == kind
+    assert got.err == f"netloom: {error['message']}\n"
+    (problem,) = error["problems"]
+    assert {"file", "line", "column", "key"} <= problem["where"].keys()
+    assert what in problem["what"]
+    assert remedy in problem["remedy"]
+
+
+def test_a_bug_and_an_interruption_are_json_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for error, kind, code in (
+        (ZeroDivisionError("by 0"), "bug", Exit.BUG),
+        (KeyboardInterrupt(), "interrupted", Exit.INTERRUPTED),
+        (MemoryError("2 GiB"), "memory", Exit.USER),
+    ):
+        monkeypatch.setattr(command_line, "build_app", crash_with(error))
+        assert main(["predict", "--json"]) == code
+        assert json.loads(capsys.readouterr().out)["error"]["kind"] == kind
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [("switches>47", Exit.VERDICT), ("switches>48", Exit.OK), ("switch>1", Exit.USER)],
+)
+def test_a_condition_that_holds_exits_with_1(
+    condition: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["size", "--gpus", "1024", "--fail-if", condition, "--json"]) == code
+    got = capsys.readouterr()
+    if code == Exit.VERDICT:
+        assert json.loads(got.out)["result"]["switches"] == 48
+        assert got.err == "netloom: --fail-if switches>47: it is 48\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "fields"),
+    [
+        (["predict"], ["step_time_s", "mfu", "tokens_per_s"]),
+        (["size", "--gpus", "64"], ["switches", "capex_usd"]),
+        (["goodput"], ["goodput"]),
+        (["infer"], ["time_to_first_token_s", "time_per_token_s", "tokens_per_s_per_gpu"]),
+    ],
+    ids=lambda value: value[0],
+)
+def test_why_explains_a_field_of_the_json_by_its_key(
+    argv: list[str], fields: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*argv, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)["result"]
+    for field in fields:
+        assert main([*argv, "--why", field, "--json"]) == 0
+        tree = json.loads(capsys.readouterr().out)["result"]
+        assert tree["value"] == pytest.approx(result[field]), field
+    assert main([*argv, "--why", "all", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["parts"]

@@ -60,7 +60,7 @@ def test_a_scenario_is_run_and_written_every_way(
     page, folder, fct = files / "r.html", files / "out", files / "fct.txt"
     extra = ["--report", str(page), "--out", str(folder), "--fct", str(fct)]
     assert main([*command, *extra]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert found["flows_finished"] == 12
     assert len(found["runs"]) == 2
     assert found["peak_rss_bytes"] > 1e6
@@ -108,7 +108,7 @@ def test_queue_sizes_of_a_topo_file_decide_how_much_is_trimmed(
         topology.write_text(TREE.format(queue=queue))
         command = f"simulate --topology {topology} --flows {tmp_path}/in.cm".split()
         assert main([*command, "--technology", "uet-400g", "--json"]) == 0
-        trims[name] = json.loads(capsys.readouterr().out)["trims"]
+        trims[name] = json.loads(capsys.readouterr().out)["result"]["trims"]
     # A tenth of the usual 100 packets: up to 90 fewer wait, and each refill trims more.
     assert trims["small"] > trims["none"] + 90
     paused = f"simulate --topology {tmp_path}/small.topo --flows {tmp_path}/in.cm".split()
@@ -129,7 +129,7 @@ def test_cables_lose_what_an_ns3_topology_says(
     (files / "lossy.txt").write_text(lossy)
     brought = ["--topology", str(files / "lossy.txt"), "--flows", str(files / "flow.txt")]
     assert main(["simulate", *brought, "--technology", "rocev2-100g", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert found["lost"] > 0
     assert found["flows_finished"] == 2
     assert found["notes"] == []
@@ -141,7 +141,7 @@ def test_a_case_of_hpcc_runs_as_it_is(files: Path, capsys: pytest.CaptureFixture
     brought = ["--topology", str(files / "topology.txt"), "--flows", str(files / "flow.txt")]
     configured = [*brought, "--config", str(files / "config.txt"), "--json"]
     assert main(["simulate", *configured]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert found["settings"]["congestion_control"] == "hpcc"
     # Packets of 1000 + 48 + 42 bytes of telemetry, acknowledgements of 88: 40 packets at 100 Gb/s,
     # one at 400 and one at 100 again, three links of 1 us each way, the acknowledgement on all
@@ -161,15 +161,15 @@ def test_a_configuration_stops_the_clock_and_loses_packets(
     # The first flow has ended after 9.6 us, the second begins 10 us later and has not.
     config.write_text(CONFIG + "SIMULATOR_STOP_TIME 2.000012\n")
     assert main([*command, "--config", str(config), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert (found["partial"], found["flows_finished"]) == (True, 1)
     assert found["simulated_s"] == pytest.approx(2.000012)
     assert main([*command, "--config", str(config), "--until", "3s", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["flows_finished"] == 2
+    assert json.loads(capsys.readouterr().out)["result"]["flows_finished"] == 2
     # That simulator has no timeouts: a flow that loses its last packet waits for ever.
     config.write_text(CONFIG + "ERROR_RATE_PER_LINK 0.1\n")
     assert main([*command, "--config", str(config), "--until", "2.1s", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert found["lost"] > 0
     assert found["timeouts"] == 0
     assert found["notes"] == []

@@ -47,7 +47,7 @@ def test_a_sweep_is_printed_written_drawn_and_kept(
     assert page.count("<figure") == 3, "a figure for step time, MFU and exposed share"
 
     assert main(["sweep", file, "--json", "--out", "s.arrow"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert (found["points"], found["from_store"], found["computed"]) == (4, 4, 0)
     data = (tmp_path / "s.arrow").read_bytes()
     table = na.ArrayStream(InputStream.from_readable(data)).read_all().to_pylist()

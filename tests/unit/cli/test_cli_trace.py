@@ -40,7 +40,7 @@ def test_a_step_is_written_and_read_back(
     first = out / "step.0.et"
     first.write_bytes(gzip.compress(first.read_bytes()))  # gzip is told by its first bytes
     assert main(["trace", "read", str(out / "step"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert (found["ranks"], found["ranks_read"], found["notes"]) == (16, 16, [])
     assert found["technology"] == "infiniband-ndr"
     # 16 ranks over 4 x 2 leave data 2, so 8 micro-batches of a rank: one hop each way.
@@ -58,7 +58,7 @@ def test_another_technology_takes_another_time(
         capsys.readouterr()
         asked = ["trace", "read", str(out / "step"), "--technology", technology, "--json"]
         assert main(asked) == 0
-        found = json.loads(capsys.readouterr().out)
+        found = json.loads(capsys.readouterr().out)["result"]
         assert found["technology"] == technology
         totals.append(sum(row["total_s"] for row in found["collectives"]))
     assert totals[0] < totals[1]
@@ -112,7 +112,7 @@ def test_a_trace_without_nodes_is_an_empty_table(
 ) -> None:
     (tmp_path / "t.0.et").write_bytes(b"\x00")  # metadata without a version, and no node
     assert main(["trace", "read", str(tmp_path / "t"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["collectives"] == []
+    assert json.loads(capsys.readouterr().out)["result"]["collectives"] == []
 
 
 @pytest.mark.parametrize("option", ["--technology", "--node"])

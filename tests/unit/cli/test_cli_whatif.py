@@ -28,7 +28,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def out(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert isinstance(found, dict)
     return found
 
@@ -47,7 +47,7 @@ def test_a_failure_is_told_as_text_json_page_and_why(
     assert "<title>" in page.read_text()
     assert main(command) == 0
     assert "of the speed is lost" in " ".join(capsys.readouterr().out.split())
-    assert main([*command, "--why"]) == 0
+    assert main([*command, "--why", "all"]) == 0
     assert "step time after" in capsys.readouterr().out
 
 
@@ -70,7 +70,7 @@ def test_a_ranking_is_the_same_with_any_number_of_workers(
         ([], "name what happens"),
         (["--fail", "leaf:0", "--rank", "leaf"], "one of the two"),
         (["--fail", "leaf:0", "--factor", "2"], "--factor: it belongs to --rank"),
-        (["--rank", "leaf", "--why"], "--why: it explains one case"),
+        (["--rank", "leaf", "--why", "all"], "--why: it explains one case"),
         (["--fail", "leaf:0", "--seeds", "0"], "--seeds: 0 is not a number of draws"),
         (["--rank", "leaf", "--workers", "0"], "--workers: 0"),
         (["--rank", "leef"], "did you mean 'leaf'"),

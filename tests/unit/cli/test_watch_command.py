@@ -83,7 +83,7 @@ def test_an_audit_names_what_differs_and_says_so_with_its_status(
     lines = path.read_text("utf-8").splitlines()
     path.write_text("\n".join([*lines[:1], *lines[2:]]), encoding="utf-8")
     assert main(["audit", str(scenario), "--from", str(path), "--json"]) == 1
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)["result"]
     # nic:0 has one port: without its cable it cannot be seen at all.
     (one,) = found["differences"]
     assert (one["kind"], one["parts"]) == ("silent", ["nic:0"])
@@ -242,7 +242,7 @@ def test_a_watch_that_is_killed_goes_on_with_the_same_finding(
         told = ["opened: nic:3: loss" in line for line in said.splitlines()]
         assert told in ([True], [])  # by the first process, by no other
     assert main(["locate", str(ethernet), "--store", str(store), "--json"]) == 0
-    (one,) = json.loads(capsys.readouterr().out)["findings"]
+    (one,) = json.loads(capsys.readouterr().out)["result"]["findings"]
     assert (one["part"], one["kind"], one["closed_s"]) == ("nic:3", "loss", None)
     assert main(["locate", str(ethernet), "--store", str(store)]) == 0
     assert capsys.readouterr().out.startswith("nic:3: loss, ")

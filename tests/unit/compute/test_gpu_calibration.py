@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.cli.about.calibrate import measure
+from netloom.app.calibrate import measure
 from netloom.cli.main import main
 from netloom.compute.tables import read_table
 from netloom.errors import OutputError, SpecError
@@ -46,7 +46,8 @@ def test_every_kind_comes_early() -> None:
 
 def test_what_was_measured_can_be_read_back(tmp_path: Path) -> None:
     gpu, out = FakeGpu(), tmp_path / "own.csv"
-    done, left = measure(gpu, out, quick=True, limit_s=60)
+    found = measure(gpu, out, quick=True, limit_s=60)
+    done, left = found.measured, found.left
     rows = read_table(out)
     assert (done, left) == (len(rows), 0)
     assert {row.time_s for row in rows} == {1e-3}
@@ -58,7 +59,8 @@ def test_a_second_run_goes_on_where_the_first_stopped(tmp_path: Path) -> None:
     measure(FakeGpu(), out, quick=True, limit_s=60)
     whole = len(plan(quick=False, fp8=False))
     again = FakeGpu()
-    done, left = measure(again, out, quick=False, limit_s=60)
+    found = measure(again, out, quick=False, limit_s=60)
+    done, left = found.measured, found.left
     assert done == len(again.asked) == whole - len(plan(quick=True, fp8=False))
     assert left == 0
     assert len(read_table(out)) == whole
@@ -66,7 +68,8 @@ def test_a_second_run_goes_on_where_the_first_stopped(tmp_path: Path) -> None:
 
 def test_no_time_left_measures_nothing_and_says_what_is_left(tmp_path: Path) -> None:
     gpu = FakeGpu()
-    done, left = measure(gpu, tmp_path / "own.csv", quick=True, limit_s=-1)
+    found = measure(gpu, tmp_path / "own.csv", quick=True, limit_s=-1)
+    done, left = found.measured, found.left
     assert (done, left, gpu.asked) == (0, len(plan(quick=True, fp8=False)), [])
 
 

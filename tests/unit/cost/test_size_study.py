@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from netloom.cli.design.size import size as size_command
+from netloom.cli.options import WhyPageOutput
 from netloom.errors import CatalogError, InfeasibleError, SpecError
 from netloom.parts.load import load_catalog
 from netloom.report.size import size_report
@@ -149,12 +150,12 @@ def test_the_report_shows_counts_money_and_sources() -> None:
 
 
 def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
-    size_command(gpus=1_024, json=True)
-    assert json.loads(capsys.readouterr().out)["switches"] == 48
+    size_command(gpus=1_024, output=WhyPageOutput(json=True))
+    assert json.loads(capsys.readouterr().out)["result"]["switches"] == 48
 
 
 def test_the_command_explains(capsys: pytest.CaptureFixture[str]) -> None:
-    size_command(gpus=1_024, why="switches")
+    size_command(gpus=1_024, output=WhyPageOutput(why="switches"))
     assert "switches = 48" in capsys.readouterr().out
 
 

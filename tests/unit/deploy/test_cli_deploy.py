@@ -39,7 +39,7 @@ def test_render_writes_what_it_lists(tmp_path: Path, capsys: pytest.CaptureFixtu
         main(["deploy", "render", scenario(tmp_path, "rocev2-400g"), "--out", str(out), "--json"])
         == 0
     )
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(capsys.readouterr().out)["result"]
     written = sorted(p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file())
     assert told["files"] == written
     assert told["skipped"] == {}
@@ -56,7 +56,7 @@ def test_a_plan_against_files_says_what_differs(
     conf = out / "switches/leaf000/frr.conf"
     conf.write_text(conf.read_text().replace("timers bgp 1 3", "timers bgp 3 9"))
     assert main(["deploy", "plan", path, "--running", str(out), "--json"]) == 0
-    (change,) = json.loads(capsys.readouterr().out)["changes"]
+    (change,) = json.loads(capsys.readouterr().out)["result"]["changes"]
     assert change["lines"] == ["- timers bgp 3 9", "+ timers bgp 1 3"]
 
 

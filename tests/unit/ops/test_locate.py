@@ -245,7 +245,7 @@ def test_the_command_reads_observations_and_names_the_part(
     file = tmp_path / "seen.json"
     file.write_text(observed(fabric, truth))
     assert main(["locate", str(scenario), "--observations", str(file), "--json"]) == 0
-    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    (finding,) = json.loads(capsys.readouterr().out)["result"]["findings"]
     assert finding["part"] == str(part_of(fabric, truth))
     assert main(["locate", str(scenario), "--observations", str(file)]) == 0
     assert str(part_of(fabric, truth)) in capsys.readouterr().out

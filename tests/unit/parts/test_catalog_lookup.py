@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from netloom.cli.about.catalog import catalog as print_catalog
+from netloom.cli.options import Output
 from netloom.errors import CatalogError
 from netloom.parts import load, read, show
 from netloom.parts.load import KINDS, load_catalog
@@ -142,11 +143,11 @@ def test_the_command_prints_tables_that_lose_no_number(
 
 
 def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
-    print_catalog(json=True)
-    assert len(json.loads(capsys.readouterr().out)["kinds"]) == len(KINDS)
-    print_catalog("switches", json=True)
-    assert json.loads(capsys.readouterr().out)["switches"][0]["name"] == "SB7800"
-    print_catalog("QM9700", json=True)
-    part = json.loads(capsys.readouterr().out)["parts"][0]
+    print_catalog(output=Output(json=True))
+    assert len(json.loads(capsys.readouterr().out)["result"]["kinds"]) == len(KINDS)
+    print_catalog("switches", output=Output(json=True))
+    assert json.loads(capsys.readouterr().out)["result"]["switches"][0]["name"] == "SB7800"
+    print_catalog("QM9700", output=Output(json=True))
+    part = json.loads(capsys.readouterr().out)["result"]["parts"][0]
     price = next(field for field in part["fields"] if field["key"] == "price")
     assert (price["number"], price["unit"]) == (36_000, "USD")

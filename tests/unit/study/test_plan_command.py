@@ -27,7 +27,7 @@ def written(tmp_path: Path) -> Path:
 
 def test_json_has_the_documented_keys(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", str(written), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert {"configurations", "feasible", "wall_s", "best", "pareto"} <= found.keys()
     assert len(found["best"]) == 10
     assert found["complete"]
@@ -49,7 +49,7 @@ def test_a_search_on_disk_gives_the_same_answer(
     answers = []
     for _ in range(2):
         assert main(["plan", str(written), "--resume", str(kept), "--json"]) == 0
-        answers.append(json.loads(capsys.readouterr().out) | {"wall_s": 0})
+        answers.append(json.loads(capsys.readouterr().out)["result"] | {"wall_s": 0})
     assert kept.exists()
     assert answers[0] == answers[1]
 
@@ -60,7 +60,7 @@ def test_workers_change_nothing_but_the_time(
     answers = []
     for workers in ("1", "2"):
         assert main(["plan", str(written), "--workers", workers, "--json"]) == 0
-        answers.append(json.loads(capsys.readouterr().out) | {"wall_s": 0})
+        answers.append(json.loads(capsys.readouterr().out)["result"] | {"wall_s": 0})
     assert answers[0] == answers[1]
 
 

@@ -40,7 +40,7 @@ def test_a_scenario_without_serving_says_what_to_add() -> None:
 
 def test_the_command_prints_the_documented_keys(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["infer", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert found["cache_bytes_per_token"] == 327_680
     assert found["tokens_per_s_per_gpu"] == pytest.approx(found["tokens_per_s"] / 64)
     used = found["prefill_instances"] * 4 + found["decode_instances"] * 8
@@ -53,7 +53,7 @@ def test_the_command_prints_the_documented_keys(capsys: pytest.CaptureFixture[st
 def test_the_command_prints_text_and_reasons(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["infer"]) == 0
     assert "instances read prompts" in capsys.readouterr().out
-    assert main(["infer", "--why"]) == 0
+    assert main(["infer", "--why", "all"]) == 0
     assert "time to first token" in capsys.readouterr().out
 
 

@@ -11,7 +11,7 @@ from netloom.cli.main import main
 from netloom.spec.scenario import Scenario
 from netloom.study.goodput.failures import interruption_rates, mean_time_between_s
 from netloom.study.goodput.spares import enough_share, spares_needed
-from netloom.study.goodput.uptime import Uptime, uptime
+from netloom.study.goodput.uptime import Uptime, goodput
 from netloom.study.inputs import catalog_of
 from netloom.study.networks import network_of
 
@@ -29,7 +29,7 @@ def scenario(*, nodes: int, topology: dict[str, object], **reliability: object) 
 
 
 def run(nodes: int, topology: dict[str, object], **reliability: object) -> Uptime:
-    return uptime(scenario(nodes=nodes, topology=topology, **reliability))
+    return goodput(scenario(nodes=nodes, topology=topology, **reliability))
 
 
 FAT_TREE: dict[str, object] = {"kind": "rail-fat-tree"}
@@ -107,7 +107,7 @@ def test_every_improvement_helps_and_the_best_comes_first() -> None:
 
 def test_the_command_prints_what_its_json_says(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["goodput", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(capsys.readouterr().out)["result"]
     assert main(["goodput"]) == 0
     assert f"{told['goodput']:.1%} of the time" in capsys.readouterr().out
     assert told["goodput"] + sum(told["lost"].values()) == pytest.approx(1)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.cli.about.validate import validate
+from netloom.cli.options import PageOutput
 from netloom.engines.packet import Progress
 from netloom.errors import SpecError
 from netloom.fabric.wiring.paths import first_ways
@@ -320,7 +321,7 @@ def test_runs_like_the_published_ones_keep_every_bound(
         encoding="utf-8",
     )
     report = tmp_path / "page.html"
-    assert validate("fct", data=file, report=report) == 0
+    assert validate("fct", data=file, output=PageOutput(report=report)) == 0
     printed = capsys.readouterr().out
     assert "100 of them judged, 100 within what is aimed at" in printed
     assert "within its bounds" in printed

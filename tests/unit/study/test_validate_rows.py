@@ -33,7 +33,7 @@ def test_a_table_of_unknown_gpus_is_no_pass(
 ) -> None:
     table.write_text(rows_of("QQQ", "H20", "L40S", "GH200"))
     assert main(["validate", "collectives", "--data", str(table), "--json", "--rows"]) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert (found["rows"], found["counted"], found["apart_rows"]) == (4, 0, 4)
     assert not found["bound_ok"]
     assert all(value is None for key, value in found.items() if key.endswith("error_pct"))
@@ -61,7 +61,7 @@ def test_an_unknown_gpu_leaves_the_other_rows_their_score(
     # 1 GiB over 8 H100 in 4 ms is 2 x 7/8 x 268 = 470 GB/s, which the model meets within 15 %.
     table.write_text(rows_of("H100", "QQQ"))
     assert main(["validate", "collectives", "--data", str(table), "--json", "--rows"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert (found["counted"], found["apart_rows"]) == (1, 1)
     assert found["apart_median_abs_error_pct"] is None
     assert found["per_row"][0]["measured"] == pytest.approx(469.76, rel=1e-4)
@@ -74,7 +74,7 @@ def test_an_algorithm_that_is_not_modelled_sets_its_row_apart(
     rows = [f"all_reduce,H100,1,8,,1073741824,4000,{algo}\n" for algo in ("Ring", "", "Bruck")]
     table.write_text(header + "".join(rows))
     main(["validate", "collectives", "--data", str(table), "--json", "--rows"])
-    found = json.loads(capsys.readouterr().out)["per_row"]
+    found = json.loads(capsys.readouterr().out)["result"]["per_row"]
     assert [row["counted"] for row in found] == [True, True, False]
     assert "algorithm 'bruck' is not modelled" in found[2]["reason"]
 
@@ -84,7 +84,7 @@ def test_what_is_not_stated_stays_assumed_and_apart(
 ) -> None:
     table.write_text(rows_of("not stated (a cloud)"))
     assert main(["validate", "collectives", "--data", str(table), "--json", "--rows"]) == 1
-    (row,) = json.loads(capsys.readouterr().out)["per_row"]
+    (row,) = json.loads(capsys.readouterr().out)["result"]["per_row"]
     assert row["predicted"] > 0
     assert "GPU is not stated" in row["reason"]
 
@@ -115,7 +115,7 @@ def test_without_a_row_that_counts_there_is_no_error_and_no_pass(
     assert main(["validate", suite, "--data", str(table)]) == 1
     assert "0.0 %" not in capsys.readouterr().out
     assert main(["validate", suite, "--data", str(table), "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert found["inside"] == 0
     assert not found["bound_ok"]
     assert all(found[key] is None for key in found if key.endswith("error_pct"))

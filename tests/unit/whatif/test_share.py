@@ -20,7 +20,7 @@ from netloom.spec.scenario import NodePlacement, Scenario
 from netloom.study.inputs import catalog_of
 from netloom.study.networks import network_of
 from netloom.study.predict.hash_variance import HashVariance, check_draws, luck
-from netloom.study.whatif.place import free_nodes, place
+from netloom.study.whatif.place import free_nodes, place_on
 from netloom.study.whatif.share import _mean, share
 from netloom.study.whatif.tenancy import chosen_nodes
 from netloom.workload.collective import Group
@@ -164,7 +164,7 @@ def test_a_list_of_nodes_is_read_and_its_mistakes_named() -> None:
 
 def test_the_search_is_never_worse_than_simple_placements_nor_better_than_the_bound() -> None:
     scenario = one_job()
-    found = place(scenario, free_nodes(128, occupied=0.4, seed=3), num_nodes=64, tries=20)
+    found = place_on(scenario, free_nodes(128, occupied=0.4, seed=3), num_nodes=64, tries=20)
     steps = {one.how: one.step_s for one in found.candidates}
     assert found.best.step_s == min(steps.values())
     assert found.bound_s <= found.best.step_s < steps["random"]
@@ -175,14 +175,14 @@ def test_a_search_that_cannot_be_proven_says_how_far_it_may_be() -> None:
     """Every second node of each leaf, in an order that all hops cross: the start is bad."""
     scenario = one_job("tcp-400g")
     free = free_nodes(128, listed="0-15,60-75")
-    found = place(scenario, free, num_nodes=32, tries=5)
+    found = place_on(scenario, free, num_nodes=32, tries=5)
     assert found.to_json()["gap"] >= 0
     assert len(set(found.best.nodes)) == 32
 
 
 def test_too_few_free_nodes_are_refused() -> None:
     with pytest.raises(InfeasibleError, match="64 nodes are asked for, but 16 are free"):
-        place(one_job(), np.arange(16), num_nodes=64)
+        place_on(one_job(), np.arange(16), num_nodes=64)
 
 
 def test_luck_is_the_distribution_of_single_draws() -> None:

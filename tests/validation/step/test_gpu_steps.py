@@ -34,7 +34,7 @@ def test_each_step_is_within_six_percent() -> None:
 
 def test_the_command_prints_them_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "gpu-steps", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert found["suite"] == "gpu-steps"
     assert found["bound_ok"]
     assert "per_row" not in found

@@ -219,7 +219,7 @@ def test_your_own_rows_are_scored(tmp_path: Path, capsys: pytest.CaptureFixture[
     path = tmp_path / "own.csv"
     path.write_text(f"{GPT_HEAD}\n4096,32,1,1,4096,2.5,6.5\n4096,32,2,1,4096,1.3,nan\n")
     assert main(["validate", "layers", "--data", str(path), "--json", "--rows"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["result"]
     assert found["rows"] == 3
     assert [row["row_id"] for row in found["per_row"]] == [
         "gpt_layer_shard-1.fwd_ms",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.drivers.cores import num_cores
 from netloom.drivers.processes import Processes
 from netloom.errors import SpecError
+from netloom.results.progress import counter
 from netloom.results.store import AnswerStore
 from netloom.study.sweep.drive import drive
 from netloom.study.sweep.plan import plan_sweep
@@ -16,8 +17,9 @@ from netloom.study.sweep.result import Sweep, gathered
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from netloom.results.progress import OnProgress
     from netloom.study.sweep.plan import SweepPlan
     from netloom.study.sweep.question import SweepQuestion
     from netloom.study.sweep.task import TaskRunner
@@ -34,8 +36,12 @@ def sweep(
     workers: int | None = None,
     dask: str | None = None,
     questions: Mapping[str, SweepQuestion] = QUESTIONS,
+    on_progress: OnProgress | None = None,
 ) -> Sweep:
     """Return the answers to every point of a sweep.
+
+    >>> import netloom as nl
+    >>> nl.sweep("sweep.yaml", store="answers.db").table()  # doctest: +SKIP
 
     Args:
         source: A sweep file (docs/models/sweep.md), or the same as a dict.
@@ -43,13 +49,15 @@ def sweep(
         workers: Processes to compute in; as many as cores without.
         dask: The address of a Dask scheduler, or ``local``; processes of our own without.
         questions: What can be asked.
+        on_progress: Told how many different points are settled, and how many there are.
 
     Raises:
         NetloomError: the sweep is wrong, before anything runs; or the store or the cluster
             cannot be used. A point that fails is no exception but a value.
     """
     plan = plan_sweep(source, questions=questions)
-    return run_plan(plan, store=store, runner=runner_for(workers=workers, dask=dask))
+    runner = runner_for(workers=workers, dask=dask)
+    return run_plan(plan, store=store, runner=runner, on_progress=on_progress)
 
 
 def runner_for(*, workers: int | None = None, dask: str | None = None) -> TaskRunner:
@@ -77,10 +85,11 @@ def run_plan(
     *,
     store: str | os.PathLike[str],
     runner: TaskRunner,
-    advance: Callable[[int], object] = lambda _num_points: None,
+    on_progress: OnProgress | None = None,
 ) -> Sweep:
-    """Return the answers to a checked sweep; *advance* is called as they come."""
+    """Return the answers to a checked sweep; *on_progress* is called as they come."""
     begin_s = time.perf_counter()
+    advance = counter(on_progress, len({point.key for point in plan.points}))
     with AnswerStore(store) as kept:
         found = drive(plan, store=kept, runner=runner, advance=advance)
     return gathered(plan, found, wall_s=time.perf_counter() - begin_s)

@@ -2,78 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from json import dumps
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from netloom.parts import show
-from netloom.parts.load import load_catalog
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netloom.parts.parts import Part
+from netloom.cli.exits import Exit
+from netloom.cli.options import Output, OwnParts
+from netloom.cli.output import emit_json
+from netloom.cli.show import verdict
+from netloom.study.catalogue import CatalogView
+from netloom.study.catalogue import catalog as view_catalog
 
 __all__ = ["catalog"]
 
 
-def catalog(what: str | None = None, *, json: bool = False, own: Path | None = None) -> None:
+def catalog(
+    what: str | None = None,
+    *,
+    own: OwnParts = None,
+    output: Output = Output(),  # noqa: B008  (frozen)
+) -> int:
     """Show the catalogue: its kinds, the parts of a kind, or one part with its sources.
 
     Args:
-        what: A kind (``switches``) or the name of a part (``QM9700``); all kinds when left out.
-        json: Print JSON instead of tables.
-        own: A TOML file of your own parts, laid over the shipped ones.
+        what: A kind (``switches``) or the name of a part (``QM9700``); default: all kinds.
     """
-    known = load_catalog(own)
-    kind = show.find_kind(what) if what else None
-    if what is None:
-        _print("kinds", [asdict(row) for row in show.overview(known)], json=json)
-    elif kind is not None:
-        _print(kind, list(show.kind_rows(known, kind)), json=json)
-        if not json:
+    found = view_catalog(what, own)
+    if output.json:
+        emit_json(found.to_json())
+    else:
+        console = Console(markup=False, highlight=False)
+        for table in _tables(found):
+            console.print(table)
+        if found.name not in ("kinds", "parts"):
             print("'netloom catalog NAME' shows every number of a part with its source.")
-    else:
-        _print_parts(show.find_parts(known, what), json=json)
+    return verdict(output, found.to_json()) if output.fail_if else Exit.OK
 
 
-def _print_parts(parts: Sequence[Part], *, json: bool) -> None:
-    fields = [[asdict(row) for row in show.part_rows(part)] for part in parts]
-    if json:
-        found = [
-            {"name": part.name, "title": part.title, "fields": rows}
-            for part, rows in zip(parts, fields, strict=True)
-        ]
-        print(dumps({"parts": found}, indent=2))
-        return
-    for part, rows in zip(parts, fields, strict=True):
-        _table(f"{part.name}: {part.title}", [_told(row) for row in rows])
+def _tables(found: CatalogView) -> Iterator[Table]:
+    for part in found.parts:
+        yield _table(f"{part.name}: {part.title}", [_said(row) for row in part.fields])
+    if found.name != "parts":
+        hidden = () if found.name == "kinds" else ("title",)
+        rows = [{key: row[key] for key in row if key not in hidden} for row in found.rows]
+        yield _table(found.name.replace("_", "-"), rows)
 
 
-def _told(row: dict[str, Any]) -> dict[str, str]:
-    said = "\n".join(text for text in (row["source"], row["note"]) if text)
-    return {"key": row["key"], "value": row["value"], "trust": row["confidence"], "source": said}
+def _said(row: dict[str, Any]) -> dict[str, str]:
+    source = "\n".join(text for text in (row["source"], row["note"]) if text)
+    return {"key": row["key"], "value": row["value"], "trust": row["confidence"], "source": source}
 
 
-def _print(name: str, rows: list[dict[str, Any]], *, json: bool) -> None:
-    if json:
-        print(dumps({name: rows}, indent=2))
-    else:
-        shown = [
-            {key: row[key] for key in row if key != "title" or name == "kinds"} for row in rows
-        ]
-        _table(name.replace("_", "-"), shown)
-
-
-def _table(title: str, rows: list[dict[str, Any]]) -> None:
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415  (kept out of the start-up time)
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
+def _table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for index, column in enumerate(rows[0] if rows else ()):
         table.add_column(column.replace("_", " "), no_wrap=index == 0, overflow="fold")
     for row in rows:
         table.add_row(*(str(value) for value in row.values()))
-    Console(markup=False, highlight=False).print(table)
+    return table

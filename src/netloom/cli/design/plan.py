@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from time import perf_counter
+from typing import Literal, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from netloom.study.plan.machines import PlanLimits, Wanted
-    from netloom.study.plan.planning import Each, PlanQuestion
-    from netloom.study.plan.resume import Key
-    from netloom.study.plan.search import Piece
-    from netloom.units import Dimension
-
+from netloom.app.plan import plan as plan_job
 from netloom.cli.arguments import OptionalWhole, technologies_of, words_of
+from netloom.cli.options import OwnParts, PageOutput
+from netloom.cli.progress import reporting
+from netloom.cli.scenario import scenario_at
+from netloom.cli.show import show
+from netloom.errors import SpecError
+from netloom.report.plan.page import plan_page
+from netloom.report.plan.text import plan_text
+from netloom.spec.topology import TOPOLOGIES
+from netloom.study.inputs import catalog_of
+from netloom.study.plan.machines import PlanLimits, Wanted
+from netloom.units import MONEY, POWER, SIZE, Dimension, parse_quantity
 
 __all__ = ["plan"]
 
 Number = TypeVar("Number", int, float)
-
-# Fewer configurations are searched in less time than processes take to start.
-WORTH_SPREADING: Final = 50_000
-MAX_WORKERS: Final = 1024
-MAX_RESUME_BYTES: Final = 1 << 30
-# A search on disk is not written more often than this.
-WRITE_EVERY_S: Final = 2.0
 
 
 def plan(  # noqa: PLR0913  (one option of the command each)
@@ -43,16 +40,15 @@ def plan(  # noqa: PLR0913  (one option of the command each)
     exhaustive: bool = False,
     resume: Path | None = None,
     workers: OptionalWhole = None,
-    own: Path | None = None,
-    json: bool = False,
-    report: Path | None = None,
-) -> None:
+    own: OwnParts = None,
+    output: PageOutput = PageOutput(),  # noqa: B008  (frozen)
+) -> int:
     """Find the best parallelism for a job, and on request the best cluster.
 
     Ctrl-C ends the search and prints the best so far.
 
     Args:
-        scenario: A scenario file; without, the built-in example: Llama 3.1 405B on 16,384 H100.
+        scenario: A scenario file; default: the built-in example, Llama 3.1 405B on 16,384 H100.
         objective: What to make small: the step time, or cost or energy of a trillion tokens.
         gpus: Cluster sizes to try, separated by commas, instead of the scenario's own; 256-1024
             stands for all between whose nodes have no prime factor over 3.
@@ -64,71 +60,32 @@ def plan(  # noqa: PLR0913  (one option of the command each)
         power: Of nodes and network together, such as 1.5MW.
         exhaustive: Predict every combination by itself: slow, to check the search.
         resume: Keep the search in this file, and go on where it stopped.
-        workers: Processes to search with; as many as there are cores without. The answer is the
-            same.
-        own: A TOML file with parts and prices of your own.
-        json: Print JSON; keys are documented in docs/json.md.
-        report: Write a self-contained HTML page to this file.
+        workers: Processes to search with; default: as many as cores. The answer is the same.
     """
-    # Imported here: the help of the command needs none of it.
-    from time import perf_counter  # noqa: PLC0415
-
-    from netloom.cli.output import emit_json, write_atomically  # noqa: PLC0415
-    from netloom.cli.scenario import scenario_at  # noqa: PLC0415
-    from netloom.study.inputs import catalog_of  # noqa: PLC0415
-    from netloom.study.plan.planning import plan as search  # noqa: PLC0415
-    from netloom.study.plan.planning import question  # noqa: PLC0415
-
     started_s = perf_counter()
     with scenario_at(scenario) as given:
         catalog = catalog_of(given, own)
-        asked = question(
-            given,
-            catalog,
-            objective=objective,
-            wanted=_wanted(
-                gpus, technologies_of(technologies, catalog), topologies, oversubscriptions
-            ),
-            limits=_limits(memory, budget, power),
-            exhaustive=exhaustive,
-        )
-        known = {} if resume is None else _known(resume, asked)
-        with _spread(asked, workers) as each, _watch(asked, resume) as after:
-            found = search(asked, known=known, after=after, each=each)
+        named = technologies_of(technologies, catalog)
+        with reporting("searching configurations") as told:
+            found = plan_job(
+                given,
+                catalog,
+                objective=objective,
+                wanted=_wanted(gpus, named, topologies, oversubscriptions),
+                limits=_limits(memory, budget, power),
+                exhaustive=exhaustive,
+                resume=resume,
+                workers=workers,
+                on_progress=told,
+            )
     wall_s = perf_counter() - started_s
-    if report is not None:
-        from netloom.report.plan.page import plan_page  # noqa: PLC0415
-
-        write_atomically(report, plan_page(found))
-    if json:
-        emit_json(found.to_json() | {"wall_s": wall_s})
-        return
-    from rich.console import Console  # noqa: PLC0415
-
-    from netloom.report.plan.text import plan_text  # noqa: PLC0415
-
-    earlier = sum(piece.configurations for piece in known.values())
-    console = Console()
-    console.print(plan_text(found, wall_s=wall_s, known=earlier))
-    if report is not None:
-        console.print(f"\nReport: {report}", highlight=False, markup=False)
-
-
-def _spread(asked: PlanQuestion, workers: int | None) -> AbstractContextManager[Each]:
-    """Give what runs the tasks of *asked*: processes, where there is enough for them to do."""
-    from functools import partial  # noqa: PLC0415
-
-    from netloom.drivers.cores import num_cores, on_processes  # noqa: PLC0415
-    from netloom.errors import SpecError  # noqa: PLC0415
-    from netloom.study.plan.planning import searcher  # noqa: PLC0415
-
-    if workers is not None and not 1 <= workers <= MAX_WORKERS:
-        message = f"--workers: {workers} is not a number of processes; give 1 to {MAX_WORKERS}"
-        raise SpecError(message)
-    enough = asked.exhaustive or asked.size >= WORTH_SPREADING
-    num_workers = workers or (num_cores() if enough else 1)
-    num_workers = min(num_workers, len(asked.keys))
-    return on_processes(partial(searcher, asked), num_workers=num_workers)
+    return show(
+        found,
+        output,
+        lambda: plan_text(found, wall_s=wall_s, known=found.resumed),
+        page=lambda: plan_page(found),
+        more={"wall_s": wall_s},
+    )
 
 
 def _wanted(
@@ -137,10 +94,6 @@ def _wanted(
     topologies: str | None,
     oversubscriptions: str | None,
 ) -> Wanted:
-    from netloom.errors import SpecError  # noqa: PLC0415
-    from netloom.spec.topology import TOPOLOGIES  # noqa: PLC0415
-    from netloom.study.plan.machines import Wanted  # noqa: PLC0415
-
     sizes = words_of(gpus, option="--gpus")
     kinds = words_of(topologies, option="--topologies")
     for kind in kinds:
@@ -165,8 +118,6 @@ def _range(word: str) -> tuple[int, int]:
 
 
 def _number(option: str, word: str, kind: Callable[[str], Number]) -> Number:
-    from netloom.errors import SpecError  # noqa: PLC0415
-
     try:
         return kind(word)
     except ValueError as error:
@@ -175,9 +126,6 @@ def _number(option: str, word: str, kind: Callable[[str], Number]) -> Number:
 
 
 def _limits(memory: str | None, budget: str | None, power: str | None) -> PlanLimits:
-    from netloom.study.plan.machines import PlanLimits  # noqa: PLC0415
-    from netloom.units import MONEY, POWER, SIZE, parse_quantity  # noqa: PLC0415
-
     def limit(text: str | None, dimension: Dimension, where: str) -> float | None:
         return None if text is None else parse_quantity(text, dimension, where=where)
 
@@ -186,49 +134,3 @@ def _limits(memory: str | None, budget: str | None, power: str | None) -> PlanLi
         budget_usd=limit(budget, MONEY, "--budget"),
         power_w=limit(power, POWER, "--power"),
     )
-
-
-def _known(path: Path, asked: PlanQuestion) -> dict[Key, Piece]:
-    from netloom.errors import at  # noqa: PLC0415
-    from netloom.spec.files import read_text  # noqa: PLC0415
-    from netloom.study.plan.resume import from_text  # noqa: PLC0415
-
-    if not path.exists():
-        return {}
-    with at("--resume"):
-        text = read_text(path, max_bytes=MAX_RESUME_BYTES, wanted="a file that it wrote")
-        return from_text(text, asked=asked.fingerprint, where=str(path))
-
-
-@contextmanager
-def _watch(
-    asked: PlanQuestion, resume: Path | None
-) -> Iterator[Callable[[dict[Key, Piece], int], None]]:
-    """Give what is to be called after each piece: it moves the bar and writes the file."""
-    from time import perf_counter  # noqa: PLC0415
-
-    from netloom.cli.output import write_atomically  # noqa: PLC0415
-    from netloom.cli.progress import progress  # noqa: PLC0415
-    from netloom.study.plan.resume import to_text  # noqa: PLC0415
-
-    done: dict[Key, Piece] = {}
-    written_s = perf_counter()
-
-    def write() -> None:
-        if resume is not None and done:
-            write_atomically(resume, to_text(done, asked=asked.fingerprint))
-
-    with progress("searching configurations", asked.size) as advance:
-
-        def after(pieces: dict[Key, Piece], num_configurations: int) -> None:
-            nonlocal written_s
-            advance(num_configurations)
-            done.update(pieces)
-            if perf_counter() - written_s > WRITE_EVERY_S:
-                write()
-                written_s = perf_counter()
-
-        try:
-            yield after
-        finally:
-            write()

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
+from netloom.units import TIME, format_quantity
+
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -75,8 +77,6 @@ class Watcher:
 
     def line(self, simulated_ps: int, now_s: float) -> str:
         """Return what to show after *now_s* seconds, of all runs that were noted."""
-        from netloom.units import TIME, format_quantity  # noqa: PLC0415
-
         rate = (self._counted + sum(count for count, _ in self._under_way.values())) / now_s
         done = (self._over + sum(done for _, done in self._under_way.values())) / self.num_runs
         left = f", about {now_s / done - now_s:.0f} s left" if done > 0.01 else ""

@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError, SpecError
+from netloom.results.explained import ALL
+from netloom.results.progress import counter
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.study.compare.evaluate import evaluate
 from netloom.study.compare.explain import explain
 from netloom.study.compare.recommend import Recommendation, recommend
 from netloom.study.compare.sensitivity import placement_doubt
 from netloom.study.inputs import catalog_of
+from netloom.study.predict.engines import engine_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from netloom.engines.base import Engine
     from netloom.parts.load import Catalog
     from netloom.provenance import Why
+    from netloom.results.progress import OnProgress
     from netloom.spec.scenario import Scenario
     from netloom.study.compare.candidate import Candidate
 
@@ -35,7 +40,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Comparison:
+class Comparison(Tabular):
     """What ``compare`` found.
 
     Attributes:
@@ -89,8 +94,8 @@ class Comparison:
         """Return how a number came about.
 
         Args:
-            question: ``FIELD`` or ``FIELD:TECHNOLOGY``, FIELD a key of :meth:`to_json`; the
-                recommended technology when none is named.
+            question: ``FIELD`` or ``FIELD:TECHNOLOGY``, FIELD a key of :meth:`to_json` or ``all``;
+                the recommended technology when none is named.
 
         Raises:
             SpecError: there is no such field, or the technology does not take part.
@@ -105,7 +110,7 @@ class Comparison:
                 remedy=f"it is one of {', '.join(names)}",
             )
         found = explain(self.contender(name), field)
-        return replace(found, name=f"{name} {found.name}")
+        return found if field == ALL else replace(found, name=f"{name} {found.name}")
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
@@ -128,37 +133,37 @@ class Comparison:
         """Return one row a technology, as an Arrow-exporting table."""
         return Table.from_rows([contender.row() for contender in self.contenders])
 
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Export the table of technologies through the Arrow PyCapsule interface."""
-        return self.table().__arrow_c_stream__(requested_schema)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
 
 def compare(
     scenario: Scenario,
     catalog: Catalog | None = None,
     *,
-    engine: Engine | None = None,
-    advance: Callable[[], object] = lambda: None,
+    engine: Engine | str = "analytic",
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
 ) -> Comparison:
     """Return every technology of ``scenario.compare`` on the scenario's cluster and job.
 
+    >>> import netloom as nl
+    >>> nl.compare(nl.example()).recommendation.technology  # doctest: +SKIP
+
     Args:
         scenario: What was asked for.
-        catalog: The parts to build it from; the shipped ones and the scenario's own without.
-        engine: Asked for the steps' collectives; the closed form without.
-        advance: Called after each technology, for a progress bar.
+        catalog: The parts to build it from; default: the shipped ones and the scenario's own.
+        engine: Asked for the steps' collectives: ``analytic``, ``flow``, ``packet``, or an engine.
+        seed: Which draw of the hash, for an engine named here that draws.
+        on_progress: Told how many technologies are done, and how many there are.
 
     Raises:
         InfeasibleError: none of the technologies can build the cluster.
     """
     parts = catalog or catalog_of(scenario)
-    asked = engine or AnalyticEngine()
+    asked = engine_of(engine, seed=seed)
     contenders: list[Candidate] = []
     refused: dict[str, InfeasibleError] = {}
-    for name in {name.casefold(): name for name in scenario.compare}.values():
+    names = {name.casefold(): name for name in scenario.compare}.values()
+    advance = counter(on_progress, len(names))
+    for name in names:
         try:
             contenders.append(evaluate(scenario, parts, technology=name, engine=asked))
         except InfeasibleError as error:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 
-from netloom.errors import SpecError
 from netloom.provenance import Why
+from netloom.results.explained import ALL, unknown_field
+from netloom.study.predict.explain import explain_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,62 +29,8 @@ def _latency(contender: Candidate) -> Why:
     )
 
 
-def _mfu(contender: Candidate) -> Why:
-    step = contender.step
-    return Why(
-        name="MFU",
-        value=step.mfu,
-        how="model FLOPs of one GPU / (step time x peak FLOP/s)",
-        parts=(
-            Why(name="model FLOPs of one GPU", value=step.model_flops, unit="FLOP"),
-            Why(
-                name="peak",
-                value=step.peak_flops,
-                unit="FLOP/s",
-                source=contender.network.gpu.source("peak"),
-            ),
-            step.why,
-        ),
-    )
-
-
-def _tokens(contender: Candidate) -> Why:
-    return Why(
-        name="tokens/s",
-        value=contender.step.tokens_per_s,
-        how="tokens of a step / step time",
-        parts=(
-            Why(
-                name="tokens of a step",
-                value=contender.step.tokens,
-                how="sequence x global batch of the scenario",
-            ),
-            contender.step.why,
-        ),
-    )
-
-
-def _share(name: str, seconds: dict[str, float], contender: Candidate) -> Why:
-    step = contender.step
-    return Why(
-        name=name,
-        value=min(1.0, sum(seconds.values()) / step.duration_s),
-        how="sum of the parts / step time, at most 1",
-        parts=(
-            *(Why(name=axis, value=wait_s, unit="s") for axis, wait_s in seconds.items()),
-            step.why,
-        ),
-    )
-
-
-def _communication(contender: Candidate) -> Why:
-    seconds = {axis.value: wait_s for axis, wait_s in contender.step.communication_s.items()}
-    return _share("communication share", seconds, contender)
-
-
-def _exposed(contender: Candidate) -> Why:
-    seconds = {axis.value: wait_s for axis, wait_s in contender.step.exposed_s.items()}
-    return _share("exposed share", seconds, contender)
+def _of_step(field: str) -> Callable[[Candidate], Why]:
+    return lambda contender: explain_step(contender.step, contender.network)[field]
 
 
 def _cluster_capex(contender: Candidate) -> Why:
@@ -137,7 +83,7 @@ def _money(contender: Candidate) -> Why:
     return contender.token_cost.why(
         _cluster_capex(contender),
         _cluster_power(contender),
-        _tokens(contender),
+        _of_step("tokens_per_s")(contender),
         contender.goodput.why(),
     )
 
@@ -148,7 +94,7 @@ def _days(contender: Candidate) -> Why:
         value=contender.days_per_trillion_tokens,
         unit="d",
         how="1e12 / (tokens/s x goodput) / 86,400",
-        parts=(_tokens(contender), contender.goodput.why()),
+        parts=(_of_step("tokens_per_s")(contender), contender.goodput.why()),
     )
 
 
@@ -169,11 +115,11 @@ def _limit(contender: Candidate) -> Why:
 
 FIELDS: dict[str, Callable[[Candidate], Why]] = {
     "latency_s": _latency,
-    "step_time_s": lambda c: c.step.why,
-    "communication_share": _communication,
-    "exposed_share": _exposed,
-    "mfu": _mfu,
-    "tokens_per_s": _tokens,
+    "step_time_s": _of_step("step_time_s"),
+    "communication_share": _of_step("communication_share"),
+    "exposed_share": _of_step("exposed_share"),
+    "mfu": _of_step("mfu"),
+    "tokens_per_s": _of_step("tokens_per_s"),
     "days_per_trillion_tokens": _days,
     "usd_per_trillion_tokens": _money,
     "network_capex_usd": lambda c: c.bill.why("capex_usd"),
@@ -184,15 +130,15 @@ FIELDS: dict[str, Callable[[Candidate], Why]] = {
 
 
 def explain(contender: Candidate, field: str) -> Why:
-    """Return how *field* of *contender* came about.
+    """Return how *field* of *contender* came about; of ``all`` every field.
 
     Raises:
         SpecError: there is no such field.
     """
+    if field == ALL:
+        return explain_all(contender)
     if field not in FIELDS:
-        close = get_close_matches(field, FIELDS, n=1, cutoff=0.6)
-        hint = f"did you mean {close[0]!r}?" if close else "it is one of " + ", ".join(FIELDS)
-        raise SpecError(option="--why", what=f"there is no field {field!r}", remedy=hint)
+        raise unknown_field(field, FIELDS)
     return FIELDS[field](contender)
 
 

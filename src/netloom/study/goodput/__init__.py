@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from netloom.study.goodput.model import Goodput
-from netloom.study.goodput.uptime import Uptime, uptime
+from netloom.study.goodput.uptime import Uptime, goodput
 
-__all__ = ["Goodput", "Uptime", "uptime"]
+__all__ = ["Goodput", "Uptime", "goodput"]

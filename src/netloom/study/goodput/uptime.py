@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from netloom.fabric import build as builder
 from netloom.fabric.fault_domains import FaultDomain, fault_domains
+from netloom.results.explained import Explained
 from netloom.results.table import Table
-from netloom.study.goodput.model import Goodput, goodput, goodput_at
+from netloom.results.tabular import Tabular
+from netloom.study.goodput.model import Goodput, goodput_at
+from netloom.study.goodput.model import goodput as goodput_of
 from netloom.study.inputs import catalog_of
 from netloom.study.networks import network_of
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from netloom.provenance import Why
     from netloom.spec.scenario import Scenario
 
-__all__ = ["Improvement", "Uptime", "uptime"]
+__all__ = ["Improvement", "Uptime", "goodput", "uptime"]
 
 FASTER: Final = 10  # how much faster a write or a restart is made
 NETWORK_PARTS: Final = frozenset({"NIC link", "leaf"})  # what a second plane outlives
@@ -36,7 +39,7 @@ class Improvement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uptime:
+class Uptime(Tabular, Explained):
     """A scenario's goodput.
 
     Attributes:
@@ -50,9 +53,9 @@ class Uptime:
     domains: tuple[FaultDomain, ...]
     improvements: tuple[Improvement, ...]
 
-    def why(self) -> Why:
+    def explanations(self) -> dict[str, Why]:
         """Return how the goodput came about."""
-        return self.goodput.why()
+        return {"goodput": self.goodput.why()}
 
     def table(self) -> Table:
         """Return how often each kind of part interrupts the job."""
@@ -87,10 +90,21 @@ class Uptime:
         }
 
 
-def uptime(scenario: Scenario, catalog: Catalog | None = None) -> Uptime:
-    """Return how much of the time *scenario*'s job, filling its cluster, makes progress."""
+def goodput(scenario: Scenario, catalog: Catalog | None = None) -> Uptime:
+    """Return how much of the time *scenario*'s job, filling its cluster, makes progress.
+
+    >>> import netloom as nl
+    >>> nl.goodput(nl.example()).goodput.share  # doctest: +SKIP
+
+    Args:
+        scenario: The cluster, and the job with its reliability.
+        catalog: The parts; default: the shipped ones and the scenario's own.
+
+    Raises:
+        NetloomError: a part is unknown, or the network cannot be built.
+    """
     network = network_of(scenario.cluster, catalog or catalog_of(scenario))
-    kept = goodput(network.design, scenario.job.reliability, num_hosts=network.node.num_hosts)
+    kept = goodput_of(network.design, scenario.job.reliability, num_hosts=network.node.num_hosts)
     fabric = builder.build(network.design, network.node, network.scale_up)
     better = sorted(_improvements(kept), key=lambda one: -one.gain)
     return Uptime(
@@ -100,6 +114,9 @@ def uptime(scenario: Scenario, catalog: Catalog | None = None) -> Uptime:
         domains=fault_domains(fabric),
         improvements=tuple(better),
     )
+
+
+uptime = goodput  # deprecated: the name of 0.1
 
 
 def _improvements(now: Goodput) -> Iterator[Improvement]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from netloom.results.table import Table
+from netloom.results.tabular import Tabular
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -69,7 +72,7 @@ class PlannedConfiguration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Tabular):
     """What a search found.
 
     Attributes:
@@ -84,6 +87,7 @@ class Plan:
         pareto: Machines at their best, no other being both faster and cheaper; fastest first.
         machines: Every machine at its best, in the order they were asked for.
         left_out: Machines that cannot be built or exceed a limit, and why.
+        resumed: Configurations that an earlier search had looked at.
     """
 
     scenario: Scenario
@@ -97,6 +101,13 @@ class Plan:
     pareto: tuple[PlannedConfiguration, ...]
     machines: tuple[PlannedConfiguration, ...]
     left_out: dict[str, str]
+    resumed: int = 0
+
+    def table(self) -> Table:
+        """Return the best configurations, a row each."""
+        nested = ("breakdown_s", "validity")
+        rows = [one.to_json() for one in self.best]
+        return Table.from_rows([{k: v for k, v in row.items() if k not in nested} for row in rows])
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""

@@ -12,9 +12,19 @@ if TYPE_CHECKING:
 
     from netloom.engines.base import Engine
 
-__all__ = ["ENGINES", "engine_named"]
+__all__ = ["ENGINES", "engine_named", "engine_of"]
 
 ENGINES: Final = ("analytic", "flow", "packet")
+
+
+def engine_of(
+    engine: Engine | str,
+    *,
+    seed: int = 0,
+    announce: Callable[[str], None] = lambda _line: None,
+) -> Engine:
+    """Return *engine*, or the one of that name; arguments as :func:`engine_named` takes them."""
+    return engine_named(engine, seed=seed, announce=announce) if isinstance(engine, str) else engine
 
 
 def engine_named(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netloom.errors import SpecError
 from netloom.results.interval import CONFIDENCE, mean_interval
+from netloom.results.progress import counter
 from netloom.study.inputs import model_of
 from netloom.study.networks import network_of
 from netloom.study.predict.engines import engine_named
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 
     from netloom.parts.load import Catalog
     from netloom.results.interval import Interval
+    from netloom.results.progress import OnProgress
     from netloom.spec.scenario import Scenario
 
-__all__ = ["HashVariance", "check_draws", "luck"]
+__all__ = ["HashVariance", "check_draws", "draws", "luck"]
 
 MAX_DRAWS = 10_000
 
@@ -122,4 +124,20 @@ def luck(
         advance()
     return HashVariance(
         technology=network.technology.name, seeds=tuple(seeds), steps_s=tuple(steps_s)
+    )
+
+
+def draws(
+    scenario: Scenario,
+    catalog: Catalog,
+    seeds: Sequence[int],
+    technologies: Sequence[str] = ("",),
+    *,
+    on_progress: OnProgress | None = None,
+) -> tuple[HashVariance, ...]:
+    """Return the distribution over *seeds* for each of *technologies*, empty for the scenario's."""
+    advance = counter(on_progress, len(technologies) * len(seeds))
+    return tuple(
+        luck(scenario, catalog, seeds=seeds, technology=name, advance=advance)
+        for name in technologies
     )

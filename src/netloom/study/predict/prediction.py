@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netloom.engines.analytic.engine import AnalyticEngine
+from netloom.results.explained import Explained
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.step import predict as step_predict
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
+from netloom.study.predict.engines import engine_of
+from netloom.study.predict.explain import explain_step
 
 if TYPE_CHECKING:
     from netloom.engines.base import Engine
@@ -24,7 +27,7 @@ __all__ = ["Prediction", "predict", "step_on"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Prediction:
+class Prediction(Tabular, Explained):
     """One step of a scenario on its own technology."""
 
     scenario: Scenario
@@ -37,8 +40,12 @@ class Prediction:
         what = f"step {self.step.duration_s:.4g} s, MFU {self.step.mfu:.1%}"
         return f"<Prediction {self.scenario.job.model} on {where}: {what}>"
 
-    def why(self) -> Why:
-        """Return how the step time came about."""
+    def explanations(self) -> dict[str, Why]:
+        """Return how each number of the step came about."""
+        return explain_step(self.step, self.network)
+
+    def whole_explanation(self) -> Why:
+        """Return how the step time came about, which all others rest on."""
         return self.step.why
 
     def table(self) -> Table:
@@ -48,13 +55,6 @@ class Prediction:
             {"part": part, "time_s": time_s, "share": time_s / self.step.duration_s}
             for part, time_s in parts
         )
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the table through the Arrow PyCapsule interface."""
-        return self.table().__arrow_c_stream__(requested_schema)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
@@ -83,14 +83,22 @@ class Prediction:
 
 
 def predict(
-    scenario: Scenario, catalog: Catalog | None = None, *, engine: Engine | None = None
+    scenario: Scenario,
+    catalog: Catalog | None = None,
+    *,
+    engine: Engine | str = "analytic",
+    seed: int = 0,
 ) -> Prediction:
     """Return one step of *scenario* on its own technology.
 
+    >>> import netloom as nl
+    >>> nl.predict(nl.example("gpt3-175b-1k")).step.duration_s  # doctest: +SKIP
+
     Args:
         scenario: What was asked for.
-        catalog: The parts to build it from; the shipped ones and the scenario's own without.
-        engine: Asked for the step's collectives; the closed form without.
+        catalog: The parts to build it from; default: the shipped ones and the scenario's own.
+        engine: Asked for the step's collectives: ``analytic``, ``flow``, ``packet``, or an engine.
+        seed: Which draw of the hash, for an engine named here that draws.
 
     Raises:
         NetloomError: a part is unknown, the network cannot be built, the parallelism does not
@@ -99,7 +107,7 @@ def predict(
     parts = catalog or catalog_of(scenario)
     network = network_of(scenario.cluster, parts)
     model = model_of(scenario, parts)
-    step = step_on(network, scenario, model=model, engine=engine or AnalyticEngine())
+    step = step_on(network, scenario, model=model, engine=engine_of(engine, seed=seed))
     return Prediction(scenario=scenario, network=network, step=step)
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError, SpecError
+from netloom.results.explained import Explained
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.step import serving as step_serving
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
@@ -76,7 +78,7 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Inference:
+class Inference(Tabular, Explained):
     """A scenario's model served on its own technology, and on those to compare.
 
     Attributes:
@@ -107,20 +109,22 @@ class Inference:
         """Keys and values of one token, all layers."""
         return cache_bytes_per_token(transformer(self.model))
 
-    def why(self) -> Why:
+    def explanations(self) -> dict[str, Why]:
         """Return how the headline numbers came about, on the cluster's own technology."""
+        first, token, throughput, *_ = self.own.service.why.parts
+        return {
+            "time_to_first_token_s": first,
+            "time_per_token_s": token,
+            "tokens_per_s_per_gpu": throughput,
+        }
+
+    def whole_explanation(self) -> Why:
+        """Return the headline numbers and what they rest on."""
         return self.own.service.why
 
     def table(self) -> Table:
         """Return one row a technology."""
         return Table.from_rows([one.row() for one in self.others])
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the table through the Arrow PyCapsule interface."""
-        return self.table().__arrow_c_stream__(requested_schema)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
@@ -137,6 +141,9 @@ class Inference:
 
 def infer(scenario: Scenario, catalog: Catalog | None = None) -> Inference:
     """Return how fast the scenario's cluster serves its model.
+
+    >>> import netloom as nl
+    >>> nl.infer(nl.example("llama-3.1-70b-serving")).own.service.tokens_per_s  # doctest: +SKIP
 
     Args:
         scenario: What was asked for; it needs a ``serving`` section.

@@ -10,6 +10,7 @@ import numpy as np
 
 from netloom.results.interval import mean_interval
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -137,7 +138,7 @@ class SeedRun:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Simulation:
+class Simulation(Tabular):
     """A case run with one or more seeds.
 
     Attributes:
@@ -307,6 +308,10 @@ class Simulation:
                 for name in ("mean", "p50", "p99")
             },
         }
+
+    def table(self) -> Table:
+        """Return the transfers of the first run, a row each."""
+        return self.flows()
 
     def to_json(self) -> dict[str, Any]:
         """Return everything but the tables as plain values; keys are in docs/json.md."""

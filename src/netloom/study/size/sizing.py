@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from netloom.errors import CatalogError, InfeasibleError, SpecError
+from netloom.errors import CatalogError, InfeasibleError
 from netloom.fabric import size as sizing
 from netloom.fabric.cost.estimate import Estimate, estimate
 from netloom.fabric.cost.layout import nodes_per_rack
@@ -14,7 +13,10 @@ from netloom.fabric.topologies.rail_fat_tree import RailFatTree
 from netloom.fabric.topologies.rail_only import RailOnly
 from netloom.parts.load import load_catalog
 from netloom.provenance import Why
+from netloom.results.explained import Explained
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
+from netloom.study.inputs import catalog_of
 from netloom.study.size.request import SizingRequest, technology_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from netloom.fabric.design import Design
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Nic, Node, Switch, Technology
+    from netloom.spec.scenario import Scenario
     from netloom.spec.topology import Topology
 
 __all__ = ["Alternative", "Sizing", "SizingRequest", "size"]
@@ -70,7 +73,7 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Sizing:
+class Sizing(Tabular, Explained):
     """A sized network and what it takes.
 
     Attributes:
@@ -99,13 +102,6 @@ class Sizing:
         """Return the bill of materials, one row a line."""
         return Table.from_rows(line.to_json() for line in self.bill.lines)
 
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the bill through the Arrow PyCapsule interface."""
-        return self.table().__arrow_c_stream__(requested_schema)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
     @property
     def bill(self) -> Bill:
         """What to buy."""
@@ -116,21 +112,9 @@ class Sizing:
         """The network's cost divided by the GPUs."""
         return self.bill.capex_usd / self.design.num_gpus
 
-    def why(self, field: str) -> Why:
-        """Return how *field*, a key of :meth:`to_json`, comes about.
-
-        Raises:
-            SpecError: nothing of that name can be explained.
-        """
-        if field not in _EXPLAINED:
-            close = get_close_matches(field, _EXPLAINED, n=1, cutoff=0.4)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            raise SpecError(
-                key="why",
-                what=f"{field!r} has no explanation",
-                remedy=f"{hint}try {', '.join(_EXPLAINED)}",
-            )
-        return _EXPLAINED[field](self)
+    def explanations(self) -> dict[str, Why]:
+        """Return how the counts, the cost and the power came about."""
+        return {field: explain(self) for field, explain in _EXPLAINED.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data, under the keys that docs/json.md documents."""
@@ -174,19 +158,29 @@ class Sizing:
         }
 
 
-def size(wish: SizingRequest, catalog: Catalog | None = None) -> Sizing:
+def size(wish: SizingRequest | Scenario, catalog: Catalog | None = None) -> Sizing:
     """Return the network that *wish* asks for, sized and priced.
 
+    >>> import netloom as nl
+    >>> nl.size(nl.SizingRequest(num_gpus=1024)).design.num_switches
+    48
+
     Args:
-        wish: What is asked.
-        catalog: The parts to build it from; the shipped ones without.
+        wish: What is asked, or a scenario whose cluster says it.
+        catalog: The parts to build it from; default: the shipped ones and the scenario's own.
 
     Raises:
         SpecError: the parts asked for do not go together.
         InfeasibleError: there can be no such network.
         CatalogError: there is no such part, or it has no price.
     """
-    shop = _Shop.of(wish, catalog or load_catalog())
+    if isinstance(wish, SizingRequest):
+        return _sized(wish, catalog or load_catalog())
+    return _sized(SizingRequest.of(wish.cluster), catalog or catalog_of(wish))
+
+
+def _sized(wish: SizingRequest, catalog: Catalog) -> Sizing:
+    shop = _Shop.of(wish, catalog)
     design = shop.design()
     found = shop.estimate(design)
     return Sizing(

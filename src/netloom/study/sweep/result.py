@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from netloom.results.tabular import Tabular
 from netloom.study.sweep.rows import aggregate, rows_of, table_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Sweep:
+class Sweep(Tabular):
     """All answers of a sweep, in the order of its points."""
 
     plan: SweepPlan
@@ -111,13 +112,6 @@ class Sweep:
         """The columns that tell rows apart, but for the seed."""
         label = self.plan.question.label
         return (*self.plan.axes, *((label,) if label else ()))
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the table through the Arrow PyCapsule interface."""
-        return self.table().__arrow_c_stream__(requested_schema)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/models/sweep.md documents."""

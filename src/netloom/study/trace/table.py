@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.errors import SpecError, at
 from netloom.provenance import Validity
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.spec.scenario import MAX_GPUS, Cluster, FabricSpec, Placement
 from netloom.study.networks import network_of
 from netloom.workload.collective import Collective, CollectiveKind, Group
@@ -101,7 +102,7 @@ class TraceRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TraceTable:
+class TraceTable(Tabular):
     """The collectives of a set of traces, the longest together first.
 
     Attributes:

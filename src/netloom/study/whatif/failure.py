@@ -16,7 +16,10 @@ from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.build import build
 from netloom.fabric.cut_off import cut_off, without_port
 from netloom.provenance import Validity, Why
+from netloom.results.explained import Explained
 from netloom.results.interval import mean_interval
+from netloom.results.table import Cell, Table
+from netloom.results.tabular import Tabular
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
 from netloom.study.predict.prediction import step_on
@@ -166,7 +169,7 @@ class Pressed:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class WhatIf:
+class WhatIf(Tabular, Explained):
     """A job before and after something happened to its network."""
 
     bench: BaselineJob
@@ -218,7 +221,13 @@ class WhatIf:
             for press in self.before[0].presses
         )
 
-    def why(self) -> Why:
+    def explanations(self) -> dict[str, Why]:
+        """Return how the loss came about, and the step time before and after."""
+        whole = self.whole_explanation()
+        keys = ("before.step_time_s", "after.step_time_s")
+        return {"lost_share": whole} | dict(zip(keys, whole.parts, strict=False))
+
+    def whole_explanation(self) -> Why:
         """Return how the step time came about, before and after, with the first seed."""
         parts = [_run_why(self.before[0], "step time before")]
         if self.after.runs:
@@ -230,6 +239,10 @@ class WhatIf:
             how=self.after.stopped or "1 - step time before / step time after, means over seeds",
             parts=tuple(parts),
         )
+
+    def table(self) -> Table:
+        """Return how much the network slows each collective, before and after."""
+        return Table.from_rows(_pressed_row(one) for one in self.collectives())
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
@@ -243,21 +256,22 @@ class WhatIf:
             "before": _over_seeds(before),
             "after": _over_seeds(after) if after else None,
             "lost_share": self.lost_share,
-            "collectives": [
-                {
-                    "pattern": one.pattern,
-                    "ranks": one.num_ranks,
-                    "node_stride": one.node_stride,
-                    "slowdown_before": one.before,
-                    "slowdown_after": one.after,
-                }
-                for one in self.collectives()
-            ],
+            "collectives": [_pressed_row(one) for one in self.collectives()],
             "stopped": self.after.stopped,
             "gpus_cut_off": list(self.after.cut_off),
             "nodes_cut_off": list(self.nodes_cut_off),
             "validity": self.validity.to_json(),
         }
+
+
+def _pressed_row(one: Pressed) -> dict[str, Cell]:
+    return {
+        "pattern": one.pattern,
+        "ranks": one.num_ranks,
+        "node_stride": one.node_stride,
+        "slowdown_before": one.before,
+        "slowdown_after": one.after,
+    }
 
 
 def whatif(
@@ -268,6 +282,9 @@ def whatif(
     seeds: Sequence[int] | None = None,
 ) -> WhatIf:
     """Return a step of *scenario* before and after *changes*, by the flow engine.
+
+    >>> import netloom as nl
+    >>> nl.whatif(nl.load("x.yaml"), [nl.Change("fail", "leaf:0")]).lost_share  # doctest: +SKIP
 
     Args:
         scenario: What was asked for.

@@ -9,6 +9,8 @@ import numpy as np
 
 from netloom.errors import SpecError
 from netloom.fabric.build import build
+from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.spec.scenario import NodePlacement
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
@@ -26,11 +28,13 @@ if TYPE_CHECKING:
 
     Evaluate = Callable[[NDArray[np.int64]], float]
 
-__all__ = ["PlacementCandidate", "Search", "free_nodes", "place"]
+__all__ = ["PlacementCandidate", "Search", "free_nodes", "place", "place_on"]
 
 KINDS: Final = ("packed", "rail-aware", "scattered", "random")
 # Better by less than this share of a step is rounding.
 NOISE: Final = 1e-9
+
+MAX_TRIES: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,7 @@ class PlacementCandidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class Search(Tabular):
     """The best placement that was found, and what it was compared with.
 
     Attributes:
@@ -73,6 +77,13 @@ class Search:
     def proven(self) -> bool:
         """Whether the best meets the bound, so that nothing better exists."""
         return self.best.step_s <= self.bound_s * (1 + NOISE)
+
+    def table(self) -> Table:
+        """Return a row for each placement, the best first."""
+        return Table.from_rows(
+            {"how": one.how, "step_time_s": one.step_s, "nodes": len(one.nodes)}
+            for one in self.candidates
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
@@ -134,7 +145,49 @@ def _listed(text: str, num_nodes: int) -> NDArray[np.int64]:
     return np.array(sorted(found), dtype=np.int64)
 
 
-def place(
+def place(  # noqa: PLR0913  (a facade: what the command line takes)
+    scenario: Scenario,
+    catalog: Catalog | None = None,
+    *,
+    num_nodes: int,
+    free: str | Sequence[int] = "",
+    occupied: float = 0.0,
+    tries: int = 200,
+    seed: int = 0,
+) -> Search:
+    """Return the free nodes on which a job's step is shortest.
+
+    >>> import netloom as nl
+    >>> nl.place(nl.load("x.yaml"), num_nodes=16, occupied=0.4).best.nodes  # doctest: +SKIP
+
+    Args:
+        scenario: The cluster and the job.
+        catalog: The parts to build it from; default: the shipped ones and the scenario's own.
+        num_nodes: Of the job.
+        free: Nodes that are free: their numbers, or such as ``0-15,20``; default: all.
+        occupied: Of these, the share that other jobs hold, drawn at random.
+        tries: Most changes of the placement to try.
+        seed: Which draw, of occupied nodes, of the hash and of the changes.
+
+    Raises:
+        NetloomError: there are too few free nodes, or the job cannot run on that many.
+    """
+    if num_nodes < 1 or not 0 <= tries <= MAX_TRIES:
+        message = (
+            f"--nodes is 1 or more, and --tries 0 to {MAX_TRIES:,}; not {num_nodes} and {tries}"
+        )
+        raise SpecError(message)
+    if seed < 0:
+        message = f"--seed: {seed} is negative; use 0 or more"
+        raise SpecError(message)
+    parts = catalog or catalog_of(scenario)
+    listed = free if isinstance(free, str) else ",".join(map(str, free))
+    all_nodes = network_of(scenario.cluster, parts).design.num_nodes
+    spare = free_nodes(all_nodes, listed=listed, occupied=occupied, seed=seed)
+    return place_on(scenario, spare, parts, num_nodes=num_nodes, tries=tries, seed=seed)
+
+
+def place_on(
     scenario: Scenario,
     free: NDArray[np.int64],
     catalog: Catalog | None = None,

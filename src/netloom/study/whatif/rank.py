@@ -13,6 +13,7 @@ from netloom.fabric.alike import cable_colours, node_colours, vertex_colours
 from netloom.fabric.cut_off import without_port
 from netloom.fabric.names import find_vertex, vertex_name
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.study.whatif.changes import Change, applied, parts_called
 from netloom.study.whatif.failure import UNMEASURED, nodes_of
 
@@ -83,7 +84,7 @@ class RankedParts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ranking:
+class Ranking(Tabular):
     """Every single failure (or slow part) of a kind.
 
     Attributes:

@@ -20,6 +20,7 @@ from netloom.errors import InfeasibleError, SpecError, at
 from netloom.fabric.build import build
 from netloom.provenance import Validity
 from netloom.results.table import Table
+from netloom.results.tabular import Tabular
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
 from netloom.study.whatif.tenancy import chosen_nodes, seat_of
@@ -102,7 +103,7 @@ class Lot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sharing:
+class Sharing(Tabular):
     """Several jobs on one fabric."""
 
     scenario: Scenario
@@ -138,6 +139,9 @@ def share(scenario: Scenario, catalog: Catalog | None = None) -> Sharing:
     """Return how much the jobs of *scenario* slow one another, by the flow engine.
 
     Jobs are placed in the order of the file, and keep their nodes.
+
+    >>> import netloom as nl
+    >>> [job.slowdown for job in nl.share(nl.load("jobs.yaml")).lots]  # doctest: +SKIP
 
     Raises:
         NetloomError: there are no jobs, they need more nodes than there are, or one cannot run.

@@ -1,0 +1,305 @@
+"""Traffic of a scenario, or of another simulator's files, run on the cores of this machine."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from netloom.app.cases import import_case
+from netloom.engines.memory import available_bytes
+from netloom.errors import SpecError
+from netloom.formats.infiniband.forwarding import read_routes
+from netloom.formats.simulators.ns3 import write_fct
+from netloom.formats.simulators.ns3_settings import (
+    HEADER_BYTES,
+    case_notes,
+    in_turn,
+    packet_settings,
+)
+from netloom.parts.load import load_catalog
+from netloom.study.inputs import catalog_of
+from netloom.study.simulate.choices import Choices
+from netloom.study.simulate.memory import need_of
+from netloom.study.simulate.packet import PacketRunner
+from netloom.study.simulate.run import SimulationCase, case_of, run_case, runner_on, traced
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from netloom.engines.base import Engine
+    from netloom.formats.simulators.case import ImportedCase
+    from netloom.parts.load import Catalog
+    from netloom.results.progress import OnProgress
+    from netloom.spec.scenario import Scenario
+    from netloom.study.simulate.run import EngineName
+    from netloom.study.simulate.runner import SimulationRunner
+    from netloom.study.simulate.simulation import Simulation
+
+__all__ = ["CaseFiles", "PreparedCase", "fct_text", "prepare", "simulate", "workers_for"]
+
+MILLE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseFiles:
+    """Another simulator's files.
+
+    Attributes:
+        topology: Of htsim (``.topo``) or of HPCC's ns-3.
+        flows: htsim's ``.cm``, or HPCC's flow file.
+        config: HPCC's ``config.txt``: its congestion control, buffers and marking.
+    """
+
+    topology: Path
+    flows: Path
+    config: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PreparedCase:
+    """Something to simulate, checked.
+
+    Attributes:
+        node: The number that files give each vertex; None for a scenario.
+        stop_s: Where the files say to stop; None where they do not.
+    """
+
+    case: SimulationCase
+    node: NDArray[np.int64] | None = None
+    stop_s: float | None = None
+
+
+def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
+    scenario: Scenario | None = None,
+    catalog: Catalog | None = None,
+    *,
+    topology: str | os.PathLike[str] | None = None,
+    flows: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+    engine: Engine | str = "packet",
+    technology: str = "",
+    choices: Choices | None = None,
+    routes: str | os.PathLike[str] | None = None,
+    seeds: Sequence[int] = (0,),
+    until_s: float | None = None,
+    trace: int = 0,
+    workers: int = 1,
+    on_progress: OnProgress | None = None,
+) -> Simulation:
+    """Run the traffic of a scenario, or of another simulator's files, and return what came of it.
+
+    >>> import netloom as nl
+    >>> nl.simulate(nl.example("incast-rocev2")).to_json()["fct_s"]["p99"]  # doctest: +SKIP
+    >>> nl.simulate(topology="leaf.topo", flows="incast.cm", engine="flow")  # doctest: +SKIP
+
+    Args:
+        scenario: A cluster and its traffic; not with *topology*.
+        catalog: The parts; default: the shipped ones and the scenario's own.
+        topology: A topology of htsim (``.topo``) or of HPCC's ns-3.
+        flows: What is sent on it: htsim's ``.cm``, or HPCC's flow file.
+        config: HPCC's ``config.txt``.
+        engine: ``packet``, ``flow``, or an engine of that name.
+        technology: In place of the scenario's; default with *topology*: rocev2-400g.
+        choices: What to use instead of the technology's own.
+        routes: Forwarding tables as OpenSM dumps them; of a scenario only.
+        seeds: One run for each.
+        until_s: Stop here, with the results so far; default: where *config* says.
+        trace: Keep the first departures of packets, this many.
+        workers: Seeds to run at a time.
+        on_progress: Told how much of a run's payload has arrived, in thousandths, and 1000; an
+            answer that is true stops the run.
+
+    Raises:
+        NetloomError: the traffic or the network is impossible; nothing has run then.
+    """
+    prepared = prepare(
+        scenario,
+        catalog,
+        files=files_of(topology, flows, config),
+        engine=engine,
+        technology=technology,
+        choices=choices,
+        routes=None if routes is None else Path(routes),
+    )
+    case = traced(prepared.case, trace) if trace else prepared.case
+    stop_s = prepared.stop_s if until_s is None else until_s
+    share = 0.0
+
+    def arrived(now: float) -> None:
+        nonlocal share
+        share = now
+
+    def told(_ps: int, _count: int) -> bool:
+        return on_progress is not None and bool(on_progress(round(MILLE * share), MILLE))
+
+    return run_case(
+        case,
+        seeds=seeds,
+        until_ps=None if stop_s is None else round(stop_s * 1e12),
+        on_progress=told,
+        on_share=arrived,
+        num_workers=workers,
+    )
+
+
+def files_of(
+    topology: str | os.PathLike[str] | None,
+    flows: str | os.PathLike[str] | None,
+    config: str | os.PathLike[str] | None,
+) -> CaseFiles | None:
+    """Return the files of a case; None where none is named.
+
+    Raises:
+        SpecError: some are, but not both topology and flows.
+    """
+    if topology is None and flows is None and config is None:
+        return None
+    if topology is None or flows is None:
+        raise SpecError(_EITHER)
+    return CaseFiles(
+        topology=Path(topology),
+        flows=Path(flows),
+        config=None if config is None else Path(config),
+    )
+
+
+_EITHER = "give a scenario, or --topology and --flows (and perhaps --config) together"
+
+
+def prepare(  # noqa: PLR0913
+    scenario: Scenario | None = None,
+    catalog: Catalog | None = None,
+    *,
+    files: CaseFiles | None = None,
+    engine: Engine | str = "packet",
+    technology: str = "",
+    choices: Choices | None = None,
+    routes: Path | None = None,
+) -> PreparedCase:
+    """Return a case that is ready to run, of a scenario or of files; as :func:`simulate`.
+
+    Raises:
+        NetloomError: both or neither are given, or something is wrong with them.
+    """
+    name: EngineName = engine if isinstance(engine, str) else engine.name  # type: ignore[assignment]
+    if files is not None:
+        if scenario is not None:
+            raise SpecError(_EITHER)
+        if routes is not None:
+            message = (
+                "routes: they are for a scenario's switches; leave them out, or bring a scenario"
+            )
+            raise SpecError(message)
+        return _of_files(files, catalog, name, technology, choices or Choices())
+    if scenario is None:
+        raise SpecError(_EITHER)
+    asked = _on(scenario, technology) if technology else scenario
+    case = case_of(
+        asked,
+        catalog or catalog_of(asked),
+        engine=name,
+        choices=choices,
+        routes=None if routes is None else read_routes(routes),
+    )
+    return PreparedCase(case=case)
+
+
+def workers_for(case: SimulationCase, seeds: Sequence[int]) -> tuple[int, bool]:
+    """Return how many seeds run at a time, and whether memory has room for fewer than cores."""
+    cores = min(os.cpu_count() or 1, len(seeds))
+    need = need_of(case.runner, case.traffic(seeds[0]))
+    fit = need.most_workers(available_bytes(), num_runs=len(seeds))
+    return min(cores, max(fit, 1)), 0 < fit < cores
+
+
+def fct_text(found: Simulation, node: NDArray[np.int64] | None = None) -> str:
+    """Return completion times in the columns of HPCC's ``fct.txt``; vertices are called *node*."""
+    run = found.first
+    return write_fct(
+        run.transfers,
+        np.arange(len(found.grid.name)) if node is None else node,
+        start_ps=run.delivery.start_ps,
+        finish_ps=run.delivery.finish_ps,
+        ideal_ps=run.ideal_ps,
+    )
+
+
+def _on(scenario: Scenario, technology: str) -> Scenario:
+    fabric = scenario.cluster.fabric.model_copy(update={"technology": technology})
+    cluster = scenario.cluster.model_copy(update={"fabric": fabric})
+    return scenario.model_copy(update={"cluster": cluster})
+
+
+def _of_files(
+    files: CaseFiles,
+    catalog: Catalog | None,
+    engine: EngineName,
+    technology: str,
+    choices: Choices,
+) -> PreparedCase:
+    """Return a case from files; an HPCC configuration takes the technology's place."""
+    brought = import_case(files.topology, files.flows, files.config)
+    part = (catalog or load_catalog()).technology(technology or "rocev2-400g")
+    if brought.config is None:
+        name = part.name
+        runner, notes = _with_queues(
+            runner_on(brought.wiring, part, engine=engine, choices=choices, faults=brought.faults),
+            brought.queue_bytes,
+        )
+    else:
+        _check_configured(engine, technology, choices)
+        name = "as configured"
+        runner, notes = _configured(brought)
+    transfers = brought.transfers_on(part)
+    case = SimulationCase(
+        title=f"{brought.simulator} case on {brought.wiring.num_endpoints:,} hosts",
+        technology=name,
+        runner=runner,
+        traffic=lambda _seed: transfers,
+        notes=(*brought.notes, *notes),
+    )
+    stop_s = None if brought.config is None else brought.config.stop_s
+    return PreparedCase(case=case, node=brought.node, stop_s=stop_s)
+
+
+def _check_configured(engine: str, technology: str, choices: Choices) -> None:
+    if engine != "packet":
+        message = "--config sets up packets; flows know none of it: drop it, or --engine flow"
+        raise SpecError(message)
+    if choices != Choices() or technology:
+        message = (
+            "--config says how everything behaves; drop --technology, --cc and their like, "
+            "or the file"
+        )
+        raise SpecError(message)
+
+
+def _configured(brought: ImportedCase) -> tuple[SimulationRunner, tuple[str, ...]]:
+    """Return what runs packets as an HPCC configuration says, and what to know of it."""
+    assert brought.config is not None
+    settings = in_turn(packet_settings(brought.config, brought.wiring), brought.transfers)
+    runner = PacketRunner(
+        wiring=brought.wiring,
+        settings=settings,
+        faults=brought.faults,
+        hpcc_header_bytes=HEADER_BYTES,
+    )
+    return runner, tuple(case_notes(brought.config, brought.wiring, brought.transfers))
+
+
+def _with_queues(
+    runner: SimulationRunner, queue_bytes: tuple[int, ...]
+) -> tuple[SimulationRunner, tuple[str, ...]]:
+    """Bound the switches' queues as files say, and say where that is not possible."""
+    if not queue_bytes:
+        return runner, ()
+    bounded = runner.with_queues(queue_bytes) if isinstance(runner, PacketRunner) else None
+    if bounded is None:
+        return runner, ("queue sizes of the .topo file are not used: nothing is dropped here",)
+    return bounded, ()
