@@ -1,4 +1,4 @@
-"""Whole runs against a plain simulator that works everything out anew at every event."""
+"""Whole runs against a plain simulator that works everything out again at every event."""
 
 from __future__ import annotations
 

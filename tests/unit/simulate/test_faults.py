@@ -199,7 +199,7 @@ def test_a_link_loses_packets_in_one_way_at_a_time() -> None:
 
 def test_a_switch_that_pauses_for_ever_is_not_resumed_by_its_own_frames() -> None:
     # An incast of 7 x 4 MB into a buffer that pauses. From 100 us on the receivers' switch asks
-    # for silence for ever: what it holds may leave it, and nothing arrives after that.
+    # for silence forever: what it holds may leave it, and nothing arrives after that.
     storm: dict[str, object] = {"kind": "pause", "part": "leaf:1", "at": "100us"}
     tree = {"kind": "fat-tree", "tiers": 2, "hosts_per_leaf": 8}
     incast = {"kind": "incast", "target": 15, "first": 0, "fan_in": 7, "size": "4MB"}

@@ -184,7 +184,7 @@ def _show_managers(place: LabFolder, lab: Lab, site: _Site, plugged: Sequence[Ca
 
     ibsim sets a port that is linked to its first state, without the mark that a manager runs
     there (IsSM), and OpenSM does not set that a second time (link_ports in ibsim's sim_net.c,
-    osm_vendor_set_sm). Nobody would see this manager any more: two would be master, each sure to
+    osm_vendor_set_sm). This manager would be invisible: two would be master, each sure to
     be alone, and traps would go to the one that swept last.
     """
     hosts = {site.name(cable.lower) for cable in plugged}

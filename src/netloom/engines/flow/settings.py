@@ -33,7 +33,7 @@ class FlowSettings:
             ``flowlet`` hashes every burst of it; ``static`` is d-mod-k; ``adaptive``, ``spray``
             and ``cells`` split every flow evenly over all of them.
         flows_per_transfer: Connections (queue pairs, sockets) that share a transfer's bytes.
-        flowlets: Bursts that a ``flowlet`` connection falls into, each hashed anew.
+        flowlets: Bursts that a ``flowlet`` connection falls into, each hashed again.
         pxn: Whether data goes to the GPU on the target's rail first.
         hash_seeds: ``distinct`` for each switch, or ``equal``: what one tier put together the
             next cannot tell apart.
@@ -103,7 +103,7 @@ def settings_for(
     Args:
         technology: Gives the way of balancing, framing, recovery and latency.
         loss: Packets lost on a link; the technology's own without.
-        num_switches: On the way that retransmissions are reckoned for; 5 are three tiers.
+        num_switches: On the path that retransmissions are computed for; 5 are three tiers.
         nic_share: What the communication library reaches of a NIC's payload rate.
         scale_up_share: What it reaches of a scale-up link.
         wired: Whether they run on a wiring, whose links have delays of their own.

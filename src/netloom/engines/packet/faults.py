@@ -26,9 +26,9 @@ class PacketFault:
 
     Attributes:
         when_ps: From the beginning of the run.
-        kind: ``down`` and ``up`` cut a link and mend it; ``rate`` sets its rate (a slow receiver is
+        kind: ``down`` and ``up`` cut and restore a link; ``rate`` sets its rate (a slow receiver is
             a slow last link); ``loss`` loses packets, ``corrupt`` bits and with them packets by
-            their length; ``pause`` holds every priority for ever, as a NIC that does not stop
+            their length; ``pause`` holds every priority without end, as a NIC that does not stop
             asking for it.
         link: The directed link; a cable is two.
         rate_bps: For ``rate``.

@@ -124,7 +124,7 @@ class Transport:
         least_bytes: A shorter packet is padded (IEEE 802.3: 64).
         ack_every_bytes: Acknowledge once so much has arrived, what is marked, and what the sender
             waits for; 0: every packet.
-        ask_every_packets: Acknowledge what the sender asks for alone: each so many packets, what
+        ask_every_packets: Acknowledge what the sender asks for alone: every that many packets, what
             it repeats and what it can send no more after; 0: receivers decide.
         asks_per_rtt: Times that it asks in a round trip of the empty way, at least; 0: any number.
         source_ports: Whether connections differ in what switches hash; RoCEv1, which has no UDP
