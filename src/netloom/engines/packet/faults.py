@@ -98,4 +98,4 @@ def _problems(faults: Sequence[PacketFault], num_links: int) -> Iterator[str]:
         if fault.kind == "rate" and fault.rate_bps < 1:
             yield f"{where}: {fault.rate_bps} bit/s is no rate; cut the link with 'down' instead"
         if not 0 <= fault.loss < 1:
-            yield f"{where}: {fault.loss} is no share of packets; use 0 up to less than 1"
+            yield f"{where}: {fault.loss} must lie between 0 and 1; use 0 up to less than 1"

@@ -289,12 +289,14 @@ class PacketSettings:
             )
             raise SpecError(message)
         if self.ecn and not 0 <= self.ecn.pmax <= 1:
-            message = f"ecn: Pmax {self.ecn.pmax} is no share; use 0 to 1"
+            message = f"ecn: Pmax {self.ecn.pmax} must lie between 0 and 1; use 0 to 1"
             raise SpecError(message)
 
     def _check_combination(self) -> None:
         if not 0 < self.transport.pull_share <= 1:
-            message = f"pull_share: {self.transport.pull_share} is no share; use 0 to 1"
+            message = (
+                f"pull_share: {self.transport.pull_share} must lie between 0 and 1; use 0 to 1"
+            )
             raise SpecError(message)
         self._check_scheme()
         if self.lanes is not None and self.flow_control != "credits":

@@ -404,9 +404,7 @@ def _stops(runs: Sequence[SeedRun], grid: Grid) -> list[str]:
         delivery = run.delivery
         if delivery.stuck == "deadlock":
             circle = [grid.link(int(link)) for link in delivery.tables["deadlock"]["link"]]
-            found.append(
-                f"seed {run.seed}: deadlock, for these wait in a circle: {', '.join(circle)}"
-            )
+            found.append(f"seed {run.seed}: credit-loop deadlock through {', '.join(circle)}")
         if delivery.stuck == "silence":
             num = len(run.transfers)
             found.append(

@@ -118,7 +118,9 @@ def free_nodes(
     nodes = _listed(listed, num_nodes) if listed else np.arange(num_nodes)
     if not 0 <= occupied < 1:
         raise SpecError(
-            option="--occupied", what=f"{occupied} is no share", remedy="give 0 up to less than 1"
+            option="--occupied",
+            what=f"{occupied} must lie between 0 and 1",
+            remedy="give 0 up to less than 1",
         )
     count = len(nodes) - round(occupied * len(nodes))
     return np.sort(np.random.default_rng(seed).choice(nodes, size=count, replace=False))
