@@ -272,7 +272,7 @@ def test_a_slow_receiver_is_slow_one_way() -> None:
         ({"kind": "down", "part": "gpu:0", "loss": "1%"}, "'loss' belongs to kind loss"),
         ({"kind": "down", "part": "gpu:0", "at": "2us", "until": "1us"}, "'until' comes after"),
         ({"kind": "down", "part": "gpu:0", "every": "2us"}, "'every' and 'times' go together"),
-        ({"kind": "down", "part": "gpu:0", "every": "2us", "times": 2}, "what repeats is mended"),
+        ({"kind": "down", "part": "gpu:0", "every": "2us", "times": 2}, "what repeats is repaired"),
         (
             {"kind": "down", "part": "leaf:0", "until": "1us", "every": "2us", "times": 100_000},
             "times: 100,000 on 32 links are 3,200,000 faults; give 31,250 at most",

@@ -72,7 +72,8 @@ class FlowSettings:
         _positive("host_rate_bps", self.host_rate_bps)
         for name in ("wire_share", "path_share", "nic_share", "scale_up_share"):
             if not 0 < getattr(self, name) <= 1:
-                message = f"{name}: {getattr(self, name)} must lie between 0 and 1; use more than 0, up to 1"
+                value = getattr(self, name)
+                message = f"{name}: {value} must lie between 0 and 1; use more than 0, up to 1"
                 raise SpecError(message)
         if len(self.priority_weights) != _NUM_PRIORITIES or not all(
             0 < weight < math.inf for weight in self.priority_weights
