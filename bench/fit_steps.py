@@ -47,7 +47,7 @@ class Parameter:
         practice: The practice it belongs to; empty for a field of the generation's Residual.
         low: The least it can be.
         high: The most.
-        start: Where the search begins; not the shipped value, so that it is found anew.
+        start: Where the search begins; not the shipped value, so that it is found again.
     """
 
     name: str

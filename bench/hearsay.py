@@ -42,7 +42,7 @@ class Hearsay:
         late: Share of devices whose answers are one look old: their clocks differ.
         bursts: Share of ports whose error counters jump once, for no reason.
         burst_count: By how much on average.
-        resets: Share of devices whose counters begin anew once.
+        resets: Share of devices whose counters begin again once.
         races: Chance that routes and next hops are read across a change.
         lost: That the manager's answer is lost.
         doubled: That a look is delivered twice.

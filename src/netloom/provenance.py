@@ -20,7 +20,7 @@ class Source:
 
     Attributes:
         citation: The document, table or file the number was read in.
-        confidence: ``published`` was read in a primary source, ``secondary`` in somebody's
+        confidence: ``published`` was read in a primary source, ``secondary`` in an
             account of it, ``recalled`` was not looked up; ``derived`` and ``assumed`` are ours.
         note: Conflicting claims and the reason for the choice among them.
     """

@@ -22,6 +22,7 @@ netloom.errors.SpecError: colour: 'rde' is not known; did you mean 'red'?
 from __future__ import annotations
 
 import difflib
+from contextlib import suppress
 from importlib import import_module
 from pkgutil import iter_modules
 from threading import RLock
@@ -126,6 +127,14 @@ class Register(Generic[E]):
             SpecError: a package that declares one does not load.
         """
         return tuple(self.get(name) for name in self.names())
+
+    def usable(self) -> tuple[E, ...]:
+        """Return all entries that load, in order; a package that does not is left out."""
+        found = []
+        for name in self.names():
+            with suppress(SpecError):
+                found.append(self.get(name))
+        return tuple(found)
 
     def __contains__(self, name: object) -> bool:
         return name in self.names()

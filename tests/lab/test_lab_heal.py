@@ -319,7 +319,7 @@ def test_a_cable_that_no_manager_took_into_use_is_found_and_routes_lead_over_it_
 
 
 def swept(bench: Bench) -> None:
-    """Return when the only manager has read its files anew and swept."""
+    """Return when the only manager has read its files again and swept."""
     place = bench.lab.place
     (network,) = subnets_of(place, place.read(), place.read_plant())
     (manager,) = network.managers

@@ -251,7 +251,7 @@ def test_a_standby_that_took_over_routes_around_a_dead_spine_and_back(
 def test_a_manager_whose_leaf_was_dead_is_seen_again(
     two: LabUnderTest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # ibsim forgets that a manager runs at a port that is linked anew; two would be master.
+    # ibsim forgets that a manager runs at a port that is linked again; two would be master.
     two.fault("dead-switch", "leaf:0")
     assert wait_until(lambda: manager_states(two, capsys)[1] == "master")
     two.fault("clear")

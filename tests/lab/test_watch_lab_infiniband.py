@@ -213,7 +213,7 @@ def test_a_watch_ends_cleanly_when_asked_and_goes_on_after_kill_9(
         rows = kept.connection.execute("SELECT time_us FROM poll ORDER BY time_us").fetchall()
         states = [e.text for e in kept.events(0, 1e10) if e.kind == "sm-state"]
     assert len(rows) == len(set(rows))
-    assert len(states) == len(set(states))  # the log was read on, not anew
+    assert len(states) == len(set(states))  # the log was read on, not again
 
 
 PROMETHEUS = """

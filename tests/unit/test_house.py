@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netloom.cli.main import COMMANDS
+from netloom.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "netloom"
@@ -42,4 +42,4 @@ def test_one_class_name_has_one_meaning() -> None:
 def test_no_top_level_module_has_the_name_of_a_command() -> None:
     # Importing it would rebind nl.<command>.
     modules = {path.stem for path in SOURCES.iterdir()}
-    assert modules & {name for name, *_ in COMMANDS} == set()
+    assert modules & {command.name for command in COMMANDS} == set()

@@ -136,7 +136,7 @@ def _abandon_output() -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    with contextlib.suppress(OSError):  # nobody is left to be told
+    with contextlib.suppress(OSError):  # the reader is gone
         if message:
             print(f"netloom: {message}", file=sys.stderr)
     return code

@@ -27,7 +27,7 @@ def progress(title: str, total: int | None) -> Iterator[Advance]:
 
     Args:
         title: What is going on, in a few words.
-        total: How many advances make the whole; None when nobody knows.
+        total: How many advances make the whole; None when unknown.
     """
     if not sys.stderr.isatty():
         yield _ignore

@@ -103,7 +103,7 @@ ELEMENT_BYTES: Final = {
 # What a kernel needs however little it moves: a sum over rows ends in a second pass over parts.
 # Median over five pairs of row counts (``netloom calibrate gpu``, one H200): 10 to 33 us.
 FIXED_S: Final = {"bias_gradient": 16e-6}
-# Whose rate a kernel has where nobody measured its own.
+# Whose rate a kernel has where its own was not measured.
 ALIKE: Final = {
     "layernorm_backward": "layernorm",
     "rmsnorm_backward": "rmsnorm",

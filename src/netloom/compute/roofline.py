@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 __all__ = ["NO_COSTS", "Costs", "Roofline", "costs", "roofline"]
 
 H200: Final = "PyTorch 2.11, CUDA 13, eager, one H200"
-# What is said of Hopper stands in for a GPU that nobody measured.
+# What is said of Hopper stands in for a GPU that was not measured.
 _HOPPER: Final = GENERATIONS.get("hopper").product
 assert _HOPPER is not None
 TYPICAL_PRODUCT, TYPICAL_SOURCE = _HOPPER
 # The same products over those that fill whole waves and have no ramp (compute.gemm): the median
 # of the 36 of 15 ms and more is 687.5 TFLOP/s of such work.
 TYPICAL_EXCESS: Final = 687.5 / 681
-# Best product over peak for a GPU nobody measured: the median of the NVIDIA bf16 rows of
+# Best product over peak for a GPU without measurements: the median of the NVIDIA bf16 rows of
 # stas00/ml-engineering, compute/accelerator (A100 0.87, H100 0.80, B200 0.78, GB200 0.73).
 UNMEASURED_BEST: Final = 0.80
 UNMEASURED_SOURCE: Final = Source(
@@ -321,7 +321,7 @@ def _validity(gpu: Gpu) -> Validity:
     known = _generation(gpu)
     if gpu.matmul_flops is None and not gpu.calibration:
         doubts.append(
-            f"Nobody's matrix products on {gpu.name} are known; "
+            f"No matrix products on {gpu.name} were measured; "
             f"{UNMEASURED_BEST:.0%} of its peak is assumed."
         )
     if known is None or not known.has_measured_operators:

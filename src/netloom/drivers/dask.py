@@ -3,7 +3,7 @@
 ``dask.distributed`` is not a dependency: it is looked for when asked, and its absence is an
 error that says what to do. Dask itself gives the task of a worker that died to another one. An
 answer is fetched as soon as it is there and then forgotten by the cluster, so that a later
-death makes nobody compute it again.
+death makes no other compute it again.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Grown:
         start: Where it begins in the file.
         text: Whole lines.
         position: Where to go on, with the state of before.
-        is_new: Whether the file is another than before, or was begun anew.
+        is_new: Whether the file is another than before, or was begun again.
     """
 
     start: int

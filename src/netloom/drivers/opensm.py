@@ -28,7 +28,7 @@ MAX_LOG_BYTES: Final = 2**20  # the end of the log is enough
 
 
 def reread(manager: SubnetManager, running: Running) -> int:
-    """Let a manager read its files anew, and return how long its log was before."""
+    """Let a manager read its files again, and return how long its log was before."""
     offset = manager.log.stat().st_size if manager.log.exists() else 0
     hang_up(running)
     return offset
@@ -68,7 +68,7 @@ def wait_up(
         manager: Which.
         running: Its process.
         timeout_s: How long to wait.
-        offset: Look only at what was logged after so many bytes: a change made since.
+        offset: Look only at what was logged after this number of bytes: a change made since.
 
     Raises:
         LabError: it ended, cannot route the fabric with the engine that was asked for, or takes

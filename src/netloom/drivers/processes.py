@@ -80,7 +80,7 @@ class Processes:
             return  # it died while idle; the next wait finds that out
 
     def wait(self, timeout_s: float | None) -> Sequence[Done]:
-        """Return what is done; tasks of dead workers are begun anew."""
+        """Return what is done; tasks of dead workers are begun again."""
         busy = {worker.connection: worker for worker in self._workers if worker.task is not None}
         if not busy:
             time.sleep(timeout_s or 0)

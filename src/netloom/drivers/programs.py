@@ -230,7 +230,7 @@ def start(
         argv: The program's name and its arguments.
         env: More environment for it, the lab's mark among it.
         cwd: Its working directory.
-        output: The file for what it prints, made anew.
+        output: The file for what it prints, replaced.
         stdin: A file descriptor; nothing without.
 
     Raises:
@@ -312,7 +312,7 @@ def kill(process: Running) -> None:
 
 
 def hang_up(process: Running) -> None:
-    """Send a process SIGHUP, by which daemons read their files anew."""
+    """Send a process SIGHUP, by which daemons read their files again."""
     _signal([process], signal.SIGHUP)
 
 
@@ -324,10 +324,10 @@ def _signal(processes: Sequence[Running], number: signal.Signals) -> None:
 
 
 def _gone(processes: Sequence[Running], wait_s: float) -> bool:
-    def nobody() -> bool | None:
+    def none_left() -> bool | None:
         return True if not any(is_running(p.pid, p.started) for p in processes) else None
 
-    return wait_for(nobody, timeout_s=wait_s) is not None
+    return wait_for(none_left, timeout_s=wait_s) is not None
 
 
 def wait_for(

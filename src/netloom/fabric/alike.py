@@ -3,7 +3,7 @@
 Vertices are coloured by what they are and refined by what their links lead to until no colour
 splits any more (colour refinement, the one-dimensional Weisfeiler-Leman test). Parts that a
 symmetry of the network maps onto one another always get the same colour. The converse does not
-hold for every graph, so whoever uses a class checks more than one of its members.
+hold for every graph, so users of a class check more than one of its members.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def _expectation(
 def _law(num_flows: int, num_links: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Compute :func:`max_load_cdf`.
 
-    Where more than _MAX_POINTS loads matter, the law is computed at so many of them and
+    Where more than _MAX_POINTS loads matter, the law is computed at _MAX_POINTS of them and
     log(-log F), nearly a straight line, is interpolated between.
     """
     if num_links == 1 or num_flows <= 1:

@@ -30,10 +30,10 @@ def without_port(fabric: Fabric, whole: Fabric) -> NDArray[np.int64]:
 
 
 def cut_off(fabric: Fabric, whole: Fabric) -> NDArray[np.int64]:
-    """Return the GPUs of *fabric* that reach nobody, or only a lesser part of whom they reached.
+    """Return the GPUs of *fabric* that reach no other, or only a minority of those they reached.
 
     Where a network falls into pieces, the piece with the most NIC ports is what is left of it,
-    the first of equally large ones; whoever has no port in such a piece is cut off. Whether a
+    the first of equally large ones; a GPU without a port in such a piece is cut off. Whether a
     job notices depends on who talks to whom: rails that fall apart may not need one another.
 
     Args:

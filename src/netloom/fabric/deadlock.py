@@ -1,4 +1,4 @@
-"""Whether routes can block each other for ever, or go in circles.
+"""Whether routes can deadlock or loop.
 
 On a lossless fabric (InfiniBand credits, PFC) a packet holds the buffer behind one link while
 it waits for room behind the next. If these waits form a cycle of links, the packets on it may

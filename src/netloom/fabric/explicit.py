@@ -1,4 +1,4 @@
-"""Routes that somebody else has worked out: one port for each destination at every switch."""
+"""Routes computed elsewhere: one port for each destination at every switch."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def detect(text: str, *, name: str, holds: str) -> Format:
         if one.suffixes and name.endswith(one.suffixes):
             return one
     for one in known:
-        if not one.suffixes and one.sniff(head):
+        if one.sniff(head):
             return one
     titles = ", ".join(one.title for one in known)
     message = f"{name}: it is none of the formats that hold {holds}; bring one of {titles}"

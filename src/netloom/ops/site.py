@@ -262,7 +262,7 @@ def _nics(fabric: Fabric, network: Network) -> tuple[NicPort, ...]:
     if rest:
         raise CatalogError(
             what=f"node {network.node.name}: {num_hosts} computers cannot share its NICs evenly",
-            remedy="mend num_hosts or num_nics in your own parts",
+            remedy="correct num_hosts or num_nics in your own parts",
         )
     nodes = fabric.vertex_node[fabric.vertex_kind == VertexKind.NIC].tolist()
     return tuple(

@@ -67,7 +67,7 @@ class Part(Strict):
     notes: dict[str, str] = Field(default_factory=dict)
 
     def source(self, attribute: str) -> Source | None:
-        """Return who says what *attribute* is; None for a default, which nobody vouches for.
+        """Return who says what *attribute* is; None for a default, which has no source.
 
         *attribute* may reach into a table: ``latency.switch_s``. Then the source of that one
         value comes first, then the table's, then the part's.

@@ -72,7 +72,7 @@ class Claim:
     """What came of wanting to compute a key.
 
     Attributes:
-        state: ``mine`` to compute; ``busy``, somebody else is at it; ``done`` already.
+        state: ``mine`` to compute; ``busy``, another process computes it; ``done`` already.
         answer: When done, as JSON.
     """
 

@@ -37,7 +37,9 @@ class LinkFault(Strict):
         "leaf:3-spine:0"
     )
     at_s: Time = Field(default=0.0, description="When it happens")
-    until_s: Time | None = Field(default=None, description="When it is mended; never when left out")
+    until_s: Time | None = Field(
+        default=None, description="When it is repaired; never when left out"
+    )
     every_s: Annotated[TimeS, Field(gt=0, le=3600)] | None = Field(
         default=None, description="It happens again after this time, as a link that flaps"
     )
@@ -108,6 +110,8 @@ class LinkFault(Strict):
         if self.every_s is not None and (
             self.until_s is None or self.every_s <= self.until_s - self.at_s
         ):
-            message = "what repeats is mended before it happens again; give 'until' before 'every'"
+            message = (
+                "what repeats is repaired before it happens again; give 'until' before 'every'"
+            )
             raise ValueError(message)
         return self

@@ -1,4 +1,4 @@
-"""Read a file that a user names: never for ever, never more than is sane, always as text."""
+"""Read a file that a user names: never without end, never more than a limit, always as text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_text(path: str | os.PathLike[str], *, max_bytes: int, wanted: str) -> s
     """
     name = os.fspath(path)
     try:
-        # Non-blocking, so that a pipe nobody writes to is refused and not waited for.
+        # Non-blocking, so that a pipe without a writer is refused and not waited for.
         descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             status = os.fstat(descriptor)

@@ -36,11 +36,11 @@ Span = Annotated[TimeS, Field(ge=0, le=30 * 86400)]
 class HealPolicy(Strict):
     """What runs by itself, what asks, and what never happens.
 
-    The limits on capacity and on the age of data hold whoever says yes. All defaults are assumed.
+    The limits on capacity and on the age of data hold even with consent. All defaults are assumed.
     """
 
     by_itself: Annotated[tuple[Verb, ...], Field(strict=False)] = Field(
-        default=(), description="Acts that need nobody's consent; all others ask"
+        default=(), description="Acts that need no consent; all others ask"
     )
     most_capacity_away: Part = Field(
         default=0.1, description="Of all capacity between switches, down or drained at once"

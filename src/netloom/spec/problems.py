@@ -120,7 +120,9 @@ class _Spot:
             )
         fields = _fields(self.models)
         field = fields.get(key) if isinstance(key, str) else self.field
-        models = tuple(_models(field.annotation)) if field and isinstance(key, str) else ()
+        # The items of a list are of the models of its field.
+        inside = tuple(_models(field.annotation)) if field else ()
+        models = inside if isinstance(key, str) else self.models
         node = self.node.child(key) if self.node else None
         return _Spot(
             path=(*self.path, key),

@@ -52,7 +52,7 @@ class TopologySpec(Strict):
         """Return all registered kinds where any may stand; a kind itself stands alone."""
         if cls is not TopologySpec:
             return (cls,)
-        return tuple(entry.spec for entry in TOPOLOGIES.entries())
+        return tuple(entry.spec for entry in TOPOLOGIES.usable())
 
 
 class TopologyKind(Protocol):
@@ -89,7 +89,11 @@ def _adapter(names: tuple[str, ...]) -> TypeAdapter[TopologySpec]:
 def _names_for(kind: object) -> tuple[str, ...]:
     """Return the kinds to read *kind* with: those of other packages only where they are needed."""
     shipped = TOPOLOGIES.shipped()
-    return shipped if kind in shipped else TOPOLOGIES.names()
+    if kind in shipped:
+        return shipped
+    if isinstance(kind, str) and kind in TOPOLOGIES:
+        TOPOLOGIES.get(kind)  # who asks for it is told where it does not load; others are not
+    return tuple(entry.name for entry in TOPOLOGIES.usable())
 
 
 class _Registered:
@@ -103,7 +107,8 @@ class _Registered:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return handler(_adapter(TOPOLOGIES.names()).core_schema)
+        names = tuple(entry.name for entry in TOPOLOGIES.usable())
+        return handler(_adapter(names).core_schema)
 
 
 def _read(value: object, info: ValidationInfo) -> TopologySpec:

@@ -55,7 +55,7 @@ class TraceNode:
         node_id: Its own in the rank's trace.
         needs: Nodes whose results it takes (data dependencies).
         follows: Nodes that it only has to wait for (control dependencies).
-        start_us: When it was seen to start; 0 where nobody measured.
+        start_us: When it was seen to start; 0 where it was not measured.
         duration_us: Of computation; 0 for communication, whose duration is the question.
         attributes: Such as ``comm_size``, ``comm_type``, ``pg_name``.
     """

@@ -11,6 +11,8 @@ import pytest
 
 from netloom.app import audit, deploy, lab, locate
 from netloom.app.designs import design_of
+from netloom.app.watch import WatchSources
+from netloom.app.watch.sources import open_sources
 from netloom.cli.main import main
 from netloom.errors import SpecError
 from netloom.spec.load import load
@@ -101,6 +103,28 @@ def test_rendering_writes_only_where_it_is_told(scenario: Path, tmp_path: Path) 
 
 def test_there_are_no_labs_in_an_empty_folder(tmp_path: Path) -> None:
     assert lab.names(folder=tmp_path).to_json() == {"labs": []}
+
+
+def test_a_job_that_is_silent_keeps_no_finding_open(scenario: Path, tmp_path: Path) -> None:
+    # Only what tells of cables and devices is vital: the log of a manager and the files of jobs
+    # are not.
+    sources = WatchSources(
+        scrape=("http://node1:9100/metrics",),
+        steps=(tmp_path / "steps.jsonl",),
+        nccl_log=(tmp_path / "nccl.log",),
+        nccl_tests=(tmp_path / "tests.txt",),
+        flight_recorder=(tmp_path,),
+        flows=(tmp_path / "flows.json",),
+        sm_log=tmp_path / "opensm.log",
+    )
+    with open_sources(design_of(load(scenario)), sources, fresh_s=30.0) as opened:
+        assert len(opened.collectors) == 9
+        assert opened.vital == {
+            "subnet",
+            "counters",
+            "scrape node1:9100/metrics",
+            f"flows {tmp_path / 'flows.json'}",
+        }
 
 
 def result(capsys: pytest.CaptureFixture[str]) -> object:

@@ -250,7 +250,7 @@ def test_a_file_is_followed_in_whole_lines_through_rotation(tmp_path: Path) -> N
         file.write("ee\n")
     second = follow(path, Position.from_text(first.position.to_text()))
     assert (second.text, second.start) == ("three\n", 8)
-    path.write_text("new\n", encoding="utf-8")  # begun anew in place: shorter
+    path.write_text("new\n", encoding="utf-8")  # begun again in place: shorter
     third = follow(path, second.position)
     assert (third.text, third.is_new) == ("new\n", True)
     path.rename(tmp_path / "log.1")

@@ -166,7 +166,7 @@ def test_a_configuration_stops_the_clock_and_loses_packets(
     assert found["simulated_s"] == pytest.approx(2.000012)
     assert main([*command, "--config", str(config), "--until", "3s", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["result"]["flows_finished"] == 2
-    # That simulator has no timeouts: a flow that loses its last packet waits for ever.
+    # That simulator has no timeouts: a flow that loses its last packet waits forever.
     config.write_text(CONFIG + "ERROR_RATE_PER_LINK 0.1\n")
     assert main([*command, "--config", str(config), "--until", "2.1s", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["result"]

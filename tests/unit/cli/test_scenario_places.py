@@ -227,3 +227,24 @@ def test_check_tells_what_every_study_would_refuse(
     said = capsys.readouterr().err
     assert "x.yaml:8:3: packets.watchdog: " in said
     assert "x.yaml:5:3: job.model: 'lama': no such model; " in said
+
+
+@pytest.mark.parametrize(
+    ("lines", "key", "at", "says"),
+    [
+        (f"traffic:\n- {FLOW.replace('target: 1', 'target: x')}", "traffic[0].target", "x, s", ""),
+        (f"traffic:\n- {FLOW.replace('size', 'sise')}", "traffic[0].sise", "sise", "'size'"),
+        ("faults:\n- {kind: down, parts: leaf:0}", "faults[0].parts", "parts", "'part'"),
+        ("jobs:\n- {nodes: 1, jobb: 1}", "jobs[0].jobb", "jobb", "'job'"),
+        ("tenants:\n- {name: a, node: 1}", "tenants[0].node", "node: 1", "'nodes'"),
+    ],
+)
+def test_what_is_wrong_in_an_item_of_a_list_keeps_its_own_place(
+    lines: str, key: str, at: str, says: str
+) -> None:
+    text = text_with("", lines)
+    (problem,) = [one for one in problems_of(text) if one.where.key == key]
+    begins = text.index(at, text.index("# what follows"))
+    place = (text[:begins].count("\n") + 1, begins - text.rfind("\n", 0, begins))
+    assert (problem.where.line, problem.where.column) == place
+    assert says in problem.remedy

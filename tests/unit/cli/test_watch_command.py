@@ -90,6 +90,32 @@ def test_an_audit_names_what_differs_and_says_so_with_its_status(
     assert one["text"] == "R000 nic:0 does not answer; with it 1 cable cannot be seen"
 
 
+def test_an_audit_is_written_as_a_page(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "audit.html"
+    path = cable_list(tmp_path, scenario)
+    assert main(["audit", str(scenario), "--from", str(path), "--report", str(page)]) == 0
+    text = page.read_text("utf-8")
+    assert text.startswith(("<!doctype html>", "<!DOCTYPE html>"))
+    assert "cables are where they should be" in text
+    assert "cables are where they should be" in capsys.readouterr().out
+
+
+def test_what_is_located_is_written_as_a_page_unless_it_is_a_store(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, seen = tmp_path / "locate.html", tmp_path / "seen.json"
+    seen.write_text('{"flows": []}', encoding="utf-8")
+    arguments = ["locate", str(scenario), "--report", str(page)]
+    assert main([*arguments, "--observations", str(seen)]) == 0
+    assert "as told by 0 flows and probes" in page.read_text("utf-8")
+    page.unlink()
+    assert main([*arguments, "--store", str(tmp_path / "watch.db")]) == 2
+    assert "a page is of one look" in capsys.readouterr().err
+    assert not page.exists()
+
+
 def test_names_of_real_devices_lead_to_ours(
     scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

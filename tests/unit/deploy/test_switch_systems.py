@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 from deployments import build
 
 from netloom.app.deploy import Deployment, render
-from netloom.ops.observe.naming import Scheme, parse_scheme
+from netloom.cli.main import main
+from netloom.ops.observe.naming import PortScheme, parse_scheme
 from netloom.ops.plant import Port
 from netloom.ops.switch_systems import SWITCH_SYSTEMS, switch_files
 from netloom.parts.load import load_catalog
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SYSTEMS = ("cumulus", "eos", "frr", "junos", "nxos", "quantum", "sonic")
 
@@ -37,7 +42,7 @@ def test_a_port_is_found_again_by_what_its_switch_calls_it(name: str) -> None:
     ways = {"sonic": 4, "frr": 1}.get(name, 2)
     for number in (1, 2, 3, 8):
         label = system.port_name(site, Port(len(site.nics), number))
-        assert Scheme(name=name, ways=ways).number(label) == number, label
+        assert PortScheme(name=name, ways=ways).number(label) == number, label
 
 
 def test_an_unsplit_port_is_found_by_the_schemes_own_default() -> None:
@@ -96,3 +101,17 @@ def test_files_for_other_switches_are_named() -> None:
         "switches/*/eos.conf",
     ]
     assert render(Deployment(intent=build("infiniband-ndr"))).systems == {}
+
+
+def test_the_command_names_files_for_other_switches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario = tmp_path / "x.yaml"
+    scenario.write_text(
+        "cluster: {nodes: 2, node: dgx-h100, fabric: {technology: rocev2-400g}}\n"
+        "job: {model: llama-3.1-8b, training: {sequence: 8192, global_batch: 64}}\n",
+        encoding="utf-8",
+    )
+    assert main(["deploy", "render", str(scenario), "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "note: switches/*/eos.conf: for other switches; Arista EOS does not run on" in said

@@ -1,4 +1,4 @@
-"""Whole runs against a plain simulator that works everything out anew at every event."""
+"""Whole runs against a plain simulator that works everything out again at every event."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def test_a_partitioned_fabric_is_refused_naming_the_pair(balance: Balance) -> No
 
 
 def test_impossible_settings_are_refused() -> None:
-    with pytest.raises(SpecError, match=r"nic_share: 1\.5 is no share"):
+    with pytest.raises(SpecError, match=r"nic_share: 1\.5 must lie between 0 and 1"):
         FlowSettings(nic_share=1.5)
     with pytest.raises(SpecError, match="flows_per_transfer: 0"):
         FlowSettings(flows_per_transfer=0)

@@ -32,6 +32,7 @@ def test_a_file_of_cables_is_known_by_how_it_begins(text: str, name: str) -> Non
 def test_a_suffix_goes_before_the_content() -> None:
     assert detect("4 2\n", name="tree.topo", holds="case").name == "htsim"
     assert detect("4 2\n", name="topology.txt", holds="case").name == "ns3-hpcc"
+    assert detect("Nodes 4\n", name="renamed.txt", holds="case").name == "htsim"
 
 
 def test_what_is_none_of_them_is_refused_with_those_that_are() -> None:

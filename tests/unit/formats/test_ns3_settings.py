@@ -117,7 +117,7 @@ def test_what_is_not_followed_is_said() -> None:
     config = read_config(text.replace("LINK_DOWN 0 0 0", "LINK_DOWN 100 1 2"), name="config.txt")
     assert config_notes(config) == (
         "PINT_PROB 0.5 is not followed: this ran as with 1",
-        "LINK_DOWN: switches leave out dead links of their own; nobody else routes anew",
+        "LINK_DOWN: switches leave out dead links of their own; no other switch reroutes",
     )
 
 

@@ -160,6 +160,7 @@ EFFECT = PlanEffect(
     away_after=Away(share=0.05, uplink_share=0.1, num_ports=0),
 )
 ONE_WAY = PartId("cable", 140, Direction.UP, ends=("leaf:0", "spine:0"))
+OTHER_WAY = replace(ONE_WAY, direction=Direction.DOWN)
 DRAIN = HealPlan(
     finding=replace(finding("cable:140", FaultKind.LOSS), part=ONE_WAY),
     acts=(Act(verb="drain", part=PartId.cable(140)),),
@@ -223,7 +224,7 @@ def test_a_costly_plan_asks() -> None:
 def test_doubt_asks_but_both_directions_of_a_cable_are_one_part() -> None:
     doubted = replace(DRAIN.finding, confidence=0.85)
     assert verdict(replace(DRAIN, finding=doubted)) == "ask"
-    sure = replace(doubted, rivals=((PartId.cable(140), 0.1), (PartId("leaf", 0), 0.05)))
+    sure = replace(doubted, rivals=((OTHER_WAY, 0.1), (PartId("leaf", 0), 0.05)))
     assert verdict(replace(DRAIN, finding=sure)) == "run"
     assert verdict(sight=replace(SIGHT, doubts=("leaf:3: no answer",))) == "ask"
 

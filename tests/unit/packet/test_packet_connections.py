@@ -54,7 +54,7 @@ def test_connections_of_their_own_take_turns() -> None:
 
 
 def test_connections_that_hash_alike_take_turns_all_the_same() -> None:
-    # Of 1,000 ports some two are drawn anew, for seed 1, as the same: connections of their own.
+    # Of 1,000 ports some two are drawn again, for seed 1, as the same: connections of their own.
     ports = np.arange(49_152, 50_152, dtype=np.uint16)
     drawn = mixed_ports(ports, np.zeros(len(ports), dtype=np.int64), seed=1)
     alike = ports[drawn == np.sort(drawn)[np.flatnonzero(np.diff(np.sort(drawn)) == 0)[0]]]

@@ -22,7 +22,7 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
 from wires import star, transfers
 from netloom.engines.native import PacketSimulation
-from netloom.engines.packet import PacketSettings, Transport, Watch
+from netloom.engines.packet import PacketSettings, Transport, Recording
 from netloom.engines.packet.lower import lowered
 
 def peak_bytes():
@@ -33,7 +33,7 @@ def made(wiring, work, scheme, flow_control, recovery, **more):
     transport = Transport(recovery=recovery, timeout_ps=0, telemetry=scheme == "hpcc")
     settings = PacketSettings(
         flow_control=flow_control, congestion_control=scheme, transport=transport, **more)
-    low = lowered(wiring, work, settings, seed=0, faults=(), watch=Watch())
+    low = lowered(wiring, work, settings, seed=0, faults=(), watch=Recording())
     before = peak_bytes()
     return before, PacketSimulation(low.arrays, low.numbers, low.names, low.parameters)
 """

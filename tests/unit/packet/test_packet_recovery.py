@@ -198,7 +198,7 @@ def test_a_packet_that_was_half_out_when_its_link_was_cut_is_lost(*, cut_through
 @pytest.mark.parametrize("scheme", ["swift", "nscc", "dctcp"])
 def test_irn_goes_on_after_a_timeout_that_leaves_its_window_full(scheme: str) -> None:
     # All that was out is lost, and a timeout of IRN takes the oldest and the newest packet for lost
-    # alone. The window has shrunk to less than the rest: the sender stood still for ever.
+    # alone. The window has shrunk to less than the rest: the sender stood still forever.
     settings = PacketSettings(
         congestion_control=scheme,
         transport=Transport(
@@ -253,7 +253,7 @@ def test_headers_that_do_not_fit_go_back_to_their_senders() -> None:
 
 
 def test_notifications_that_go_first_are_not_held_up_by_pauses() -> None:
-    # Two send to a host whose own cable is paused for ever. In the data's lane its CNPs never
+    # Two send to a host whose own cable is paused forever. In the data's lane its CNPs never
     # leave: 977 packets of each flow, 653 us for both, and the way. Else they cut the rates.
     work, wiring = transfers([(0, 2), (1, 2)], 4_000_000), star(3)
     fault = PacketFault(when_ps=0, kind="pause", link=wiring.link_source.tolist().index(2))

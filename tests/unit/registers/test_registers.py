@@ -142,6 +142,16 @@ def test_a_package_that_does_not_load_is_named_with_the_reason(
         register.get("lime")
 
 
+def test_what_does_not_load_is_left_out_of_what_can_be_used(
+    install: Callable[[str, str, str], None],
+) -> None:
+    install("bad_olive", "olive", "raise OSError('no paint')\n")
+    register = colours(entry_point_group="test.colours")
+    red = register.add(Colour(name="red", wavelength_nm=700.0))
+    assert register.names() == ("olive", "red")
+    assert register.usable() == (red,)
+
+
 def test_two_packages_that_declare_one_name_are_both_named(
     install: Callable[[str, str, str], None],
 ) -> None:

@@ -121,7 +121,7 @@ def test_simulate_routes_over_it(site: Path, engine: str) -> None:
 
 def test_the_schema_and_the_messages_know_it(site: Path) -> None:
     assert "hyperx" in netloom(site, "schema").stdout
-    (site / "wrong.yaml").write_text(SCENARIO.replace("width: 2", "widht: 2"))
+    (site / "wrong.yaml").write_text(SCENARIO.replace("width: 2", "wide: 2"))
     assert "did you mean 'width'?" in netloom(site, "check", "wrong.yaml").stderr
     (site / "wrong.yaml").write_text(SCENARIO.replace("kind: hyperx", "kind: hyprex"))
     assert "did you mean 'hyperx'?" in netloom(site, "check", "wrong.yaml").stderr
@@ -135,3 +135,6 @@ def test_a_package_that_is_broken_stops_only_who_asks_for_it(site: Path, tmp_pat
     assert done.returncode == 2
     assert "netloom-hyperx 1.0" in done.stderr
     assert netloom(tmp_path, "size", "--gpus", "64", "--topology", "torus").returncode == 0
+    other = "kind: torsu"
+    (tmp_path / "x.yaml").write_text(SCENARIO.replace("kind: hyperx", other))
+    assert "did you mean 'torus'?" in netloom(tmp_path, "check", "x.yaml").stderr

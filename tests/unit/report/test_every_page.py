@@ -6,7 +6,6 @@ import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import pytest
 
 import netloom as nl
@@ -127,7 +126,7 @@ MADE: Final[dict[str, Callable[[Path], str]]] = {
     "size": lambda _: sizing_page(nl.size(nl.SizingRequest(num_gpus=1024))),
     "goodput": lambda folder: goodput_page(nl.uptime(_scenario(folder))),
     "place": lambda folder: placement_page(
-        place(_scenario(folder), np.arange(6), num_nodes=4, tries=5)
+        place(_scenario(folder), free=range(6), num_nodes=4, tries=5)
     ),
     "locate": _findings,
     "audit": _audit,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 import netloom as nl
 from netloom.ops.heal.snapshot import Snapshot
 from netloom.ops.observe.audit import Audit, Difference
@@ -76,7 +74,7 @@ def test_the_shares_of_a_jobs_time_add_up_to_all_of_it() -> None:
 
 
 def test_a_placement_is_drawn_beside_the_bound() -> None:
-    found = place(small(), np.arange(4), num_nodes=4, tries=0)
+    found = place(small(), free=range(4), num_nodes=4, tries=0)
     page = placement_page(found)
     *_, last, bound = cells_of("steps", page)
     assert (last, bound) == ("bound", f"{1e3 * found.bound_s:.4g} ms")

@@ -286,7 +286,7 @@ def test_unknown_schemes_and_engines_are_refused() -> None:
     with pytest.raises(SpecError, match="flows have none"):
         nl.simulate(scenario, CATALOG, engine="flow", choices=Choices(congestion_control="hpcc"))
     with pytest.raises(SpecError, match="engine: 'packets' is not known; did you mean 'packet'"):
-        nl.simulate(scenario, CATALOG, engine="packets")  # type: ignore[arg-type]
+        nl.simulate(scenario, CATALOG, engine="packets")
 
 
 @pytest.mark.parametrize("spray", ["spray", "bitmap", "retiring", "reps"])

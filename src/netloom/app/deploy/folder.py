@@ -82,5 +82,5 @@ def _text(path: Path) -> str:
             raise SpecError(message)
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        message = f"{path}: cannot be read ({error}); remove it or mend it"
+        message = f"{path}: cannot be read ({error}); remove it or correct it"
         raise SpecError(message) from error

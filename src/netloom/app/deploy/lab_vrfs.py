@@ -31,7 +31,7 @@ VXLAN_PORT: Final = 4789  # RFC 7348, section 5
 NOTICED_S: Final = 120.0  # zebra looks once a second for a new namespace
 TTL: Final = 64
 ARP_NEVER: Final = 8  # Linux ip-sysctl, arp_ignore: answer for no local address
-NOBODY: Final = "00:00:00:00:00:00"  # the address that a tunnel's list for everybody stands under
+FLOOD_KEY: Final = "00:00:00:00:00:00"  # the key of a tunnel's flood list
 _KINDS: Final = ("bridge", "vxlan")
 
 
@@ -142,7 +142,7 @@ class LabVrfs:
         if not room.vni:
             return []
         said = self._view(["bridge", "-n", room.name, "-j", "fdb", "show", "dev", f"vx{room.vni}"])
-        leaves = (row.get("dst") for row in _rows(said) if row.get("mac") == NOBODY)
+        leaves = (row.get("dst") for row in _rows(said) if row.get("mac") == FLOOD_KEY)
         return [Flood(vrf=room.name, leaf=str(leaf)) for leaf in leaves if leaf]
 
     def routes(self, vrf: str) -> tuple[Route, ...]:
@@ -182,7 +182,7 @@ class LabVrfs:
         for act, flood in changes:
             if flood.vrf in vnis:
                 where = ["dev", f"vx{vnis[flood.vrf]}", "dst", flood.leaf, "self", "permanent"]
-                self._view(["bridge", "-n", flood.vrf, "fdb", act, NOBODY, *where])
+                self._view(["bridge", "-n", flood.vrf, "fdb", act, FLOOD_KEY, *where])
 
     def finish(self, wanted: Rooms) -> None:
         """Remove the VRFs that *wanted* has not.

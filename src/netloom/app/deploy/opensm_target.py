@@ -107,7 +107,7 @@ class OpensmTarget:
         if log.engine != self.engine:
             message = (
                 f"{self.name}: OpenSM routes with {log.engine or 'nothing'} instead of "
-                f"{self.engine}; it takes another engine only when it is started anew"
+                f"{self.engine}; it takes another engine only when it is started again"
             )
             raise LabError(message)
 

@@ -107,13 +107,15 @@ def _try_one(
     try:
         log = opensm.wait_up(manager, running)
     except LabError as error:
-        yield _broken(f"{folder}/opensm.conf", str(error), "mend the file; see the log's message")
+        yield _broken(
+            f"{folder}/opensm.conf", str(error), "correct the file; see the log's message"
+        )
         return
     if log.engine != lab.engine:
         what = f"OpenSM routes with {log.engine or 'nothing'} instead of {lab.engine}"
         yield _broken(f"{folder}/opensm.conf", what, "choose an engine that fits the topology")
     for line in log.refused:
-        yield _broken(folder, f"OpenSM passed over what it was given: {line}", "mend that file")
+        yield _broken(folder, f"OpenSM passed over what it was given: {line}", "correct that file")
 
 
 def _write(manager: opensm_format.SubnetManager, files: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Act on an InfiniBand lab: pull cables, have routes made anew, replace subnet managers."""
+"""Act on an InfiniBand lab: pull cables, have routes made again, replace subnet managers."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class InfinibandHands:
                 return self._reroute(act.part), ""
             case "rebalance":
                 network = self._network(self._plant.cables_of(act.part)[0])
-                return f"had {self._sweep(network)} make all routes anew", ""
+                return f"had {self._sweep(network)} make all routes again", ""
             case "fail-over":
                 return self._fail_over(act.part), ""
             case "ticket" | "cordon" | "restart-job":
@@ -153,7 +153,7 @@ class InfinibandHands:
         return observer(self.place, self.place.read(), network)
 
     def _reroute(self, part: PartId) -> str:
-        """See that routes are made anew, unless OpenSM did that of itself."""
+        """See that routes are made again, unless OpenSM did that of itself."""
         cables = self._plant.cables_of(part)
         network = self._network(cables[0])
         client = self._client(network)

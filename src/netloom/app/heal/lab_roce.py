@@ -1,4 +1,4 @@
-"""Act on a RoCE lab: shut BGP sessions over a cable, install routes anew; look with probes."""
+"""Act on a RoCE lab: shut BGP sessions over a cable, install routes again; look with probes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class EthernetHands:
                 return "left it to BGP", ""
             case "repair-fib":
                 self._install_anew(act.part)
-                return f"had FRR install the routes of {act.part} anew", ""
+                return f"had FRR install the routes of {act.part} again", ""
             case "ticket" | "cordon" | "restart-job":
                 return self.desk.do(act)
             case _:
@@ -72,7 +72,7 @@ class EthernetHands:
                 raise LabError(message)
 
     def undo(self, act: Act, token: str) -> str:
-        """Undo it; routes that were installed anew stay."""
+        """Undo it; routes that were installed again stay."""
         if act.verb == "drain":
             self._sessions(act.part, "no ")
             return f"opened the BGP sessions over {act.part} again"

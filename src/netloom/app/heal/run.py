@@ -228,7 +228,7 @@ def _alone(place: LabFolder) -> Iterator[None]:
 
 
 def release(place: LabFolder, policy: HealPolicy, number: int) -> str:
-    """Undo one act that is in force, such as a drain once the cable is mended, or was cut short.
+    """Undo one act that is in force, such as a drain once the cable is repaired, or was cut short.
 
     Args:
         place: Of the lab.

@@ -107,7 +107,7 @@ class TicketQueue:
         lines = [
             f"# {finding.part}: {finding.kind}",
             "",
-            f"Confidence {finding.confidence:.0%}. Part to mend: {act.part}.",
+            f"Confidence {finding.confidence:.0%}. Part to repair: {act.part}.",
             "",
             *(f"- {line}" for line in finding.evidence),
             "",

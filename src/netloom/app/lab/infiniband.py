@@ -191,9 +191,9 @@ def agree(place: LabFolder, lab: Lab, plant: Plant, network: Subnet) -> Lab:
     """Return the record once one manager is master and sweeps, and the others stand by.
 
     Managers ask one another for SMInfo, and wait until an answer is there or time is up. OpenSM
-    answers nobody before its own first sweep, which one start in six beside another ran into, and
+    answers no other before its own first sweep, which one start in six beside another ran into, and
     an answer can be lost on a cable that was just pulled. On a real host the time is up then; but
-    libumad2sim has no time-outs, and the one that asked never sweeps again. It is started anew.
+    libumad2sim has no time-outs, and the one that asked never sweeps again. It is started again.
 
     Raises:
         LabError: they do not agree.
@@ -280,7 +280,7 @@ def forget_dead(simulator: ibsim.Simulator) -> None:
 
     It holds ten; and when it finds a manager dead only later, by a datagram that cannot be
     delivered, it takes the mark of a manager (IsSM) from the port, though another may run there
-    by then, which nobody would see.
+    by then, unseen.
 
     Raises:
         LabError: ibsim does not answer.

@@ -127,7 +127,7 @@ def apply(place: LabFolder, lab: Lab, plant: Plant, old: Condition, new: Conditi
 
 
 def _lit(old: Condition, new: Condition, cable: Cable) -> bool:
-    """Return whether a dark cable is to carry something again: ibsim wants it plugged in anew."""
+    """Return whether a dark cable is to carry something again: ibsim wants it plugged in again."""
     return old.cable(cable.number).is_dark and not new.cable(cable.number).is_dark
 
 
@@ -184,7 +184,7 @@ def _show_managers(place: LabFolder, lab: Lab, site: _Site, plugged: Sequence[Ca
 
     ibsim sets a port that is linked to its first state, without the mark that a manager runs
     there (IsSM), and OpenSM does not set that a second time (link_ports in ibsim's sim_net.c,
-    osm_vendor_set_sm). Nobody would see this manager any more: two would be master, each sure to
+    osm_vendor_set_sm). This manager would be invisible: two would be master, each sure to
     be alone, and traps would go to the one that swept last.
     """
     hosts = {site.name(cable.lower) for cable in plugged}
@@ -237,7 +237,7 @@ def _check_same_subnet(site: _Site, cables: list[Cable], new: Condition) -> None
 
 
 def _set_speed(place: LabFolder, site: _Site, cable: Cable, old: Condition, new: Condition) -> None:
-    """Allow both ends only what the slowdown leaves; ibsim heeds neither alone."""
+    """Allow both ends only what the slowdown leaves; ibsim obeys neither alone."""
     before, after = old.cable(cable.number), new.cable(cable.number)
     if before.slowdown == after.slowdown:
         return

@@ -1,4 +1,4 @@
-"""Bring labs up and down, break them and mend them: what the command line calls."""
+"""Bring labs up and down, break them and repair them: what the command line calls."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ TARGETS: Final = 6  # of each host
 ROUNDS: Final = 20
 PACE_S: Final = 0.008  # between rounds: a host sends some 50 KB in one, half its 100 Mbit/s
 PATIENCE_S: Final = 0.15  # for the last to arrive, on a machine that has nothing else to do
-SLOWER: Final = 4  # the last may take so many times as long as the slowest that has arrived
+SLOWER: Final = 4  # the last may take this many times as long as the slowest that has arrived
 MAX_PATIENCE_S: Final = 2.0
 SMALL_BYTES: Final = 64
 LARGE_BYTES: Final = 4096  # the largest payload of RoCEv2
@@ -340,7 +340,7 @@ def _far(link: tuple[Cable, Port]) -> Port:
 def parse_ways(text: str, count: int) -> list[str]:
     """Return the interfaces that a batch of ``ip -j route get`` printed, one for each line.
 
-    A line without an answer prints nothing, so that with fewer answers than lines nobody knows
+    A line without an answer prints nothing, so that with fewer answers than lines it is not known
     which is whose: all are then empty.
     """
     decoder, place, ways = json.JSONDecoder(), 0, []

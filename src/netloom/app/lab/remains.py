@@ -1,4 +1,4 @@
-"""Find and remove what a lab left on this machine, whoever or whatever ended it.
+"""Find and remove what a lab left on this machine, however it ended.
 
 Only what carries the lab's own mark is touched: processes by their environment, namespaces and
 FRR's folders by their names.

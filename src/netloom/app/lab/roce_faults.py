@@ -75,7 +75,7 @@ def _wired(cable: Cable, condition: Condition) -> Cable:
 
 
 def _move(place: LabFolder, plant: Plant, cables: list[Cable], new: Condition) -> None:
-    """Take cables out and lay them anew, crossed or straight."""
+    """Take cables out and lay them again, crossed or straight."""
     for cable in cables:
         lower = end_of(place, plant, cable.lower)
         netns.batch([["link", "del", "dev", lower.interface]], namespace=lower.namespace)

@@ -173,7 +173,7 @@ class LabFolder:
             return Plant.from_json(value)
 
     def remove(self) -> None:
-        """Remove everything of the lab but its lock, which somebody may be waiting for."""
+        """Remove everything of the lab but its lock, which another may be waiting for."""
         shutil.rmtree(self.scratch, ignore_errors=True)
         for name in (RECORD, PLANT):
             (self.path / name).unlink(missing_ok=True)

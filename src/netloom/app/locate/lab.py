@@ -38,7 +38,7 @@ def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Snapsho
     Args:
         place: Of the lab.
         fabric: The network as designed: that of the scenario that the lab was made from.
-        technology: How losses are mended, for what they cost.
+        technology: How losses are recovered, for what they cost.
 
     Raises:
         SpecError: there is no such lab, or it was made from another network.

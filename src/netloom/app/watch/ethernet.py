@@ -148,7 +148,7 @@ class VirtualCables:
 def built_of_namespaces(machines: Iterable[NamespacedDevice]) -> Built:
     """Return the virtual cables between devices, as their kernels tell them.
 
-    A cable whose either end is down is not there: nobody at the other end would answer. Its rate
+    A cable whose either end is down is not there: the other end would not answer. Its rate
     is that of the slower shaper.
 
     Raises:

@@ -43,12 +43,12 @@ class Locator:
     Attributes:
         store: What was seen, and where findings go.
         network: As designed.
-        technology: How losses are mended.
+        technology: How losses are recovered.
         collectors: Of the watch; those that see flows are asked for them.
         clock: To see how long it takes.
         log: Told when a finding begins and ends.
         say: Given a line for people each time.
-        vital: Sources without which nothing is held to be over: what is not seen is not mended.
+        vital: Sources without which nothing is held to be over: what is not seen is not repaired.
         window_s: How far it looks back.
         cases: The findings that are open, the surest first.
     """

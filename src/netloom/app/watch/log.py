@@ -19,7 +19,7 @@ def json_log(stream: IO[str], now_s: Callable[[], float]) -> Callable[..., None]
     def log(event: str, **fields: object) -> None:
         time = datetime.fromtimestamp(now_s(), UTC).isoformat(timespec="milliseconds")
         line = json.dumps({"time": time, "event": event, **fields}, default=str)
-        with contextlib.suppress(OSError, ValueError):  # nobody reads it; the watch goes on
+        with contextlib.suppress(OSError, ValueError):  # the reader is gone; the watch goes on
             stream.write(f"{line}\n")
             stream.flush()
 

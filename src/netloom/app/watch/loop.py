@@ -63,7 +63,7 @@ class Watch:
         than that leaves out those it ran over.
 
         Args:
-            rounds: Stop after so many.
+            rounds: Stop after this number.
 
         While the disk is full nothing is kept, which is said once, and it goes on: what files
         hold is read later, what devices said meanwhile is lost.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netloom.errors import SpecError
-from netloom.ops.observe.naming import Naming, Scheme, parse_names, parse_ports, parse_scheme
+from netloom.ops.observe.naming import Naming, PortScheme, parse_names, parse_ports, parse_scheme
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def naming_from(names: Path | None = None, ports: Path | None = None, labels: st
     return Naming(
         devices=parse_names(_text(names, "--names")) if names else {},
         ports=parse_ports(_text(ports, "--ports")) if ports else {},
-        scheme=parse_scheme(labels) if labels else Scheme(),
+        scheme=parse_scheme(labels) if labels else PortScheme(),
     )
 
 

@@ -92,7 +92,7 @@ def _gpus(fabric: Fabric) -> dict[str, str]:
 
 @dataclass(slots=True, kw_only=True)
 class FlowFileCollector:
-    """A file of flows, ports and routes that somebody writes anew for each window.
+    """A file of flows, ports and routes that another program replaces for each window.
 
     Attributes:
         path: In the format of ``netloom locate --observations``; put in place by renaming.

@@ -29,7 +29,7 @@ class Publisher:
         store: What is seen.
         designed: What should be there.
         collectors: Of the watch.
-        server: Where it goes; None to tell nobody.
+        server: Where it goes; None to serve nothing.
         stale_s: A source not seen well for longer than this is left out, and health says so.
         cases: Gives the findings that are open, the surest first.
     """

@@ -101,7 +101,7 @@ def watch(  # noqa: PLR0913  (what to look at, how often, and where it goes)
         sources: What to look at; default: the InfiniBand network of this machine.
         store: The file to keep it in; default: :func:`default_store`.
         every_s: From the start of one look to that of the next.
-        rounds: Stop after so many looks; default: when the clock is stopped.
+        rounds: Stop after this number of looks; default: when the clock is stopped.
         limits: How much of the past is kept.
         listen: Serve /metrics and /health there, such as ``127.0.0.1:9787``.
         catalog: The parts to build it from; default: the shipped ones and the scenario's own.
@@ -180,7 +180,7 @@ def _server(listen: str, stack: ExitStack) -> Server | None:
 
 
 def _ignore(*_: object, **__: object) -> None:
-    """Tell nobody."""
+    """Do nothing."""
 
 
 def default_store(name: str) -> Path:

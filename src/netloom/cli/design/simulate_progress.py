@@ -28,7 +28,7 @@ class Watcher:
 
     Attributes:
         unit: What the engine counts: events or flows.
-        total: How many of them a run has, where no share is told; 0 when nobody knows.
+        total: How many of them a run has, where no share is told; 0 when unknown.
         until_ps: Where a run stops, 0 for nowhere.
         num_runs: How many there are, some of them at a time, each on a thread.
     """
@@ -64,7 +64,7 @@ class Watcher:
         return self.stop.is_set()
 
     def _note(self, simulated_ps: int, count: int) -> None:
-        """Write down how far the run of this thread is; one that begins anew follows another."""
+        """Write down how far the run of this thread is; one that starts over follows another."""
         thread = threading.get_ident()
         before, _ = self._under_way.get(thread, (0, 0.0))
         if count < before:

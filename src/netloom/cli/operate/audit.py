@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from netloom.app import audit as app
 from netloom.cli.operate.designed import designed_at
-from netloom.cli.output import emit_json
+from netloom.cli.output import emit_json, write_atomically
 from netloom.report.ops.audit import audit_text
 
 __all__ = ["audit"]
@@ -25,6 +25,7 @@ def audit(  # noqa: PLR0913  (one option of the command each)
     ports: Path | None = None,
     labels: str = "",
     json: bool = False,
+    report: Path | None = None,
     catalog: Path | None = None,
 ) -> int:
     """Name the cables that are missing, too many, swapped, misplaced or of the wrong speed.
@@ -44,11 +45,16 @@ def audit(  # noqa: PLR0913  (one option of the command each)
         labels: How labels of ports that are not listed are numbered: plain, cumulus, eos, nxos,
             sonic, junos or quantum, and behind a colon into how many ports a cage is split.
         json: Print JSON; keys are documented in docs/watch.md.
+        report: Write a self-contained HTML page to this file.
         catalog: A TOML file with parts of your own.
     """
     designed = designed_at(scenario, catalog)
     naming = app.naming_from(names, ports, labels)
     found = app.audit(designed, source=source, lab=lab, folder=folder, naming=naming)
+    if report is not None:
+        from netloom.report.ops.audit_page import audit_page  # noqa: PLC0415  (slow)
+
+        write_atomically(report, audit_page(found))
     if json:
         emit_json(found.to_json())
     else:

@@ -65,6 +65,8 @@ def render(
     print(
         rendered_text(done.folder, num_files=num_files, skipped=done.skipped, removed=done.removed)
     )
+    for note in done.notes:
+        print(f"note: {note}")
 
 
 @deploy.command

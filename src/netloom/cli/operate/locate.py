@@ -9,7 +9,8 @@ from cyclopts import Parameter
 
 from netloom.app import locate as app
 from netloom.cli.operate.designed import designed_at
-from netloom.cli.output import emit_json
+from netloom.cli.output import emit_json, write_atomically
+from netloom.errors import SpecError
 
 if TYPE_CHECKING:
     from netloom.app.locate import LocateReport, StoredFindings
@@ -25,6 +26,7 @@ def locate(  # noqa: PLR0913  (one option of the command each)
     store: Path | None = None,
     folder: Annotated[Path | None, Parameter(name="--dir")] = None,
     catalog: Path | None = None,
+    report: Path | None = None,
     json: bool = False,
 ) -> None:
     """Say which part of a fabric is broken, how sure that is, and who is hurt.
@@ -36,15 +38,27 @@ def locate(  # noqa: PLR0913  (one option of the command each)
         store: Say instead what a watch that keeps this store has found in the last day.
         folder: Where labs are kept (default: $XDG_STATE_HOME/netloom/labs).
         catalog: A TOML file with parts and prices of your own.
+        report: Write a self-contained HTML page to this file; of one look, not of a store.
         json: Print JSON; keys are documented in docs/json.md.
     """
+    if report is not None and store is not None:
+        message = "--report: a page is of one look; leave --store out, or --report"
+        raise SpecError(message)
     # The store of a watch has findings, which need no design.
     designed = None if store is not None else designed_at(scenario, catalog)
     found = app.locate(designed, observations=observations, lab=lab, store=store, folder=folder)
+    if report is not None and isinstance(found, app.LocateReport):
+        _write(found, report)
     if json:
         emit_json(found.to_json())
     else:
         _print(found)
+
+
+def _write(found: LocateReport, path: Path) -> None:
+    from netloom.report.ops.locate_page import findings_page  # noqa: PLC0415  (slow)
+
+    write_atomically(path, findings_page(found))
 
 
 def _print(report: LocateReport | StoredFindings) -> None:

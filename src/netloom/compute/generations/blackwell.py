@@ -35,7 +35,7 @@ ENTRY = GpuGeneration(
             "share of the link rate in a ring",
             40.1 * 18 / 900,
             TOPO_H,
-            "what NCCL reckons with for a link of 50 GB/s; a fit of B200 gives 0.67 (SimuMax)",
+            "what NCCL assumes for a link of 50 GB/s; a fit of B200 gives 0.67 (SimuMax)",
         ),
         fill_steps=NO_FILL,
         ramp_s=RAMP,

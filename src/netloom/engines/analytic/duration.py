@@ -1,7 +1,7 @@
 """How long the algorithm that the library chose really takes.
 
 The form is the library's own, ``latency x steps + bytes / rate``, with the rates that were
-measured in place of those it reckons with, and a ramp until its pipeline is full. Bytes inside
+measured in place of those it assumes, and a ramp until its pipeline is full. Bytes inside
 a node and between nodes flow at the same time; the slower of the two decides.
 """
 

@@ -183,7 +183,7 @@ def _intra(network: Network) -> LinkKind:
 
 
 def _nccl_intra_gbps(place: CollectivePlacement, per_node: int) -> float:
-    """Return what NCCL reckons with inside a node, which is not what is measured."""
+    """Return what NCCL assumes inside a node, which is not what is measured."""
     scale_up = place.network.scale_up
     if scale_up.kind == "pcie-tree":
         return scale_up.rate_bps / 8e9 * _NCCL_PCI_SHARE

@@ -257,7 +257,7 @@ def _leaving(
     ring_on = np.where(place + stride < span, node + stride, first)
     crosses = (ring_on // block != node // block).astype(float)
     if pattern == "pair":
-        crosses[place + stride >= span] = 0.0  # the last stage sends to nobody
+        crosses[place + stride >= span] = 0.0  # the last stage sends nothing
     return np.asarray(np.minimum(1.0, 2 * crosses)) if pattern == "tree" else crosses
 
 

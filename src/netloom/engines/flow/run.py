@@ -51,7 +51,7 @@ class RoutedTransfers:
             ``(i + 1) * parts - 1``.
         ways: Of each part.
         latency_ps: Of each transfer, from its last byte sent to its arrival.
-        known_ps: From there until its sender knows, where that is reckoned.
+        known_ps: From there until its sender knows, where that is computed.
         connection: Of each part, where messages share one; they go one after another.
     """
 

@@ -33,7 +33,7 @@ class FlowSettings:
             ``flowlet`` hashes every burst of it; ``static`` is d-mod-k; ``adaptive``, ``spray``
             and ``cells`` split every flow evenly over all of them.
         flows_per_transfer: Connections (queue pairs, sockets) that share a transfer's bytes.
-        flowlets: Bursts that a ``flowlet`` connection falls into, each hashed anew.
+        flowlets: Bursts that a ``flowlet`` connection falls into, each hashed again.
         pxn: Whether data goes to the GPU on the target's rail first.
         hash_seeds: ``distinct`` for each switch, or ``equal``: what one tier put together the
             next cannot tell apart.
@@ -72,7 +72,7 @@ class FlowSettings:
         _positive("host_rate_bps", self.host_rate_bps)
         for name in ("wire_share", "path_share", "nic_share", "scale_up_share"):
             if not 0 < getattr(self, name) <= 1:
-                message = f"{name}: {getattr(self, name)} is no share; use more than 0, up to 1"
+                message = f"{name}: {getattr(self, name)} must lie between 0 and 1; use more than 0, up to 1"
                 raise SpecError(message)
         if len(self.priority_weights) != _NUM_PRIORITIES or not all(
             0 < weight < math.inf for weight in self.priority_weights
@@ -103,7 +103,7 @@ def settings_for(
     Args:
         technology: Gives the way of balancing, framing, recovery and latency.
         loss: Packets lost on a link; the technology's own without.
-        num_switches: On the way that retransmissions are reckoned for; 5 are three tiers.
+        num_switches: On the path that retransmissions are computed for; 5 are three tiers.
         nic_share: What the communication library reaches of a NIC's payload rate.
         scale_up_share: What it reaches of a scale-up link.
         wired: Whether they run on a wiring, whose links have delays of their own.

@@ -26,9 +26,9 @@ class PacketFault:
 
     Attributes:
         when_ps: From the beginning of the run.
-        kind: ``down`` and ``up`` cut a link and mend it; ``rate`` sets its rate (a slow receiver is
+        kind: ``down`` and ``up`` cut and restore a link; ``rate`` sets its rate (a slow receiver is
             a slow last link); ``loss`` loses packets, ``corrupt`` bits and with them packets by
-            their length; ``pause`` holds every priority for ever, as a NIC that does not stop
+            their length; ``pause`` holds every priority without end, as a NIC that does not stop
             asking for it.
         link: The directed link; a cable is two.
         rate_bps: For ``rate``.
@@ -98,4 +98,4 @@ def _problems(faults: Sequence[PacketFault], num_links: int) -> Iterator[str]:
         if fault.kind == "rate" and fault.rate_bps < 1:
             yield f"{where}: {fault.rate_bps} bit/s is no rate; cut the link with 'down' instead"
         if not 0 <= fault.loss < 1:
-            yield f"{where}: {fault.loss} is no share of packets; use 0 up to less than 1"
+            yield f"{where}: {fault.loss} must lie between 0 and 1; use 0 up to less than 1"

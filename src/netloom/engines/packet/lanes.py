@@ -84,7 +84,7 @@ def lanes_of(
     Without *lanes* these are the priorities, highest first, else virtual lanes, lowest first.
 
     Raises:
-        SpecError: a lane in use has no weight in either table, and would wait for ever.
+        SpecError: a lane in use has no weight in either table, and would starve.
     """
     levels = sorted(set(priority.tolist())) or [0]
     lane_of = {level: level for level in levels}
@@ -97,7 +97,7 @@ def lanes_of(
         if lanes is not None and not lanes.weighed(lane):
             message = (
                 f"lanes: virtual lane {lane} is in use (service level {level}) and has no weight "
-                "in 'high' or 'low'; give it one, or it waits for ever"
+                "in 'high' or 'low'; give it one, or it starves"
             )
             raise SpecError(message)
     return used, number[priority]

@@ -50,7 +50,7 @@ class Recording:
     Attributes:
         links: Whose queue, pauses and bytes are sampled.
         every_ps: Between samples; each costs one event and a row a link. 0 for none.
-        max_samples: Times that are kept, an even number: when there are so many, every other one
+        max_samples: Times that are kept, an even number: when there are that many, every other one
             is dropped and the time between samples doubles, however long the run.
         max_trace: Departures of packets that are kept, from the first.
         max_pauses: Pauses that are kept with their begin and end.
@@ -187,7 +187,7 @@ def _check_ways(wiring: PacketTopology, transfers: Transfers) -> None:
             if not _joined(wiring, pair):
                 message = (
                     f"transfer {at}: there is no way from {wiring.name[pair[0]]} to "
-                    f"{wiring.name[pair[1]]}; mend a link or drop the transfer"
+                    f"{wiring.name[pair[1]]}; restore a link or drop the transfer"
                 )
                 raise InfeasibleError(message)
 

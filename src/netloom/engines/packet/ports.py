@@ -33,7 +33,7 @@ def port_arrays(wiring: PacketTopology, transfers: Transfers, settings: PacketSe
 
 
 def _turns(wiring: PacketTopology, transfers: Transfers, *, striped: bool) -> NDArray[np.uint16]:
-    """Return which of several ports each one takes; nothing where nobody has several."""
+    """Return which of several ports each one takes; nothing where none has several."""
     ends = transfers.source, transfers.target
     several = any(int(num_ports(wiring, *way).max(initial=1)) > 1 for way in (ends, ends[::-1]))
     if not several:

@@ -23,7 +23,7 @@ class CellSchedule:
 
     Attributes:
         grant_bytes: Of a credit. Vendors say a few kilobytes; assumed.
-        wait_ps: From a packet's request at the first switch to its credit, when nobody else asks.
+        wait_ps: From a packet's request at the first switch to its credit, when none else waits.
         cell_bytes: Of a cell at most (Jericho and Ramon: 256, as remembered).
         cell_header_bytes: Of these; 12 make the factor of 1.05 that is remembered. Assumed.
         cells_together: Cells of a packet that take one link and are one event; 1 sprays each by

@@ -124,7 +124,7 @@ class Transport:
         least_bytes: A shorter packet is padded (IEEE 802.3: 64).
         ack_every_bytes: Acknowledge once so much has arrived, what is marked, and what the sender
             waits for; 0: every packet.
-        ask_every_packets: Acknowledge what the sender asks for alone: each so many packets, what
+        ask_every_packets: Acknowledge what the sender asks for alone: every that many packets, what
             it repeats and what it can send no more after; 0: receivers decide.
         asks_per_rtt: Times that it asks in a round trip of the empty way, at least; 0: any number.
         source_ports: Whether connections differ in what switches hash; RoCEv1, which has no UDP
@@ -289,12 +289,14 @@ class PacketSettings:
             )
             raise SpecError(message)
         if self.ecn and not 0 <= self.ecn.pmax <= 1:
-            message = f"ecn: Pmax {self.ecn.pmax} is no share; use 0 to 1"
+            message = f"ecn: Pmax {self.ecn.pmax} must lie between 0 and 1; use 0 to 1"
             raise SpecError(message)
 
     def _check_combination(self) -> None:
         if not 0 < self.transport.pull_share <= 1:
-            message = f"pull_share: {self.transport.pull_share} is no share; use 0 to 1"
+            message = (
+                f"pull_share: {self.transport.pull_share} must lie between 0 and 1; use 0 to 1"
+            )
             raise SpecError(message)
         self._check_scheme()
         if self.lanes is not None and self.flow_control != "credits":

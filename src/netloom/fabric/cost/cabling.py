@@ -96,7 +96,7 @@ def cable_up(
 
 
 def _runs(route: StageLengths, shop: Shop) -> Iterator[CableGroup]:
-    beyond_m = max(route.longest_m, LENGTHS_M[-1])  # a length nobody sells: no offer will reach
+    beyond_m = max(route.longest_m, LENGTHS_M[-1])  # a length that is not sold: no offer will reach
     steps = np.array(sorted({*LENGTHS_M, *shop.reaches_m, beyond_m}), dtype=np.float64)
     wanted = np.array([_by_step(route.in_rack, steps), _by_step(route.over_tray, steps)])
     counts = apportion(wanted.ravel(), route.stage.num_cables).reshape(wanted.shape)

@@ -124,7 +124,7 @@ class _Search:
 
     def run(self, edited: NDArray[np.int64]) -> Health:
         """Return what is found, given the switches whose own links changed."""
-        suspects = edited[self.fabric.vertex_tier[edited] > 1]  # nobody goes on through a leaf
+        suspects = edited[self.fabric.vertex_tier[edited] > 1]  # no path continues through a leaf
         tops = int(self.fabric.vertex_tier.max(initial=0))
         for away in range(1, 2 * tops):
             changed = self._level(suspects, away)

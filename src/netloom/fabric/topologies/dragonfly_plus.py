@@ -331,7 +331,7 @@ ENTRY = TopologyEntry(
     has_rails_apart=False,
     doubts=(
         (
-            "A dragonfly+ is reckoned with even traffic; a whole group that sends to one other "
+            "A dragonfly+ is modelled with even traffic; a whole group that sends to one other "
             "group does worse."
         ),
     ),

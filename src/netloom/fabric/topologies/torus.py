@@ -231,5 +231,5 @@ ENTRY = TopologyEntry(
     side_pairs=wired_pairs,
     is_tiered=False,
     has_rails_apart=False,
-    doubts=("A torus is reckoned with its bisection; neighbours alone do better.",),
+    doubts=("A torus is modelled by its bisection; neighbours alone do better.",),
 )

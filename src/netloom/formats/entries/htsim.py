@@ -15,7 +15,7 @@ ENTRY: Final = Format(
     family="simulators",
     holds="case",
     suffixes=(".topo", ".cm"),
-    sniff=lambda head: head.lstrip().startswith(("Nodes", "#")),
+    sniff=lambda head: head.lstrip().startswith("Nodes"),
     parse=parse_case,
     render=None,
 )

@@ -1,4 +1,4 @@
-"""What an EOS configuration says of tenants, whoever wrote it."""
+"""What an EOS configuration says of tenants."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def _bfd() -> list[str]:
 
 
 def read_routes(text: str, where: str) -> SwitchRoutes:
-    """Return what a frr.conf announces and takes in, VRF by VRF, whoever wrote it."""
+    """Return what a frr.conf announces and takes in, VRF by VRF."""
     vnis = {name: int(vni) for name, vni in _VNI.findall(text)}
     blocks = _BLOCK.findall(text)
     return SwitchRoutes(

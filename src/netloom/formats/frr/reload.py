@@ -10,7 +10,7 @@ __all__ = [
 ]
 
 # vtysh prints the machine's name instead of the one configured, and bfdd leaves out what equals
-# its defaults: both differ for ever and mean nothing.
+# its defaults: both always differ and mean nothing.
 _NOISE: Final = re.compile(
     r"(no )?hostname .*"
     r"|bfd / profile \S+ / (transmit-interval 300|receive-interval 300|detect-multiplier 3)",

@@ -164,7 +164,7 @@ def render_configuration(
         "log_flags": "0x03",
         "force_log_flush": "TRUE",
         "accum_log_file": "FALSE",
-        "log_max_size": 64,  # MB; then it starts anew
+        "log_max_size": 64,  # MB; then it starts again
         "dump_files_dir": manager.folder,
     }
     if has_roots:

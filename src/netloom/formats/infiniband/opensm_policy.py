@@ -44,7 +44,7 @@ def partitions_conf(partitions: Sequence[Partition], guid: Guid, *, has_levels: 
     """Return the partitions.
 
     With tenants, everybody is a limited member of the default partition: all reach the manager
-    and nobody reaches another through it. Without, all are full members, as OpenSM does by itself.
+    and none reaches another through it. Without, all are full members, as OpenSM does by itself.
 
     Args:
         partitions: Tenants, with hosts of this subnet.
@@ -96,6 +96,6 @@ def read_keys(text: str, where: str) -> tuple[int, ...]:
     """
     found = dict.fromkeys((name, int(key, 16) & DEFAULT_KEY) for name, key in _KEY.findall(text))
     if not found:
-        message = f"{where}: no partition is in it; render it anew"
+        message = f"{where}: no partition is in it; render it again"
         raise SpecError(message)
     return tuple(key for _, key in found)

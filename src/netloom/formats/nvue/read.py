@@ -1,4 +1,4 @@
-"""What NVUE commands say of tenants, whoever wrote them."""
+"""What NVUE commands say of tenants."""
 
 from __future__ import annotations
 

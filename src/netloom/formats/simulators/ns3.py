@@ -98,7 +98,7 @@ def read_topology(text: str, *, name: str) -> Ns3Topology:
     """Return the topology in *text*; *name* opens the messages.
 
     ``nodes switches links``, the ids of the switches, then ``one other rate delay loss`` a link.
-    What follows so many links is not read, as in the simulator.
+    What follows that number of links is not read, as in the simulator.
 
     Raises:
         SpecError: the text is wrong; the message names the line and the remedy.
@@ -180,7 +180,7 @@ def read_flows(text: str, topology: Ns3Topology, *, name: str) -> Transfers:
     """Return the flows in *text*: their number, then ``source target pg port bytes start``.
 
     As in the simulator, each host counts source ports from 10000, flow by flow, ``pg`` is
-    the priority, and what follows so many flows is not read.
+    the priority, and what follows that number of flows is not read.
 
     Raises:
         SpecError: the text is wrong.

@@ -155,7 +155,7 @@ def config_notes(config: Ns3Config) -> tuple[str, ...]:
     ]
     if config.cut is not None:
         found.append(
-            "LINK_DOWN: switches leave out dead links of their own; nobody else routes anew"
+            "LINK_DOWN: switches leave out dead links of their own; no other switch reroutes"
         )
     return tuple(found)
 

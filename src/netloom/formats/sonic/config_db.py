@@ -278,7 +278,7 @@ def _watchdog(names: list[str], quality: Quality) -> Table:
 
 
 def read_qos(text: str, where: str) -> SwitchQos:
-    """Return what a config_db.json says of lossless traffic, whoever wrote it.
+    """Return what a config_db.json says of lossless traffic.
 
     Raises:
         SpecError: it is not a config_db, or a number in it is none.
@@ -287,7 +287,7 @@ def read_qos(text: str, where: str) -> SwitchQos:
         tables = json.loads(text)
         return _qos(tables, where)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        message = f"{where}: is not a config_db.json of RoCE ({error!r}); render it anew"
+        message = f"{where}: is not a config_db.json of RoCE ({error!r}); render it again"
         raise SpecError(message) from error
 
 

@@ -1,4 +1,4 @@
-"""SONiC: what a config_db.json says of each port, whoever wrote it."""
+"""SONiC: what a config_db.json says of each port."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_hosts(text: str, where: str) -> SwitchPorts:
             up=frozenset(n for n, row in tables["PORT"].items() if row["admin_status"] == "up"),
         )
     except ODD as error:
-        message = f"{where}: is not a config_db.json ({error!r}); render it anew"
+        message = f"{where}: is not a config_db.json ({error!r}); render it again"
         raise SpecError(message) from error
 
 
@@ -49,7 +49,7 @@ def read_ports(text: str, where: str) -> dict[str, PortQos]:
         tables = json.loads(text)
         return {name: _port(tables, name, where) for name in tables["PORT"]}
     except ODD as error:
-        message = f"{where}: is not a config_db.json of RoCE ({error!r}); render it anew"
+        message = f"{where}: is not a config_db.json of RoCE ({error!r}); render it again"
         raise SpecError(message) from error
 
 

@@ -116,7 +116,7 @@ def _row(parent: ET.Element, table: YangTable, key: str, fields: Any, *, where: 
     parts = key.split("|")
     lists = [one for one in table.container.those("list") if len(one.keys) == len(parts)]
     if not lists:
-        message = f"{where}: the model has no list with {len(parts)} keys; mend the key"
+        message = f"{where}: the model has no list with {len(parts)} keys; correct the key"
         raise SpecError(message)
     element = ET.SubElement(parent, lists[0].argument)
     for name, value in zip(lists[0].keys, parts, strict=True):

@@ -79,7 +79,7 @@ def check_routes(intent: Intent, number: int, found: SwitchRoutes) -> Iterator[B
         if name not in wanted:
             yield _error(where, "is no tenant's here", "remove the VRF")
         elif name not in found.vrfs:
-            yield _error(where, "is missing", "render the file anew")
+            yield _error(where, "is missing", "render the file again")
         else:
             yield from _check_vrf(where, wanted[name], found.vrfs[name])
 
@@ -90,10 +90,10 @@ def _check_vrf(where: str, vrf: Vrf, found: VrfRoutes) -> Iterator[Broken]:
     networks = {str(link.switch_address.network) for link in vrf.links}
     if found.networks != networks:
         both = found.networks ^ networks
-        yield _error(where, f"announces not its own hosts: {_named(both)}", "render the file anew")
+        yield _error(where, f"announces not its own hosts: {_named(both)}", "render the file again")
     for verb, targets in (("takes in", found.imports), ("gives out", found.exports)):
         if targets != {vrf.target}:
-            what = f"{verb} routes of {_named(targets) or 'nobody'}, its tenant's are {vrf.target}"
+            what = f"{verb} routes of {_named(targets) or 'none'}, its tenant's are {vrf.target}"
             yield _error(where, what, "give it the target of its tenant alone")
 
 

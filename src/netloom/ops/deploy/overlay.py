@@ -2,7 +2,7 @@
 
 Every leaf has a VRF for each tenant with hosts on it; leaves tell one another its prefixes as
 EVPN routes of type 5 (RFC 9136) and carry its packets in VXLAN under the tenant's own VNI, so
-that spines know of no tenant. No host is left in the leaf's own VRF: whoever reaches a tunnel's
+that spines know of no tenant. No host is left in the leaf's own VRF: who reaches a tunnel's
 end there could write any VNI into a packet.
 """
 

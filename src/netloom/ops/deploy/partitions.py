@@ -78,7 +78,7 @@ def _claim(site: Site, tenant: Tenant, owner: dict[int, str]) -> None:
 
 
 def _keys(tenants: tuple[Tenant, ...]) -> Iterator[int]:
-    """Yield each tenant's key: its own, or the lowest that nobody has."""
+    """Yield each tenant's key: its own, or the lowest that is free."""
     taken = {tenant.partition_key for tenant in tenants}
     free = (key for key in range(1, DEFAULT_KEY) if key not in taken)
     for tenant in tenants:

@@ -217,11 +217,11 @@ def _misanswered(nic: NicQos, rule: PortQos) -> Iterator[tuple[str, str]]:
         yield f"{what}, which is mapped otherwise", "map both alike on hosts and switches"
     if nic.cnp_priority in rule.pausing:
         yield "notifications wait behind pauses", "send them on a priority of their own"
-    for verb, priorities in (("answers", nic.notifies), ("heeds", nic.reacts)):
+    for verb, priorities in (("answers", nic.notifies), ("reacts to", nic.reacts)):
         if priorities != rule.pausing:
             what = f"a NIC {verb} marks on {sorted(priorities)}, paused is {sorted(rule.pausing)}"
             yield what, "enable roce_np and roce_rp on the paused priority"
     for priority in sorted(nic.reacts & rule.pausing):
         if (queue := rule.queue_of.get(priority, 0)) not in rule.marks:
-            what = f"a NIC heeds marks on priority {priority}, and queue {queue} has none"
+            what = f"a NIC reacts to marks on priority {priority}, and queue {queue} has none"
             yield what, "turn ECN on for the queue: pauses alone spread congestion"

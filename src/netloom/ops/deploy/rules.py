@@ -36,7 +36,7 @@ class Broken:
     """A rule that does not hold.
 
     Attributes:
-        severity: An ``error`` must be mended before anything runs; a ``warning`` should be known.
+        severity: An ``error`` must be fixed before anything runs; a ``warning`` should be known.
         where: File, device or field.
         what: What is wrong there.
         remedy: What to do.

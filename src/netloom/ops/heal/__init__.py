@@ -1,3 +1,3 @@
-"""From findings to plans, from plans to acts: pure; whoever can act hands in the means."""
+"""From findings to plans, from plans to acts: pure; what acts is an argument."""
 
 from __future__ import annotations

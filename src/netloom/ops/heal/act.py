@@ -57,7 +57,7 @@ class HealOutcome:
     """What came of a plan.
 
     Attributes:
-        result: ``healed``; ``handed-over`` when people must mend it; ``undone`` when it did not
+        result: ``healed``; ``handed-over`` when people must repair it; ``undone`` when it did not
             help; ``stuck`` when undoing failed too.
         says: What was done and seen, in order.
     """

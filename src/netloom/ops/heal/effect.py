@@ -66,7 +66,7 @@ class PlanEffect:
     Attributes:
         healthy_s: The trial traffic on the fabric as designed.
         before_s: As it is now, all findings in force; infinite when flows stall.
-        after_s: Once the plan is carried out; infinite when it cuts somebody off.
+        after_s: Once the plan is carried out; infinite when it cuts a host off.
         away_before: Capacity that is away now.
         away_after: Capacity that is away then.
         num_nodes: Machines that the plan takes away from jobs.
@@ -85,7 +85,7 @@ class PlanEffect:
 
     @property
     def cuts_off(self) -> bool:
-        """Whether somebody could not be reached any more who can be now."""
+        """Whether a host could not be reached any more that can be now."""
         more_ports = self.away_after.num_ports > self.away_before.num_ports
         return more_ports or (math.isinf(self.after_s) and not math.isinf(self.before_s))
 
@@ -274,7 +274,7 @@ class _Traffic:
     transfers: Transfers
 
     def time_s(self, fabric: Fabric, link_loss: NDArray[np.float64]) -> float:
-        """Return when the last transfer ends; never when somebody is cut off or stalls."""
+        """Return when the last transfer ends; never when a host is cut off or stalls."""
         try:
             found = run_flows(fabric, self.transfers, self.settings)
         except InfeasibleError:

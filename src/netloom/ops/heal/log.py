@@ -1,7 +1,7 @@
 """The log of healing: what was about to be done, what was done, and what came of it.
 
 One JSON object a line, only ever appended. An act that has a line ``before`` and none after it
-was cut short: nobody knows whether it was done.
+was cut short: it is not known whether it was done.
 """
 
 from __future__ import annotations

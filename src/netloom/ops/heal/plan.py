@@ -25,7 +25,7 @@ __all__ = ["VERBS", "Act", "HealPlan", "plans_of"]
 VERBS: Final[dict[Verb, str]] = {
     "drain": "take a cable or a switch out of use",
     "reroute": "let routing work around a part that is down",
-    "rebalance": "spread routes anew over all cables",
+    "rebalance": "spread routes again over all cables",
     "cordon": "let no job start on a machine",
     "fail-over": "see that every subnet has a master manager again",
     "repair-fib": "install the routes that the kernel lost",

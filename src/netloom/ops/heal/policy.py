@@ -25,7 +25,7 @@ class Decision:
     """What policy says of a plan.
 
     Attributes:
-        verdict: ``run`` by itself, ``ask`` somebody, or ``refuse`` whoever says yes.
+        verdict: ``run`` by itself, ``ask`` first, or ``refuse`` in any case.
         reasons: Why it does not run by itself.
     """
 
@@ -59,7 +59,7 @@ def decide(
 
 
 def _never(plan: HealPlan, sight: Snapshot, policy: HealPolicy, now_s: float) -> Iterator[str]:
-    """Yield what nobody's consent changes: old data, sources at odds, too much capacity away."""
+    """Yield what no consent changes: old data, sources at odds, too much capacity away."""
     age_s = now_s - sight.taken_s
     if not 0 <= age_s <= policy.most_age_s:
         yield f"the observations are {age_s:.1f} s old, not 0 to {policy.most_age_s:g}; look again"
@@ -71,15 +71,15 @@ def _never(plan: HealPlan, sight: Snapshot, policy: HealPolicy, now_s: float) ->
     if takes_more and effect.away_after.share > policy.most_capacity_away:
         yield (
             f"{effect.away_after.share:.1%} of the capacity would be away, more than "
-            f"{policy.most_capacity_away:.1%}; mend something first"
+            f"{policy.most_capacity_away:.1%}; repair something first"
         )
     if takes_more and effect.away_after.uplink_share > policy.most_uplinks_away:
         yield (
             f"a switch would be without {effect.away_after.uplink_share:.0%} of its uplinks, more "
-            f"than {policy.most_uplinks_away:.0%}; mend something first"
+            f"than {policy.most_uplinks_away:.0%}; repair something first"
         )
     if takes_more and effect.cuts_off:
-        yield "it would cut somebody off"
+        yield "it would cut a host off"
 
 
 def _concerns(plan: HealPlan, part: PartId) -> bool:
@@ -118,7 +118,7 @@ def _habits(
 ) -> Iterator[str]:
     others = [act.verb for act in plan.acts if act.verb not in policy.by_itself]
     if others:
-        yield f"policy lets nobody {' or '.join(dict.fromkeys(others))} without asking"
+        yield f"policy asks before {' or '.join(dict.fromkeys(others))}"
     for act in plan.acts:
         since_s = now_s - last_act_s.get(act.part, float("-inf"))
         if act.verb != "ticket" and since_s < policy.quiet_s:

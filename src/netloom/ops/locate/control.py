@@ -69,7 +69,7 @@ def silent_routers(
 ) -> list[tuple[str, set[int]]]:
     """Return the devices all of whose sessions are down, several, with their cables.
 
-    Only where each neighbour speaks with others still; else nobody can say who is deaf.
+    Only where each neighbour speaks with others still; else which of them is silent is unknown.
     """
     spoken = {
         name: {cable.number for cable in cables if says.get(cable.number)}

@@ -1,4 +1,4 @@
-"""Findings: suspicions in words, with their evidence, who is hurt, and what mending them brings."""
+"""Findings: suspicions in words, with evidence, who is hurt, and what repairing them brings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Finding:
         confidence: Chance that this part is to blame.
         evidence: Sentences with the numbers behind it.
         hurts: GPUs whose flows cross it and suffer, ascending.
-        predicted_gain: Share of those flows' time that mending it saves.
+        predicted_gain: Share of those flows' time that repairing it saves.
         rivals: Other parts that would explain it, with their chance.
     """
 
@@ -78,7 +78,7 @@ def find(
     Args:
         fabric: The network as it should be.
         seen: What was seen of it.
-        technology: How losses are mended, for what they cost; as selective repeat without.
+        technology: How losses are recovered, for what they cost; as selective repeat without.
     """
     told = [*_lost_paths(fabric, seen), *_storms(fabric, seen)]
     parts = {finding.part for finding in told}

@@ -44,7 +44,7 @@ def locate_all(
         network: As designed.
         heard: What devices said.
         observed: Flows and probes of the same time, where there are any.
-        technology: How losses are mended, for what they cost.
+        technology: How losses are recovered, for what they cost.
 
     Raises:
         SpecError: *observed* names what is not there.

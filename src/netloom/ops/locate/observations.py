@@ -1,4 +1,4 @@
-"""What was seen of a fabric in one window of time, whoever saw it."""
+"""What was seen of a fabric in one window of time."""
 
 from __future__ import annotations
 

@@ -116,6 +116,6 @@ def _weigh(
 
 
 def _part(fault: FaultHypothesis) -> tuple[bool, int]:
-    """Return what would be mended: a switch, or a cable, whichever way it fails."""
+    """Return what would be repaired: a switch, or a cable, whichever way it fails."""
     is_switch = fault.scope is Scope.SWITCH
     return is_switch, fault.index // 2 if fault.scope is Scope.LINK else fault.index

@@ -52,7 +52,7 @@ class TelemetryWindow:
     tracks: Mapping[str, Mapping[str, Track]] = field(default_factory=dict)
 
     def of(self, metric: str) -> Mapping[str, Track]:
-        """Return the tracks of a metric by part; none where nobody told it."""
+        """Return the tracks of a metric by part; none where no source told it."""
         return self.tracks.get(metric, {})
 
     def last(self, metric: str, part: str) -> float | None:

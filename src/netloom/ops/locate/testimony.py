@@ -34,10 +34,10 @@ __all__ = [
     "storm",
 ]
 
-STUCK: Final = 0.05  # of witnesses who are wrong, the share that stays so for ever
+STUCK: Final = 0.05  # of witnesses who are wrong, the share that stays so
 MAX: Final = 0.9999  # no model of errors is better than this
 # Links between NICs and leaves fail at 0.057 % a month (Alibaba HPN, SIGCOMM 2024, section 2) and
-# stay so for half a day until mended (assumed): 5.7e-4 * 12 / 730.
+# stay so for half a day until repaired (assumed): 5.7e-4 * 12 / 730.
 FAILED_CABLE: Final = 1e-5
 
 # Bursts of counters on ports that are well: chance of one in a window, of another at each further
@@ -63,7 +63,7 @@ class Trust:
         false: Chance that a witness says so at a look although it is not so.
         missed: Chance that a witness does not say so although it is so.
         sticks: Chance that a witness who is wrong, either way, is so again at the next look; but
-            for the few that stay so for ever.
+            for the few that stay so.
     """
 
     prior: float

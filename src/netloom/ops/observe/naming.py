@@ -19,7 +19,15 @@ from netloom.ops.switch_systems import SWITCH_SYSTEMS, PortLabels
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Naming", "Scheme", "parse_names", "parse_ports", "parse_scheme", "rows_of", "schemes"]
+__all__ = [
+    "Naming",
+    "PortScheme",
+    "parse_names",
+    "parse_ports",
+    "parse_scheme",
+    "rows_of",
+    "schemes",
+]
 
 MAX_WAYS: Final = 8
 PLAIN: Final = "plain"
@@ -30,7 +38,7 @@ _MANAGED: Final = re.compile(r"MF0;(?P<name>[^:;]{1,64}):[^:;]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scheme:
+class PortScheme:
     """How what stands beside a port becomes its number.
 
     Attributes:
@@ -82,7 +90,7 @@ class Naming:
 
     devices: Mapping[str, str] = field(default_factory=dict)
     ports: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    scheme: Scheme = field(default_factory=Scheme)
+    scheme: PortScheme = field(default_factory=PortScheme)
 
     def device(self, name: str) -> str:
         """Return what we call a device."""
@@ -106,7 +114,7 @@ class Naming:
         return Jack(own, self.scheme.number(text))
 
 
-def parse_scheme(text: str) -> Scheme:
+def parse_scheme(text: str) -> PortScheme:
     """Return the scheme that is written such as ``eos`` or ``cumulus:2``.
 
     Raises:
@@ -115,7 +123,7 @@ def parse_scheme(text: str) -> Scheme:
     name, _, ways = text.partition(":")
     fine = not ways or (ways.isascii() and ways.isdigit() and 1 <= int(ways) <= MAX_WAYS)
     if fine and name in schemes():
-        return Scheme(name=name, ways=int(ways) if ways else _labels(name).default_ways)
+        return PortScheme(name=name, ways=int(ways) if ways else _labels(name).default_ways)
     message = (
         f"--labels: {text[:40]!r} will not do; write one of {', '.join(schemes())}, and behind a "
         "colon into how many ports a cage is split (for sonic, lanes a port), such as 'cumulus:2'"

@@ -104,7 +104,7 @@ def _cut(store: ObservationStore, now_us: int, *, single_us: int, window_us: int
 
 
 def _remove_dead(file: sqlite3.Connection, series: int, before_us: int) -> bool:
-    """Remove a series that nobody has told of since, and return whether it was one."""
+    """Remove a series that no source has told of since, and return whether it was one."""
     (newest_us,) = file.execute(
         "SELECT MAX(time_us) FROM sample WHERE series = ?", (series,)
     ).fetchone()

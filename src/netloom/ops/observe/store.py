@@ -64,7 +64,7 @@ class ObservationStore:
     """One store, open for writing; at most one process has it so."""
 
     def __init__(self, path: Path) -> None:
-        """Open the store at *path*, made anew where there is none.
+        """Open the store at *path*, made where there is none.
 
         Raises:
             OutputError: it is no store, another netloom writes to it, or the disk is full.

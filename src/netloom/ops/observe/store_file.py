@@ -99,7 +99,7 @@ def opened(path: Path) -> sqlite3.Connection:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     # Autocommit: transactions begin and end where this module says so.
     file = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)
-    file.execute("PRAGMA auto_vacuum = INCREMENTAL")  # heeded only before the first table
+    file.execute("PRAGMA auto_vacuum = INCREMENTAL")  # takes effect only before the first table
     file.execute("PRAGMA journal_mode = WAL")
     file.execute("PRAGMA synchronous = FULL")  # on disk before it is acknowledged
     file.execute(f"PRAGMA journal_size_limit = {64 * 2**20}")
@@ -137,7 +137,7 @@ def store_errors(path: Path) -> Iterator[None]:
         raise OutputError(
             file=str(path),
             what=f"the store cannot be used ({error})",
-            remedy="move it away and start anew",
+            remedy="move it away and start again",
         ) from error
     except OSError as error:
         raise OutputError(

@@ -57,7 +57,7 @@ class Track:
     def rises(self) -> Iterator[tuple[float, float, float]]:
         """Give between which times a counter rose and by how much, and NaN where it fell.
 
-        A fall is a reset or a wrap; how much was counted across it nobody knows. One to zero
+        A fall is a reset or a wrap; how much was counted across it is not known. One to zero
         from which it comes back to where it was, or higher, was an answer that got lost.
         """
         known = [(t, v) for t, v in zip(self.times_s, self.values, strict=True) if v is not None]

@@ -1,6 +1,6 @@
 """Many values of one number over a window of time, summed up so that summaries add.
 
-A counter may start anew (a device rebooted, somebody cleared it): a value below the one before
+A counter may start again (a device rebooted, or it was cleared): a value below the one before
 it counts from zero, as in Prometheus' ``increase``. What was counted between the last look and
 the reset is lost.
 """

@@ -24,7 +24,7 @@ __all__ = ["heal_text"]
 _VERDICTS = {
     "run": "policy lets it run",
     "ask": "asks first (--yes answers)",
-    "refuse": "is not done, whoever says yes",
+    "refuse": "is not done, even with consent",
 }
 
 
@@ -78,4 +78,4 @@ def _effect(effect: PlanEffect) -> Iterator[str]:
 
 
 def _time(time_s: float) -> str:
-    return "for ever" if math.isinf(time_s) else f"{time_s * 1e3:.3g} ms"
+    return "never" if math.isinf(time_s) else f"{time_s * 1e3:.3g} ms"

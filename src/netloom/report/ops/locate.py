@@ -65,5 +65,5 @@ def finding_lines(one: Finding) -> list[str]:
     """Return the evidence, who is hurt, what a repair saves, and what else it may be."""
     lines = [*one.evidence, f"hurts {len(one.hurts):,} GPUs"]
     if one.predicted_gain > 0:
-        lines.append(f"mending it saves {one.predicted_gain:.1%} of their flows' time")
+        lines.append(f"repairing it saves {one.predicted_gain:.1%} of their flows' time")
     return lines + [f"or {part} ({share:.0%})" for part, share in one.rivals if share >= 0.01]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from netloom.report.charts import PERCENT, BarPart, Bars, ChartAxis, Figure
 from netloom.report.html import render
@@ -12,16 +12,36 @@ from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Item, Listing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.ops.heal.snapshot import Snapshot
+    from netloom.ops.heal.snapshot import Dispute
     from netloom.ops.locate.findings import Finding
 
-__all__ = ["findings_page"]
+__all__ = ["FindingsReport", "findings_page"]
 
 MAX_FINDINGS: Final = 200
 MAX_BARS: Final = 20
 
 
-def findings_page(sight: Snapshot, *, title: str = "What is broken") -> str:
+class FindingsReport(Protocol):
+    """What a look at a fabric found."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Most certain first."""
+
+    @property
+    def disputes(self) -> tuple[Dispute, ...]:
+        """Parts on which sources disagree."""
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What could not be found out, and why."""
+
+    @property
+    def num_flows(self) -> int:
+        """Flows and probes behind the findings."""
+
+
+def findings_page(sight: FindingsReport, *, title: str = "What is broken") -> str:
     """Return the page as one string of HTML."""
     sections: list[Section | None] = [
         _suspects(sight.findings),
@@ -39,7 +59,7 @@ def findings_page(sight: Snapshot, *, title: str = "What is broken") -> str:
     return render(page)
 
 
-def _headline(sight: Snapshot) -> str:
+def _headline(sight: FindingsReport) -> str:
     if not sight.findings:
         return nothing(sight.num_flows)
     first = sight.findings[0]
@@ -92,11 +112,11 @@ def _evidence(findings: Sequence[Finding]) -> Listing | None:
     return Listing(title="Evidence", items=items) if items else None
 
 
-def _disputes(sight: Snapshot) -> Listing | None:
+def _disputes(sight: FindingsReport) -> Listing | None:
     items = tuple(Item(name=f"{one.part}:", text="; ".join(one.says)) for one in sight.disputes)
     return Listing(title="Sources disagree", items=items) if items else None
 
 
-def _unknown(sight: Snapshot) -> Listing | None:
+def _unknown(sight: FindingsReport) -> Listing | None:
     items = tuple(Item(text=doubt) for doubt in sight.doubts)
     return Listing(title="Not known", items=items) if items else None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["pause_tree"]
 
 MAX_ROWS: Final = 60
-NOBODY: Final = -1  # made the roots pause
+NO_CAUSE: Final = -1  # made the roots pause
 
 
 def pause_tree(found: Simulation) -> list[tuple[int, str, int, str, int]]:
@@ -51,7 +51,7 @@ def pause_tree(found: Simulation) -> list[tuple[int, str, int, str, int]]:
         found = [number for number, above in enumerate(parent) if above == at]
         return sorted(found, key=lambda number: -pairs[number].total_ps)
 
-    for root in below(NOBODY):
+    for root in below(NO_CAUSE):
         add(root, 0)
     return rows
 
@@ -115,8 +115,8 @@ def _parents(pairs: list[_Pair]) -> list[int]:
     parent = []
     for number, pair in enumerate(pairs):
         times = [(_explained_ps(pair, pairs[at]), at) for at in leaving.get(pair.target, [])]
-        explained_ps, above = max(times, default=(0, NOBODY))
-        parent.append(above if 2 * explained_ps >= max(pair.total_ps, 1) else NOBODY)
+        explained_ps, above = max(times, default=(0, NO_CAUSE))
+        parent.append(above if 2 * explained_ps >= max(pair.total_ps, 1) else NO_CAUSE)
         leaving.setdefault(pair.source, []).append(number)
     return parent
 

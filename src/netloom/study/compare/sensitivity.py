@@ -1,4 +1,4 @@
-"""Whether the recommendation survives what nobody knows yet."""
+"""Whether the recommendation survives what is not known yet."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Goodput:
 
     @property
     def validity(self) -> Validity:
-        """A doubt where failures eat most of the time: nobody runs a job like that."""
+        """A doubt where failures eat most of the time: no real job runs like that."""
         if self.share >= MIN_SENSIBLE:
             return Validity()
         doubt = (

@@ -29,7 +29,7 @@ __all__ = [
 RECOMPUTES: Final[tuple[Recompute, ...]] = ("none", "selective", "full")
 ZEROS: Final = (0, 1, 2, 3)
 # Whether a configuration lies ``inside`` the range that steps were checked in; ``above`` it only
-# in that nobody was seen to reach its MFU; or ``outside`` in another way.
+# in that no published step reaches its MFU; or ``outside`` in another way.
 Standing: TypeAlias = Literal["inside", "above", "outside"]
 STANDINGS: Final[tuple[Standing, ...]] = get_args(Standing)
 

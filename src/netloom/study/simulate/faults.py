@@ -43,7 +43,7 @@ class _Spell:
 
     Attributes:
         number: Of the fault in the scenario.
-        end_ps: When it is mended, or ``_NEVER_PS``.
+        end_ps: When it is repaired, or ``_NEVER_PS``.
     """
 
     number: int
@@ -56,9 +56,9 @@ class _Spell:
 def faults_of(asked: Sequence[LinkFault], wiring: PacketTopology) -> tuple[PacketFault, ...]:
     """Return what the packet engine does about *asked*, in the order of time.
 
-    Routes stay as they are: packets for a link that is down are lost until it is mended, as
+    Routes stay as they are: packets for a link that is down are lost until it is repaired, as
     before a routing protocol or a subnet manager has noticed. A link that several faults cut is
-    down until the last of them is mended, and one that several slow down has the lowest rate.
+    down until the last of them is repaired, and one that several slow down has the lowest rate.
 
     Raises:
         SpecError: a part is not there, or loses packets in two ways at a time, or no link of it is
@@ -95,8 +95,8 @@ def _spells(number: int, asked: LinkFault, wiring: PacketTopology) -> list[_Spel
     for turn in range(asked.times or 1):
         late_s = turn * (asked.every_s or 0.0)
         begin_ps = round((asked.at_s + late_s) * _PS)
-        mended = asked.until_s is not None
-        end_ps = round(((asked.until_s or 0.0) + late_s) * _PS) if mended else _NEVER_PS
+        repaired = asked.until_s is not None
+        end_ps = round(((asked.until_s or 0.0) + late_s) * _PS) if repaired else _NEVER_PS
         found += [
             _Spell(number=number, fault=asked, link=link, begin_ps=begin_ps, end_ps=end_ps)
             for link in links.tolist()

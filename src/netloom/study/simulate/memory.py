@@ -63,13 +63,13 @@ class Need:
     held_bytes: int = 0
 
     def peak_bytes(self, *, num_runs: int = 1, num_workers: int = 1) -> int:
-        """Return what so many runs take, of which so many are under way at a time."""
+        """Return what *runs* take, of which *at_once* are under way at a time."""
         under_way = min(num_runs, num_workers)
         kept = (num_runs - under_way) * self.kept_bytes
         return self.fixed_bytes + under_way * self.run_bytes + kept
 
     def most_workers(self, have_bytes: int, *, num_runs: int) -> int:
-        """Return how many of so many runs fit at a time; 0 where not even one does."""
+        """Return how many of these runs fit at a time; 0 where not even one does."""
         left = have_bytes + self.held_bytes - self.fixed_bytes - num_runs * self.kept_bytes
         each = max(self.run_bytes - self.kept_bytes, 1)
         return int(min(max(left // each, 0), num_runs))
@@ -117,7 +117,7 @@ def check_table(num_vertices: int, num_goals: int) -> None:
 
 
 def check_fits(need: Need, *, engine: str, num_runs: int, num_workers: int) -> None:
-    """Raise unless so many runs fit into memory, so many of them at a time.
+    """Raise unless the runs fit into memory, the given number at a time.
 
     Raises:
         InfeasibleError: they do not; the message says how many would.

@@ -193,10 +193,10 @@ def _asked(
 
 
 def traced(case: SimulationCase, max_trace: int) -> SimulationCase:
-    """Return *case* with the first so many departures of packets kept in the table ``trace``.
+    """Return *case* with the first departures of packets kept in the table ``trace``.
 
     Raises:
-        SpecError: it has no packets, or so many cannot be.
+        SpecError: it has no packets, or the number cannot be.
     """
     from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
 
@@ -230,7 +230,7 @@ def _with_faults(runner: SimulationRunner, scenario: Scenario) -> SimulationRunn
         if fault.kind == "pause" and control != "pfc":
             raise SpecError(
                 key=f"faults.{number}",
-                what=f"nobody heeds a pause where flow control is {control}",
+                what=f"pause faults need flow control pfc, not {control}",
                 remedy="use pfc, or a link that is 'slow' or 'down'",
             )
     return replace(runner, faults=faults_of(scenario.faults, runner.wiring))
@@ -328,7 +328,7 @@ def run_case(  # noqa: PLR0913
         until_ps: Stop each run here.
         on_progress: Called by every run now and then; true stops it.
         on_share: Told before that what share of a run's payload has arrived.
-        clock: Gives seconds, for the time that each run took; without, nobody knows it.
+        clock: Gives seconds, for the time that each run took; default: not timed.
         num_workers: Threads that runs are spread over; the engines let go of Python's lock.
 
     Raises:
@@ -404,9 +404,7 @@ def _stops(runs: Sequence[SeedRun], grid: Grid) -> list[str]:
         delivery = run.delivery
         if delivery.stuck == "deadlock":
             circle = [grid.link(int(link)) for link in delivery.tables["deadlock"]["link"]]
-            found.append(
-                f"seed {run.seed}: deadlock, for these wait in a circle: {', '.join(circle)}"
-            )
+            found.append(f"seed {run.seed}: credit-loop deadlock through {', '.join(circle)}")
         if delivery.stuck == "silence":
             num = len(run.transfers)
             found.append(

@@ -72,8 +72,8 @@ class SeedRun:
 
     Attributes:
         ideal_ps: How long each transfer would take alone on the empty network.
-        wall_s: Real time it took; None where nobody looked at a clock.
-        cut_off: Whether somebody stopped it: what it shows is no draw of what it would have been.
+        wall_s: Real time it took; None where it was not timed.
+        cut_off: Whether it was stopped: what it shows is no draw of what it would have been.
     """
 
     seed: int
@@ -149,8 +149,8 @@ class Simulation(Tabular):
         runs: One for each seed, in order.
         jobs: The name of each piece of traffic.
         wall_s: Real time from the first run's beginning to the last one's end, however many ran at
-            once; None where nobody looked at a clock.
-        peak_rss_bytes: The most memory the process held; None where nobody asked.
+            once; None where it was not timed.
+        peak_rss_bytes: The most memory the process held; None where it was not asked for.
         notes: What a reader must know to trust the numbers.
     """
 
@@ -289,7 +289,7 @@ class Simulation(Tabular):
 
     @property
     def whole(self) -> tuple[SeedRun, ...]:
-        """The runs that nobody cut off."""
+        """The runs that were not stopped."""
         return tuple(run for run in self.runs if not run.cut_off)
 
     def over_seeds(self) -> dict[str, dict[str, float | None]]:

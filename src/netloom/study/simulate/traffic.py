@@ -92,7 +92,7 @@ def transfers_of(
     """Return all pieces of *traffic*, each a job of its own, at once.
 
     Raises:
-        SpecError: a piece names endpoints that are not there, or cannot be done with so many.
+        SpecError: a piece names endpoints that are not there, or cannot be done with that number.
         InfeasibleError: there would be more flows than anybody can keep.
     """
     dags, labels = [], []
@@ -158,7 +158,7 @@ def members_of(piece: Traffic, place: TrafficContext) -> NDArray[np.int64]:
     """Return the endpoints that take part.
 
     Raises:
-        SpecError: there are not so many.
+        SpecError: there are fewer.
     """
     found = np.arange(piece.first, place.num_endpoints, piece.every, dtype=np.int64)
     count = len(found) if piece.count is None else piece.count
@@ -214,7 +214,7 @@ def _collective(piece: CollectiveTraffic, members: NDArray[np.int64], place: Tra
 
 
 def group_size(piece: CollectiveTraffic, num_members: int) -> int:
-    """Return how many of so many members do a collective together.
+    """Return how many of *members* do a collective together.
 
     Raises:
         SpecError: they do not fall into groups of that size.

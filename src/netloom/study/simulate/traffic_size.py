@@ -59,7 +59,7 @@ def size_of(traffic: Sequence[Traffic], place: TrafficContext) -> Size:
     """Return how many transfers and waits *traffic* is at most; open-loop traffic but for chance.
 
     Raises:
-        SpecError: a piece names endpoints that are not there, or cannot be done with so many.
+        SpecError: a piece names endpoints that are not there, or cannot be done with that number.
     """
     sizes = []
     for number, piece in enumerate(traffic):

@@ -69,7 +69,7 @@ class SizingRequest:
         )
 
     def count_nodes(self, node: Node) -> int:
-        """Return the nodes to attach; the last may have GPUs nobody asked for.
+        """Return the nodes to attach; the last may have GPUs beyond those asked for.
 
         Raises:
             SpecError: they would have more GPUs than anybody builds.

@@ -23,7 +23,7 @@ _SUFFIXES: Final = frozenset({".py", ".toml", ".csv"})
 def release() -> str:
     """Return the version, and a digest of the code, catalogue and tables that numbers come from.
 
-    The version alone would not do: it stays the same while somebody edits an installed tree.
+    The version alone would not do: it stays the same while an installed tree is edited.
     """
     digest = hashlib.sha256()
     for path in sorted(_files()):

@@ -29,7 +29,7 @@ class Answer:
         key: The SHA-256 under which the store keeps it.
         result: What the question's command prints with ``--json``; None when it failed.
         error: Why it failed.
-        from_store: Whether it had been computed before, or by somebody else meanwhile.
+        from_store: Whether it had been computed before, or by another process meanwhile.
     """
 
     point: int

@@ -38,7 +38,7 @@ class StepTraces:
     """One step, to be written rank by rank.
 
     Attributes:
-        num_ranks: The first so many ranks are written.
+        num_ranks: How many ranks are written, from rank 0.
         stages: What each pipeline stage does, first to last.
     """
 
@@ -80,7 +80,7 @@ def step_traces(
     Args:
         scenario: What was asked for.
         catalog: The parts to build it from; the shipped ones and the scenario's own without.
-        num_ranks: Write the first so many ranks; all of them without.
+        num_ranks: How many ranks to write, from rank 0; default: all.
 
     Raises:
         NetloomError: as :func:`netloom.study.predict.prediction.predict`.

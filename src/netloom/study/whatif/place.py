@@ -109,7 +109,7 @@ def free_nodes(
     Args:
         num_nodes: Of the cluster.
         listed: Numbers and ranges, such as ``0-15,20,24-31``; all without.
-        occupied: Of these, the share that somebody has, drawn at random.
+        occupied: Of these, the share that is occupied, drawn at random.
         seed: Which draw.
 
     Raises:
@@ -118,7 +118,9 @@ def free_nodes(
     nodes = _listed(listed, num_nodes) if listed else np.arange(num_nodes)
     if not 0 <= occupied < 1:
         raise SpecError(
-            option="--occupied", what=f"{occupied} is no share", remedy="give 0 up to less than 1"
+            option="--occupied",
+            what=f"{occupied} must lie between 0 and 1",
+            remedy="give 0 up to less than 1",
         )
     count = len(nodes) - round(occupied * len(nodes))
     return np.sort(np.random.default_rng(seed).choice(nodes, size=count, replace=False))
@@ -203,14 +205,14 @@ def place_on(
 
     Args:
         scenario: The cluster and the job.
-        free: Nodes that nobody has, ascending.
+        free: Free nodes, ascending.
         catalog: The parts to build it from; the shipped ones and the scenario's own without.
         num_nodes: Of the job.
         tries: Most changes to try.
         seed: Which draw of the hash, of the random placement and of the changes.
 
     Raises:
-        NetloomError: there are too few free nodes, or the job cannot run on so many.
+        NetloomError: there are too few free nodes, or the job cannot run on that number.
     """
     parts = catalog or catalog_of(scenario)
     network = network_of(scenario.cluster, parts)

@@ -240,7 +240,7 @@ def _spreads(bench: BaselineJob) -> bool:
 
 
 def _cuts(fabric: Fabric, changes: Sequence[Change]) -> bool:
-    """Return whether the first and the last of *changes* both leave somebody without a port."""
+    """Return whether the first and the last of *changes* both leave an endpoint without a port."""
     ends = (changes[0], changes[-1])
     return all(len(without_port(applied(fabric, [change]), fabric)) > 0 for change in ends)
 

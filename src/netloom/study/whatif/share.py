@@ -2,7 +2,7 @@
 
 Each job alternates between traffic of a few kinds and silence. When a job sends, each of the
 others is found in one of its own states, with the share of time that the state takes: phases are
-independent, since nobody keeps the jobs in step. Where wants add up to more than a link carries,
+independent, since jobs are not synchronised. Where wants add up to more than a link carries,
 all are cut in proportion. A slowed job sends for longer, so shares and slowdowns are repeated
 until they agree.
 """
@@ -67,7 +67,7 @@ class Lot:
 
     Attributes:
         nodes: Those it stands on, in the order of its places.
-        alone_s: A step with nobody else there.
+        alone_s: A step with the network to itself.
         step_s: A step in the mean over its life; of a job that never ends, in the last span.
         worst_s: A step when every other job always sends what hurts most.
         finish_s: None when it never ends.

@@ -55,10 +55,10 @@ class PlacedJob:
     seed: int = 0
 
     def alone(self) -> Seated:
-        """Return a step with nobody else on the network.
+        """Return a step with the network to itself.
 
         Raises:
-            NetloomError: the job cannot run on so many nodes, or two of them have no path.
+            NetloomError: the job cannot run on that number of nodes, or two of them have no path.
         """
         routed = RoutedContention(self.seed, self.fabric, self.nodes)
         step, used = self._step(routed)
@@ -146,7 +146,7 @@ def chosen_nodes(
     """Return *count* of the *free* nodes (ascending), in the order of the job's places.
 
     Args:
-        free: Nodes that nobody has.
+        free: Free nodes.
         count: How many.
         how: Which.
         leaf_nodes: Nodes that stand under one leaf, or under one leaf of each rail.

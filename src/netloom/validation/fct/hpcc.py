@@ -91,7 +91,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Scheme:
+class _SchemeSetup:
     """A congestion control as run.py sets it up."""
 
     congestion_control: str
@@ -116,10 +116,10 @@ _RED: Final = Ecn(kmin_bytes=100_000, kmax_bytes=400_000, pmax=0.2, at_rate_bps=
 _STEP: Final = Ecn(kmin_bytes=30_000, kmax_bytes=30_000, pmax=1.0, at_rate_bps=10e9)
 
 
-def _with_telemetry(name: str, parameters: Mapping[str, float]) -> _Scheme:
+def _with_telemetry(name: str, parameters: Mapping[str, float]) -> _SchemeSetup:
     """Return a scheme whose packets are as much longer as its telemetry takes."""
     traits = SCHEME_TRAITS.get(name)
-    return _Scheme(
+    return _SchemeSetup(
         congestion_control=name,
         parameters=parameters,
         header_bytes=_HEADER_BYTES + traits.telemetry_bytes,
@@ -130,13 +130,13 @@ def _with_telemetry(name: str, parameters: Mapping[str, float]) -> _Scheme:
 
 _INT: Final = _with_telemetry("hpcc", _HPCC)
 _PINT: Final = _with_telemetry("hpcc-pint", _HPCC)
-_DCQCN: Final = _Scheme(congestion_control="dcqcn-firmware", parameters=_FIRMWARE, ecn=_RED)
-_TIMELY: Final = _Scheme(
+_DCQCN: Final = _SchemeSetup(congestion_control="dcqcn-firmware", parameters=_FIRMWARE, ecn=_RED)
+_TIMELY: Final = _SchemeSetup(
     congestion_control="timely",
     parameters={},
     header_bytes=_HEADER_BYTES + STAMP_BYTES["timely"],
 )
-SCHEMES: Final[Mapping[str, _Scheme]] = {
+SCHEMES: Final[Mapping[str, _SchemeSetup]] = {
     "HPCC-INT": _INT,
     "HPCC-INT-95": replace(_INT, parameters=_HPCC_95),
     "HPCC-PINT": _PINT,
@@ -145,7 +145,7 @@ SCHEMES: Final[Mapping[str, _Scheme]] = {
     "DCQCN+w": replace(_DCQCN, parameters={**_FIRMWARE, **_SCALED_WINDOW}),
     "TIMELY": _TIMELY,
     "TIMELY+w": replace(_TIMELY, parameters=_SCALED_WINDOW),
-    "DCTCP": _Scheme(
+    "DCTCP": _SchemeSetup(
         congestion_control="dctcp-rate",
         parameters={"additive_bps": 615e6, **_SCALED_WINDOW},
         ecn=_STEP,

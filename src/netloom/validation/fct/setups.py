@@ -56,7 +56,7 @@ def scheme_problem(scheme: str, fabric: str) -> str:
     if not is_uet(_UET_NAMES.get(scheme, scheme)):
         return f"{scheme!r} is not known; choose {', '.join((*LOSSY_SETTINGS, *UET_WORDS))}"
     if not has_uet(fabric):
-        return f"{scheme!r} is Ultra Ethernet's, whose queues on {fabric} nobody says"
+        return f"{scheme!r} is Ultra Ethernet's, whose queues on {fabric} are not published"
     return ""
 
 

@@ -78,7 +78,7 @@ class UetNetwork:
         """Return the sizes of generate_permutation_experiments.py, and the rules of then.
 
         @146f800: pulls were of 8 times 512 bytes with headers (uec.cpp _credit_per_pull), and
-        receivers in tapers heeded marks alone (oversubscribed_cc.cpp).
+        receivers in tapers reacted to marks alone (oversubscribed_cc.cpp).
         """
         queue = round(rate_bps / 4e9)
         return cls(
