@@ -98,6 +98,7 @@ LABS: Final = (
     ("lab status", "schemas --dir labs"),
     ("locate", "tree.yaml --lab schemas --dir labs"),
     ("audit", "tree.yaml --lab schemas --dir labs"),
+    ("watch", "tree.yaml --lab schemas --dir labs --once --store seen.db"),
     ("heal", "tree.yaml --lab schemas --dir labs"),
     ("lab down", "schemas --dir labs"),
 )
@@ -112,7 +113,7 @@ NAMED: Final = frozenset(
 )
 # Results with further keys: counters of engines, suites that take minutes, evidence by kind.
 OPEN: Final = frozenset(
-    {"simulate", "validate", "locate", "heal", "audit", "deploy check", "deploy apply"}
+    {"simulate", "validate", "locate", "watch", "heal", "audit", "deploy check", "deploy apply"}
 )
 UNITS: Final = ("_s", "_bps", "_gbps", "_bytes", "_usd", "_w", "_m", "_pct", "_share", "_per_day")
 # Results of several shapes, which their keys tell apart.
@@ -148,6 +149,8 @@ def _catalog(results: list[Any]) -> dict[str, Any]:
 def inferred(values: list[Any], key: str = "", *, is_open: bool = False) -> dict[str, Any]:
     """Return the schema that all of *values*, found under *key*, satisfy."""
     kinds = sorted({_kind(value) for value in values})
+    if kinds == ["null"]:
+        return {}  # what it would be is not known
     if "number" in kinds or ("integer" in kinds and key.endswith(UNITS)):
         # What cannot be computed is null, and a whole number may be one by chance.
         kinds = sorted({*kinds, "null", "number"} - {"integer"})
@@ -240,6 +243,7 @@ def main() -> int:
     found.setdefault("calibrate", [{"file": "gpu.csv", "measured": 1, "left": 0}])  # needs a GPU
     for command, results in found.items():
         known[command] = schema_of(command, results)
+    known["locate"]["required"] = ["findings"]  # all that --store has
     FILE.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
     return 0
 

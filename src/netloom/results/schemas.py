@@ -15,10 +15,8 @@ __all__ = ["JSON_COMMANDS", "result_schemas", "schema"]
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 KINDS: Final = "spec catalog infeasible output lab usage memory interrupted bug"
-# A schema is a schema already, and a watch logs line by line.
-_NO_RESULT: Final = frozenset({"schema", "watch"})
 JSON_COMMANDS: Final = tuple(
-    name for command in COMMANDS for name in command.full_names if command.name not in _NO_RESULT
+    name for command in COMMANDS for name in command.full_names if command.name != "schema"
 )
 _TEXT: Final = {"type": "string"}
 _WHOLE: Final = {"type": "integer"}

@@ -15,6 +15,7 @@ from netloom.cli import main as command_line
 from netloom.cli.exits import Exit
 from netloom.cli.main import main
 from netloom.commands import COMMANDS, command_in
+from netloom.results.schemas import JSON_COMMANDS
 from netloom.spec.example import example_text, examples
 from netloom.spec.schema import schema
 
@@ -370,3 +371,20 @@ def test_why_explains_a_field_of_the_json_by_its_key(
         assert tree["value"] == pytest.approx(result[field]), field
     assert main([*argv, "--why", "all", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["result"]["parts"]
+
+
+EXPLAINED = ("compare", "predict", "infer", "goodput", "size", "whatif")
+LOOKED_AT = (*EXPLAINED, "plan", "share", "place", "sweep", "simulate", "validate")
+
+
+@pytest.mark.parametrize("name", [name for command in COMMANDS for name in command.full_names])
+def test_an_option_has_one_name_in_every_command(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*name.split(), "--help"]) == 0
+    words = set(capsys.readouterr().out.replace("\u2502", " ").split())
+    assert ("--json" in words) == (name in JSON_COMMANDS)
+    assert ("--why" in words) == (name in EXPLAINED)
+    assert name not in LOOKED_AT or {"--report", "--fail-if"} <= words
+    assert "--own" not in words
+    assert "without." not in words

@@ -99,5 +99,5 @@ def test_schema_prints_a_command_s_schema_and_refuses_others(
 ) -> None:
     assert main(["schema", "trace", "read"]) == 0
     assert json.loads(capsys.readouterr().out) == nl.schema("trace read")
-    assert main(["schema", "watch"]) == 2
-    assert "schema: 'watch' prints no JSON; choose one of compare," in capsys.readouterr().err
+    assert main(["schema", "schema"]) == 2
+    assert "schema: 'schema' prints no JSON; choose one of compare," in capsys.readouterr().err
