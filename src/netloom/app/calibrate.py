@@ -90,8 +90,9 @@ def calibrate(
         OutputError: the file cannot be used.
     """
     if not minutes > 0:
-        message = f"--minutes: {minutes} is not a time; give a positive number"
-        raise SpecError(message)
+        raise SpecError(
+            option="--minutes", what=f"{minutes} is not a time", remedy="give a positive number"
+        )
     return measure(
         gpu or _torch_gpu(), Path(out), quick=quick, limit_s=60 * minutes, on_progress=on_progress
     )
@@ -124,8 +125,9 @@ def _trials(gpu: Stopwatch, out: Path, *, quick: bool) -> Sequence[OperatorTrial
             out.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
         lines = out.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{out}: cannot be used ({error}); name another file"
-        raise OutputError(message) from error
+        raise OutputError(
+            file=str(out), what=f"cannot be used ({error})", remedy="name another file"
+        ) from error
     return remaining(plan(quick=quick, fp8=gpu.has_fp8), lines, where=str(out))
 
 

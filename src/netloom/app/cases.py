@@ -44,11 +44,10 @@ def _format(topology: Path, flows: Path) -> Format:
         if all(is_own):
             return one
         if any(is_own):
-            message = (
-                f"{topology}, {flows}: one file is {one.title}'s and the other is not; "
-                "bring .topo with .cm, or an ns-3 HPCC topology with its flow file"
+            raise SpecError(
+                what=f"{topology}, {flows}: one file is {one.title}'s and the other is not",
+                remedy="bring .topo with .cm, or an ns-3 HPCC topology with its flow file",
             )
-            raise SpecError(message)
     return next(one for one in cases if not one.suffixes)
 
 

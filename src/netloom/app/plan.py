@@ -95,8 +95,11 @@ def plan(  # noqa: PLR0913  (a facade: what the command line takes)
 def _spread(asked: PlanQuestion, workers: int | None) -> AbstractContextManager[Each]:
     """Give what runs the tasks of *asked*: processes, where there is enough for them to do."""
     if workers is not None and not 1 <= workers <= MAX_WORKERS:
-        message = f"--workers: {workers} is not a number of processes; give 1 to {MAX_WORKERS}"
-        raise SpecError(message)
+        raise SpecError(
+            option="--workers",
+            what=f"{workers} is not a number of processes",
+            remedy=f"give 1 to {MAX_WORKERS}",
+        )
     enough = asked.exhaustive or asked.size >= WORTH_SPREADING
     num_workers = min(workers or (num_cores() if enough else 1), len(asked.keys))
     return on_processes(partial(searcher, asked), num_workers=num_workers)

@@ -55,8 +55,11 @@ def rank(  # noqa: PLR0913  (a facade: what the command line takes)
     """
     bench = bench_of(scenario, catalog or catalog_of(scenario), seeds=seeds)
     if workers is not None and not 1 <= workers <= MAX_WORKERS:
-        message = f"--workers: {workers} is not a number of processes; give 1 to {MAX_WORKERS}"
-        raise SpecError(message)
+        raise SpecError(
+            option="--workers",
+            what=f"{workers} is not a number of processes",
+            remedy=f"give 1 to {MAX_WORKERS}",
+        )
     parts_called(bench.fabric, which)
 
     def make() -> Callable[[Change], FailureEffect]:

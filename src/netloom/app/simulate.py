@@ -192,10 +192,11 @@ def prepare(  # noqa: PLR0913
         if scenario is not None:
             raise SpecError(_EITHER)
         if routes is not None:
-            message = (
-                "routes: they are for a scenario's switches; leave them out, or bring a scenario"
+            raise SpecError(
+                key="routes",
+                what="they are for a scenario's switches",
+                remedy="leave them out, or bring a scenario",
             )
-            raise SpecError(message)
         return _of_files(files, catalog, name, technology, choices or Choices())
     if scenario is None:
         raise SpecError(_EITHER)
@@ -270,14 +271,15 @@ def _of_files(
 
 def _check_configured(engine: str, technology: str, choices: Choices) -> None:
     if engine != "packet":
-        message = "--config sets up packets; flows know none of it: drop it, or --engine flow"
-        raise SpecError(message)
-    if choices != Choices() or technology:
-        message = (
-            "--config says how everything behaves; drop --technology, --cc and their like, "
-            "or the file"
+        raise SpecError(
+            what="--config sets up packets",
+            remedy="flows know none of it: drop it, or --engine flow",
         )
-        raise SpecError(message)
+    if choices != Choices() or technology:
+        raise SpecError(
+            what="--config says how everything behaves",
+            remedy="drop --technology, --cc and their like, or the file",
+        )
 
 
 def _configured(brought: ImportedCase) -> tuple[SimulationRunner, tuple[str, ...]]:

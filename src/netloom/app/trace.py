@@ -140,11 +140,17 @@ def _prepare(out: Path, num_ranks: int) -> None:
         out.mkdir(parents=True, exist_ok=True)
         others = [rank for rank, _ in _numbered(out / PREFIX) if rank >= num_ranks]
     except OSError as error:
-        message = f"--out: {out} cannot be made or read ({error.strerror}); name another folder"
-        raise OutputError(message) from error
+        raise OutputError(
+            option="--out",
+            what=f"{out} cannot be made or read ({error.strerror})",
+            remedy="name another folder",
+        ) from error
     if others:
-        message = f"--out: {out} holds traces of rank {max(others)} already; name an empty folder"
-        raise OutputError(message)
+        raise OutputError(
+            option="--out",
+            what=f"{out} holds traces of rank {max(others)} already",
+            remedy="name an empty folder",
+        )
 
 
 def _numbered(prefix: Path) -> list[tuple[int, Path]]:
@@ -157,14 +163,23 @@ def _files(prefix: Path) -> list[tuple[int, Path]]:
     try:
         found = _numbered(prefix)
     except OSError as error:
-        message = f"{prefix}: the folder cannot be read ({error.strerror}); name another"
-        raise SpecError(message) from error
+        raise SpecError(
+            file=str(prefix),
+            what=f"the folder cannot be read ({error.strerror})",
+            remedy="name another",
+        ) from error
     if not found:
-        message = f"{prefix}: no file {prefix.name}.<rank>.et there; give the part before the rank"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(prefix),
+            what=f"no file {prefix.name}.<rank>.et there",
+            remedy="give the part before the rank",
+        )
     if len(found) > MAX_FILES:
-        message = f"{prefix}: {len(found):,} traces, over the {MAX_FILES:,} read; move some away"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(prefix),
+            what=f"{len(found):,} traces, over the {MAX_FILES:,} read",
+            remedy="move some away",
+        )
     return found
 
 
@@ -174,8 +189,9 @@ def _tally(path: Path, rank: int) -> RankTally:
             _, nodes = parse(stream, where=str(path))
             return tally(nodes, rank=rank, where=str(path))
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}); check the file"
-        raise SpecError(message) from error
+        raise SpecError(
+            file=str(path), what=f"cannot be read ({error.strerror})", remedy="check the file"
+        ) from error
 
 
 def _groups(prefix: Path, given: Path | None) -> dict[str, tuple[int, ...]]:
@@ -187,9 +203,13 @@ def _groups(prefix: Path, given: Path | None) -> dict[str, tuple[int, ...]]:
             content = stream.read(MAX_GROUPS_BYTES + 1)
         text = content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: cannot be read ({error}); give the groups with --groups"
-        raise SpecError(message) from error
+        raise SpecError(
+            file=str(path), what=f"cannot be read ({error})", remedy="give the groups with --groups"
+        ) from error
     if len(content) > MAX_GROUPS_BYTES:
-        message = f"{path}: over {MAX_GROUPS_BYTES:,} bytes; give the groups of these traces"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(path),
+            what=f"over {MAX_GROUPS_BYTES:,} bytes",
+            remedy="give the groups of these traces",
+        )
     return parse_groups(text, where=str(path))

@@ -37,8 +37,9 @@ def words_of(text: str | None, *, option: str) -> tuple[str, ...]:
     """
     words = tuple(filter(None, re.split(r"[,\s]+", text or "")))
     if text is not None and not words:
-        message = f"{option}: {text!r} names nothing; write names separated by commas"
-        raise SpecError(message)
+        raise SpecError(
+            option=option, what=f"{text!r} names nothing", remedy="write names separated by commas"
+        )
     return words
 
 
@@ -55,6 +56,5 @@ def technologies_of(text: str | None, catalog: Catalog) -> tuple[str, ...]:
         try:
             catalog.technology(name)
         except CatalogError as error:
-            message = f"{option}: {error}"
-            raise CatalogError(message) from error
+            raise CatalogError(option=option, what=str(error)) from error
     return names

@@ -93,11 +93,11 @@ def _received(connection: Any) -> Any:
     try:
         answer, error = connection.recv()
     except EOFError as gone:
-        message = (
-            "workers: a worker process was killed, most likely for want of memory; "
-            "use fewer, such as --workers 1"
-        )
-        raise OutputError(message) from gone
+        raise OutputError(
+            key="workers",
+            what="a worker process was killed, most likely for want of memory",
+            remedy="use fewer, such as --workers 1",
+        ) from gone
     if error is not None:
         raise error
     return answer

@@ -43,8 +43,11 @@ class Dask:
         try:
             self._library: Any = importlib.import_module("distributed")
         except ImportError as error:
-            message = "--dask: dask is not installed; install it with 'pip install netloom[dask]'"
-            raise SpecError(message) from error
+            raise SpecError(
+                option="--dask",
+                what="dask is not installed",
+                remedy="install it with 'pip install netloom[dask]'",
+            ) from error
         self._address = address
         self._num_workers = num_workers
         self._cluster: Any = None
@@ -124,17 +127,24 @@ class Dask:
             self._client.wait_for_workers(1, timeout=CONNECT_S)
             releases = set(self._client.run(release).values())
         except (OSError, ValueError) as error:
-            message = (
-                f"--dask: no Dask cluster with a worker at {self._address} ({error}); check it"
-            )
-            raise OutputError(message) from error
+            raise OutputError(
+                option="--dask",
+                what=f"no Dask cluster with a worker at {self._address} ({error})",
+                remedy="check it",
+            ) from error
         except ImportError as error:
-            message = f"--dask: a worker lacks netloom ({error}); install it on every worker"
-            raise OutputError(message) from error
+            raise OutputError(
+                option="--dask",
+                what=f"a worker lacks netloom ({error})",
+                remedy="install it on every worker",
+            ) from error
         if releases != {release()}:
             theirs = ", ".join(sorted(releases))
-            message = f"--dask: workers run netloom {theirs}, here {release()}; install the same"
-            raise OutputError(message)
+            raise OutputError(
+                option="--dask",
+                what=f"workers run netloom {theirs}, here {release()}",
+                remedy="install the same",
+            )
 
     def _close(self) -> None:
         for part in (self._client, self._cluster):
@@ -148,11 +158,11 @@ class Dask:
         try:
             yield
         except (OSError, asyncio.CancelledError, concurrent.futures.CancelledError) as error:
-            message = (
-                f"--dask: the cluster at {self._address} is gone; what it finished is in the "
-                "store, start it and run the same command again"
-            )
-            raise OutputError(message) from error
+            raise OutputError(
+                option="--dask",
+                what=f"the cluster at {self._address} is gone",
+                remedy="what it finished is in the store, start it and run the same command again",
+            ) from error
 
 
 @contextmanager

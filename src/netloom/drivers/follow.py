@@ -89,8 +89,7 @@ def follow(path: Path, position: Position) -> Grown:
             file.seek(start)
             data = file.read(MAX_BYTES)
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror})"
-        raise LabError(message) from error
+        raise LabError(file=str(path), what=f"cannot be read ({error.strerror})") from error
     end = data.rfind(b"\n") + 1
     if not end and len(data) == MAX_BYTES:
         end = len(data)

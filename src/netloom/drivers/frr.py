@@ -73,11 +73,14 @@ def make_folders(pathspace: str, configuration: str) -> None:
             for path in (folder, *folder.iterdir()):
                 shutil.chown(path, user.pw_uid, user.pw_gid)
     except KeyError as error:
-        message = "FRR's user 'frr' does not exist; apt-get install frr (Debian's name for it)"
-        raise LabError(message) from error
+        raise LabError(
+            what="FRR's user 'frr' does not exist",
+            remedy="apt-get install frr (Debian's name for it)",
+        ) from error
     except OSError as error:
-        message = f"FRR's folders cannot be made ({error}); run it as root"
-        raise LabError(message) from error
+        raise LabError(
+            what=f"FRR's folders cannot be made ({error})", remedy="run it as root"
+        ) from error
 
 
 def remove_folders(prefix: str) -> None:
@@ -142,8 +145,10 @@ def wait_ready(
 
     if not wait_for(ready, timeout_s=timeout_s):
         said = read_tail(output, most_bytes=500).strip().splitlines()
-        message = f"{daemon} of {pathspace} did not start; it said: {said[-1] if said else ''}"
-        raise LabError(message)
+        raise LabError(
+            what=f"{daemon} of {pathspace} did not start",
+            remedy=f"it said: {said[-1] if said else ''}",
+        )
 
 
 def load_configuration(pathspace: str) -> None:

@@ -79,8 +79,10 @@ def preload_library() -> str:
         found = sorted(Path(folder).glob(LIBRARY)) or sorted(Path(folder).glob(f"*/{LIBRARY}"))
         if found:
             return str(found[0])
-    message = "libumad2sim.so is not installed; apt-get install libumad2sim0 (Debian's name for it)"
-    raise LabError(message)
+    raise LabError(
+        what="libumad2sim.so is not installed",
+        remedy="apt-get install libumad2sim0 (Debian's name for it)",
+    )
 
 
 def client_environment(simulator: Simulator, host: str) -> dict[str, str]:
@@ -141,8 +143,9 @@ def wait_ready(simulator: Simulator, running: Running, *, timeout_s: float = 120
 
     if not wait_for(ready, timeout_s=timeout_s):
         said = read_tail(simulator.output, most_bytes=500).strip().splitlines()
-        message = f"ibsim did not start; it said: {said[-1] if said else 'nothing'}"
-        raise LabError(message)
+        raise LabError(
+            what="ibsim did not start", remedy=f"it said: {said[-1] if said else 'nothing'}"
+        )
 
 
 def command(simulator: Simulator, line: str, *, timeout_s: float = 120.0) -> str:
@@ -156,8 +159,7 @@ def command(simulator: Simulator, line: str, *, timeout_s: float = 120.0) -> str
     try:
         pipe = os.open(simulator.console, os.O_WRONLY | os.O_NONBLOCK)
     except OSError as error:
-        message = "ibsim does not run; bring the lab up again"
-        raise LabError(message) from error
+        raise LabError(what="ibsim does not run", remedy="bring the lab up again") from error
     try:
         os.write(pipe, f"{line}\n".encode("ascii"))
     finally:
@@ -169,8 +171,10 @@ def command(simulator: Simulator, line: str, *, timeout_s: float = 120.0) -> str
 
     answer = wait_for(answered, timeout_s=timeout_s)
     if answer is None:
-        message = f"ibsim gave no answer to {line!r} in {timeout_s:g} s; bring the lab up again"
-        raise LabError(message)
+        raise LabError(
+            what=f"ibsim gave no answer to {line!r} in {timeout_s:g} s",
+            remedy="bring the lab up again",
+        )
     lines = answer.partition(PROMPT)[0].splitlines()
     said = "\n".join(line for line in lines if not line.startswith("ibwarn:")).strip()
     if said.startswith(("# ", "command ")) and not said.startswith("# Net status"):

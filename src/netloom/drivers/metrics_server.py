@@ -35,8 +35,11 @@ def parse_address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     fine = host and port.isascii() and port.isdigit() and len(port) < 6 and int(port) < 65536
     if not fine:
-        message = f"--listen: {text[:60]!r} will not do; write such as '127.0.0.1:9787'"
-        raise SpecError(message)
+        raise SpecError(
+            option="--listen",
+            what=f"{text[:60]!r} will not do",
+            remedy="write such as '127.0.0.1:9787'",
+        )
     return host.strip("[]"), int(port)
 
 
@@ -85,8 +88,11 @@ class Server:
         try:
             self._server = _listener(host)((host, port), Handler)
         except OSError as error:
-            message = f"--listen: {host}:{port} cannot be used ({error.strerror}); name another"
-            raise OutputError(message) from error
+            raise OutputError(
+                option="--listen",
+                what=f"{host}:{port} cannot be used ({error.strerror})",
+                remedy="name another",
+            ) from error
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 

@@ -62,11 +62,10 @@ class End:
 def check_root() -> None:
     """Raise LabError unless we may make namespaces."""
     if os.geteuid() != 0:
-        message = (
-            "a RoCE lab makes network namespaces, which needs root; run it with sudo, "
-            "or try a scenario with InfiniBand, which needs no privileges"
+        raise LabError(
+            what="a RoCE lab makes network namespaces, which needs root",
+            remedy="run it with sudo, or try a scenario with InfiniBand, which needs no privileges",
         )
-        raise LabError(message)
 
 
 def namespaces(prefix: str) -> tuple[str, ...]:

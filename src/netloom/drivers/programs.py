@@ -96,8 +96,10 @@ def find_program(name: str) -> str:
     found = shutil.which(name, path=path)
     if found is None:
         package = PACKAGES.get(name, name)
-        message = f"{name} is not installed; apt-get install {package} (Debian's name for it)"
-        raise LabError(message)
+        raise LabError(
+            what=f"{name} is not installed",
+            remedy=f"apt-get install {package} (Debian's name for it)",
+        )
     return found
 
 
@@ -148,11 +150,14 @@ def run(
                 command, timeout_s, env=_environment(env), cwd=cwd, std=(given, out, err)
             )
         except subprocess.TimeoutExpired as error:
-            message = f"{_shown(argv)}: no end after {timeout_s:g} s; look at what it waits for"
-            raise LabError(message) from error
+            raise LabError(
+                what=f"{_shown(argv)}: no end after {timeout_s:g} s",
+                remedy="look at what it waits for",
+            ) from error
         except (OSError, ValueError) as error:
-            message = f"{_shown(argv)}: cannot be run ({error}); check the installation"
-            raise LabError(message) from error
+            raise LabError(
+                what=f"{_shown(argv)}: cannot be run ({error})", remedy="check the installation"
+            ) from error
         said = _text(out)
         if status and not (lenient and said.strip()):
             raise LabError(_failed(argv, status, _text(err) + said))
@@ -249,8 +254,10 @@ def start(
                 start_new_session=True,
             )
     except OSError as error:
-        message = f"{_shown(argv)}: cannot be started ({error.strerror}); check the installation"
-        raise LabError(message) from error
+        raise LabError(
+            what=f"{_shown(argv)}: cannot be started ({error.strerror})",
+            remedy="check the installation",
+        ) from error
     process.returncode = 0  # it is meant to outlive us: let Python not warn of that
     return Running(pid=process.pid, started=start_ticks(process.pid) or 0)
 
@@ -352,5 +359,8 @@ def read_tail(path: Path, *, offset: int = 0, most_bytes: int = MAX_BYTES) -> st
     except FileNotFoundError:
         return ""
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}); bring the lab up again"
-        raise LabError(message) from error
+        raise LabError(
+            file=str(path),
+            what=f"cannot be read ({error.strerror})",
+            remedy="bring the lab up again",
+        ) from error

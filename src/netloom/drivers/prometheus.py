@@ -36,8 +36,11 @@ def check_url(url: str) -> str:
     except ValueError:
         fine = False
     if not fine:
-        message = f"--scrape: {url[:80]!r} will not do; write such as 'http://node1:9100/metrics'"
-        raise SpecError(message)
+        raise SpecError(
+            option="--scrape",
+            what=f"{url[:80]!r} will not do",
+            remedy="write such as 'http://node1:9100/metrics'",
+        )
     return url
 
 
@@ -52,11 +55,13 @@ def scrape(url: str, *, timeout_s: float = TIMEOUT_S) -> Exposition:
         with _opener().open(request, timeout=timeout_s) as answer:
             body: bytes = answer.read(MAX_BYTES + 1)
     except (OSError, ValueError, urllib.error.URLError) as error:
-        message = f"{_shown(url)}: no answer ({getattr(error, 'reason', error)}); is it up?"
-        raise LabError(message) from error
+        raise LabError(
+            what=f"{_shown(url)}: no answer ({getattr(error, 'reason', error)})", remedy="is it up?"
+        ) from error
     if len(body) > MAX_BYTES:
-        message = f"{_shown(url)}: says more than {MAX_BYTES >> 20} MiB; ask it for less"
-        raise LabError(message)
+        raise LabError(
+            what=f"{_shown(url)}: says more than {MAX_BYTES >> 20} MiB", remedy="ask it for less"
+        )
     return parse_exposition(body.decode("utf-8", errors="replace"))
 
 

@@ -40,11 +40,14 @@ class TorchGpu:
         try:
             self._torch: Any = importlib.import_module("torch")
         except ImportError as error:
-            message = "calibrate gpu: PyTorch is not installed here; run it where you train"
-            raise SpecError(message) from error
+            raise SpecError(
+                what="calibrate gpu: PyTorch is not installed here", remedy="run it where you train"
+            ) from error
         if not self._torch.cuda.is_available():
-            message = "calibrate gpu: PyTorch sees no GPU here; run it on a machine with one"
-            raise SpecError(message)
+            raise SpecError(
+                what="calibrate gpu: PyTorch sees no GPU here",
+                remedy="run it on a machine with one",
+            )
 
     @property
     def source(self) -> str:

@@ -57,8 +57,10 @@ def _ask(pathspace: str, daemon: str, commands: Sequence[str]) -> str:
                     message = f"{daemon} of {pathspace} refused {command!r}: {words}"
                     raise LabError(message)
     except OSError as error:
-        message = f"{daemon} of {pathspace} does not answer ({error}); bring the lab up again"
-        raise LabError(message) from error
+        raise LabError(
+            what=f"{daemon} of {pathspace} does not answer ({error})",
+            remedy="bring the lab up again",
+        ) from error
     return said.decode("utf-8", errors="replace")
 
 

@@ -37,12 +37,18 @@ def tables_of(folder: Path) -> dict[str, YangTable]:
         try:
             module = parse_yang(path.read_text(encoding="utf-8")[:MAX_BYTES])
         except (OSError, ValueError) as error:
-            message = f"{path}: cannot be read as a YANG model ({error}); render templates first"
-            raise SpecError(message) from error
+            raise SpecError(
+                file=str(path),
+                what=f"cannot be read as a YANG model ({error})",
+                remedy="render templates first",
+            ) from error
         found |= {table.container.argument: table for table in _tables(module)}
     if not found:
-        message = f"{folder}: has no sonic-*.yang with tables; give SONiC's yang-models folder"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(folder),
+            what="has no sonic-*.yang with tables",
+            remedy="give SONiC's yang-models folder",
+        )
     return found
 
 

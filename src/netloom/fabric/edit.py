@@ -122,8 +122,7 @@ def _links_named(fabric: Fabric, part: str) -> NDArray[np.int64]:
     if kind not in known:
         close = difflib.get_close_matches(kind, known, n=1)
         hint = f"did you mean '{close[0]}:'?" if close else f"write one of {', '.join(known)}"
-        message = f"{part!r}: there is no part called {kind!r}; {hint}"
-        raise SpecError(message)
+        raise SpecError(what=f"{part!r}: there is no part called {kind!r}", remedy=hint)
     vertices = np.zeros(fabric.num_vertices, dtype=np.bool_)
     vertices[find_vertex(fabric, part)] = True
     return _touching(fabric, vertices)
@@ -135,8 +134,9 @@ def _number(part: str, digits: str, end: int) -> int:
         message = f"{part!r}: write a number after {kind!r}, such as '{kind}:0'"
         raise SpecError(message)
     if len(digits) > _MAX_DIGITS or int(digits) >= end:
-        message = f"{part!r} does not exist; this fabric ends at {kind}:{end - 1}"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{part!r} does not exist", remedy=f"this fabric ends at {kind}:{end - 1}"
+        )
     return int(digits)
 
 
@@ -157,8 +157,9 @@ def _touching(fabric: Fabric, vertices: NDArray[np.bool_]) -> NDArray[np.int64]:
 def _between(fabric: Fabric, part: str) -> NDArray[np.int64]:
     match = _LINK.fullmatch(part)
     if match is None:
-        message = f"{part!r} is not a link; name both ends, such as 'link:leaf:3-spine:0'"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{part!r} is not a link", remedy="name both ends, such as 'link:leaf:3-spine:0'"
+        )
     one, other = find_vertex(fabric, match["one"]), find_vertex(fabric, match["other"])
     from_one = fabric.link_source == one
     to_one = fabric.link_target == one
@@ -168,8 +169,8 @@ def _between(fabric: Fabric, part: str) -> NDArray[np.int64]:
     if not len(links):
         ends = np.unique(fabric.link_target[from_one])[:8]
         names = ", ".join(vertex_name(fabric, int(end)) for end in ends)
-        message = (
-            f"{part!r}: no cable joins the two; {match['one']} has cables to {names or 'none'}"
+        raise SpecError(
+            what=f"{part!r}: no cable joins the two",
+            remedy=f"{match['one']} has cables to {names or 'none'}",
         )
-        raise SpecError(message)
     return links

@@ -49,15 +49,19 @@ def routed_by(
     switches = {names[vertex] for vertex in np.flatnonzero(is_switch).tolist()}
     for name in tables:
         if name not in switches:
-            message = f"routes: {name!r} is no switch of this network; names are like leaf:0"
-            raise SpecError(message)
+            raise SpecError(
+                key="routes",
+                what=f"{name!r} is no switch of this network",
+                remedy="names are like leaf:0",
+            )
     choices = wiring.choices[:, wiring.goal].copy()
     sets = _Sets(wiring)
     for vertex, name in enumerate(wiring.name):
         if name in switches:
             if name not in tables:
-                message = f"routes: there is no table for {name}; dump all switches"
-                raise SpecError(message)
+                raise SpecError(
+                    key="routes", what=f"there is no table for {name}", remedy="dump all switches"
+                )
             leaving = np.flatnonzero(wiring.link_source == vertex)
             choices[vertex] = sets.row(name, tables[name], leaving, endpoint_of)
     offsets, links = sets.joined()
@@ -98,11 +102,16 @@ class _Sets:
         towards: list[set[int]] = [set() for _ in range(self._wiring.num_endpoints)]
         for host, port in ports.items():
             if host not in endpoint_of:
-                message = f"routes: {name}: {host!r} is no NIC port of this network, as nic:0 is"
-                raise SpecError(message)
+                raise SpecError(
+                    key="routes",
+                    what=f"{name}: {host!r} is no NIC port of this network, as nic:0 is",
+                )
             if not 1 <= port <= len(leaving):
-                message = f"routes: {name}: port {port} to {host}; it has 1 to {len(leaving)}"
-                raise SpecError(message)
+                raise SpecError(
+                    key="routes",
+                    what=f"{name}: port {port} to {host}",
+                    remedy=f"it has 1 to {len(leaving)}",
+                )
             for endpoint in endpoint_of[host].tolist():
                 towards[endpoint].add(int(leaving[port - 1]))
         return np.array([self._number(some) for some in towards], dtype=np.int32)

@@ -64,8 +64,7 @@ def find_vertex(fabric: Fabric, name: str) -> int:
     if kind not in numbers:
         close = get_close_matches(kind, numbers, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(numbers)}"
-        message = f"{name!r}: this network has no {kind!r}; {hint}"
-        raise SpecError(message)
+        raise SpecError(what=f"{name!r}: this network has no {kind!r}", remedy=hint)
     count = len(numbers[kind])
     if not (index.isascii() and index.isdigit() and len(index) < 10 and int(index) < count):
         message = f"{name!r}: write {kind}:0 to {kind}:{count - 1}"

@@ -79,5 +79,6 @@ def detect(text: str, *, name: str, holds: str) -> Format:
         if one.sniff(head):
             return one
     titles = ", ".join(one.title for one in known)
-    message = f"{name}: it is none of the formats that hold {holds}; bring one of {titles}"
-    raise SpecError(message)
+    raise SpecError(
+        what=f"{name}: it is none of the formats that hold {holds}", remedy=f"bring one of {titles}"
+    )

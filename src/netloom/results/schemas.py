@@ -38,8 +38,11 @@ def schema(command: str = "") -> dict[str, Any]:
     if not command:
         return spec_schema.schema()
     if command not in JSON_COMMANDS:
-        message = f"schema: {command!r} prints no JSON; choose one of {', '.join(JSON_COMMANDS)}"
-        raise SpecError(message)
+        raise SpecError(
+            key="schema",
+            what=f"{command!r} prints no JSON",
+            remedy=f"choose one of {', '.join(JSON_COMMANDS)}",
+        )
     result = result_schemas()[command]
     return {
         "$schema": DIALECT,

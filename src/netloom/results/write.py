@@ -31,7 +31,7 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
-        raise OutputError(_reason(given, error)) from error
+        raise _unwritable(given, error) from error
 
 
 def _replace(target: Path, data: bytes) -> None:
@@ -51,8 +51,14 @@ def _replace(target: Path, data: bytes) -> None:
         raise
 
 
-def _reason(path: Path, error: OSError | ValueError) -> str:
+def _unwritable(path: Path, error: OSError | ValueError) -> OutputError:
     if isinstance(error, FileNotFoundError):
-        return f"{path}: cannot be written, there is no folder {str(path.parent)!r}; create it"
+        return OutputError(
+            file=str(path),
+            what=f"cannot be written, there is no folder {str(path.parent)!r}",
+            remedy="create it",
+        )
     what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return f"{path}: cannot be written ({what}); name another file"
+    return OutputError(
+        file=str(path), what=f"cannot be written ({what})", remedy="name another file"
+    )

@@ -105,8 +105,9 @@ def diff(a: Source, b: Source, catalog: Catalog | None = None) -> Diff:
     if isinstance(one, Scenario) and isinstance(other, Scenario):
         return _of_scenarios(one, other, catalog)
     if isinstance(one, Scenario) or isinstance(other, Scenario):
-        message = "diff: one is a scenario, the other a result; give two of a kind"
-        raise SpecError(message)
+        raise SpecError(
+            key="diff", what="one is a scenario, the other a result", remedy="give two of a kind"
+        )
     return Diff(kind="results", differences=tuple(_differences(one, other)), refused={})
 
 
@@ -126,8 +127,11 @@ def _read(source: Source) -> Scenario | Mapping[str, Any]:
 
 def _result(held: Mapping[str, Any]) -> Mapping[str, Any]:
     if "result" not in held:
-        message = f"diff: {held['command']} ended in an error; give the output of a run that worked"
-        raise SpecError(message)
+        raise SpecError(
+            key="diff",
+            what=f"{held['command']} ended in an error",
+            remedy="give the output of a run that worked",
+        )
     result: Mapping[str, Any] = held["result"]
     return result
 

@@ -125,14 +125,19 @@ def validate(  # noqa: PLR0913  (a facade: what the command line takes)
 
 def _check(suite: str, data: Path | None, *, long: bool) -> None:
     if suite and suite not in SUITES:
-        message = f"suite: {suite!r} is unknown; choose {', '.join(SUITES)}"
-        raise SpecError(message)
+        raise SpecError(
+            key="suite", what=f"{suite!r} is unknown", remedy=f"choose {', '.join(SUITES)}"
+        )
     if data is not None and not suite:
-        message = f"--data: say which suite {data} belongs to: {', '.join(SUITES)}"
-        raise SpecError(message)
+        raise SpecError(
+            option="--data", what=f"say which suite {data} belongs to: {', '.join(SUITES)}"
+        )
     if long and (suite != LONG_SUITE or data is not None):
-        message = "--long: the long cases are shipped ones of fct; say: netloom validate fct --long"
-        raise SpecError(message)
+        raise SpecError(
+            option="--long",
+            what="the long cases are shipped ones of fct",
+            remedy="say: netloom validate fct --long",
+        )
 
 
 def _quick(name: str, data: Path | None, calibration: Path | None, parts: Catalog) -> AnySuite:

@@ -120,7 +120,7 @@ def test_who_reads_the_results_is_told_of_the_circle() -> None:
     runner = PacketRunner(wiring=around, settings=settings)  # type: ignore[arg-type]
     case = SimulationCase(title="ring", technology="none", runner=runner, traffic=lambda _: work)  # type: ignore[arg-type,return-value]
     (note,) = run_case(case).notes
-    assert note.startswith("seed 0: deadlock")
+    assert note.startswith("seed 0: credit-loop deadlock through v3->v4")
     assert all(link in note for link in ("v3->v4", "v4->v5", "v5->v3"))
 
 

@@ -119,4 +119,6 @@ def test_the_closed_form_never_ends_sooner_than_the_schedule_of_uneven_stages(
     batches = groups * len(stages)
     found = timeline(stages, num_micro_batches=batches, virtual=virtual).makespan_s
     closed = 3 * (batches * max(longer) + (sum(longer) - max(longer)) / virtual)
-    assert 0.93 * closed <= found <= closed * (1 + 1e-9)
+    # The worst of all places of one stage that is 1.2 times as long, 2 to 8 stages, 1 to 6 groups:
+    # 0.8987, the second of eight with two groups and two chunks.
+    assert 0.89 * closed <= found <= closed * (1 + 1e-9)

@@ -59,8 +59,7 @@ def audit(
     """
     designed = design_of(scenario, catalog)
     if source is not None and lab:
-        message = "--from and --lab: both say where to look; give one of them"
-        raise SpecError(message)
+        raise SpecError(what="--from and --lab: both say where to look", remedy="give one of them")
     built, rate_bps = _built(designed, source, lab, folder, naming or Naming())
     return compare(
         designed.plant,
@@ -81,8 +80,10 @@ def _built(
     if source is not None:
         return built_from(source, naming), _designed_rate_bps
     if not designed.is_infiniband:
-        message = "an Ethernet network cannot be seen from one machine; give --from or --lab"
-        raise SpecError(message)
+        raise SpecError(
+            what="an Ethernet network cannot be seen from one machine",
+            remedy="give --from or --lab",
+        )
     with tempfile.TemporaryDirectory(prefix="netloom-") as scratch:
         return targets.built_here(naming, Path(scratch)), _designed_rate_bps
 

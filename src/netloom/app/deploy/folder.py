@@ -37,8 +37,11 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes], write: Write) -
             write(target, content)
             target.chmod(0o755 if path.endswith(".sh") else 0o644)
         except OSError as error:
-            message = f"{target}: cannot be written ({error.strerror}); name another folder"
-            raise OutputError(message) from error
+            raise OutputError(
+                file=str(target),
+                what=f"cannot be written ({error.strerror})",
+                remedy="name another folder",
+            ) from error
     stale = sorted(before - set(files))
     for path in stale:
         (folder / path).unlink(missing_ok=True)
@@ -66,8 +69,11 @@ def read_folder(folder: Path) -> dict[str, str]:
         SpecError: there is no such folder, or a file in it that cannot be read.
     """
     if not folder.is_dir():
-        message = f"{folder}: there is no such folder; write one with 'netloom deploy render'"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(folder),
+            what="there is no such folder",
+            remedy="write one with 'netloom deploy render'",
+        )
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.suffix not in BINARY:
@@ -78,9 +84,13 @@ def read_folder(folder: Path) -> dict[str, str]:
 def _text(path: Path) -> str:
     try:
         if path.stat().st_size > MAX_BYTES:
-            message = f"{path}: is larger than {MAX_BYTES:,} bytes; it is none of a deployment"
-            raise SpecError(message)
+            raise SpecError(
+                file=str(path),
+                what=f"is larger than {MAX_BYTES:,} bytes",
+                remedy="it is none of a deployment",
+            )
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        message = f"{path}: cannot be read ({error}); remove it or correct it"
-        raise SpecError(message) from error
+        raise SpecError(
+            file=str(path), what=f"cannot be read ({error})", remedy="remove it or correct it"
+        ) from error

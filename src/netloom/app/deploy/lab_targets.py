@@ -40,14 +40,12 @@ def targets_of(place: LabFolder, intent: Intent) -> tuple[FrrTarget | OpensmTarg
     """
     lab, plant = place.read(), place.read_plant()
     if lab.phase != "up":
-        message = f"lab {lab.name!r} did not come up; bring it up again"
-        raise LabError(message)
+        raise LabError(what=f"lab {lab.name!r} did not come up", remedy="bring it up again")
     if plant != intent.site.plant:
-        message = (
-            f"lab {lab.name!r} was made from {lab.scenario}, whose network is another; "
-            "bring it up from this scenario"
+        raise SpecError(
+            what=f"lab {lab.name!r} was made from {lab.scenario}, whose network is another",
+            remedy="bring it up from this scenario",
         )
-        raise SpecError(message)
     found = (
         _managers(place, lab, intent) if lab.kind == "infiniband" else _switches(place, lab, intent)
     )

@@ -194,8 +194,9 @@ class LabVrfs:
         for name in stale:
             self._ip("netns", "del", name)
         if stale and not wait_for(lambda: self._noticed(stale, here=False), timeout_s=NOTICED_S):
-            message = f"{self.pathspace}: zebra still has {', '.join(stale)}; see its log"
-            raise LabError(message)
+            raise LabError(
+                what=f"{self.pathspace}: zebra still has {', '.join(stale)}", remedy="see its log"
+            )
 
     def stubs(self, wanted: Rooms) -> str:
         """Return what frr.conf must still say of VRFs that *wanted* has not.
@@ -211,8 +212,10 @@ class LabVrfs:
         try:
             return sorted(path.name for path in folder.iterdir())
         except OSError as error:
-            message = f"{self.pathspace}: its zebra is gone ({error.strerror}); bring the lab up"
-            raise LabError(message) from error
+            raise LabError(
+                what=f"{self.pathspace}: its zebra is gone ({error.strerror})",
+                remedy="bring the lab up",
+            ) from error
 
     def _make(self, room: LabVrf, *, is_there: bool) -> None:
         """Make a VRF, or what is missing of it.
@@ -228,8 +231,9 @@ class LabVrfs:
         if not is_there:
             self._ip("netns", "add", room.name)
         if not wait_for(lambda: self._noticed([room.name], here=True), timeout_s=NOTICED_S):
-            message = f"{self.pathspace}: zebra does not see {room.name}; see its log"
-            raise LabError(message)
+            raise LabError(
+                what=f"{self.pathspace}: zebra does not see {room.name}", remedy="see its log"
+            )
         settings = {**netns.SYSCTLS, **dict.fromkeys(netns.FORWARDING, "1")}
         pairs = [f"{key}={value}" for key, value in settings.items()]
         self._view(["ip", "netns", "exec", room.name, "sysctl", "-q", "-w", *pairs])

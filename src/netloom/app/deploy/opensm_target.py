@@ -49,8 +49,7 @@ class OpensmTarget:
     def difference(self) -> tuple[str, ...]:
         """Return the lines of its files that differ."""
         if not self.running.is_alive:
-            message = f"{self.name}: does not run; start it first"
-            raise LabError(message)
+            raise LabError(what=f"{self.name}: does not run", remedy="start it first")
         changes = file_changes(self.snapshot(), self.files)
         return tuple(f"{one.device}: {line}" for one in changes for line in one.lines)
 
@@ -105,11 +104,13 @@ class OpensmTarget:
             message = f"{self.name}: OpenSM passed over what it was given: {log.refused[0]}"
             raise LabError(message)
         if log.engine != self.engine:
-            message = (
-                f"{self.name}: OpenSM routes with {log.engine or 'nothing'} instead of "
-                f"{self.engine}; it takes another engine only when it is started again"
+            raise LabError(
+                what=(
+                    f"{self.name}: OpenSM routes with {log.engine or 'nothing'} instead of "
+                    f"{self.engine}"
+                ),
+                remedy="it takes another engine only when it is started again",
             )
-            raise LabError(message)
 
 
 def _shown(keys: frozenset[int]) -> str:

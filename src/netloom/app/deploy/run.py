@@ -183,8 +183,9 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}); name another file"
-        raise SpecError(message) from error
+        raise SpecError(
+            file=str(path), what=f"cannot be read ({error.strerror})", remedy="name another file"
+        ) from error
 
 
 def render(

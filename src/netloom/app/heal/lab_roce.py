@@ -98,8 +98,10 @@ class EthernetHands:
         routers = {router.device: router for router in self._underlay.routers}
         for cable in self._plant.cables_of(part):
             if not all(port.device in routers for port in cable.ends):
-                message = f"{part}: a host hangs on it, and has no other way; cordon it instead"
-                raise LabError(message)
+                raise LabError(
+                    what=f"{part}: a host hangs on it, and has no other way",
+                    remedy="cordon it instead",
+                )
             for port in cable.ends:
                 yield routers[port.device], interface_name(self._plant, port)
 
@@ -142,8 +144,10 @@ class EthernetHands:
         wait_for(single, timeout_s=SETTLE_S, step_s=0.05)
         self._configure(router, family, f"maximum-paths {MAX_WAYS}")
         if wait_for(whole, timeout_s=SETTLE_S, step_s=0.05) is None:
-            message = f"{part}: BGP has fewer ways than the {ways} before; look at vtysh there"
-            raise LabError(message)
+            raise LabError(
+                what=f"{part}: BGP has fewer ways than the {ways} before",
+                remedy="look at vtysh there",
+            )
 
     def _check_avoided(self, part: PartId) -> Check:
         ends = tuple(self._ends(part))

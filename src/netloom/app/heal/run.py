@@ -221,8 +221,9 @@ def _alone(place: LabFolder) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        message = f"lab {place.name!r}: another netloom is healing it; wait for it to end"
-        raise LabError(message) from error
+        raise LabError(
+            what=f"lab {place.name!r}: another netloom is healing it", remedy="wait for it to end"
+        ) from error
     finally:
         os.close(descriptor)
 
@@ -250,8 +251,9 @@ def _release(place: LabFolder, policy: HealPolicy, number: int) -> str:
     standing = {e.act: e for e in open_ones if e.verb in ("drain", "cordon")}
     if number not in standing:
         known = ", ".join(f"{n} ({e.verb} {e.part})" for n, e in standing.items()) or "none"
-        message = f"--undo: no act {number} is in force; there are: {known}"
-        raise SpecError(message)
+        raise SpecError(
+            option="--undo", what=f"no act {number} is in force", remedy=f"there are: {known}"
+        )
     entry = standing[number]
     desk = TicketQueue(folder=place.path / TICKETS, policy=policy)
     hands = _kind(place).actuator(str(place.path), ActContext(desk=desk))
@@ -317,5 +319,6 @@ def _carried(plan: HealPlan, hands: Actuator, journal: FileJournal) -> HealOutco
     try:
         return carry_out(plan, hands, journal, clock_s, first=first)
     except OSError as error:
-        message = f"healing stopped: {error}; look at {journal.path}"
-        raise LabError(message) from error
+        raise LabError(
+            what=f"healing stopped: {error}", remedy=f"look at {journal.path}"
+        ) from error

@@ -84,8 +84,9 @@ class TicketQueue:
     def _call(self, what: str, act: Act) -> None:
         argv = next((v for k, v in self.policy.commands.items() if k == what), None)
         if argv is None:
-            message = f"policy names no command to {what}; write heal.commands.{what}"
-            raise LabError(message)
+            raise LabError(
+                what=f"policy names no command to {what}", remedy=f"write heal.commands.{what}"
+            )
         node = str(act.part.index)
         run([part.replace("{node}", node) for part in argv], timeout_s=COMMAND_S)
 
@@ -96,8 +97,11 @@ class TicketQueue:
             path = self.folder / f"{number:06}.md"
             _append(path, self._text(act))
         except (OSError, ValueError) as error:
-            message = f"{self.folder}: no ticket can be written ({error}); free some space"
-            raise LabError(message) from error
+            raise LabError(
+                file=str(self.folder),
+                what=f"no ticket can be written ({error})",
+                remedy="free some space",
+            ) from error
         return path
 
     def _text(self, act: Act) -> str:

@@ -122,14 +122,14 @@ def subnets_of(place: LabFolder, lab: Lab, plant: Plant) -> tuple[Subnet, ...]:
 def check_size(plant: Plant, networks: Sequence[Subnet]) -> None:
     """Raise InfeasibleError when the lab would be larger than one machine simulates."""
     if len(plant.hosts) > ibsim.MAX_HOSTS:
-        message = (
-            f"{len(plant.hosts):,} NIC ports; an InfiniBand lab goes to {ibsim.MAX_HOSTS:,}; "
-            "give the scenario fewer nodes"
+        raise InfeasibleError(
+            what=f"{len(plant.hosts):,} NIC ports; an InfiniBand lab goes to {ibsim.MAX_HOSTS:,}",
+            remedy="give the scenario fewer nodes",
         )
-        raise InfeasibleError(message)
     if len(networks) > MAX_SUBNETS:
-        message = f"{len(networks)} networks that stand alone; a lab goes to {MAX_SUBNETS}"
-        raise InfeasibleError(message)
+        raise InfeasibleError(
+            what=f"{len(networks)} networks that stand alone", remedy=f"a lab goes to {MAX_SUBNETS}"
+        )
 
 
 def bring_up(place: LabFolder, lab: Lab, plant: Plant) -> Lab:
@@ -206,10 +206,10 @@ def agree(place: LabFolder, lab: Lab, plant: Plant, network: Subnet) -> Lab:
         for index in _astray(lab, network) if master is None else (master,):
             end(network.simulator, _process(lab, network.manager_name(index)))
             lab = start_manager(place, lab, plant, network, index)
-    message = (
-        f"the managers of subnet {network.number} do not agree on a master; bring the lab up again"
+    raise LabError(
+        what=f"the managers of subnet {network.number} do not agree on a master",
+        remedy="bring the lab up again",
     )
-    raise LabError(message)
 
 
 def _states(lab: Lab, network: Subnet) -> dict[int, opensm_format.State]:
@@ -294,11 +294,10 @@ def _wait_up(lab: Lab, network: Subnet, index: int) -> None:
     running = _process(lab, network.manager_name(index))
     log = opensm.wait_up(network.managers[index], running)
     if log.fell_back(lab.engine):
-        message = (
-            f"OpenSM routes with {log.engine} instead of {lab.engine}; "
-            "choose another engine with --routing"
+        raise LabError(
+            what=f"OpenSM routes with {log.engine} instead of {lab.engine}",
+            remedy="choose another engine with --routing",
         )
-        raise LabError(message)
 
 
 def _process(lab: Lab, name: str) -> Running:

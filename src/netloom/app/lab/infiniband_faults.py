@@ -52,17 +52,15 @@ def check(fault: InjectedFault) -> None:
     if fault.kind != "silent-drop":
         return
     if fault.settings["share"] != 1:
-        message = (
-            "silent-drop --share: ibsim counts what it loses by chance, as PortRcvErrors; drop "
-            "all, or use error-rate"
+        raise SpecError(
+            what="silent-drop --share: ibsim counts what it loses by chance, as PortRcvErrors",
+            remedy="drop all, or use error-rate",
         )
-        raise SpecError(message)
     if "->" in fault.parts[0]:
-        message = (
-            f"{fault.parts[0]}: ibsim darkens a cable in both directions; name the cable, or use "
-            "error-rate"
+        raise SpecError(
+            what=f"{fault.parts[0]}: ibsim darkens a cable in both directions",
+            remedy="name the cable, or use error-rate",
         )
-        raise SpecError(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,10 +228,10 @@ def _check_same_subnet(site: _Site, cables: list[Cable], new: Condition) -> None
     for cable in cables:
         upper = new.cable(cable.number).upper or cable.upper
         if site.by_device[upper.device] is not site.by_device[cable.lower.device]:
-            message = (
-                f"cable:{cable.number} would join two subnets; each has an ibsim of its own here"
+            raise SpecError(
+                what=f"cable:{cable.number} would join two subnets",
+                remedy="each has an ibsim of its own here",
             )
-            raise SpecError(message)
 
 
 def _set_speed(place: LabFolder, site: _Site, cable: Cable, old: Condition, new: Condition) -> None:
@@ -338,8 +336,9 @@ def _set_managers(place: LabFolder, lab: Lab, site: _Site, old: Condition, new: 
         program = lab.program(name)
         if program is None:
             known = ", ".join(one.name for one in lab.programs if one.name.startswith("opensm"))
-            message = f"there is no subnet manager {name!r}; there are {known}"
-            raise SpecError(message)
+            raise SpecError(
+                what=f"there is no subnet manager {name!r}", remedy=f"there are {known}"
+            )
         end(site.network_of(name).simulator, Running(pid=program.pid, started=program.started))
     back = old.dead_managers - new.dead_managers
     for network in site.networks:

@@ -65,8 +65,10 @@ def check_programs(kind: str) -> None:
     programs = infiniband.PROGRAMS if kind == "infiniband" else roce.PROGRAMS
     missing = missing_packages(programs)
     if missing:
-        message = f"programs are missing; apt-get install {' '.join(missing)} (Debian's names)"
-        raise LabError(message)
+        raise LabError(
+            what="programs are missing",
+            remedy=f"apt-get install {' '.join(missing)} (Debian's names)",
+        )
 
 
 def bring_up(place: LabFolder, plan: LabRequest) -> tuple[Lab, Remains]:
@@ -102,11 +104,13 @@ def _record(place: LabFolder, plan: LabRequest) -> Lab:
         topology = plan.network.design.topology
         engine = opensm_format.check_engine(plan.engine or infiniband.default_engine(topology))
     elif plan.engine or plan.num_managers != 1:
-        message = "--routing and --managers are OpenSM's; this scenario is not InfiniBand"
-        raise SpecError(message)
+        raise SpecError(
+            what="--routing and --managers are OpenSM's", remedy="this scenario is not InfiniBand"
+        )
     if not 1 <= plan.num_managers <= MAX_MANAGERS:
-        message = f"--managers: {plan.num_managers} is not between 1 and {MAX_MANAGERS}"
-        raise SpecError(message)
+        raise SpecError(
+            option="--managers", what=f"{plan.num_managers} is not between 1 and {MAX_MANAGERS}"
+        )
     return Lab(
         name=place.name,
         mark=place.mark,
@@ -151,8 +155,7 @@ def inject(place: LabFolder, fault: InjectedFault) -> InjectedFault:
 def _running(place: LabFolder) -> tuple[Lab, Plant]:
     lab = place.read()
     if lab.phase != "up":
-        message = f"lab {lab.name!r} did not come up; bring it up again"
-        raise LabError(message)
+        raise LabError(what=f"lab {lab.name!r} did not come up", remedy="bring it up again")
     return lab, place.read_plant()
 
 
@@ -217,8 +220,10 @@ def _check_healthy(lab: Lab, plant: Plant, cables: tuple[Cable, ...]) -> None:
     for cable in cables:
         one = now.cable(cable.number)
         if not one.is_linked or one.upper is not None:
-            message = f"{plant.cable_name(cable)} is not in its place; clear that fault first"
-            raise SpecError(message)
+            raise SpecError(
+                what=f"{plant.cable_name(cable)} is not in its place",
+                remedy="clear that fault first",
+            )
 
 
 def _relink(place: LabFolder, lab: Lab, plant: Plant, fault: InjectedFault) -> InjectedFault:
@@ -226,8 +231,10 @@ def _relink(place: LabFolder, lab: Lab, plant: Plant, fault: InjectedFault) -> I
     numbers = {f.number for f in lab.faults if f.kind == "unlink" and f.parts == fault.parts}
     if not numbers:
         now = ", ".join(" ".join(f.parts) for f in lab.faults if f.kind == "unlink") or "none"
-        message = f"{' '.join(fault.parts)}: no such unlink is in force; in force are: {now}"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{' '.join(fault.parts)}: no such unlink is in force",
+            remedy=f"in force are: {now}",
+        )
     _clear(place, lab, plant, numbers)
     did = f"put {', '.join(fault.parts)} back"
     return replace(fault, did=did, undo=f"netloom lab fault {lab.name} unlink {fault.parts[0]}")
@@ -246,8 +253,11 @@ def clear(place: LabFolder, numbers: tuple[int, ...] = ()) -> tuple[InjectedFaul
         wrong = set(numbers) - known
         if wrong:
             there = ", ".join(map(str, sorted(known))) or "none"
-            message = f"clear: no fault {min(wrong)} is in force; in force are: {there}"
-            raise SpecError(message)
+            raise SpecError(
+                key="clear",
+                what=f"no fault {min(wrong)} is in force",
+                remedy=f"in force are: {there}",
+            )
         chosen = set(numbers) or known
         _clear(place, lab, plant, chosen)
         return tuple(fault for fault in lab.faults if fault.number in chosen)

@@ -215,10 +215,10 @@ def _udp(port: int) -> socket.socket:
         made.bind(("0.0.0.0", port))  # noqa: S104  (inside a namespace of the lab)
     except OSError as error:
         made.close()
-        message = (
-            f"UDP port {port} is in use in the lab ({error.strerror}); is a job running in it?"
-        )
-        raise LabError(message) from error
+        raise LabError(
+            what=f"UDP port {port} is in use in the lab ({error.strerror})",
+            remedy="is a job running in it?",
+        ) from error
     return made
 
 
@@ -235,12 +235,15 @@ def inside(namespace: str) -> Iterator[None]:
         there = os.open(netns.FOLDER / namespace, os.O_RDONLY)
     except OSError as error:
         os.close(home)
-        message = f"namespace {namespace} is gone; bring the lab up again"
-        raise LabError(message) from error
+        raise LabError(
+            what=f"namespace {namespace} is gone", remedy="bring the lab up again"
+        ) from error
     try:
         if libc.setns(there, CLONE_NEWNET):
-            message = f"namespace {namespace}: {os.strerror(ctypes.get_errno())}; run it as root"
-            raise LabError(message)
+            raise LabError(
+                what=f"namespace {namespace}: {os.strerror(ctypes.get_errno())}",
+                remedy="run it as root",
+            )
         yield
     finally:
         back = libc.setns(home, CLONE_NEWNET)

@@ -60,11 +60,13 @@ def lab_rate_bps(plant: Plant, cable: Cable) -> float:
 def check_size(plant: Plant) -> None:
     """Raise InfeasibleError when the lab would be larger than one machine holds."""
     if len(plant.switches) > MAX_SWITCHES or len(plant.hosts) > MAX_HOSTS:
-        message = (
-            f"{len(plant.switches)} switches and {len(plant.hosts):,} NIC ports; a RoCE lab goes "
-            f"to {MAX_SWITCHES} and {MAX_HOSTS}; give the scenario fewer nodes"
+        raise InfeasibleError(
+            what=(
+                f"{len(plant.switches)} switches and {len(plant.hosts):,} NIC ports; a "
+                f"RoCE lab goes to {MAX_SWITCHES} and {MAX_HOSTS}"
+            ),
+            remedy="give the scenario fewer nodes",
         )
-        raise InfeasibleError(message)
 
 
 def bring_up(place: LabFolder, lab: Lab, plant: Plant) -> Lab:
@@ -179,8 +181,10 @@ def _wait_converged(place: LabFolder, plant: Plant, underlay: Underlay) -> None:
 
     if wait_for(converged, timeout_s=CONVERGENCE_S, step_s=0.1) is None:
         names = ", ".join(router.name for router in waiting[:5])
-        message = f"no routes to all hosts after {CONVERGENCE_S:g} s on {names}; see vtysh there"
-        raise LabError(message)
+        raise LabError(
+            what=f"no routes to all hosts after {CONVERGENCE_S:g} s on {names}",
+            remedy="see vtysh there",
+        )
 
 
 def _forwards(place: LabFolder, router: BgpRouter, wanted: dict[str, tuple[str, ...]]) -> bool:

@@ -28,8 +28,7 @@ CARRIER_S: Final = 60.0
 def check(fault: InjectedFault) -> None:
     """Raise SpecError for a fault that an Ethernet lab cannot have."""
     if fault.kind in ("symbol-errors", "dead-sm"):
-        message = f"{fault.kind} needs an InfiniBand lab; this one is RoCE"
-        raise SpecError(message)
+        raise SpecError(what=f"{fault.kind} needs an InfiniBand lab", remedy="this one is RoCE")
 
 
 def apply(place: LabFolder, plant: Plant, old: Condition, new: Condition) -> None:

@@ -120,14 +120,19 @@ class LabFolder:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            message = f"{self.path}: cannot be used ({error.strerror}); give another with --dir"
-            raise LabError(message) from error
+            raise LabError(
+                file=str(self.path),
+                what=f"cannot be used ({error.strerror})",
+                remedy="give another with --dir",
+            ) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         except BlockingIOError as error:
-            message = f"lab {self.name!r}: another netloom is working on it; wait for it to end"
-            raise LabError(message) from error
+            raise LabError(
+                what=f"lab {self.name!r}: another netloom is working on it",
+                remedy="wait for it to end",
+            ) from error
         finally:
             os.close(descriptor)
 
@@ -154,8 +159,10 @@ class LabFolder:
         """
         if not (self.path / RECORD).exists():
             known = ", ".join(known_labs(self.path.parent)) or "none"
-            message = f"there is no lab {self.name!r} in {self.path.parent}; there are: {known}"
-            raise SpecError(message)
+            raise SpecError(
+                what=f"there is no lab {self.name!r} in {self.path.parent}",
+                remedy=f"there are: {known}",
+            )
         with at(f"lab {self.name!r}"):
             return lab_from_json(self._load(RECORD))
 
@@ -168,8 +175,9 @@ class LabFolder:
         with at(f"lab {self.name!r}"):
             value = self._load(PLANT)
             if not isinstance(value, dict):
-                message = f"{PLANT} is damaged; bring the lab down and up again"
-                raise SpecError(message)
+                raise SpecError(
+                    what=f"{PLANT} is damaged", remedy="bring the lab down and up again"
+                )
             return Plant.from_json(value)
 
     def remove(self) -> None:
@@ -191,13 +199,16 @@ class LabFolder:
             draft.write_text(json.dumps(value), encoding="utf-8")
             draft.replace(self.path / name)
         except OSError as error:
-            message = f"{self.path / name}: cannot be written ({error.strerror}); free some space"
-            raise LabError(message) from error
+            raise LabError(
+                what=f"{self.path / name}: cannot be written ({error.strerror})",
+                remedy="free some space",
+            ) from error
 
     def _load(self, name: str) -> object:
         try:
             with (self.path / name).open("rb") as file:
                 return json.loads(file.read(MAX_BYTES))
         except (OSError, ValueError, RecursionError) as error:
-            message = f"{name} cannot be read ({error}); bring the lab down and up again"
-            raise SpecError(message) from error
+            raise SpecError(
+                what=f"{name} cannot be read ({error})", remedy="bring the lab down and up again"
+            ) from error

@@ -46,8 +46,10 @@ def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Snapsho
     """
     lab, plant = place.read(), place.read_plant()
     if plant.cables != plant_of(fabric).cables:
-        message = f"lab {lab.name!r} was made from another network ({lab.scenario}); name that file"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"lab {lab.name!r} was made from another network ({lab.scenario})",
+            remedy="name that file",
+        )
     taken_s = clock_s()
     if lab.kind == "infiniband":
         seen = observe_infiniband.look(

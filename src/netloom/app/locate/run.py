@@ -110,8 +110,7 @@ def locate(  # noqa: PLR0913  (each says where to look, or how)
         now_s = (clock or WallClock()).now_s()
         return StoredFindings(cases=tuple(cases_in(store, start_s=now_s - DAY_S)))
     if scenario is None:
-        message = "no scenario; give the one that the network was built from"
-        raise SpecError(message)
+        raise SpecError(what="no scenario", remedy="give the one that the network was built from")
     designed = design_of(scenario, catalog)
     if observations is not None:
         return _report(_from_file(observations, designed))

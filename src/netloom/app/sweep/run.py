@@ -68,15 +68,17 @@ def runner_for(*, workers: int | None = None, dask: str | None = None) -> TaskRu
             ours to size; or Dask is not installed.
     """
     if workers is not None and workers < 1:
-        message = f"workers: {workers} is too small; give at least 1, or leave it out"
-        raise SpecError(message)
+        raise SpecError(
+            key="workers", what=f"{workers} is too small", remedy="give at least 1, or leave it out"
+        )
     if dask is None:
         return Processes(workers)
     from netloom.drivers.dask import LOCAL, Dask  # noqa: PLC0415  (needs the extra)
 
     if dask != LOCAL and workers is not None:
-        message = f"workers: the cluster at {dask} has its own; leave it out"
-        raise SpecError(message)
+        raise SpecError(
+            key="workers", what=f"the cluster at {dask} has its own", remedy="leave it out"
+        )
     return Dask(dask, num_workers=workers or num_cores())
 
 

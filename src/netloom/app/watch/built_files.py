@@ -40,8 +40,9 @@ def built_from(path: Path, naming: Naming) -> Built:
         try:
             found: Built = form.parse(text, naming)
         except LabError as error:
-            message = f"it is not {form.title}; bring it as the program printed it"
-            raise SpecError(message) from error
+            raise SpecError(
+                what=f"it is not {form.title}", remedy="bring it as the program printed it"
+            ) from error
     return found
 
 
@@ -50,8 +51,9 @@ def _text(path: Path) -> str:
         with path.open("rb") as file:
             return file.read(MAX_BYTES).decode("utf-8", errors="replace")
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}); name another file"
-        raise SpecError(message) from error
+        raise SpecError(
+            file=str(path), what=f"cannot be read ({error.strerror})", remedy="name another file"
+        ) from error
 
 
 def _built_of_lldp(folder: Path, naming: Naming) -> Built:
@@ -64,6 +66,9 @@ def _built_of_lldp(folder: Path, naming: Naming) -> Built:
                 there = naming.jack(one.device, one.port)
                 cables.append(BuiltCable(one=here, other=there))
     if not devices:
-        message = f"{folder}: has no DEVICE.json; put there what lldpctl -f json0 prints on each"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(folder),
+            what="has no DEVICE.json",
+            remedy="put there what lldpctl -f json0 prints on each",
+        )
     return Built(cables=tuple(cables), devices=frozenset(devices))

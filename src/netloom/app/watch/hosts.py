@@ -46,8 +46,9 @@ class Adapters:
         """
         ports = kernel.read_adapters(self.root)
         if not ports:
-            message = f"{self.root}/class/infiniband: no RDMA adapter; leave --adapters out"
-            raise LabError(message)
+            raise LabError(
+                what=f"{self.root}/class/infiniband: no RDMA adapter", remedy="leave --adapters out"
+            )
         seen = [one for port in ports for one in self._observed(port, time_s)]
         return whole(self.source, time_s, seen, cursor=cursor)
 

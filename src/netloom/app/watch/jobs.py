@@ -169,8 +169,9 @@ class FlightRecorders:
         try:
             found = sorted(path for path in self.folder.iterdir() if path.is_file())
         except OSError as error:
-            message = f"{self.folder}: cannot be read ({error.strerror})"
-            raise LabError(message) from error
+            raise LabError(
+                file=str(self.folder), what=f"cannot be read ({error.strerror})"
+            ) from error
         return [path for path in found if flight_recorder.rank_of(path.name) is not None][
             :MAX_FILES
         ]
@@ -215,5 +216,4 @@ def _whole(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(MAX_BYTES)
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror})"
-        raise LabError(message) from error
+        raise LabError(file=str(path), what=f"cannot be read ({error.strerror})") from error

@@ -35,5 +35,6 @@ def _text(path: Path, option: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{option}: {path} cannot be read ({error}); name another file"
-        raise SpecError(message) from error
+        raise SpecError(
+            what=f"{option}: {path} cannot be read ({error})", remedy="name another file"
+        ) from error

@@ -123,8 +123,7 @@ class FlowFileCollector:
             self.observed = self._parsed(data)
         if time_s - self._changed_s > self.fresh_s:
             self.observed = None
-            message = f"{self.path}: says nothing new for {self.fresh_s:g} s"
-            raise LabError(message)
+            raise LabError(file=str(self.path), what=f"says nothing new for {self.fresh_s:g} s")
         return Reading(source=self.source, time_s=time_s, cursor=now)
 
     def _data(self) -> bytes:
@@ -133,8 +132,9 @@ class FlowFileCollector:
                 return file.read(MAX_BYTES)
         except OSError as error:
             self.observed = None
-            message = f"{self.path}: cannot be read ({error.strerror})"
-            raise LabError(message) from error
+            raise LabError(
+                file=str(self.path), what=f"cannot be read ({error.strerror})"
+            ) from error
 
     def _parsed(self, data: bytes) -> Observed:
         try:

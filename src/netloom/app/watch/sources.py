@@ -79,19 +79,21 @@ class WatchSources:
         if designed.is_infiniband:
             return [("infiniband", str(self.sm_log or ""))]
         if not (self.scrape or self.adapters or self.collect):
-            message = (
-                "an Ethernet network cannot be seen from one machine; "
-                "give --lab, --scrape or --adapters"
+            raise SpecError(
+                what="an Ethernet network cannot be seen from one machine",
+                remedy="give --lab, --scrape or --adapters",
             )
-            raise SpecError(message)
         return []
 
 
 def _asked(text: str) -> tuple[str, str]:
     name, _, target = text.partition("=")
     if name not in COLLECTORS:
-        message = f"--collect: {name[:40]!r} is not a collector; {COLLECTORS.hint(name)}"
-        raise SpecError(message)
+        raise SpecError(
+            option="--collect",
+            what=f"{name[:40]!r} is not a collector",
+            remedy=COLLECTORS.hint(name),
+        )
     return name, target
 
 

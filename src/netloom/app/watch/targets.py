@@ -111,8 +111,10 @@ def _vantage(place: LabFolder, network: Subnet) -> Vantage:
 def _lab_plant(place: LabFolder, designed: Designed) -> Plant:
     plant = place.read_plant()
     if plant != designed.plant:
-        message = f"lab {place.name!r} was made from another scenario; give the one it was made of"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"lab {place.name!r} was made from another scenario",
+            remedy="give the one it was made of",
+        )
     return plant
 
 

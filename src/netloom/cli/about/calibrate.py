@@ -33,8 +33,9 @@ def calibrate(
         minutes: Stop after this time.
     """
     if what != "gpu":
-        message = f"calibrate: {what!r} is unknown; write 'netloom calibrate gpu'"
-        raise SpecError(message)
+        raise SpecError(
+            key="calibrate", what=f"{what!r} is unknown", remedy="write 'netloom calibrate gpu'"
+        )
     with reporting("measuring") as told:
         found = calibrate_gpu(out, quick=quick, minutes=minutes, on_progress=told)
     rest = f"; {found.left} shapes are left: run it again to go on" if found.left else ""

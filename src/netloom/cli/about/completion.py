@@ -23,6 +23,9 @@ def install_completion(
     try:
         path = build_app().install_completion(shell=shell, output=out, add_to_startup=out is None)
     except (OSError, RuntimeError, ValueError) as error:
-        message = f"--install-completion: {error}; name the shell with --shell bash, zsh or fish"
-        raise OutputError(message) from error
+        raise OutputError(
+            option="--install-completion",
+            what=str(error),
+            remedy="name the shell with --shell bash, zsh or fish",
+        ) from error
     print(f"{path}: written; start a new shell")

@@ -98,8 +98,11 @@ def _wanted(
     kinds = words_of(topologies, option="--topologies")
     for kind in kinds:
         if kind not in TOPOLOGIES:
-            message = f"--topologies: {kind!r} is not one; use {', '.join(TOPOLOGIES)}"
-            raise SpecError(message)
+            raise SpecError(
+                option="--topologies",
+                what=f"{kind!r} is not one",
+                remedy=f"use {', '.join(TOPOLOGIES)}",
+            )
     return Wanted(
         gpus=tuple(_number("--gpus", word, int) for word in sizes if "-" not in word),
         gpu_ranges=tuple(_range(word) for word in sizes if "-" in word),
@@ -121,8 +124,11 @@ def _number(option: str, word: str, kind: Callable[[str], Number]) -> Number:
     try:
         return kind(word)
     except ValueError as error:
-        message = f"{option}: {word[:40]!r} is not a number; write numbers separated by commas"
-        raise SpecError(message) from error
+        raise SpecError(
+            option=option,
+            what=f"{word[:40]!r} is not a number",
+            remedy="write numbers separated by commas",
+        ) from error
 
 
 def _limits(memory: str | None, budget: str | None, power: str | None) -> PlanLimits:

@@ -91,8 +91,9 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         qps=qps,
     )
     if trace and out is None:
-        message = "trace: a trace is written to a folder; give --out as well"
-        raise SpecError(message)
+        raise SpecError(
+            key="trace", what="a trace is written to a folder", remedy="give --out as well"
+        )
     files = files_of(topology, flows, config)
     asking = partial(prepare, engine=engine, technology=technology, choices=choices, routes=routes)
     with _asked(scenario, files) as asked:
@@ -120,8 +121,11 @@ def _stop_s(until: str, prepared: PreparedCase) -> float | None:
 
 def _run(prepared: PreparedCase, *, stop_s: float | None, seeds: range, trace: int) -> Simulation:
     if not seeds or seeds[0] < 0:
-        message = f"seeds: {len(seeds)} from {seeds.start}; give at least 1, from 0 on"
-        raise SpecError(message)
+        raise SpecError(
+            key="seeds",
+            what=f"{len(seeds)} from {seeds.start}",
+            remedy="give at least 1, from 0 on",
+        )
     case = traced(prepared.case, trace) if trace else prepared.case
     num_workers, is_short = workers_for(case, seeds)
     if is_short:

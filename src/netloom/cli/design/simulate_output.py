@@ -57,7 +57,10 @@ def _write_tables(found: Simulation, folder: Path) -> None:
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        message = f"{folder}: cannot be made a folder ({error.strerror}); name another"
-        raise OutputError(message) from error
+        raise OutputError(
+            file=str(folder),
+            what=f"cannot be made a folder ({error.strerror})",
+            remedy="name another",
+        ) from error
     for name, table in found.tables().items():
         write_atomically(folder / f"{name}.arrow", arrow_bytes(table))

@@ -81,7 +81,8 @@ def _asked(given: Mapping[str, object], own: Path | None) -> Sizing:
 def _of_scenario(scenario: Path, given: Mapping[str, object], own: Path | None) -> Sizing:
     if given:
         names = ", ".join(name.removeprefix("num_") for name in given)
-        message = f"{scenario}: the scenario says what to size; drop {names}, or the file"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{scenario}: the scenario says what to size", remedy=f"drop {names}, or the file"
+        )
     with scenario_at(scenario) as read:
         return size_network(read, catalog_of(read, own))

@@ -69,8 +69,11 @@ def _farewell(store: Path) -> Iterator[None]:
 
 def _check_suffix(out: Path | None) -> None:
     if out is not None and out.suffix not in {".csv", ".arrow"}:
-        message = f"out: {str(out)!r} ends in neither .csv nor .arrow; name such a file"
-        raise SpecError(message)
+        raise SpecError(
+            key="out",
+            what=f"{str(out)!r} ends in neither .csv nor .arrow",
+            remedy="name such a file",
+        )
 
 
 def _exported(found: Sweep, out: Path) -> str | bytes:

@@ -82,17 +82,29 @@ def _check(
     why: bool,
 ) -> None:
     if bool(changes) == (rank is not None):
-        message = (
-            "whatif: name what happens (--fail leaf:3, --drain, --slow nic:12=2), or --rank TIER "
-            "for every single failure; one of the two"
+        raise SpecError(
+            key="whatif",
+            what=(
+                "name what happens (--fail leaf:3, --drain, --slow nic:12=2), or --rank "
+                "TIER for every single failure"
+            ),
+            remedy="one of the two",
         )
-        raise SpecError(message)
     if rank is None and factor is not None:
-        message = "--factor: it belongs to --rank; write --slow PART=FACTOR for one part"
-        raise SpecError(message)
+        raise SpecError(
+            option="--factor",
+            what="it belongs to --rank",
+            remedy="write --slow PART=FACTOR for one part",
+        )
     if rank is not None and why:
-        message = "--why: it explains one case; name the part, such as --fail leaf:3"
-        raise SpecError(message)
+        raise SpecError(
+            option="--why",
+            what="it explains one case",
+            remedy="name the part, such as --fail leaf:3",
+        )
     if seeds is not None and not 1 <= seeds <= MAX_SEEDS:
-        message = f"--seeds: {seeds} is not a number of draws; give 1 to {MAX_SEEDS}"
-        raise SpecError(message)
+        raise SpecError(
+            option="--seeds",
+            what=f"{seeds} is not a number of draws",
+            remedy=f"give 1 to {MAX_SEEDS}",
+        )

@@ -151,8 +151,11 @@ def _print(done: FaultReport) -> None:
 def _numbers(parts: tuple[str, ...]) -> tuple[int, ...]:
     for part in parts:
         if not (part.isascii() and part.isdigit() and len(part) < 10):
-            message = f"clear: {part[:40]!r} is not the number of a fault; see 'netloom lab status'"
-            raise SpecError(message)
+            raise SpecError(
+                key="clear",
+                what=f"{part[:40]!r} is not the number of a fault",
+                remedy="see 'netloom lab status'",
+            )
     return tuple(int(part) for part in parts)
 
 

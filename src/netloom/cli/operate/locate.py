@@ -42,8 +42,9 @@ def locate(  # noqa: PLR0913  (one option of the command each)
         json: Print JSON; keys are documented in docs/json.md.
     """
     if report is not None and store is not None:
-        message = "--report: a page is of one look; leave --store out, or --report"
-        raise SpecError(message)
+        raise SpecError(
+            option="--report", what="a page is of one look", remedy="leave --store out, or --report"
+        )
     # The store of a watch has findings, which need no design.
     designed = None if store is not None else designed_at(scenario, catalog)
     found = app.locate(designed, observations=observations, lab=lab, store=store, folder=folder)

@@ -95,8 +95,9 @@ def watch(  # noqa: PLR0913  (one option of the command each)
         emit_json({"files": written}) if json else print("\n".join(written))
         return 0
     if scenario is None:
-        message = "no scenario; name the file that says what the network should be"
-        raise SpecError(message)
+        raise SpecError(
+            what="no scenario", remedy="name the file that says what the network should be"
+        )
     designed = designed_at(scenario, catalog)
     sources = app.WatchSources(
         lab=labs.lab_folder(lab, folder) if lab else None,
@@ -160,6 +161,8 @@ def _limits(keep: str, keep_windows: str, max_size: str) -> RetentionLimits:
 def _seconds(text: str, where: str) -> float:
     found_s = parse_quantity(text, TIME, where=where)
     if not 0.1 <= found_s <= 1e9:
-        message = f"{where}: {text!r} is not between 0.1 s and 30 years; write such as '10s'"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{where}: {text!r} is not between 0.1 s and 30 years",
+            remedy="write such as '10s'",
+        )
     return found_s

@@ -83,11 +83,13 @@ class AnalyticEngine:
 
 def _check(group: Group, network: Network) -> None:
     if group.per_node > network.node.num_gpus:
-        message = (
-            f"group of {group.size}: {group.per_node} ranks in a node, but {network.node.name} "
-            f"has {network.node.num_gpus} GPUs; lower the ranks in a node"
+        raise InfeasibleError(
+            what=(
+                f"group of {group.size}: {group.per_node} ranks in a node, but "
+                f"{network.node.name} has {network.node.num_gpus} GPUs"
+            ),
+            remedy="lower the ranks in a node",
         )
-        raise InfeasibleError(message)
 
 
 def _library(

@@ -76,11 +76,13 @@ def placed_nodes(network: Network, group: Group, *, seed: int) -> NDArray[np.int
 def check_span(group: Group, num_nodes: int, *, gpus_per_node: int) -> None:
     """Raise an InfeasibleError when *group* spans more than *num_nodes* nodes."""
     if group.span_nodes > num_nodes:
-        message = (
-            f"group of {group.size:,}: it spans {group.span_nodes:,} nodes, but the network has "
-            f"{num_nodes:,} ({num_nodes * gpus_per_node:,} GPUs); use fewer ranks or more nodes"
+        raise InfeasibleError(
+            what=(
+                f"group of {group.size:,}: it spans {group.span_nodes:,} nodes, but the "
+                f"network has {num_nodes:,} ({num_nodes * gpus_per_node:,} GPUs)"
+            ),
+            remedy="use fewer ranks or more nodes",
         )
-        raise InfeasibleError(message)
 
 
 def _node_hops(group: Group, pattern: Pattern, num_nodes: int, num_senders: int) -> Iterator[Hops]:

@@ -112,8 +112,7 @@ def run_phases(
 
 def _time(on: Ground, phase: Phase, settings: FlowSettings, *, seed: int) -> PhaseTime:
     if not len(phase.source):
-        message = f"phase {phase.name!r}: it has no flows; leave it out"
-        raise SpecError(message)
+        raise SpecError(what=f"phase {phase.name!r}: it has no flows", remedy="leave it out")
     equal = bool((phase.size_bytes == phase.size_bytes[0]).all())
     return (_by_load if equal else _by_events)(on, phase, settings, seed=seed)
 

@@ -167,8 +167,10 @@ def _latency_ps(
 def _check_capacity(on: Ground, ways: FlowPaths) -> None:
     dead = np.flatnonzero(on.link_rate_bps[ways.links] <= 0)
     if len(dead):
-        message = f"link {ways.links[dead[0]]}: it has no rate, but flows cross it; take it down"
-        raise InfeasibleError(message)
+        raise InfeasibleError(
+            what=f"link {ways.links[dead[0]]}: it has no rate, but flows cross it",
+            remedy="take it down",
+        )
 
 
 def deliver(

@@ -73,16 +73,22 @@ class FlowSettings:
         for name in ("wire_share", "path_share", "nic_share", "scale_up_share"):
             if not 0 < getattr(self, name) <= 1:
                 value = getattr(self, name)
-                message = f"{name}: {value} must lie between 0 and 1; use more than 0, up to 1"
-                raise SpecError(message)
+                raise SpecError(
+                    key=name,
+                    what=f"{value} must lie between 0 and 1",
+                    remedy="use more than 0, up to 1",
+                )
         if len(self.priority_weights) != _NUM_PRIORITIES or not all(
             0 < weight < math.inf for weight in self.priority_weights
         ):
-            message = f"priority_weights: {self.priority_weights} are not 8 positive numbers"
-            raise SpecError(message)
+            raise SpecError(
+                key="priority_weights", what=f"{self.priority_weights} are not 8 positive numbers"
+            )
         if not self.latency_ps or min(self.latency_ps) < 0:
-            message = f"latency_ps: {self.latency_ps} must be one or more numbers, none negative"
-            raise SpecError(message)
+            raise SpecError(
+                key="latency_ps",
+                what=f"{self.latency_ps} must be one or more numbers, none negative",
+            )
 
     @property
     def splits(self) -> bool:
@@ -146,5 +152,4 @@ def _latencies_s(technology: Technology) -> list[float]:
 
 def _positive(name: str, value: float) -> None:
     if not value > 0:
-        message = f"{name}: {value} must be more than 0"
-        raise SpecError(message)
+        raise SpecError(key=name, what=f"{value} must be more than 0")

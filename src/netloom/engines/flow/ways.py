@@ -74,11 +74,14 @@ def joined(pieces: list[Pieces], num_flows: int) -> FlowPaths:
 def check_entries(count: int) -> None:
     """Raise an InfeasibleError when that many links on ways do not fit in memory."""
     if count > MAX_ENTRIES:
-        message = (
-            f"flows: split over all their ways they cross {count:,} links together, more than the "
-            f"{MAX_ENTRIES:,} that fit in memory; simulate fewer flows, or hash them (ecmp)"
+        raise InfeasibleError(
+            key="flows",
+            what=(
+                f"split over all their ways they cross {count:,} links together, more than "
+                f"the {MAX_ENTRIES:,} that fit in memory"
+            ),
+            remedy="simulate fewer flows, or hash them (ecmp)",
         )
-        raise InfeasibleError(message)
 
 
 def expanded(

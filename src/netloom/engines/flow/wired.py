@@ -86,17 +86,22 @@ class _Fans:
         lost = np.flatnonzero(count == 0)
         if len(lost):
             name = self.wiring.name
-            message = (
-                f"{name[int(at[lost[0]])]} to {name[int(target[lost[0]])]}: no path is left "
-                f"({len(lost)} flows); restore a link or switch between them"
+            raise InfeasibleError(
+                what=(
+                    f"{name[int(at[lost[0]])]} to {name[int(target[lost[0]])]}: no path is "
+                    f"left ({len(lost)} flows)"
+                ),
+                remedy="restore a link or switch between them",
             )
-            raise InfeasibleError(message)
 
     def check_length(self, num_hops: int) -> None:
         """Raise an InfeasibleError when a way visits more vertices than there are."""
         if num_hops > self.wiring.num_vertices:
-            message = "wiring: its routes lead round in a circle; correct its sets of next links"
-            raise InfeasibleError(message)
+            raise InfeasibleError(
+                key="wiring",
+                what="its routes lead round in a circle",
+                remedy="correct its sets of next links",
+            )
 
 
 def _followed(

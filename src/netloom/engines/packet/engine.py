@@ -97,8 +97,7 @@ def run_packets(  # noqa: PLR0913
     try:
         simulation = PacketSimulation(made.arrays, made.numbers, made.names, made.parameters)
     except ValueError as error:  # a parameter that the scheme does not have
-        message = f"parameters: {error}; leave it out"
-        raise SpecError(message) from error
+        raise SpecError(key="parameters", what=str(error), remedy="leave it out") from error
     if until_ps is None:
         silence = _Silence(_patience_ps(settings.transport, transfers), _last_ps(transfers, faults))
         stuck = _run(simulation, _FOREVER_PS, on_progress, silence)

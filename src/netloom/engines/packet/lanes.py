@@ -55,8 +55,11 @@ class VirtualLanes:
         """Refuse what no port can be set to."""
         for name, table in (("high", self.high), ("low", self.low)):
             if len(table) > MAX_ENTRIES:
-                message = f"lanes.{name}: {len(table)} entries; a table has {MAX_ENTRIES} at most"
-                raise SpecError(message)
+                raise SpecError(
+                    key=f"lanes.{name}",
+                    what=f"{len(table)} entries",
+                    remedy=f"a table has {MAX_ENTRIES} at most",
+                )
             for lane, weight in table:
                 _between(f"lanes.{name}", lane, NUM_LANES - 1, "virtual lane")
                 _between(f"lanes.{name}", weight, MAX_WEIGHT, "weight")
@@ -72,8 +75,7 @@ class VirtualLanes:
 
 def _between(where: str, value: int, most: int, what: str) -> None:
     if not 0 <= value <= most:
-        message = f"{where}: {value} is no {what}; use 0 to {most}"
-        raise SpecError(message)
+        raise SpecError(key=where, what=f"{value} is no {what}", remedy=f"use 0 to {most}")
 
 
 def lanes_of(
@@ -95,11 +97,14 @@ def lanes_of(
     for level, lane in lane_of.items():
         number[level] = 1 + used.index(lane)
         if lanes is not None and not lanes.weighed(lane):
-            message = (
-                f"lanes: virtual lane {lane} is in use (service level {level}) and has no weight "
-                "in 'high' or 'low'; give it one, or it starves"
+            raise SpecError(
+                key="lanes",
+                what=(
+                    f"virtual lane {lane} is in use (service level {level}) and has no "
+                    "weight in 'high' or 'low'"
+                ),
+                remedy="give it one, or it starves",
             )
-            raise SpecError(message)
     return used, number[priority]
 
 

@@ -101,10 +101,11 @@ def lowered(  # noqa: PLR0913
     lanes, lane = lanes_of(transfers.priority, settings.lanes)
     _check_memory(wiring, transfers, num_lanes=1 + len(lanes))
     if wiring.num_links and max(watch.links, default=0) >= wiring.num_links:
-        message = (
-            f"watch: there is no link {max(watch.links)}; links are 0 to {wiring.num_links - 1}"
+        raise SpecError(
+            key="watch",
+            what=f"there is no link {max(watch.links)}",
+            remedy=f"links are 0 to {wiring.num_links - 1}",
         )
-        raise SpecError(message)
     arrays: dict[str, object] = {
         **_wiring_arrays(wiring),
         **_digit_arrays(wiring, settings),
@@ -185,11 +186,13 @@ def _check_ways(wiring: PacketTopology, transfers: Transfers) -> None:
         for at in np.flatnonzero(none).tolist():
             pair = int(source[at]), int(target[at])
             if not _joined(wiring, pair):
-                message = (
-                    f"transfer {at}: there is no way from {wiring.name[pair[0]]} to "
-                    f"{wiring.name[pair[1]]}; restore a link or drop the transfer"
+                raise InfeasibleError(
+                    what=(
+                        f"transfer {at}: there is no way from {wiring.name[pair[0]]} to "
+                        f"{wiring.name[pair[1]]}"
+                    ),
+                    remedy="restore a link or drop the transfer",
                 )
-                raise InfeasibleError(message)
 
 
 def _check_memory(wiring: PacketTopology, transfers: Transfers, *, num_lanes: int) -> None:
@@ -198,11 +201,14 @@ def _check_memory(wiring: PacketTopology, transfers: Transfers, *, num_lanes: in
     need += wiring.num_links * (_LINK_BYTES + num_lanes * _LANE_BYTES)
     have = available_bytes()
     if need > have:
-        message = (
-            f"transfers: {len(transfers)} of them on {wiring.num_links} links need {need >> 20} "
-            f"MiB before the first packet, and {have >> 20} MiB are free; run fewer at a time"
+        raise InfeasibleError(
+            key="transfers",
+            what=(
+                f"{len(transfers)} of them on {wiring.num_links} links need {need >> 20} "
+                f"MiB before the first packet, and {have >> 20} MiB are free"
+            ),
+            remedy="run fewer at a time",
         )
-        raise InfeasibleError(message)
 
 
 def _joined(wiring: PacketTopology, pair: tuple[int, int]) -> bool:
@@ -332,8 +338,11 @@ def _weights(settings: PacketSettings, lanes: list[int]) -> NDArray[np.uint32]:
         return np.empty(0, dtype=np.uint32)
     missing = [priority for priority in lanes if weights.get(priority, 0) < 1]
     if missing:
-        message = f"switch.weights: priority {missing[0]} is in use and has no weight; give it one"
-        raise SpecError(message)
+        raise SpecError(
+            key="switch.weights",
+            what=f"priority {missing[0]} is in use and has no weight",
+            remedy="give it one",
+        )
     return np.array([0, *(weights[priority] for priority in lanes)], dtype=np.uint32)
 
 

@@ -170,25 +170,26 @@ def _scheme(value: str, transport: str) -> Scheme:
         SpecError: it is not known, or another transport's own.
     """
     if value in _PULLED:
-        message = (
-            f"congestion_control: {value} is what receivers of transport {value} do, and the "
-            f"transport is {transport}; leave one of them out"
+        raise SpecError(
+            key="congestion_control",
+            what=(
+                f"{value} is what receivers of transport {value} do, and the transport is "
+                f"{transport}"
+            ),
+            remedy="leave one of them out",
         )
-        raise SpecError(message)
     entries = SCHEMES.entries()
     known = {name: entry for entry in entries for name in entry.catalogue_names}
     known |= {entry.name: entry for entry in entries}
     if value not in known:
         hint = did_you_mean(value, [*known, *sorted(_PULLED)])
-        message = f"congestion_control: {value!r} is not known; {hint}"
-        raise SpecError(message)
+        raise SpecError(key="congestion_control", what=f"{value!r} is not known", remedy=hint)
     return known[value]
 
 
 def _one_of(name: str, value: str, known: Mapping[str, _T]) -> _T:
     if value not in known:
-        message = f"{name}: {value!r} is not known; {did_you_mean(value, known)}"
-        raise SpecError(message)
+        raise SpecError(key=name, what=f"{value!r} is not known", remedy=did_you_mean(value, known))
     return known[value]
 
 

@@ -33,12 +33,14 @@ def check_headroom(
     short = np.flatnonzero(held >= buffer)
     if len(short):
         worst = int(short[np.argmax(held[short])])
-        message = (
-            f"switch.buffer_bytes: {wiring.name[worst]} has {buffer[worst]} bytes, and headroom "
-            f"and reserve of its ports take {held[worst]}; use a larger buffer, shorter cables or "
-            "fewer lossless priorities"
+        raise InfeasibleError(
+            key="switch.buffer_bytes",
+            what=(
+                f"{wiring.name[worst]} has {buffer[worst]} bytes, and headroom and reserve "
+                f"of its ports take {held[worst]}"
+            ),
+            remedy="use a larger buffer, shorter cables or fewer lossless priorities",
         )
-        raise InfeasibleError(message)
 
 
 def check_input(
@@ -48,11 +50,11 @@ def check_input(
     own = settings.switch.ingress_bytes
     most = int(headroom[wiring.link_target >= wiring.num_endpoints].max(initial=0))
     if most >= own:
-        message = (
-            f"switch.ingress_bytes: {own} bytes, and headroom takes {most} of them; use more, or "
-            "shorter cables"
+        raise InfeasibleError(
+            key="switch.ingress_bytes",
+            what=f"{own} bytes, and headroom takes {most} of them",
+            remedy="use more, or shorter cables",
         )
-        raise InfeasibleError(message)
 
 
 def check_queues(
@@ -72,9 +74,11 @@ def check_queues(
     most[(wiring.link_source < wiring.num_endpoints) | wiring.link_scale_up] = _NEVER_BYTES
     least = int(np.argmin(most)) if len(most) else -1
     if least >= 0 and most[least] < packet_bytes:
-        message = (
-            f"switch: {wiring.name[wiring.link_source[least]]} has room for {int(most[least])} "
-            f"bytes in a queue, and packets have {packet_bytes}: none would pass; enlarge the "
-            "queue, alpha or the buffer"
+        raise InfeasibleError(
+            key="switch",
+            what=(
+                f"{wiring.name[wiring.link_source[least]]} has room for {int(most[least])} "
+                f"bytes in a queue, and packets have {packet_bytes}: none would pass"
+            ),
+            remedy="enlarge the queue, alpha or the buffer",
         )
-        raise InfeasibleError(message)

@@ -45,14 +45,20 @@ class CellSchedule:
     def __post_init__(self) -> None:
         """Refuse a fabric in which nothing could move."""
         if self.grant_bytes < 1 or not 0 <= self.cell_header_bytes < self.cell_bytes:
-            message = (
-                f"schedule: credits of {self.grant_bytes} bytes and cells of {self.cell_bytes} "
-                f"with headers of {self.cell_header_bytes} carry nothing; enlarge them"
+            raise SpecError(
+                key="schedule",
+                what=(
+                    f"credits of {self.grant_bytes} bytes and cells of {self.cell_bytes} "
+                    f"with headers of {self.cell_header_bytes} carry nothing"
+                ),
+                remedy="enlarge them",
             )
-            raise SpecError(message)
         if self.cells_together < 1:
-            message = f"schedule: {self.cells_together} cells a piece; send at least 1 together"
-            raise SpecError(message)
+            raise SpecError(
+                key="schedule",
+                what=f"{self.cells_together} cells a piece",
+                remedy="send at least 1 together",
+            )
 
     def dressed_bytes(self, size_bytes: int) -> int:
         """Return what a packet of *size_bytes* takes in cells."""

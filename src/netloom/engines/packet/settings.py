@@ -263,101 +263,117 @@ class PacketSettings:
         }
         for name, value in positive.items():
             if value < 1:
-                message = f"{name}: {value} must be at least 1"
-                raise SpecError(message)
+                raise SpecError(key=name, what=f"{value} must be at least 1")
         most_paths = next(
             one.max_paths for one in LOAD_BALANCINGS.entries() if one.senders == self.spray
         )
         if self.num_paths > most_paths:
-            message = (
-                f"num_paths: {self.num_paths} is too many for {self.spray}; {most_paths} at most"
+            raise SpecError(
+                key="num_paths",
+                what=f"{self.num_paths} is too many for {self.spray}",
+                remedy=f"{most_paths} at most",
             )
-            raise SpecError(message)
         packet_bytes = self.transport.payload_bytes + self.transport.header_bytes
         if packet_bytes > _MAX_PACKET_BYTES:
-            message = (
-                f"payload_bytes: packets of {packet_bytes} bytes; use {_MAX_PACKET_BYTES} at most"
+            raise SpecError(
+                key="payload_bytes",
+                what=f"packets of {packet_bytes} bytes",
+                remedy=f"use {_MAX_PACKET_BYTES} at most",
             )
-            raise SpecError(message)
         if self.switch.alpha <= 0:
-            message = f"switch.alpha: {self.switch.alpha} must be more than 0"
-            raise SpecError(message)
+            raise SpecError(key="switch.alpha", what=f"{self.switch.alpha} must be more than 0")
         if self.ecn and not 0 <= self.ecn.kmin_bytes <= self.ecn.kmax_bytes:
-            message = (
-                f"ecn: Kmin {self.ecn.kmin_bytes} and Kmax {self.ecn.kmax_bytes} bytes do not "
-                "follow each other; Kmin comes first"
+            raise SpecError(
+                key="ecn",
+                what=(
+                    f"Kmin {self.ecn.kmin_bytes} and Kmax {self.ecn.kmax_bytes} bytes do "
+                    "not follow each other"
+                ),
+                remedy="Kmin comes first",
             )
-            raise SpecError(message)
         if self.ecn and not 0 <= self.ecn.pmax <= 1:
-            message = f"ecn: Pmax {self.ecn.pmax} must lie between 0 and 1; use 0 to 1"
-            raise SpecError(message)
+            raise SpecError(
+                key="ecn",
+                what=f"Pmax {self.ecn.pmax} must lie between 0 and 1",
+                remedy="use 0 to 1",
+            )
 
     def _check_combination(self) -> None:
         if not 0 < self.transport.pull_share <= 1:
-            message = (
-                f"pull_share: {self.transport.pull_share} must lie between 0 and 1; use 0 to 1"
+            raise SpecError(
+                key="pull_share",
+                what=f"{self.transport.pull_share} must lie between 0 and 1",
+                remedy="use 0 to 1",
             )
-            raise SpecError(message)
         self._check_scheme()
         if self.lanes is not None and self.flow_control != "credits":
-            message = (
-                f"lanes: {self.flow_control} has no virtual lanes; use flow control credits, or "
-                "leave them out"
+            raise SpecError(
+                key="lanes",
+                what=f"{self.flow_control} has no virtual lanes",
+                remedy="use flow control credits, or leave them out",
             )
-            raise SpecError(message)
         if self.spray != "fixed" and self.balance not in {"ecmp", "source"}:
-            message = (
-                f"spray: {self.spray} changes what switches hash, and {self.balance} does not "
-                "hash; use balance ecmp"
+            raise SpecError(
+                key="spray",
+                what=f"{self.spray} changes what switches hash, and {self.balance} does not hash",
+                remedy="use balance ecmp",
             )
-            raise SpecError(message)
         if self.spray != "fixed" and not self.transport.source_ports:
-            message = (
-                f"spray: {self.spray} changes the source port, and these packets have none for "
-                "switches to hash; use another transport, or balance adaptive"
+            raise SpecError(
+                key="spray",
+                what=(
+                    f"{self.spray} changes the source port, and these packets have none "
+                    "for switches to hash"
+                ),
+                remedy="use another transport, or balance adaptive",
             )
-            raise SpecError(message)
         by_input = self.switch.input_turns or self.switch.ingress_bytes != 0
         if by_input and self.flow_control not in _BY_INPUT:
-            message = (
-                f"switch: {self.flow_control} keeps its own queues; use ingress_bytes and "
-                f"input_turns with {' or '.join(_BY_INPUT)}"
+            raise SpecError(
+                key="switch",
+                what=f"{self.flow_control} keeps its own queues",
+                remedy=f"use ingress_bytes and input_turns with {' or '.join(_BY_INPUT)}",
             )
-            raise SpecError(message)
         packet = self.transport.payload_bytes + self.transport.header_bytes
         if self.flow_control == "scheduled":
             packet = self.schedule.dressed_bytes(packet)
         if self.flow_control in {"credits", "scheduled"} and self.credits.buffer_bytes < (
             packet + 64 + self.credits.update_bytes
         ):
-            message = (
-                f"credits.buffer_bytes: {self.credits.buffer_bytes} bytes hold no packet of "
-                f"{packet} bytes beside an update of {self.credits.update_bytes}; enlarge it"
+            raise SpecError(
+                key="credits.buffer_bytes",
+                what=(
+                    f"{self.credits.buffer_bytes} bytes hold no packet of {packet} bytes "
+                    f"beside an update of {self.credits.update_bytes}"
+                ),
+                remedy="enlarge it",
             )
-            raise SpecError(message)
 
     def _check_scheme(self) -> None:
         scheme = SCHEMES.get(self.congestion_control)
         if self.transport.recovery == "pulled" and not scheme.goes_with_pulls:
             going = [one.name for one in SCHEMES.entries() if one.goes_with_pulls]
-            message = (
-                f"congestion_control: {scheme.name} does not go with a receiver that pulls; use "
-                f"{' or '.join(going)}"
+            raise SpecError(
+                key="congestion_control",
+                what=f"{scheme.name} does not go with a receiver that pulls",
+                remedy=f"use {' or '.join(going)}",
             )
-            raise SpecError(message)
         if scheme.telemetry == "every-hop" and not self.transport.telemetry:
-            message = f"congestion_control: {scheme.name} reads telemetry; set transport.telemetry"
-            raise SpecError(message)
+            raise SpecError(
+                key="congestion_control",
+                what=f"{scheme.name} reads telemetry",
+                remedy="set transport.telemetry",
+            )
 
 
 def _known(name: str, value: str, names: Iterable[str]) -> None:
     known = dict.fromkeys(names)
     if value not in known:
-        message = f"{name}: {value!r} is not known; {did_you_mean(value, known)}"
-        raise SpecError(message)
+        raise SpecError(key=name, what=f"{value!r} is not known", remedy=did_you_mean(value, known))
 
 
 def _power_of_two(name: str, value: int) -> None:
     if value < 1 or value & (value - 1):
-        message = f"{name}: {value} is no power of two; use 64, 128 or the like"
-        raise SpecError(message)
+        raise SpecError(
+            key=name, what=f"{value} is no power of two", remedy="use 64, 128 or the like"
+        )

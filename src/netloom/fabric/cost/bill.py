@@ -214,11 +214,13 @@ def _known(switch: Switch, attribute: Literal["price_usd", "power_w"], *, exampl
     value = switch.price_usd if attribute == "price_usd" else switch.power_w
     if value is None:
         key = attribute.rpartition("_")[0]
-        message = (
-            f"switch {switch.name}: its {key} is not known, so the network has none either; add "
-            f'"[switches.{switch.name}]" with {key} = "{example}" to a catalogue file of your own'
+        raise CatalogError(
+            what=f"switch {switch.name}: its {key} is not known, so the network has none either",
+            remedy=(
+                f'add "[switches.{switch.name}]" with {key} = "{example}" to a catalogue '
+                "file of your own"
+            ),
         )
-        raise CatalogError(message)
     return value
 
 

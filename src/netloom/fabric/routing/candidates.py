@@ -80,8 +80,9 @@ def candidates(known: RoutingTables, at: int, to: int) -> NDArray[np.int32]:
     links = np.unique(np.concatenate(found))
     if not len(links):
         ends = " to ".join(vertex_name(known.fabric, vertex) for vertex in (at, to))
-        message = f"{ends}: no path is left; restore a link or switch between them"
-        raise InfeasibleError(message)
+        raise InfeasibleError(
+            what=f"{ends}: no path is left", remedy="restore a link or switch between them"
+        )
     return links
 
 

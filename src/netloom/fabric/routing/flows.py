@@ -67,12 +67,13 @@ def check_flows(fabric: Fabric, flows: Flows) -> None:
     if wrong.any():
         flow = int(np.flatnonzero(wrong.any(axis=0))[0])
         gpu = int(ends[:, flow][wrong[:, flow]][0])
-        message = f"flow {flow}: there is no GPU {gpu}; this fabric has GPUs 0 to {num_gpus - 1}"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"flow {flow}: there is no GPU {gpu}",
+            remedy=f"this fabric has GPUs 0 to {num_gpus - 1}",
+        )
     same = np.flatnonzero(flows.source == flows.target)
     if len(same):
-        message = (
-            f"flow {same[0]}: GPU {flows.source[same[0]]} sends to itself; "
-            "a flow joins two different GPUs"
+        raise SpecError(
+            what=f"flow {same[0]}: GPU {flows.source[same[0]]} sends to itself",
+            remedy="a flow joins two different GPUs",
         )
-        raise SpecError(message)

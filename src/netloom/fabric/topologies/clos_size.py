@@ -116,12 +116,14 @@ def _check_planes(request: Request, shape: ClosShape) -> None:
     ]
     rate = format_quantity(request.nic_rate_bps / num_planes, RATE)
     remedy = f"planes: {' or '.join(fitting)}" if fitting else "another kind, or another switch"
-    message = (
-        f"topology.planes: {num_planes} planes share a NIC of "
-        f"{format_quantity(request.nic_rate_bps, RATE)} in ports of {rate}, "
-        f"which {request.switch.name} does not have: use {remedy}"
+    raise InfeasibleError(
+        key="topology.planes",
+        what=(
+            f"{num_planes} planes share a NIC of "
+            f"{format_quantity(request.nic_rate_bps, RATE)} in ports of {rate}, which "
+            f"{request.switch.name} does not have: use {remedy}"
+        ),
     )
-    raise InfeasibleError(message)
 
 
 def _check_leaf(request: Request, order: ClosOrder) -> None:
@@ -131,12 +133,15 @@ def _check_leaf(request: Request, order: ClosOrder) -> None:
         return
     if most == 0:
         raise InfeasibleError(_no_uplinks(request, order))
-    message = (
-        f"topology.hosts_per_leaf: {wanted} host ports and their uplinks do not fit on the "
-        f"{order.ports.host_radix} ports of {request.switch.name} at an oversubscription of "
-        f"{order.oversubscription:g}: use hosts_per_leaf: {most} or less"
+    raise InfeasibleError(
+        key="topology.hosts_per_leaf",
+        what=(
+            f"{wanted} host ports and their uplinks do not fit on the "
+            f"{order.ports.host_radix} ports of {request.switch.name} at an "
+            f"oversubscription of {order.oversubscription:g}: use hosts_per_leaf: {most} "
+            "or less"
+        ),
     )
-    raise InfeasibleError(message)
 
 
 def _no_uplinks(request: Request, order: ClosOrder) -> str:

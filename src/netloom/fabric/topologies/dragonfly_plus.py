@@ -142,8 +142,9 @@ def _check_groups(num_groups: int, *, fewest: int, most: int, num_leaves: int) -
         reason = f"more than the {most:,} {limit}"
         # One group is no dragonfly+, and 'groups' starts at 2.
         remedy = f"use groups: {most} or fewer" if most > 1 else "leave groups out"
-    message = f"topology.groups: {num_groups:,} groups are {reason}: {remedy}"
-    raise InfeasibleError(message)
+    raise InfeasibleError(
+        key="topology.groups", what=f"{num_groups:,} groups are {reason}: {remedy}"
+    )
 
 
 def _too_large(request: Request, ports: Ports, num_ports: int) -> str:

@@ -99,8 +99,9 @@ def switch_ports(switch: Switch, *, rate_bps: float, uplink_rate_bps: float | No
         assert uplink_rate_bps is not None
         fastest = format_quantity(_fastest_bps(switch), RATE)
         said = _too_slow(switch, uplink_rate_bps)
-        message = f"topology.uplink_rate: {said}: use uplink_rate: {fastest} or less"
-        raise InfeasibleError(message)
+        raise InfeasibleError(
+            key="topology.uplink_rate", what=f"{said}: use uplink_rate: {fastest} or less"
+        )
     return Ports(
         host_radix=host.count,
         host_rate_bps=rate_bps,

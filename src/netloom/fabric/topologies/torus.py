@@ -78,11 +78,13 @@ def _plan(request: Request, topology: Torus) -> _Grid:
 def _check_grid(request: Request, dimensions: tuple[int, ...] | None) -> None:
     if dimensions is None or math.prod(dimensions) <= request.num_nodes:
         return
-    message = (
-        f"topology.dimensions: {math.prod(dimensions):,} switches are more than the "
-        f"{request.num_nodes:,} nodes: use fewer switches along a dimension"
+    raise InfeasibleError(
+        key="topology.dimensions",
+        what=(
+            f"{math.prod(dimensions):,} switches are more than the {request.num_nodes:,} "
+            "nodes: use fewer switches along a dimension"
+        ),
     )
-    raise InfeasibleError(message)
 
 
 def _even_box(num_points: int) -> tuple[int, int, int]:

@@ -158,11 +158,14 @@ def peer_response_bytes(rate_bps: float) -> int:
     quanta = _RESPONSE_QUANTA.get(round(rate_bps / 1e6))
     if quanta is None:
         known = ", ".join(f"{mbps // 1000}G" for mbps in _RESPONSE_QUANTA)
-        message = (
-            f"rate: IEEE 802.3 31B.3.7 gives no pause response for "
-            f"{format_quantity(rate_bps, RATE)} as tabulated here; use one of {known}"
+        raise SpecError(
+            key="rate",
+            what=(
+                "IEEE 802.3 31B.3.7 gives no pause response for "
+                f"{format_quantity(rate_bps, RATE)} as tabulated here"
+            ),
+            remedy=f"use one of {known}",
         )
-        raise SpecError(message)
     return quanta * _QUANTUM_BYTES
 
 
@@ -261,15 +264,19 @@ def fits(headroom_bytes: float, switch: Switch, *, rate_bps: float, num_prioriti
         InfeasibleError: the switch has no ports of this rate.
     """
     if switch.buffer_bytes is None:
-        message = f"switch {switch.name}: its buffer is not known; add 'buffer' to your own parts"
-        raise CatalogError(message)
+        raise CatalogError(
+            what=f"switch {switch.name}: its buffer is not known",
+            remedy="add 'buffer' to your own parts",
+        )
     num_ports = switch.radix(rate_bps)
     if num_ports == 0:
-        message = (
-            f"switch {switch.name}: has no ports of {format_quantity(rate_bps, RATE)}; "
-            f"choose one of {', '.join(format_quantity(m.rate_bps, RATE) for m in switch.modes)}"
+        raise InfeasibleError(
+            what=f"switch {switch.name}: has no ports of {format_quantity(rate_bps, RATE)}",
+            remedy=(
+                "choose one of "
+                f"{', '.join(format_quantity(m.rate_bps, RATE) for m in switch.modes)}"
+            ),
         )
-        raise InfeasibleError(message)
     count = num_ports * num_priorities
     return Fit(
         num_reservations=count,

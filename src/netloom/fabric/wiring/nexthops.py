@@ -95,11 +95,14 @@ def check_size(num_vertices: int, num_goals: int) -> None:
     """Raise InfeasibleError when a table of that many rows and columns is too large."""
     size_bytes = 4 * num_vertices * num_goals
     if size_bytes > MAX_TABLE_BYTES:
-        message = (
-            f"routes: {num_vertices:,} vertices to {num_goals:,} goals take "
-            f"{size_bytes / 2**30:.0f} GiB; use a smaller cluster, or --engine flow"
+        raise InfeasibleError(
+            key="routes",
+            what=(
+                f"{num_vertices:,} vertices to {num_goals:,} goals take "
+                f"{size_bytes / 2**30:.0f} GiB"
+            ),
+            remedy="use a smaller cluster, or --engine flow",
         )
-        raise InfeasibleError(message)
 
 
 def _goals(

@@ -27,7 +27,7 @@ def parse_port_counters(text: str) -> tuple[PortErrors, ...]:
     except LabError:
         pass
     start = text.strip()[:80]
-    message = (
-        f"ibqueryerrors: what it printed is not understood ({start!r}); is a subnet manager up?"
+    raise LabError(
+        what=f"ibqueryerrors: what it printed is not understood ({start!r})",
+        remedy="is a subnet manager up?",
     )
-    raise LabError(message)

@@ -213,8 +213,10 @@ def _known(program: str, text: str, *, found: bool) -> None:
     """Raise LabError when nothing in *text* was understood though there is some."""
     if not found:
         start = text.strip()[:80]
-        message = f"{program}: what it printed is not understood ({start!r}); is the fabric up?"
-        raise LabError(message)
+        raise LabError(
+            what=f"{program}: what it printed is not understood ({start!r})",
+            remedy="is the fabric up?",
+        )
 
 
 def parse_ports(text: str) -> tuple[PortRow, ...]:

@@ -49,6 +49,9 @@ def read_routes(path: Path) -> dict[str, dict[str, int]]:
     text = read_text(str(path), max_bytes=MAX_FILE_BYTES, wanted="a dump of forwarding tables")
     tables = parse_routes(text)
     if not any(tables.values()):
-        message = f"{path}: no destination has a name; dump tables with names (without -n)"
-        raise SpecError(message)
+        raise SpecError(
+            file=str(path),
+            what="no destination has a name",
+            remedy="dump tables with names (without -n)",
+        )
     return tables

@@ -38,11 +38,12 @@ def guids_from(text: str, site: Site, *, where: str) -> Callable[[int], int]:
     missing = [name for name in names if name not in known]
     if missing:
         some = ", ".join(missing[:MAX_NAMED])
-        message = (
-            f"{where}: {len(missing):,} of {len(names):,} devices are not in it, such as {some}; "
-            "name hosts and switches as cabling/point-to-point.csv does"
+        raise SpecError(
+            what=(
+                f"{where}: {len(missing):,} of {len(names):,} devices are not in it, such as {some}"
+            ),
+            remedy="name hosts and switches as cabling/point-to-point.csv does",
         )
-        raise SpecError(message)
     guids = [known[name] for name in names]
     return guids.__getitem__
 

@@ -81,11 +81,10 @@ def render_topology(plant: Plant, devices: Sequence[int]) -> str:
 def _block(plant: Plant, device: int, peers: Sequence[tuple[int, Port, str]]) -> str:
     here = plant.devices[device]
     if here.num_ports > MAX_SWITCH_PORTS:
-        message = (
-            f"{here.name}: {here.num_ports} ports, but InfiniBand numbers {MAX_SWITCH_PORTS}; "
-            "choose a smaller switch"
+        raise InfeasibleError(
+            what=f"{here.name}: {here.num_ports} ports, but InfiniBand numbers {MAX_SWITCH_PORTS}",
+            remedy="choose a smaller switch",
         )
-        raise InfeasibleError(message)
     guid, name = f"0x{guid_of(device):016x}", here.name
     if here.role == "switch":
         head = f'switchguid={guid}\nSwitch\t{here.num_ports} "{name}"'

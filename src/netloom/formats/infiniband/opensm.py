@@ -116,8 +116,11 @@ def check_engine(name: str) -> str:
         SpecError: OpenSM has no such routing engine (it would take another without a word).
     """
     if name not in ENGINES:
-        message = f"--routing: OpenSM has no engine {name[:40]!r}; it has {', '.join(ENGINES)}"
-        raise SpecError(message)
+        raise SpecError(
+            option="--routing",
+            what=f"OpenSM has no engine {name[:40]!r}",
+            remedy=f"it has {', '.join(ENGINES)}",
+        )
     return name
 
 

@@ -96,6 +96,5 @@ def read_keys(text: str, where: str) -> tuple[int, ...]:
     """
     found = dict.fromkeys((name, int(key, 16) & DEFAULT_KEY) for name, key in _KEY.findall(text))
     if not found:
-        message = f"{where}: no partition is in it; render it again"
-        raise SpecError(message)
+        raise SpecError(what=f"{where}: no partition is in it", remedy="render it again")
     return tuple(key for _, key in found)

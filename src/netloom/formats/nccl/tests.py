@@ -77,8 +77,10 @@ def parse_text(text: str) -> tuple[NcclTestsRow, ...]:
         elif names and not line.startswith("#"):
             rows += _rows(names, line.split(), collective)
     if not names:
-        message = f"this is no table of nccl-tests ({text.strip()[:80]!r}); give what it printed"
-        raise LabError(message)
+        raise LabError(
+            what=f"this is no table of nccl-tests ({text.strip()[:80]!r})",
+            remedy="give what it printed",
+        )
     return tuple(rows)
 
 
@@ -132,8 +134,10 @@ def parse_json(text: str) -> tuple[NcclTestsRow, ...]:
             if half in one
         ]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        message = f"this is not what nccl-tests writes with -J ({text[:80]!r}); give its file"
-        raise LabError(message) from error
+        raise LabError(
+            what=f"this is not what nccl-tests writes with -J ({text[:80]!r})",
+            remedy="give its file",
+        ) from error
     return tuple(row for row in rows if row is not None)
 
 

@@ -123,19 +123,26 @@ def _tree(
 ) -> HtsimTree:
     for key in HEADER:
         if not header.get(key):
-            message = f"{name}: {key} is missing or 0; add '{key.capitalize()} N' before the tiers"
-            raise SpecError(message)
+            raise SpecError(
+                file=name,
+                what=f"{key} is missing or 0",
+                remedy=f"add '{key.capitalize()} N' before the tiers",
+            )
     count = header["tiers"]
     if count not in (2, 3) or sorted(tiers) != list(range(count)):
-        message = f"{name}: {count} tiers with blocks {sorted(tiers)}; give 2 or 3, one block each"
-        raise SpecError(message)
+        raise SpecError(
+            file=name,
+            what=f"{count} tiers with blocks {sorted(tiers)}",
+            remedy="give 2 or 3, one block each",
+        )
     filled = tuple(_DEFAULTS | tiers[number] for number in range(count))
     needed = ("downlink_speed_gbps", "radix_down", "downlink_latency_ns")
     for number, tier in enumerate(filled):
         for key in (*needed, "bundle", *(("radix_up",) if number < count - 1 else ())):
             if not tier.get(key):
-                message = f"{name}: tier {number} lacks {key}; add a line '{key} N'"
-                raise SpecError(message)
+                raise SpecError(
+                    file=name, what=f"tier {number} lacks {key}", remedy=f"add a line '{key} N'"
+                )
     tree = HtsimTree(
         num_nodes=header["nodes"], pod_hosts=header["podsize"], tiers=filled, name=name
     )
@@ -158,8 +165,7 @@ def _check(tree: HtsimTree) -> None:
         rules.append((divides, f"radix_up of tier {number} is no multiple of the bundle above"))
     for holds, what in rules:
         if not holds:
-            message = f"{tree.name}: {what}; correct the file"
-            raise SpecError(message)
+            raise SpecError(file=tree.name, what=what, remedy="correct the file")
     _check_capacity(tree, high)
 
 
@@ -169,27 +175,36 @@ def _check_capacity(tree: HtsimTree, high: Mapping[str, int]) -> None:
     middle = tree.tiers[1]
     ports = tors_per_pod * middle["bundle"]
     if middle["radix_down"] != ports:
-        message = (
-            f"{tree.name}: tier 1 has radix_down {middle['radix_down']}, but {tors_per_pod} "
-            f"switches below with {middle['bundle']} cables each take {ports}; correct one"
+        raise SpecError(
+            file=tree.name,
+            what=(
+                f"tier 1 has radix_down {middle['radix_down']}, but {tors_per_pod} "
+                f"switches below with {middle['bundle']} cables each take {ports}"
+            ),
+            remedy="correct one",
         )
-        raise SpecError(message)
     if len(tree.tiers) == 3 and high["radix_down"] != tree.num_pods * high["bundle"]:
-        message = (
-            f"{tree.name}: tier 2 has radix_down {high['radix_down']}, but {tree.num_pods} pods "
-            f"with {high['bundle']} cables each take {tree.num_pods * high['bundle']}; correct one"
+        raise SpecError(
+            file=tree.name,
+            what=(
+                f"tier 2 has radix_down {high['radix_down']}, but {tree.num_pods} pods "
+                f"with {high['bundle']} cables each take {tree.num_pods * high['bundle']}"
+            ),
+            remedy="correct one",
         )
-        raise SpecError(message)
     for number in range(len(tree.tiers) - 1):
         tier, above = tree.tiers[number], tree.tiers[number + 1]
         down = tier["radix_down"] * tier["downlink_speed_gbps"]
         up = tier["radix_up"] * above["downlink_speed_gbps"]
         if down != up * tier["oversubscribed"]:
-            message = (
-                f"{tree.name}: tier {number} has {down} Gb/s down and {up} up, which is not "
-                f"Oversubscribed {tier['oversubscribed']}; correct a radix, a speed or that"
+            raise SpecError(
+                file=tree.name,
+                what=(
+                    f"tier {number} has {down} Gb/s down and {up} up, which is not "
+                    f"Oversubscribed {tier['oversubscribed']}"
+                ),
+                remedy="correct a radix, a speed or that",
             )
-            raise SpecError(message)
 
 
 @dataclass(slots=True)
@@ -298,11 +313,10 @@ def _failed(
     tier = SWITCH_TYPES.index(failure.switch_type)
     if tier >= len(counts) or failure.switch >= counts[tier]:
         known = [f"{count} {kind}" for kind, count in zip(SWITCH_TYPES, counts, strict=False)]
-        message = (
-            f"{failure.where}: there is no {failure.switch_type} switch {failure.switch}; "
-            f"the tree has {', '.join(known)}"
+        raise SpecError(
+            what=f"{failure.where}: there is no {failure.switch_type} switch {failure.switch}",
+            remedy=f"the tree has {', '.join(known)}",
         )
-        raise SpecError(message)
     vertex = num_nodes + sum(counts[:tier]) + failure.switch
     ends = upper if tier == len(counts) - 1 else lower
     cables = np.flatnonzero(ends == vertex)

@@ -30,8 +30,9 @@ def parse_case(texts: CaseTexts) -> ImportedCase:
     """
     topology, flows = texts.topology, texts.flows
     if texts.config is not None:
-        message = f"{texts.config.name}: htsim has no configuration file; leave it out"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{texts.config.name}: htsim has no configuration file", remedy="leave it out"
+        )
     matrix = read_connections(flows.text, name=flows.name)
     tree = read_tree(topology.text, name=topology.name)
     if matrix.num_nodes > tree.num_nodes:

@@ -102,11 +102,11 @@ def read_connections(text: str, *, name: str) -> Connections:
     found = (len(parts.flows), len(parts.triggers), len(parts.failures))
     for key, count in zip(COUNTS[1:], found, strict=True):
         if parts.counts.get(key, 0) != count:
-            message = (
-                f"{name}: {count} {key.lower()}, but the header says "
-                f"{parts.counts.get(key, 0)}; correct one of them"
+            raise SpecError(
+                file=name,
+                what=f"{count} {key.lower()}, but the header says {parts.counts.get(key, 0)}",
+                remedy="correct one of them",
             )
-            raise SpecError(message)
     _check_hosts(parts, name)
     waits = _waits(parts, _firing(parts))
     return Connections(
@@ -121,11 +121,13 @@ def read_connections(text: str, *, name: str) -> Connections:
 def _check_hosts(parts: _Parts, name: str) -> None:
     """Raise unless there are flows, all of them between hosts that the file is for."""
     if "Nodes" not in parts.counts:
-        message = f"{name}: the line 'Nodes N' is missing; is it a .cm file?"
-        raise SpecError(message)
+        raise SpecError(file=name, what="the line 'Nodes N' is missing", remedy="is it a .cm file?")
     if not parts.flows:
-        message = f"{name}: no connections; add a line such as '0->1 id 1 start 0 size 1000'"
-        raise SpecError(message)
+        raise SpecError(
+            file=name,
+            what="no connections",
+            remedy="add a line such as '0->1 id 1 start 0 size 1000'",
+        )
     most = parts.counts["Nodes"] - 1
     for flow in parts.flows:
         if max(flow.source, flow.target) > most:

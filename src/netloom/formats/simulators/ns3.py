@@ -117,8 +117,11 @@ def read_topology(text: str, *, name: str) -> Ns3Topology:
     place[node] = np.arange(num_nodes)
     rows = [_cable(line, num_nodes) for line in islice(lines, num_links)]
     if len(rows) < num_links:
-        message = f"{name}: {len(rows)} links, but line 1 says {num_links}; correct one of them"
-        raise SpecError(message)
+        raise SpecError(
+            file=name,
+            what=f"{len(rows)} links, but line 1 says {num_links}",
+            remedy="correct one of them",
+        )
     one, other, rate_bps, delay_ps, loss = (np.array(column) for column in zip(*rows, strict=True))
     cables = CableList(
         lower=place[one],
@@ -146,8 +149,7 @@ def read_topology(text: str, *, name: str) -> Ns3Topology:
 def _next(lines: Iterator[TextLine], name: str, wanted: str) -> TextLine:
     line = next(lines, None)
     if line is None:
-        message = f"{name}: the file ends before {wanted}; is it complete?"
-        raise SpecError(message)
+        raise SpecError(file=name, what=f"the file ends before {wanted}", remedy="is it complete?")
     return line
 
 
@@ -194,11 +196,15 @@ def read_flows(text: str, topology: Ns3Topology, *, name: str) -> Transfers:
     }
     rows = [_flow(line, hosts) for line in islice(lines, count)]
     if len(rows) < count:
-        message = f"{name}: {len(rows)} flows, but line 1 says {count}; correct one of them"
-        raise SpecError(message)
+        raise SpecError(
+            file=name,
+            what=f"{len(rows)} flows, but line 1 says {count}",
+            remedy="correct one of them",
+        )
     if not rows:
-        message = f"{name}: no flows; add a line 'source target pg port bytes start'"
-        raise SpecError(message)
+        raise SpecError(
+            file=name, what="no flows", remedy="add a line 'source target pg port bytes start'"
+        )
     table = np.array(rows, dtype=np.int64).reshape(-1, 5)
     source = table[:, 0]
     order = np.argsort(source, kind="stable")

@@ -86,8 +86,11 @@ def _cut(config: Ns3Config | None, found: Ns3Topology, name: str) -> tuple[Packe
     )
     links = np.flatnonzero((ends[0] == min(one, other)) & (ends[1] == max(one, other)))
     if not len(links):
-        message = f"{name}: LINK_DOWN: no link joins {one} and {other}; name two that one does"
-        raise SpecError(message)
+        raise SpecError(
+            file=name,
+            what=f"LINK_DOWN: no link joins {one} and {other}",
+            remedy="name two that one does",
+        )
     return tuple(
         PacketFault(when_ps=round(when_s * 1e12), kind="down", link=int(link))
         for link in links[-2:]

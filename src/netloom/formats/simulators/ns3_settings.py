@@ -228,11 +228,12 @@ def _ecn(config: Ns3Config) -> Ecn | None:
         other = config.ecn[rate]
         factor = rate / rates[0]
         if not np.allclose(other, (low * factor, high * factor, most), rtol=0.01):
-            message = (
-                f"KMIN_MAP, KMAX_MAP, PMAX_MAP: {rate} bit/s is not in proportion to "
-                f"{rates[0]}; netloom's thresholds grow with the rate"
+            raise SpecError(
+                what=(
+                    f"KMIN_MAP, KMAX_MAP, PMAX_MAP: {rate} bit/s is not in proportion to {rates[0]}"
+                ),
+                remedy="netloom's thresholds grow with the rate",
             )
-            raise SpecError(message)
     return Ecn(kmin_bytes=low, kmax_bytes=high, pmax=most, at_rate_bps=float(rates[0]))
 
 

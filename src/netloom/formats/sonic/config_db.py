@@ -287,8 +287,9 @@ def read_qos(text: str, where: str) -> SwitchQos:
         tables = json.loads(text)
         return _qos(tables, where)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        message = f"{where}: is not a config_db.json of RoCE ({error!r}); render it again"
-        raise SpecError(message) from error
+        raise SpecError(
+            what=f"{where}: is not a config_db.json of RoCE ({error!r})", remedy="render it again"
+        ) from error
 
 
 def _qos(tables: dict[str, Table], where: str) -> SwitchQos:

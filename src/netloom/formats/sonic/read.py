@@ -35,8 +35,9 @@ def read_hosts(text: str, where: str) -> SwitchPorts:
             up=frozenset(n for n, row in tables["PORT"].items() if row["admin_status"] == "up"),
         )
     except ODD as error:
-        message = f"{where}: is not a config_db.json ({error!r}); render it again"
-        raise SpecError(message) from error
+        raise SpecError(
+            what=f"{where}: is not a config_db.json ({error!r})", remedy="render it again"
+        ) from error
 
 
 def read_ports(text: str, where: str) -> dict[str, PortQos]:
@@ -49,8 +50,9 @@ def read_ports(text: str, where: str) -> dict[str, PortQos]:
         tables = json.loads(text)
         return {name: _port(tables, name, where) for name in tables["PORT"]}
     except ODD as error:
-        message = f"{where}: is not a config_db.json of RoCE ({error!r}); render it again"
-        raise SpecError(message) from error
+        raise SpecError(
+            what=f"{where}: is not a config_db.json of RoCE ({error!r})", remedy="render it again"
+        ) from error
 
 
 def _port(tables: dict[str, Table], name: str, where: str) -> PortQos:

@@ -98,8 +98,10 @@ def instance(config: dict[str, dict[str, Any]], tables: dict[str, YangTable], *,
     for name, rows in sorted(config.items()):
         table = tables.get(name)
         if table is None:
-            message = f"{where}: no model has the table {name}; remove it or give newer models"
-            raise SpecError(message)
+            raise SpecError(
+                what=f"{where}: no model has the table {name}",
+                remedy="remove it or give newer models",
+            )
         if table.top not in tops:
             tops[table.top] = ET.Element(table.top, {"xmlns": table.namespace})
         element = ET.SubElement(tops[table.top], name)
@@ -116,8 +118,9 @@ def _row(parent: ET.Element, table: YangTable, key: str, fields: Any, *, where: 
     parts = key.split("|")
     lists = [one for one in table.container.those("list") if len(one.keys) == len(parts)]
     if not lists:
-        message = f"{where}: the model has no list with {len(parts)} keys; correct the key"
-        raise SpecError(message)
+        raise SpecError(
+            what=f"{where}: the model has no list with {len(parts)} keys", remedy="correct the key"
+        )
     element = ET.SubElement(parent, lists[0].argument)
     for name, value in zip(lists[0].keys, parts, strict=True):
         ET.SubElement(element, name).text = value

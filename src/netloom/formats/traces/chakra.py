@@ -77,8 +77,7 @@ def parse(stream: BinaryIO, *, where: str) -> tuple[str, Iterator[TraceNode]]:
     messages = _told(_messages(_unpacked(stream)), where)
     at_byte, first = next(messages, (0, None))
     if first is None:
-        message = f"{where}: byte 0: the file is empty; write the trace again"
-        raise SpecError(message)
+        raise SpecError(what=f"{where}: byte 0: the file is empty", remedy="write the trace again")
     try:
         version = _version(first, at_byte)
     except _Malformed as error:
@@ -103,15 +102,14 @@ def parse_groups(text: str, *, where: str) -> dict[str, tuple[int, ...]]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        message = f"{where}: not JSON ({str(error)[:80]}); {remedy}"
-        raise SpecError(message) from error
+        raise SpecError(what=f"{where}: not JSON ({str(error)[:80]})", remedy=remedy) from error
     if not isinstance(found, dict):
-        message = f"{where}: no groups by name; {remedy}"
-        raise SpecError(message)
+        raise SpecError(what=f"{where}: no groups by name", remedy=remedy)
     for name, ranks in found.items():
         if not _are_ranks(ranks):
-            message = f"{where}: group {name[:40]!r} is no list of distinct ranks; {remedy}"
-            raise SpecError(message)
+            raise SpecError(
+                what=f"{where}: group {name[:40]!r} is no list of distinct ranks", remedy=remedy
+            )
     return {name: tuple(sorted(ranks)) for name, ranks in found.items()}
 
 

@@ -113,8 +113,9 @@ def parse_dump(data: bytes) -> Dump:
         LabError: it is neither, is too large, or is no dump.
     """
     if len(data) > MAX_BYTES:
-        message = f"a dump of more than {MAX_BYTES >> 20} MiB; lower TORCH_FR_BUFFER_SIZE"
-        raise LabError(message)
+        raise LabError(
+            what=f"a dump of more than {MAX_BYTES >> 20} MiB", remedy="lower TORCH_FR_BUFFER_SIZE"
+        )
     try:
         whole = json.loads(data) if data.lstrip()[:1] == b"{" else _Plain(io.BytesIO(data)).load()
         entries = whole["entries"][:MAX_ENTRIES]
@@ -125,8 +126,10 @@ def parse_dump(data: bytes) -> Dump:
             groups=_groups(entries, operations, whole.get("pg_status") or {}),
         )
     except Exception as error:  # a pickle's opcodes fail in any way they like
-        message = f"this is no flight-recorder dump ({str(error)[:80]}); give what PyTorch wrote"
-        raise LabError(message) from error
+        raise LabError(
+            what=f"this is no flight-recorder dump ({str(error)[:80]})",
+            remedy="give what PyTorch wrote",
+        ) from error
 
 
 def _operation(entry: dict[str, Any]) -> Operation:

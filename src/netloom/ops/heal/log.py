@@ -112,12 +112,16 @@ def parse_entries(text: str, *, name: str = "the log") -> tuple[LogEntry, ...]:
                 continue
         except _UNREADABLE:
             continue
-        message = (
-            f"{name}:{number}: version {str(version)[:20]} of the log, and this netloom reads "
-            f"{VERSION}; heal with the netloom that wrote it, or move the log away once nothing "
-            "in it is in force"
+        raise SpecError(
+            what=(
+                f"{name}:{number}: version {str(version)[:20]} of the log, and this "
+                f"netloom reads {VERSION}"
+            ),
+            remedy=(
+                "heal with the netloom that wrote it, or move the log away once nothing "
+                "in it is in force"
+            ),
         )
-        raise SpecError(message)
     return tuple(found)
 
 

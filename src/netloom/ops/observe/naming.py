@@ -61,11 +61,13 @@ class PortScheme:
             found = _HOST.number(text, 1)
         if found is None:
             split = f" split into {self.ways}" if self.ways > 1 else ""
-            message = (
-                f"{label[:40]!r} is no port as {self.name} names them{split}; say how they are "
-                f"named with --labels ({', '.join(schemes())}), or list them with --ports"
+            raise SpecError(
+                what=f"{label[:40]!r} is no port as {self.name} names them{split}",
+                remedy=(
+                    f"say how they are named with --labels ({', '.join(schemes())}), or "
+                    "list them with --ports"
+                ),
             )
-            raise SpecError(message)
         return found
 
 
@@ -124,11 +126,14 @@ def parse_scheme(text: str) -> PortScheme:
     fine = not ways or (ways.isascii() and ways.isdigit() and 1 <= int(ways) <= MAX_WAYS)
     if fine and name in schemes():
         return PortScheme(name=name, ways=int(ways) if ways else _labels(name).default_ways)
-    message = (
-        f"--labels: {text[:40]!r} will not do; write one of {', '.join(schemes())}, and behind a "
-        "colon into how many ports a cage is split (for sonic, lanes a port), such as 'cumulus:2'"
+    raise SpecError(
+        option="--labels",
+        what=f"{text[:40]!r} will not do",
+        remedy=(
+            f"write one of {', '.join(schemes())}, and behind a colon into how many "
+            "ports a cage is split (for sonic, lanes a port), such as 'cumulus:2'"
+        ),
     )
-    raise SpecError(message)
 
 
 def rows_of(text: str, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -141,13 +146,16 @@ def rows_of(text: str, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, 
     try:
         missing = [name for name in columns if name not in (rows.fieldnames or ())]
         if missing:
-            message = f"columns are missing: {', '.join(missing)}; write {','.join(columns)} first"
-            raise SpecError(message)
+            raise SpecError(
+                what=f"columns are missing: {', '.join(missing)}",
+                remedy=f"write {','.join(columns)} first",
+            )
         for row in rows:
             yield rows.line_num, {key: cell.strip() for key, cell in row.items() if key}
     except csv.Error as error:
-        message = f"line {rows.line_num}: no CSV ({error}); write comma-separated values"
-        raise SpecError(message) from error
+        raise SpecError(
+            what=f"line {rows.line_num}: no CSV ({error})", remedy="write comma-separated values"
+        ) from error
 
 
 def parse_names(text: str) -> dict[str, str]:
@@ -161,8 +169,9 @@ def parse_names(text: str) -> dict[str, str]:
         for number, row in rows_of(text, ("name", "device")):
             name, device = row["name"], row["device"]
             if names.get(name, device) != device:
-                message = f"line {number}: {name[:60]!r} has two devices; keep one"
-                raise SpecError(message)
+                raise SpecError(
+                    what=f"line {number}: {name[:60]!r} has two devices", remedy="keep one"
+                )
             names[name] = device
     return names
 
@@ -179,10 +188,12 @@ def parse_ports(text: str) -> dict[tuple[str, str], int]:
             key, port = (row["device"], row["label"]), row["port"]
             whole = port.isascii() and port.isdigit() and len(port) < 6
             if not whole or ports.get(key, int(port)) != int(port):
-                message = (
-                    f"line {number}: {port[:20]!r} is not the one number of "
-                    f"{' '.join(key)[:80]!r}; count ports from 1, each label once"
+                raise SpecError(
+                    what=(
+                        f"line {number}: {port[:20]!r} is not the one number of "
+                        f"{' '.join(key)[:80]!r}"
+                    ),
+                    remedy="count ports from 1, each label once",
                 )
-                raise SpecError(message)
             ports[key] = int(port)
     return ports

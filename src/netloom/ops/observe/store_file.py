@@ -115,11 +115,11 @@ def opened(path: Path) -> sqlite3.Connection:
 def check_version(path: Path, version: int) -> None:
     """Raise OutputError unless *version* of the tables is the one that this netloom knows."""
     if version != VERSION:
-        message = (
-            f"{path}: its tables are of version {version}, and this netloom knows {VERSION}; "
-            "use the netloom that wrote it, or name another with --store"
+        raise OutputError(
+            file=str(path),
+            what=f"its tables are of version {version}, and this netloom knows {VERSION}",
+            remedy="use the netloom that wrote it, or name another with --store",
         )
-        raise OutputError(message)
 
 
 @contextmanager

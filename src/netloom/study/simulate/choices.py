@@ -85,8 +85,9 @@ def _flow_balance(name: str) -> Balance:
     """Return the load balancing that flows know as *name*."""
     known = [one.name for one in LOAD_BALANCINGS.entries() if one.in_flows]
     if name not in known:
-        message = f"load_balancing: {name!r} is not known; {did_you_mean(name, known)}"
-        raise SpecError(message)
+        raise SpecError(
+            key="load_balancing", what=f"{name!r} is not known", remedy=did_you_mean(name, known)
+        )
     return cast("Balance", name)
 
 

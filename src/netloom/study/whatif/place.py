@@ -175,13 +175,12 @@ def place(  # noqa: PLR0913  (a facade: what the command line takes)
         NetloomError: there are too few free nodes, or the job cannot run on that many.
     """
     if num_nodes < 1 or not 0 <= tries <= MAX_TRIES:
-        message = (
-            f"--nodes is 1 or more, and --tries 0 to {MAX_TRIES:,}; not {num_nodes} and {tries}"
+        raise SpecError(
+            what=f"--nodes is 1 or more, and --tries 0 to {MAX_TRIES:,}",
+            remedy=f"not {num_nodes} and {tries}",
         )
-        raise SpecError(message)
     if seed < 0:
-        message = f"--seed: {seed} is negative; use 0 or more"
-        raise SpecError(message)
+        raise SpecError(option="--seed", what=f"{seed} is negative", remedy="use 0 or more")
     parts = catalog or catalog_of(scenario)
     listed = free if isinstance(free, str) else ",".join(map(str, free))
     all_nodes = network_of(scenario.cluster, parts).design.num_nodes
