@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netloom.drivers import ibdiags
 from netloom.errors import LabError
 from netloom.formats.frr import state
+from netloom.formats.infiniband import diags
 from netloom.formats.infiniband import opensm as opensm_format
 from netloom.formats.linux import netfilter
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 RECORDED = Path(__file__).parents[2] / "data" / "lab"
 PARSERS: dict[str, Callable[[str], object]] = {
-    "ibnetdiscover_p.txt": ibdiags.parse_ports,
-    "ibnetdiscover.txt": ibdiags.parse_topology,
-    "iblinkinfo_l.txt": ibdiags.parse_links,
-    "perfquery.txt": ibdiags.parse_counters,
-    "ibqueryerrors.txt": ibdiags.parse_errors,
-    "sminfo.txt": ibdiags.parse_manager,
-    "ibroute.txt": ibdiags.parse_forwarding,
+    "ibnetdiscover_p.txt": diags.parse_ports,
+    "ibnetdiscover.txt": diags.parse_topology,
+    "iblinkinfo_l.txt": diags.parse_links,
+    "perfquery.txt": diags.parse_counters,
+    "ibqueryerrors.txt": diags.parse_errors,
+    "sminfo.txt": diags.parse_manager,
+    "ibroute.txt": diags.parse_forwarding,
     "opensm.log.txt": opensm_format.parse_log,
     "show_ip_route.json": state.parse_routes,
     "ip_route.json": state.parse_fib,

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from netloom.app.locate.lab_infiniband import SubnetView, _compare, _errors, _View
-from netloom.drivers.ibdiags import LinkRow, PortErrors
 from netloom.fabric.part_id import PartId
+from netloom.formats.infiniband.diags import LinkRow, PortErrors
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.plant import Cable, Device, Plant, Port
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from netloom.drivers.ibdiags import (
+from netloom.errors import LabError
+from netloom.formats.infiniband.diags import (
     parse_counters,
     parse_errors,
     parse_forwarding,
@@ -20,7 +21,6 @@ from netloom.drivers.ibdiags import (
     parse_ports,
     parse_topology,
 )
-from netloom.errors import LabError
 
 RECORDED = Path(__file__).parents[2] / "data" / "lab"
 

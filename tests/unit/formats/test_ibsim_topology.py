@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from netloom.drivers.ibdiags import parse_topology
 from netloom.errors import InfeasibleError
+from netloom.formats.infiniband.diags import parse_topology
 from netloom.formats.infiniband.ibsim_topology import (
     guid_of,
     port_guid_of,

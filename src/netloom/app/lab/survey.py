@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from netloom.app.lab.infiniband import Subnet
     from netloom.app.lab.store import LabFolder
     from netloom.formats.frr import state as frr_state
+    from netloom.formats.infiniband import diags
     from netloom.ops.lab import Lab
     from netloom.ops.plant import Plant
 
@@ -46,7 +47,7 @@ def _programs(lab: Lab) -> tuple[ProgramStatus, ...]:
 
 def _infiniband(place: LabFolder, lab: Lab, plant: Plant) -> LabStatus:
     networks = subnets_of(place, lab, plant)
-    rows: list[ibdiags.PortRow] = []
+    rows: list[diags.PortRow] = []
     doubts: list[str] = []
     for network in networks:
         try:
@@ -79,7 +80,7 @@ def _observer(place: LabFolder, lab: Lab, network: Subnet) -> ibdiags.Client:
     return client_of(place, network, host=network.manager_host(index))
 
 
-def _num_nodes(rows: list[ibdiags.PortRow], kind: str) -> int:
+def _num_nodes(rows: list[diags.PortRow], kind: str) -> int:
     return len({row.guid for row in rows if row.kind == kind})
 
 

@@ -13,7 +13,7 @@ from netloom.drivers import ibdiags
 from netloom.drivers.programs import is_running, wait_for
 from netloom.errors import LabError
 from netloom.fabric.part_id import Direction, PartId
-from netloom.formats.infiniband import ibsim_topology
+from netloom.formats.infiniband import diags, ibsim_topology
 from netloom.ops.heal.snapshot import Dispute
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
@@ -108,7 +108,7 @@ def look(place: LabFolder, lab: Lab, plant: Plant, *, window_s: float) -> Subnet
 
 def _viewed(
     client: ibdiags.Client, plant: Plant, network: Subnet, *, has_master: bool
-) -> tuple[_View, tuple[ibdiags.PortErrors, ...]]:
+) -> tuple[_View, tuple[diags.PortErrors, ...]]:
     """Return a subnet and its error counters: it is gone through once, and the rest read from that.
 
     While OpenSM sweeps a busy machine, every pass through 1,072 devices takes seconds.
@@ -119,9 +119,9 @@ def _viewed(
     found = client.folder / f"found-{network.number}.cache"
     found.unlink(missing_ok=True)  # ibnetdiscover writes over nothing
     soon, kept = ("-t", str(TIMEOUT_MS)), ("--load-cache", str(found))
-    ports = ibdiags.parse_ports(client.run("ibnetdiscover", "-p", *soon, "--cache", str(found)))
-    states = ibdiags.parse_links(client.run("iblinkinfo", "-l", *kept))
-    errors = ibdiags.parse_errors(client.run("ibqueryerrors", *soon, *kept))
+    ports = diags.parse_ports(client.run("ibnetdiscover", "-p", *soon, "--cache", str(found)))
+    states = diags.parse_links(client.run("iblinkinfo", "-l", *kept))
+    errors = diags.parse_errors(client.run("ibqueryerrors", *soon, *kept))
     if any(row.state == "Active" and not row.peer_name for row in states):
         states = ibdiags.links(client)  # dark, or the answer came too late: look a second time
     states = _settled(client, states) if has_master else states
@@ -153,16 +153,14 @@ def _link_state(client: ibdiags.Client, lid: int, port: int) -> str:
     return match["state"] if match else ""
 
 
-def _settled(
-    client: ibdiags.Client, rows: tuple[ibdiags.LinkRow, ...]
-) -> tuple[ibdiags.LinkRow, ...]:
+def _settled(client: ibdiags.Client, rows: tuple[diags.LinkRow, ...]) -> tuple[diags.LinkRow, ...]:
     """Return the ports, asked again while some wait for a manager that may be about to come.
 
     Raises:
         LabError: iblinkinfo failed.
     """
 
-    def none_waits() -> tuple[ibdiags.LinkRow, ...] | None:
+    def none_waits() -> tuple[diags.LinkRow, ...] | None:
         nonlocal rows
         if any(row.state in IDLE for row in rows):
             rows = ibdiags.links(client)
@@ -185,15 +183,15 @@ class _View:
     plant: Plant
     cables: tuple[Cable, ...]
     peers: dict[Jack, Jack]
-    states: dict[Jack, ibdiags.LinkRow]
+    states: dict[Jack, diags.LinkRow]
     devices: frozenset[str]
     lids: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls,
-        rows: Sequence[ibdiags.PortRow],
-        states: Sequence[ibdiags.LinkRow],
+        rows: Sequence[diags.PortRow],
+        states: Sequence[diags.LinkRow],
         plant: Plant,
         network: Subnet,
     ) -> _View:
@@ -331,7 +329,7 @@ def _miswired(seen: SubnetView, view: _View, cable: Cable, owners: dict[Jack, Ca
 
 
 def _errors(
-    seen: SubnetView, view: _View, rows: tuple[ibdiags.PortErrors, ...], window_s: float
+    seen: SubnetView, view: _View, rows: tuple[diags.PortErrors, ...], window_s: float
 ) -> None:
     """Add the cables whose symbol errors are more than the specification allows."""
     by_cable: dict[int, list[str]] = defaultdict(list)
@@ -359,7 +357,7 @@ def _errors(
 
 
 def _losses(
-    seen: SubnetView, view: _View, rows: tuple[ibdiags.PortErrors, ...], client: ibdiags.Client
+    seen: SubnetView, view: _View, rows: tuple[diags.PortErrors, ...], client: ibdiags.Client
 ) -> None:
     """Add the links whose receiving port found packets damaged."""
     at = {jack: cable for cable in view.cables for jack in view.jacks(cable)}
