@@ -154,7 +154,7 @@ HostSettings hosts(const Numbers& numbers, const Names& names) {
       "restraint_period_ps", restraint.period_ps)("restraint_smoothing", restraint.smoothing)(
       "restraint_marked_share", restraint.marked_share)("restraint_decrease", restraint.decrease)(
       "restraint_step", restraint.step)("restraint_doubles", restraint.doubles)(
-      "restraint_heeds_trims", restraint.reacts_to_trims);
+      "restraint_reacts_to_trims", restraint.reacts_to_trims);
   h.entropy = names.at("entropy");
   return h;
 }

@@ -61,7 +61,7 @@ void five_recoveries_come_before_the_first_additive_step() {
 
 // Six timers and five byte counters: eleven increases, of which the last is additive (timer six).
 // The sixth counter makes both six: i = 1, the target grows by RHAI, a hundredth of the line; the
-// seventh timer leaves the least at six: again i = 1. A CNP starts both counts anew: the next byte
+// seventh timer leaves the least at six: again i = 1. A CNP restarts both counts: the next byte
 // counter recovers half of the cut.
 void growth_is_hyper_once_timer_and_counter_are_past_five() {
   Dcqcn::Settings settings;

@@ -94,7 +94,7 @@ void steps_double_while_nothing_is_marked() {
   check(near(receiver.after({.whole = 10}), 0.81), "one step");
   check(near(receiver.after({.whole = 10}), 0.83), "two steps");
   check(near(receiver.after({.whole = 10}), 0.87), "four steps");
-  // One mark of a hundred slows nobody down, and keeps the step small.
+  // One mark of a hundred slows no sender down, and keeps the step small.
   check(near(receiver.after({.whole = 99, .marked = 1}), 0.88), "one step again");
 }
 

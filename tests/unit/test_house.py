@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -43,3 +44,22 @@ def test_no_top_level_module_has_the_name_of_a_command() -> None:
     # Importing it would rebind nl.<command>.
     modules = {path.stem for path in SOURCES.iterdir()}
     assert modules & {command.name for command in COMMANDS} == set()
+
+
+# Words of no network engineer; docs and README are held to theirs in test_docs.py.
+DIALECT = re.compile(
+    r"\b(nobody|anew|mend(s|ed|ing)?|so many|somebody|whoever|for ever|heed\w*|reckon\w*)\b", re.I
+)
+
+
+@pytest.mark.parametrize("top", ["src", "core"])
+def test_the_code_speaks_the_words_of_the_field(top: str) -> None:
+    kinds = {".py", ".toml", ".hpp", ".cpp", ".md"}
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in (ROOT / top).rglob("*")
+        if path.suffix in kinds
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)
+        if DIALECT.search(line)
+    ]
+    assert found == []

@@ -32,7 +32,7 @@ class ReceiverThrottle:
         decrease: Of its share, if marks were to go beyond that by all packets.
         step: By which the share grows.
         doubles: Whether the step doubles, look by look, while nothing is marked.
-        heeds_trims: Whether packets trimmed by other switches than the receiver's own count.
+        reacts_to_trims: Whether packets trimmed by other switches than the receiver's own count.
     """
 
     # uet-htsim oversubscribed_cc.cpp and .h @b7bfefb
@@ -43,7 +43,7 @@ class ReceiverThrottle:
     decrease: float = 0.5
     step: float = 0.01
     doubles: bool = True
-    heeds_trims: bool = True
+    reacts_to_trims: bool = True
 
 
 def restraint_numbers(

@@ -94,7 +94,7 @@ class UetNetwork:
                 decrease=0.75,
                 step=0.05,
                 doubles=False,
-                heeds_trims=False,
+                reacts_to_trims=False,
             ),
             first_packets=3 * queue // 2,
         )

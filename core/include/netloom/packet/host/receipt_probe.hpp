@@ -86,7 +86,7 @@ class ReceiptProbe {
   }
 
  private:
-  /// So many round trips of a flow's empty path.
+  /// A number of round trips of a flow's empty path.
   [[nodiscard]] Time round_trips(std::uint32_t flow, double number) const {
     return static_cast<Time>(number * static_cast<double>(flows_.out[flow].line.base_rtt));
   }
