@@ -6,7 +6,6 @@ log of any length takes the memory of what is kept of it.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field
 from itertools import chain
@@ -217,13 +216,14 @@ def number(word: str, *, decimals: int = 2) -> float | None:
     else it stands for the point. ``1,234`` is both; it has a point where the program prints
     three *decimals*.
     """
-    if "," in word:
-        word = _without_comma(word, decimals=decimals)
     try:
         value = float(word)
     except ValueError:
-        return None
-    return value if 0 <= value < MAX_VALUE and "_" not in word and math.isfinite(value) else None
+        if "," not in word:
+            return None
+        word = _without_comma(word, decimals=decimals)
+        value = float(word) if word else -1.0
+    return value if 0 <= value < MAX_VALUE and "_" not in word else None
 
 
 def _without_comma(word: str, *, decimals: int) -> str:

@@ -29,7 +29,7 @@ BITS: Final = {
 
 _SUMMARY: Final = re.compile(
     r"\[\s{0,3}(?P<id>SUM|\d{1,6})\](?:\[(?P<role>[TR]X-[CS])\])?\s{1,6}"
-    r"(?P<start>[\d.]{1,12})-(?P<end>[\d.]{1,12})\s{1,4}sec\s{1,8}\S{1,20} \w{1,10}\s{1,8}"
+    r"(?P<start>[\d.]{1,12})-(?P<end>[\d.]{1,12})\s{0,4}sec\s{1,8}\S{1,20} \w{1,10}\s{1,8}"
     r"(?P<rate>[\d.,]{1,20}) (?P<unit>\w{0,10}/sec)(?P<rest>.{0,120}?)"
     r"(?P<whose>sender|receiver)\s{0,20}",
     re.ASCII,

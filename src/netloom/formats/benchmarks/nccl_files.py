@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.formats.benchmarks.nccl_run import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["read_csv", "read_json"]
 
 _BROKEN: Final = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
+_BLANK: Final = re.compile(r"\s*")
 _DECODER: Final = json.JSONDecoder()
 
 
@@ -69,7 +71,8 @@ def _member(text: str, key: str) -> Any:
     if at < 0:
         return None
     try:
-        return _DECODER.raw_decode(text, text.index(":", at) + 1)[0]
+        start = _BLANK.match(text, text.index(":", at) + 1)
+        return _DECODER.raw_decode(text, start.end() if start else at)[0]
     except (ValueError, RecursionError):
         return None
 

@@ -104,7 +104,7 @@ class _TableReader:
             return
         if self._layout is not None:
             start = text.lstrip()[:1]
-            if start.isdigit() or (self._pending and start):
+            if start.isdigit() or (start == "N" and self._pending):
                 self._take_cells(line, text)
                 return
         if text:

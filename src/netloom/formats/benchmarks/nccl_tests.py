@@ -71,4 +71,6 @@ def parse(source: LogSource) -> NcclTestsLog:
 def _begins_json(head: str) -> bool:
     """Return whether it is JSON; ``[1,0]<stdout>:`` and ``[0] `` begin lines of a launcher."""
     begin = head.lstrip("\ufeff \t")
-    return begin.startswith("{") or begin.rstrip() == "[" or begin[:3].replace(" ", "") == "[{"
+    if not begin.startswith("["):
+        return begin.startswith("{")
+    return begin.rstrip() == "[" or begin[1:].lstrip()[:1] == "{"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ class PointToPointLog:
     bad: BadLines
 
 
+@lru_cache(maxsize=256)
 def collective_called(name: str) -> str:
     """Return netloom's name of a collective; *name* itself where it knows none."""
     key = name.lower().replace("_", "").replace(" ", "")

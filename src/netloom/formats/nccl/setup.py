@@ -194,6 +194,7 @@ class SetupBuilder:
     channels: NcclChannels | None = None
     rings: dict[int, tuple[int, ...]] = field(default_factory=dict)
     choices: dict[TunerChoice, None] = field(default_factory=dict)
+    chosen: set[str] = field(default_factory=set)
     estimates: dict[TunerEstimate, None] = field(default_factory=dict)
     columns: tuple[tuple[str, str], ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
@@ -464,12 +465,13 @@ def _take_choice(builder: SetupBuilder, _head: str, text: str, line: int) -> Non
         for one in setup_lines.estimates_of(text, builder.columns):
             if len(builder.estimates) < MAX_CHOICES:
                 builder.estimates[one] = None
-    elif "Bytes -> Algo" in text:
+    elif "Bytes -> Algo" in text and text not in builder.chosen:
         choice = setup_lines.choice_of(text)
         if choice is None:
             builder.bad.add(line, "a choice of the tuner that is cut", text)
         elif len(builder.choices) < MAX_CHOICES:
             builder.choices[choice] = None
+            builder.chosen.add(text)
 
 
 def _take_columns(builder: SetupBuilder, _head: str, text: str, _line: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["NcclAdapter", "TunerChoice", "TunerEstimate", "choice_of", "columns_of", "host_of"]
@@ -142,6 +143,7 @@ class TunerEstimate:
     algorithm_bps: float
 
 
+@lru_cache(maxsize=65_536)
 def host_of(head: str) -> str:
     """Return the host before a message; empty where none is logged."""
     found = HEAD.search(head)
