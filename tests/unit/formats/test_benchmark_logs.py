@@ -99,6 +99,34 @@ def test_an_average_that_is_not_of_the_rows_is_named() -> None:
     assert "rows are missing" in str(log.bad)
 
 
+@pytest.mark.parametrize(
+    ("factor", "redop", "root", "collective"),
+    [
+        (1.75, "sum", "-1", "all_reduce"),
+        (0.875, "sum", "-1", "reduce_scatter"),
+        (0.875, "none", "-1", ""),  # all-gather and all-to-all look alike
+        (1.0, "sum", "0", "reduce"),
+        (1.0, "none", "0", "broadcast"),
+        (1.0, "sum", "-1", "send_recv"),
+        (1.5, "sum", "-1", ""),
+    ],
+)
+def test_a_collective_without_a_name_is_known_by_its_rates(
+    factor: float, redop: str, root: str, collective: str
+) -> None:
+    ranks = "\n".join(RANKS.splitlines()[0].replace("Rank  0", f"Rank  {r}") for r in range(8))
+    half = f"61.20 17.13 {17.13 * factor:.2f} 0"
+    text = f"{ranks}\n{HEADING}\n1048576 262144 float {redop} {root} {half} {half}\n"
+    (test,) = nccl_tests.parse(text).tests
+    assert (test.called, test.collective) == ("", collective)
+    assert {one.collective for one in test.timings} == {collective}
+
+
+def test_two_ranks_do_not_tell_an_all_reduce_from_a_message() -> None:
+    (test,) = nccl_tests.parse(TABLE).tests
+    assert (test.num_ranks, test.collective) == (2, "")
+
+
 def test_wrong_values_are_kept_with_their_row() -> None:
     log = nccl_tests.parse(f"{HEADING}\n{ROW.replace('     0    60', '    12    60')}\n")
     assert [one.num_wrong for one in log.timings] == [12, 0]

@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from netloom.formats.benchmarks.nccl_deduce import deduced_collective
 from netloom.formats.benchmarks.results import CollectiveTiming, collective_called
 from netloom.formats.log_lines import number
 
@@ -49,6 +50,8 @@ class CollectiveTest:
     Attributes:
         program: ``nccl-tests`` or ``rccl-tests``.
         called: ``alltoall``: its name without ``_perf``; empty where it is not said.
+        collective: As netloom calls it; where it is not said, what the rates and columns leave
+            as the only one; empty where they leave several.
         version: Of the library, ``2.26.2+cuda12.8``; empty where it is not said.
         settings: What was asked for.
         ranks: Where they ran; empty where it is not said.
@@ -61,6 +64,7 @@ class CollectiveTest:
 
     program: str
     called: str
+    collective: str
     version: str
     settings: BenchmarkSettings
     ranks: tuple[BenchmarkRank, ...]
@@ -69,11 +73,6 @@ class CollectiveTest:
     timings: tuple[CollectiveTiming, ...]
     num_out_of_bounds: int | None
     average_bus_bps: float | None
-
-    @property
-    def collective(self) -> str:
-        """What was measured, as netloom calls it."""
-        return collective_called(self.called)
 
 
 def name_of_program(text: str) -> str:
@@ -95,6 +94,7 @@ class RunBuilder:
     hosts: set[str] = field(default_factory=set)
     num_ranks: int = 0
     num_nodes: int = 0
+    rooted: bool | None = None
     timings: list[CollectiveTiming] = field(default_factory=list)
     num_out_of_bounds: int | None = None
     average_bus_bps: float | None = None
@@ -178,9 +178,16 @@ class RunBuilder:
 
     def build(self) -> CollectiveTest:
         """Return the run."""
+        collective = collective_called(self.called)
+        if not self.called:
+            collective = deduced_collective(
+                self.timings, num_ranks=self.num_ranks, rooted=self.rooted
+            )
+            self.timings = [replace(one, collective=collective) for one in self.timings]
         return CollectiveTest(
             program=self.program,
             called=self.called,
+            collective=collective,
             version=self.version,
             settings=self.settings or BenchmarkSettings(),
             ranks=tuple(self.ranks[key] for key in sorted(self.ranks)),

@@ -60,6 +60,7 @@ class _RowLayout:
     width: int
     dtype: int
     redop: int
+    root: int
     head: int
     halves: tuple[tuple[bool, int, int, int, int], ...]
 
@@ -273,6 +274,8 @@ class _TableReader:
             return
         dtype = cells[layout.dtype] if layout.dtype >= 0 else ""
         redop = cells[layout.redop] if layout.redop >= 0 else ""
+        if layout.root >= 0 and self._run.rooted is None:
+            self._run.rooted = not cells[layout.root].startswith("-")
         for in_place, time, algorithm, bus, wrong in layout.halves[:whole]:
             self._run.add_row(
                 line,
@@ -335,6 +338,7 @@ def _layout(names: list[str], halves_line: str) -> _RowLayout | None:
         width=len(names),
         dtype=names.index("type") if "type" in names else -1,
         redop=next((names.index(name) for name in ("redop", "op") if name in names), -1),
+        root=names.index("root") if "root" in names else -1,
         head=times[0],
         halves=tuple(halves),
     )

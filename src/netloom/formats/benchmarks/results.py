@@ -37,7 +37,7 @@ class CollectiveTiming:
 
     Attributes:
         collective: ``all_reduce``, ``all_to_all`` ... as netloom calls it; empty where the output
-            does not say which it was.
+            neither says nor shows which it was.
         size_bytes: Of the buffer, as the program counts it.
         dtype: ``float``, ``bfloat16`` ...; empty where it is not said.
         redop: ``sum``, ``max``, ``none`` ...; empty where it is not said.
