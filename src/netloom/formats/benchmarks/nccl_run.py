@@ -183,7 +183,8 @@ class RunBuilder:
             collective = deduced_collective(
                 self.timings, num_ranks=self.num_ranks, rooted=self.rooted
             )
-            self.timings = [replace(one, collective=collective) for one in self.timings]
+            if collective:
+                self.timings = [replace(one, collective=collective) for one in self.timings]
         return CollectiveTest(
             program=self.program,
             called=self.called,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from netloom.formats.benchmarks.nccl_run import (
@@ -200,7 +201,7 @@ class _TableReader:
         self._run.called = name
 
     def _take_heading(self, text: str) -> None:
-        layout = _layout(text.lstrip("# ").split(), self._halves_line)
+        layout = _layout(text, self._halves_line)
         if layout is None:
             return
         if self._run.timings:
@@ -313,8 +314,10 @@ def _begins_row(layout: _RowLayout, cells: list[str]) -> bool:
     return not named or cells[layout.dtype][:1].isalpha()
 
 
-def _layout(names: list[str], halves_line: str) -> _RowLayout | None:
-    """Return where the cells stand under *names*; None when it is some other line."""
+@lru_cache(maxsize=64)
+def _layout(heading: str, halves_line: str) -> _RowLayout | None:
+    """Return where the cells stand under *heading*; None when it is some other line."""
+    names = heading.lstrip("# ").split()
     times = [index for index, name in enumerate(names) if name == "time"]
     if not times or len(times) > 2 or names[0] not in {"size", "bytes"} or len(names) > 60:
         return None
