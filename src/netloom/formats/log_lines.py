@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import chain
+from io import TextIOBase
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -127,6 +127,10 @@ class BadLineTally:
 
 def raw_lines(source: LogSource) -> Iterator[str]:
     """Yield the lines of *source*, none longer than MAX_LINE, without their ends."""
+    if isinstance(source, _Rest):
+        source = source.bounded()
+    elif isinstance(source, TextIOBase):
+        source = _line_beginnings(source)
     if not isinstance(source, str):
         for line in source:
             yield line[:MAX_LINE].rstrip("\r\n") if len(line) > MAX_LINE else line.rstrip("\r\n")
@@ -139,6 +143,14 @@ def raw_lines(source: LogSource) -> Iterator[str]:
         yield source[start : start + MAX_LINE].rstrip("\r")
 
 
+def _line_beginnings(stream: TextIOBase) -> Iterator[str]:
+    """Yield the lines of an open file; no more of a long one is in memory than is looked at."""
+    while line := stream.readline(MAX_LINE):
+        yield line
+        while line and not line.endswith("\n"):
+            line = stream.readline(MAX_LINE)
+
+
 def peek(source: LogSource) -> tuple[str, LogSource]:
     """Return the first line that is not blank, and the source as it was."""
     if isinstance(source, str):
@@ -149,7 +161,25 @@ def peek(source: LogSource) -> tuple[str, LogSource]:
         seen.append(line)
         if line.strip() or len(seen) > MAX_BLANK_LINES:
             break
-    return (seen[-1] if seen else "")[:MAX_LINE].rstrip("\r\n"), chain(seen, lines)
+    return (seen[-1] if seen else "")[:MAX_LINE].rstrip("\r\n"), _Rest(seen, lines)
+
+
+class _Rest:
+    """Lines that were looked at, and those behind them."""
+
+    __slots__ = ("_lines", "_seen")
+
+    def __init__(self, seen: list[str], lines: Iterator[str]) -> None:
+        self._seen, self._lines = seen, lines
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._seen
+        yield from self._lines
+
+    def bounded(self) -> Iterator[str]:
+        """Yield the same, of long lines the beginning."""
+        yield from self._seen
+        yield from raw_lines(self._lines)
 
 
 def text_of(source: LogSource, *, max_chars: int) -> str:

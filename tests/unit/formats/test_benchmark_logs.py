@@ -170,6 +170,13 @@ def test_an_open_file_is_read_as_its_text() -> None:
     assert nccl_tests.parse(io.StringIO("\n" + TABLE)) == nccl_tests.parse("\n" + TABLE)
 
 
+def test_a_line_of_an_open_file_is_read_to_its_bound_and_the_next_is_whole() -> None:
+    text = f"\n{'x' * 9000}\n{'y' * 4000}\n{TABLE}"
+    lines = [line for _, _, line in clean_lines(io.StringIO(text))]
+    assert lines[:4] == ["", "x" * 4000, "y" * 4000, START]
+    assert nccl_tests.parse(io.StringIO(text)) == nccl_tests.parse(text)
+
+
 def test_rows_beyond_the_bound_are_counted_not_kept() -> None:
     lines = (line for line in [HEADING, *[ROW] * (MAX_ROWS // 2 + 2)])
     log = nccl_tests.parse(lines)

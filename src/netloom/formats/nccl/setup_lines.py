@@ -47,7 +47,8 @@ PLUGIN: Final = re.compile(
     r"(?:Loaded net plugin|Using) (?P<name>[\w .-]{2,40}?)(?: \(v\d{1,3}\))?$", re.ASCII
 )
 PROVIDER: Final = re.compile(
-    r"(?i:selected provider) is (?P<name>[\w;-]{1,40})(?:[^(]{0,60}\(found (?P<num>\d{1,5}) nics\))?",
+    r"(?i:selected provider) is (?P<name>[\w;-]{1,40})"
+    r"(?:[^(]{0,60}\(found (?P<num>\d{1,5}) nics\))?",
     re.ASCII,
 )
 INITIALIZING: Final = re.compile(
