@@ -284,15 +284,19 @@ def test_a_latency_test_by_duration_has_a_mean_alone() -> None:
     assert row.latency_s == pytest.approx(1.5e-6)
 
 
-def test_a_bidirectional_test_with_gpu_memory_says_so() -> None:
-    text = (
-        "initializing CUDA: device 0\n RDMA_Write Bidirectional BW Test\n"
-        " Using CUDA buffers : ON\n"
+def test_gpu_memory_is_that_of_the_test_it_is_said_before() -> None:
+    table = (
         " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
         " 65536 5000 0.00 733.92 1.399841\n"
     )
-    (row,) = perftest.parse(text).rows
-    assert (row.bidirectional, row.gpu_memory) == (True, True)
+    text = (
+        f"                    RDMA_Write BW Test\n{table}"
+        f"initializing CUDA\n                    RDMA_Write Bidirectional BW Test\n{table}"
+        f"                    RDMA_Write BW Test\n{table}"
+    )
+    rows = perftest.parse(text).rows
+    assert [row.gpu_memory for row in rows] == [False, True, False]
+    assert [row.bidirectional for row in rows] == [False, True, False]
 
 
 def test_osu_counts_some_collectives_by_rank() -> None:

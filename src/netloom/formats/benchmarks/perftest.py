@@ -55,6 +55,7 @@ class _PerftestRun:
     link: str = ""
     num_streams: int = 0
     gpu_memory: bool = False
+    gpu_memory_next: bool = False
 
 
 def parse(source: LogSource) -> PointToPointLog:
@@ -78,7 +79,9 @@ def parse(source: LogSource) -> PointToPointLog:
             columns, width = _columns(stripped)
             seen = seen or bool(columns)
         elif " Test" in text and (title := _TITLE.fullmatch(text)):
-            test, columns = _titled(title), {}
+            test, columns = _titled(title, test), {}
+        elif "CUDA" in text or "use_cuda" in text or "use_rocm" in text:
+            _take_gpu(test, begun=bool(columns) or not test.kind)
         elif ":" in text:
             _take_settings(test, text)
     if not seen:
@@ -87,17 +90,24 @@ def parse(source: LogSource) -> PointToPointLog:
     return PointToPointLog(rows=tuple(rows), bad=bad.freeze())
 
 
-def _titled(title: re.Match[str]) -> _PerftestRun:
+def _titled(title: re.Match[str], before: _PerftestRun) -> _PerftestRun:
     return _PerftestRun(
         operation=title["operation"].lower(),
         kind="lat" if title["kind"] == "Latency" else "bw",
         bidirectional="Bidirectional" in title["rest"],
+        gpu_memory=before.gpu_memory_next,
     )
 
 
-def _take_settings(test: _PerftestRun, text: str) -> None:
-    if "CUDA" in text or "ROCm" in text:
+def _take_gpu(test: _PerftestRun, *, begun: bool) -> None:
+    """Take that a buffer is in a GPU: it is said before the title, at times after it."""
+    if begun:
+        test.gpu_memory_next = True
+    else:
         test.gpu_memory = True
+
+
+def _take_settings(test: _PerftestRun, text: str) -> None:
     for found in _SETTING.finditer(text):
         if found["key"] == "Device":
             test.device = found["value"]
