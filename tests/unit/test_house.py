@@ -48,7 +48,8 @@ def test_no_top_level_module_has_the_name_of_a_command() -> None:
 
 # Words of no network engineer; docs and README are held to theirs in test_docs.py.
 DIALECT = re.compile(
-    r"\b(nobody|anew|mend(s|ed|ing)?|so many|somebody|whoever|for ever|heed\w*|reckon\w*)\b", re.I
+    r"\b(nobody|anew|mend(s|ed|ing)?|so many|somebody|whoever|for ever|heed\w*|reckon\w*)\b",
+    re.IGNORECASE,
 )
 
 

@@ -29,6 +29,8 @@ class Format:
             - ``case``: a network and its flows; ``parse(CaseTexts)`` gives an ImportedCase
             - ``cables``: a network as built; ``parse(text, naming)`` gives a Built
             - ``inventory``: ``render(site)`` gives the content of files by their path
+            - ``measurement``: what a measuring program printed; ``parse(text or lines)``. A log
+              may hold several: ask each of them whether it is in
             - ``trace``, ``job``, ``routes``, ``metrics``, ``neighbours``: as *parse* says
         suffixes: What names of such files end with; empty where any will do.
         sniff: Whether a text begins as such a file does.

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netloom.errors import NetloomError
+from netloom.formats.benchmarks import nccl_tests
 from netloom.formats.frr import bfd as bfd_format
 from netloom.formats.infiniband import counters as ibcounters
 from netloom.formats.inventory import cable_list, lldp
 from netloom.formats.linux import iproute
 from netloom.formats.nccl import log as nccl_log
-from netloom.formats.nccl import tests as nccl_tests
 from netloom.formats.prometheus import exposition
 from netloom.formats.traces import flight_recorder, step_times
 from netloom.ops.observe import naming

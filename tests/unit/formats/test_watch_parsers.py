@@ -18,12 +18,12 @@ from netloom.app.watch.infiniband import ManagerLog, SubnetCounters, Vantage
 from netloom.drivers import ibdiags, kernel, prometheus
 from netloom.drivers import ibdiags as counters_ibdiags
 from netloom.errors import LabError, SpecError
+from netloom.formats.benchmarks import nccl_tests
 from netloom.formats.frr import bfd as bfd_format
 from netloom.formats.frr import state as frr_state
 from netloom.formats.inventory import lldp
 from netloom.formats.linux import iproute
 from netloom.formats.nccl import log as nccl_log
-from netloom.formats.nccl import tests as nccl_tests
 from netloom.formats.prometheus import exposition
 from netloom.formats.traces import flight_recorder, step_times
 from netloom.ops.observe.naming import Naming
@@ -78,14 +78,14 @@ def test_only_http_is_scraped(url: str) -> None:
 
 
 def test_nccl_tests_tell_the_same_in_both_forms() -> None:
-    text = nccl_tests.parse(text_of("all_reduce.txt"))
+    text = list(nccl_tests.parse(text_of("all_reduce.txt")).timings)
     assert len(text) == 4
     first = text[0]
     assert (first.size_bytes, first.dtype, first.in_place) == (1048576, "float", False)
     # 61.20 us and 17.13 GB/s of bus bandwidth.
     assert first.time_s == pytest.approx(61.2e-6)
     assert first.bus_bps == pytest.approx(17.13e9 * 8)
-    written = nccl_tests.parse(text_of("all_reduce.json"))
+    written = list(nccl_tests.parse(text_of("all_reduce.json")).timings)
     assert [row.collective for row in written] == ["all_reduce", "all_reduce"]
     assert written[1].in_place
     assert written[0].bus_bps == first.bus_bps
@@ -94,10 +94,11 @@ def test_nccl_tests_tell_the_same_in_both_forms() -> None:
 def test_more_columns_of_newer_nccl_tests_do_not_mislead() -> None:
     head = "#  size count type redop root time i_min i_max algbw busbw #wrong "
     head += "time i_min i_max algbw busbw #wrong"
-    row = "1024 256 float sum -1 10.0 9.0 11.0 0.1 0.2 0 20.0 19.0 21.0 0.3 0.4 N/A"
+    row = "1024 256 float sum -1 10.0 9.0 11.0 0.1 0.2 0 20.0 19.0 21.0 0.05 0.4 N/A"
     start = "# nccl-tests version 2.20.0\n# Collective test starting: alltoall_perf\n"
-    out, inside = nccl_tests.parse_text(f"{start}{head}\n{row}\n")
-    assert out.collective == "alltoall"
+    (test,) = nccl_tests.parse(f"{start}{head}\n{row}\n").tests
+    out, inside = test.timings
+    assert (test.called, out.collective) == ("alltoall", "all_to_all")
     assert (out.bus_bps, out.num_wrong) == (1.6e9, 0)
     assert (inside.bus_bps, inside.num_wrong) == (3.2e9, None)
     assert [out.time_s, inside.time_s] == pytest.approx([10e-6, 20e-6])

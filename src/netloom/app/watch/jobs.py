@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.drivers.follow import Position, follow
 from netloom.errors import LabError
+from netloom.formats.benchmarks import nccl_tests
 from netloom.formats.nccl import log as nccl_log
-from netloom.formats.nccl import tests as nccl_tests
 from netloom.formats.traces import flight_recorder, step_times
 from netloom.ops.observe.observation import Event, Observation, Reading
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from netloom.formats.benchmarks.results import CollectiveTiming
     from netloom.formats.nccl.log import NcclWarning
     from netloom.formats.traces.flight_recorder import Dump
 
@@ -127,14 +128,30 @@ class NcclTestsFile:
             return Reading(source=self.source, time_s=time_s, cursor=cursor)
         job = job_of(self.path)
         seen: list[Observation] = []
-        for row in nccl_tests.parse(data.decode("utf-8", errors="replace")):
-            place = "in-place" if row.in_place else "out-of-place"
-            part = f"{job}/{row.collective or 'collective'}:{row.dtype}:{row.size_bytes}:{place}"
-            seen.append(Observation(time_s, part, "collective_s", row.time_s))
-            seen.append(Observation(time_s, part, "bus_bandwidth_bps", row.bus_bps))
-            if row.num_wrong is not None:
-                seen.append(Observation(time_s, part, "wrong_values", float(row.num_wrong)))
-        return Reading(source=self.source, time_s=time_s, observations=seen, cursor=now)
+        log = nccl_tests.parse(data.decode("utf-8", errors="replace"))
+        for test in log.tests:
+            for row in test.timings:
+                part = f"{job}/{test.called or 'collective'}:{_place_of(row)}"
+                seen += _observations(time_s, part, row)
+        return Reading(
+            source=self.source,
+            time_s=time_s,
+            observations=seen,
+            cursor=now,
+            error=str(log.bad) if log.bad else "",
+        )
+
+
+def _place_of(row: CollectiveTiming) -> str:
+    return f"{row.dtype}:{row.size_bytes}:{'in-place' if row.in_place else 'out-of-place'}"
+
+
+def _observations(time_s: float, part: str, row: CollectiveTiming) -> Iterable[Observation]:
+    yield Observation(time_s, part, "collective_s", row.time_s)
+    if row.bus_bps is not None:
+        yield Observation(time_s, part, "bus_bandwidth_bps", row.bus_bps)
+    if row.num_wrong is not None:
+        yield Observation(time_s, part, "wrong_values", float(row.num_wrong))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from netloom.formats.log_lines import without_colour
+
 __all__ = ["NcclLog", "NcclWarning", "Rank", "parse_log"]
 
 MAX_LINES: Final = 4_000_000
@@ -110,7 +112,7 @@ def parse_log(text: str) -> NcclLog:
     warnings: list[NcclWarning] = []
     phases = {"START": 0, "COMPLETE": 0}
     for number, line in enumerate(text.splitlines()[:MAX_LINES]):
-        match = _LINE.search(line[:MAX_LINE])
+        match = _LINE.search(without_colour(line[:MAX_LINE]))
         if match is None:
             continue
         said = match["text"]
