@@ -54,13 +54,14 @@ def show(
     why: str | None = getattr(output, "why", None)
     tree = None if why is None else _reasons(found, why)
     result = found.to_json() | dict(more or {}) if output.json or output.fail_if else {}
+    code = verdict(output, result)  # a field that is not there is an error in place of the result
     if output.json:
         emit_json(result if tree is None else tree)
     else:
         _print(text() if tree is None else why_tree(tree))
         if report is not None:
             print(f"\nReport: {report}")
-    return verdict(output, result)
+    return code
 
 
 def _print(said: RenderableType) -> None:

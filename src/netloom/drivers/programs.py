@@ -236,7 +236,7 @@ def start(
         env: More environment for it, the lab's mark among it.
         cwd: Its working directory.
         output: The file for what it prints, replaced.
-        stdin: A file descriptor; nothing without.
+        stdin: A file descriptor; default: nothing.
 
     Raises:
         LabError: it is not installed, or cannot be started.

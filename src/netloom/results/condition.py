@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isnan
 from typing import Any, Final
 
 from netloom.errors import SpecError
@@ -105,7 +106,7 @@ def parse_condition(text: str) -> ResultCondition:
         remedy = "write such as 'step_time_s>6'"
         raise SpecError(option=OPTION, what=f"{text!r} is no condition", remedy=remedy)
     value = _value(match[3])
-    is_number = isinstance(value, float)
+    is_number = isinstance(value, float) and not isnan(value)  # nothing is over or under NaN
     if match[2] not in ("==", "!=") and not is_number:
         what = f"{text!r}: {match[3]!r} is no number"
         raise SpecError(option=OPTION, what=what, remedy="use == or != with words")

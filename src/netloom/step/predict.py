@@ -69,7 +69,7 @@ def predict(
         network: The machines and what connects them.
         engine: Asked once for each distinct collective.
         practice: What the training software overlaps.
-        residual: What steps take beyond their operators; that of the GPU's generation without.
+        residual: What steps take beyond their operators; default: that of the GPU's generation.
 
     Raises:
         SpecError: the parallelism does not multiply out or divide.

@@ -21,7 +21,7 @@ def build(scenario: Scenario, catalog: Catalog | None = None) -> Fabric:
 
     Args:
         scenario: What was asked for.
-        catalog: The parts to build it from; the shipped ones and the scenario's own without.
+        catalog: The parts to build it from; default: the shipped ones and the scenario's own.
 
     Raises:
         NetloomError: a part is unknown, or the network cannot be built.

@@ -38,6 +38,7 @@ __all__ = ["QUICK_SUITES", "SUITES", "AnySuite", "Validation", "validate"]
 AnySuite: TypeAlias = SuiteResult | LayerSuite | StepSuite | FctSuite
 
 QUICK_SUITES: Final = ("collectives", "layers", "gpu-steps", "steps")
+TIMED_SUITES: Final = ("layers", "gpu-steps")  # they take a calibration
 LONG_SUITE: Final = "fct"  # it simulates for minutes
 SUITES: Final = (*QUICK_SUITES, LONG_SUITE)
 
@@ -110,6 +111,12 @@ def validate(  # noqa: PLR0913  (a facade: what the command line takes)
     """
     own = None if data is None else Path(data)
     _check(suite, own, long=long)
+    if calibration is not None and suite not in ("", *TIMED_SUITES):
+        raise SpecError(
+            option="--calibration",
+            what=f"{suite} takes none",
+            remedy=f"use it with {' or '.join(TIMED_SUITES)}, or leave it out",
+        )
     if suite == LONG_SUITE:
         found: AnySuite = _fct(own, long=long, on_progress=on_progress, announce=announce)
         return Validation(suites={suite: found}, asked=suite)

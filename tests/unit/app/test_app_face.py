@@ -101,6 +101,13 @@ def test_rendering_writes_only_where_it_is_told(scenario: Path, tmp_path: Path) 
     assert change.device == "fabric.dot"
 
 
+def test_a_folder_with_nothing_to_compare_is_refused_not_equal(
+    scenario: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(SpecError, match="has no file of a kind"):
+        deploy.plan(load(scenario), running=tmp_path)
+
+
 def test_there_are_no_labs_in_an_empty_folder(tmp_path: Path) -> None:
     assert lab.names(folder=tmp_path).to_json() == {"labs": []}
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from netloom.cli.main import main
 from netloom.cli.output import emit_json
 from netloom.errors import OutputError
 from netloom.fabric.topologies.fat_tree import FatTree
@@ -122,3 +123,11 @@ def test_a_device_is_written_to_directly() -> None:
     assert not Path(os.devnull).is_file()
     with pytest.raises(OutputError, match="No space left on device"):
         write_atomically("/dev/full", "x")
+
+
+@pytest.mark.parametrize("command", [["size", "--gpus", "64"], ["catalog"]])
+def test_an_unknown_field_of_fail_if_is_one_json_object(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--json", "--fail-if", "nosuch>1"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["kind"] == "spec"

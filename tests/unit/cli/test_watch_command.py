@@ -205,6 +205,14 @@ def test_rules_board_and_unit_are_written(
     capsys.readouterr()
 
 
+def test_a_folder_that_cannot_be_made_is_the_users_trouble(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("", encoding="utf-8")
+    assert main(["watch", "--files", str(tmp_path / "taken" / "out")]) == 2
+    assert "cannot be made a folder (Not a directory); name another" in capsys.readouterr().err
+
+
 def lossy_flows(path: Path) -> None:
     """Write flows of eight GPUs, those of the fourth with a loss of 1 %."""
     flows = [

@@ -65,7 +65,9 @@ def test_a_field_that_is_not_there_or_holds_no_number_is_refused(text: str, says
     assert says in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "step_time_s", ">6", "a..b>1", "a[>1", "a>", "a>b", "a=>1"])
+@pytest.mark.parametrize(
+    "text", ["", "step_time_s", ">6", "a..b>1", "a[>1", "a>", "a>b", "a=>1", "a>nan"]
+)
 def test_what_is_no_condition_is_refused_before_anything_runs(text: str) -> None:
     with pytest.raises(SpecError, match=r"^--fail-if: "):
         parse_condition(text)

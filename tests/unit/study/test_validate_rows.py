@@ -120,3 +120,10 @@ def test_without_a_row_that_counts_there_is_no_error_and_no_pass(
     assert not found["bound_ok"]
     assert all(found[key] is None for key in found if key.endswith("error_pct"))
     assert found["bias_pct"] is None
+
+
+def test_a_calibration_that_a_suite_does_not_use_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["validate", "steps", "--calibration", "gpu.csv"]) == 2
+    assert "--calibration: steps takes none; use it with layers" in capsys.readouterr().err

@@ -26,7 +26,7 @@ class FrrState:
 
     Attributes:
         configuration: As it ran.
-        saved: Its frr.conf on disk; empty without.
+        saved: Its frr.conf on disk; default: empty.
         sessions: BGP sessions that were up.
         prefixes: What the kernel had routes to.
         rooms: Its VRFs.

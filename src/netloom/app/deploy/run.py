@@ -303,7 +303,14 @@ def plan(
     wanted = deployment_of(scenario, catalog, guids=guids)
     if running is not None:
         there = read_folder(running)
-        return PlanReport(changes=tuple(file_changes(there, of_kinds(there, wanted.texts()))))
+        comparable = of_kinds(there, wanted.texts())
+        if not comparable:  # or nothing would differ
+            raise SpecError(
+                file=str(running),
+                what="has no file of a kind that the scenario asks for",
+                remedy="lay out what was fetched from devices as 'netloom deploy render' does",
+            )
+        return PlanReport(changes=tuple(file_changes(there, comparable)))
     place = lab_folder(lab, folder)
     with place.locked():
         return PlanReport(changes=tuple(plan_all(targets_of(place, wanted.intent))))

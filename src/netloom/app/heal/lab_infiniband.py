@@ -49,7 +49,7 @@ class InfinibandHands:
     Attributes:
         place: Of the lab.
         desk: For tickets and the scheduler.
-        watched: Hosts whose partitions must stay as they are; some of them without.
+        watched: Hosts whose partitions must stay as they are; default: some of them.
         lids: Of the devices that answered when the lab was looked at; managers keep them. They
             are asked for without.
     """

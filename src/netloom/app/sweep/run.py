@@ -46,8 +46,8 @@ def sweep(
     Args:
         source: A sweep file (docs/models/sweep.md), or the same as a dict.
         store: The file that keeps answers; what it has is not computed again.
-        workers: Processes to compute in; as many as cores without.
-        dask: The address of a Dask scheduler, or ``local``; processes of our own without.
+        workers: Processes to compute in; default: as many as cores.
+        dask: The address of a Dask scheduler, or ``local``; default: processes of our own.
         questions: What can be asked.
         on_progress: Told how many different points are settled, and how many there are.
 

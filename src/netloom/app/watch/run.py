@@ -16,6 +16,7 @@ from netloom.app.watch.sources import WatchSources, open_sources
 from netloom.app.watch.targets import cabling_of, lab_rates
 from netloom.drivers.clock import StoppableClock, WallClock
 from netloom.drivers.metrics_server import Server, parse_address
+from netloom.errors import OutputError
 from netloom.ops.locate.network import DesignedNetwork
 from netloom.ops.observe.retention import RetentionLimits
 from netloom.ops.observe.store import ObservationStore
@@ -194,7 +195,11 @@ def write_monitoring_files(folder: Path) -> tuple[Path, ...]:
     Raises:
         OutputError: one cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"cannot be made a folder ({error.strerror})"
+        raise OutputError(file=str(folder), what=what, remedy="name another") from error
     shipped = sorted(files("netloom.app.watch").joinpath("files").iterdir(), key=str)
     for one in shipped:
         write_atomically(folder / one.name, one.read_bytes())

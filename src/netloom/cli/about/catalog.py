@@ -31,6 +31,7 @@ def catalog(
         what: A kind (``switches``) or the name of a part (``QM9700``); default: all kinds.
     """
     found = view_catalog(what, own)
+    code = verdict(output, found.to_json()) if output.fail_if else Exit.OK
     if output.json:
         emit_json(found.to_json())
     else:
@@ -39,7 +40,7 @@ def catalog(
             console.print(table)
         if found.name not in ("kinds", "parts"):
             print("'netloom catalog NAME' shows every number of a part with its source.")
-    return verdict(output, found.to_json()) if output.fail_if else Exit.OK
+    return code
 
 
 def _tables(found: CatalogView) -> Iterator[Table]:

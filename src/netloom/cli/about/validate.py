@@ -60,12 +60,13 @@ def validate(
         every_row = replace(found, asked="").to_json(rows=True)
         write_atomically(output.report, validation_page(every_row))
     result = found.to_json(rows=rows)
+    code = verdict(output, result)
     if output.json:
         emit_json(result)
     else:
         for one in found.suites.values():
             _print_text(one, rows=rows)
-    return verdict(output, result) if found.bound_ok else Exit.VERDICT
+    return code if found.bound_ok else Exit.VERDICT
 
 
 def _print_text(result: AnySuite, *, rows: bool) -> None:

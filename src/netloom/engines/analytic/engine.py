@@ -55,7 +55,7 @@ class AnalyticEngine:
 
     Attributes:
         algorithm: As ``NCCL_ALGO``: run this one alone; None lets the library choose.
-        contention: Says what flows do to one another between nodes; the closed form without.
+        contention: Says what flows do to one another between nodes; default: the closed form.
     """
 
     algorithm: Algorithm | None = None

@@ -89,7 +89,7 @@ def scale_out(
         network: The network.
         group: Who communicates; its siblings do so at the same time.
         pattern: Which member sends to which.
-        contention: Says what the flows do to one another; the closed form without.
+        contention: Says what the flows do to one another; default: the closed form.
     """
     crossings = _crossings(network, group, pattern)
     farthest = crossings[-1].reach if crossings else network.design.reaches[0]

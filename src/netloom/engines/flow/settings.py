@@ -109,7 +109,7 @@ def settings_for(
 
     Args:
         technology: Gives the way of balancing, framing, recovery and latency.
-        loss: Packets lost on a link; the technology's own without.
+        loss: Packets lost on a link; default: the technology's own.
         num_switches: On the path that retransmissions are computed for; 5 are three tiers.
         nic_share: What the communication library reaches of a NIC's payload rate.
         scale_up_share: What it reaches of a scale-up link.

@@ -40,7 +40,7 @@ def render_configuration(
 
     Args:
         router: The switch.
-        hostname: Its name; what the fabric calls it without.
+        hostname: Its name; default: what the fabric calls it.
         has_loopback: Whether FRR gives ``lo`` the address; SONiC does that by itself.
         overlay: Its tenants, where there are any on the network.
         has_namespaces: Whether VRFs are namespaces instead of devices, as zebra ``-n`` has them.

@@ -78,7 +78,7 @@ def find(
     Args:
         fabric: The network as it should be.
         seen: What was seen of it.
-        technology: How losses are recovered, for what they cost; as selective repeat without.
+        technology: How losses are recovered, for what they cost; default: as selective repeat.
     """
     told = [*_lost_paths(fabric, seen), *_storms(fabric, seen)]
     parts = {finding.part for finding in told}

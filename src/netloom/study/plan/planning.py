@@ -86,9 +86,9 @@ def question(
     Args:
         scenario: Cluster and job; its parallelism is not looked at but for the schedule, nor
             are its micro-batch and recomputation.
-        catalog: The parts; the shipped ones and the scenario's own without.
+        catalog: The parts; default: the shipped ones and the scenario's own.
         objective: What to make small.
-        wanted: Machines to try; the scenario's own without.
+        wanted: Machines to try; default: the scenario's own.
         limits: What may not be exceeded.
         exhaustive: Predict every combination by itself.
 

@@ -147,7 +147,7 @@ def infer(scenario: Scenario, catalog: Catalog | None = None) -> Inference:
 
     Args:
         scenario: What was asked for; it needs a ``serving`` section.
-        catalog: The parts to build it from; the shipped ones and the scenario's own without.
+        catalog: The parts to build it from; default: the shipped ones and the scenario's own.
 
     Raises:
         NetloomError: the section is missing, a part is unknown, the instances cannot be laid

@@ -87,7 +87,7 @@ def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
 
     Args:
         scenario: A cluster and its traffic.
-        catalog: The parts to build it from; the shipped ones and the scenario's own without.
+        catalog: The parts to build it from; default: the shipped ones and the scenario's own.
         engine: ``packet``, or ``flow``.
         choices: What to use instead of the technology's own.
         seeds: One run for each.

@@ -79,7 +79,7 @@ def step_traces(
 
     Args:
         scenario: What was asked for.
-        catalog: The parts to build it from; the shipped ones and the scenario's own without.
+        catalog: The parts to build it from; default: the shipped ones and the scenario's own.
         num_ranks: How many ranks to write, from rank 0; default: all.
 
     Raises:

@@ -289,7 +289,7 @@ def whatif(
     Args:
         scenario: What was asked for.
         changes: What happens, all of it at once.
-        catalog: The parts to build it from; the shipped ones and the scenario's own without.
+        catalog: The parts to build it from; default: the shipped ones and the scenario's own.
         seeds: Draws to take the mean of; without, as :func:`default_seeds` says.
 
     Raises:

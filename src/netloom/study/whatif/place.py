@@ -108,7 +108,7 @@ def free_nodes(
 
     Args:
         num_nodes: Of the cluster.
-        listed: Numbers and ranges, such as ``0-15,20,24-31``; all without.
+        listed: Numbers and ranges, such as ``0-15,20,24-31``; default: all.
         occupied: Of these, the share that is occupied, drawn at random.
         seed: Which draw.
 
@@ -205,7 +205,7 @@ def place_on(
     Args:
         scenario: The cluster and the job.
         free: Free nodes, ascending.
-        catalog: The parts to build it from; the shipped ones and the scenario's own without.
+        catalog: The parts to build it from; default: the shipped ones and the scenario's own.
         num_nodes: Of the job.
         tries: Most changes to try.
         seed: Which draw of the hash, of the random placement and of the changes.

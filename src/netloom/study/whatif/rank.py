@@ -140,7 +140,7 @@ def rank(
         bench: The job on its network.
         which: As :func:`~netloom.study.whatif.changes.parts_called`.
         factor: Slow each part by this instead of failing it.
-        each: Works out effects, perhaps in parallel; here and now without.
+        each: Works out effects, perhaps in parallel; default: here and now.
 
     Raises:
         SpecError: there is nothing of that name.

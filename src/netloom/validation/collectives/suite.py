@@ -52,7 +52,7 @@ class RowResult:
         num_nodes: As the row says where it could not be predicted; 0 when it does not say.
         size_bytes: None where the row does not say and nothing was assumed.
         predicted_gbps: None where nothing could be predicted; the reason says why.
-        error_pct: Predicted bus bandwidth over measured, less 1, in percent; None without.
+        error_pct: Predicted bus bandwidth over measured, less 1, in percent; default: None.
         counted: Whether it counts towards the bound.
         fitted: Whether a constant of the model was taken from it.
         inside: Whether the model claims to be valid there.
