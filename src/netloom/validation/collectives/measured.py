@@ -16,7 +16,7 @@ from netloom.fabric.design import Design, Reach, Stage, Tier
 from netloom.fabric.network import Network
 from netloom.fabric.topologies.fat_tree import FatTree
 from netloom.spec.scenario import MAX_GPUS
-from netloom.validation.collectives.gpu_aliases import node_named
+from netloom.validation.collectives.machines import node_of
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 if TYPE_CHECKING:
@@ -42,8 +42,12 @@ _INFINIBAND = {100: "infiniband-edr", 200: "infiniband-hdr", 400: "infiniband-nd
 _INFINIBAND[800] = "infiniband-xdr"
 # What AWS puts in a node (ml-engineering, network/README.md: 50 GB/s a GPU in P5 and P6).
 _AWS = (("P6", "8x400G EFA"), ("P5", "32x100G EFA"))
-_EFA = {100: "EFA-v2", 200: "EFA-v3", 400: "EFA-v4"}
-_ETHERNET = ("ROCE", "ETHERNET", "SLINGSHOT", "EFA", "GBE")
+_EFA = {100: "efa-v2", 200: "efa-v3", 400: "efa-v4"}
+_MAX_EFA_V1 = 4  # NICs of 100 Gb/s in a node of the first generation; 32 in the second
+_TCP_RATES = (100, 200, 400)
+_ROCE_RATES = (100, 200, 400, 800)
+_PORT_RATES = frozenset({10, 25, 40, 50, 56, 100, 200, 400, 800})
+_ETHERNET = ("ROCE", "ETHERNET", "GBE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,13 @@ class Measurement:
         size_bytes: None where the row does not say.
         algorithm: What the library was told to use; empty when it chose.
         table: The file it stands in.
+        cluster: The machine and, where it was measured with several, the library's version.
+        technology: What joins the nodes, where a column of its own says so.
+        gpus_per_node: Ranks in a node; 0 where no column says so.
+        machine_gpus: The most GPUs a node of the cluster uses in any row; 0 where unknown.
+        num_nics: NICs of a node; 0 where no column says so.
+        nic_gbps: Rate of one NIC in Gb/s; 0 where no column says so.
+        status: ``ok``, or why the row is not to be judged by; empty where no column says so.
     """
 
     row_id: int
@@ -71,6 +82,13 @@ class Measurement:
     scale_up: str = ""
     algorithm: str = ""
     table: str = ""
+    cluster: str = ""
+    technology: str = ""
+    gpus_per_node: int = 0
+    machine_gpus: int = 0
+    num_nics: int = 0
+    nic_gbps: float = 0.0
+    status: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +131,23 @@ def read_measurement(row: Mapping[str, str | None], row_id: int, *, where: str) 
         notes=_text(row, "notes", at=at),
         algorithm=_text(row, "algo", at=at).lower(),
         table=where,
+        cluster=_text(row, "cluster", at=at),
+        technology=_text(row, "technology", at=at),
+        gpus_per_node=_stated_count(row, "gpus_per_node", at=at),
+        num_nics=_stated_count(row, "nics_per_node", at=at),
+        nic_gbps=_stated(row, "nic_gbps", at=at),
+        status=_text(row, "status", at=at).lower(),
     )
+
+
+def _stated(row: Mapping[str, str | None], key: str, *, at: str) -> float:
+    """Return the number in a cell; 0 where it is empty or 0, as a log without NICs has it."""
+    text = _text(row, key, at=at)
+    return 0.0 if text in {"", "0", "0.0"} else _number(row, key, at=at) or 0.0
+
+
+def _stated_count(row: Mapping[str, str | None], key: str, *, at: str) -> int:
+    return 0 if _stated(row, key, at=at) == 0 else _count(row, key, at=at) or 0
 
 
 def _text(row: Mapping[str, str | None], key: str, *, at: str) -> str:
@@ -201,14 +235,14 @@ def case_of(row: Measurement, catalog: Catalog) -> MeasuredCase:
         SpecError: the row cannot be predicted: the catalogue has no such GPU or NIC, or the
             ranks are not on the nodes.
     """
-    node, assumed = node_named(row.gpu, scale_up=row.scale_up, catalog=catalog)
+    node, assumed = node_of(row, catalog)
     num_nodes = row.num_nodes
     if num_nodes is None:
         num_nodes = max(2 if row.scale_out else 1, -(-row.num_ranks // node.num_gpus))
         assumed = (*assumed, f"Nodes are not stated; {num_nodes} assumed.")
     elif node.num_gpus > _LARGEST_TRAY:
         num_nodes, about = _racks(row, num_nodes, node)
-        assumed = (*assumed, *about)
+        assumed = (*assumed, *(() if row.gpus_per_node == _TRAY_GPUS else about))
     _check_ranks(row, num_nodes, node)
     node, technology, more = _scale_out(row, node, num_nodes, catalog)
     size = row.size_bytes
@@ -265,22 +299,61 @@ def _scale_out(
     row: Measurement, node: Node, num_nodes: int, catalog: Catalog
 ) -> tuple[Node, Technology, tuple[str, ...]]:
     """Return the node with the row's NICs, the technology, and what was assumed."""
-    text = (row.scale_out or _aws(row.gpu)) if num_nodes > 1 else ""
+    text = f"{row.technology} {row.scale_out or _aws(row.gpu)}".strip() if num_nodes > 1 else ""
     count, gbps = _nics(text)
+    if num_nodes > 1:
+        count, gbps = row.num_nics or count, int(row.nic_gbps) or gbps
+    if num_nodes > 1 and row.machine_gpus and node.num_gpus > _LARGEST_TRAY:
+        count = count and count * -(-node.num_gpus // row.machine_gpus)  # a rack of such trays
     assumed: tuple[str, ...] = ()
     if num_nodes > 1 and (count is None or gbps is None):
         assumed = ("The NICs are not stated; those of the vendor's own node assumed.",)
     rate_gbps = gbps or int(catalog.nics[node.nic].rate_bps / 1e9)
-    ethernet = any(word in text.upper() for word in _ETHERNET)
-    if not ethernet and rate_gbps not in _INFINIBAND:
-        assumed = (*assumed, f"No InfiniBand has ports of {rate_gbps} Gb/s; NDR assumed.")
-    name = f"rocev2-{rate_gbps}g" if ethernet else _INFINIBAND.get(rate_gbps, "infiniband-ndr")
-    technology = catalog.technologies.get(name)
-    if technology is None:
+    technology, more = _technology(text, rate_gbps, count, catalog)
+    update = {"num_nics": count or node.num_nics, "nic": technology.nic}
+    return node.model_copy(update=update), technology, (*assumed, *more)
+
+
+def _technology(
+    text: str, rate_gbps: int, count: int | None, catalog: Catalog
+) -> tuple[Technology, tuple[str, ...]]:
+    """Return what *text* says joins the nodes, at the rate of its NICs.
+
+    Raises:
+        SpecError: nothing like it runs at that rate.
+    """
+    upper = text.upper()
+    rates: tuple[int, ...] = ()
+    assumed: tuple[str, ...] = ()
+    if "TCPX" in upper:
+        name = "tcpxo-200g" if "TCPXO" in upper else "tcpx-200g"
+    elif "TCP" in upper or "SOCKET" in upper or "IPOIB" in upper:
+        name, rates = "tcp-{}g", _TCP_RATES
+    elif "EFA" in upper:
+        first = "V1" in upper or (rate_gbps == _TCP_RATES[0] and 0 < (count or 0) <= _MAX_EFA_V1)
+        name = "efa-v1" if first else _EFA.get(rate_gbps, "")
+    elif "SLINGSHOT" in upper:
+        name = "slingshot-11"
+    elif any(word in upper for word in _ETHERNET):
+        name, rates = "rocev2-{}g", _ROCE_RATES
+    else:
+        name = _INFINIBAND.get(rate_gbps, "infiniband-ndr")
+        if rate_gbps not in _INFINIBAND:
+            assumed = (f"No InfiniBand has ports of {rate_gbps} Gb/s; NDR assumed.",)
+    if rates:
+        return _at_rate(name, rate_gbps, rates, catalog), assumed
+    if name not in catalog.technologies:
         raise SpecError(what=f"no technology runs NICs of {rate_gbps} Gb/s", remedy="see scaleout")
-    nic = _EFA.get(rate_gbps, technology.nic) if "EFA" in text.upper() else technology.nic
-    update = {"num_nics": count or node.num_nics, "nic": nic}
-    return node.model_copy(update=update), technology, assumed
+    return catalog.technologies[name], assumed
+
+
+def _at_rate(name: str, rate_gbps: int, rates: tuple[int, ...], catalog: Catalog) -> Technology:
+    """Return the technology at *rate_gbps*, or the slowest of it held to a slower port."""
+    if rate_gbps not in _PORT_RATES or rate_gbps > rates[-1]:
+        raise SpecError(what=f"no technology runs NICs of {rate_gbps} Gb/s", remedy="see scaleout")
+    near = next(rate for rate in rates if rate >= rate_gbps)
+    found = catalog.technologies[name.format(near)]
+    return found if near == rate_gbps else found.model_copy(update={"rate_bps": rate_gbps * 1e9})
 
 
 def _aws(gpu: str) -> str:
