@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from netloom.cli.output import announce, to_plain, write_atomically
 from netloom.cli.progress import progress
@@ -15,7 +15,7 @@ from netloom.parts.load import load_catalog
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from netloom.validation.collectives.suite import RowResult, SourceResult, SuiteResult
+    from netloom.validation.collectives.suite import SuiteResult
     from netloom.validation.fct.case import FctCase
     from netloom.validation.fct.suite import FctSuite
     from netloom.validation.layers.suite import LayerSuite, TimedSuite
@@ -34,6 +34,7 @@ def validate(  # noqa: PLR0913  (one option of the command each)
     json: bool = False,
     rows: bool = False,
     long: bool = False,
+    by: Literal["collective", "technology"] | None = None,
     report: Path | None = None,
 ) -> int:
     """Compare predictions with measurements and say how far off they are.
@@ -49,6 +50,7 @@ def validate(  # noqa: PLR0913  (one option of the command each)
         rows: Print every row, not only the sums.
         long: Of ``fct``, simulate the cases that take many minutes each, and no others; how long
             is said before.
+        by: Of ``collectives``, split each group of the table by this.
         report: Write a self-contained HTML page with predicted against measured to this file.
     """
     known = {**_SUITES, **_LONG_SUITES}
@@ -70,7 +72,7 @@ def validate(  # noqa: PLR0913  (one option of the command each)
         print(dumps(dict(zip(names, shown, strict=True)) if suite is None else shown[0], indent=2))
     else:
         for result in results:
-            _print_text(result, rows=rows)
+            _print_text(result, rows=rows, by=by)
     return 0 if all(result.bound_ok for result in results) else 1
 
 
@@ -95,8 +97,10 @@ def _write_report(report: Path, results: Mapping[str, AnySuite]) -> None:
 def _collectives(data: Path | None, _: Path | None) -> AnySuite:
     from netloom.validation.collectives import suite as study  # noqa: PLC0415  (numpy-free start-up)
 
-    measured = study.shipped_rows() if data is None else study.read_rows(data)
-    return study.validate_collectives(measured, load_catalog())
+    if data is None:
+        return study.validate_shipped(load_catalog())
+    table = study.read_table(data)
+    return study.validate_collectives(table.rows, load_catalog(), skipped=table.skipped)
 
 
 def _layers(data: Path | None, calibration: Path | None) -> AnySuite:
@@ -192,7 +196,8 @@ def _shown(result: AnySuite, *, rows: bool) -> dict[str, Any]:
     return shown
 
 
-def _print_text(result: AnySuite, *, rows: bool) -> None:
+def _print_text(result: AnySuite, *, rows: bool, by: str | None) -> None:
+    from netloom.cli.about.validate_collectives import print_collectives  # noqa: PLC0415
     from netloom.cli.about.validate_fct import print_fct  # noqa: PLC0415
     from netloom.cli.about.validate_steps import print_steps  # noqa: PLC0415
     from netloom.validation.collectives.suite import SuiteResult  # noqa: PLC0415
@@ -200,7 +205,7 @@ def _print_text(result: AnySuite, *, rows: bool) -> None:
     from netloom.validation.steps.suite import StepSuite  # noqa: PLC0415
 
     if isinstance(result, SuiteResult):
-        _print_collectives(result, rows=rows)
+        print_collectives(result, rows=rows, by=by)
     elif isinstance(result, StepSuite):
         print_steps(result, rows=rows)
     elif isinstance(result, FctSuite):
@@ -237,67 +242,5 @@ def _print_layers(result: LayerSuite, *, rows: bool) -> None:
     )
 
 
-def _print_collectives(result: SuiteResult, *, rows: bool) -> None:
-    if rows:
-        _print_rows(result.per_row)
-    if not result.counted:
-        print(
-            f"{result.suite}: {result.rows} rows, none of them counted: nothing was checked\n"
-            f"  reported apart ({result.apart_rows}): "
-            f"median {_pct(result.apart_median_abs_error_pct)}; "
-            f"--rows says why each does not count"
-        )
-        return
-    _print_sources("held-out rows by source", result.by_source)
-    _print_sources("counted rows by table", result.by_table)
-    verdict = "within" if result.bound_ok else "OVER"
-    print(
-        f"{result.suite}: {result.rows} rows, {result.counted} counted, {result.inside} of them "
-        f"inside the range claimed\n"
-        f"  absolute error: median {_pct(result.median_abs_error_pct)}, "
-        f"mean {_pct(result.mean_abs_error_pct)}, p90 {_pct(result.p90_abs_error_pct)}; "
-        f"bias {_pct(result.bias_pct, sign='+')}\n"
-        f"  held-out rows ({result.held_out_rows}): median "
-        f"{_pct(result.held_out_median_abs_error_pct)}\n"
-        f"  reported apart ({result.apart_rows}): "
-        f"median {_pct(result.apart_median_abs_error_pct)}\n"
-        f"  {verdict} the bound of {result.bound_pct:g} % on each table's median"
-    )
-
-
 def _pct(value: float | None, *, sign: str = "") -> str:
     return "-" if value is None else f"{value:{sign}.1f} %"
-
-
-def _print_sources(title: str, sources: Sequence[SourceResult]) -> None:
-    print(f"{title}\n{'rows':>6} {'median':>8} {'bias':>8}  source")
-    for found in sources:
-        print(
-            f"{found.rows:>6} {found.median_abs_error_pct:>6.1f} % {found.bias_pct:>+6.1f} %  "
-            f"{found.source}"
-        )
-    print()
-
-
-def _print_rows(results: Sequence[RowResult]) -> None:
-    head = ("row", "collective", "nodes", "ranks", "MiB", "measured", "predicted", "error")
-    print("{:>5} {:<14} {:>5} {:>5} {:>10} {:>9} {:>9} {:>8}  algorithm; remark".format(*head))
-    for row in results:
-        size_mib = None if row.size_bytes is None else row.size_bytes / 2**20
-        error = "-" if row.error_pct is None else f"{row.error_pct:+.1f}%"
-        print(
-            f"{row.row_id:>5} {row.collective:<14} {row.num_nodes:>5} {row.num_ranks:>5} "
-            f"{_figure(size_mib):>10} {_figure(row.measured_gbps):>9} "
-            f"{_figure(row.predicted_gbps):>9} {error:>8}  "
-            f"{row.algorithm} {row.protocol}; {_remark(row)}"
-        )
-    print()
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
-
-
-def _remark(row: RowResult) -> str:
-    fitted = "a constant was taken from it. " if row.fitted else ""
-    return f"{row.gpu}: {fitted}{row.reason}".strip()

@@ -34,9 +34,8 @@ _SHAPES: Final = (
     (r"\bPERLMUTTER", "perlmutter"),
     (r"\bFRONTIER", "frontier"),
 )
-# Boards by the scale-up network of the node that the GPU's name alone stands for, and by what
-# joins the nodes.
-_QUADS: Final = {"nvswitch2": "a100-4", "nvswitch3": "h100-4"}
+# Boards of four without switch, and shapes with EFA, by their GPU.
+_QUADS: Final = {"A100-SXM-40GB": "a100-4", "A100-SXM-80GB": "a100-4", "H100-SXM-80GB": "h100-4"}
 _EFA: Final = {
     "A100-SXM-40GB": "aws-p4d",
     "A100-SXM-80GB": "aws-p4de",
@@ -47,9 +46,7 @@ _EFA: Final = {
 _QUAD_GPUS: Final = 4
 # What follows the name of a machine: a library's version, a remark, who measured.
 _VERSION: Final = re.compile(r"\s*(?:N|R)?CCL\s*[\d.]+\S*|\s*\(.*?\)", re.IGNORECASE)
-_CLOUD: Final = re.compile(
-    r"(?:AWS\s+P\d\w*|AZURE\s+ND\s\w+\sV\d|GCP\s+A\d\s+\w+)", re.IGNORECASE
-)
+_CLOUD: Final = re.compile(r"(?:AWS\s+P\d\w*|AZURE\s+ND\s\w+\sV\d|GCP\s+A\d\s+\w+)", re.IGNORECASE)
 
 
 def machine_of(row: Measurement) -> str:
@@ -101,12 +98,14 @@ def _board(row: Measurement, node: Node) -> str:
     network = f"{row.technology} {row.scale_out}".upper()
     if node.gpu.startswith("GH200"):
         return _grace_hopper(row, num_gpus)
-    if num_gpus == _QUAD_GPUS and row.num_nics <= _QUAD_GPUS and node.scale_up == "nvswitch2":
-        if "SLINGSHOT" in network:
+    if num_gpus == _QUAD_GPUS and row.num_nics <= _QUAD_GPUS and node.gpu in _QUADS:
+        if node.gpu.startswith("A100") and "SLINGSHOT" in network:
             return "polaris" if 0 < row.num_nics < _QUAD_GPUS else "perlmutter"
-        return _QUADS[node.scale_up]
-    if num_gpus == _QUAD_GPUS and row.num_nics <= _QUAD_GPUS and node.gpu.startswith("H100-SXM"):
-        return _QUADS[node.scale_up]
+        return _QUADS[node.gpu]
+    return _by_network(network, node)
+
+
+def _by_network(network: str, node: Node) -> str:
     if node.gpu == "MI250X" and "SLINGSHOT" in network:
         return "frontier"
     if "TCPX" in network and node.gpu.startswith("H100"):
@@ -117,6 +116,6 @@ def _board(row: Measurement, node: Node) -> str:
 def _grace_hopper(row: Measurement, num_gpus: int) -> str:
     if "NVL2" in f"{row.gpu} {row.scale_up}".upper():
         return "gh200-2"
-    alone = num_gpus == 1 and row.num_nics <= 2  # noqa: PLR2004  (two NICs at most)
+    alone = num_gpus == 1 and row.num_nics < _QUAD_GPUS
     unstated = not num_gpus and row.num_nodes == row.num_ranks
     return "gh200-1" if alone or unstated else "gh200-4"

@@ -172,7 +172,7 @@ def _kind(row: Mapping[str, str | None], *, at: str) -> CollectiveKind:
         if letters == kind.value.replace("_", ""):
             return kind
     known = ", ".join(kind.value for kind in CollectiveKind)
-    raise SpecError(what=f"{at}: needs a 'collective' of {known}, not {_shown(text)}")
+    raise SpecError(what=f"{at}: needs a 'collective', not {_shown(text)}", remedy=f"use {known}")
 
 
 def _number(row: Mapping[str, str | None], key: str, *, at: str) -> float | None:
