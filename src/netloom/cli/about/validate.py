@@ -68,13 +68,8 @@ def validate(  # noqa: PLR0913  (one option of the command each)
         emit_json(result)
     else:
         for one in found.suites.values():
-<<<<<<< /tmp/v_good.py
             _print_text(one, rows=rows, by=by)
-    return verdict(output, result) if found.bound_ok else Exit.VERDICT
-=======
-            _print_text(one, rows=rows)
     return code if found.bound_ok else Exit.VERDICT
->>>>>>> /tmp/v_head.py
 
 
 def _print_text(result: AnySuite, *, rows: bool, by: str | None) -> None:
