@@ -13,7 +13,7 @@ from netloom.validation.collectives import cells
 from netloom.validation.collectives.suite import validate_shipped
 
 if TYPE_CHECKING:
-    from netloom.validation.collectives.cells import Cell
+    from netloom.validation.collectives.cells import TableCell
 
 _NAMES = ("ONE_NODE", "FEW_RING", "FEW_OTHER", "MANY")
 
@@ -25,7 +25,7 @@ def main() -> None:
             print(_line(cell))
 
 
-def _line(cell: Cell) -> str:
+def _line(cell: TableCell) -> str:
     goal = cell.goal_pct
     figures = (
         max(goal, _up(cell.median_abs_error_pct)),

@@ -16,7 +16,7 @@ from netloom.validation.collectives.cells import (
     GOALS,
     MANY,
     ONE_NODE,
-    Bound,
+    CellBound,
     band_of,
     cells_of,
     goal_of,
@@ -105,7 +105,9 @@ def test_a_cell_of_one_machine_is_shown_but_not_held() -> None:
 
 def test_a_ratchet_is_a_bound_looser_than_the_goal() -> None:
     rows = [Row(error_pct=12.0, machine=name) for name in ("a", "b")]
-    loose = GOAL_BOUNDS | {(ONE_NODE, "to 256 MiB"): Bound(median_pct=12, bias_pct=12, p90_pct=30)}
+    loose = GOAL_BOUNDS | {
+        (ONE_NODE, "to 256 MiB"): CellBound(median_pct=12, bias_pct=12, p90_pct=30)
+    }
     (cell,) = cells_of(rows, bounds=loose, min_machines=2)
     assert (cell.bound_ok, cell.goal_ok, cell.bound_pct, cell.goal_pct) == (True, False, 12, 10)
 

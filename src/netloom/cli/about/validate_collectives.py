@@ -11,7 +11,7 @@ from netloom.validation.collectives.cells import BANDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.validation.collectives.cells import Cell
+    from netloom.validation.collectives.cells import TableCell
     from netloom.validation.collectives.suite import RowResult, SourceResult, SuiteResult
 
 __all__ = ["print_collectives"]
@@ -40,13 +40,13 @@ def print_collectives(result: SuiteResult, *, rows: bool, by: str | None = None)
     _print_sums(result)
 
 
-def _cells(result: SuiteResult, by: str | None) -> Sequence[Cell]:
+def _cells(result: SuiteResult, by: str | None) -> Sequence[TableCell]:
     if by == "collective":
         return result.by_collective
     return result.by_technology if by == "technology" else result.cells
 
 
-def _print_cells(cells: Sequence[Cell]) -> None:
+def _print_cells(cells: Sequence[TableCell]) -> None:
     print("median error of the bus bandwidth by group and size band, in percent")
     left_out = any(cell.left_out_median_pct is not None for cell in cells)
     for group, some in groupby(cells, key=lambda cell: cell.group):
@@ -58,7 +58,7 @@ def _print_cells(cells: Sequence[Cell]) -> None:
     print()
 
 
-def _line(cell: Cell, *, left_out: bool) -> str:
+def _line(cell: TableCell, *, left_out: bool) -> str:
     apart = cell.left_out_median_pct
     shown = "" if not left_out else f" {'-' if apart is None else f'{apart:.1f}':>17}"
     return (
@@ -68,7 +68,7 @@ def _line(cell: Cell, *, left_out: bool) -> str:
     ).rstrip()
 
 
-def _mark(cell: Cell) -> str:
+def _mark(cell: TableCell) -> str:
     if not cell.held:
         return "one machine: not held to a bound"
     if not cell.bound_ok:

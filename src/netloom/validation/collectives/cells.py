@@ -17,9 +17,9 @@ __all__ = [
     "GROUPS",
     "MIN_MACHINES",
     "RATCHET",
-    "Cell",
     "CellKey",
     "CellRow",
+    "TableCell",
     "band_of",
     "cells_of",
     "group_of",
@@ -63,7 +63,7 @@ GOALS: Final[dict[CellKey, float]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class CellBound:
     """What a cell may not exceed, in percent: of the median, of the bias, of p90."""
 
     median_pct: float
@@ -71,13 +71,13 @@ class Bound:
     p90_pct: float
 
 
-def _achieved(median_pct: float, bias_pct: float, p90_pct: float) -> Bound:
-    return Bound(median_pct=median_pct, bias_pct=bias_pct, p90_pct=p90_pct)
+def _achieved(median_pct: float, bias_pct: float, p90_pct: float) -> CellBound:
+    return CellBound(median_pct=median_pct, bias_pct=bias_pct, p90_pct=p90_pct)
 
 
 # Achieved where a goal is not met yet: median, absolute bias and p90 in percent over the shipped
 # rows (python tools/collectives_ratchet.py). They may only fall; a test says when one can.
-RATCHET: Final[dict[CellKey, Bound]] = {
+RATCHET: Final[dict[CellKey, CellBound]] = {
     (ONE_NODE, "<64 KiB"): _achieved(207.7, 193.1, 489.1),
     (ONE_NODE, "to 1 MiB"): _achieved(140.6, 144.7, 322.6),
     (ONE_NODE, "to 16 MiB"): _achieved(37.0, 50.7, 169.5),
@@ -121,7 +121,7 @@ class CellRow(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class TableCell:
     """The rows of one group in one size band.
 
     Attributes:
@@ -164,13 +164,13 @@ def band_of(size_bytes: float) -> str:
     return next(name for name, end in BANDS.items() if size_bytes < end)
 
 
-def goal_of(key: CellKey) -> Bound:
+def goal_of(key: CellKey) -> CellBound:
     """Return the goal of a cell: bias half of the median's, p90 three times it."""
     goal = GOALS[key]
-    return Bound(median_pct=goal, bias_pct=goal / 2, p90_pct=3 * goal)
+    return CellBound(median_pct=goal, bias_pct=goal / 2, p90_pct=3 * goal)
 
 
-def shipped_bounds() -> dict[CellKey, Bound]:
+def shipped_bounds() -> dict[CellKey, CellBound]:
     """Return what each cell is held to over the shipped rows: the goal or what was achieved."""
     return {key: RATCHET.get(key) or goal_of(key) for key in GOALS}
 
@@ -178,11 +178,11 @@ def shipped_bounds() -> dict[CellKey, Bound]:
 def cells_of(
     rows: Sequence[CellRow],
     *,
-    bounds: Mapping[CellKey, Bound],
+    bounds: Mapping[CellKey, CellBound],
     min_machines: int,
     left_out: Sequence[CellRow] = (),
     key_of: Callable[[CellRow], str] | None = None,
-) -> tuple[Cell, ...]:
+) -> tuple[TableCell, ...]:
     """Return the cells that have rows, in the order of the table.
 
     Args:
@@ -219,17 +219,19 @@ def _by_cell(
 def _cell(
     key: tuple[str, str, str],
     rows: Sequence[CellRow],
-    bound: Bound,
+    bound: CellBound,
     min_machines: int,
     unseen: Sequence[CellRow],
-) -> Cell:
+) -> TableCell:
     group, band, part = key
     errors = [row.error_pct for row in rows if row.error_pct is not None]
     apart = [abs(row.error_pct) for row in unseen if row.error_pct is not None]
     sizes = sorted(map(abs, errors))
-    got = Bound(median_pct=median(sizes), bias_pct=abs(mean(errors)), p90_pct=quantile(sizes, 0.9))
+    got = CellBound(
+        median_pct=median(sizes), bias_pct=abs(mean(errors)), p90_pct=quantile(sizes, 0.9)
+    )
     held = len({row.machine for row in rows}) >= min_machines
-    return Cell(
+    return TableCell(
         group=f"{group}: {part}" if part else group,
         band=band,
         rows=len(rows),
@@ -246,7 +248,7 @@ def _cell(
     )
 
 
-def _within(got: Bound, bound: Bound) -> bool:
+def _within(got: CellBound, bound: CellBound) -> bool:
     return (
         got.median_pct <= bound.median_pct
         and got.bias_pct <= bound.bias_pct

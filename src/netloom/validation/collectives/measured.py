@@ -361,7 +361,7 @@ def _design(node: Node, technology: Technology, num_nodes: int, catalog: Catalog
     dragonfly+ of spines and leaves stands in, and rails of a full fat tree for all others.
 
     Raises:
-        InfeasibleError: the topology cannot join so many nodes.
+        InfeasibleError: the topology cannot join that many nodes.
     """
     if num_nodes <= _FEW_NODES:
         return _one_switch(node, technology, num_nodes, catalog)

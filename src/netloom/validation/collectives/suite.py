@@ -19,7 +19,7 @@ from netloom.validation.collectives import left_out
 from netloom.validation.collectives.cells import (
     GOALS,
     MIN_MACHINES,
-    Cell,
+    TableCell,
     cells_of,
     goal_of,
     shipped_bounds,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from netloom.parts.load import Catalog
-    from netloom.validation.collectives.cells import Bound, CellKey, CellRow
+    from netloom.validation.collectives.cells import CellBound, CellKey, CellRow
     from netloom.validation.collectives.left_out import Refit
     from netloom.validation.collectives.measurement import Measurement
 
@@ -172,9 +172,9 @@ class SuiteResult:
     judged: int = 0
     judged_inside: int = 0
     inside_over_50: int = 0
-    cells: tuple[Cell, ...] = ()
-    by_collective: tuple[Cell, ...] = ()
-    by_technology: tuple[Cell, ...] = ()
+    cells: tuple[TableCell, ...] = ()
+    by_collective: tuple[TableCell, ...] = ()
+    by_technology: tuple[TableCell, ...] = ()
     skipped_rows: int = 0
     skipped: tuple[SkippedRow, ...] = ()
 
@@ -287,7 +287,7 @@ def validate_collectives(
     catalog: Catalog,
     *,
     skipped: tuple[SkippedRow, ...] = (),
-    bounds: Mapping[CellKey, Bound] | None = None,
+    bounds: Mapping[CellKey, CellBound] | None = None,
     fit: Refit | None = None,
 ) -> SuiteResult:
     """Return how well the analytic engine predicts *rows*, on parts of *catalog*.
@@ -350,7 +350,7 @@ def validate_collectives(
     )
 
 
-def _is_within(cells: Sequence[Cell], tables: Sequence[SourceResult]) -> bool:
+def _is_within(cells: Sequence[TableCell], tables: Sequence[SourceResult]) -> bool:
     older = [table for table in tables if table.source in _BOUND_TABLES]
     return all(cell.bound_ok for cell in cells) and all(
         table.median_abs_error_pct <= BOUND_PCT for table in older
