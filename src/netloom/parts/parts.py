@@ -359,7 +359,9 @@ class Technology(Part):
 
     family: str
     protocol: Literal["infiniband", "ethernet", "scheduled-ethernet"]
-    transport: Literal["ib-rc", "rocev1-rc", "rocev2-rc", "iwarp", "tcp", "uet", "mrc"]
+    transport: Literal[
+        "ib-rc", "rocev1-rc", "rocev2-rc", "iwarp", "tcp", "uet", "mrc", "srd", "cxi"
+    ]
     rate_bps: Rate
     nic: str
     switch: str

@@ -149,8 +149,10 @@ def _check(suite: str, data: Path | None, *, long: bool) -> None:
 
 def _quick(name: str, data: Path | None, calibration: Path | None, parts: Catalog) -> AnySuite:
     if name == "collectives":
-        rows = collectives.shipped_rows() if data is None else collectives.read_rows(data)
-        return collectives.validate_collectives(rows, parts)
+        if data is None:
+            return collectives.validate_shipped(parts)
+        table = collectives.read_table(data)
+        return collectives.validate_collectives(table.rows, parts, skipped=table.skipped)
     if name == "steps":
         measured = steps.shipped_step_rows() if data is None else steps.read_step_rows(data)
         return steps.validate_steps(measured, parts)

@@ -30,6 +30,8 @@ TECHNOLOGIES = {
     *("infiniband-edr", "infiniband-hdr", "infiniband-ndr", "infiniband-xdr"),
     *("spectrum-x-400g", "spectrum-x-800g", "uet-400g", "uet-800g"),
     *("scheduled-400g", "scheduled-800g"),
+    *("tcp-200g", "tcpx-200g", "tcpxo-200g", "slingshot-11"),
+    *("efa-v1", "efa-v2", "efa-v3", "efa-v4"),
 }
 FEATURES = {
     *("control_plane", "load_balancing", "congestion_tuning", "isolation"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
+from netloom.cli.about.validate_collectives import print_collectives
 from netloom.cli.about.validate_fct import print_fct
 from netloom.cli.about.validate_steps import print_steps
 from netloom.cli.exits import Exit
@@ -14,7 +15,7 @@ from netloom.cli.output import announce, emit_json, write_atomically
 from netloom.cli.progress import reporting
 from netloom.cli.show import verdict
 from netloom.report.validation import validation_page
-from netloom.validation.collectives.suite import RowResult, SourceResult, SuiteResult
+from netloom.validation.collectives.suite import SuiteResult
 from netloom.validation.fct.suite import FctSuite
 from netloom.validation.layers.suite import LayerSuite
 from netloom.validation.steps.suite import StepSuite
@@ -24,13 +25,14 @@ from netloom.validation.validate import validate as validate_models
 __all__ = ["validate"]
 
 
-def validate(
+def validate(  # noqa: PLR0913  (one option of the command each)
     suite: str | None = None,
     *,
     data: Path | None = None,
     calibration: Path | None = None,
     rows: bool = False,
     long: bool = False,
+    by: Literal["collective", "technology"] | None = None,
     output: PageOutput = PageOutput(),  # noqa: B008  (frozen)
 ) -> int:
     """Compare predictions with measurements and say how far off they are.
@@ -46,6 +48,7 @@ def validate(
         rows: Print every row, not only the sums.
         long: Of ``fct``, simulate the cases that take many minutes each, and no others; how long
             is said before.
+        by: Of ``collectives``, split each group of the table by this.
     """
     with reporting("validating") as told:
         found = validate_models(
@@ -65,13 +68,13 @@ def validate(
         emit_json(result)
     else:
         for one in found.suites.values():
-            _print_text(one, rows=rows)
+            _print_text(one, rows=rows, by=by)
     return code if found.bound_ok else Exit.VERDICT
 
 
-def _print_text(result: AnySuite, *, rows: bool) -> None:
+def _print_text(result: AnySuite, *, rows: bool, by: str | None) -> None:
     if isinstance(result, SuiteResult):
-        _print_collectives(result, rows=rows)
+        print_collectives(result, rows=rows, by=by)
     elif isinstance(result, StepSuite):
         print_steps(result, rows=rows)
     elif isinstance(result, FctSuite):
@@ -108,67 +111,5 @@ def _print_layers(result: LayerSuite, *, rows: bool) -> None:
     )
 
 
-def _print_collectives(result: SuiteResult, *, rows: bool) -> None:
-    if rows:
-        _print_rows(result.per_row)
-    if not result.counted:
-        print(
-            f"{result.suite}: {result.rows} rows, none of them counted: nothing was checked\n"
-            f"  reported apart ({result.apart_rows}): "
-            f"median {_pct(result.apart_median_abs_error_pct)}; "
-            f"--rows says why each does not count"
-        )
-        return
-    _print_sources("held-out rows by source", result.by_source)
-    _print_sources("counted rows by table", result.by_table)
-    verdict = "within" if result.bound_ok else "OVER"
-    print(
-        f"{result.suite}: {result.rows} rows, {result.counted} counted, {result.inside} of them "
-        f"inside the range claimed\n"
-        f"  absolute error: median {_pct(result.median_abs_error_pct)}, "
-        f"mean {_pct(result.mean_abs_error_pct)}, p90 {_pct(result.p90_abs_error_pct)}; "
-        f"bias {_pct(result.bias_pct, sign='+')}\n"
-        f"  held-out rows ({result.held_out_rows}): median "
-        f"{_pct(result.held_out_median_abs_error_pct)}\n"
-        f"  reported apart ({result.apart_rows}): "
-        f"median {_pct(result.apart_median_abs_error_pct)}\n"
-        f"  {verdict} the bound of {result.bound_pct:g} % on each table's median"
-    )
-
-
 def _pct(value: float | None, *, sign: str = "") -> str:
     return "-" if value is None else f"{value:{sign}.1f} %"
-
-
-def _print_sources(title: str, sources: Sequence[SourceResult]) -> None:
-    print(f"{title}\n{'rows':>6} {'median':>8} {'bias':>8}  source")
-    for found in sources:
-        print(
-            f"{found.rows:>6} {found.median_abs_error_pct:>6.1f} % {found.bias_pct:>+6.1f} %  "
-            f"{found.source}"
-        )
-    print()
-
-
-def _print_rows(results: Sequence[RowResult]) -> None:
-    head = ("row", "collective", "nodes", "ranks", "MiB", "measured", "predicted", "error")
-    print("{:>5} {:<14} {:>5} {:>5} {:>10} {:>9} {:>9} {:>8}  algorithm; remark".format(*head))
-    for row in results:
-        size_mib = None if row.size_bytes is None else row.size_bytes / 2**20
-        error = "-" if row.error_pct is None else f"{row.error_pct:+.1f}%"
-        print(
-            f"{row.row_id:>5} {row.collective:<14} {row.num_nodes:>5} {row.num_ranks:>5} "
-            f"{_figure(size_mib):>10} {_figure(row.measured_gbps):>9} "
-            f"{_figure(row.predicted_gbps):>9} {error:>8}  "
-            f"{row.algorithm} {row.protocol}; {_remark(row)}"
-        )
-    print()
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
-
-
-def _remark(row: RowResult) -> str:
-    fitted = "a constant was taken from it. " if row.fitted else ""
-    return f"{row.gpu}: {fitted}{row.reason}".strip()

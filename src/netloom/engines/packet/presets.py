@@ -113,7 +113,13 @@ _ASK_EVERY_PACKETS: Final = 256
 _ASKING: Final = frozenset({"rc", "reorder"})
 _PULLED: Final = frozenset({"rccc", "ndp"})  # receivers decide, and congestion control is theirs
 _BY_RECOVERY: Final = {"go-back-n": "rc", "selective-repeat": "irn", "reorder": "reorder"}
-_BY_TRANSPORT: Final = {"tcp": "tcp", "iwarp": "iwarp", "uet": "uet", "mrc": "uet"}
+_BY_TRANSPORT: Final = {
+    "tcp": "tcp",
+    "iwarp": "iwarp",
+    "uet": "uet",
+    "mrc": "uet",
+    "srd": "uet",
+}
 
 
 def settings_for(
@@ -226,7 +232,7 @@ def _transport(technology: Technology, name: str, scheme: Scheme, *, scheduled: 
 
 
 def _ack_bytes(technology: Technology, header_bytes: int) -> int:
-    if technology.transport in {"uet", "mrc"}:
+    if technology.transport in {"uet", "mrc", "srd"}:
         return _UET_ACK
     if technology.transport in {"tcp", "iwarp"}:
         return header_bytes

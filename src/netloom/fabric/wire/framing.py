@@ -25,7 +25,7 @@ __all__ = [
     "wire_bytes",
 ]
 
-Transport = Literal["ib-rc", "rocev1-rc", "rocev2-rc", "iwarp", "tcp", "uet", "mrc"]
+Transport = Literal["ib-rc", "rocev1-rc", "rocev2-rc", "iwarp", "tcp", "uet", "mrc", "srd", "cxi"]
 IpVersion = Literal[4, 6]
 
 _IB_PACK = Source(citation="Linux include/rdma/ib_pack.h, commit 0b11904", confidence="published")
@@ -47,6 +47,9 @@ _MRC = Source(
     citation="multiplanar.agentic24x7.net, MRC packets: IPv6 in IPv6, address in each packet",
     confidence="secondary",
     note="the MRC 1.0 specification itself was not read",
+)
+_NOT_PUBLIC = Source(
+    citation="no public wire format; as long as RoCEv2's transport headers", confidence="assumed"
 )
 
 
@@ -126,6 +129,8 @@ def _over_ip(transport: Transport) -> tuple[Header, ...]:
             Header(name="PDS, RUD", size_bytes=12, source=_UET),
             Header(name="SES, standard", size_bytes=44, source=_UET),
         ),
+        "srd": (_UDP_HEADER, Header(name="SRD", size_bytes=16, source=_NOT_PUBLIC)),
+        "cxi": (Header(name="Slingshot transport", size_bytes=24, source=_NOT_PUBLIC),),
     }
     return layers[transport]
 

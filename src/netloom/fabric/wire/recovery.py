@@ -136,7 +136,7 @@ def timeout_s(technology: Technology) -> float:
     """Return how long a sender waits for a lost last packet, which no later one betrays."""
     if technology.transport in _TCP_LIKE:
         return TCP_TIMEOUT_S
-    if technology.transport in ("uet", "mrc"):
+    if technology.transport in ("uet", "mrc", "srd", "cxi"):
         return SELECTIVE_TIMEOUT_S
     return local_ack_timeout_s(NCCL_TIMEOUT_EXPONENT)
 

@@ -17,6 +17,7 @@ __all__ = ["node_named"]
 _SHORT: Final = {
     "GB300": "gb300-nvl72",
     "GB200": "gb200-nvl72",
+    "GH200": "gh200-4",
     "B300": "dgx-b300",
     "B200": "dgx-b200",
     "H200": "dgx-h200",
@@ -30,8 +31,9 @@ _SHORT: Final = {
     "MI250X": "oam-hcm-8",
 }
 _PCIE_NODE: Final = "pcie-h100-8"
+_PCIE_NODES: Final = {"H100": _PCIE_NODE, "A100": "pcie-a100-8"}
 # PCIe generation of cards that have no node of their own in the catalogue (NVIDIA data sheets).
-_PCIE_TREES: Final = {"A100": "pcie4", "V100": "pcie3", "P100": "pcie3"}
+_PCIE_TREES: Final = {"V100": "pcie3", "P100": "pcie3"}
 _ASSUMED_NODE: Final = "dgx-a100"
 _MAX_SHOWN: Final = 60
 
@@ -90,9 +92,10 @@ def _names(catalog: Catalog) -> dict[str, str]:
 
 
 def _on_pcie(gpu: str, words: tuple[str, ...], catalog: Catalog) -> tuple[Node, tuple[str, ...]]:
+    own = next((node for card, node in _PCIE_NODES.items() if card in words), None)
+    if own is not None:
+        return catalog.nodes[own], ()
     node = catalog.nodes[_PCIE_NODE]
-    if "H100" in words:
-        return node, ()
     name = next((name for name in _PCIE_TREES if name in words), None)
     if name is None:
         raise _unknown(gpu, "such a PCIe card is not in the catalogue")

@@ -14,9 +14,13 @@ from netloom.engines.base import bus_factor
 from netloom.errors import SpecError
 from netloom.fabric.design import Design, Reach, Stage, Tier
 from netloom.fabric.network import Network
+from netloom.fabric.size import design
+from netloom.fabric.topologies.dragonfly_plus import DragonflyPlus
 from netloom.fabric.topologies.fat_tree import FatTree
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
 from netloom.spec.scenario import MAX_GPUS
-from netloom.validation.collectives.gpu_aliases import node_named
+from netloom.validation.collectives.machines import node_of
+from netloom.validation.collectives.measurement import Measurement
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 if TYPE_CHECKING:
@@ -25,12 +29,13 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Node, Technology
 
-__all__ = ["MeasuredCase", "Measurement", "case_of", "read_measurement"]
+__all__ = ["MeasuredCase", "case_of", "read_measurement"]
 
 # A rack that is one scale-up domain has more GPUs than any machine; in an NVL72 rack 18 compute
 # trays of four GPUs each, which run a host of their own (NVIDIA GB200 NVL72; recalled).
 _LARGEST_TRAY = 16
 _TRAY_GPUS = 4
+_FEW_NODES = 16  # that share leaves, or all but
 _ASSUMED_SIZE_BYTES = 2.0**34
 _MAX_NICS = 1024
 # No message, time or rate that was ever measured lies outside, in bytes, us or GB/s.
@@ -42,35 +47,12 @@ _INFINIBAND = {100: "infiniband-edr", 200: "infiniband-hdr", 400: "infiniband-nd
 _INFINIBAND[800] = "infiniband-xdr"
 # What AWS puts in a node (ml-engineering, network/README.md: 50 GB/s a GPU in P5 and P6).
 _AWS = (("P6", "8x400G EFA"), ("P5", "32x100G EFA"))
-_EFA = {100: "EFA-v2", 200: "EFA-v3", 400: "EFA-v4"}
-_ETHERNET = ("ROCE", "ETHERNET", "SLINGSHOT", "EFA", "GBE")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
-    """One row of a table of measurements.
-
-    Attributes:
-        row_id: Its number in the file, from 1.
-        bus_gbps: Bus bandwidth in GB/s; 0 for a single rank, which moves nothing.
-        size_bytes: None where the row does not say.
-        algorithm: What the library was told to use; empty when it chose.
-        table: The file it stands in.
-    """
-
-    row_id: int
-    kind: CollectiveKind
-    gpu: str
-    num_nodes: int | None
-    num_ranks: int
-    scale_out: str
-    size_bytes: float | None
-    bus_gbps: float
-    source: str
-    notes: str
-    scale_up: str = ""
-    algorithm: str = ""
-    table: str = ""
+_EFA = {100: "efa-v2", 200: "efa-v3", 400: "efa-v4"}
+_MAX_EFA_V1 = 4  # NICs of 100 Gb/s in a node of the first generation; 32 in the second
+_TCP_RATES = (100, 200, 400)
+_ROCE_RATES = (100, 200, 400, 800)
+_PORT_RATES = frozenset({10, 25, 40, 50, 56, 100, 200, 400, 800})
+_ETHERNET = ("ROCE", "ETHERNET", "GBE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +95,23 @@ def read_measurement(row: Mapping[str, str | None], row_id: int, *, where: str) 
         notes=_text(row, "notes", at=at),
         algorithm=_text(row, "algo", at=at).lower(),
         table=where,
+        cluster=_text(row, "cluster", at=at),
+        technology=_text(row, "technology", at=at),
+        gpus_per_node=_stated_count(row, "gpus_per_node", at=at),
+        num_nics=_stated_count(row, "nics_per_node", at=at),
+        nic_gbps=_stated(row, "nic_gbps", at=at),
+        status=_text(row, "status", at=at).lower(),
     )
+
+
+def _stated(row: Mapping[str, str | None], key: str, *, at: str) -> float:
+    """Return the number in a cell; 0 where it is empty or 0, as a log without NICs has it."""
+    text = _text(row, key, at=at)
+    return 0.0 if text in {"", "0", "0.0"} else _number(row, key, at=at) or 0.0
+
+
+def _stated_count(row: Mapping[str, str | None], key: str, *, at: str) -> int:
+    return 0 if _stated(row, key, at=at) == 0 else _count(row, key, at=at) or 0
 
 
 def _text(row: Mapping[str, str | None], key: str, *, at: str) -> str:
@@ -138,7 +136,7 @@ def _kind(row: Mapping[str, str | None], *, at: str) -> CollectiveKind:
         if letters == kind.value.replace("_", ""):
             return kind
     known = ", ".join(kind.value for kind in CollectiveKind)
-    raise SpecError(what=f"{at}: needs a 'collective' of {known}, not {_shown(text)}")
+    raise SpecError(what=f"{at}: needs a 'collective', not {_shown(text)}", remedy=f"use {known}")
 
 
 def _number(row: Mapping[str, str | None], key: str, *, at: str) -> float | None:
@@ -201,14 +199,14 @@ def case_of(row: Measurement, catalog: Catalog) -> MeasuredCase:
         SpecError: the row cannot be predicted: the catalogue has no such GPU or NIC, or the
             ranks are not on the nodes.
     """
-    node, assumed = node_named(row.gpu, scale_up=row.scale_up, catalog=catalog)
+    node, assumed = node_of(row, catalog)
     num_nodes = row.num_nodes
     if num_nodes is None:
         num_nodes = max(2 if row.scale_out else 1, -(-row.num_ranks // node.num_gpus))
         assumed = (*assumed, f"Nodes are not stated; {num_nodes} assumed.")
     elif node.num_gpus > _LARGEST_TRAY:
         num_nodes, about = _racks(row, num_nodes, node)
-        assumed = (*assumed, *about)
+        assumed = (*assumed, *(() if row.gpus_per_node == _TRAY_GPUS else about))
     _check_ranks(row, num_nodes, node)
     node, technology, more = _scale_out(row, node, num_nodes, catalog)
     size = row.size_bytes
@@ -265,22 +263,61 @@ def _scale_out(
     row: Measurement, node: Node, num_nodes: int, catalog: Catalog
 ) -> tuple[Node, Technology, tuple[str, ...]]:
     """Return the node with the row's NICs, the technology, and what was assumed."""
-    text = (row.scale_out or _aws(row.gpu)) if num_nodes > 1 else ""
+    text = f"{row.technology} {row.scale_out or _aws(row.gpu)}".strip() if num_nodes > 1 else ""
     count, gbps = _nics(text)
+    if num_nodes > 1:
+        count, gbps = row.num_nics or count, int(row.nic_gbps) or gbps
+    if num_nodes > 1 and row.machine_gpus and node.num_gpus > _LARGEST_TRAY:
+        count = count and count * -(-node.num_gpus // row.machine_gpus)  # a rack of such trays
     assumed: tuple[str, ...] = ()
     if num_nodes > 1 and (count is None or gbps is None):
         assumed = ("The NICs are not stated; those of the vendor's own node assumed.",)
     rate_gbps = gbps or int(catalog.nics[node.nic].rate_bps / 1e9)
-    ethernet = any(word in text.upper() for word in _ETHERNET)
-    if not ethernet and rate_gbps not in _INFINIBAND:
-        assumed = (*assumed, f"No InfiniBand has ports of {rate_gbps} Gb/s; NDR assumed.")
-    name = f"rocev2-{rate_gbps}g" if ethernet else _INFINIBAND.get(rate_gbps, "infiniband-ndr")
-    technology = catalog.technologies.get(name)
-    if technology is None:
+    technology, more = _technology(text, rate_gbps, count, catalog)
+    update = {"num_nics": count or node.num_nics, "nic": technology.nic}
+    return node.model_copy(update=update), technology, (*assumed, *more)
+
+
+def _technology(
+    text: str, rate_gbps: int, count: int | None, catalog: Catalog
+) -> tuple[Technology, tuple[str, ...]]:
+    """Return what *text* says joins the nodes, at the rate of its NICs.
+
+    Raises:
+        SpecError: nothing like it runs at that rate.
+    """
+    upper = text.upper()
+    rates: tuple[int, ...] = ()
+    assumed: tuple[str, ...] = ()
+    if "TCPX" in upper:
+        name = "tcpxo-200g" if "TCPXO" in upper else "tcpx-200g"
+    elif "TCP" in upper or "SOCKET" in upper or "IPOIB" in upper:
+        name, rates = "tcp-{}g", _TCP_RATES
+    elif "EFA" in upper:
+        first = "V1" in upper or (rate_gbps == _TCP_RATES[0] and 0 < (count or 0) <= _MAX_EFA_V1)
+        name = "efa-v1" if first else _EFA.get(rate_gbps, "")
+    elif "SLINGSHOT" in upper:
+        name = "slingshot-11"
+    elif any(word in upper for word in _ETHERNET):
+        name, rates = "rocev2-{}g", _ROCE_RATES
+    else:
+        name = _INFINIBAND.get(rate_gbps, "infiniband-ndr")
+        if rate_gbps not in _INFINIBAND:
+            assumed = (f"No InfiniBand has ports of {rate_gbps} Gb/s; NDR assumed.",)
+    if rates:
+        return _at_rate(name, rate_gbps, rates, catalog), assumed
+    if name not in catalog.technologies:
         raise SpecError(what=f"no technology runs NICs of {rate_gbps} Gb/s", remedy="see scaleout")
-    nic = _EFA.get(rate_gbps, technology.nic) if "EFA" in text.upper() else technology.nic
-    update = {"num_nics": count or node.num_nics, "nic": nic}
-    return node.model_copy(update=update), technology, assumed
+    return catalog.technologies[name], assumed
+
+
+def _at_rate(name: str, rate_gbps: int, rates: tuple[int, ...], catalog: Catalog) -> Technology:
+    """Return the technology at *rate_gbps*, or the slowest of it held to a slower port."""
+    if rate_gbps not in _PORT_RATES or rate_gbps > rates[-1]:
+        raise SpecError(what=f"no technology runs NICs of {rate_gbps} Gb/s", remedy="see scaleout")
+    near = next(rate for rate in rates if rate >= rate_gbps)
+    found = catalog.technologies[name.format(near)]
+    return found if near == rate_gbps else found.model_copy(update={"rate_bps": rate_gbps * 1e9})
 
 
 def _aws(gpu: str) -> str:
@@ -308,12 +345,32 @@ def _nics(text: str) -> tuple[int | None, int | None]:
 def _network(node: Node, technology: Technology, num_nodes: int, catalog: Catalog) -> Network:
     return Network(
         technology=technology,
-        design=_one_switch(node, technology, num_nodes, catalog),
+        design=_design(node, technology, num_nodes, catalog),
         node=node,
         gpu=catalog.gpus[node.gpu],
         nic=catalog.nics[node.nic],
         scale_up=catalog.scale_ups[node.scale_up],
         loss=0.0,
+    )
+
+
+def _design(node: Node, technology: Technology, num_nodes: int, catalog: Catalog) -> Design:
+    """Return how the nodes are joined: under one switch where they are few.
+
+    Of more it is what such clusters are: groups of a dragonfly for Slingshot, for which the
+    dragonfly+ of spines and leaves stands in, and rails of a full fat tree for all others.
+
+    Raises:
+        InfeasibleError: the topology cannot join that many nodes.
+    """
+    if num_nodes <= _FEW_NODES:
+        return _one_switch(node, technology, num_nodes, catalog)
+    return design(
+        topology=DragonflyPlus() if technology.transport == "cxi" else RailFatTree(),
+        num_nodes=num_nodes,
+        node=node,
+        switch=catalog.switches[technology.switch],
+        nic_rate_bps=min(catalog.nics[node.nic].rate_bps, technology.rate_bps),
     )
 
 

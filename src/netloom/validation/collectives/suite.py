@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from itertools import groupby
 from statistics import mean, median
@@ -14,34 +15,53 @@ from typing import TYPE_CHECKING, Final
 from netloom.engines.analytic import Algorithm, AnalyticEngine
 from netloom.errors import NetloomError, SpecError
 from netloom.spec.files import read_text
-from netloom.validation.collectives.measured import (
-    MeasuredCase,
-    Measurement,
-    case_of,
-    read_measurement,
+from netloom.validation.collectives import left_out
+from netloom.validation.collectives.cells import (
+    GOALS,
+    MIN_MACHINES,
+    TableCell,
+    cells_of,
+    goal_of,
+    shipped_bounds,
 )
+from netloom.validation.collectives.machines import machine_of, with_machines
+from netloom.validation.collectives.measured import MeasuredCase, case_of, read_measurement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from netloom.parts.load import Catalog
+    from netloom.validation.collectives.cells import CellBound, CellKey, CellRow
+    from netloom.validation.collectives.left_out import Refit
+    from netloom.validation.collectives.measurement import Measurement
 
 __all__ = [
     "BOUND_PCT",
+    "FAR_OFF_PCT",
+    "ReadRows",
     "RowResult",
+    "SkippedRow",
     "SourceResult",
     "SuiteResult",
     "read_rows",
+    "read_table",
     "shipped_rows",
+    "shipped_table",
     "validate_collectives",
+    "validate_shipped",
 ]
 
-# Median absolute error of the bus bandwidth over sizes of 1 MiB and more.
+# Median absolute error of the bus bandwidth over sizes of 1 MiB and more of each older table,
+# which the constants inside a node were taken from.
 BOUND_PCT: Final = 15.0
 _SMALLEST_BYTES: Final = 2.0**20
+FAR_OFF_PCT: Final = 50.0
 _LARGEST_FILE_BYTES: Final = 16 * 2**20  # 100,000 rows and more
-_TABLES: Final = ("collectives_busbw.csv", "allreduce_a100_v100_node.csv")
+_BOUND_TABLES: Final = ("collectives_busbw.csv", "allreduce_a100_v100_node.csv")
+_TABLES: Final = (*_BOUND_TABLES, "collectives_logs.csv", "collectives_logs_reduce.csv")
+# Its 896 rows of two machines would decide every cell of one node; it has a bound of its own.
+_APART_TABLE: Final = "allreduce_a100_v100_node.csv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +72,13 @@ class RowResult:
         num_nodes: As the row says where it could not be predicted; 0 when it does not say.
         size_bytes: None where the row does not say and nothing was assumed.
         predicted_gbps: None where nothing could be predicted; the reason says why.
-        error_pct: Predicted bus bandwidth over measured, less 1, in percent; default: None.
-        counted: Whether it counts towards the bound.
+        error_pct: Predicted bus bandwidth over measured, less 1, in percent; None where there is no
+            prediction.
+        counted: Whether it is judged and of 1 MiB or more, as the sums over all rows are.
+        judged: Whether it counts in the table of groups and size bands.
+        machine: Where it ran, all library versions together.
+        technology: What joins the nodes; empty within one node.
+        node: The node of the catalogue; empty where it could not be predicted.
         fitted: Whether a constant of the model was taken from it.
         inside: Whether the model claims to be valid there.
         reason: Why it does not count, or what is in doubt; empty otherwise.
@@ -76,6 +101,27 @@ class RowResult:
     fitted: bool
     inside: bool
     reason: str
+    judged: bool = False
+    machine: str = ""
+    technology: str = ""
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedRow:
+    """A row that could not be read, and why."""
+
+    row_id: int
+    table: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRows:
+    """The rows of a table that could be read, and those that could not."""
+
+    rows: tuple[Measurement, ...]
+    skipped: tuple[SkippedRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +140,16 @@ class SuiteResult:
 
     The errors are over the counted rows; ``held_out_*`` leave out the rows that constants were
     taken from, and ``apart_*`` are the rows that do not count, predicted or not. An error over
-    no rows is None. The bound holds for each table by itself, and never where no row counts;
-    ``by_source`` leaves out fitted rows, ``by_table`` does not.
+    no rows is None. ``by_source`` leaves out fitted rows, ``by_table`` does not.
+
+    Attributes:
+        bound_pct: Of the median of each older shipped table.
+        bound_ok: Whether every held cell is within its bound and each older table within
+            *bound_pct*; never where no row is judged.
+        judged: Rows in the table of cells.
+        cells: Groups of rows by size band; fitted rows are left out.
+        inside_over_50: Of the judged rows called inside, those over 50 % off.
+        skipped: The rows that could not be read.
     """
 
     suite: str
@@ -115,44 +169,74 @@ class SuiteResult:
     by_table: tuple[SourceResult, ...]
     by_source: tuple[SourceResult, ...]
     per_row: tuple[RowResult, ...]
+    judged: int = 0
+    judged_inside: int = 0
+    inside_over_50: int = 0
+    cells: tuple[TableCell, ...] = ()
+    by_collective: tuple[TableCell, ...] = ()
+    by_technology: tuple[TableCell, ...] = ()
+    skipped_rows: int = 0
+    skipped: tuple[SkippedRow, ...] = ()
 
 
 def shipped_rows() -> tuple[Measurement, ...]:
+    """Return the published rows that netloom ships and can read."""
+    return shipped_table().rows
+
+
+def shipped_table() -> ReadRows:
     """Return the published tables that netloom ships."""
     found: list[Measurement] = []
+    skipped: list[SkippedRow] = []
     for name in _TABLES:
         text = (
             resources.files("netloom.validation.collectives")
             .joinpath("data", name)
             .read_text("utf-8")
         )
-        found += _parse(text, where=name, first=len(found) + 1)
-    return tuple(found)
+        table = _parse(text, where=name, first=len(found) + len(skipped) + 1)
+        found += table.rows
+        skipped += table.skipped
+    return ReadRows(rows=tuple(found), skipped=tuple(skipped))
 
 
 def read_rows(path: Path) -> tuple[Measurement, ...]:
+    """Return the rows of :func:`read_table` that could be read."""
+    return read_table(path).rows
+
+
+def read_table(path: Path) -> ReadRows:
     """Return the rows of a CSV file in the columns of the shipped tables.
 
     Raises:
-        SpecError: the file cannot be read, is too large, is empty or a row is wrong.
+        SpecError: the file cannot be read, is too large, is empty, is no table, or has no row
+            that can be read.
     """
     text = read_text(path, max_bytes=_LARGEST_FILE_BYTES, wanted="a CSV table of results")
-    rows = _parse(text, where=path.name, first=1)
-    if not rows:
-        raise SpecError(
-            file=str(path),
-            what="has no rows",
-            remedy="the first line names the columns, then one row a result",
-        )
-    return rows
-
-
-def _parse(text: str, *, where: str, first: int) -> tuple[Measurement, ...]:
-    return tuple(
-        read_measurement(row, number, where=where)
-        for number, row in _rows(text, where=where, first=first)
-        if not _is_empty_result(row)
+    table = _parse(text, where=path.name, first=1)
+    if table.rows:
+        return table
+    if table.skipped:
+        raise SpecError(what=f"no row can be read; {table.skipped[0].reason}")
+    raise SpecError(
+        file=str(path),
+        what="has no rows",
+        remedy="the first line names the columns, then one row a result",
     )
+
+
+def _parse(text: str, *, where: str, first: int) -> ReadRows:
+    """Return the rows of a table; one that cannot be read is skipped, with the reason."""
+    found: list[Measurement] = []
+    skipped: list[SkippedRow] = []
+    for number, row in _rows(text, where=where, first=first):
+        if _is_empty_result(row):
+            continue
+        try:
+            found.append(read_measurement(row, number, where=where))
+        except SpecError as error:
+            skipped.append(SkippedRow(row_id=number, table=where, reason=str(error)))
+    return ReadRows(rows=with_machines(found), skipped=tuple(skipped))
 
 
 def _rows(text: str, *, where: str, first: int) -> Iterator[tuple[int, Mapping[str, str | None]]]:
@@ -190,18 +274,53 @@ def _is_empty_result(row: Mapping[str, str | None]) -> bool:
     return not time_us.strip() and bus.strip() in {"0", "0.0", "0.00"}
 
 
-def validate_collectives(rows: Sequence[Measurement], catalog: Catalog) -> SuiteResult:
+def validate_shipped(catalog: Catalog) -> SuiteResult:
+    """Return how well the analytic engine predicts the shipped rows."""
+    table = shipped_table()
+    return validate_collectives(
+        table.rows, catalog, skipped=table.skipped, bounds=shipped_bounds(), fit=left_out.FIT
+    )
+
+
+def validate_collectives(
+    rows: Sequence[Measurement],
+    catalog: Catalog,
+    *,
+    skipped: tuple[SkippedRow, ...] = (),
+    bounds: Mapping[CellKey, CellBound] | None = None,
+    fit: Refit | None = None,
+) -> SuiteResult:
     """Return how well the analytic engine predicts *rows*, on parts of *catalog*.
 
-    Rows under 1 MiB, rows that leave out what decides their speed, and rows whose own source
-    calls them anomalous are predicted too, but reported apart; so are rows that cannot be
-    predicted, for the catalogue does not have the machine.
+    Rows whose status is not ``ok``, rows that leave out what decides their speed, and rows whose
+    own source calls them anomalous are predicted too, but reported apart; so are rows that cannot
+    be predicted, for the catalogue does not have the machine.
+
+    Args:
+        rows: What was measured.
+        catalog: Where the machines are from.
+        skipped: What could not be read, for the record.
+        bounds: What cells are held to; the goals by default. A file of a single machine is about
+            that machine, and all its cells are held.
+        fit: Refits the model without a machine, for the column of machines left out.
     """
     results = tuple(_score(row, catalog) for row in rows)
     counted = [row for row in results if row.counted]
     apart = [row for row in results if not row.counted]
     held_out = [row for row in counted if not row.fitted]
     tables = _split(counted, lambda row: row.table)
+    judged = [row for row in results if row.judged]
+    celled = [row for row in judged if _is_in_cells(row)]
+    unseen = () if fit is None else _left_out(rows, catalog, fit)
+    table = partial(
+        cells_of,
+        celled,
+        bounds=bounds or {key: goal_of(key) for key in GOALS},
+        min_machines=min(MIN_MACHINES, len({row.machine for row in celled})),
+        left_out=unseen,
+    )
+    cells = table()
+    inside = [row for row in celled if row.inside]
     return SuiteResult(
         suite="collectives",
         rows=len(results),
@@ -216,11 +335,45 @@ def validate_collectives(rows: Sequence[Measurement], catalog: Catalog) -> Suite
         apart_rows=len(apart),
         apart_median_abs_error_pct=_median_or_none(apart),
         bound_pct=BOUND_PCT,
-        bound_ok=bool(counted) and all(table.median_abs_error_pct <= BOUND_PCT for table in tables),
+        bound_ok=bool(judged) and _is_within(cells, tables),
         by_table=tables,
         by_source=_split(held_out, _source_key),
         per_row=results,
+        judged=len(celled),
+        judged_inside=len(inside),
+        inside_over_50=sum(error > FAR_OFF_PCT for error in _errors(inside)),
+        cells=cells,
+        by_collective=table(key_of=_collective),
+        by_technology=table(key_of=_technology),
+        skipped_rows=len(skipped),
+        skipped=skipped,
     )
+
+
+def _is_within(cells: Sequence[TableCell], tables: Sequence[SourceResult]) -> bool:
+    older = [table for table in tables if table.source in _BOUND_TABLES]
+    return all(cell.bound_ok for cell in cells) and all(
+        table.median_abs_error_pct <= BOUND_PCT for table in older
+    )
+
+
+def _is_in_cells(row: RowResult) -> bool:
+    """Return whether a judged row stands in the table of cells: no constant was taken from it."""
+    return not row.fitted and row.table != _APART_TABLE
+
+
+def _left_out(rows: Sequence[Measurement], catalog: Catalog, fit: Refit) -> tuple[RowResult, ...]:
+    scored = left_out.each_left_out(rows, catalog, fit, _score)
+    return tuple(row for row in scored if row.judged and _is_in_cells(row))
+
+
+def _collective(row: CellRow) -> str:
+    return row.collective
+
+
+def _technology(row: CellRow) -> str:
+    assert isinstance(row, RowResult), row
+    return row.technology or row.node
 
 
 def _score(row: Measurement, catalog: Catalog) -> RowResult:
@@ -249,6 +402,7 @@ def _unpredicted(row: Measurement, reason: str) -> RowResult:
         fitted=False,
         inside=False,
         reason=f"Not predicted: {reason}.",
+        machine=machine_of(row),
     )
 
 
@@ -260,34 +414,41 @@ def _predicted(row: Measurement, case: MeasuredCase) -> RowResult:
     unmodelled = f"The algorithm {row.algorithm!r} is not modelled; the library's choice assumed."
     unsure = (unmodelled,) if row.algorithm and forced is None else ()
     apart = _apart(row, (*case.assumed, *unsure))
+    size_bytes = case.collective.size_bytes
+    small = () if size_bytes >= _SMALLEST_BYTES else ("Under 1 MiB.",)
+    group = case.collective.group
     return RowResult(
         row_id=row.row_id,
         table=row.table,
         source=row.source,
         collective=row.kind.value,
         gpu=row.gpu,
-        num_nodes=case.collective.group.num_nodes,
+        num_nodes=group.num_nodes,
         num_ranks=row.num_ranks,
-        size_bytes=case.collective.size_bytes,
+        size_bytes=size_bytes,
         measured_gbps=row.bus_gbps,
         predicted_gbps=predicted,
         error_pct=100 * (predicted / row.bus_gbps - 1),
         algorithm=outcome.algorithm,
         protocol=outcome.protocol,
-        counted=not apart,
+        counted=not (apart or small),
         fitted=_is_fitted(row),
         inside=outcome.validity.inside,
-        reason=" ".join((*apart, *outcome.validity.doubts)),
+        reason=" ".join((*apart, *small, *outcome.validity.doubts)),
+        judged=not apart,
+        machine=machine_of(row),
+        technology=case.network.technology.name if group.num_nodes > 1 else "",
+        node=case.network.node.name,
     )
 
 
 def _apart(row: Measurement, assumed: tuple[str, ...]) -> tuple[str, ...]:
-    """Return why *row* does not count towards the bound; empty when it does."""
+    """Return why *row* is not judged; empty when it is."""
     size = row.size_bytes or _SMALLEST_BYTES
-    small = ("Under 1 MiB.",) if size < _SMALLEST_BYTES else ()
+    status = (f"Status {row.status}: not judged.",) if row.status not in {"", "ok"} else ()
     below = re.search(r"anomaly below (\d{1,9})\s*MiB", row.notes)
     odd = below is not None and size < int(below[1]) * 2**20
-    return (*small, *(("Its source calls it an anomaly.",) if odd else ()), *assumed)
+    return (*status, *(("Its source calls it an anomaly.",) if odd else ()), *assumed)
 
 
 def _is_fitted(row: Measurement) -> bool:
