@@ -11,15 +11,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from netloom.compute.generations.shared import constant
 from netloom.engines.analytic.algorithms import nvls_wire_bytes, tree_network_bytes
+from netloom.engines.analytic.pipeline import chunk_bytes, num_stages
 from netloom.engines.analytic.profile import CHUNK_BYTES, PCIE_SHARE, Profile
 from netloom.engines.analytic.rings import cube_mesh_links, num_rings
-from netloom.engines.analytic.tables import PAT_SHARE, TREE_CORRECTION, Algorithm, Protocol
-from netloom.engines.analytic.tuner import AlgorithmChoice, num_steps
-from netloom.provenance import Source, Why
+from netloom.engines.analytic.tables import NCCL, PAT_SHARE, TREE_CORRECTION, Algorithm, Protocol
+from netloom.engines.analytic.tuner import AlgorithmChoice, Communicator, num_steps
+from netloom.provenance import Why
 from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
+    from netloom.compute.generation import Constant
     from netloom.engines.analytic.path import Path
     from netloom.fabric.network import Network
     from netloom.workload.collective import Collective
@@ -28,20 +31,21 @@ __all__ = [
     "CollectivePlacement",
     "Term",
     "collective_terms",
+    "fill",
     "num_rings_of",
-    "ramp_s",
+    "ramp",
     "ring_rate",
-    "spread_terms",
+    "scaled",
 ]
 
-# Share of the ring's rate that many partners at once, or one alone, achieve inside a node:
-# 0.5968 over 0.6735, all-to-all over all-gather on B200.
-_PARTNERS_SHARE = 0.886
+_FILL_CITED = "the posted logs of all-reduces on 2 to 10 nodes: Azure, AWS, xxrjun"
+# What of a pipeline's fill shows: in a tree the stages inside a node overlap with one another.
+_SHOWN = {
+    Algorithm.TREE: constant("share of a tree's fill that shows", 0.6, _FILL_CITED),
+    Algorithm.NVLS_TREE: constant("share of an NVLS tree's fill that shows", 1.2, _FILL_CITED),
+}
 # GPUs of the nodes on which NVLink SHARP was measured.
 _FULL_NODE = 8
-_PARTNERS = Source(
-    citation="MooreThreads/SimuMax v1.2, system b200_bf16_ceperm", confidence="measured"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +218,13 @@ def _protocol_share(choice: AlgorithmChoice, size_bytes: float, profile: Profile
     return share * row[bucket]
 
 
+def scaled(rate: Why, *shares: Constant) -> Why:
+    """Return *rate* times *shares*."""
+    assert isinstance(rate.value, float | int), rate
+    factors = (float(rate.value), *(share.value for share in shares))
+    return _product(rate.name, factors, rate, *(share.why() for share in shares))
+
+
 def _scaled(rate: Why, share: float) -> Why:
     if share == 1.0:
         return rate
@@ -223,56 +234,54 @@ def _scaled(rate: Why, share: float) -> Why:
     return Why(name=rate.name, value=value, unit="bit/s", how="rate x share", parts=(rate, left))
 
 
-def spread_terms(collective: Collective, place: CollectivePlacement) -> tuple[Term, ...]:
-    """Return the terms of an all-to-all or a send/recv.
+def fill(
+    collective: Collective, choice: AlgorithmChoice, comm: Communicator, place: CollectivePlacement
+) -> Why:
+    """Return what filling the pipeline costs.
 
-    Between nodes every rank's bytes leave on its own rail; with PXN those for another rail
-    first cross the scale-up network, which is the extra share inside the node.
+    Inside a node it is a number a doubling. A tree over nodes passes chunks on from stage to stage:
+    the last byte arrives one chunk of every channel later for each stage before it.
     """
-    size, group = collective.size_bytes * collective.skew, collective.group
-    partners = Why(
-        name="share of the ring's rate with many partners", value=_PARTNERS_SHARE, source=_PARTNERS
+    if place.path is None or choice.algorithm not in {Algorithm.TREE, Algorithm.NVLS_TREE}:
+        return ramp(place, choice, collective.size_bytes)
+    size = collective.size_bytes
+    inside, between = (term.time_s for term in collective_terms(collective, choice, place))
+    heads = min(collective.group.per_node, max(1, round(place.path.num_nics)))
+    chunk = chunk_bytes(choice, size, comm, heads)
+    within, over = num_stages(choice, comm)
+    shown = _SHOWN[choice.algorithm]
+    value = shown.value * chunk / size * (within * inside + over * between)
+    if choice.protocol is Protocol.LL:
+        value = 0.0
+    return Why(
+        name="filling the pipeline",
+        value=value,
+        unit="s",
+        how="chunk / size x (stages inside x time inside + stages between x time between)",
+        parts=(
+            Why(
+                name="chunk of all channels", value=chunk, unit="B", how="NCCL's rules", source=NCCL
+            ),
+            Why(name="stages inside a node", value=within),
+            Why(name="stages between nodes", value=over),
+            shown.why(),
+        ),
     )
-    ring = ring_rate(place, group.per_node)
-    assert isinstance(ring.value, float | int), ring
-    inside = _product("rate inside a node", (ring.value, _PARTNERS_SHARE), ring, partners)
-    if not collective_entry(collective.kind).has_partners:
-        if place.path is None:
-            link = _one_link(place, inside)
-            return (Term(name="inside a node", how="the message", size_bytes=size, rate=link),)
-        carried = size * group.per_node
-        return (
-            Term(name="between nodes", how="messages", size_bytes=carried, rate=place.path.why),
-        )
-    local, total = group.per_node, group.size
-    relayed = (total - local) / total * (local - 1) / local
-    stays = Term(
-        name="inside a node",
-        how="size x ((g-1)/n + share for other rails)",
-        size_bytes=size * ((local - 1) / total + relayed),
-        rate=inside,
-    )
-    if place.path is None:
-        return (stays,)
-    leaves = size * (total - local) / total * local
-    how = "size x (n-g)/n of each of the node's ranks"
-    return (stays, Term(name="between nodes", how=how, size_bytes=leaves, rate=place.path.why))
 
 
-def _one_link(place: CollectivePlacement, inside: Why) -> Why:
-    """Return what one pair gets: all of a switched network, one link of a mesh."""
-    scale_up = place.network.scale_up
-    if scale_up.kind in {"switched", "pcie-tree"}:
-        return inside
-    share = place.profile.link_share
-    parts = (scale_up.why("link_rate_bps", unit="bit/s"), share.why())
-    return _product("rate of one link", (scale_up.link_rate_bps, share.value), *parts)
-
-
-def ramp_s(place: CollectivePlacement, choice: AlgorithmChoice | None, size_bytes: float) -> float:
-    """Return what filling the pipeline costs a collective in whole chunks."""
+def ramp(place: CollectivePlacement, choice: AlgorithmChoice | None, size_bytes: float) -> Why:
+    """Return what filling the pipeline costs inside a node, in whole chunks."""
+    value = place.profile.ramp_s.value * math.log2(1 + size_bytes / CHUNK_BYTES)
     if choice is not None and choice.protocol is Protocol.LL:
-        return 0.0  # LL sends word by word and has no chunks to fill
+        value = 0.0  # LL sends word by word and has no chunks to fill
     if choice is not None and choice.algorithm is Algorithm.TREE:
-        return 0.0  # NCCL's tree correction holds it already
-    return place.profile.ramp_s.value * math.log2(1 + size_bytes / CHUNK_BYTES)
+        value = 0.0  # NCCL's tree correction holds it already
+    if choice is not None and choice.algorithm is Algorithm.RING and place.path is not None:
+        value = 0.0  # its steps are counted one by one
+    return Why(
+        name="filling the pipeline",
+        value=value,
+        unit="s",
+        how="per doubling x log2(1 + chunks)",
+        parts=(place.profile.ramp_s.why(), place.profile.fill_steps.why()),
+    )

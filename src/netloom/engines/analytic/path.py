@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netloom.engines.analytic.profile import nic_share
+from netloom.engines.analytic.ways import way_of
 from netloom.fabric import contention
 from netloom.fabric.wire import framing, latency, recovery
 from netloom.provenance import Why
@@ -135,7 +135,7 @@ def _offered(
     resent = recovery.efficiency(
         technology, loss=network.loss, num_links=num_hops + 1, rtt_s=2 * latency_s
     )
-    reached = nic_share(network.nic.name)
+    reached = way_of(technology, network.nic.name).nic_share
     share = headers * reached.value * resent
     value = min(num_nics * _nic_bps(network) * share, _host_bps(network, group))
     host = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from netloom.compute.generation import GENERATIONS, Constant, Profile
-from netloom.compute.generations.shared import ML_ENGINEERING, constant
+from netloom.compute.generations.shared import constant
 
 __all__ = [
     "CHUNK_BYTES",
@@ -30,21 +30,6 @@ _PROFILES: Final[dict[str, Profile]] = {
 # Nothing is measured on these: the generation beside them stands in, with a doubt.
 _NEAREST: Final = {one.name: one.nearest for one in GENERATIONS.entries() if one.nearest}
 
-_NIC_SHARE: Final = constant(
-    "share of a NIC's payload rate that NCCL reaches",
-    24.0 / 25 / 0.9937,
-    "NVIDIA/nccl-tests issue #119",
-    "a maintainer: 24 GB/s is the peak of a 200 Gb/s NIC; over the framing of InfiniBand, 0.9937",
-)
-
-# AWS's own NIC and transport fall further short of the wire.
-_EFA_SHARE: Final = constant(
-    "share of an EFA's payload rate that NCCL reaches",
-    0.74 / 0.98,
-    ML_ENGINEERING,
-    "74 % of the wire in an all-reduce on 4 nodes of 8 B200; 0.98 is taken for the headers",
-)
-
 PCIE_SHARE: Final = (
     constant(
         "share of the PCIe rate in a ring of up to 4 GPUs",
@@ -59,11 +44,6 @@ PCIE_SHARE: Final = (
         "fitted there: 0.4176 on 8 GPUs, which cross the sockets",
     ),
 )
-
-
-def nic_share(nic: str) -> Constant:
-    """Return what NCCL reaches over the NIC called *nic*, over its payload rate."""
-    return _EFA_SHARE if nic.upper().startswith("EFA") else _NIC_SHARE
 
 
 def profile_of(architecture: str) -> Profile:
