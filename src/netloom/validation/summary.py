@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from netloom.engines.analytic import AnalyticEngine
 from netloom.errors import NetloomError
 from netloom.step.residual import generation_of
-from netloom.validation.collectives.gpu_aliases import node_named
-from netloom.validation.collectives.suite import shipped_rows, validate_collectives
+from netloom.validation.collectives.cells import BANDS, GOALS, band_of, group_of
+from netloom.validation.collectives.suite import FAR_OFF_PCT, shipped_rows, validate_collectives
 from netloom.validation.steps.cases import cases_of
 from netloom.validation.steps.fitted import FITTED, contradicted
 from netloom.validation.steps.suite import predict_case, shipped_step_rows
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from netloom.parts.load import Catalog
+    from netloom.validation.collectives.suite import RowResult
     from netloom.validation.steps.cases import StepCase
     from netloom.validation.steps.measured import MeasuredStep
 
@@ -31,26 +32,40 @@ __all__ = ["collectives_table", "steps_table"]
 
 
 def collectives_table(catalog: Catalog) -> str:
-    """Return the counted rows of the collectives suite as groups, in CSV."""
-    groups: defaultdict[tuple[str, str, int], list[tuple[float, float]]] = defaultdict(list)
+    """Return the judged rows of the collectives suite as groups, in CSV."""
+    groups: defaultdict[tuple[str, ...], list[RowResult]] = defaultdict(list)
     for row in validate_collectives(shipped_rows(), catalog).per_row:
-        if row.counted and row.size_bytes is not None and row.error_pct is not None:
-            node, _ = node_named(row.gpu, scale_up="", catalog=catalog)
-            architecture = catalog.gpu(node.gpu).architecture.lower()
-            key = row.collective, architecture, row.num_nodes
-            groups[key].append((row.size_bytes, abs(row.error_pct)))
-    return _csv(
-        {
-            "collective": collective,
-            "architecture": architecture,
-            "num_nodes": num_nodes,
-            "rows": len(rows),
-            "min_bytes": f"{min(size for size, _ in rows):.0f}",
-            "max_bytes": f"{max(size for size, _ in rows):.0f}",
-            "median_error_pct": f"{median(error for _, error in rows):.3g}",
-        }
-        for (collective, architecture, num_nodes), rows in sorted(groups.items())
-    )
+        if row.judged and not row.fitted and row.size_bytes is not None:
+            nodes = "one" if row.num_nodes == 1 else group_of(row.collective, row.num_nodes)
+            place = row.machine, row.node, row.technology, nodes
+            groups[row.collective, *place, band_of(row.size_bytes)].append(row)
+    return _csv(_group(rows, catalog) for _, rows in sorted(groups.items()))
+
+
+def _group(rows: list[RowResult], catalog: Catalog) -> dict[str, object]:
+    first = rows[0]
+    errors = [abs(row.error_pct) for row in rows if row.error_pct is not None]
+    nodes = [row.num_nodes for row in rows]
+    band = band_of(first.size_bytes or 0.0)
+    names = list(BANDS)
+    low = 0.0 if band == names[0] else BANDS[names[names.index(band) - 1]]
+    family = catalog.technologies[first.technology].family if first.technology else ""
+    return {
+        "collective": first.collective,
+        "machine": first.machine,
+        "node": first.node,
+        "scale_up": catalog.nodes[first.node].scale_up,
+        "technology": first.technology,
+        "family": family,
+        "min_nodes": min(nodes),
+        "max_nodes": max(nodes),
+        "min_bytes": f"{low:.0f}",
+        "max_bytes": f"{BANDS[band]:.0f}",
+        "rows": len(rows),
+        "median_error_pct": f"{median(errors):.3g}",
+        "far_rows": sum(error > FAR_OFF_PCT for error in errors),
+        "bound_pct": GOALS[group_of(first.collective, max(nodes)), band],
+    }
 
 
 def steps_table(catalog: Catalog) -> str:

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 from netloom.engines.analytic.profile import is_measured
 from netloom.fabric.topologies.entry import topology_entry
 from netloom.provenance import Validity
-from netloom.validated.collectives import (
-    checked_between,
-    checked_inside,
-    max_nodes,
-    size_range_bytes,
-)
+from netloom.validated.collectives import CollectivePoint, group_doubt
 
 if TYPE_CHECKING:
     from netloom.fabric.network import Network
@@ -34,37 +29,38 @@ def validity_of(collective: Collective, network: Network, *, algorithm: str) -> 
         )
     return Validity(
         (
-            *_size_doubts(collective),
+            *_measured_doubts(collective, network),
             *_inside_doubts(collective, network),
-            *_node_doubts(collective),
             *_topology_doubts(collective, network),
             *sharp,
         )
     )
 
 
-def _size_doubts(collective: Collective) -> tuple[str, ...]:
-    smallest, largest = size_range_bytes()
-    if collective.size_bytes < smallest:
-        least = f"{smallest / 2**20:.0f} MiB"
-        return (f"Collectives under {least} were not held to a bound; latency decides them.",)
-    if collective.size_bytes > largest:
-        most = f"{largest / 2**30:.0f} GiB"
-        return (f"No collective over {most} was compared with a measurement.",)
-    return ()
+def _measured_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
+    """Return why no measured rows near *collective* vouch for it, and which are nearest."""
+    num_nodes = collective.group.num_nodes
+    doubt = group_doubt(
+        CollectivePoint(
+            collective=collective.kind.value,
+            node=network.node.name,
+            scale_up=network.scale_up.name,
+            family=network.technology.family if num_nodes > 1 else "",
+            num_nodes=num_nodes,
+            size_bytes=collective.size_bytes,
+        )
+    )
+    return (doubt,) if doubt else ()
 
 
 def _inside_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
-    kind = collective.kind.value
     doubts = []
-    if not is_measured(network.gpu.architecture) or kind not in checked_inside(
-        network.gpu.architecture
-    ):
-        doubts.append(f"{kind} was not measured inside a node of {network.gpu.architecture} GPUs.")
-    if network.scale_up.kind == "pcie-tree":
+    if not is_measured(network.gpu.architecture):
+        doubts.append(f"No collective was measured on {network.gpu.architecture} GPUs.")
+    if network.scale_up.kind == "pcie-tree" and collective.group.per_node > 1:
         doubts.append("Rings over PCIe rest on another tool's fit for one A100 server.")
-    if collective.group.per_node > 8:
-        doubts.append("No scale-up domain of more than 8 GPUs was compared with a measurement.")
+    if collective.group.num_nodes > 1 and collective.group.displaced > 0:
+        doubts.append("The cost of displaced nodes follows from the topology and was not measured.")
     return tuple(doubts)
 
 
@@ -72,15 +68,3 @@ def _topology_doubts(collective: Collective, network: Network) -> tuple[str, ...
     if collective.group.num_nodes == 1:
         return ()
     return topology_entry(network.design.topology).doubts
-
-
-def _node_doubts(collective: Collective) -> tuple[str, ...]:
-    group = collective.group
-    doubts = []
-    if group.num_nodes > 1 and collective.kind.value not in checked_between():
-        doubts.append(f"{collective.kind.value} between nodes was not compared with a measurement.")
-    if group.num_nodes > max_nodes():
-        doubts.append(f"Groups on more than {max_nodes()} nodes were not compared row by row.")
-    if group.num_nodes > 1 and group.displaced > 0:
-        doubts.append("The cost of displaced nodes follows from the topology and was not measured.")
-    return tuple(doubts)

@@ -28,7 +28,7 @@ class Refit(Protocol):
     """
 
     def __call__(
-        self, rows: Sequence[Measurement], catalog: Catalog
+        self, rows: Sequence[Measurement], catalog: Catalog, /
     ) -> AbstractContextManager[Catalog]:
         """Return the context."""
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOUND_PCT",
+    "FAR_OFF_PCT",
     "ReadRows",
     "RowResult",
     "SkippedRow",
@@ -59,7 +60,7 @@ __all__ = [
 # which the constants inside a node were taken from.
 BOUND_PCT: Final = 15.0
 _SMALLEST_BYTES: Final = 2.0**20
-_FAR_OFF_PCT: Final = 50.0
+FAR_OFF_PCT: Final = 50.0
 _LARGEST_FILE_BYTES: Final = 16 * 2**20  # 100,000 rows and more
 _BOUND_TABLES: Final = ("collectives_busbw.csv", "allreduce_a100_v100_node.csv")
 _TABLES: Final = (*_BOUND_TABLES, "collectives_logs.csv", "collectives_logs_reduce.csv")
@@ -343,7 +344,7 @@ def validate_collectives(
         per_row=results,
         judged=len(celled),
         judged_inside=len(inside),
-        inside_over_50=sum(error > _FAR_OFF_PCT for error in _errors(inside)),
+        inside_over_50=sum(error > FAR_OFF_PCT for error in _errors(inside)),
         cells=cells,
         by_collective=table(key_of=_collective),
         by_technology=table(key_of=_technology),
