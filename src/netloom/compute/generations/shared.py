@@ -61,6 +61,6 @@ LL = Constant(
 PARTNERS = constant(
     "share of the rings' rate with many partners, or one alone",
     0.95,
-    "xxrjun/hpc-benchmarks nccl-tests logs; microsoft/superbenchmark 700d6501 tests/data",
+    "xxrjun/nccl-tests-cluster 455de4f8; microsoft/superbenchmark 700d6501 tests/data",
     "all-to-all of 4 GiB on 4 and 8 H100 and on 8 A100: 0.94 to 0.97",
 )

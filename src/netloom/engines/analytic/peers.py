@@ -36,8 +36,8 @@ def _measured(name: str, value: float, citation: str, note: str, *, unit: str = 
     return Constant(name=name, value=value, unit=unit, source=source)
 
 
-_POLARIS: Final = "argonne-lcf/alcf-nccl-tests, commit 385be336"
-_EXAMPLE: Final = "xxrjun/hpc-benchmarks nccl-tests logs"
+_POLARIS: Final = "argonne-lcf/alcf-nccl-tests 385be336"
+_EXAMPLE: Final = "xxrjun/nccl-tests-cluster 455de4f8"
 _PARTNER: Final = _measured(
     "starting with each partner",
     3.2e-6,

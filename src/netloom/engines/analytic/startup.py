@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from netloom.compute.generation import Constant
 from netloom.engines.analytic.tables import (
     BASE_US,
     HW_US,
@@ -17,26 +16,16 @@ from netloom.engines.analytic.tables import (
 )
 from netloom.engines.analytic.tuner import latency_us
 from netloom.engines.analytic.ways import way_of
-from netloom.provenance import Source, Why
+from netloom.provenance import Why
 
 if TYPE_CHECKING:
+    from netloom.compute.generation import Constant
     from netloom.engines.analytic.duration import CollectivePlacement
     from netloom.engines.analytic.tuner import AlgorithmChoice, Communicator
     from netloom.workload.collective import Collective
 
 __all__ = ["library_latency", "nccl_leaf", "summed", "wire"]
 
-# LL sends a message as it is written; over a network its pieces wait for one another.
-LL_DOUBLING: Final = Constant(
-    name="what each doubling of a message over 1 KiB adds to a hop between nodes (LL)",
-    value=2e-6,
-    unit="s",
-    source=Source(
-        citation="the posted logs of two nodes: Azure, AWS, Google, ALCF, NERSC, AMD",
-        confidence="measured",
-        note="one number, fitted to all-reduces and all-gathers of 4 to 256 KiB",
-    ),
-)
 _LL_BYTES: Final = 1024.0
 
 
@@ -53,18 +42,18 @@ def wire(place: CollectivePlacement, protocol: Protocol, size_bytes: float) -> t
     )
     asked = (way.rendezvous_s.why(),) if protocol is Protocol.SIMPLE else ()
     if protocol is Protocol.LL:
-        asked = (_larger(size_bytes),)
+        asked = (_larger(way.doubling_s, size_bytes),)
     return (way.hop_s.why(), *asked, farther)
 
 
-def _larger(size_bytes: float) -> Why:
+def _larger(doubling: Constant, size_bytes: float) -> Why:
     doublings = math.log2(1 + size_bytes / _LL_BYTES)
     return Why(
         name="what a larger message takes longer with LL",
-        value=LL_DOUBLING.value * doublings,
+        value=doubling.value * doublings,
         unit="s",
         how=f"{doublings:.3g} doublings of 1 KiB",
-        parts=(LL_DOUBLING.why(),),
+        parts=(doubling.why(),),
     )
 
 
