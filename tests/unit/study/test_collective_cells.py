@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from netloom.parts.load import Catalog
-    from netloom.validation.collectives.measured import Measurement
+    from netloom.validation.collectives.measurement import Measurement
 
 KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
 GOAL_BOUNDS = {key: goal_of(key) for key in GOALS}

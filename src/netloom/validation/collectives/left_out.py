@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from netloom.parts.load import Catalog
-    from netloom.validation.collectives.measured import Measurement
+    from netloom.validation.collectives.measurement import Measurement
 
 __all__ = ["FIT", "Refit", "each_left_out"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Node
-    from netloom.validation.collectives.measured import Measurement
+    from netloom.validation.collectives.measurement import Measurement
 
 __all__ = ["machine_of", "node_of", "with_machines"]
 

@@ -17,6 +17,7 @@ from netloom.fabric.network import Network
 from netloom.fabric.topologies.fat_tree import FatTree
 from netloom.spec.scenario import MAX_GPUS
 from netloom.validation.collectives.machines import node_of
+from netloom.validation.collectives.measurement import Measurement
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Node, Technology
 
-__all__ = ["MeasuredCase", "Measurement", "case_of", "read_measurement"]
+__all__ = ["MeasuredCase", "case_of", "read_measurement"]
 
 # A rack that is one scale-up domain has more GPUs than any machine; in an NVL72 rack 18 compute
 # trays of four GPUs each, which run a host of their own (NVIDIA GB200 NVL72; recalled).
@@ -48,47 +49,6 @@ _TCP_RATES = (100, 200, 400)
 _ROCE_RATES = (100, 200, 400, 800)
 _PORT_RATES = frozenset({10, 25, 40, 50, 56, 100, 200, 400, 800})
 _ETHERNET = ("ROCE", "ETHERNET", "GBE")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
-    """One row of a table of measurements.
-
-    Attributes:
-        row_id: Its number in the file, from 1.
-        bus_gbps: Bus bandwidth in GB/s; 0 for a single rank, which moves nothing.
-        size_bytes: None where the row does not say.
-        algorithm: What the library was told to use; empty when it chose.
-        table: The file it stands in.
-        cluster: The machine and, where it was measured with several, the library's version.
-        technology: What joins the nodes, where a column of its own says so.
-        gpus_per_node: Ranks in a node; 0 where no column says so.
-        machine_gpus: The most GPUs a node of the cluster uses in any row; 0 where unknown.
-        num_nics: NICs of a node; 0 where no column says so.
-        nic_gbps: Rate of one NIC in Gb/s; 0 where no column says so.
-        status: ``ok``, or why the row is not to be judged by; empty where no column says so.
-    """
-
-    row_id: int
-    kind: CollectiveKind
-    gpu: str
-    num_nodes: int | None
-    num_ranks: int
-    scale_out: str
-    size_bytes: float | None
-    bus_gbps: float
-    source: str
-    notes: str
-    scale_up: str = ""
-    algorithm: str = ""
-    table: str = ""
-    cluster: str = ""
-    technology: str = ""
-    gpus_per_node: int = 0
-    machine_gpus: int = 0
-    num_nics: int = 0
-    nic_gbps: float = 0.0
-    status: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

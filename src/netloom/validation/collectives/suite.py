@@ -25,12 +25,7 @@ from netloom.validation.collectives.cells import (
     shipped_bounds,
 )
 from netloom.validation.collectives.machines import machine_of, with_machines
-from netloom.validation.collectives.measured import (
-    MeasuredCase,
-    Measurement,
-    case_of,
-    read_measurement,
-)
+from netloom.validation.collectives.measured import MeasuredCase, case_of, read_measurement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,6 +34,7 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.validation.collectives.cells import Bound, CellKey, CellRow
     from netloom.validation.collectives.left_out import Refit
+    from netloom.validation.collectives.measurement import Measurement
 
 __all__ = [
     "BOUND_PCT",
