@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netloom.compute.generations.shared import constant
 from netloom.engines.analytic.algorithms import nvls_wire_bytes, tree_network_bytes
 from netloom.engines.analytic.pipeline import chunk_bytes, num_stages
 from netloom.engines.analytic.profile import CHUNK_BYTES, PCIE_SHARE, Profile
@@ -38,13 +37,6 @@ __all__ = [
     "scaled",
 ]
 
-# What of a tree's fill shows; an NVLS tree, with one stage up and one down in a node, shows it all.
-_TREE_FILL = constant(
-    "share of a tree's fill that shows",
-    0.6,
-    "Azure/aks-rdma-infiniband 700dabb4; aws-samples/awsome-distributed-training 7217859f, P4de",
-    "fitted to all-reduces on two nodes: stages of the chain in a node overlap",
-)
 # GPUs of the nodes on which NVLink SHARP was measured.
 _FULL_NODE = 8
 
@@ -122,22 +114,25 @@ def collective_terms(
     collective: Collective, choice: AlgorithmChoice, place: CollectivePlacement
 ) -> tuple[Term, ...]:
     """Return what each part of the machine has to carry under *choice*."""
-    size, group = collective.size_bytes, collective.group
-    inside = _inside(collective, choice, place)
+    group = collective.group
+    share = _protocol_share(choice, place.profile) * _tree_share(choice, collective.size_bytes)
+    inside = _inside(collective, choice, place, share=share)
     if place.path is None:
         return (inside,)
     between = _between_bytes(collective, choice)
     how = _BETWEEN_HOW[choice.algorithm]
-    rate = _scaled(place.path.why, _protocol_share(choice, size, place.profile))
+    rate = _scaled(place.path.why, share)
     assert group.num_nodes > 1, group
     return (inside, Term(name="between nodes", how=how, size_bytes=between, rate=rate))
 
 
-def _inside(collective: Collective, choice: AlgorithmChoice, place: CollectivePlacement) -> Term:
+def _inside(
+    collective: Collective, choice: AlgorithmChoice, place: CollectivePlacement, *, share: float
+) -> Term:
     size, group = collective.size_bytes, collective.group
     if choice.algorithm in {Algorithm.NVLS, Algorithm.NVLS_TREE}:
         return _nvls_term(collective, choice, place)
-    ring = _scaled(ring_rate(place, group.per_node), _protocol_share(choice, size, place.profile))
+    ring = _scaled(ring_rate(place, group.per_node), share)
     if choice.algorithm in {Algorithm.RING, Algorithm.PAT}:
         steps = num_steps(collective.kind, group.size)
         fill = place.profile.fill_steps.value
@@ -200,23 +195,29 @@ def _between_bytes(collective: Collective, choice: AlgorithmChoice) -> float:
     return size
 
 
-def _protocol_share(choice: AlgorithmChoice, size_bytes: float, profile: Profile) -> float:
+def _protocol_share(choice: AlgorithmChoice, profile: Profile) -> float:
     """Return what the protocol leaves of the rate: flags take the rest.
 
-    LL sends 4 bytes of flag with 4 of data, LL128 8 with 120. A tree also falls short by what
-    NCCL's own correction says, PAT by NCCL's quarter.
+    LL sends 4 bytes of flag with 4 of data, LL128 8 with 120; PAT falls short by NCCL's quarter.
     """
     shares = {Protocol.LL: profile.ll_share.value, Protocol.LL128: 0.92, Protocol.SIMPLE: 1.0}
-    share = shares[choice.protocol]
-    if choice.algorithm is Algorithm.PAT:
-        return share * PAT_SHARE
+    if choice.algorithm is Algorithm.TREE and choice.protocol is Protocol.LL:
+        return 1 / 3.8
+    return shares[choice.protocol] * (PAT_SHARE if choice.algorithm is Algorithm.PAT else 1.0)
+
+
+def _tree_share(choice: AlgorithmChoice, size_bytes: float) -> float:
+    """Return what a tree achieves over its nominal rate: NCCL's own correction."""
     if choice.algorithm is not Algorithm.TREE:
-        return share
-    if choice.protocol is Protocol.LL:
-        share = 1 / 3.8
-    row = TREE_CORRECTION[choice.protocol]
-    bucket = min(int(math.log2(max(1.0, size_bytes // 64))), len(row) - 1)
-    return share * row[bucket]
+        return 1.0
+    return _corrected(TREE_CORRECTION[choice.protocol], size_bytes)
+
+
+def _corrected(row: tuple[float, ...], size_bytes: float) -> float:
+    """Return NCCL's correction, between the sizes of its table in proportion to their logarithm."""
+    at = min(max(0.0, math.log2(max(1.0, size_bytes / 64))), len(row) - 1.0)
+    low = min(int(at), len(row) - 2)
+    return row[low] + (row[low + 1] - row[low]) * (at - low)
 
 
 def scaled(rate: Why, *shares: Constant) -> Why:
@@ -245,27 +246,28 @@ def fill(
     """
     if place.path is None or choice.algorithm not in {Algorithm.TREE, Algorithm.NVLS_TREE}:
         return ramp(place, choice, collective.size_bytes)
+    if choice.protocol is Protocol.LL:
+        return ramp(place, choice, collective.size_bytes)  # it sends word by word
     size = collective.size_bytes
-    inside, between = (term.time_s for term in collective_terms(collective, choice, place))
+    nominal = _tree_share(choice, size)
+    terms = collective_terms(collective, choice, place)
+    inside, between = (term.time_s * nominal for term in terms)
     heads = min(collective.group.per_node, max(1, round(place.path.num_nics)))
     chunk = chunk_bytes(choice, size, comm, heads)
     within, over = num_stages(choice, comm)
-    shown = _TREE_FILL.value if choice.algorithm is Algorithm.TREE else 1.0
-    value = shown * chunk / size * (within * inside + over * between)
-    if choice.protocol is Protocol.LL:
-        value = 0.0
+    value = chunk / size * (within * inside + over * between)
     return Why(
         name="filling the pipeline",
         value=value,
         unit="s",
-        how="chunk / size x (stages inside x time inside + stages between x time between)",
+        how="chunk / size x (stages inside x time inside + stages between x time between), at the "
+        "nominal rate",
         parts=(
             Why(
                 name="chunk of all channels", value=chunk, unit="B", how="NCCL's rules", source=NCCL
             ),
             Why(name="stages inside a node", value=within),
             Why(name="stages between nodes", value=over),
-            *((_TREE_FILL.why(),) if shown != 1.0 else ()),
         ),
     )
 

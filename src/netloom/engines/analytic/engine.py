@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netloom.engines.analytic.duration import (
@@ -23,7 +23,7 @@ from netloom.engines.analytic.tables import (
     Algorithm,
     LinkKind,
 )
-from netloom.engines.analytic.tuner import Communicator, choose, limits_of
+from netloom.engines.analytic.tuner import Communicator, choose, limits_of, switches
 from netloom.engines.analytic.validity import validity_of
 from netloom.engines.analytic.ways import way_of
 from netloom.engines.base import Outcome
@@ -32,6 +32,7 @@ from netloom.provenance import Why
 from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
+    from netloom.engines.analytic.tuner import AlgorithmChoice
     from netloom.engines.base import Contention, Pattern
     from netloom.fabric.network import Network
     from netloom.workload.collective import Collective, Group
@@ -43,6 +44,7 @@ __all__ = ["AnalyticEngine"]
 _NCCL_PCI_SHARE = 12.0 / 15.75
 _NCCL_NET_GBPS = 12.0 / 100e9
 _NAME = "analytic"
+_TREES = frozenset({Algorithm.TREE, Algorithm.NVLS_TREE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +91,56 @@ def _check(group: Group, network: Network) -> None:
 def _library(
     collective: Collective, network: Network, profile: Profile, *, engine: AnalyticEngine
 ) -> Outcome:
-    group, contention = collective.group, engine.contention
-    place = _place(network, profile, group, pattern="ring", contention=contention)
-    comm = _communicator(place, group)
+    group = collective.group
+    around = _place(network, profile, group, pattern="ring", contention=engine.contention)
+    comm = _communicator(around, group)
     choice = choose(collective.kind, collective.size_bytes, comm, only=engine.algorithm)
-    if choice.algorithm in {Algorithm.TREE, Algorithm.NVLS_TREE}:
-        place = _place(network, profile, group, pattern="tree", contention=contention)
-    terms = collective_terms(collective, choice, place)
-    latency = library_latency(collective, choice, comm, place)
-    filling = fill(collective, choice, comm, place)
+
+    def place_of(algorithm: Algorithm) -> CollectivePlacement:
+        if algorithm not in _TREES:
+            return around
+        return _place(network, profile, group, pattern="tree", contention=engine.contention)
+
+    why = _run(collective, choice, comm, place_of(choice.algorithm))
+    for size_bytes, later in switches(collective.kind, comm, only=engine.algorithm):
+        costly = engine.contention is not None and later.algorithm in _TREES
+        if size_bytes > collective.size_bytes and not costly:
+            larger = replace(collective, size_bytes=size_bytes)
+            why = _no_longer(why, _run(larger, later, comm, place_of(later.algorithm)), size_bytes)
+    return _outcome(collective, network, why, choice.algorithm.value, choice.protocol.value)
+
+
+def _run(
+    collective: Collective, choice: AlgorithmChoice, comm: Communicator, place: CollectivePlacement
+) -> Why:
+    """Return what *choice* takes."""
     chosen = Why(
         name="algorithm and protocol",
         value=f"{choice.algorithm} {choice.protocol}",
         how=f"NCCL's lowest estimate: {choice.time_us:.1f} us",
         source=NCCL,
     )
-    why = _why(collective, terms, latency=latency, filling=filling, more=(chosen,))
-    return _outcome(collective, network, why, choice.algorithm.value, choice.protocol.value)
+    return _why(
+        collective,
+        collective_terms(collective, choice, place),
+        latency=library_latency(collective, choice, comm, place),
+        filling=fill(collective, choice, comm, place),
+        more=(chosen,),
+    )
+
+
+def _no_longer(why: Why, larger: Why, size_bytes: float) -> Why:
+    """Return *why*, held to what a *larger* message takes with what NCCL runs then.
+
+    NCCL's estimates of two protocols cross elsewhere than their times do. Measured times do not
+    fall there, beyond what runs differ by.
+    """
+    assert isinstance(why.value, float), why
+    assert isinstance(larger.value, float), larger
+    if larger.value >= why.value:
+        return why
+    how = f"no longer than {size_bytes:.0f} B take, from which NCCL runs something quicker"
+    return Why(name=why.name, value=larger.value, unit="s", how=how, parts=(why, larger))
 
 
 def _spread(

@@ -172,11 +172,12 @@ def _one_link(collective: Collective, place: CollectivePlacement) -> Why:
     )
 
 
-def _num_channels(size_bytes: float, num_ranks: int) -> int:
-    """Return the channels of a message inside a node: at least each rank's share of all."""
+def _num_channels(size_bytes: float, num_ranks: int) -> float:
+    """Return the channels of a message inside a node: at least each rank's share of all.
+
+    NCCL doubles them from one power of two of 16 MiB to the next; between these, in proportion.
+    """
     channels = _CHANNELS
     while channels > 1 and channels * num_ranks > _CHANNELS:
         channels //= 2
-    while channels < _CHANNELS and size_bytes > channels * _CHANNEL_BYTES:
-        channels *= 2
-    return channels
+    return min(float(_CHANNELS), max(float(channels), size_bytes / _CHANNEL_BYTES))

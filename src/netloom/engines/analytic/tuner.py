@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from netloom.compute.generation import GENERATIONS
@@ -41,9 +42,12 @@ __all__ = [
     "limits_of",
     "num_steps",
     "ring_hops",
+    "switches",
 ]
 
 _SIMPLE = PROTOCOLS.index(Protocol.SIMPLE)
+# Sizes at which the choice is compared: NCCL's corrections change at powers of two.
+_LOOKED_AT = tuple(2.0 ** (power / 4) for power in range(12, 161))
 _REDUCING = {kind for kind in CollectiveKind if collective_entry(kind).is_reducing}
 _SHARDED = {kind for kind in CollectiveKind if collective_entry(kind).is_sharded}
 
@@ -135,26 +139,76 @@ def estimates(
 ) -> tuple[AlgorithmChoice, ...]:
     """Return NCCL's estimate for every algorithm and protocol that can run."""
     found = []
+    for algorithm, protocol, most_gbps, least_us in _candidates(kind, comm):
+        bandwidth = most_gbps * _correction(kind, algorithm, protocol, size_bytes)
+        latency = least_us * _plateau(kind, algorithm, protocol, size_bytes, comm)
+        found.append(
+            AlgorithmChoice(
+                algorithm=algorithm,
+                protocol=protocol,
+                time_us=latency + size_bytes / (1000 * bandwidth),
+                latency_us=latency,
+                bandwidth_gbps=bandwidth,
+            )
+        )
+    return tuple(found)
+
+
+@lru_cache(maxsize=65536)
+def _candidates(
+    kind: CollectiveKind, comm: Communicator
+) -> tuple[tuple[Algorithm, Protocol, float, float], ...]:
+    """Return what can run, with its bandwidth and latency before the size corrects them."""
+    found = []
     for algorithm in Algorithm:
         for index, protocol in enumerate(PROTOCOLS):
             if not _runs(kind, algorithm, protocol, comm):
                 continue
             bandwidth = _bandwidth_gbps(kind, algorithm, index, comm)
-            if bandwidth <= 0:
-                continue
-            bandwidth *= _correction(kind, algorithm, protocol, size_bytes)
-            latency = latency_us(kind, algorithm, index, comm)
-            latency *= _plateau(kind, algorithm, protocol, size_bytes, comm)
-            found.append(
-                AlgorithmChoice(
-                    algorithm=algorithm,
-                    protocol=protocol,
-                    time_us=latency + size_bytes / (1000 * bandwidth),
-                    latency_us=latency,
-                    bandwidth_gbps=bandwidth,
-                )
-            )
+            if bandwidth > 0:
+                latency = latency_us(kind, algorithm, index, comm)
+                found.append((algorithm, protocol, bandwidth, latency))
     return tuple(found)
+
+
+@lru_cache(maxsize=65536)
+def switches(
+    kind: CollectiveKind, comm: Communicator, *, only: Algorithm | None = None
+) -> tuple[tuple[float, AlgorithmChoice], ...]:
+    """Return the sizes from which NCCL runs something else, with what it runs there, ascending.
+
+    Looked for between 8 B and 1 TiB, to one part in a million.
+    """
+    found = []
+    ran = choose(kind, _LOOKED_AT[0], comm, only=only)
+    for below, above in pairwise(_LOOKED_AT):
+        if _way(choose(kind, above, comm, only=only)) != _way(ran):
+            size = _first_unlike(ran, kind, comm, only=only, low=below, high=above)
+            ran = choose(kind, size, comm, only=only)
+            found.append((size, ran))
+    return tuple(found)
+
+
+def _first_unlike(
+    ran: AlgorithmChoice,
+    kind: CollectiveKind,
+    comm: Communicator,
+    *,
+    only: Algorithm | None,
+    low: float,
+    high: float,
+) -> float:
+    while high / low > 1 + 1e-6:
+        middle = math.sqrt(low * high)
+        if _way(choose(kind, middle, comm, only=only)) == _way(ran):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _way(choice: AlgorithmChoice) -> tuple[Algorithm, Protocol]:
+    return choice.algorithm, choice.protocol
 
 
 def num_steps(kind: CollectiveKind, num_ranks: int) -> int:
