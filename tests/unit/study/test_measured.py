@@ -400,3 +400,20 @@ def test_a_row_is_judged_only_where_its_status_is_ok(status: str, tmp_path: Path
     assert (other.judged, other.counted) == (False, False)
     assert f"Status {status}: not judged." in other.reason
     assert other.error_pct == ok.error_pct
+
+
+@pytest.mark.parametrize(
+    ("nodes", "technology", "kind"),
+    [
+        ("16", "Slingshot-11", "fat-tree"),  # one switch: nothing contends
+        ("17", "Slingshot-11", "dragonfly-plus"),
+        ("17", "InfiniBand HDR", "rail-fat-tree"),
+    ],
+)
+def test_more_than_sixteen_nodes_stand_in_a_network_of_several_switches(
+    nodes: str, technology: str, kind: str, tmp_path: Path
+) -> None:
+    fields = ("A100-SXM4-40GB", nodes, str(4 * int(nodes)), technology, "4", "4", "200", "ok")
+    found = read_logs(tmp_path / "logs.csv", log("new", *fields))
+    assert found.network.design.topology.kind == kind
+    assert found.network.design.num_nodes == int(nodes)

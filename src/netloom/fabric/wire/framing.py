@@ -25,9 +25,7 @@ __all__ = [
     "wire_bytes",
 ]
 
-Transport = Literal[
-    "ib-rc", "rocev1-rc", "rocev2-rc", "iwarp", "tcp", "uet", "mrc", "srd", "cxi"
-]
+Transport = Literal["ib-rc", "rocev1-rc", "rocev2-rc", "iwarp", "tcp", "uet", "mrc", "srd", "cxi"]
 IpVersion = Literal[4, 6]
 
 _IB_PACK = Source(citation="Linux include/rdma/ib_pack.h, commit 0b11904", confidence="published")

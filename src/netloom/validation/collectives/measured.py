@@ -14,7 +14,10 @@ from netloom.engines.base import bus_factor
 from netloom.errors import SpecError
 from netloom.fabric.design import Design, Reach, Stage, Tier
 from netloom.fabric.network import Network
+from netloom.fabric.size import design
+from netloom.fabric.topologies.dragonfly_plus import DragonflyPlus
 from netloom.fabric.topologies.fat_tree import FatTree
+from netloom.fabric.topologies.rail_fat_tree import RailFatTree
 from netloom.spec.scenario import MAX_GPUS
 from netloom.validation.collectives.machines import node_of
 from netloom.validation.collectives.measurement import Measurement
@@ -32,6 +35,7 @@ __all__ = ["MeasuredCase", "case_of", "read_measurement"]
 # trays of four GPUs each, which run a host of their own (NVIDIA GB200 NVL72; recalled).
 _LARGEST_TRAY = 16
 _TRAY_GPUS = 4
+_FEW_NODES = 16  # that share leaves, or all but
 _ASSUMED_SIZE_BYTES = 2.0**34
 _MAX_NICS = 1024
 # No message, time or rate that was ever measured lies outside, in bytes, us or GB/s.
@@ -341,12 +345,32 @@ def _nics(text: str) -> tuple[int | None, int | None]:
 def _network(node: Node, technology: Technology, num_nodes: int, catalog: Catalog) -> Network:
     return Network(
         technology=technology,
-        design=_one_switch(node, technology, num_nodes, catalog),
+        design=_design(node, technology, num_nodes, catalog),
         node=node,
         gpu=catalog.gpus[node.gpu],
         nic=catalog.nics[node.nic],
         scale_up=catalog.scale_ups[node.scale_up],
         loss=0.0,
+    )
+
+
+def _design(node: Node, technology: Technology, num_nodes: int, catalog: Catalog) -> Design:
+    """Return how the nodes are joined: under one switch where they are few.
+
+    Of more it is what such clusters are: groups of a dragonfly for Slingshot, for which the
+    dragonfly+ of spines and leaves stands in, and rails of a full fat tree for all others.
+
+    Raises:
+        InfeasibleError: the topology cannot join so many nodes.
+    """
+    if num_nodes <= _FEW_NODES:
+        return _one_switch(node, technology, num_nodes, catalog)
+    return design(
+        topology=DragonflyPlus() if technology.transport == "cxi" else RailFatTree(),
+        num_nodes=num_nodes,
+        node=node,
+        switch=catalog.switches[technology.switch],
+        nic_rate_bps=min(catalog.nics[node.nic].rate_bps, technology.rate_bps),
     )
 
 
