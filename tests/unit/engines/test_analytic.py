@@ -158,8 +158,8 @@ def test_a_small_collective_between_nodes_pays_each_hop_of_its_plugin() -> None:
 
 
 def test_an_a100_node_takes_what_launching_on_each_of_its_gpus_takes() -> None:
-    # 8 x 4.4 us; the steps themselves are 6.6 + 14 x 0.6 = 15 us.
-    assert run("all_reduce", 8, network("A100")).duration_s == pytest.approx(35.2e-6, rel=0.01)
+    # 8 x 4.9 us; the steps themselves are 6.6 + 14 x 0.6 = 15 us.
+    assert run("all_reduce", 8, network("A100")).duration_s == pytest.approx(39.2e-6, rel=0.01)
 
 
 def test_a_broadcast_pays_for_every_hop_of_its_chain() -> None:

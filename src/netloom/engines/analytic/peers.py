@@ -7,6 +7,8 @@ carries about what it takes an NVLink to carry.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from netloom.compute.generation import Constant
@@ -18,10 +20,12 @@ from netloom.provenance import Source, Why
 from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from netloom.engines.analytic.duration import CollectivePlacement
     from netloom.workload.collective import Collective
 
-__all__ = ["peer_latency", "peer_terms"]
+__all__ = ["Peers", "peer_latency", "peer_terms", "peers", "with_peers"]
 
 # NVIDIA/nccl src/enqueue.cc and init.cc at commit 5067397c: point-to-point channels, what one of
 # them takes of a message inside a node before another is added (32 steps of 512 KiB), and the
@@ -53,6 +57,8 @@ _FAR_PARTNER: Final = _measured(
     unit="s",
 )
 _NEAR: Final = 64
+_MEASURED_NODE: Final = 8
+_ARITY_US: Final = 0.4  # NCCL's term for each further partner of CollNetDirect
 _MANY: Final = _measured(
     "share of the NICs' rate with many partners",
     0.96,
@@ -73,10 +79,49 @@ _ALONE: Final = _measured(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peers:
+    """What point-to-point rounds were measured to cost and to reach."""
+
+    partner: Constant
+    far_partner: Constant
+    many: Constant
+    many_shared: Constant
+    alone: Constant
+
+
+_USED = [
+    Peers(
+        partner=_PARTNER,
+        far_partner=_FAR_PARTNER,
+        many=_MANY,
+        many_shared=_MANY_SHARED,
+        alone=_ALONE,
+    )
+]
+
+
+def peers() -> Peers:
+    """Return the constants in use."""
+    return _USED[-1]
+
+
+@contextmanager
+def with_peers(instead: Peers) -> Iterator[None]:
+    """Use *instead* while the context lasts: to fit it."""
+    _USED.append(instead)
+    try:
+        yield
+    finally:
+        _USED.pop()
+
+
 def peer_latency(collective: Collective, place: CollectivePlacement, *, intra: LinkKind) -> Why:
     """Return what an all-to-all or a send/recv takes before its bytes decide."""
     group = collective.group
     partners = group.size - 1 if collective_entry(collective.kind).has_partners else 0
+    # No scale-up domain of more than eight GPUs was measured: beyond, NCCL's own figure.
+    started = min(partners, group.size - group.per_node + min(group.per_node, _MEASURED_NODE) - 1)
     message = collective.size_bytes / max(1, group.size if partners else 1)
     protocol = Protocol.LL if message <= _LL_BYTES else Protocol.SIMPLE
     index = PROTOCOLS.index(protocol)
@@ -85,8 +130,9 @@ def peer_latency(collective: Collective, place: CollectivePlacement, *, intra: L
     parts = (
         nccl_leaf("base latency", BASE_US[Algorithm.RING][index] * 1e-6),
         nccl_leaf(f"latency of a hop over {link}", HW_US[link][Algorithm.RING][index] * 1e-6),
-        _times(_PARTNER, partners),
-        _times(_FAR_PARTNER, max(0, partners - _NEAR)),
+        _times(peers().partner, started),
+        _times(peers().far_partner, max(0, started - _NEAR)),
+        nccl_leaf("the other partners of a rack", (partners - started) * _ARITY_US * 1e-6),
         *wire(place, Protocol.LL128, message),  # rounds overlap: no message is waited for
         *(() if launch is None else (_times(launch, group.per_node),)),
         *(() if overhead is None else (overhead.why(),)),
@@ -120,10 +166,10 @@ def peer_terms(collective: Collective, place: CollectivePlacement) -> tuple[Term
     if place.path is None:
         return (stays,)
     node = place.network.node
-    shared = (_MANY_SHARED,) if node.num_nics < node.num_gpus else ()
+    shared = (peers().many_shared,) if node.num_nics < node.num_gpus else ()
     leaves = size * (total - local) / total * local
     how = "size x (n-g)/n of each of the node's ranks"
-    rate = scaled(place.path.why, _MANY, *shared)
+    rate = scaled(place.path.why, peers().many, *shared)
     return (stays, Term(name="between nodes", how=how, size_bytes=leaves, rate=rate))
 
 
@@ -144,7 +190,7 @@ def _message(collective: Collective, place: CollectivePlacement) -> Term:
         name="between nodes",
         how="the message of the rank that crosses, over the NICs beside one GPU",
         size_bytes=size * place.path.num_nics / min(own, place.path.num_nics),
-        rate=scaled(place.path.why, _ALONE),
+        rate=scaled(place.path.why, peers().alone),
     )
 
 

@@ -7,10 +7,14 @@ those rows are not mistaken for a check of the model.
 
 from __future__ import annotations
 
-from typing import Final
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 from netloom.compute.generation import GENERATIONS, Constant, Profile
 from netloom.compute.generations.shared import constant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "CHUNK_BYTES",
@@ -19,6 +23,7 @@ __all__ = [
     "Profile",
     "is_measured",
     "profile_of",
+    "with_profile",
 ]
 
 # The ramp counts doublings from here: one chunk of every channel.
@@ -56,3 +61,14 @@ def profile_of(architecture: str) -> Profile:
 def is_measured(architecture: str) -> bool:
     """Return whether collectives on *architecture* itself were measured."""
     return any(key in architecture.lower() for key in _PROFILES)
+
+
+@contextmanager
+def with_profile(name: str, instead: Profile) -> Iterator[None]:
+    """Use *instead* for the generation called *name* while the context lasts: to fit it."""
+    before = _PROFILES[name]
+    _PROFILES[name] = instead
+    try:
+        yield
+    finally:
+        _PROFILES[name] = before

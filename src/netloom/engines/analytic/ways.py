@@ -8,6 +8,7 @@ plugin tells NCCL of itself, and thereby NCCL's choice, stands in its source.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -16,9 +17,11 @@ from netloom.compute.generations.shared import ML_ENGINEERING
 from netloom.provenance import Confidence, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from netloom.parts.parts import Technology
 
-__all__ = ["Way", "way_of"]
+__all__ = ["Way", "way_of", "with_ways"]
 
 _OFI: Final = "aws/aws-ofi-nccl src/platform-aws.cpp, platform_data_map"
 _IB: Final = "NVIDIA/nccl src/transport/net_ib.cc and net_socket.cc"
@@ -212,7 +215,23 @@ _BY_NIC: Final = (
 _BY_TRANSPORT: Final = {"cxi": _CXI, "srd": _EFA_2, "tcp": _SOCKETS}
 
 
+_INSTEAD: dict[str, Way] = {}
+
+
 def way_of(technology: Technology, nic: str) -> Way:
     """Return the library's way over *technology* with NICs called *nic*."""
     named = next((way for name, way in _BY_NIC if nic.upper().startswith(name)), None)
-    return named or _BY_TRANSPORT.get(technology.transport, _VERBS)
+    way = named or _BY_TRANSPORT.get(technology.transport, _VERBS)
+    return _INSTEAD.get(way.name, way)
+
+
+@contextmanager
+def with_ways(ways: Iterable[Way]) -> Iterator[None]:
+    """Use *ways* in place of those of the same names while the context lasts: to fit them."""
+    before = dict(_INSTEAD)
+    _INSTEAD.update({way.name: way for way in ways})
+    try:
+        yield
+    finally:
+        _INSTEAD.clear()
+        _INSTEAD.update(before)
