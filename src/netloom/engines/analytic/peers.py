@@ -43,7 +43,7 @@ def _measured(name: str, value: float, citation: str, note: str, *, unit: str = 
 _POLARIS: Final = "argonne-lcf/alcf-nccl-tests 385be336"
 _EXAMPLE: Final = "xxrjun/nccl-tests-cluster 455de4f8"
 _PARTNER: Final = _measured(
-    "starting with each partner",
+    "starting with each partner in another node",
     3.2e-6,
     _POLARIS,
     "all-to-all of 8 KiB to 64 KiB on 2 and 8 nodes of 4 A100",
@@ -57,7 +57,6 @@ _FAR_PARTNER: Final = _measured(
     unit="s",
 )
 _NEAR: Final = 64
-_MEASURED_NODE: Final = 8
 _ARITY_US: Final = 0.4  # NCCL's term for each further partner of CollNetDirect
 _MANY: Final = _measured(
     "share of the NICs' rate with many partners",
@@ -120,8 +119,7 @@ def peer_latency(collective: Collective, place: CollectivePlacement, *, intra: L
     """Return what an all-to-all or a send/recv takes before its bytes decide."""
     group = collective.group
     partners = group.size - 1 if collective_entry(collective.kind).has_partners else 0
-    # No scale-up domain of more than eight GPUs was measured: beyond, NCCL's own figure.
-    started = min(partners, group.size - group.per_node + min(group.per_node, _MEASURED_NODE) - 1)
+    started = min(partners, group.size - group.per_node)
     message = collective.size_bytes / max(1, group.size if partners else 1)
     protocol = Protocol.LL if message <= _LL_BYTES else Protocol.SIMPLE
     index = PROTOCOLS.index(protocol)
@@ -132,7 +130,7 @@ def peer_latency(collective: Collective, place: CollectivePlacement, *, intra: L
         nccl_leaf(f"latency of a hop over {link}", HW_US[link][Algorithm.RING][index] * 1e-6),
         _times(peers().partner, started),
         _times(peers().far_partner, max(0, started - _NEAR)),
-        nccl_leaf("the other partners of a rack", (partners - started) * _ARITY_US * 1e-6),
+        nccl_leaf("starting with partners inside", (partners - started) * _ARITY_US * 1e-6),
         *wire(place, Protocol.LL128, message),  # rounds overlap: no message is waited for
         *(() if launch is None else (_times(launch, group.per_node),)),
         *(() if overhead is None else (overhead.why(),)),

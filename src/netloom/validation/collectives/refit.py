@@ -221,6 +221,12 @@ def _set_launch(seen: Sequence[Seen], stack: ExitStack) -> None:
     stack.enter_context(with_profile("ampere", replace(profile, launch_s=launch)))
 
 
+def _partners(one: Seen, beyond: int) -> int:
+    """Return a rank's partners in other nodes, beyond the first ones."""
+    group = one.collective.group
+    return group.size - group.per_node - beyond
+
+
 def _set_peers(seen: Sequence[Seen], stack: ExitStack) -> None:
     """Take what all-to-alls and messages between nodes cost and reach from the rows that say so."""
     used = peers()
@@ -242,10 +248,7 @@ def _set_peers(seen: Sequence[Seen], stack: ExitStack) -> None:
     def each(known: Constant, some: Sequence[Seen], beyond: int, otherwise: float) -> Constant:
         value = _by_machine(
             some,
-            lambda one: (
-                known.value
-                + (one.time_s - one.takes_s()) / (one.collective.group.size - 1 - beyond)
-            ),
+            lambda one: known.value + (one.time_s - one.takes_s()) / _partners(one, beyond),
         )
         return replace(known, value=otherwise if value is None else max(0.0, value))
 
