@@ -56,7 +56,10 @@ class Profile:
         fill_steps: Steps that a ring all-reduce takes on top of 2(n-1), each the time of one
             chunk: the last copy that nothing overlaps.
         ll_share: What the LL protocol leaves of the rate.
+        partners_share: What all-to-alls and single messages reach over a ring's rate.
         overhead_s: What a call costs on top of the library's own latency.
+        launch_s: What launching on each GPU of a node takes, one after the other: the least that a
+            collective takes.
         has_ll128: Whether the library uses the LL128 protocol there.
         ramp_s: What each doubling of the size beyond CHUNK_BYTES adds until the pipeline of
             chunks and channels is full.
@@ -70,7 +73,9 @@ class Profile:
     fill_steps: Constant
     ramp_s: Constant
     ll_share: Constant
+    partners_share: Constant
     overhead_s: Constant | None = None
+    launch_s: Constant | None = None
     has_ll128: bool = True
     nvls_share: Constant | None = None
     nvls_bus_share: Constant | None = None

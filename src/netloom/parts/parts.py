@@ -175,6 +175,8 @@ class Node(Part):
         ports_per_cage: NICs that share one transceiver: 2 in a DGX H100, whose eight NICs leave
             through four twin-port OSFP cages.
         host_rate_bps: PCIe or C2C between a GPU and its NIC, one direction.
+        nic_share: What NCCL reaches of a NIC's payload rate over this machine's way from GPU to NIC,
+            where that is less than the plugin reaches elsewhere; None where it is not.
         power_w: All of it, GPUs and NICs included, at full load.
         price_usd: All of it, NICs included.
     """
@@ -187,6 +189,7 @@ class Node(Part):
     num_nics: Count
     ports_per_cage: Count = 1
     host_rate_bps: Rate
+    nic_share: Annotated[Share, Field(gt=0, le=1)] | None = None
     power_w: Power
     price_usd: Money | None = None
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from netloom.engines.analytic import Algorithm, AnalyticEngine
-from netloom.engines.analytic.profile import nic_share, profile_of
+from netloom.engines.analytic.path import nic_share
+from netloom.engines.analytic.profile import profile_of
 from netloom.engines.flow import Phase, run_phases, settings_for
 from netloom.fabric.build import build
 from netloom.parts.load import load_catalog
@@ -69,7 +70,7 @@ def both_s(technology: str, num_nodes: int, kind: CollectiveKind) -> tuple[float
     expected_s = AnalyticEngine(Algorithm.RING).run(asked, built).duration_s
     settings = settings_for(
         built.technology,
-        nic_share=nic_share(built.nic.name).value,
+        nic_share=float(nic_share(built).value),
         scale_up_share=profile_of(built.gpu.architecture).link_share.value,
     )
     laps = 2 if kind is CollectiveKind.ALL_REDUCE else 1

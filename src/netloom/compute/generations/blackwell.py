@@ -40,6 +40,12 @@ ENTRY = GpuGeneration(
         fill_steps=NO_FILL,
         ramp_s=RAMP,
         ll_share=LL,
+        partners_share=constant(
+            "share of the rings' rate with many partners, or one alone",
+            0.886,
+            "MooreThreads/SimuMax v1.2, system b200_bf16_ceperm",
+            "0.5968 over 0.6735, all-to-all over all-gather",
+        ),
         overhead_s=constant(
             "overhead of a call",
             22.2e-6,

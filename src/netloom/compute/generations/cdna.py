@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from netloom.compute.generation import GpuGeneration, Profile
-from netloom.compute.generations.shared import LL_OLD, ML_ENGINEERING, NO_FILL, RAMP, constant
+from netloom.compute.generations.shared import (
+    LL_OLD,
+    ML_ENGINEERING,
+    NO_FILL,
+    PARTNERS,
+    RAMP,
+    constant,
+)
 
 __all__ = ["ENTRY"]
 
@@ -24,6 +31,7 @@ ENTRY = GpuGeneration(
         fill_steps=NO_FILL,
         ramp_s=RAMP,
         ll_share=LL_OLD,
+        partners_share=PARTNERS,
         has_ll128=False,  # RCCL leaves it off between nodes (recalled)
     ),
     nearest="",

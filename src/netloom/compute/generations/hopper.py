@@ -9,7 +9,7 @@ from netloom.compute.generation import (
     Profile,
     Residual,
 )
-from netloom.compute.generations.shared import LL, NO_FILL, RAMP, constant
+from netloom.compute.generations.shared import LL, NO_FILL, PARTNERS, RAMP, constant
 from netloom.provenance import Source
 
 __all__ = ["ENTRY"]
@@ -41,6 +41,7 @@ ENTRY = GpuGeneration(
         fill_steps=NO_FILL,
         ramp_s=RAMP,
         ll_share=LL,
+        partners_share=PARTNERS,
         nvls_share=constant(
             "share of the GPU's rate with NVLink SHARP",
             307.0 / 450,

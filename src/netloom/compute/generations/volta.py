@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netloom.compute.generation import GpuGeneration, NcclLimits, Profile
-from netloom.compute.generations.shared import LL_OLD, VTRAIN, constant
+from netloom.compute.generations.shared import LL_OLD, PARTNERS, VTRAIN, constant
 
 __all__ = ["ENTRY"]
 
@@ -34,6 +34,7 @@ ENTRY = GpuGeneration(
         ),
         ramp_s=NO_RAMP,
         ll_share=LL_OLD,
+        partners_share=PARTNERS,
     ),
     nearest="",
     nccl=NcclLimits(

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netloom.engines.analytic.algorithms import nvls_wire_bytes, tree_network_bytes
+from netloom.engines.analytic.pipeline import chunk_bytes, num_stages
 from netloom.engines.analytic.profile import CHUNK_BYTES, PCIE_SHARE, Profile
 from netloom.engines.analytic.rings import cube_mesh_links, num_rings
-from netloom.engines.analytic.tables import PAT_SHARE, TREE_CORRECTION, Algorithm, Protocol
-from netloom.engines.analytic.tuner import AlgorithmChoice, num_steps
-from netloom.provenance import Source, Why
+from netloom.engines.analytic.tables import NCCL, PAT_SHARE, TREE_CORRECTION, Algorithm, Protocol
+from netloom.engines.analytic.tuner import AlgorithmChoice, Communicator, num_steps
+from netloom.provenance import Why
 from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
+    from netloom.compute.generation import Constant
     from netloom.engines.analytic.path import Path
     from netloom.fabric.network import Network
     from netloom.workload.collective import Collective
@@ -28,20 +30,15 @@ __all__ = [
     "CollectivePlacement",
     "Term",
     "collective_terms",
+    "fill",
     "num_rings_of",
-    "ramp_s",
+    "ramp",
     "ring_rate",
-    "spread_terms",
+    "scaled",
 ]
 
-# Share of the ring's rate that many partners at once, or one alone, achieve inside a node:
-# 0.5968 over 0.6735, all-to-all over all-gather on B200.
-_PARTNERS_SHARE = 0.886
 # GPUs of the nodes on which NVLink SHARP was measured.
 _FULL_NODE = 8
-_PARTNERS = Source(
-    citation="MooreThreads/SimuMax v1.2, system b200_bf16_ceperm", confidence="measured"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,22 +114,25 @@ def collective_terms(
     collective: Collective, choice: AlgorithmChoice, place: CollectivePlacement
 ) -> tuple[Term, ...]:
     """Return what each part of the machine has to carry under *choice*."""
-    size, group = collective.size_bytes, collective.group
-    inside = _inside(collective, choice, place)
+    group = collective.group
+    share = _protocol_share(choice, place.profile) * _tree_share(choice, collective.size_bytes)
+    inside = _inside(collective, choice, place, share=share)
     if place.path is None:
         return (inside,)
     between = _between_bytes(collective, choice)
     how = _BETWEEN_HOW[choice.algorithm]
-    rate = _scaled(place.path.why, _protocol_share(choice, size, place.profile))
+    rate = _scaled(place.path.why, share)
     assert group.num_nodes > 1, group
     return (inside, Term(name="between nodes", how=how, size_bytes=between, rate=rate))
 
 
-def _inside(collective: Collective, choice: AlgorithmChoice, place: CollectivePlacement) -> Term:
+def _inside(
+    collective: Collective, choice: AlgorithmChoice, place: CollectivePlacement, *, share: float
+) -> Term:
     size, group = collective.size_bytes, collective.group
     if choice.algorithm in {Algorithm.NVLS, Algorithm.NVLS_TREE}:
         return _nvls_term(collective, choice, place)
-    ring = _scaled(ring_rate(place, group.per_node), _protocol_share(choice, size, place.profile))
+    ring = _scaled(ring_rate(place, group.per_node), share)
     if choice.algorithm in {Algorithm.RING, Algorithm.PAT}:
         steps = num_steps(collective.kind, group.size)
         fill = place.profile.fill_steps.value
@@ -195,23 +195,36 @@ def _between_bytes(collective: Collective, choice: AlgorithmChoice) -> float:
     return size
 
 
-def _protocol_share(choice: AlgorithmChoice, size_bytes: float, profile: Profile) -> float:
+def _protocol_share(choice: AlgorithmChoice, profile: Profile) -> float:
     """Return what the protocol leaves of the rate: flags take the rest.
 
-    LL sends 4 bytes of flag with 4 of data, LL128 8 with 120. A tree also falls short by what
-    NCCL's own correction says, PAT by NCCL's quarter.
+    LL sends 4 bytes of flag with 4 of data, LL128 8 with 120; PAT falls short by NCCL's quarter.
     """
     shares = {Protocol.LL: profile.ll_share.value, Protocol.LL128: 0.92, Protocol.SIMPLE: 1.0}
-    share = shares[choice.protocol]
-    if choice.algorithm is Algorithm.PAT:
-        return share * PAT_SHARE
+    if choice.algorithm is Algorithm.TREE and choice.protocol is Protocol.LL:
+        return 1 / 3.8
+    return shares[choice.protocol] * (PAT_SHARE if choice.algorithm is Algorithm.PAT else 1.0)
+
+
+def _tree_share(choice: AlgorithmChoice, size_bytes: float) -> float:
+    """Return what a tree achieves over its nominal rate: NCCL's own correction."""
     if choice.algorithm is not Algorithm.TREE:
-        return share
-    if choice.protocol is Protocol.LL:
-        share = 1 / 3.8
-    row = TREE_CORRECTION[choice.protocol]
-    bucket = min(int(math.log2(max(1.0, size_bytes // 64))), len(row) - 1)
-    return share * row[bucket]
+        return 1.0
+    return _corrected(TREE_CORRECTION[choice.protocol], size_bytes)
+
+
+def _corrected(row: tuple[float, ...], size_bytes: float) -> float:
+    """Return NCCL's correction, between the sizes of its table in proportion to their logarithm."""
+    at = min(max(0.0, math.log2(max(1.0, size_bytes / 64))), len(row) - 1.0)
+    low = min(int(at), len(row) - 2)
+    return row[low] + (row[low + 1] - row[low]) * (at - low)
+
+
+def scaled(rate: Why, *shares: Constant) -> Why:
+    """Return *rate* times *shares*."""
+    assert isinstance(rate.value, float | int), rate
+    factors = (float(rate.value), *(share.value for share in shares))
+    return _product(rate.name, factors, rate, *(share.why() for share in shares))
 
 
 def _scaled(rate: Why, share: float) -> Why:
@@ -223,56 +236,55 @@ def _scaled(rate: Why, share: float) -> Why:
     return Why(name=rate.name, value=value, unit="bit/s", how="rate x share", parts=(rate, left))
 
 
-def spread_terms(collective: Collective, place: CollectivePlacement) -> tuple[Term, ...]:
-    """Return the terms of an all-to-all or a send/recv.
+def fill(
+    collective: Collective, choice: AlgorithmChoice, comm: Communicator, place: CollectivePlacement
+) -> Why:
+    """Return what filling the pipeline costs.
 
-    Between nodes every rank's bytes leave on its own rail; with PXN those for another rail
-    first cross the scale-up network, which is the extra share inside the node.
+    Inside a node it is a number a doubling. A tree over nodes passes chunks on from stage to stage:
+    the last byte arrives one chunk of every channel later for each stage before it.
     """
-    size, group = collective.size_bytes * collective.skew, collective.group
-    partners = Why(
-        name="share of the ring's rate with many partners", value=_PARTNERS_SHARE, source=_PARTNERS
+    if place.path is None or choice.algorithm not in {Algorithm.TREE, Algorithm.NVLS_TREE}:
+        return ramp(place, choice, collective.size_bytes)
+    if choice.protocol is Protocol.LL:
+        return ramp(place, choice, collective.size_bytes)  # it sends word by word
+    size = collective.size_bytes
+    nominal = _tree_share(choice, size)
+    terms = collective_terms(collective, choice, place)
+    inside, between = (term.time_s * nominal for term in terms)
+    heads = min(collective.group.per_node, max(1, round(place.path.num_nics)))
+    chunk = chunk_bytes(choice, size, comm, heads)
+    within, over = num_stages(choice, comm)
+    value = chunk / size * (within * inside + over * between)
+    return Why(
+        name="filling the pipeline",
+        value=value,
+        unit="s",
+        how="chunk / size x (stages inside x time inside + stages between x time between), at the "
+        "nominal rate",
+        parts=(
+            Why(
+                name="chunk of all channels", value=chunk, unit="B", how="NCCL's rules", source=NCCL
+            ),
+            Why(name="stages inside a node", value=within),
+            Why(name="stages between nodes", value=over),
+        ),
     )
-    ring = ring_rate(place, group.per_node)
-    assert isinstance(ring.value, float | int), ring
-    inside = _product("rate inside a node", (ring.value, _PARTNERS_SHARE), ring, partners)
-    if not collective_entry(collective.kind).has_partners:
-        if place.path is None:
-            link = _one_link(place, inside)
-            return (Term(name="inside a node", how="the message", size_bytes=size, rate=link),)
-        carried = size * group.per_node
-        return (
-            Term(name="between nodes", how="messages", size_bytes=carried, rate=place.path.why),
-        )
-    local, total = group.per_node, group.size
-    relayed = (total - local) / total * (local - 1) / local
-    stays = Term(
-        name="inside a node",
-        how="size x ((g-1)/n + share for other rails)",
-        size_bytes=size * ((local - 1) / total + relayed),
-        rate=inside,
-    )
-    if place.path is None:
-        return (stays,)
-    leaves = size * (total - local) / total * local
-    how = "size x (n-g)/n of each of the node's ranks"
-    return (stays, Term(name="between nodes", how=how, size_bytes=leaves, rate=place.path.why))
 
 
-def _one_link(place: CollectivePlacement, inside: Why) -> Why:
-    """Return what one pair gets: all of a switched network, one link of a mesh."""
-    scale_up = place.network.scale_up
-    if scale_up.kind in {"switched", "pcie-tree"}:
-        return inside
-    share = place.profile.link_share
-    parts = (scale_up.why("link_rate_bps", unit="bit/s"), share.why())
-    return _product("rate of one link", (scale_up.link_rate_bps, share.value), *parts)
-
-
-def ramp_s(place: CollectivePlacement, choice: AlgorithmChoice | None, size_bytes: float) -> float:
-    """Return what filling the pipeline costs a collective in whole chunks."""
+def ramp(place: CollectivePlacement, choice: AlgorithmChoice | None, size_bytes: float) -> Why:
+    """Return what filling the pipeline costs inside a node, in whole chunks."""
+    value = place.profile.ramp_s.value * math.log2(1 + size_bytes / CHUNK_BYTES)
     if choice is not None and choice.protocol is Protocol.LL:
-        return 0.0  # LL sends word by word and has no chunks to fill
+        value = 0.0  # LL sends word by word and has no chunks to fill
     if choice is not None and choice.algorithm is Algorithm.TREE:
-        return 0.0  # NCCL's tree correction holds it already
-    return place.profile.ramp_s.value * math.log2(1 + size_bytes / CHUNK_BYTES)
+        value = 0.0  # NCCL's tree correction holds it already
+    if choice is not None and choice.algorithm is Algorithm.RING and place.path is not None:
+        value = 0.0  # its steps are counted one by one
+    return Why(
+        name="filling the pipeline",
+        value=value,
+        unit="s",
+        how="per doubling x log2(1 + chunks)",
+        parts=(place.profile.ramp_s.why(), place.profile.fill_steps.why()),
+    )

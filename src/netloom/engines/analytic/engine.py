@@ -9,29 +9,30 @@ from netloom.engines.analytic.duration import (
     CollectivePlacement,
     Term,
     collective_terms,
+    fill,
     num_rings_of,
-    ramp_s,
+    ramp,
     ring_rate,
-    spread_terms,
 )
 from netloom.engines.analytic.path import scale_out
+from netloom.engines.analytic.peers import peer_latency, peer_terms
 from netloom.engines.analytic.profile import Profile, profile_of
-from netloom.engines.analytic.tables import BASE_US, HW_US, NCCL, PROTOCOLS, Algorithm, LinkKind
-from netloom.engines.analytic.tuner import (
-    AlgorithmChoice,
-    Communicator,
-    choose,
-    latency_us,
-    limits_of,
+from netloom.engines.analytic.startup import library_latency
+from netloom.engines.analytic.tables import (
+    NCCL,
+    Algorithm,
+    LinkKind,
 )
+from netloom.engines.analytic.tuner import Communicator, choose, limits_of, switches
 from netloom.engines.analytic.validity import validity_of
+from netloom.engines.analytic.ways import way_of
 from netloom.engines.base import Outcome
 from netloom.errors import InfeasibleError
 from netloom.provenance import Why
 from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
-    from netloom.engines.analytic.path import Path
+    from netloom.engines.analytic.tuner import AlgorithmChoice
     from netloom.engines.base import Contention, Pattern
     from netloom.fabric.network import Network
     from netloom.workload.collective import Collective, Group
@@ -42,11 +43,8 @@ __all__ = ["AnalyticEngine"]
 # src/graph/topo.h at commit 5067397c).
 _NCCL_PCI_SHARE = 12.0 / 15.75
 _NCCL_NET_GBPS = 12.0 / 100e9
-# NCCL's network latencies were taken on InfiniBand; about 2 us one way through three switches.
-_REFERENCE_S = 2e-6
-# Each further partner of a rank: NCCL's arity term of CollNetDirect, in microseconds.
-_PARTNER_US = 0.4
 _NAME = "analytic"
+_TREES = frozenset({Algorithm.TREE, Algorithm.NVLS_TREE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +93,56 @@ def _check(group: Group, network: Network) -> None:
 def _library(
     collective: Collective, network: Network, profile: Profile, *, engine: AnalyticEngine
 ) -> Outcome:
-    group, contention = collective.group, engine.contention
-    place = _place(network, profile, group, pattern="ring", contention=contention)
-    comm = _communicator(place, group)
+    group = collective.group
+    around = _place(network, profile, group, pattern="ring", contention=engine.contention)
+    comm = _communicator(around, group)
     choice = choose(collective.kind, collective.size_bytes, comm, only=engine.algorithm)
-    if choice.algorithm in {Algorithm.TREE, Algorithm.NVLS_TREE}:
-        place = _place(network, profile, group, pattern="tree", contention=contention)
-    terms = collective_terms(collective, choice, place)
-    latency = _latency(collective, choice, comm, place)
-    ramp = ramp_s(place, choice, collective.size_bytes)
+
+    def place_of(algorithm: Algorithm) -> CollectivePlacement:
+        if algorithm not in _TREES:
+            return around
+        return _place(network, profile, group, pattern="tree", contention=engine.contention)
+
+    why = _run(collective, choice, comm, place_of(choice.algorithm))
+    for size_bytes, later in switches(collective.kind, comm, only=engine.algorithm):
+        costly = engine.contention is not None and later.algorithm in _TREES
+        if size_bytes > collective.size_bytes and not costly:
+            larger = replace(collective, size_bytes=size_bytes)
+            why = _no_longer(why, _run(larger, later, comm, place_of(later.algorithm)), size_bytes)
+    return _outcome(collective, network, why, choice.algorithm.value, choice.protocol.value)
+
+
+def _run(
+    collective: Collective, choice: AlgorithmChoice, comm: Communicator, place: CollectivePlacement
+) -> Why:
+    """Return what *choice* takes."""
     chosen = Why(
         name="algorithm and protocol",
         value=f"{choice.algorithm} {choice.protocol}",
         how=f"NCCL's lowest estimate: {choice.time_us:.1f} us",
         source=NCCL,
     )
-    why = _why(collective, terms, latency=latency, ramp=ramp, more=(chosen, *_ramp_parts(place)))
-    return _outcome(collective, network, why, choice.algorithm.value, choice.protocol.value)
+    return _why(
+        collective,
+        collective_terms(collective, choice, place),
+        latency=library_latency(collective, choice, comm, place),
+        filling=fill(collective, choice, comm, place),
+        more=(chosen,),
+    )
+
+
+def _no_longer(why: Why, larger: Why, size_bytes: float) -> Why:
+    """Return *why*, held to what a *larger* message takes with what NCCL runs then.
+
+    NCCL's estimates of two protocols cross elsewhere than their times do. Measured times do not
+    fall there, beyond what runs differ by.
+    """
+    assert isinstance(why.value, float), why
+    assert isinstance(larger.value, float), larger
+    if larger.value >= why.value:
+        return why
+    how = f"no longer than {size_bytes:.0f} B take, from which NCCL runs something quicker"
+    return Why(name=why.name, value=larger.value, unit="s", how=how, parts=(why, larger))
 
 
 def _spread(
@@ -121,19 +152,10 @@ def _spread(
     alone = not collective_entry(collective.kind).has_partners
     pattern: Pattern = "pair" if alone else "all-to-all"
     place = _place(network, profile, group, pattern=pattern, contention=contention)
-    simple = len(PROTOCOLS) - 1
-    link = _intra(network) if place.path is None else LinkKind.NET
-    partners_us = 0.0 if alone else _PARTNER_US * (group.size - 1)
-    parts = (
-        _leaf("base latency", BASE_US[Algorithm.RING][simple] * 1e-6),
-        _leaf(f"latency of a hop over {link}", HW_US[link][Algorithm.RING][simple] * 1e-6),
-        _leaf("starting with each partner", partners_us * 1e-6),
-        *_beyond_nccl(place),
-    )
-    latency = _summed("latency", parts)
-    ramp = ramp_s(place, None, collective.size_bytes)
-    terms = spread_terms(collective, place)
-    why = _why(collective, terms, latency=latency, ramp=ramp, more=_ramp_parts(place))
+    latency = peer_latency(collective, place, intra=_intra(network))
+    filling = ramp(place, None, collective.size_bytes)
+    terms = peer_terms(collective, place)
+    why = _why(collective, terms, latency=latency, filling=filling, more=())
     return _outcome(collective, network, why, "direct" if alone else "pairwise", "Simple")
 
 
@@ -156,6 +178,7 @@ def _communicator(place: CollectivePlacement, group: Group) -> Communicator:
     host_gbps = network.node.host_rate_bps * group.per_node / 8e9  # NCCL sees the PCIe path too
     nics = 0.0 if path is None else path.num_nics * network.nic_rate_bps * _NCCL_NET_GBPS
     inter = min(nics, host_gbps)
+    way = way_of(network.technology, network.nic.name)
     switched = scale_up.kind == "switched"
     nvls = scale_up.in_network_reduction and profile.nvls_share is not None and group.per_node > 2
     return Communicator(
@@ -166,10 +189,11 @@ def _communicator(place: CollectivePlacement, group: Group) -> Communicator:
         intra=_intra(network),
         intra_gbps=_nccl_intra_gbps(place, group.per_node),
         inter_gbps=inter,
+        nic_us=0.0 if path is None else way.declared_s.value * 1e6,
         has_nvls=nvls,
         has_collnet=network.in_network_reduction and group.num_nodes > 1,
         has_switch=switched,
-        has_ll128=profile.has_ll128,
+        has_ll128=profile.has_ll128 and (path is None or way.has_ll128),
     )
 
 
@@ -196,79 +220,26 @@ def _nccl_intra_gbps(place: CollectivePlacement, per_node: int) -> float:
     return measured / 8e9
 
 
-def _extra_s(path: Path | None) -> float:
-    return 0.0 if path is None else max(0.0, path.latency_s - _REFERENCE_S)
-
-
-def _latency(
-    collective: Collective, choice: AlgorithmChoice, comm: Communicator, place: CollectivePlacement
-) -> Why:
-    """Return the latency of *choice* with this network's hops in place of InfiniBand's."""
-    index = PROTOCOLS.index(choice.protocol)
-    slower = replace(comm, wire_us=_extra_s(place.path) * 1e6)
-    before = latency_us(collective.kind, choice.algorithm, index, comm)
-    after = latency_us(collective.kind, choice.algorithm, index, slower)
-    hops = choice.latency_us * after / before * 1e-6
-    used = [_leaf("base latency", BASE_US[choice.algorithm][index] * 1e-6)]
-    for link in (comm.intra,) if place.path is None else (comm.intra, LinkKind.NET):
-        hop_s = HW_US[link][choice.algorithm][index] * 1e-6
-        used.append(_leaf(f"latency of a hop over {link}", hop_s))
-    steps = Why(
-        name="latency of the steps",
-        value=hops,
-        unit="s",
-        how="base + hops inside a node + hops between nodes, as NCCL counts them",
-        parts=(*used, *_beyond_nccl(place)[:1]),
-    )
-    return _summed("latency", (steps, *_beyond_nccl(place)[1:]))
-
-
-def _beyond_nccl(place: CollectivePlacement) -> tuple[Why, ...]:
-    """Return what NCCL's latencies leave out: a slower network's hop, then the call itself."""
-    hop = Why(
-        name="what a network hop takes longer than on InfiniBand",
-        value=_extra_s(place.path),
-        unit="s",
-        how="one way, less 2 us, where that is positive",
-    )
-    overhead = place.profile.overhead_s
-    return (hop,) if overhead is None else (hop, overhead.why())
-
-
-def _leaf(name: str, value_s: float) -> Why:
-    return Why(name=name, value=value_s, unit="s", source=NCCL)
-
-
-def _summed(name: str, parts: tuple[Why, ...]) -> Why:
-    total = sum(part.value for part in parts if isinstance(part.value, float | int))
-    return Why(name=name, value=float(total), unit="s", how="sum of the parts", parts=parts)
-
-
-def _ramp_parts(place: CollectivePlacement) -> tuple[Why, ...]:
-    return (place.profile.ramp_s.why(), place.profile.fill_steps.why())
-
-
 def _why(
     collective: Collective,
     terms: tuple[Term, ...],
     *,
     latency: Why,
-    ramp: float,
+    filling: Why,
     more: tuple[Why, ...],
 ) -> Why:
     slowest = max(term.time_s for term in terms)
     assert isinstance(latency.value, float), latency
+    assert isinstance(filling.value, float), filling
     parts = (
         latency,
-        Why(
-            name="filling the pipeline", value=ramp, unit="s", how="per doubling x log2(1 + chunks)"
-        ),
+        filling,
         *(term.why() for term in terms),
         *more,
     )
     return Why(
         name=f"duration of {collective.kind.value}",
-        value=latency.value + ramp + slowest,
+        value=latency.value + filling.value + slowest,
         unit="s",
         how="latency + filling the pipeline + the slower of inside a node and between nodes",
         parts=parts,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netloom.engines.analytic.profile import nic_share
+from netloom.engines.analytic.ways import way_of
 from netloom.fabric import contention
 from netloom.fabric.wire import framing, latency, recovery
 from netloom.provenance import Why
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from netloom.parts.parts import Technology
     from netloom.workload.collective import Group
 
-__all__ = ["Path", "scale_out"]
+__all__ = ["Path", "nic_share", "scale_out"]
 
 # Queue pairs of a GPU in an all-to-all of 128, on average: Gangidi et al., RDMA over Ethernet for
 # distributed AI training at Meta scale, SIGCOMM 2024 (a secondary account of it).
@@ -135,7 +135,8 @@ def _offered(
     resent = recovery.efficiency(
         technology, loss=network.loss, num_links=num_hops + 1, rtt_s=2 * latency_s
     )
-    reached = nic_share(network.nic.name)
+    reached = nic_share(network)
+    assert isinstance(reached.value, float), reached
     share = headers * reached.value * resent
     value = min(num_nics * _nic_bps(network) * share, _host_bps(network, group))
     host = (
@@ -160,7 +161,7 @@ def _offered(
                     technology.why("header_bytes", unit="B"),
                 ),
             ),
-            reached.why(),
+            reached,
             Why(
                 name="share left by retransmission",
                 value=resent,
@@ -170,6 +171,13 @@ def _offered(
             network.node.why("host_rate_bps", unit="bit/s"),
         ),
     )
+
+
+def nic_share(network: Network) -> Why:
+    """Return what NCCL reaches of a NIC's payload rate: the machine's share, or the plugin's."""
+    if network.node.nic_share is not None:
+        return network.node.why("nic_share")
+    return way_of(network.technology, network.nic.name).nic_share.why()
 
 
 def _usable_nics(network: Network, group: Group) -> float:

@@ -7,10 +7,14 @@ those rows are not mistaken for a check of the model.
 
 from __future__ import annotations
 
-from typing import Final
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 from netloom.compute.generation import GENERATIONS, Constant, Profile
-from netloom.compute.generations.shared import ML_ENGINEERING, constant
+from netloom.compute.generations.shared import constant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "CHUNK_BYTES",
@@ -19,6 +23,7 @@ __all__ = [
     "Profile",
     "is_measured",
     "profile_of",
+    "with_profile",
 ]
 
 # The ramp counts doublings from here: one chunk of every channel.
@@ -29,21 +34,6 @@ _PROFILES: Final[dict[str, Profile]] = {
 }
 # Nothing is measured on these: the generation beside them stands in, with a doubt.
 _NEAREST: Final = {one.name: one.nearest for one in GENERATIONS.entries() if one.nearest}
-
-_NIC_SHARE: Final = constant(
-    "share of a NIC's payload rate that NCCL reaches",
-    24.0 / 25 / 0.9937,
-    "NVIDIA/nccl-tests issue #119",
-    "a maintainer: 24 GB/s is the peak of a 200 Gb/s NIC; over the framing of InfiniBand, 0.9937",
-)
-
-# AWS's own NIC and transport fall further short of the wire.
-_EFA_SHARE: Final = constant(
-    "share of an EFA's payload rate that NCCL reaches",
-    0.74 / 0.98,
-    ML_ENGINEERING,
-    "74 % of the wire in an all-reduce on 4 nodes of 8 B200; 0.98 is taken for the headers",
-)
 
 PCIE_SHARE: Final = (
     constant(
@@ -61,11 +51,6 @@ PCIE_SHARE: Final = (
 )
 
 
-def nic_share(nic: str) -> Constant:
-    """Return what NCCL reaches over the NIC called *nic*, over its payload rate."""
-    return _EFA_SHARE if nic.upper().startswith("EFA") else _NIC_SHARE
-
-
 def profile_of(architecture: str) -> Profile:
     """Return the profile of a GPU architecture, or of the nearest one that was measured."""
     name = architecture.lower()
@@ -76,3 +61,14 @@ def profile_of(architecture: str) -> Profile:
 def is_measured(architecture: str) -> bool:
     """Return whether collectives on *architecture* itself were measured."""
     return any(key in architecture.lower() for key in _PROFILES)
+
+
+@contextmanager
+def with_profile(name: str, instead: Profile) -> Iterator[None]:
+    """Use *instead* for the generation called *name* while the context lasts: to fit it."""
+    before = _PROFILES[name]
+    _PROFILES[name] = instead
+    try:
+        yield
+    finally:
+        _PROFILES[name] = before

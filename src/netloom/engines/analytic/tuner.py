@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from netloom.compute.generation import GENERATIONS
@@ -40,9 +41,13 @@ __all__ = [
     "latency_us",
     "limits_of",
     "num_steps",
+    "ring_hops",
+    "switches",
 ]
 
 _SIMPLE = PROTOCOLS.index(Protocol.SIMPLE)
+# Sizes at which the choice is compared: NCCL's corrections change at powers of two.
+_LOOKED_AT = tuple(2.0 ** (power / 4) for power in range(12, 161))
 _REDUCING = {kind for kind in CollectiveKind if collective_entry(kind).is_reducing}
 _SHARDED = {kind for kind in CollectiveKind if collective_entry(kind).is_sharded}
 
@@ -134,26 +139,76 @@ def estimates(
 ) -> tuple[AlgorithmChoice, ...]:
     """Return NCCL's estimate for every algorithm and protocol that can run."""
     found = []
+    for algorithm, protocol, most_gbps, least_us in _candidates(kind, comm):
+        bandwidth = most_gbps * _correction(kind, algorithm, protocol, size_bytes)
+        latency = least_us * _plateau(kind, algorithm, protocol, size_bytes, comm)
+        found.append(
+            AlgorithmChoice(
+                algorithm=algorithm,
+                protocol=protocol,
+                time_us=latency + size_bytes / (1000 * bandwidth),
+                latency_us=latency,
+                bandwidth_gbps=bandwidth,
+            )
+        )
+    return tuple(found)
+
+
+@lru_cache(maxsize=65536)
+def _candidates(
+    kind: CollectiveKind, comm: Communicator
+) -> tuple[tuple[Algorithm, Protocol, float, float], ...]:
+    """Return what can run, with its bandwidth and latency before the size corrects them."""
+    found = []
     for algorithm in Algorithm:
         for index, protocol in enumerate(PROTOCOLS):
             if not _runs(kind, algorithm, protocol, comm):
                 continue
             bandwidth = _bandwidth_gbps(kind, algorithm, index, comm)
-            if bandwidth <= 0:
-                continue
-            bandwidth *= _correction(kind, algorithm, protocol, size_bytes)
-            latency = latency_us(kind, algorithm, index, comm)
-            latency *= _plateau(kind, algorithm, protocol, size_bytes, comm)
-            found.append(
-                AlgorithmChoice(
-                    algorithm=algorithm,
-                    protocol=protocol,
-                    time_us=latency + size_bytes / (1000 * bandwidth),
-                    latency_us=latency,
-                    bandwidth_gbps=bandwidth,
-                )
-            )
+            if bandwidth > 0:
+                latency = latency_us(kind, algorithm, index, comm)
+                found.append((algorithm, protocol, bandwidth, latency))
     return tuple(found)
+
+
+@lru_cache(maxsize=65536)
+def switches(
+    kind: CollectiveKind, comm: Communicator, *, only: Algorithm | None = None
+) -> tuple[tuple[float, AlgorithmChoice], ...]:
+    """Return the sizes from which NCCL runs something else, with what it runs there, ascending.
+
+    Looked for between 8 B and 1 TiB, to one part in a million.
+    """
+    found = []
+    ran = choose(kind, _LOOKED_AT[0], comm, only=only)
+    for below, above in pairwise(_LOOKED_AT):
+        if _way(choose(kind, above, comm, only=only)) != _way(ran):
+            size = _first_unlike(ran, kind, comm, only=only, low=below, high=above)
+            ran = choose(kind, size, comm, only=only)
+            found.append((size, ran))
+    return tuple(found)
+
+
+def _first_unlike(
+    ran: AlgorithmChoice,
+    kind: CollectiveKind,
+    comm: Communicator,
+    *,
+    only: Algorithm | None,
+    low: float,
+    high: float,
+) -> float:
+    while high / low > 1 + 1e-6:
+        middle = math.sqrt(low * high)
+        if _way(choose(kind, middle, comm, only=only)) == _way(ran):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _way(choice: AlgorithmChoice) -> tuple[Algorithm, Protocol]:
+    return choice.algorithm, choice.protocol
 
 
 def num_steps(kind: CollectiveKind, num_ranks: int) -> int:
@@ -202,11 +257,14 @@ def _graph_gbps(algorithm: Algorithm, comm: Communicator) -> float:
     """Return what NCCL's topology search finds for all channels together.
 
     On two nodes NCCL reads the rate inside the node. For a ring the search makes it equal to the
-    rate between nodes; two nodes of a tree send each byte over the network once, not twice.
+    rate between nodes; two nodes of a tree send each byte over the network once, not twice, and
+    where the GPUs hang on switches the search makes use of it. On direct links it does not: four
+    A100 on such links run rings (Polaris and Perlmutter at 1 GiB).
     """
     if comm.num_nodes == 1:
         return comm.intra_gbps
-    times = 2 if comm.num_nodes == 2 and algorithm is Algorithm.TREE else 1
+    doubled = comm.num_nodes == 2 and algorithm is Algorithm.TREE and comm.has_switch
+    times = 2 if doubled else 1
     return min(comm.intra_gbps, times * comm.inter_gbps)
 
 
@@ -275,18 +333,27 @@ def _collnet_bus(algorithm: Algorithm, comm: Communicator) -> float:
 
 
 def latency_us(
-    kind: CollectiveKind, algorithm: Algorithm, protocol: int, comm: Communicator
+    kind: CollectiveKind,
+    algorithm: Algorithm,
+    protocol: int,
+    comm: Communicator,
+    *,
+    chained: bool = False,
 ) -> float:
-    """Return what a collective of no bytes is expected to take."""
+    """Return what a collective of no bytes is expected to take.
+
+    With *chained* a broadcast pays for every hop of its chain, as it does; NCCL's own estimate
+    counts one.
+    """
     base = BASE_US[algorithm][protocol]
     intra = HW_US[comm.intra][algorithm][protocol]
-    inter_of = Algorithm.TREE if comm.per_node == 1 else algorithm
-    inter = HW_US[LinkKind.NET][inter_of][protocol] + comm.nic_us + comm.wire_us
-    if protocol == _SIMPLE:
-        inter += comm.nic_us
+    inter = network_hop_us(algorithm, protocol, comm)
     local = int(comm.per_node) - 1
     if algorithm is Algorithm.RING:
-        return base + _ring_latency_us(kind, protocol, comm, intra=intra, inter=inter)
+        if kind not in _REDUCING | _SHARDED and not chained:  # the pipeline runs once around
+            link = comm.intra if comm.num_nodes == 1 else LinkKind.NET
+            return base + HW_US[link][Algorithm.RING][protocol]
+        return base + sum(count * hop_us for count, hop_us in ring_hops(kind, protocol, comm))
     depth = int(math.log2(comm.num_nodes))
     rest = {
         Algorithm.TREE: 2 * (local * intra + depth * inter),
@@ -299,18 +366,27 @@ def latency_us(
     return base + rest[algorithm]
 
 
-def _ring_latency_us(
-    kind: CollectiveKind, protocol: int, comm: Communicator, *, intra: float, inter: float
-) -> float:
+def ring_hops(
+    kind: CollectiveKind, protocol: int, comm: Communicator
+) -> tuple[tuple[int, float], ...]:
+    """Return how often a piece of data hops, and how long that takes: in a node, then between."""
+    intra = HW_US[comm.intra][Algorithm.RING][protocol]
     steps = num_steps(kind, comm.num_ranks)
-    if kind not in _REDUCING | _SHARDED:  # broadcast: the pipeline runs once around
-        link = comm.intra if comm.num_nodes == 1 else LinkKind.NET
-        return HW_US[link][Algorithm.RING][protocol]
+    if kind not in _REDUCING | _SHARDED:
+        steps = comm.num_ranks - 1
     if comm.num_nodes == 1:
-        return steps * intra
+        return ((steps, intra),)
+    inter = network_hop_us(Algorithm.RING, protocol, comm)
     post = comm.post_us * (3 if protocol == _SIMPLE else 1)
     crossing = (2 if kind in _REDUCING else 1) * (comm.num_nodes - 1)
-    return (steps - crossing) * max(intra, post) + crossing * inter
+    return ((steps - crossing, max(intra, post)), (crossing, inter))
+
+
+def network_hop_us(algorithm: Algorithm, protocol: int, comm: Communicator) -> float:
+    """Return what a hop between nodes takes; the NIC's own latency counts twice for Simple."""
+    inter_of = Algorithm.TREE if comm.per_node == 1 else algorithm
+    inter = HW_US[LinkKind.NET][inter_of][protocol] + comm.nic_us + comm.wire_us
+    return inter + comm.nic_us if protocol == _SIMPLE else inter
 
 
 def _correction(

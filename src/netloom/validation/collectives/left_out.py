@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from netloom.validation.collectives.machines import machine_of
+from netloom.validation.collectives.refit import refit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +34,7 @@ class Refit(Protocol):
         """Return the context."""
 
 
-FIT: Refit | None = None
+FIT: Refit | None = refit
 Row = TypeVar("Row")
 
 

@@ -1,0 +1,113 @@
+"""What a collective takes before its bytes decide: its steps on this network, and the launch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from netloom.engines.analytic.tables import (
+    BASE_US,
+    HW_US,
+    NCCL,
+    PROTOCOLS,
+    LinkKind,
+    Protocol,
+)
+from netloom.engines.analytic.tuner import latency_us
+from netloom.engines.analytic.ways import way_of
+from netloom.provenance import Why
+
+if TYPE_CHECKING:
+    from netloom.compute.generation import Constant
+    from netloom.engines.analytic.duration import CollectivePlacement
+    from netloom.engines.analytic.tuner import AlgorithmChoice, Communicator
+    from netloom.workload.collective import Collective
+
+__all__ = ["library_latency", "nccl_leaf", "summed", "wire"]
+
+_LL_BYTES: Final = 1024.0
+
+
+def wire(place: CollectivePlacement, protocol: Protocol, size_bytes: float) -> tuple[Why, ...]:
+    """Return what a hop between nodes takes longer than NCCL's table says; empty inside a node."""
+    if place.path is None:
+        return ()
+    way = way_of(place.network.technology, place.network.nic.name)
+    farther = Why(
+        name="how much farther than where that was measured",
+        value=max(0.0, place.path.latency_s - way.reference_s),
+        unit="s",
+        how=f"one way, less the {way.reference_s * 1e6:g} us of {way.name}",
+    )
+    asked = (way.rendezvous_s.why(),) if protocol is Protocol.SIMPLE else ()
+    if protocol is Protocol.LL:
+        asked = (_larger(way.doubling_s, size_bytes),)
+    return (way.hop_s.why(), *asked, farther)
+
+
+def _larger(doubling: Constant, size_bytes: float) -> Why:
+    doublings = math.log2(1 + size_bytes / _LL_BYTES)
+    return Why(
+        name="what a larger message takes longer with LL",
+        value=doubling.value * doublings,
+        unit="s",
+        how=f"{doublings:.3g} doublings of 1 KiB",
+        parts=(doubling.why(),),
+    )
+
+
+def library_latency(
+    collective: Collective,
+    choice: AlgorithmChoice,
+    comm: Communicator,
+    place: CollectivePlacement,
+) -> Why:
+    """Return the start-up of *choice*: its steps here, or the launch where that is more."""
+    index = PROTOCOLS.index(choice.protocol)
+    extra = wire(place, choice.protocol, collective.size_bytes)
+    actual = replace(comm, nic_us=0.0, wire_us=total(extra) * 1e6)
+    used = [nccl_leaf("base latency", BASE_US[choice.algorithm][index] * 1e-6)]
+    for link in (comm.intra,) if place.path is None else (comm.intra, LinkKind.NET):
+        hop_s = HW_US[link][choice.algorithm][index] * 1e-6
+        used.append(nccl_leaf(f"latency of a hop over {link}", hop_s))
+    hops_s = latency_us(collective.kind, choice.algorithm, index, actual, chained=True) * 1e-6
+    steps = Why(
+        name="latency of the steps",
+        value=hops_s,
+        unit="s",
+        how="base + hops inside a node + hops between nodes, as NCCL counts them",
+        parts=(*used, *extra),
+    )
+    return _with_call(place, _launched(place, collective, steps))
+
+
+def _launched(place: CollectivePlacement, collective: Collective, steps: Why) -> Why:
+    launch = place.profile.launch_s
+    if launch is None:
+        return steps
+    assert isinstance(steps.value, float), steps
+    floor = launch.value * collective.group.per_node
+    parts = (steps, launch.why())
+    how = "the steps, or launching on each GPU of the node where that is more"
+    return Why(name="start-up", value=max(steps.value, floor), unit="s", how=how, parts=parts)
+
+
+def _with_call(place: CollectivePlacement, start: Why) -> Why:
+    overhead = place.profile.overhead_s
+    return summed("latency", (start,) if overhead is None else (start, overhead.why()))
+
+
+def total(parts: tuple[Why, ...]) -> float:
+    """Return the sum of *parts*, which are numbers."""
+    return float(sum(part.value for part in parts if isinstance(part.value, float | int)))
+
+
+def nccl_leaf(name: str, value_s: float) -> Why:
+    """Return a number of NCCL's tables as a leaf of an explanation."""
+    return Why(name=name, value=value_s, unit="s", source=NCCL)
+
+
+def summed(name: str, parts: tuple[Why, ...]) -> Why:
+    """Return the sum of *parts* as a node of an explanation."""
+    return Why(name=name, value=total(parts), unit="s", how="sum of the parts", parts=parts)

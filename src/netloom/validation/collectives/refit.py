@@ -1,0 +1,263 @@
+"""Take the constants of collectives from other rows than those that shipped ones come from.
+
+Durations are linear in each of these constants where it matters: a hop in small messages, a NIC's
+share in large ones. What a row implies is one division; the constant is the median over machines
+of the median over a machine's rows. A constant that no row determines falls back to its kin.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from netloom.engines.analytic.engine import AnalyticEngine
+from netloom.engines.analytic.peers import peers, with_peers
+from netloom.engines.analytic.profile import profile_of, with_profile
+from netloom.engines.analytic.ways import way_of, with_ways
+from netloom.engines.base import bus_factor
+from netloom.errors import NetloomError
+from netloom.validation.collectives.machines import machine_of
+from netloom.validation.collectives.measured import case_of
+from netloom.workload.collective import CollectiveKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from netloom.compute.generation import Constant
+    from netloom.engines.analytic.ways import Way
+    from netloom.fabric.network import Network
+    from netloom.parts.load import Catalog
+    from netloom.validation.collectives.measurement import Measurement
+    from netloom.workload.collective import Collective
+
+__all__ = ["refit"]
+
+_ENGINE: Final = AnalyticEngine()
+_RINGED: Final = (
+    CollectiveKind.ALL_REDUCE,
+    CollectiveKind.ALL_GATHER,
+    CollectiveKind.REDUCE_SCATTER,
+)
+_KIB, _MIB, _GIB = 2.0**10, 2.0**20, 2.0**30
+# Whose constants stand in for a plugin that only the machine left out was measured with.
+_KIN: Final = {
+    "aws-ofi-nccl over EFA v1": "aws-ofi-nccl over EFA v2",
+    "aws-ofi-nccl over EFA v2": "aws-ofi-nccl over EFA v1",
+    "GPUDirect-TCPX": "GPUDirect-TCPXO",
+    "GPUDirect-TCPXO": "aws-ofi-nccl over EFA v2",
+}
+# Their share of a NIC was not taken from these rows.
+_PUBLISHED_SHARE: Final = frozenset({"verbs", "sockets", "libfabric over Slingshot"})
+_STEP: Final = 1.1  # by which a constant is moved to see what it does
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A measured row as something that can be predicted, and what was measured."""
+
+    machine: str
+    collective: Collective
+    network: Network
+    time_s: float
+
+    @property
+    def way(self) -> Way:
+        """The library's way to the wire."""
+        return way_of(self.network.technology, self.network.nic.name)
+
+    def takes_s(self) -> float:
+        """Return the prediction, with the constants in use."""
+        return _ENGINE.run(self.collective, self.network).duration_s
+
+
+@contextmanager
+def refit(rows: Sequence[Measurement], catalog: Catalog) -> Iterator[Catalog]:
+    """Use constants that come from *rows* alone while the context lasts; yields the catalogue."""
+    seen = tuple(filter(None, (_seen(row, catalog) for row in rows if _is_good(row))))
+    with ExitStack() as stack:
+        stack.enter_context(with_ways(_ways(seen)))
+        _set_launch(seen, stack)
+        _set_peers(seen, stack)
+        yield catalog
+
+
+def _is_good(row: Measurement) -> bool:
+    return row.status in {"ok", ""} and bool(row.size_bytes) and "vTrain" not in row.source
+
+
+@lru_cache(maxsize=8192)
+def _case(row: Measurement) -> tuple[Collective, Network] | None:
+    from netloom.parts.load import load_catalog  # noqa: PLC0415
+
+    try:
+        case = case_of(row, load_catalog())
+    except NetloomError:
+        return None
+    return case.collective, case.network
+
+
+def _seen(row: Measurement, _catalog: Catalog) -> Seen | None:
+    case = _case(row)
+    if case is None:
+        return None
+    collective, network = case
+    time_s = bus_factor(collective) * collective.size_bytes / (row.bus_gbps * 1e9)
+    return Seen(machine=machine_of(row), collective=collective, network=network, time_s=time_s)
+
+
+def _by_machine(some: Sequence[Seen], implied: Callable[[Seen], float | None]) -> float | None:
+    """Return the median over machines of the median of what their rows imply; None for no row."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for one in some:
+        value = implied(one)
+        if value is not None:
+            found[one.machine].append(value)
+    return median(map(median, found.values())) if found else None
+
+
+def _ways(seen: Sequence[Seen]) -> tuple[Way, ...]:
+    """Return the ways refitted, each with those of its kin where no row is left."""
+    groups: defaultdict[str, list[Seen]] = defaultdict(list)
+    known: dict[str, Way] = {}
+    for one in seen:
+        if one.collective.group.num_nodes > 1 and one.collective.kind in _RINGED:
+            groups[one.way.name].append(one)
+            known[one.way.name] = one.way
+    fitted = {name: _fitted_way(known[name], tuple(some)) for name, some in groups.items()}
+    for name, kin in _KIN.items():
+        if name not in fitted and kin in fitted:
+            fitted[name] = replace(fitted[kin], name=name)
+    return tuple(fitted.values())
+
+
+# What decides each constant: the rows of these sizes; the least that it can be.
+_DECIDED_BY: Final = (
+    ("nic_share", 512 * _MIB, float("inf"), 0.1),
+    ("hop_s", 0.0, 4 * _KIB, 0.0),
+    ("rendezvous_s", _MIB, 256 * _MIB, 0.0),
+)
+
+
+def _fitted_way(way: Way, some: tuple[Seen, ...]) -> Way:
+    machines = frozenset(one.machine for one in some)
+    return _cached_way(way, machines, some)
+
+
+_WAYS: Final[dict[tuple[str, frozenset[str], int], Way]] = {}
+
+
+def _cached_way(way: Way, machines: frozenset[str], some: tuple[Seen, ...]) -> Way:
+    key = (way.name, machines, len(some))
+    if key not in _WAYS:
+        fitted = way
+        for name, least, most, floor in _DECIDED_BY:
+            if name == "nic_share" and way.name in _PUBLISHED_SHARE:
+                continue
+            rows = tuple(one for one in some if least <= one.collective.size_bytes < most)
+            fitted = _with_constant(fitted, name, rows, floor=floor)
+        _WAYS[key] = fitted
+    return _WAYS[key]
+
+
+def _with_constant(way: Way, name: str, some: Sequence[Seen], *, floor: float) -> Way:
+    known: Constant = getattr(way, name)
+    start = known.value or 10e-6
+    base = _changed(way, name, start)
+    moved = _changed(way, name, start * _STEP)
+
+    def implied(one: Seen) -> float | None:
+        with with_ways((base,)):
+            here = one.takes_s()
+        with with_ways((moved,)):
+            there = one.takes_s()
+        return _solved(start, here, there, one.time_s, inverse=name == "nic_share")
+
+    value = _by_machine(some, implied)
+    return way if value is None else _changed(way, name, max(floor, value))
+
+
+def _solved(
+    start: float, here: float, there: float, measured: float, *, inverse: bool
+) -> float | None:
+    """Return the constant at which a row takes what was measured; None where it decides nothing."""
+    if abs(there - here) < 1e-3 * here:
+        return None
+    if inverse:  # of a rate: times go with one over it
+        slope = (there - here) / (1 / (start * _STEP) - 1 / start)
+        wanted = 1 / start + (measured - here) / slope
+        return min(1.0, 1 / wanted) if wanted > 0 else None
+    return start + (measured - here) * start * (_STEP - 1) / (there - here)
+
+
+def _changed(way: Way, name: str, value: float) -> Way:
+    constant: Constant = getattr(way, name)
+    changed = replace(constant, value=value)
+    if name == "nic_share":
+        return replace(way, nic_share=changed)
+    if name == "hop_s":
+        return replace(way, hop_s=changed)
+    return replace(way, rendezvous_s=changed)
+
+
+def _set_launch(seen: Sequence[Seen], stack: ExitStack) -> None:
+    """Take the launch on A100 nodes from the small collectives inside them."""
+    profile = profile_of("ampere")
+    if profile.launch_s is None:
+        return
+    small = [
+        one
+        for one in seen
+        if one.collective.group.num_nodes == 1
+        and one.collective.kind is not CollectiveKind.ALL_TO_ALL
+        and one.network.gpu.architecture == "Ampere"
+        and one.collective.size_bytes <= 64 * _KIB
+    ]
+    value = _by_machine(small, lambda one: one.time_s / one.collective.group.per_node)
+    launch = None if value is None else replace(profile.launch_s, value=value)
+    stack.enter_context(with_profile("ampere", replace(profile, launch_s=launch)))
+
+
+def _partners(one: Seen, beyond: int) -> int:
+    """Return a rank's partners in other nodes, beyond the first ones."""
+    group = one.collective.group
+    return group.size - group.per_node - beyond
+
+
+def _set_peers(seen: Sequence[Seen], stack: ExitStack) -> None:
+    """Take what all-to-alls and messages between nodes cost and reach from the rows that say so."""
+    used = peers()
+    between = [one for one in seen if one.collective.group.num_nodes > 1]
+    spread = [one for one in between if one.collective.kind is CollectiveKind.ALL_TO_ALL]
+    passed = [one for one in between if one.collective.kind is CollectiveKind.SEND_RECV]
+    large = [one for one in spread if one.collective.size_bytes >= _GIB]
+    own = [one for one in large if one.network.node.num_nics >= one.network.node.num_gpus]
+    shared = [one for one in large if one.network.node.num_nics < one.network.node.num_gpus]
+    few = [one for one in spread if one.collective.group.size <= 64]
+    few = [one for one in few if one.collective.size_bytes <= 64 * _KIB]
+    far = [one for one in spread if one.collective.group.size > 128]
+    far = [one for one in far if one.collective.size_bytes <= _MIB]
+
+    def reached(known: Constant, some: Sequence[Seen]) -> Constant:
+        value = _by_machine(some, lambda one: known.value * one.takes_s() / one.time_s)
+        return replace(known, value=1.0 if value is None else min(1.0, value))
+
+    def each(known: Constant, some: Sequence[Seen], beyond: int, otherwise: float) -> Constant:
+        value = _by_machine(
+            some,
+            lambda one: known.value + (one.time_s - one.takes_s()) / _partners(one, beyond),
+        )
+        return replace(known, value=otherwise if value is None else max(0.0, value))
+
+    fitted = replace(
+        used,
+        many=reached(used.many, own),
+        many_shared=reached(used.many_shared, shared),
+        alone=reached(used.alone, passed),
+        partner=each(used.partner, few, 0, 0.4e-6),
+        far_partner=each(used.far_partner, far, 64, 0.0),
+    )
+    stack.enter_context(with_peers(fitted))
