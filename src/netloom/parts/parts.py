@@ -175,7 +175,7 @@ class Node(Part):
         ports_per_cage: NICs that share one transceiver: 2 in a DGX H100, whose eight NICs leave
             through four twin-port OSFP cages.
         host_rate_bps: PCIe or C2C between a GPU and its NIC, one direction.
-        nic_share: What NCCL reaches of a NIC's payload rate over this machine's way from GPU to NIC,
+        nic_share: What NCCL reaches of a NIC's payload rate over this machine's path to the NIC,
             where that is less than the plugin reaches elsewhere; None where it is not.
         power_w: All of it, GPUs and NICs included, at full load.
         price_usd: All of it, NICs included.

@@ -110,7 +110,7 @@ def test_an_all_to_all_is_slower_where_gpus_share_a_nic() -> None:
 
 
 def test_an_all_to_all_starts_with_its_partners_one_after_another() -> None:
-    # 24 in other nodes at 3.2 us; 120 at 3.2 us, of which 56 at 7 us more; 7 inside at 0.4 us. NCCL's
+    # 24 in other nodes at 3.2 us; 120 at 3.2 us, 56 of them 7 us more; 7 inside at 0.4 us. NCCL's
     # 6.6 us of base and 2.7 us of a hop, and the plugin's 6.5 us.
     few = run("all_to_all", 1024, network("H100", nodes=4), ranks=32).duration_s
     many = run("all_to_all", 1024, network("H100", nodes=16), ranks=128).duration_s
