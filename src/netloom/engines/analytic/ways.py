@@ -177,7 +177,7 @@ _SOCKETS: Final = Way(
     name="sockets",
     reference_s=45e-6,
     hop_s=_hop_s(19e-6, _SLINGSHOT, "its TCP runs: an all-reduce of 1 KiB takes 48 to 83 us"),
-    rendezvous_s=_rendezvous_s(0.0, _IB, "sockets ask nobody", confidence="assumed"),
+    rendezvous_s=_rendezvous_s(0.0, _IB, "sockets have no rendezvous", confidence="assumed"),
     doubling_s=_PLUGIN_DOUBLING,
     declared_s=_NOT_DECLARED,
     has_ll128=True,
