@@ -108,6 +108,6 @@ def test_one_more_node_never_speeds_an_all_reduce_up(
         asked = Collective(kind=CollectiveKind.ALL_REDUCE, size_bytes=2.0**exponent, group=group)
         found.append(AnalyticEngine(algorithm).run(asked, network(machine, 64)))
     if found[0].protocol == found[1].protocol:
-        # Groups that tile a leaf switch send nothing above it: a hop or two less a step. A tree that
-        # is one level deeper, from 32 nodes on, has smaller chunks.
+        # Groups that tile a leaf switch send nothing above it: a hop or two less a step. A tree
+        # that is one level deeper, from 32 nodes on, has smaller chunks.
         assert found[0].duration_s <= found[1].duration_s * 1.25
