@@ -105,11 +105,21 @@ def _library(
 
     why = _run(collective, choice, comm, place_of(choice.algorithm))
     for size_bytes, later in switches(collective.kind, comm, only=engine.algorithm):
-        costly = engine.contention is not None and later.algorithm in _TREES
-        if size_bytes > collective.size_bytes and not costly:
-            larger = replace(collective, size_bytes=size_bytes)
+        if size_bytes <= collective.size_bytes:
+            continue
+        larger = replace(collective, size_bytes=size_bytes)
+        if engine.contention is None or _falls(collective, larger, network, engine.algorithm):
             why = _no_longer(why, _run(larger, later, comm, place_of(later.algorithm)), size_bytes)
     return _outcome(collective, network, why, choice.algorithm.value, choice.protocol.value)
+
+
+def _falls(
+    collective: Collective, larger: Collective, network: Network, only: Algorithm | None
+) -> bool:
+    """Return whether *larger* takes no more in closed form: worth simulating then."""
+    plain = AnalyticEngine(only)
+    quick_s = plain.run(larger, network).duration_s
+    return plain.run(collective, network).duration_s >= quick_s * (1 - 1e-6)
 
 
 def _run(
