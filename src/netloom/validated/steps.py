@@ -1,31 +1,38 @@
 """Which training steps were compared with measurements, and how far they came out.
 
-A value of an axis counts as checked where enough rows were measured there and their median error
-is small; a range reaches a tenth beyond its last row.
+A technology, and a share of exposed communication, count as checked where enough rows were
+measured there and their median error is small; :mod:`netloom.validated.near` has all other axes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from statistics import median
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from netloom.validated.axes import StepPoint
 from netloom.validated.rows import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
-    from typing import Any
+    from collections.abc import Callable, Hashable
 
-__all__ = ["HighestMfu", "Spread", "StepRange", "StepRow", "highest_mfu", "step_range", "step_rows"]
+__all__ = [
+    "HighestMfu",
+    "StepRange",
+    "StepRow",
+    "highest_mfu",
+    "judged_rows",
+    "step_range",
+    "step_rows",
+]
 
 MAX_MEDIAN_PCT: Final = 6.0  # the bound of steps whose measurement was derived
 MIN_ROWS_AT_A_SIZE: Final = 3
 MIN_ROWS_OF_A_TECHNOLOGY: Final = 10
 MAX_EXPOSED_MEDIAN_PCT: Final = 15.0  # the bound of collectives, which decide exposed steps
 EXPOSED_BIN: Final = 0.05
-MARGIN: Final = 1.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +40,12 @@ class StepRow:
     """One measured step.
 
     Attributes:
+        point: Where it lies on every axis.
         mfu: Measured, by netloom's own count of what the model needs; None where the row ran
             something the model does not cover, and of mixtures of experts.
         exposed_share: Predicted; None like the error where the row could not be predicted.
+        exposed_faster: How much of the step its exposed communication may be over, at most, by the
+            errors of the collectives that it stands on; ``exposed_slower``, under.
         error_pct: Predicted over measured, less 1.
         consistent: Whether the row does not contradict itself or others.
         fitted: Whether a parameter was taken from it; such rows prove nothing.
@@ -43,26 +53,15 @@ class StepRow:
 
     row_id: str
     source: str
-    generation: str
-    eight_bit: bool
+    point: StepPoint
     technology: str
-    num_gpus: int
-    parameters: float
-    experts: bool
     consistent: bool
     fitted: bool
     mfu: float | None
     exposed_share: float | None
+    exposed_faster: float | None
+    exposed_slower: float | None
     error_pct: float | None
-
-
-class Spread(NamedTuple):
-    """How far some rows came out: the number of rows, and errors in percent with their sign."""
-
-    rows: int
-    low_pct: float
-    high_pct: float
-    median_pct: float
 
 
 class HighestMfu(NamedTuple):
@@ -75,45 +74,49 @@ class HighestMfu(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRange:
-    """Where dense steps were met.
+    """Where exposed communication was met, with dense layers.
 
     Attributes:
-        parameters: Fewest and most.
         max_exposed_share: Of a step, on the technologies.
-        beyond: The rows on more GPUs than that: their spread, fewest and most GPUs.
-        mixtures: The spread of mixtures of experts, which were not met.
     """
 
-    parameters: tuple[float, float]
-    max_gpus: int
     technologies: frozenset[str]
     max_exposed_share: float
-    beyond: Spread
-    beyond_gpus: tuple[int, int]
-    mixtures: Spread
 
 
 @cache
 def step_rows() -> tuple[StepRow, ...]:
     """Return every published step."""
-    return tuple(
-        StepRow(
-            row_id=row["row_id"],
-            source=row["source"],
-            generation=row["generation"],
-            eight_bit=row["eight_bit"] == "1",
-            technology=row["technology"],
-            num_gpus=int(row["num_gpus"]),
-            parameters=float(row["parameters"]),
-            experts=row["experts"] == "1",
-            consistent=row["consistent"] == "1",
-            fitted=row["fitted"] == "1",
-            mfu=_number(row["mfu"]),
-            exposed_share=_number(row["exposed_share"]),
-            error_pct=_number(row["error_pct"]),
-        )
-        for row in rows_of("steps.csv")
+    return tuple(map(_step_row, rows_of("steps.csv")))
+
+
+def _step_row(row: dict[str, str]) -> StepRow:
+    return StepRow(
+        row_id=row["row_id"],
+        source=row["source"],
+        point=_point(row),
+        technology=row["technology"],
+        consistent=row["consistent"] == "1",
+        fitted=row["fitted"] == "1",
+        mfu=_number(row["mfu"]),
+        exposed_share=_number(row["exposed_share"]),
+        exposed_faster=_number(row.get("exposed_faster", "")),
+        exposed_slower=_number(row.get("exposed_slower", "")),
+        error_pct=_number(row["error_pct"]),
     )
+
+
+def _point(row: dict[str, str]) -> StepPoint:
+    """Return the axes of a row; one that the table does not have yet is neutral."""
+    return StepPoint(**{one.name: _VALUES[str(one.type)](row.get(one.name)) for one in _FIELDS})
+
+
+_FIELDS: Final = fields(StepPoint)
+_VALUES: Final[dict[str, Callable[[str | None], Any]]] = {
+    "str": lambda text: text or "",
+    "int": lambda text: int(text or 1),
+    "float": lambda text: float(text or 1),
+}
 
 
 def _number(text: str) -> float | None:
@@ -121,27 +124,24 @@ def _number(text: str) -> float | None:
 
 
 @cache
+def judged_rows() -> tuple[StepRow, ...]:
+    """Return the rows that prove something: predicted, not fitted, and without contradiction."""
+    return tuple(
+        row
+        for row in step_rows()
+        if row.error_pct is not None and row.consistent and not row.fitted
+    )
+
+
+@cache
 def step_range() -> StepRange:
-    """Return where dense steps were met."""
-    judged = [row for row in step_rows() if row.error_pct is not None and not row.fitted]
-    dense = [row for row in judged if row.consistent and not row.experts]
-    sizes = _met(dense, lambda row: row.num_gpus, MIN_ROWS_AT_A_SIZE)
+    """Return where exposed communication was met."""
+    dense = [row for row in judged_rows() if row.point.layers == "dense"]
     technologies = _met(dense, lambda row: row.technology, MIN_ROWS_OF_A_TECHNOLOGY)
     exposed = _met(dense, _exposed_bin, MIN_ROWS_AT_A_SIZE, max_median_pct=MAX_EXPOSED_MEDIAN_PCT)
-    larger = [row for row in dense if row.num_gpus > max(sizes)]
-    counts = [
-        row.parameters
-        for row in dense
-        if row.num_gpus <= max(sizes) and row.technology in technologies
-    ]
     return StepRange(
-        parameters=(min(counts) / MARGIN, max(counts) * MARGIN),
-        max_gpus=max(sizes),
         technologies=frozenset(technologies),
-        max_exposed_share=(1 + max(exposed)) * EXPOSED_BIN,
-        beyond=_spread(larger),
-        beyond_gpus=(min(row.num_gpus for row in larger), max(row.num_gpus for row in larger)),
-        mixtures=_spread(row for row in judged if row.experts),
+        max_exposed_share=(1 + max(exposed, default=-1)) * EXPOSED_BIN,
     )
 
 
@@ -168,17 +168,12 @@ def _met(
     }
 
 
-def _spread(rows: Iterable[StepRow]) -> Spread:
-    errors = [row.error_pct for row in rows if row.error_pct is not None]
-    return Spread(len(errors), min(errors), max(errors), median(map(abs, errors)))
-
-
 @cache
 def highest_mfu() -> dict[tuple[str, bool], HighestMfu]:
     """Return the highest measured share of peak by generation and whether products are 8-bit."""
     found: dict[tuple[str, bool], HighestMfu] = {}
     for row in step_rows():
-        key = row.generation, row.eight_bit
+        key = row.point.generation, row.point.precision == "fp8"
         if row.mfu is not None and (key not in found or row.mfu > found[key].mfu):
             found[key] = HighestMfu(row.mfu, row.row_id, row.source)
     return found
