@@ -26,6 +26,7 @@ __all__ = [
     "memory_line",
     "memory_parts",
     "prediction_text",
+    "span",
     "title",
 ]
 
@@ -59,9 +60,19 @@ def title(prediction: Prediction) -> str:
 def headline(step: Step) -> str:
     """Return the answer in one line."""
     return (
-        f"step {format_quantity(step.duration_s, TIME, digits=4)}, MFU {step.mfu:.1%}, "
+        f"step {format_quantity(step.duration_s, TIME, digits=4)} ({span(step)}), "
+        f"MFU {step.mfu:.1%}, "
         f"HFU {step.hfu:.1%}, {step.tokens_per_s:,.0f} tokens/s"
     )
+
+
+def span(step: Step) -> str:
+    """Return between which times a step is expected, in words."""
+    found = step.interval
+    if found is None:
+        return "no interval: nothing measured is near"
+    low, high = (format_quantity(end_s, TIME) for end_s in (found.low_s, found.high_s))
+    return f"{low} to {high}"
 
 
 def _breakdown(step: Step) -> Table:

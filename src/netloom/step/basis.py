@@ -65,13 +65,15 @@ def exposed_waits(
     network: Network,
 ) -> Iterator[ExposedWait]:
     """Yield the exposed time of each axis, shared among its collectives by what they take."""
-    listed = [item for item in communications if exposed_s.get(item.axis, 0.0) > 0]
-    taken_s: dict[Axis, float] = {}
-    for item in listed:
-        whole_s = item.count * durations_s[item.collective]
-        taken_s[item.axis] = taken_s.get(item.axis, 0.0) + whole_s
-    for item in listed:
-        if taken_s[item.axis]:
-            share = item.count * durations_s[item.collective] / taken_s[item.axis]
-            point = collective_point(item.collective, network)
-            yield ExposedWait(share * exposed_s[item.axis], point)
+    taken_s: dict[Axis, dict[Collective, float]] = {}
+    for item in communications:
+        if exposed_s.get(item.axis, 0.0) > 0:
+            each = taken_s.setdefault(item.axis, {})
+            whole_s = item.count * durations_s[item.collective]
+            each[item.collective] = each.get(item.collective, 0.0) + whole_s
+    for axis, each in taken_s.items():
+        for collective, whole_s in each.items():
+            if whole_s > 0:
+                share = whole_s / sum(each.values())
+                point = collective_point(collective, network)
+                yield ExposedWait(share * exposed_s[axis], point)

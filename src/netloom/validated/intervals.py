@@ -23,7 +23,7 @@ from netloom.validated.rows import rows_of
 from netloom.validated.steps import judged_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from netloom.validated.axes import StepPoint
     from netloom.validated.collectives import CollectivePoint
@@ -37,6 +37,7 @@ __all__ = [
     "StepInterval",
     "Widths",
     "exposed_range",
+    "network_range",
     "step_interval",
 ]
 
@@ -101,7 +102,16 @@ class StepInterval:
 
 def exposed_range(basis: StepBasis) -> tuple[float, float]:
     """Return between which times the exposed communication is expected, by its collectives."""
-    ranges = [(wait.time_s, collective_error(wait.collective)) for wait in basis.waits]
+    return _range_s(basis.waits)
+
+
+def network_range(basis: StepBasis) -> tuple[float, float]:
+    """Return the same of what is exposed between nodes, which differs between networks."""
+    return _range_s(wait for wait in basis.waits if wait.collective.num_nodes > 1)
+
+
+def _range_s(waits: Iterable[ExposedWait]) -> tuple[float, float]:
+    ranges = [(wait.time_s, collective_error(wait.collective)) for wait in waits]
     return (
         sum(time_s * min(error.low, 1.0) for time_s, error in ranges),
         sum(time_s * max(error.high, 1.0) for time_s, error in ranges),

@@ -16,7 +16,7 @@ from netloom.validated.intervals import SHARE, ErrorRows, Widths
 from netloom.validated.steps import judged_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from netloom.validated.steps import StepRow
 
@@ -50,12 +50,14 @@ class Coverage:
     Attributes:
         share: Of all rows, their whole source left out.
         row_share: The same, with each row left out by itself.
+        bounds: Each row's interval without its source: of measured over predicted, by row.
     """
 
     rows: int
     share: float
     row_share: float
     by_source: tuple[SourceCoverage, ...]
+    bounds: Mapping[str, tuple[float, float]]
 
 
 def interval_coverage(rows: Sequence[StepRow] | None = None) -> Coverage:
@@ -63,6 +65,7 @@ def interval_coverage(rows: Sequence[StepRow] | None = None) -> Coverage:
     trial = _Trial.of(judged_rows() if rows is None else rows)
     held = np.zeros(len(trial.sources), dtype=bool)
     by_source = []
+    bounds: dict[str, tuple[float, float]] = {}
     for source, count in sorted(Counter(trial.sources.tolist()).items()):
         mine = trial.sources == source
         low, high = trial.bounds(mine, without=mine)
@@ -73,11 +76,15 @@ def interval_coverage(rows: Sequence[StepRow] | None = None) -> Coverage:
             source=source, rows=count, held=int(held[mine].sum()), width_pct=width_pct
         )
         by_source.append(found)
+        ids = (row.row_id for row, is_mine in zip(trial.rows.rows, mine, strict=True) if is_mine)
+        ends = zip(np.exp(low).tolist(), np.exp(high).tolist(), strict=True)
+        bounds |= dict(zip(ids, ends, strict=True))
     return Coverage(
         rows=len(held),
         share=float(held.mean()),
         row_share=trial.row_share(),
         by_source=tuple(by_source),
+        bounds=bounds,
     )
 
 
