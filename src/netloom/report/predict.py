@@ -66,13 +66,14 @@ def headline(step: Step) -> str:
     )
 
 
-def span(step: Step) -> str:
-    """Return between which times a step is expected, in words."""
+def span(step: Step, *, joint: str = " to ") -> str:
+    """Return between which times a step is expected, in the unit of the later one."""
     found = step.interval
     if found is None:
-        return "no interval: nothing measured is near"
-    low, high = (format_quantity(end_s, TIME) for end_s in (found.low_s, found.high_s))
-    return f"{low} to {high}"
+        return "no interval"
+    high = format_quantity(found.high_s, TIME)
+    unit = high.lstrip("0123456789.e+-")
+    return f"{found.low_s / TIME.units[unit]:.3g}{joint}{high}"
 
 
 def _breakdown(step: Step) -> Table:
