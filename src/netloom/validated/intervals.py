@@ -93,7 +93,7 @@ class StepInterval:
 
     def to_json(self) -> dict[str, float]:
         """Return the stable keys that docs/json.md documents."""
-        return {"low": self.low_s, "high": self.high_s, "share": self.share}
+        return {"low": float(self.low_s), "high": float(self.high_s), "share": self.share}
 
     def overlaps(self, other: StepInterval) -> bool:
         """Return whether some time lies in both."""

@@ -48,14 +48,14 @@ def recommend(contenders: Sequence[Candidate], *, further_doubts: Sequence[str])
 
 
 def alike(best: Candidate, contenders: Sequence[Candidate]) -> list[Candidate]:
-    """Return the others that may expose as much between nodes as *best*."""
+    """Return the others that may expose as much between nodes as *best*; all that expose any."""
     low_s, high_s = network_range(best.step.basis)
-    found = []
-    for other in contenders:
-        least_s, most_s = network_range(other.step.basis)
-        if other is not best and least_s <= high_s and low_s <= most_s:
-            found.append(other)
-    return found
+    ranges = [(other, *network_range(other.step.basis)) for other in contenders]
+    return [
+        other
+        for other, least_s, most_s in ranges
+        if other is not best and least_s <= high_s and 0 < most_s >= low_s
+    ]
 
 
 def _alike_doubts(best: Candidate, contenders: Sequence[Candidate]) -> list[str]:

@@ -19,6 +19,10 @@ SOURCE = Source(
     citation="published training steps, netloom validate steps --rows", confidence="measured"
 )
 
+COLLECTIVES = Source(
+    citation="measured collectives, netloom validate collectives --rows", confidence="measured"
+)
+
 
 def interval_json(step: Step) -> dict[str, float] | None:
     """Return the interval of the step; None where no measured step is near enough."""
@@ -82,4 +86,5 @@ def _wait(wait: ExposedWait) -> Why:
         value=wait.time_s,
         unit="s",
         how=f"times {min(error.low, 1.0):.2f} to {max(error.high, 1.0):.2f} ({rows})",
+        source=COLLECTIVES,
     )
