@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from netloom.step.practice import Practice
     from netloom.step.timeline import Pipeline
     from netloom.workload.collective import Axis
+    from netloom.workload.flops import OperatorKind
 
 __all__ = ["Memory", "Step"]
 
@@ -45,6 +46,8 @@ class Step:
 
     Attributes:
         compute_s: Operators of one GPU, recomputation included.
+        kinds: Share of each kind of operator in that.
+        host_s: The part of it that the GPU waits for the host to launch.
         bubble_s: Idle in the pipeline's warm-up and cool-down.
         optimizer_s: Weight update.
         communication_s: Every collective and transfer by axis, hidden or not.
@@ -59,6 +62,8 @@ class Step:
 
     duration_s: float
     compute_s: float
+    kinds: Mapping[OperatorKind, float]
+    host_s: float
     bubble_s: float
     optimizer_s: float
     communication_s: Mapping[Axis, float]
