@@ -18,7 +18,7 @@ from netloom.report.predict import (
     title,
 )
 from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Page, doubts_fold
-from netloom.step.memory import RESERVED_BYTES
+from netloom.step.memory import needed_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,9 @@ def _step(found: Prediction) -> Figure:
 
 def _memory(found: Prediction) -> Figure:
     memory = found.step.memory
-    parts = memory_parts(memory) | {"context and buffers": float(RESERVED_BYTES)}
+    parts = memory_parts(memory) | {
+        "context, communicators, gaps": needed_bytes(memory) - memory.total_bytes
+    }
     free = memory.capacity_bytes - sum(parts.values())
     held = parts | ({"free": free} if free > 0 else {})
     return Figure(

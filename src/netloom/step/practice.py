@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from netloom.compute.generation import FlashVersion
 from netloom.provenance import Source
@@ -25,6 +25,8 @@ __all__ = [
     "practice_of",
 ]
 
+Kernels = Literal["transformer-engine", "torch"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Practice:
@@ -42,6 +44,15 @@ class Practice:
         host_experts_s: The same of a layer with experts.
         age: What all its kernels take over those of a year later.
         fused: Whether memory-bound operators that follow one another are one kernel.
+        kernels: Whose layers and loss: ``transformer-engine`` stands for libraries of fused
+            kernels (Megatron-LM, flash-attn), which keep the inputs of 8-bit products in 8 bits,
+            cast weights once a step and take the loss in place; ``torch`` for PyTorch's own.
+        autocast: Whether fp32 weights are cast to 16 bits product by product.
+        state_bytes: Of the optimizer for one parameter, master copy included.
+        gradient_bytes: Of one gradient as it is kept and reduced; None for the precision's own.
+        parameter_bytes: Of one weight as it is held and gathered, master copies apart.
+        recompute_modules: Computed again in the backward pass; None for what the job asks for.
+        optimizer_offload: Share of the optimizer's state on the host.
         drag: What a second of hidden communication slows the computation beside it by.
         source: Who says so.
     """
@@ -58,6 +69,13 @@ class Practice:
     age: float = 1.0
     fused: bool = True
     drag: float = 0.0
+    kernels: Kernels = "transformer-engine"
+    autocast: bool = False
+    state_bytes: int = 12
+    gradient_bytes: int | None = None
+    parameter_bytes: int = 2
+    recompute_modules: tuple[str, ...] | None = None
+    optimizer_offload: float = 0.0
 
 
 MEGATRON_2022: Final = Practice(
@@ -108,8 +126,15 @@ MEGATRON_PLAIN: Final = replace(
 # four: over 64 micro-batches, 48 layers and two passes, 4.4 ms. Recipes for GB200 and GB300 put
 # what they launch into CUDA graphs (cuda_graph_impl), and so does the current practice.
 MEGATRON_LAUNCHED: Final = replace(
-    MEGATRON_CORE, name="Megatron-Core 2025, no CUDA graphs", host_experts_s=4.4e-3
+    MEGATRON_CORE,
+    name="Megatron-Core 2025, no CUDA graphs",
+    host_experts_s=4.4e-3,
+    gradient_bytes=2,
 )
+# NeMo, the performance recipes of Megatron-Bridge and the MLPerf submissions set
+# grad_reduce_in_fp32=False; MLPerf's 405B holds FP8 parameters (training_results_v5.0).
+NEMO: Final = replace(MEGATRON_CORE, name="NeMo 2025", gradient_bytes=2)
+MLPERF: Final = replace(NEMO, name="NeMo as submitted to MLPerf", parameter_bytes=1)
 FSDP_2023: Final = Practice(
     name="PyTorch FSDP 2023",
     attention="fused",
@@ -130,6 +155,7 @@ TORCHTITAN: Final = replace(
     name="torchtitan 2024",
     flash=2,
     fused=True,
+    kernels="torch",
     tensor_hidden=0.0,
     source=Source(citation="torchtitan (arXiv:2410.06511)", confidence="published"),
 )
@@ -176,6 +202,10 @@ def practice_of(
         return replace(MEGATRON_2021, overlaps_data=overlaps)
     if "bridge" in framework and not graphs:
         return MEGATRON_LAUNCHED
+    if "mlperf" in framework:
+        return MLPERF
+    if "bridge" in framework or "nemo" in framework:
+        return NEMO
     if "megatron-lm" in framework and "overlap" not in overlap:
         return MEGATRON_PLAIN
     return MEGATRON_CORE

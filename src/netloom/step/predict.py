@@ -82,7 +82,7 @@ def predict(
     batches = num_micro_batches(job.trained, plan)
     machine = roofline(network.gpu, job.trained.precision)
     left = residual_of(network.gpu) if residual is None else residual
-    held = check_memory(shape, plan, job.trained, gpu=network.gpu, attention=practice.attention)
+    held = check_memory(shape, plan, job.trained, gpu=network.gpu, practice=practice)
     asked = demand(shape, plan, job.trained, num_micro_batches=batches)
     outcomes = _ask(asked, network, engine)
     traffic = Traffic(
