@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.provenance import Validity, Why
+    from netloom.step.practice import Practice
     from netloom.step.timeline import Pipeline
     from netloom.workload.collective import Axis
 
@@ -87,6 +88,7 @@ class Step:
         tokens: In the global batch.
         pipeline: What each stage works through, for a picture of the step.
         why: How the duration came about.
+        practice: What the training software does.
     """
 
     duration_s: float
@@ -103,6 +105,7 @@ class Step:
     pipeline: Pipeline
     validity: Validity
     why: Why
+    practice: Practice
 
     @property
     def mfu(self) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from netloom.step.memory.reserved import SLACK, reserved_bytes
 from netloom.step.model import Memory
 from netloom.workload.parameters import layer_parameters
-from netloom.workload.sharding import end_parameters, gradient_bytes, stage_parameters
+from netloom.workload.sharding import end_parameters, stage_parameters
 
 if TYPE_CHECKING:
     from netloom.parts.parts import Gpu
@@ -76,7 +76,7 @@ def held_parameters(shape: Transformer, plan: Layout, *, stage: int) -> HeldPara
 
 def gradient_size(training: Training, practice: Practice) -> int:
     """Return the bytes of one gradient as the software keeps it."""
-    return practice.gradient_bytes or gradient_bytes(training.precision)
+    return practice.weights.gradient_bytes_of(training.precision)
 
 
 def layer_count(shape: Transformer, plan: Layout, *, moe: bool) -> float:

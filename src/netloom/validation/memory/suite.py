@@ -44,7 +44,9 @@ _QUANTITIES: Final = {
     "peak_allocated_bytes": "peak_bytes",
 }
 _EAGER: Final = Practice(
-    name="PyTorch",
+    name="pytorch",
+    title="PyTorch 2.11",
+    released="2026-01",
     attention="fused",
     tensor_hidden=0.0,
     pipeline_hidden=0.0,
