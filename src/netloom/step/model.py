@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Memory:
     reserved_bytes: float = 0.0
     slack: float = 0.0
     stage: int = 0
-    why: Why | None = None
+    why: Why | None = field(default=None, repr=False)
 
     @property
     def total_bytes(self) -> float:

@@ -1,10 +1,10 @@
 """What one GPU holds in a training step, and whether it fits.
 
-A file for each idea: :mod:`states` (weights, gradients, optimizer), :mod:`activations` (what a layer
-keeps, tensor by tensor), :mod:`loss` (logits), :mod:`working` (what a pass needs for a moment),
-:mod:`in_flight` (micro-batches that a schedule holds at once), :mod:`reserved` (what the allocator
-does not count), :mod:`stage` (all of it), :mod:`fit` (refusals and remedies), :mod:`explain` and
-:mod:`course` (for ``--why`` and the report).
+A file for each idea: ``states`` (weights, gradients, optimizer), ``activations`` (what a layer
+keeps, tensor by tensor), ``loss`` (logits), ``working`` (what a pass needs for a moment),
+``in_flight`` (micro-batches that a schedule holds at once), ``reserved`` (what the allocator does
+not count), ``stage`` (all of it), ``fit`` (refusals and remedies), ``explain`` and ``course`` (for
+``--why`` and the report).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from netloom.step.memory.fit import (
 )
 from netloom.step.memory.in_flight import fullest_stages, in_flight
 from netloom.step.memory.reserved import RESERVED_BYTES, SLACK, needed_bytes
-from netloom.step.memory.stage import kept_bytes, memory, stage_memory, step_memory
+from netloom.step.memory.stage import StepMemory, kept_bytes, memory, stage_memory, step_memory
 from netloom.step.memory.states import states
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "RESERVED_BYTES",
     "SLACK",
     "MemoryCourse",
+    "StepMemory",
     "check_memory",
     "fits",
     "fullest_stages",

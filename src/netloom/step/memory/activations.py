@@ -31,7 +31,7 @@ _MODULES: Final = {
 _FP32: Final = 4
 
 
-class _Ways(NamedTuple):
+class _Keeping(NamedTuple):
     """How tensors are kept: bytes of each kind, and what is computed again.
 
     Attributes:
@@ -99,13 +99,13 @@ def recomputed_modules(training: Training, practice: Practice) -> frozenset[str]
     return frozenset(_MODULES[training.recompute])
 
 
-def _ways(training: Training, practice: Practice, *, moe: bool, whole: bool) -> _Ways:
+def _ways(training: Training, practice: Practice, *, moe: bool, whole: bool) -> _Keeping:
     torch = practice.kernels == "torch"
     eight_bit = training.precision == "fp8" and not torch
     # autocast casts a norm's fp32 output for every product that takes it: queries, keys and
     # values; gate and up, or the router.
     copies = (3, 1 if moe else 2) if practice.autocast else (1, 1)
-    return _Ways(
+    return _Keeping(
         stream=_FP32 if practice.autocast else ACTIVATION_BYTES,
         product=1 if eight_bit else ACTIVATION_BYTES,
         copies=copies,
@@ -140,7 +140,7 @@ def _every_second_product(shape: Transformer, shard: Shard, *, moe: bool) -> dic
     }
 
 
-def _norms(shape: Transformer, stream: float, ways: _Ways) -> dict[str, float]:
+def _norms(shape: Transformer, stream: float, ways: _Keeping) -> dict[str, float]:
     kept = {"second norm's input": ways.stream * stream}
     if "layernorm" not in ways.again:
         first, second = ways.copies
@@ -151,7 +151,7 @@ def _norms(shape: Transformer, stream: float, ways: _Ways) -> dict[str, float]:
     return kept
 
 
-def _attention(shape: Transformer, shard: Shard, ways: _Ways) -> dict[str, float]:
+def _attention(shape: Transformer, shard: Shard, ways: _Keeping) -> dict[str, float]:
     model = shape.model
     output = shard.tokens * shape.output_width / shard.tensor
     kept: dict[str, float] = {}
@@ -168,7 +168,9 @@ def _attention(shape: Transformer, shard: Shard, ways: _Ways) -> dict[str, float
         kept["attention's output"] = ACTIVATION_BYTES * output
     if apart:
         kept["projection's input"] = ways.product * output
-    if ways.unfused_attention and "core_attn" not in ways.again:
+    if "core_attn" in ways.again:
+        return kept
+    if ways.unfused_attention:
         # Softmax output, dropout output and mask: 5 bytes a score with dropout, else 2.
         per_score = 5 if model.biases else ACTIVATION_BYTES
         scores = shard.tokens * shard.sequence * model.num_heads / shard.tensor
@@ -178,13 +180,13 @@ def _attention(shape: Transformer, shard: Shard, ways: _Ways) -> dict[str, float
     return kept
 
 
-def _dense_block(shape: Transformer, shard: Shard, ways: _Ways) -> Iterator[tuple[str, float]]:
+def _dense_block(shape: Transformer, shard: Shard, ways: _Keeping) -> Iterator[tuple[str, float]]:
     if "mlp" in ways.again:
         return
     yield from _inner(shape, shard.tokens * shape.model.ffn_hidden / shard.tensor, ways, "")
 
 
-def _expert_block(shape: Transformer, shard: Shard, ways: _Ways) -> Iterator[tuple[str, float]]:
+def _expert_block(shape: Transformer, shard: Shard, ways: _Keeping) -> Iterator[tuple[str, float]]:
     model = shape.model
     sent = shard.split_tokens * model.experts_per_token
     rows = shard.tokens * model.experts_per_token / shard.tensor if shard.expert == 1 else sent
@@ -202,7 +204,7 @@ def _expert_block(shape: Transformer, shard: Shard, ways: _Ways) -> Iterator[tup
 
 
 def _inner(
-    shape: Transformer, elements: float, ways: _Ways, whose: str
+    shape: Transformer, elements: float, ways: _Keeping, whose: str
 ) -> Iterator[tuple[str, float]]:
     """Yield what enters the activation function and what leaves it."""
     widths = shape.num_ffn_matrices - 1

@@ -35,8 +35,9 @@ __all__ = [
 
 # How far a job may come out over the GPU's memory before it is refused, and how near to it
 # before the fit is in doubt. Frameworks differ in what they keep, and a run that took place must
-# not be refused; logged peaks come out within a tenth (docs/models/memory.md). Assumed.
-REFUSED_OVER: Final = 1.10
+# not be refused: logged peaks come out within a tenth (docs/models/memory.md), and Llama 3 on 8,192
+# H100 13 % over with its gradients whole, which Meta divided. Assumed.
+REFUSED_OVER: Final = 1.15
 DOUBTED_OVER: Final = 0.95
 _FACTORS: Final = (2, 4, 8)
 
@@ -62,8 +63,8 @@ def check_memory(
     """Return :func:`netloom.step.memory.stage.memory`.
 
     Raises:
-        InfeasibleError: it does not fit by more than a tenth; the message names the changes that
-            would make it fit.
+        InfeasibleError: it is over the GPU's memory by more than :data:`REFUSED_OVER`; the
+            message names the changes that would make it fit.
     """
     held = memory(shape, plan, training, gpu=gpu, practice=practice)
     if fits(held):

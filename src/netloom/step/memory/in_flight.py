@@ -44,12 +44,13 @@ def in_flight(
     last = plan.pipeline - 1
     interleaved = plan.pipeline + (last - 2 * stage) / virtual
     ahead: Any = np.where(np.greater(virtual, 1), interleaved, plan.pipeline - stage + 0.0)
-    at_once: Any = np.minimum(ahead, num_micro_batches)
+    at_once: float = np.minimum(ahead, num_micro_batches)
     if stage or not num_layers:
-        return at_once  # type: ignore[no-any-return]
+        return at_once
     # Of the first chunk, p micro-batches wait and p - 1 of the next round are there already: were
     # it as long as the others, they would hold 2 p - 1 layers more.
     short: Any = np.greater(virtual, 1) & np.equal((num_layers + 1) % virtual, 0)
     first: Any = np.minimum(2 * plan.pipeline - 1, num_micro_batches)
     uneven = (at_once * (num_layers + 1) - first) / num_layers
-    return np.where(short, uneven, at_once)  # type: ignore[return-value]
+    found: float = np.where(short, uneven, at_once)  # type: ignore[assignment]
+    return found

@@ -100,12 +100,18 @@ def _kept(
     kinds = [
         (num, moe) for num, moe in ((num_dense, False), (counts[stage] - num_dense, True)) if num
     ]
-    how = {"training": training, "practice": practice}
-    one = sum(num * layer_activation_bytes(shape, shard, moe=moe, **how) for num, moe in kinds)
-    working = max(
-        (layer_working_bytes(shape, shard, plan, moe=moe, **how) for _, moe in kinds), default=0.0
+    one = sum(
+        num * layer_activation_bytes(shape, shard, moe=moe, training=training, practice=practice)
+        for num, moe in kinds
     )
-    cast = cast_weights(shape, plan, stage=stage, **how)
+    working = max(
+        (
+            layer_working_bytes(shape, shard, plan, training, moe=moe, practice=practice)
+            for _, moe in kinds
+        ),
+        default=0.0,
+    )
+    cast = cast_weights(shape, plan, training, stage=stage, practice=practice)
     if stage < plan.pipeline - 1:
         return one, 0.0, cast.kept + max(cast.forward, working)
     loss = loss_bytes(shape, shard, practice=practice)

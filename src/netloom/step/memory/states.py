@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
-__all__ = ["HeldParameters", "eight_bit_copies", "gradient_size", "held_parameters", "layer_count", "states"]
+__all__ = [
+    "HeldParameters",
+    "eight_bit_copies",
+    "gradient_size",
+    "held_parameters",
+    "layer_count",
+    "states",
+]
 
 # Embedding, logits and norms stay in 16 bits where the layers' matrices are held in 8.
 _END_BYTES: Final = 2
@@ -102,7 +109,7 @@ def eight_bit_copies(training: Training, gpu: Gpu, practice: Practice) -> int:
 
     Transformer Engine casts weights once a step and keeps the cast ones; products on Hopper take
     8-bit operands in one layout only, so it keeps the transposed matrix, too (recalled). PyTorch
-    casts them anew in every pass.
+    casts them in every pass.
     """
     if training.precision != "fp8" or practice.kernels != "transformer-engine":
         return 0

@@ -47,16 +47,21 @@ def layer_working_bytes(
     What is computed again is there once; then the gradients of the widest tensors: of what leaves
     the activation function and of what enters it.
     """
-    parts = {"moe": moe, "training": training, "practice": practice}
-    again = sum(layer_tensors(shape, shard, whole=True, **parts).values())
-    again -= sum(layer_tensors(shape, shard, **parts).values())
+    needed, kept = (
+        sum(
+            layer_tensors(
+                shape, shard, moe=moe, training=training, practice=practice, whole=whole
+            ).values()
+        )
+        for whole in (True, False)
+    )
     model = shape.model
     if moe:
         rows = shard.split_tokens * model.experts_per_token
         width = max(model.hidden, shape.num_ffn_matrices * model.expert_hidden)
     else:
         rows, width = shard.tokens / shard.tensor, shape.num_ffn_matrices * model.ffn_hidden
-    held = again + ACTIVATION_BYTES * rows * width
+    held = needed - kept + ACTIVATION_BYTES * rows * width
     if practice.autocast and "layer" in recomputed_modules(training, practice):
         held += ACTIVATION_BYTES * layer_count(shape, plan, moe=moe)
     return held

@@ -152,11 +152,11 @@ class CostTables:
         key = (plan.pipeline, plan.tensor, share, plan.sequence_parallel, spread, recompute)
         found = self._memo.kept.get(key)
         if found is None:
-            how = {"training": training, "practice": self.practice}
+            practice = self.practice
             found = self._memo.kept[key] = tuple(
                 size
                 for stage in fullest_stages(plan.pipeline)
-                for size in kept_bytes(self.shape, plan, stage=stage, **how)
+                for size in kept_bytes(self.shape, plan, training, stage=stage, practice=practice)
             )
         return found
 

@@ -171,9 +171,7 @@ def _logged(step: MeasuredStep, *, where: str) -> LoggedPeak | None:
         )
     if not noted:
         return None
-    return LoggedPeak(
-        step=step, peak_bytes=float(noted[1]) * _GIB, first_stage=False, assumed=""
-    )
+    return LoggedPeak(step=step, peak_bytes=float(noted[1]) * _GIB, first_stage=False, assumed="")
 
 
 def _whole(text: str | None, where: str) -> int:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Model
+    from netloom.step.memory import StepMemory
     from netloom.step.model import Memory
     from netloom.validation.memory.measured import LoggedPeak, MeasuredMemory
     from netloom.validation.steps.cases import StepCase
@@ -200,7 +201,7 @@ def _score_local(row: LocalStep, catalog: Catalog) -> Iterator[MemoryResult]:
         )
 
 
-def _local_memory(row: LocalStep, catalog: Catalog) -> object:
+def _local_memory(row: LocalStep, catalog: Catalog) -> StepMemory:
     texts, shape = row.texts, row.shape
     if texts["mode"] not in {"", "eager", "compiled"}:
         raise SpecError(key="mode", what=f"{texts['mode']!r} is unknown")
@@ -290,32 +291,30 @@ def _score_logged(row: LoggedPeak, catalog: Catalog) -> MemoryResult:
 
 def _logged_memory(row: LoggedPeak, catalog: Catalog) -> tuple[StepCase, Memory, bool]:
     """Return the likeliest way the run went that fits, what it held, and whether it fits."""
-    for case in cases_of(row.step, catalog):
-        network = case.network
-        plan = layout(
-            case.job.parallel,
-            node=network.node,
-            num_gpus=network.design.num_gpus,
-            placement=case.job.placement,
-        )
-        shape, training = transformer(case.model), case.job.trained
-        fullest = memory(shape, plan, training, gpu=network.gpu, practice=case.practice)
-        held = fullest
-        if row.first_stage:
-            held = stage_memory(
-                shape, plan, training, stage=0, gpu=network.gpu, practice=case.practice
-            )
-        if fits(fullest):
-            break
-    return case, held, fits(fullest)
+    cases = cases_of(row.step, catalog)
+    tried = ((case, _held(case)) for case in cases)
+    case, held = next((one for one in tried if fits(one[1])), (cases[-1], _held(cases[-1])))
+    return case, _held(case, first=row.first_stage), fits(held)
+
+
+def _held(case: StepCase, *, first: bool = False) -> Memory:
+    """Return what a GPU of the fullest stage holds, or of the *first*."""
+    network, shape, training = case.network, transformer(case.model), case.job.trained
+    plan = layout(
+        case.job.parallel,
+        node=network.node,
+        num_gpus=network.design.num_gpus,
+        placement=case.job.placement,
+    )
+    if not first:
+        return memory(shape, plan, training, gpu=network.gpu, practice=case.practice)
+    return stage_memory(shape, plan, training, stage=0, gpu=network.gpu, practice=case.practice)
 
 
 def _groups(rows: Sequence[MemoryResult]) -> tuple[MemoryGroup, ...]:
     """Return each group, and one GPU's steps by quantity besides, which have no bound of theirs."""
     ordered = sorted(rows, key=lambda row: row.group)
-    found = [
-        _group(name, list(some)) for name, some in groupby(ordered, key=lambda row: row.group)
-    ]
+    found = [_group(name, list(some)) for name, some in groupby(ordered, key=lambda row: row.group)]
     local = sorted((row for row in rows if row.group == "one GPU"), key=lambda row: row.quantity)
     found += [
         _group(f"one GPU, {name}", list(some))
