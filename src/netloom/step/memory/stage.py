@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
-__all__ = ["StepMemory", "kept_bytes", "memory", "stage_memory", "step_memory"]
+__all__ = [
+    "StepMemory",
+    "kept_bytes",
+    "kept_share",
+    "memory",
+    "stage_memory",
+    "step_memory",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +89,16 @@ def stage_memory(
     )
 
 
+def kept_share(num_layers: int, practice: Practice) -> float:
+    """Return the share of a stage's layers whose activations stay on the GPU.
+
+    Of those that the host keeps, two are on their way at a time (Transformer Engine's double
+    buffer).
+    """
+    kept = num_layers - practice.activation_offload + min(2, practice.activation_offload)
+    return min(1.0, max(kept, min(2, num_layers)) / num_layers) if num_layers else 1.0
+
+
 def kept_bytes(
     shape: Transformer, plan: Layout, training: Training, *, stage: int, practice: Practice
 ) -> tuple[float, float]:
@@ -104,6 +121,7 @@ def _kept(
         num * layer_activation_bytes(shape, shard, moe=moe, training=training, practice=practice)
         for num, moe in kinds
     )
+    one *= kept_share(counts[stage], practice)
     working = max(
         (
             layer_working_bytes(shape, shard, plan, training, moe=moe, practice=practice)
