@@ -10,20 +10,25 @@ from collections import defaultdict
 from dataclasses import dataclass, fields
 from functools import cache
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from netloom.validated.axes import StepPoint
 from netloom.validated.rows import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
 
 __all__ = [
     "HighestMfu",
+    "SoftwareOn",
+    "Spread",
     "StepRange",
     "StepRow",
+    "checked_software",
+    "checked_switches",
     "highest_mfu",
     "judged_rows",
+    "met_software",
     "step_range",
     "step_rows",
 ]
@@ -31,8 +36,12 @@ __all__ = [
 MAX_MEDIAN_PCT: Final = 6.0  # the bound of steps whose measurement was derived
 MIN_ROWS_AT_A_SIZE: Final = 3
 MIN_ROWS_OF_A_TECHNOLOGY: Final = 10
+MIN_ROWS_OF_SOFTWARE: Final = 2
 MAX_EXPOSED_MEDIAN_PCT: Final = 15.0  # the bound of collectives, which decide exposed steps
 EXPOSED_BIN: Final = 0.05
+
+
+Departures: TypeAlias = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +49,9 @@ class StepRow:
     """One measured step.
 
     Attributes:
-        point: Where it lies on every axis.
+        point: Where it lies on every axis; its software by the name that ``job.software`` has.
+        eight_bit: Whether products run on 8 bits or fewer.
+        switches: How that run departs from what the name stands for, as ``job.software`` has it.
         mfu: Measured, by netloom's own count of what the model needs; None where the row ran
             something the model does not cover, and of mixtures of experts.
         exposed_share: Predicted; None like the error where the row could not be predicted.
@@ -54,7 +65,9 @@ class StepRow:
     row_id: str
     source: str
     point: StepPoint
+    eight_bit: bool
     technology: str
+    switches: Departures
     consistent: bool
     fitted: bool
     mfu: float | None
@@ -62,6 +75,22 @@ class StepRow:
     exposed_faster: float | None
     exposed_slower: float | None
     error_pct: float | None
+
+
+class Spread(NamedTuple):
+    """How far some rows came out: the number of rows, and errors in percent with their sign."""
+
+    rows: int
+    low_pct: float
+    high_pct: float
+    median_pct: float
+
+
+class SoftwareOn(NamedTuple):
+    """Training software on a GPU generation."""
+
+    name: str
+    generation: str
 
 
 class HighestMfu(NamedTuple):
@@ -95,7 +124,9 @@ def _step_row(row: dict[str, str]) -> StepRow:
         row_id=row["row_id"],
         source=row["source"],
         point=_point(row),
+        eight_bit=row["eight_bit"] == "1",
         technology=row["technology"],
+        switches=frozenset(_pair(text) for text in row["switches"].split()),
         consistent=row["consistent"] == "1",
         fitted=row["fitted"] == "1",
         mfu=_number(row["mfu"]),
@@ -119,6 +150,11 @@ _VALUES: Final[dict[str, Callable[[str | None], Any]]] = {
 }
 
 
+def _pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name, value
+
+
 def _number(text: str) -> float | None:
     return float(text) if text else None
 
@@ -136,12 +172,45 @@ def judged_rows() -> tuple[StepRow, ...]:
 @cache
 def step_range() -> StepRange:
     """Return where exposed communication was met."""
-    dense = [row for row in judged_rows() if row.point.layers == "dense"]
+    dense = _dense()
     technologies = _met(dense, lambda row: row.technology, MIN_ROWS_OF_A_TECHNOLOGY)
     exposed = _met(dense, _exposed_bin, MIN_ROWS_AT_A_SIZE, max_median_pct=MAX_EXPOSED_MEDIAN_PCT)
     return StepRange(
         technologies=frozenset(technologies),
         max_exposed_share=(1 + max(exposed, default=-1)) * EXPOSED_BIN,
+    )
+
+
+def _dense() -> list[StepRow]:
+    return [row for row in judged_rows() if row.point.layers == "dense"]
+
+
+@cache
+def checked_software() -> dict[SoftwareOn, Spread]:
+    """Return how far dense steps of each software on each GPU generation came out."""
+    rows: defaultdict[SoftwareOn, list[StepRow]] = defaultdict(list)
+    for row in _dense():
+        rows[SoftwareOn(row.point.software, row.point.generation)].append(row)
+    return {pair: _spread(some) for pair, some in rows.items()}
+
+
+@cache
+def checked_switches() -> dict[SoftwareOn, frozenset[Departures]]:
+    """Return how the runs of each software on each GPU generation departed from its name."""
+    found: defaultdict[SoftwareOn, set[Departures]] = defaultdict(set)
+    for row in step_rows():
+        if row.consistent:
+            found[SoftwareOn(row.point.software, row.point.generation)].add(row.switches)
+    return {pair: frozenset(some) for pair, some in found.items()}
+
+
+@cache
+def met_software() -> frozenset[SoftwareOn]:
+    """Return the software that dense steps were met of, by GPU generation."""
+    return frozenset(
+        pair
+        for pair, spread in checked_software().items()
+        if spread.rows >= MIN_ROWS_OF_SOFTWARE and spread.median_pct <= MAX_MEDIAN_PCT
     )
 
 
@@ -168,12 +237,17 @@ def _met(
     }
 
 
+def _spread(rows: Iterable[StepRow]) -> Spread:
+    errors = [row.error_pct for row in rows if row.error_pct is not None]
+    return Spread(len(errors), min(errors), max(errors), median(map(abs, errors)))
+
+
 @cache
 def highest_mfu() -> dict[tuple[str, bool], HighestMfu]:
     """Return the highest measured share of peak by generation and whether products are 8-bit."""
     found: dict[tuple[str, bool], HighestMfu] = {}
     for row in step_rows():
-        key = row.point.generation, row.point.precision == "fp8"
+        key = row.point.generation, row.eight_bit
         if row.mfu is not None and (key not in found or row.mfu > found[key].mfu):
             found[key] = HighestMfu(row.mfu, row.row_id, row.source)
     return found

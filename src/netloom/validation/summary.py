@@ -12,7 +12,9 @@ import numpy as np
 
 from netloom.engines.analytic import AnalyticEngine
 from netloom.errors import NetloomError
+from netloom.spec.precision import is_cast
 from netloom.step.basis import step_point
+from netloom.step.software import departures
 from netloom.validated.axes import AXES
 from netloom.validated.intervals import exposed_range
 from netloom.validation.collectives.cells import BANDS, GOALS, band_of, group_of
@@ -107,7 +109,9 @@ def _steps(catalog: Catalog) -> Iterator[dict[str, object]]:
             "row_id": row.row_id,
             "source": row.source,
             **_axes(point),
+            "eight_bit": int(is_cast(case.job.trained.precision)),
             "technology": case.network.technology.name,
+            "switches": _switches(case),
             "consistent": int(not (case.doubts or contradicted(row))),
             "fitted": int(row.row_id in FITTED),
             "mfu": _mfu(row, case),
@@ -162,9 +166,15 @@ def intervals_table() -> str:
     )
 
 
+def _switches(case: StepCase) -> str:
+    """Return how the row's software departs from what its name stands for."""
+    changed = departures(case.practice, case.network.gpu)
+    return " ".join(f"{name}={value}" for name, value in changed.items())
+
+
 def _mfu(row: MeasuredStep, case: StepCase) -> str:
     training = case.job.trained
-    peak = getattr(case.network.gpu.peak, training.precision)
+    peak = case.network.gpu.peak.at(training.precision)
     if case.doubts or case.model.num_experts or not peak:
         return ""
     needed, _ = step_flops(transformer(case.model), training)
