@@ -24,6 +24,7 @@ __all__ = [
     "CollectivePoint",
     "collective_groups",
     "group_doubt",
+    "judging_groups",
     "near_groups",
 ]
 
@@ -134,11 +135,22 @@ def _shipped_doubt(point: CollectivePoint) -> str:
 
 
 def _doubt(point: CollectivePoint, groups: Sequence[CollectiveGroup]) -> str:
-    own = [one for one in near_groups(point, groups) if _is_own_kind(one, point)]
-    near = own if sum(one.rows for one in own) >= MIN_ROWS else near_groups(point, groups)
-    is_own = near is own
+    near = judging_groups(point, groups)
+    is_own = bool(near) and all(_is_own_kind(one, point) for one in near)
     why = _shortfall(near, is_own=is_own)
     return f"{_said(point)} {why}{_nearest(point, groups, near)}." if why else ""
+
+
+def judging_groups(
+    point: CollectivePoint, groups: Iterable[CollectiveGroup]
+) -> list[CollectiveGroup]:
+    """Return the groups that *point* is judged by.
+
+    They are those of its own kind of machine where these have rows enough, else all that are near.
+    """
+    near = near_groups(point, groups)
+    own = [one for one in near if _is_own_kind(one, point)]
+    return own if sum(one.rows for one in own) >= MIN_ROWS else near
 
 
 def near_groups(point: CollectivePoint, groups: Iterable[CollectiveGroup]) -> list[CollectiveGroup]:

@@ -13,6 +13,7 @@ from netloom.report.charts.units import PERCENT, PLAIN, Unit
 __all__ = [
     "GREY",
     "HUES",
+    "Band",
     "BarPart",
     "Bars",
     "Block",
@@ -114,14 +115,26 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """The area between *low* and *high*, behind the series; *name* is for the legend."""
+
+    name: str
+    x: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    hue: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """Series over two axes; *aside* says what is not drawn."""
+    """Series over two axes, bands behind them; *aside* says what is not drawn."""
 
     x: ChartAxis
     y: ChartAxis
     series: tuple[Series, ...]
     rules: tuple[Rule, ...] = ()
     aside: str = ""
+    bands: tuple[Band, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
