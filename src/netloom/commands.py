@@ -71,7 +71,7 @@ COMMANDS: Final = (
         name="expect",
         run="netloom.cli.design.expect:expect",
         call="netloom.app.expect:expect",
-        help="Say what nccl-tests should show, and why it shows less.",
+        help="Say what nccl-tests should show, and what is wrong.",
     ),
     Command(
         name="locate",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from netloom.errors import LabError, SpecError
 from netloom.formats.benchmarks import nccl_tests
 from netloom.formats.benchmarks.results import collective_called
-from netloom.formats.nccl.setup import parse_setup
+from netloom.formats.nccl.setup import parse_setup, way_of_network
 from netloom.study.expect.expectation import MeasuredTest, expect_collectives, expect_tests
 from netloom.study.expect.facts import SetupFacts
 from netloom.study.expect.sizes import sizes_of
@@ -102,6 +102,8 @@ def read_log(path: Path, kinds: Sequence[CollectiveKind] = ()) -> ReadLog:
     Raises:
         SpecError: it cannot be read, or holds neither.
     """
+    if path.exists() and not path.is_file():
+        raise SpecError(option="--against", what=f"{path} is no file", remedy="give a log")
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             setup = parse_setup(file)
@@ -109,12 +111,14 @@ def read_log(path: Path, kinds: Sequence[CollectiveKind] = ()) -> ReadLog:
             tests = _tests(file)
     except OSError as error:
         raise SpecError(
-            file=str(path), what=f"cannot be read ({error.strerror})", remedy="check the path"
+            option="--against",
+            what=f"{path} cannot be read ({error.strerror})",
+            remedy="check the path",
         ) from error
     if not (tests or setup.num_lines):
         raise SpecError(
-            file=str(path),
-            what="is neither output of nccl-tests nor a log of NCCL",
+            option="--against",
+            what=f"{path} is neither output of nccl-tests nor a log of NCCL",
             remedy="give what all_reduce_perf printed, at best with NCCL_DEBUG=INFO",
         )
     facts = facts_of(setup) if setup.num_lines else None
@@ -181,8 +185,8 @@ def _kind_of(
     if len(kinds) == 1:
         return kinds[0]
     raise SpecError(
-        file=str(path),
-        what="does not say which collective was tested",
+        option="--against",
+        what=f"{path} does not say which collective was tested",
         remedy="say it with --collective",
     )
 
@@ -225,13 +229,16 @@ def facts_of(setup: NcclSetup) -> SetupFacts:
     """Return what *setup* says about causes."""
     listed = [len(host.adapters) for host in setup.hosts if host.adapters]
     used = [len(host.adapters_used) for host in setup.hosts if host.adapters_used]
+    nvls = (
+        None if setup.channels is None or setup.channels.nvls is None else setup.channels.nvls > 0
+    )
     return SetupFacts(
-        way=setup.way,
-        network=setup.network,
+        way=setup.way or way_of_network(setup.plugin),
+        network=setup.network or setup.plugin,
         gpudirect=setup.gpudirect,
         num_nics=min(listed, default=setup.num_provider_nics),
         num_used=min(used, default=0),
-        nvls=setup.nvls_available,
+        nvls=nvls if setup.nvls_available is None else setup.nvls_available,
         pxn=setup.pxn,
         algorithms=frozenset(one.algorithm.lower() for one in setup.choices),
         variables=setup.variables,

@@ -119,7 +119,7 @@ def _measured_cells(curve: ExpectedCurve, index: int) -> tuple[str, ...]:
     if got.bus_gbps > want.high_gbps:
         mark = "above"
     mark = "dip" if got.dip else mark
-    wanted = f"{want.low_gbps / want.bus_gbps:.0%}-{want.high_gbps / want.bus_gbps:.0%}"
+    wanted = f"{100 * want.low_gbps / want.bus_gbps:.0f}-{want.high_gbps / want.bus_gbps:.0%}"
     return rate(got.bus_gbps), f"{got.bus_gbps / want.bus_gbps:.0%}", wanted, mark
 
 
@@ -169,7 +169,8 @@ def summary(curve: ExpectedCurve) -> str:
         return f"As expected: {below}, as chance and the model's own error allow."
     named = found.named
     if named is None:
-        return f"Cause unknown: {below}, and no known cause fits."
+        why = "and no known cause fits" if "unknown" in found.verdict else "and several causes fit"
+        return f"{found.verdict.capitalize()}: {below}, {why}."
     sure = named.says or f"probability {_probability(named.probability)}"
     how = f" ({named.how})" if named.how else ""
     said = (
@@ -177,7 +178,7 @@ def summary(curve: ExpectedCurve) -> str:
         if named.says
         else "Likely cause"
         if named.probability >= _AT_LEAST_LIKELY
-        else "Possibly"
+        else "Possible cause"
     )
     return f"{said}: {named.title}{how}; {sure}; {below}."
 
@@ -193,25 +194,26 @@ def verdict_lines(found: Diagnosis) -> list[str]:
         lines.append(
             f"Worth: {rate(found.worth_gbps)} GB/s are expected at "
             f"{binary_size(found.worth_bytes)}, {rate(found.measured_gbps)} were measured "
-            f"({found.worth_gbps / found.measured_gbps:.2g} times)."
+            f"({_times(found.worth_gbps / found.measured_gbps)})."
         )
     if found.ratio_designed is not None and not (found.named and found.named.says):
         than = f"{_times(found.ratio_designed)} likelier than a network as designed"
         other = "" if found.ratio_next is None else f", {_times(found.ratio_next)} than the next"
         lines.append(f"The curve is {than}{other}.")
-    others = [" ".join(row[:3]) for row in cause_rows(found)[1:]]
+    others = [", ".join(row[:2]) for row in cause_rows(found)[found.named is not None :]]
     if others:
-        lines.append(f"Else: {'; '.join(others)}.")
+        lines.append(f"{'Else' if found.named else 'It may be'}: {'; '.join(others)}.")
+    if found.verdict == "cause unclear":
+        lines.append("A log of NCCL_DEBUG=INFO beside it (--against) tells most of them apart.")
     return lines
 
 
 def cause_rows(found: Diagnosis) -> list[tuple[str, ...]]:
-    """Return the causes that were weighed: what, how, how likely, how far off."""
+    """Return the causes that were weighed: what, how likely, how far off, what the log says."""
     kept = [one for one in found.causes if one.probability >= _LIKELY or one is found.named]
     return [
         (
-            one.title,
-            f"({one.how})" if one.how else "",
+            f"{one.title} ({one.how})" if one.how else one.title,
             _probability(one.probability),
             "" if one.error_pct is None else f"{one.error_pct:.0f} %",
             one.says,

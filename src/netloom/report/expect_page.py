@@ -44,6 +44,9 @@ _SIZES: Final = Unit(
     )
 )
 _RATES: Final = Unit((UnitStep(1, "GB/s"),))
+_OF_SHARES: Final = (
+    " The share is of the expected bus bandwidth, and what is wanted of it is the interval."
+)
 _HOLDS: Final = f"{SHARE:.0%} of measured values".replace("%", " %")
 
 
@@ -85,18 +88,12 @@ def _best(curve: ExpectedCurve) -> str:
 
 
 def _sections(curve: ExpectedCurve, number: int) -> tuple[Section, ...]:
-    marked = frozenset(
-        index
-        for index, got in enumerate(curve.measured)
-        if got.bus_gbps < curve.points[index].low_gbps
-    )
     table = HtmlTable(
         title=f"Size by size: {title(curve)}",
         caption="Time, algorithm and bus bandwidth in GB/s, what NCCL runs, and whether it is "
-        "inside what was validated." + (" Marked sizes are below." if curve.measured else ""),
+        "inside what was validated." + (_OF_SHARES if curve.measured else ""),
         headings=headings(curve),
         rows=size_rows(curve),
-        marked=marked,
         notes=curve.notes,
         folds=_folds(curve),
     )
@@ -115,13 +112,14 @@ def _causes(curve: ExpectedCurve) -> tuple[HtmlTable, ...]:
     found = curve.diagnosis
     if found is None or not found.causes:
         return ()
+    told = any(one.says for one in found.causes)
     return (
         HtmlTable(
             title="Causes that were weighed",
             caption="Each is a changed network that the same model predicts; the likeliest fits "
             "the whole curve best.",
-            headings=("cause", "how", "probability", "curve off by", "the log"),
-            rows=cause_rows(found),
+            headings=("cause", "probability", "curve off by", *(("",) if told else ())),
+            rows=[row if told else row[:3] for row in cause_rows(found)],
             is_words=True,
         ),
     )
@@ -149,7 +147,7 @@ def _figure(curve: ExpectedCurve, number: int) -> Figure:
         title=f"Bus bandwidth: {title(curve)}",
         caption=f"The band is to hold {_HOLDS}.",
         chart=Plot(
-            x=ChartAxis(title="size", unit=_SIZES, is_log=True),
+            x=ChartAxis(title="size", unit=_SIZES, is_log=True, is_binary=True),
             y=ChartAxis(title="bus bandwidth", unit=_RATES, is_log=True),
             series=tuple(series),
             bands=(band,),
@@ -174,6 +172,8 @@ def _measured(curve: ExpectedCurve) -> list[Series]:
     named = None if curve.diagnosis is None else curve.diagnosis.named
     if named is not None:
         found.append(
-            Series(name=f"with {named.title}", x=sizes, y=named.predicted_gbps, hue=GREY, dash=1)
+            Series(
+                name=f"predicted: {named.title}", x=sizes, y=named.predicted_gbps, hue=GREY, dash=1
+            )
         )
     return found

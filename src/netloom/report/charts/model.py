@@ -56,6 +56,7 @@ class ChartAxis:
         title: What it measures, without the unit.
         unit: How its numbers are written.
         is_log: Logarithmic; what is not above zero is left out.
+        is_binary: Where it is logarithmic, ticks are powers of two.
         from_zero: Zero is on it.
         bounds: Its ends, where they are not those of the data.
     """
@@ -63,6 +64,7 @@ class ChartAxis:
     title: str
     unit: Unit = PLAIN
     is_log: bool = False
+    is_binary: bool = False
     from_zero: bool = False
     bounds: tuple[float, float] | None = None
 

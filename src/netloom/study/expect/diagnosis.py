@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.study.expect.curve import ExpectedPoint, TestRun
     from netloom.study.expect.facts import SetupFacts
-    from netloom.study.expect.signature import Evidence, Signature, Variant
+    from netloom.study.expect.signature import LogEvidence, Signature, Variant
 
 __all__ = ["DESIGNED", "UNKNOWN", "Cause", "Diagnosis", "MeasuredPoint", "diagnose"]
 
@@ -34,6 +34,7 @@ UNKNOWN: Final = "unknown"
 # One row in twenty is below the interval by chance.
 _BELOW_SHARE: Final = 0.2
 _LEAST_SURE: Final = 0.05  # of a cluster that is as designed: more likely than that is no cause
+_NAMED: Final = 0.5  # a cause is named where it is likelier than all others together
 _PRIOR_DESIGNED: Final = 0.5
 _MAX_FASTER: Final = 2.0
 _MAX_SLOWER: Final = 20.0
@@ -79,7 +80,8 @@ class Diagnosis:
 
     Attributes:
         below: Sizes at which less was measured than the interval holds.
-        verdict: ``as expected``, ``cause`` or ``cause unknown``.
+        verdict: ``as expected``; ``cause``; ``cause unclear`` where several fit about as well; or
+            ``cause unknown`` where none does.
         causes: All that were weighed, the likeliest first; empty where nothing is wrong.
         ratio_designed: How many times likelier than the network as designed the cause makes the
             curve; None without a cause.
@@ -140,11 +142,12 @@ def _judged(
     if designed.probability > _LEAST_SURE and not first.says:
         return Diagnosis(below=below, verdict="as expected")
     others = tuple(one for one in causes if one is not designed)
-    is_known = others[0].name != UNKNOWN
+    verdict = _verdict(others[0])
+    is_known = verdict == "cause"
     want, got = _worst(pairs)
     return Diagnosis(
         below=below,
-        verdict="cause" if is_known else "cause unknown",
+        verdict=verdict,
         causes=others,
         ratio_designed=_ratio(others[0], designed, _prior(len(causes))) if is_known else None,
         ratio_next=_ratio(others[0], others[1], 1.0) if is_known and len(others) > 1 else None,
@@ -152,6 +155,12 @@ def _judged(
         worth_gbps=want.bus_gbps,
         measured_gbps=got.bus_gbps,
     )
+
+
+def _verdict(first: Cause) -> str:
+    if first.name == UNKNOWN:
+        return "cause unknown"
+    return "cause" if first.says or first.probability >= _NAMED else "cause unclear"
 
 
 def _prior(num_causes: int) -> float:
@@ -228,7 +237,7 @@ def _tried(
     run: TestRun,
     curve: _Curve,
     catalog: Catalog,
-    told: Evidence | None,
+    told: LogEvidence | None,
 ) -> tuple[Cause, float] | None:
     """Return the cause with the logarithm of how likely it makes the curve; None if it cannot be.
 

@@ -75,6 +75,17 @@ class ExpectedCurve:
         """Why sizes are outside, each once, in order."""
         return tuple(dict.fromkeys(one.reason for one in self.points if one.reason))
 
+    def why(self) -> Why:
+        """Return how the time at the largest size came about."""
+        last = self.points[-1]
+        return Why(
+            name=f"time of {self.run.kind.value} at {last.size_bytes:.0f} B",
+            value=last.time_s,
+            unit="s",
+            how="analytic engine",
+            parts=(last.why,),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
         group, found = self.run.group, self.diagnosis
@@ -141,15 +152,14 @@ class Expectation(Tabular, Explained):
         )
 
     def explanations(self) -> dict[str, Why]:
-        """Return how the time at the largest size of each curve came about, by collective."""
+        """Return how the time at the largest size of each curve came about, by collective.
+
+        Where a collective was tested on several numbers of ranks, these stand behind its name.
+        """
+        kinds = [one.run.kind.value for one in self.curves]
         return {
-            one.run.kind.value: Why(
-                name=f"time of {one.run.kind.value} at {one.points[-1].size_bytes:.0f} B",
-                value=one.points[-1].time_s,
-                unit="s",
-                parts=(one.points[-1].why,),
-            )
-            for one in self.curves
+            name if kinds.count(name) == 1 else f"{name}-{one.run.group.size}": one.why()
+            for name, one in zip(kinds, self.curves, strict=True)
         }
 
     def to_json(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netloom.study.expect.curve import TestRun
     from netloom.study.expect.facts import SetupFacts
 
-__all__ = ["Evidence", "Signature", "Variant"]
+__all__ = ["LogEvidence", "Signature", "Variant"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ _SMALLEST = 8.0  # bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class LogEvidence:
     """What a log says about a cause: that it is there, or that it is not."""
 
     holds: bool
@@ -75,5 +75,5 @@ class Signature:
     title: str
     remedy: str
     variants: Callable[[TestRun, Catalog], tuple[Variant, ...]]
-    evidence: Callable[[SetupFacts, TestRun], Evidence | None]
+    evidence: Callable[[SetupFacts, TestRun], LogEvidence | None]
     doubt: float = 0.0

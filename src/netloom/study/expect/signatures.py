@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.engines.analytic import Algorithm
 from netloom.engines.analytic.path import nic_share
 from netloom.study.expect.curve import algorithm_called, outcome_of
-from netloom.study.expect.signature import Evidence, Signature, Variant
+from netloom.study.expect.signature import LogEvidence, Signature, Variant
 from netloom.workload.collective import CollectiveKind
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _uses_nvls(run: TestRun) -> bool:
 def _no_nvls(run: TestRun, _catalog: Catalog) -> tuple[Variant, ...]:
     if not _uses_nvls(run):
         return ()
-    return (Variant(name="without NVLink SHARP", run=_without_nvls(run)),)
+    return (Variant(name="", run=_without_nvls(run)),)
 
 
 def _tree(run: TestRun, _catalog: Catalog) -> tuple[Variant, ...]:
@@ -178,75 +178,75 @@ def _startup(run: TestRun, _catalog: Catalog) -> tuple[Variant, ...]:
     )
 
 
-def _says_sockets(facts: SetupFacts, run: TestRun) -> Evidence | None:
+def _says_sockets(facts: SetupFacts, run: TestRun) -> LogEvidence | None:
     if not facts.way or _is_alone(run):
         return None
-    return Evidence(facts.way == "sockets", f"the log says 'Using network {facts.network}'")
+    return LogEvidence(facts.way == "sockets", f"the log says 'Using network {facts.network}'")
 
 
-def _says_gpudirect(facts: SetupFacts, run: TestRun) -> Evidence | None:
+def _says_gpudirect(facts: SetupFacts, run: TestRun) -> LogEvidence | None:
     if facts.gpudirect is None or facts.way == "sockets" or _is_alone(run):
         return None
     said = "with" if facts.gpudirect else "without"
-    return Evidence(not facts.gpudirect, f"the log has connections {said} GPUDirect RDMA")
+    return LogEvidence(not facts.gpudirect, f"the log has connections {said} GPUDirect RDMA")
 
 
-def _says_nics(facts: SetupFacts, run: TestRun) -> Evidence | None:
+def _says_nics(facts: SetupFacts, run: TestRun) -> LogEvidence | None:
     total = run.network.node.num_nics
     return _nics_found(facts, run, is_it=facts.num_nics < total - 1 or facts.num_nics == 1)
 
 
-def _says_rail(facts: SetupFacts, run: TestRun) -> Evidence | None:
+def _says_rail(facts: SetupFacts, run: TestRun) -> LogEvidence | None:
     total = run.network.node.num_nics
     return _nics_found(facts, run, is_it=facts.num_nics == total - 1 > 1)
 
 
-def _nics_found(facts: SetupFacts, run: TestRun, *, is_it: bool) -> Evidence | None:
+def _nics_found(facts: SetupFacts, run: TestRun, *, is_it: bool) -> LogEvidence | None:
     """Return what the number of devices says; which of those found are used, a log may not show."""
     total = run.network.node.num_nics
     if _is_alone(run) or facts.way == "sockets":
         return None
     if 0 < facts.num_nics < total:
-        return Evidence(is_it, f"the log lists {facts.num_nics} network devices of {total}")
+        return LogEvidence(is_it, f"the log lists {facts.num_nics} network devices of {total}")
     if facts.num_used >= total:
-        return Evidence(holds=False, says=f"the log has connections over {total} devices")
+        return LogEvidence(holds=False, says=f"the log has connections over {total} devices")
     return None
 
 
-def _says_pxn(facts: SetupFacts, _run: TestRun) -> Evidence | None:
+def _says_pxn(facts: SetupFacts, _run: TestRun) -> LogEvidence | None:
     if facts.is_set("NCCL_PXN_DISABLE", "1"):
-        return Evidence(holds=True, says="the log says NCCL_PXN_DISABLE is set to 1")
-    return Evidence(holds=False, says="the log says that PXN is used") if facts.pxn else None
+        return LogEvidence(holds=True, says="the log says NCCL_PXN_DISABLE is set to 1")
+    return LogEvidence(holds=False, says="the log says that PXN is used") if facts.pxn else None
 
 
-def _says_nvls(facts: SetupFacts, _run: TestRun) -> Evidence | None:
+def _says_nvls(facts: SetupFacts, _run: TestRun) -> LogEvidence | None:
     if facts.is_set("NCCL_NVLS_ENABLE", "0"):
-        return Evidence(holds=True, says="the log says NCCL_NVLS_ENABLE is set to 0")
+        return LogEvidence(holds=True, says="the log says NCCL_NVLS_ENABLE is set to 0")
     if facts.nvls is None:
         return None
-    return Evidence(
+    return LogEvidence(
         not facts.nvls,
-        f"the log says that NVLS multicast is {'' if facts.nvls else 'not '}available",
+        f"the log says that NVLS is {'' if facts.nvls else 'not '}there",
     )
 
 
-def _says_tree(facts: SetupFacts, _run: TestRun) -> Evidence | None:
+def _says_tree(facts: SetupFacts, _run: TestRun) -> LogEvidence | None:
     told = facts.variables.get("NCCL_ALGO", "").strip()
     if algorithm_called(told) is Algorithm.TREE:
-        return Evidence(holds=True, says=f"the log says NCCL_ALGO is set to {told}")
+        return LogEvidence(holds=True, says=f"the log says NCCL_ALGO is set to {told}")
     if not facts.algorithms:
         return None
     ran = ", ".join(sorted(facts.algorithms))
-    return Evidence(facts.algorithms == {"tree"}, f"the log says that collectives ran {ran}")
+    return LogEvidence(facts.algorithms == {"tree"}, f"the log says that collectives ran {ran}")
 
 
-def _says_nvlink(facts: SetupFacts, _run: TestRun) -> Evidence | None:
+def _says_nvlink(facts: SetupFacts, _run: TestRun) -> LogEvidence | None:
     if facts.is_set("NCCL_P2P_DISABLE", "1"):
-        return Evidence(holds=True, says="the log says NCCL_P2P_DISABLE is set to 1")
+        return LogEvidence(holds=True, says="the log says NCCL_P2P_DISABLE is set to 1")
     return None
 
 
-def _says_nothing(_facts: SetupFacts, _run: TestRun) -> Evidence | None:
+def _says_nothing(_facts: SetupFacts, _run: TestRun) -> LogEvidence | None:
     return None
 
 

@@ -6,7 +6,12 @@ import math
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from netloom.validated.collectives import collective_groups, group_doubt, judging_groups
+from netloom.validated.collectives import (
+    collective_groups,
+    group_doubt,
+    judging_groups,
+    nearest_groups,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +35,7 @@ def spread_of(point: CollectivePoint, groups: Sequence[CollectiveGroup] | None =
 
     It is that of a normal distribution whose middle half is as wide as the median error of the
     groups near the point, outside what was validated at least as wide as the bound that such
-    rows are held to. Where nothing is near, it is that of all groups of the size band on one node,
-    or on several, and at least 30 %.
+    rows are held to. Where nothing is near, it is that of the nearest groups, and at least 30 %.
 
     Args:
         point: What is asked for.
@@ -42,8 +46,8 @@ def spread_of(point: CollectivePoint, groups: Sequence[CollectiveGroup] | None =
     if near:
         least = near[0].bound_pct if group_doubt(point, known) else _LEAST_PCT
         return _deviation(max(least, _error_pct(near)))
-    alike = [one for one in known if _is_alike(one, point)]
-    return _deviation(max(_FAR_PCT, _error_pct(alike) if alike else 0.0))
+    far = nearest_groups(point, known)
+    return _deviation(max(_FAR_PCT, _error_pct(far) if far else 0.0))
 
 
 def factor_of(spread: float) -> float:
@@ -57,8 +61,3 @@ def _deviation(error_pct: float) -> float:
 
 def _error_pct(groups: Sequence[CollectiveGroup]) -> float:
     return median(one.median_error_pct for one in groups for _ in range(one.rows))
-
-
-def _is_alike(one: CollectiveGroup, point: CollectivePoint) -> bool:
-    single = (one.max_nodes == 1) == (point.num_nodes == 1)
-    return single and one.min_bytes <= point.size_bytes < one.max_bytes
