@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SIGNATURES"]
 
-# Sockets run over whatever interface the host has, as fast as its port or the cores that copy: from
-# 10 Gb/s in steps of the square root of 2 to what the catalogue has for TCP through one NIC.
-_SOCKET_GBPS: Final = (10, 14, 20, 28, 40, 56)
+# Sockets run over whatever interface the host has: the usual port rates of Ethernet, or the NICs
+# themselves, with what the catalogue has for TCP through one of them.
+_SOCKET_GBPS: Final = (10, 25, 40, 50)
 _TCP_RATES: Final = (100, 200, 400)
 # Without GPUDirect what is sent and what is received crosses the PCIe uplink of the GPU twice,
 # once as the copy of the GPU and once as the NIC's: half the rate where an uplink is as wide as
@@ -54,13 +54,13 @@ def _sockets(run: TestRun, catalog: Catalog) -> tuple[Variant, ...]:
     network = run.network
     if _is_alone(run) or network.technology.transport == _RDMA_OFF:
         return ()
-    every = f"sockets over all {network.node.num_nics} NICs"
+    every = f"all {network.node.num_nics} NICs"
     gbps = network.nic_rate_bps / 1e9
     one = [
-        Variant(name=f"sockets at {rate} Gb/s a node", run=_over_tcp(run, catalog, rate))
+        Variant(name=f"one port of {rate} Gb/s", run=_over_tcp(run, catalog, rate))
         for rate in _SOCKET_GBPS
     ]
-    own = Variant(name="sockets over one NIC", run=_over_tcp(run, catalog, gbps))
+    own = Variant(name="one NIC", run=_over_tcp(run, catalog, gbps))
     all_nics = _over_tcp(run, catalog, gbps, num_nics=network.node.num_nics)
     return (*one, own, Variant(name=every, run=all_nics))
 

@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
+from netloom.engines.base import bus_factor
 from netloom.errors import NetloomError
+from netloom.formats.benchmarks.nccl_run import DIP
 from netloom.study.expect.curve import TestRun, expected
 from netloom.study.expect.diagnosis import MeasuredPoint, diagnose
 from netloom.validated.collectives import collective_groups
 from netloom.validation.collectives.machines import machine_of, with_machines
 from netloom.validation.collectives.measured import case_of, read_measurement
 from netloom.validation.collectives.suite import shipped_rows
+from netloom.workload.collective import Collective
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -141,11 +145,7 @@ def _diagnosed(
     known = collective_groups()
     groups = [one for one in known if not left_out or one.machine != machine_of(first)]
     points = expected(run, [row.size_bytes or 0.0 for row in ordered], groups=groups)
-    measured = [
-        MeasuredPoint(size_bytes=row.size_bytes or 0.0, time_s=0.0, bus_gbps=row.bus_gbps)
-        for row in ordered
-    ]
-    result = diagnose(run, points, measured, catalog=catalog)
+    result = diagnose(run, points, _measured(run, ordered), catalog=catalog)
     cause = result.named
     return DiagnosedLog(
         cluster=first.cluster,
@@ -160,6 +160,20 @@ def _diagnosed(
         probability=None if cause is None else cause.probability,
         inside=2 * sum(one.inside for one in points) >= len(points),
     )
+
+
+def _measured(run: TestRun, rows: Sequence[Measurement]) -> list[MeasuredPoint]:
+    """Return *rows*, ascending, with dips marked as the reader of logs marks them."""
+    found: list[MeasuredPoint] = []
+    quickest_s = math.inf
+    for row in reversed(rows):
+        size = row.size_bytes or 0.0
+        asked = Collective(kind=run.kind, size_bytes=size, group=run.group)
+        time_s = bus_factor(asked) * size / row.bus_gbps / 1e9
+        dip = time_s >= DIP * quickest_s
+        found.append(MeasuredPoint(size_bytes=size, time_s=time_s, bus_gbps=row.bus_gbps, dip=dip))
+        quickest_s = min(quickest_s, time_s)
+    return found[::-1]
 
 
 def _truth(row: Measurement) -> str:
