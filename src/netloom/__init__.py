@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from netloom.app.calibrate import Calibration, calibrate
     from netloom.app.doctor import Doctor, doctor
     from netloom.app.expect import expect
+    from netloom.app.explain import explain
     from netloom.app.heal import heal
     from netloom.app.locate import locate
     from netloom.app.plan import plan
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from netloom.study.compare.comparison import Comparison, compare
     from netloom.study.diff import Diff, diff
     from netloom.study.expect.expectation import Expectation
+    from netloom.study.explain.explanation import Explanation
     from netloom.study.fabrics import build
     from netloom.study.goodput.uptime import Uptime, goodput, uptime
     from netloom.study.plan.machines import PlanLimits, Wanted
@@ -79,6 +81,7 @@ __all__ = [
     "Diff",
     "Doctor",
     "Expectation",
+    "Explanation",
     "Fabric",
     "InfeasibleError",
     "Inference",
@@ -119,6 +122,7 @@ __all__ = [
     "drain",
     "example",
     "expect",
+    "explain",
     "fail",
     "goodput",
     "heal",
@@ -183,6 +187,7 @@ _HOMES = {
     "netloom.study.compare.comparison": ("Comparison",),
     "netloom.study.diff": ("Diff",),
     "netloom.study.expect.expectation": ("Expectation",),
+    "netloom.study.explain.explanation": ("Explanation",),
     "netloom.study.fabrics": ("build",),
     "netloom.study.goodput.uptime": (
         "Uptime",
