@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.study.expect.curve import ExpectedPoint, TestRun
     from netloom.study.expect.facts import SetupFacts
-    from netloom.study.expect.signature import LogEvidence, Signature, Variant
+    from netloom.study.expect.signature import CauseVariant, LogEvidence, Signature
 
-__all__ = ["DESIGNED", "UNKNOWN", "Cause", "Diagnosis", "MeasuredPoint", "diagnose"]
+__all__ = ["DESIGNED", "UNKNOWN", "Diagnosis", "MeasuredPoint", "SlowCause", "diagnose"]
 
 DESIGNED: Final = "as-designed"
 UNKNOWN: Final = "unknown"
@@ -52,7 +52,7 @@ class MeasuredPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
+class SlowCause:
     """A cause, and how likely it is.
 
     Attributes:
@@ -94,7 +94,7 @@ class Diagnosis:
 
     below: tuple[float, ...]
     verdict: str
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[SlowCause, ...] = ()
     ratio_designed: float | None = None
     ratio_next: float | None = None
     worth_bytes: float | None = None
@@ -102,7 +102,7 @@ class Diagnosis:
     measured_gbps: float | None = None
 
     @property
-    def named(self) -> Cause | None:
+    def named(self) -> SlowCause | None:
         """The cause, where there is one."""
         return self.causes[0] if self.verdict == "cause" else None
 
@@ -134,7 +134,7 @@ def diagnose(
 
 def _judged(
     below: tuple[float, ...],
-    causes: tuple[Cause, ...],
+    causes: tuple[SlowCause, ...],
     pairs: Sequence[tuple[ExpectedPoint, MeasuredPoint]],
 ) -> Diagnosis:
     designed = next(one for one in causes if one.name == DESIGNED)
@@ -157,7 +157,7 @@ def _judged(
     )
 
 
-def _verdict(first: Cause) -> str:
+def _verdict(first: SlowCause) -> str:
     if first.name == UNKNOWN:
         return "cause unknown"
     return "cause" if first.says or first.probability >= _NAMED else "cause unclear"
@@ -168,7 +168,7 @@ def _prior(num_causes: int) -> float:
     return _PRIOR_DESIGNED / ((1 - _PRIOR_DESIGNED) / max(1, num_causes - 1))
 
 
-def _ratio(one: Cause, other: Cause, prior: float) -> float:
+def _ratio(one: SlowCause, other: SlowCause, prior: float) -> float:
     return one.probability / max(other.probability, _TINY) * prior
 
 
@@ -185,9 +185,9 @@ def _weighed(
     measured: Sequence[MeasuredPoint],
     catalog: Catalog,
     facts: SetupFacts | None,
-) -> tuple[Cause, ...]:
+) -> tuple[SlowCause, ...]:
     """Return all causes that can be, the likeliest first; what the log states comes before all."""
-    weights: list[tuple[Cause, float]] = []
+    weights: list[tuple[SlowCause, float]] = []
     curve = _Curve.of(expected, measured)
     for one in SIGNATURES:
         told = None if facts is None else one.evidence(facts, run)
@@ -211,7 +211,9 @@ def _weighed(
     return _normalised(known, log_weights)
 
 
-def _normalised(causes: Sequence[Cause], log_weights: dict[str, float]) -> tuple[Cause, ...]:
+def _normalised(
+    causes: Sequence[SlowCause], log_weights: dict[str, float]
+) -> tuple[SlowCause, ...]:
     most = max(log_weights.values())
     shares = {name: math.exp(max(-700.0, weight - most)) for name, weight in log_weights.items()}
     total = sum(shares.values())
@@ -219,8 +221,10 @@ def _normalised(causes: Sequence[Cause], log_weights: dict[str, float]) -> tuple
     return tuple(sorted(given, key=lambda one: -log_weights[one.name]))
 
 
-def _plain(name: str, title: str, error_pct: float | None, predicted: tuple[float, ...]) -> Cause:
-    return Cause(
+def _plain(
+    name: str, title: str, error_pct: float | None, predicted: tuple[float, ...]
+) -> SlowCause:
+    return SlowCause(
         name=name,
         title=title,
         how="",
@@ -238,7 +242,7 @@ def _tried(
     curve: _Curve,
     catalog: Catalog,
     told: LogEvidence | None,
-) -> tuple[Cause, float] | None:
+) -> tuple[SlowCause, float] | None:
     """Return the cause with the logarithm of how likely it makes the curve; None if it cannot be.
 
     Its variants share one weight: the density is their mean.
@@ -249,7 +253,7 @@ def _tried(
     tried = [_fitted(one, curve, signature.doubt) for one in variants]
     best, predicted, most = max(tried, key=lambda one: one[2])
     mean = most + math.log(fmean(math.exp(max(-700.0, one[2] - most)) for one in tried))
-    cause = Cause(
+    cause = SlowCause(
         name=signature.name,
         title=signature.title,
         how=best.name,
@@ -263,8 +267,8 @@ def _tried(
 
 
 def _fitted(
-    variant: Variant, curve: _Curve, doubt: float
-) -> tuple[Variant, tuple[float, ...], float]:
+    variant: CauseVariant, curve: _Curve, doubt: float
+) -> tuple[CauseVariant, tuple[float, ...], float]:
     predicted = variant.bus_gbps(curve.sizes)
     return variant, predicted, curve.log_density(predicted, doubt)
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from netloom.study.expect.curve import TestRun
     from netloom.study.expect.facts import SetupFacts
 
-__all__ = ["LogEvidence", "Signature", "Variant"]
+__all__ = ["CauseVariant", "LogEvidence", "Signature"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class CauseVariant:
     """One way in which a cause shows.
 
     Attributes:
@@ -74,6 +74,6 @@ class Signature:
     name: str
     title: str
     remedy: str
-    variants: Callable[[TestRun, Catalog], tuple[Variant, ...]]
+    variants: Callable[[TestRun, Catalog], tuple[CauseVariant, ...]]
     evidence: Callable[[SetupFacts, TestRun], LogEvidence | None]
     doubt: float = 0.0

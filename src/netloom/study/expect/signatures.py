@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.engines.analytic import Algorithm
 from netloom.engines.analytic.path import nic_share
 from netloom.study.expect.curve import algorithm_called, outcome_of
-from netloom.study.expect.signature import LogEvidence, Signature, Variant
+from netloom.study.expect.signature import CauseVariant, LogEvidence, Signature
 from netloom.workload.collective import CollectiveKind
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SIGNATURES"]
 
-# Sockets run over whatever interface the host has: the usual port rates of Ethernet, or the NICs
-# themselves, with what the catalogue has for TCP through one of them.
-_SOCKET_GBPS: Final = (10, 25, 40, 50)
+# Sockets run over whatever interface the host has, as fast as its port or the cores that copy: from
+# 10 Gb/s in steps of the square root of 2 to what the catalogue has for TCP through one NIC.
+_SOCKET_GBPS: Final = (10, 14, 20, 28, 40, 56)
 _TCP_RATES: Final = (100, 200, 400)
 # Without GPUDirect what is sent and what is received crosses the PCIe uplink of the GPU twice,
 # once as the copy of the GPU and once as the NIC's: half the rate where an uplink is as wide as
@@ -50,19 +50,19 @@ def _is_alone(run: TestRun) -> bool:
     return run.group.num_nodes == 1
 
 
-def _sockets(run: TestRun, catalog: Catalog) -> tuple[Variant, ...]:
+def _sockets(run: TestRun, catalog: Catalog) -> tuple[CauseVariant, ...]:
     network = run.network
     if _is_alone(run) or network.technology.transport == _RDMA_OFF:
         return ()
     every = f"all {network.node.num_nics} NICs"
     gbps = network.nic_rate_bps / 1e9
     one = [
-        Variant(name=f"one port of {rate} Gb/s", run=_over_tcp(run, catalog, rate))
+        CauseVariant(name=f"{rate} Gb/s a node", run=_over_tcp(run, catalog, rate))
         for rate in _SOCKET_GBPS
     ]
-    own = Variant(name="one NIC", run=_over_tcp(run, catalog, gbps))
+    own = CauseVariant(name="one NIC", run=_over_tcp(run, catalog, gbps))
     all_nics = _over_tcp(run, catalog, gbps, num_nics=network.node.num_nics)
-    return (*one, own, Variant(name=every, run=all_nics))
+    return (*one, own, CauseVariant(name=every, run=all_nics))
 
 
 def _over_tcp(run: TestRun, catalog: Catalog, gbps: float, *, num_nics: int = 1) -> TestRun:
@@ -73,11 +73,11 @@ def _over_tcp(run: TestRun, catalog: Catalog, gbps: float, *, num_nics: int = 1)
     return _on(run, technology=technology, nic=catalog.nic(technology.nic), node=node)
 
 
-def _no_gpudirect(run: TestRun, _catalog: Catalog) -> tuple[Variant, ...]:
+def _no_gpudirect(run: TestRun, _catalog: Catalog) -> tuple[CauseVariant, ...]:
     if _is_alone(run) or run.network.technology.transport == _RDMA_OFF:
         return ()
     return tuple(
-        Variant(name=f"{share:g} of each NIC's rate", run=_with_share(run, share))
+        CauseVariant(name=f"{share:g} of each NIC's rate", run=_with_share(run, share))
         for share in _BOUNCED
     )
 
@@ -88,36 +88,36 @@ def _with_share(run: TestRun, share: float) -> TestRun:
     return _with_node(run, nic_share=reached * share)
 
 
-def _fewer_nics(run: TestRun, _catalog: Catalog) -> tuple[Variant, ...]:
+def _fewer_nics(run: TestRun, _catalog: Catalog) -> tuple[CauseVariant, ...]:
     total = run.network.node.num_nics
     halves = [total >> shift for shift in range(1, total.bit_length())]
     counts = [count for count in dict.fromkeys(halves) if count >= 1]
     return () if _is_alone(run) else tuple(_with_nics(run, count) for count in counts)
 
 
-def _rail_down(run: TestRun, _catalog: Catalog) -> tuple[Variant, ...]:
+def _rail_down(run: TestRun, _catalog: Catalog) -> tuple[CauseVariant, ...]:
     total = run.network.node.num_nics
     return () if _is_alone(run) or total < _FEW_NICS else (_with_nics(run, total - 1),)
 
 
-def _with_nics(run: TestRun, count: int) -> Variant:
+def _with_nics(run: TestRun, count: int) -> CauseVariant:
     name = f"{count} of {run.network.node.num_nics} NICs"
-    return Variant(name=name, run=_with_node(run, num_nics=count))
+    return CauseVariant(name=name, run=_with_node(run, num_nics=count))
 
 
-def _no_pxn(run: TestRun, _catalog: Catalog) -> tuple[Variant, ...]:
+def _no_pxn(run: TestRun, _catalog: Catalog) -> tuple[CauseVariant, ...]:
     is_all = run.kind is CollectiveKind.ALL_TO_ALL
     if not is_all or _is_alone(run) or run.group.per_node == 1:
         return ()
-    return (Variant(name="half the rate between nodes", run=_with_share(run, _NO_PXN)),)
+    return (CauseVariant(name="half the rate between nodes", run=_with_share(run, _NO_PXN)),)
 
 
-def _slower_pcie(run: TestRun, _catalog: Catalog) -> tuple[Variant, ...]:
+def _slower_pcie(run: TestRun, _catalog: Catalog) -> tuple[CauseVariant, ...]:
     network = run.network
     if _is_alone(run) and network.scale_up.kind != "pcie-tree":
         return ()
     return tuple(
-        Variant(name=f"{share:g} of the PCIe rate", run=_with_pcie(run, share))
+        CauseVariant(name=f"{share:g} of the PCIe rate", run=_with_pcie(run, share))
         for share in _SLOWER_PCIE
     )
 
@@ -139,28 +139,28 @@ def _uses_nvls(run: TestRun) -> bool:
     return outcome_of(run, _LARGE).algorithm.startswith("nvls")
 
 
-def _no_nvls(run: TestRun, _catalog: Catalog) -> tuple[Variant, ...]:
+def _no_nvls(run: TestRun, _catalog: Catalog) -> tuple[CauseVariant, ...]:
     if not _uses_nvls(run):
         return ()
-    return (Variant(name="", run=_without_nvls(run)),)
+    return (CauseVariant(name="", run=_without_nvls(run)),)
 
 
-def _tree(run: TestRun, _catalog: Catalog) -> tuple[Variant, ...]:
+def _tree(run: TestRun, _catalog: Catalog) -> tuple[CauseVariant, ...]:
     """A tree at all sizes; what NCCL runs without NVLS is another cause."""
     if run.kind is not CollectiveKind.ALL_REDUCE:
         return ()
     if outcome_of(run, _LARGE).algorithm == Algorithm.TREE.value:
         return ()
-    return (Variant(name="NCCL_ALGO=Tree", run=run, algorithm=Algorithm.TREE),)
+    return (CauseVariant(name="NCCL_ALGO=Tree", run=run, algorithm=Algorithm.TREE),)
 
 
-def _no_nvlink(run: TestRun, catalog: Catalog) -> tuple[Variant, ...]:
+def _no_nvlink(run: TestRun, catalog: Catalog) -> tuple[CauseVariant, ...]:
     network = run.network
     tree = _pcie_tree(network, catalog)
     if network.scale_up.kind == "pcie-tree" or run.group.per_node == 1 or not tree:
         return ()
     without = _on(run, scale_up=catalog.scale_ups[tree])
-    return (Variant(name=f"over {tree} inside the node", run=without),)
+    return (CauseVariant(name=f"over {tree} inside the node", run=without),)
 
 
 def _pcie_tree(network: Network, catalog: Catalog) -> str:
@@ -171,9 +171,9 @@ def _pcie_tree(network: Network, catalog: Catalog) -> str:
     return near[0].name if near else ""
 
 
-def _startup(run: TestRun, _catalog: Catalog) -> tuple[Variant, ...]:
+def _startup(run: TestRun, _catalog: Catalog) -> tuple[CauseVariant, ...]:
     return tuple(
-        Variant(name=f"start-up {times:g} times as long", run=run, startup=times)
+        CauseVariant(name=f"start-up {times:g} times as long", run=run, startup=times)
         for times in _STARTUPS
     )
 
