@@ -251,7 +251,8 @@ def test_dips_are_shown_and_not_judged() -> None:
         )
         for index, one in enumerate(points)
     ]
-    assert diagnose(run, points, measured, catalog=CATALOG).verdict == "as expected"
+    found = diagnose(run, points, measured, catalog=CATALOG)
+    assert (found.verdict, found.below) == ("as expected", ())
 
 
 def test_a_rack_counts_as_one_node_whatever_its_trays() -> None:
