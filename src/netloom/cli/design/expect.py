@@ -11,8 +11,8 @@ from netloom.app.expect import expect as expect_of
 from netloom.cli.options import OwnParts, WhyPageOutput
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
-from netloom.report.expect import expectation_text
-from netloom.report.expect_page import expectation_page
+from netloom.report.expect.page import expectation_page
+from netloom.report.expect.text import expectation_text
 from netloom.study.inputs import catalog_of
 
 __all__ = ["expect"]

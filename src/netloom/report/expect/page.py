@@ -14,7 +14,7 @@ from netloom.report.charts import (
     Unit,
     UnitStep,
 )
-from netloom.report.expect import (
+from netloom.report.expect.text import (
     binary_size,
     cause_rows,
     headings,
