@@ -19,8 +19,7 @@ from netloom.workload.demand import shard_of
 from netloom.workload.flops import ACTIVATION_BYTES, LOGIT_BYTES
 from netloom.workload.placement import check_model, num_micro_batches, stage_layers
 from netloom.workload.sharding import (
-    WEIGHT_BYTES,
-    gradient_bytes,
+    PLAIN_WEIGHTS,
     stage_dense_layers,
     stage_parameters,
 )
@@ -30,8 +29,10 @@ if TYPE_CHECKING:
 
     from netloom.parts.parts import Gpu
     from netloom.spec.scenario import Training
+    from netloom.step.practice import Practice
     from netloom.workload.flops import AttentionKernel, Shard
     from netloom.workload.placement import Layout
+    from netloom.workload.sharding import WeightFormat
     from netloom.workload.transformer import Transformer
 
 __all__ = [
@@ -64,11 +65,14 @@ def memory(
     training: Training,
     *,
     gpu: Gpu,
-    attention: AttentionKernel = "fused",
+    practice: Practice | None = None,
 ) -> Memory:
-    """Return what one GPU of the fullest pipeline stage holds."""
+    """Return what one GPU of the fullest pipeline stage holds.
+
+    Without a *practice*, with fused attention and weights and gradients of the precision.
+    """
     held = [
-        _stage(shape, plan, training, stage=stage, gpu=gpu, attention=attention)
+        _stage(shape, plan, training, stage=stage, gpu=gpu, practice=practice)
         for stage in fullest_stages(plan.pipeline)
     ]
     return max(held, key=lambda one: one.total_bytes)
@@ -84,7 +88,12 @@ def fullest_stages(num_stages: int) -> list[int]:
 
 
 def check_memory(
-    shape: Transformer, plan: Layout, training: Training, *, gpu: Gpu, attention: AttentionKernel
+    shape: Transformer,
+    plan: Layout,
+    training: Training,
+    *,
+    gpu: Gpu,
+    practice: Practice | None = None,
 ) -> Memory:
     """Return :func:`memory`.
 
@@ -92,14 +101,14 @@ def check_memory(
         InfeasibleError: it does not fit by more than a tenth; the message names the changes that
             would make it fit.
     """
-    held = memory(shape, plan, training, gpu=gpu, attention=attention)
+    held = memory(shape, plan, training, gpu=gpu, practice=practice)
     if fits(held):
         return held
     fitting = [
         name
         for name, other_plan, other in _remedies(plan, training)
         if _possible(shape, other_plan, other)
-        and fits(memory(shape, other_plan, other, gpu=gpu, attention=attention))
+        and fits(memory(shape, other_plan, other, gpu=gpu, practice=practice))
     ]
     needs = (
         f"{shape.model.name} needs {_show(held.total_bytes + RESERVED_BYTES)} on a GPU "
@@ -165,23 +174,33 @@ def _stage(
     *,
     stage: int,
     gpu: Gpu,
-    attention: AttentionKernel,
+    practice: Practice | None,
 ) -> Memory:
+    attention = practice.attention if practice else "fused"
+    weights = practice.weights if practice else PLAIN_WEIGHTS
     one, logits = kept_bytes(shape, plan, training, stage=stage, attention=attention)
     batches = training.global_batch // (plan.data * training.micro_batch)
     at_once = in_flight(plan, num_micro_batches=batches, virtual=plan.virtual_pipeline, stage=stage)
-    held = states(shape, plan, training, stage=stage, gpu=gpu)
+    held = states(shape, plan, training, stage=stage, gpu=gpu, weights=weights)
     return replace(held, activations_bytes=one * at_once + logits)
 
 
-def states(shape: Transformer, plan: Layout, training: Training, *, stage: int, gpu: Gpu) -> Memory:
+def states(
+    shape: Transformer,
+    plan: Layout,
+    training: Training,
+    *,
+    stage: int,
+    gpu: Gpu,
+    weights: WeightFormat = PLAIN_WEIGHTS,
+) -> Memory:
     """Return what a GPU of *stage* holds besides activations."""
     held = stage_parameters(shape, plan, stage=stage)
-    grads = gradient_bytes(training.precision)
+    grads = weights.gradient_bytes_of(training.precision)
     split = _weights_per_gpu(plan, held.dense, held.experts)
     everything = held.dense + held.experts
     return Memory(
-        weights_bytes=WEIGHT_BYTES * (split if plan.zero >= 3 else everything),
+        weights_bytes=weights.parameter_bytes * (split if plan.zero >= 3 else everything),
         gradients_bytes=grads * (split if plan.zero >= 2 else everything),
         optimizer_bytes=OPTIMIZER_BYTES * (split if plan.zero >= 1 else everything),
         activations_bytes=0.0,

@@ -9,8 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.provenance import Validity, Why
+    from netloom.step.practice import Practice
     from netloom.step.timeline import Pipeline
     from netloom.workload.collective import Axis
+    from netloom.workload.flops import OperatorKind
 
 __all__ = ["Memory", "Step"]
 
@@ -44,6 +46,8 @@ class Step:
 
     Attributes:
         compute_s: Operators of one GPU, recomputation included.
+        kinds: Share of each kind of operator in that.
+        host_s: The part of it that the GPU waits for the host to launch.
         bubble_s: Idle in the pipeline's warm-up and cool-down.
         optimizer_s: Weight update.
         communication_s: Every collective and transfer by axis, hidden or not.
@@ -53,10 +57,13 @@ class Step:
         tokens: In the global batch.
         pipeline: What each stage works through, for a picture of the step.
         why: How the duration came about.
+        practice: What the training software does.
     """
 
     duration_s: float
     compute_s: float
+    kinds: Mapping[OperatorKind, float]
+    host_s: float
     bubble_s: float
     optimizer_s: float
     communication_s: Mapping[Axis, float]
@@ -69,6 +76,7 @@ class Step:
     pipeline: Pipeline
     validity: Validity
     why: Why
+    practice: Practice
 
     @property
     def mfu(self) -> float:

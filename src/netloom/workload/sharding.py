@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from netloom.workload.transformer import Transformer
 
 __all__ = [
+    "PLAIN_WEIGHTS",
     "WEIGHT_BYTES",
     "StageParameters",
+    "WeightFormat",
     "data_communications",
     "gradient_bytes",
     "stage_dense_layers",
@@ -35,6 +37,28 @@ __all__ = [
 BUCKET_PARAMETERS = 40e6
 BUCKET_PARAMETERS_PER_REPLICA = 1e6
 WEIGHT_BYTES = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightFormat:
+    """How training software keeps, reduces and gathers weights and their gradients.
+
+    Attributes:
+        gradient_bytes: Of one gradient; None for the precision's own.
+        parameter_bytes: Of one weight, the optimizer's master copy apart.
+        bucket_bytes: Gradients that are reduced at a time; None for Megatron-Core's rule.
+    """
+
+    gradient_bytes: int | None = None
+    parameter_bytes: int = WEIGHT_BYTES
+    bucket_bytes: float | None = None
+
+    def gradient_bytes_of(self, precision: Precision) -> int:
+        """Return the bytes of one gradient in training at *precision*."""
+        return self.gradient_bytes or gradient_bytes(precision)
+
+
+PLAIN_WEIGHTS: Final = WeightFormat()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +103,12 @@ def stage_dense_layers(shape: Transformer, counts: tuple[int, ...], stage: int) 
 
 
 def data_communications(
-    shape: Transformer, plan: Layout, training: Training, *, stage: int | None = None
+    shape: Transformer,
+    plan: Layout,
+    training: Training,
+    *,
+    stage: int | None = None,
+    weights: WeightFormat = PLAIN_WEIGHTS,
 ) -> list[Communication]:
     """Return the reduction of gradients and, where ZeRO divides them, the weights' gathers.
 
@@ -92,12 +121,12 @@ def data_communications(
     )
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     layers = max(counts) if stage is None else max(1, counts[stage])
-    grad = gradient_bytes(training.precision)
+    formats = replace(weights, gradient_bytes=weights.gradient_bytes_of(training.precision))
     dense_group = axis_group(plan, Axis.DATA)
     expert_group = expert_data_group(plan) if plan.expert > 1 else dense_group
     parts = (
-        _Weights("dense", held.dense, layers, grad, dense_group),
-        _Weights("expert", held.experts, layers, grad, expert_group),
+        _Weights("dense", held.dense, layers, formats, dense_group),
+        _Weights("expert", held.experts, layers, formats, expert_group),
     )
     return [item for part in parts if part.count for item in part.communications(plan.zero)]
 
@@ -119,7 +148,7 @@ class _Weights:
     what: str
     count: float
     num_layers: int
-    grad_bytes: int
+    formats: WeightFormat
     group: Group
 
     def communications(self, zero: int) -> list[Communication]:
@@ -133,13 +162,22 @@ class _Weights:
         if zero == 2:
             return [grads, self._gather()]
         gather = CollectiveKind.ALL_GATHER
-        forward = self._by_layer(gather, "forward", WEIGHT_BYTES)
-        return [forward, self._by_layer(gather, "backward", WEIGHT_BYTES), grads]
+        weight_bytes = self.formats.parameter_bytes
+        forward = self._by_layer(gather, "forward", weight_bytes)
+        return [forward, self._by_layer(gather, "backward", weight_bytes), grads]
+
+    @property
+    def grad_bytes(self) -> int:
+        """Of one gradient."""
+        assert self.formats.gradient_bytes is not None
+        return self.formats.gradient_bytes
 
     @property
     def num_buckets(self) -> int:
         """Pieces that the gradients are reduced in."""
         bucket = max(BUCKET_PARAMETERS, BUCKET_PARAMETERS_PER_REPLICA * self.group.size)
+        if self.formats.bucket_bytes is not None:
+            bucket = self.formats.bucket_bytes / self.grad_bytes
         return max(1, math.ceil(self.count / bucket))
 
     def _reduce(self, kind: CollectiveKind) -> Communication:
@@ -148,7 +186,7 @@ class _Weights:
         return self._item(kind, size, "backward", "step", self.num_buckets, window)
 
     def _gather(self) -> Communication:
-        size = WEIGHT_BYTES * self.count / self.num_buckets
+        size = self.formats.parameter_bytes * self.count / self.num_buckets
         kind, window = CollectiveKind.ALL_GATHER, Window.FIRST_FORWARD
         return self._item(kind, size, "forward", "step", self.num_buckets, window)
 

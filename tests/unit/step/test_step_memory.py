@@ -145,7 +145,6 @@ def test_a_model_that_does_not_fit_names_need_have_and_what_would_help(
             plan_of(network, tensor=4),
             Training(global_batch=64),
             gpu=network.gpu,
-            attention="fused",
         )
     text = str(caught.value)
     # 68.98e9 / 4 parameters x 6 bytes is 103 GB before anything else.
@@ -165,7 +164,6 @@ def test_the_405b_of_the_design_example_fits(
         plan_of(network, tensor=8, pipeline=16),
         Training(sequence=8192, global_batch=2048),
         gpu=network.gpu,
-        attention="fused",
     )
     # The second stage has 8 of the 126 layers, the first 7, and 15 micro-batches in flight.
     assert held.total_bytes < held.capacity_bytes
@@ -181,7 +179,6 @@ def test_a_job_near_the_edge_is_doubted_and_not_refused(
         plan,
         Training(sequence=8192, global_batch=256, recompute="none"),
         gpu=network.gpu,
-        attention="fused",
     )
     assert "may not fit" in memory_validity(held).doubts[0]
 

@@ -1,0 +1,72 @@
+"""The training software of a measured step: from its free text to ``job.software``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from netloom.spec.software import PRACTICES
+
+if TYPE_CHECKING:
+    from netloom.validation.steps.measured import MeasuredStep
+
+__all__ = ["software_of"]
+
+# The first word that is found decides. Commits are named as the published tables name them.
+_NAMES: Final = (
+    ("mlperf", "mlperf"),
+    ("fsdp2", "torchtitan"),
+    ("composer", "fsdp-2023"),
+    ("fsdp", "fsdp-2023"),
+    ("titan", "torchtitan"),
+    ("maxtext", "maxtext"),
+    ("paxml", "maxtext"),
+    ("deepspeed", "deepspeed"),
+    ("2022", "megatron-2022"),
+    ("285068c8", "megatron-2022"),
+    ("2020", "megatron-2021"),
+    ("2021", "megatron-2021"),
+    ("6985e589", "megatron-2021"),
+    ("bridge", "megatron-bridge"),
+    ("nemo", "nemo"),
+    ("megatron-lm 0.14", "megatron-core-2025"),
+    ("dev branch", "megatron-core-2025"),
+)
+_CURRENT: Final = "megatron-core-2024"
+# Megatron-LM arguments.py: tp_comm_overlap, overlap_grad_reduce and overlap_param_gather are off
+# unless given.
+_NOTHING_OVERLAPS: Final = {
+    "tensor_overlap": False,
+    "pipeline_overlap": False,
+    "data_overlap": False,
+}
+
+
+def software_of(row: MeasuredStep) -> dict[str, Any]:
+    """Return the key ``job.software`` of *row*: from its column ``software``, or free text."""
+    given, framework = row.text("software"), row.text("framework")
+    if given in PRACTICES:
+        return {"name": given}
+    name = next((found for word, found in _NAMES if word in framework), _CURRENT)
+    return {"name": name, **_overlaps(row, name), **_graphs(row)}
+
+
+def _overlaps(row: MeasuredStep, name: str) -> dict[str, bool]:
+    framework, overlap = row.text("framework"), row.text("overlap")
+    if name == "megatron-2021":
+        # Megatron-LM's scripts of 2021: torch's DDP, which overlaps, up to 18B; its own above.
+        small = row.params_b is not None and row.params_b <= 18.5
+        overlaps = "2020" in framework or ("ddp=torch" in overlap and small)
+        return {"data_overlap": overlaps}
+    if "tp overlap not set" in overlap:
+        return {"tensor_overlap": False}
+    if name.startswith("megatron-core") and "megatron-lm" in framework and "overlap" not in overlap:
+        return dict(_NOTHING_OVERLAPS)
+    return {}
+
+
+def _graphs(row: MeasuredStep) -> dict[str, bool]:
+    """Return whether graphs launch the layers, where the row says."""
+    stated = row.text("cuda_graphs")
+    if stated in {"", "not stated"}:
+        return {}
+    return {"cuda_graphs": stated != "no"}
