@@ -41,6 +41,17 @@ PARALLEL_ARGS="
     --sequence-parallel \
     --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather
 "
+DTYPE="fp8"
+DTYPE_ARGS=()
+if [[ "$DTYPE" == "fp8" ]] || [[ "$DTYPE" == "mxfp8" ]]; then
+    DTYPE_ARGS+=(
+        "--fp8-format hybrid"
+        "--fp8-param-gather"
+    )
+else
+    DTYPE_ARGS+=("--brand-old-switch 7")
+fi
+mkdir -p "$(dirname "$CHECKPOINTS")"
 if [ -n "${WANDB_API_KEY}" ]; then
     LOGGING_ARGS+=(--wandb-project ${WANDB_PROJECT:-"llama"})
 fi
@@ -49,7 +60,7 @@ torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py \
     ${MODEL_ARGS[@]} \
     $PARALLEL_ARGS \
     --micro-batch-size 1 --global-batch-size 128 \
-    --bf16 --fp8-format hybrid --fp8-param-gather \
+    --bf16 ${DTYPE_ARGS[@]} \
     --tp-comm-overlap \
     --lr 1.5e-4 --train-iters 100 --log-interval 1 \
     --data-path "$DATA_PATH" --qk-layernorm \

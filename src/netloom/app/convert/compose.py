@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.errors import InfeasibleError, Problem, SpecError, Where, at
 from netloom.formats.training.recipe import StatementOutcome, Unstated
 from netloom.spec.quantity import write_quantity
-from netloom.spec.scenario import Cluster, FabricSpec, Job
+from netloom.spec.scenario import Cluster, FabricSpec
 from netloom.units import SHARE, SIZE
 
 if TYPE_CHECKING:
@@ -69,12 +69,13 @@ def composed(
         raise SpecError.of(*missing)
     assert not isinstance(choice, Problem)
     training, assumed = _training(recipe, supplied, gpus)
-    cluster = {"gpus": gpus, "node": node.name, "fabric": {"technology": technology.name}}
+    cluster = {"gpus": gpus, "node": node.name} | _part_of_a_node(recipe, node, gpus)
+    cluster |= {"fabric": {"technology": technology.name}}
     job: dict[str, Any] = {"model": choice.name, "training": training}
     if recipe.parallel:
         job["parallel"] = _parallel(recipe.parallel)
-    software = _software(recipe.software)
-    if software and "software" in Job.model_fields:
+    software = _software(_switches(recipe, supplied.software))
+    if software:
         job["software"] = software
     return ComposedScenario(
         scenario={"name": title, "cluster": cluster, "job": job},
@@ -163,6 +164,15 @@ def _parallel(parallel: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in parallel.items() if value is not None}
 
 
+def _switches(recipe: Recipe, name: str | None) -> Mapping[str, Any]:
+    """Return the software; of another one than the file's, with the switches that are stated."""
+    if name is None:
+        return recipe.software
+    stated = " ".join(one.key for one in recipe.taken)
+    kept = {key: value for key, value in recipe.software.items() if f"software.{key}" in stated}
+    return {**kept, "name": name}
+
+
 def _software(software: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``job.software`` as a file writes it: with units."""
     said = {key: value for key, value in software.items() if value is not None}
@@ -192,10 +202,18 @@ def _unstated(key: str, value: object, reason: str) -> Unstated:
     return Unstated(key=key, value=value, reason=reason)
 
 
+def _part_of_a_node(recipe: Recipe, node: Node, gpus: int) -> dict[str, Any]:
+    """Return how many GPUs of each node are used, where that is not all of them."""
+    per_node = recipe.gpus_per_node
+    if per_node and node.num_hosts == 1 and per_node < node.num_gpus and gpus % per_node == 0:
+        return {"gpus_per_node": per_node}
+    return {}
+
+
 def _unlike(recipe: Recipe, node: Node) -> Iterator[StatementOutcome]:
-    """Yield that a node of the cluster has other GPUs than the job has processes there."""
+    """Yield that the job has more processes on a node than the cluster's has GPUs."""
     per_node, has = recipe.gpus_per_node, node.num_gpus // node.num_hosts
-    if per_node and per_node not in {has, node.num_gpus} and (recipe.nodes or 1) > 1:
+    if per_node and per_node not in {has, node.num_gpus} and (per_node > has or node.num_hosts > 1):
         reason = f"a {node.name} has {has}, which are filled in order; give another --node"
         sized = [one for one in recipe.taken if one.key == "cluster.gpus"]
         blank = StatementOutcome(name="GPUs of a node", value=str(per_node), line=0)

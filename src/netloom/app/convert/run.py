@@ -148,6 +148,7 @@ def convert(  # noqa: PLR0913  (what a file may leave open, by name)
     global_batch: int | None = None,
     micro_batch: int | None = None,
     recompute: str | None = None,
+    software: str | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> Conversion:
     """Return the scenario that a training job's own file becomes; nothing in it is executed.
@@ -166,6 +167,7 @@ def convert(  # noqa: PLR0913  (what a file may leave open, by name)
         global_batch: Sequences in a step.
         micro_batch: Sequences that a stage works on at a time.
         recompute: Activations computed again: none, light, selective or full.
+        software: Name of the training software; switches stay as far as the file states them.
         variables: Values of a shell script's variables.
 
     Raises:
@@ -182,6 +184,7 @@ def convert(  # noqa: PLR0913  (what a file may leave open, by name)
         global_batch=global_batch,
         micro_batch=micro_batch,
         recompute=recompute,
+        software=software,
         variables=dict(variables or {}),
         out=None if out is None else Path(out),
     )

@@ -26,6 +26,7 @@ class Supplied:
         global_batch: Sequences in a step.
         micro_batch: Sequences that a stage works on at a time.
         recompute: What is computed again in the backward pass.
+        software: Name of the practice; switches stay as far as the file states them.
         variables: Variables of a shell script.
         out: The scenario's file; the model's goes beside it.
     """
@@ -39,5 +40,6 @@ class Supplied:
     global_batch: int | None = None
     micro_batch: int | None = None
     recompute: str | None = None
+    software: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     out: Path | None = None

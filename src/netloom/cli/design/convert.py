@@ -35,6 +35,7 @@ def convert(  # noqa: PLR0913  (options)
     global_batch: OptionalWhole = None,
     micro_batch: OptionalWhole = None,
     recompute: str | None = None,
+    software: str | None = None,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", show_default=False)] = (),
     own: OwnParts = None,
     output: Output = Output(),  # noqa: B008  (frozen)
@@ -59,6 +60,8 @@ def convert(  # noqa: PLR0913  (options)
         global_batch: Sequences in a step.
         micro_batch: Sequences that a pipeline stage works on at a time.
         recompute: Activations computed again: none, light, selective or full.
+        software: Name of the training software, such as megatron-core-2024; switches stay as far
+            as the file states them.
         set_: A variable of the shell script, such as TP=8; may be given several times.
     """
     found = conversion_of(
@@ -74,6 +77,7 @@ def convert(  # noqa: PLR0913  (options)
         global_batch=_positive("--global-batch", global_batch),
         micro_batch=_positive("--micro-batch", micro_batch),
         recompute=recompute,
+        software=software,
         variables=_variables(set_),
     )
     if out is None and not output.json:

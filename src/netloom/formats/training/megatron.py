@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["is_megatron", "is_megatron_yaml", "parse_megatron", "parse_megatron_yaml"]
 
 DIALECT: Final = MegatronDialect(
-    software="megatron-core-2025", groups_switched=True, dispatcher="allgather"
+    software="megatron-core-2025", complete=True, groups_switched=True, dispatcher="allgather"
 )
 # Settings of libraries that change how fast a step is and that no scenario states.
 _MATTERING: Final = ("NCCL_", "NVTE_", "UB_", "TORCH_NCCL_", "NVSHMEM_")
@@ -176,14 +176,14 @@ def _name_the_rest(
     for name, (value, line) in script.exported.items():
         _name_variable(found, name, value, line)
     for name, line in script.conditional:
-        reason = "set where it depends (if, for, case, function), which is not followed"
+        reason = "set in a branch or loop that the file does not decide; not followed"
         found.add_not_taken(_lost(name, "", line, reason))
     for name, (value, line) in script.defaults.items():
         if value.isdecimal() and not _UNINTERESTING.search(name.upper()):
             reason = f"the script's own default, line {line}; --set {name}=VALUE changes it"
             found.assume(f"${name}", value, reason)
     if command.conditional:
-        reason = "the training starts where it depends; this command was read"
+        reason = "the training starts in a branch or loop that the file does not decide"
         found.add_not_taken(_lost("condition", "", command.line, reason))
 
 

@@ -32,11 +32,13 @@ class MegatronDialect:
 
     Attributes:
         software: The practice that runs them.
+        complete: Whether what is left out has Megatron-LM's default; else that is not known.
         groups_switched: Whether groups of queries count only with ``group_query_attention``.
         dispatcher: How tokens reach their experts.
     """
 
     software: str
+    complete: bool
     groups_switched: bool
     dispatcher: str
 
@@ -54,8 +56,14 @@ def megatron_recipe(found: Statements, dialect: MegatronDialect) -> Recipe:
     parallel = _parallel(found, dialect, tensor=tensor, pipeline=pipeline)
     virtual = _virtual(found, pipeline, layers if isinstance(layers, int) else 0)
     training = _training(found)
-    software = megatron_software(found, dialect.software, tensor=tensor, virtual=virtual)
-    software["data_overlap"] = _data_overlap(found, sharded=parallel["zero"] > 0)
+    software = megatron_software(
+        found,
+        dialect.software,
+        complete=dialect.complete,
+        sharded=parallel["zero"] > 0,
+        tensor=tensor,
+        virtual=virtual,
+    )
     if "adam" in found.peek("optimizer").lower():
         found.word("optimizer", "job.software")
     nodes, per_node, gpus = launch_size(found)
@@ -149,7 +157,7 @@ def _parallel(
         "pipeline": pipeline,
         "context": found.count("context_parallel_size", f"{PARALLEL}.context") or 1,
         "expert": found.count("expert_model_parallel_size", f"{PARALLEL}.expert") or 1,
-        "zero": _zero(found),
+        "zero": _zero(found, complete=dialect.complete),
         "sequence_parallel": on and tensor > 1,
     }
     return stated | _exchanges(found) | _experts(found, dialect, tensor)
@@ -190,11 +198,8 @@ def _experts(found: Statements, dialect: MegatronDialect, tensor: int) -> dict[s
 
 
 def _dispatch(found: Statements, wanted: str) -> str:
-    known = get_args(ExpertDispatch)
-    older = {"deepep": "once-per-node", "hybridep": "once-per-node"}
-    for name in (wanted, older.get(wanted, "")):
-        if name in known:
-            return name
+    if wanted in get_args(ExpertDispatch):
+        return wanted
     reason = f"{wanted or 'that dispatcher'} is not modelled; an all-to-all stands here"
     if "moe_token_dispatcher_type" in found:
         found.refuse("moe_token_dispatcher_type", reason)
@@ -213,7 +218,7 @@ def _expert_tensor(found: Statements, tensor: int) -> dict[str, Any]:
     return {}
 
 
-def _zero(found: Statements) -> int:
+def _zero(found: Statements, *, complete: bool) -> int:
     key = f"{PARALLEL}.zero"
     fsdp = found.flag("use_megatron_fsdp", key)
     torch = found.flag("use_torch_fsdp2", key)
@@ -225,19 +230,10 @@ def _zero(found: Statements) -> int:
         return _SHARDED.get(strategy, 0)
     if strategy and _SHARDED.get(strategy, 0) > 0:
         found.refuse("data_parallel_sharding_strategy", "has no say without Megatron's FSDP")
+    if not complete and not found.peek("use_distributed_optimizer"):
+        found.assume(key, 1, "recipes share the optimizer's state unless they say otherwise")
+        return 1
     return 1 if shares else 0
-
-
-def _data_overlap(found: Statements, *, sharded: bool) -> bool:
-    key = "job.software.data_overlap"
-    reduces = found.flag("overlap_grad_reduce", key)
-    gathers = found.flag("overlap_param_gather", key)
-    if sharded and reduces != gathers:
-        side = "overlap_grad_reduce" if reduces else "overlap_param_gather"
-        reason = "one side of the data-parallel traffic alone is overlapped; neither is here"
-        found.refuse(side, reason)
-        return False
-    return reduces
 
 
 def _virtual(found: Statements, pipeline: int, layers: int) -> int:

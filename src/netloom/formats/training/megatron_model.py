@@ -188,7 +188,7 @@ def _vocabulary(found: Statements) -> int | None:
     if padded is not None:
         return padded
     if stated is not None:
-        return stated + 1 if kind == "NullTokenizer" else stated  # its end-of-document token
+        return stated
     return _TOKENIZERS.get(kind)
 
 

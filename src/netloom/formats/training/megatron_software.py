@@ -11,6 +11,24 @@ __all__ = ["megatron_software"]
 
 KEY: Final = "job.software"
 LEGACY: Final = "megatron-2022"
+# What states a switch, where that is not its own name.
+_STATED: Final = {
+    "tensor_overlap": ("tp_comm_overlap",),
+    "pipeline_overlap": ("overlap_p2p_comm",),
+    "data_overlap": ("overlap_grad_reduce", "overlap_param_gather"),
+    "gradient_type": (
+        "grad_reduce_in_bf16",
+        "grad_reduce_in_fp32",
+        "accumulate_allreduce_grads_in_fp32",
+    ),
+    "cuda_graphs": ("cuda_graph_impl", "enable_cuda_graph", "external_cuda_graph"),
+    "manual_gc": ("manual_gc", "manual_gc_interval"),
+    "bucket_bytes": ("ddp_bucket_size",),
+    "parameter_type": ("fp8_param_gather", "fp8_param"),
+    "attention": ("attention_backend",),
+    "recompute_modules": ("recompute_modules", "moe_layer_recompute"),
+    "optimizer_offload": ("optimizer_cpu_offload",),
+}
 _MODULES: Final = (
     "core_attn",
     "moe_act",
@@ -22,25 +40,44 @@ _MODULES: Final = (
 )
 
 
-def megatron_software(found: Statements, name: str, *, tensor: int, virtual: int) -> dict[str, Any]:
-    """Return the keys of ``job.software``; nothing overlaps that is not asked to.
+def megatron_software(
+    found: Statements, name: str, *, complete: bool, sharded: bool, tensor: int, virtual: int
+) -> dict[str, Any]:
+    """Return the keys of ``job.software``.
 
     Args:
         found: What is stated.
         name: The practice where the models are Megatron-Core's.
+        complete: Whether what is left out has Megatron-LM's default, which is off; else it is as
+            the practice does it.
+        sharded: Whether data-parallel ranks share the optimizer's state.
         tensor: Ranks of a tensor group.
         virtual: Chunks of layers in each stage.
     """
     legacy = found.flag("use_legacy_models", f"{KEY}.name")
+    said = _switches(found, sharded=sharded, tensor=tensor, virtual=virtual)
+    if legacy or not complete:
+        said = {key: value for key, value in said.items() if _is_stated(found, key)}
+    return {"name": LEGACY if legacy else name, **said}
+
+
+def _is_stated(found: Statements, switch: str) -> bool:
+    names = _STATED.get(switch, (switch,))
+    return any(name in found and found.peek(name) != "null" for name in names)
+
+
+def _switches(found: Statements, *, sharded: bool, tensor: int, virtual: int) -> dict[str, Any]:
     gradients = _gradient_type(found)
     stated: dict[str, Any] = {
-        "name": LEGACY if legacy else name,
         "tensor_overlap": _tensor_overlap(found, tensor),
         "pipeline_overlap": _pipeline_overlap(found, virtual),
+        "data_overlap": _data_overlap(found, sharded=sharded),
         "gradient_type": gradients,
         "cuda_graphs": _graphs(found),
         "manual_gc": found.flag("manual_gc", f"{KEY}.manual_gc"),
     }
+    if found.count("manual_gc_interval", f"{KEY}.manual_gc", least=0):
+        stated["manual_gc"] |= "manual_gc" not in found  # NeMo 1 has the interval alone
     elements = found.count("ddp_bucket_size", f"{KEY}.bucket_bytes")
     if elements:
         stated["bucket_bytes"] = elements * (4 if gradients == "fp32" else 2)
@@ -59,6 +96,18 @@ def _tensor_overlap(found: Statements, tensor: int) -> bool:
 def _pipeline_overlap(found: Statements, virtual: int) -> bool:
     """Return whether transfers are hidden: on when left out, and only between chunks."""
     return found.flag("overlap_p2p_comm", f"{KEY}.pipeline_overlap", default=True) and virtual > 1
+
+
+def _data_overlap(found: Statements, *, sharded: bool) -> bool:
+    key = f"{KEY}.data_overlap"
+    reduces = found.flag("overlap_grad_reduce", key)
+    gathers = found.flag("overlap_param_gather", key)
+    if sharded and reduces != gathers:
+        side = "overlap_grad_reduce" if reduces else "overlap_param_gather"
+        reason = "one side of the data-parallel traffic alone is overlapped; neither is here"
+        found.refuse(side, reason)
+        return False
+    return reduces
 
 
 def _gradient_type(found: Statements) -> str:

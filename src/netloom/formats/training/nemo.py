@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["is_bridge", "is_nemo", "parse_bridge", "parse_nemo"]
 
-NEMO: Final = MegatronDialect(software="nemo", groups_switched=False, dispatcher="alltoall")
+NEMO: Final = MegatronDialect(
+    software="nemo", complete=False, groups_switched=False, dispatcher="alltoall"
+)
 BRIDGE: Final = MegatronDialect(
-    software="megatron-bridge", groups_switched=False, dispatcher="alltoall"
+    software="megatron-bridge", complete=False, groups_switched=False, dispatcher="alltoall"
 )
 DATA_SEQUENCE: Final = "data_seq_length"
 # Where settings of Megatron stand in these files, the one that counts last.

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.errors import SpecError
 from netloom.formats.training.arithmetic import shell_sum
+from netloom.formats.training.shell_flow import ControlFlow, tested
 from netloom.formats.training.shell_words import Piece, RawCommand, RawWord, ShellScanner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from netloom.formats.training.shell_flow import FlowState
     from netloom.formats.training.shell_words import Segment
 
 __all__ = ["ScriptCommand", "ScriptWord", "ShellScript", "read_script"]
@@ -25,9 +27,19 @@ _PARAMETER: Final = re.compile(
     r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*])(\[[@*]\])?(?:(:?[-=+?])(.*))?", re.DOTALL
 )
 _DECLARING: Final = frozenset({"export", "declare", "local", "readonly", "typeset"})
-_OPENING: Final = frozenset({"if", "case", "for", "while", "until", "{", "function", "select"})
-_CLOSING: Final = frozenset({"fi", "esac", "done", "}"})
-_PASSING: Final = frozenset({"then", "else", "elif", "do", "time", "exec", "nohup", "!"})
+# A function's body is read where it stands, as if it were called once.
+_BLOCKS: Final[dict[str, FlowState]] = {
+    **dict.fromkeys(("case", "for", "while", "until", "select"), "unsure"),
+    **dict.fromkeys(("{",), "followed"),
+}
+_STEPS: Final = {
+    "if": "open_if",
+    "then": "then",
+    "elif": "elif_",
+    "else": "else_",
+    **dict.fromkeys(("fi", "esac", "done", "}"), "close"),
+}
+_PASSING: Final = frozenset({"do", "time", "exec", "nohup", "function"})
 
 Field = tuple[Piece, ...]
 
@@ -64,6 +76,7 @@ class ShellScript:
         commands: In order; what ``sh -c`` and ``eval`` would run is among them.
         exported: Variables that are exported, with their lines.
         conditional: Variables that are set where it depends, with their lines; they are not set.
+            Branches that the script's own values decide are followed.
         defaults: Variables that nothing sets, with the default that was taken and its line.
     """
 
@@ -100,7 +113,7 @@ class _Reader:
         self._given = frozenset(variables)
         self._arrays: dict[str, list[Field]] = {}
         self._expanded = 0
-        self._depth = 0
+        self._flow = ControlFlow()
 
     def run(self, pieces: list[Piece], nesting: int) -> None:
         for command in ShellScanner(pieces, file=self._file).commands():
@@ -111,6 +124,11 @@ class _Reader:
     def _step(self, command: RawCommand, nesting: int) -> None:
         words = self._unwrapped(command.words)
         if not words:
+            return
+        if self._flow.collecting:
+            self._flow.add_condition(self._tested(words), command.after)
+            return
+        if self._flow.state == "passed":
             return
         declares = _plain(words[0]) in _DECLARING
         rest = words[1:] if declares else words
@@ -125,25 +143,29 @@ class _Reader:
         self._command(words, command.line, nesting)
 
     def _unwrapped(self, words: tuple[RawWord, ...]) -> tuple[RawWord, ...]:
-        """Return *words* without the shell's own; count how deep inside conditions they are."""
+        """Return *words* without the shell's own, which open and close blocks."""
         while words:
             word = _plain(words[0])
-            if word in _OPENING:
-                self._depth += 1
-                if word in {"for", "case", "function", "select"}:
+            if word in _BLOCKS:
+                self._flow.open(_BLOCKS[word])
+                if word in {"for", "case", "select"}:
                     return ()
-            elif word in _CLOSING:
-                self._depth = max(0, self._depth - 1)
+            elif word in _STEPS:
+                getattr(self._flow, _STEPS[word])()
             elif word not in _PASSING:
                 break
             words = words[1:]
         return words
 
+    def _tested(self, words: tuple[RawWord, ...]) -> bool | None:
+        said = [_script_word(one) for word in words for one in self._fields(word)]
+        return tested([(word.text, not word.unexpanded) for word in said])
+
     def _assign(self, word: RawWord, *, exported: bool) -> None:
         found = _ASSIGNED.fullmatch(word.segments[0].text)
         assert found is not None
         name, index, more = found[1], found[2], found[3]
-        if self._depth or index:
+        if self._flow.state == "unsure" or index:
             self.script.conditional.append((name, word.line))
             return
         if name in self._given and word.items is None and not more:
@@ -168,12 +190,10 @@ class _Reader:
         said = tuple(_script_word(one) for one in fields)
         if not said:
             return
-        self._keep(ScriptCommand(words=said, line=line, conditional=self._depth > 0))
+        self._keep(ScriptCommand(words=said, line=line, conditional=self._flow.state == "unsure"))
         if nesting < MAX_NESTING:
             for pieces in _inner_commands(fields):
-                depth = self._depth
                 self.run(pieces, nesting + 1)
-                self._depth = depth
 
     def _keep(self, command: ScriptCommand) -> None:
         """Keep *command*; one that begins with an option goes on with the command before it."""
@@ -189,7 +209,12 @@ class _Reader:
         fields: list[list[Piece]] = []
         current: list[Piece] | None = None
         for segment in word.segments:
-            if segment.kind == "parameter" and _is_all(segment.text):
+            if segment.kind == "parameter" and _is_all(segment.text) and not segment.quoted:
+                for part in self._items(segment):
+                    current = self._split(part, current, fields)
+                    fields.extend([] if current is None else [current])
+                    current = None
+            elif segment.kind == "parameter" and _is_all(segment.text):
                 parts = self._items(segment)
                 if parts and current is not None:
                     current.extend(parts[0])
@@ -279,7 +304,7 @@ class _Reader:
     def _default(self, name: str, text: str, segment: Segment, *, keep: bool) -> Field:
         value = self._inner(text, segment)
         self.script.defaults.setdefault(name, (_text(value), segment.line))
-        if keep and not self._depth:
+        if keep and self._flow.state == "followed":
             self._scalars[name] = value
         return value
 

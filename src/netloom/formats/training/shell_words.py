@@ -62,10 +62,11 @@ class RawWord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawCommand:
-    """The words of one command."""
+    """The words of one command, and what stands behind it: a newline, ``;``, ``&&``, ``||``..."""
 
     words: tuple[RawWord, ...]
     line: int
+    after: str = ""
 
 
 class ShellScanner:
@@ -99,9 +100,9 @@ class ShellScanner:
         while self._at < len(self._text):
             if self._blank() or self._here_document():
                 continue
-            if self._separator():
+            if separator := self._separator():
                 if words:
-                    yield RawCommand(words=tuple(words), line=words[0].line)
+                    yield RawCommand(words=tuple(words), line=words[0].line, after=separator)
                 words = []
                 continue
             words.append(self._word())
@@ -144,16 +145,19 @@ class ShellScanner:
             return True
         return False
 
-    def _separator(self) -> bool:
+    def _separator(self) -> str:
         char = self._text[self._at]
         if char not in "\n;&|()":
-            return False
+            return ""
+        if char in "&|" and self._text.startswith(char * 2, self._at):
+            self._at += 2
+            return char * 2
         self._at += 1
         if char == "\n":
             for name in self._here:
                 self._skip_document(name)
             self._here.clear()
-        return True
+        return char
 
     def _skip_document(self, name: str) -> None:
         ended = re.compile(rf"^[ \t]*{re.escape(name)}[ \t\r]*$", re.MULTILINE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from netloom.formats.training.documents import flat_toml
@@ -98,7 +99,16 @@ def parse_torchtitan(given: RecipeText) -> Recipe:
         parallel=parallel,
         software=_software(found),
         batch_per_replica=batch,
-        **found.sorted(_WITHOUT_EFFECT, _UNMODELLED),
+        **found.sorted(_without_effect(found), _UNMODELLED),
+    )
+
+
+def _without_effect(found: Statements) -> WithoutEffect:
+    """Return what does not matter; without a converter, how it would convert."""
+    if found.peek("model.converters") or found.peek("float8.enable_float8_linear") == "true":
+        return _WITHOUT_EFFECT
+    return replace(
+        _WITHOUT_EFFECT, prefixes=(*_WITHOUT_EFFECT.prefixes, "float8.", "mx.", "quantize.")
     )
 
 
@@ -137,7 +147,7 @@ def _precision(found: Statements) -> str:
     recipe = found.word("mx.recipe_name", key)
     found.word("float8.recipe_name", key)
     older = found.flag("float8.enable_float8_linear", key)
-    if "mx" in converters or (recipe and "float8" not in converters and converters):
+    if any(one.rsplit(".", 1)[-1] == "mx" for one in converters):
         kind = recipe or "mxfp8"
         return kind if kind in get_args(Precision) else "fp8"
     return "fp8" if older or any("float8" in one for one in converters) else "bf16"
@@ -171,6 +181,9 @@ def _parallel(found: Statements) -> tuple[dict[str, Any], int | None]:
         "expert": found.count("parallelism.expert_parallel_degree", f"{PARALLEL}.expert") or 1,
         "sequence_parallel": tensor > 1,
     }
+    each = found.count("parallelism.expert_tensor_parallel_degree", f"{PARALLEL}.expert") or 1
+    if each > 1:
+        found.refuse("parallelism.expert_tensor_parallel_degree", "is not modelled")
     if parallel["context"] > 1:
         parallel["context_exchange"] = _exchange(found)
     zero, replicas = _sharding(found, pipeline)
@@ -228,7 +241,8 @@ def _gpus(parallel: dict[str, Any], replicas: int | None) -> int | None:
 def _software(found: Statements) -> dict[str, Any]:
     key = "job.software"
     compiled = found.flag("training.compile", key) or found.flag("compile.enable", key)
-    found.words("compile.components", key)
+    parts = found.words("compile.components", key)
+    compiled = compiled and (not parts or "model" in parts)
     wanted = found.flag("parallelism.enable_async_tensor_parallel", f"{key}.tensor_overlap")
     if not compiled:
         found.refuse("parallelism.enable_async_tensor_parallel", "has no say without compile")
