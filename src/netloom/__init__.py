@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from netloom.app.audit import audit
     from netloom.app.calibrate import Calibration, calibrate
     from netloom.app.doctor import Doctor, doctor
+    from netloom.app.convert.run import Conversion, convert
     from netloom.app.explain import explain
     from netloom.app.heal import heal
     from netloom.app.locate import locate
@@ -76,6 +77,7 @@ __all__ = [
     "Change",
     "Choices",
     "Comparison",
+    "Conversion",
     "Diff",
     "Doctor",
     "Explanation",
@@ -113,6 +115,7 @@ __all__ = [
     "catalog",
     "check",
     "compare",
+    "convert",
     "deploy",
     "diff",
     "doctor",
@@ -149,6 +152,7 @@ __all__ = [
 # come from their table, all else from here.
 _HOMES = {
     "netloom.app.calibrate": ("Calibration",),
+    "netloom.app.convert.run": ("Conversion",),
     "netloom.app.doctor": ("Doctor",),
     "netloom.app.rank": ("rank",),
     "netloom.errors": (

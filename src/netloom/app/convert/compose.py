@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ComposedScenario", "composed"]
 
+_RELEASED: Final = re.compile(r"-20[0-9]{2}$")
 NODE: Final = str(Cluster.model_fields["node"].default)
 TECHNOLOGY: Final = str(FabricSpec.model_fields["technology"].default)
 
@@ -193,6 +195,11 @@ def _assumed(recipe: Recipe, supplied: Supplied, node: Node) -> Iterator[Unstate
         yield _unstated("cluster.fabric.technology", TECHNOLOGY, reason)
     if supplied.gpus is None and recipe.gpus_per_node and not (recipe.nodes or recipe.gpus):
         yield _unstated("cluster.gpus", recipe.gpus_per_node, "one node; --gpus changes it")
+    stated = {one.key for one in recipe.taken}
+    if not supplied.software and _RELEASED.search(str(recipe.software.get("name", ""))):
+        if "job.software.name" not in stated:
+            reason = "the file does not say which release; --software changes it"
+            yield _unstated("job.software.name", recipe.software["name"], reason)
     if not recipe.parallel:
         reason = "nothing is divided; 'netloom plan' finds how to"
         yield _unstated("job.parallel", "data alone", reason)

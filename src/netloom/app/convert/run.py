@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversion", "convert"]
 
-MAX_BYTES: Final = 1 << 20
+MAX_BYTES: Final = 1 << 18
 HOLDS: Final = "recipe"
 
 

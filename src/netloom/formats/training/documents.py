@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["FlatDocument", "flat_document", "flat_toml", "keys_of_json"]
 
 MAX_STEPS: Final = 16
+MAX_BRACKETS: Final = 100
 _REFERENCE: Final = re.compile(r"\$\{([^{}:]*)\}")
 _TABLE: Final = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _ENTRY: Final = re.compile(r"\s*([\w.\"'-]+)\s*=")
@@ -46,6 +47,7 @@ def flat_document(given: RecipeText) -> FlatDocument:
     Raises:
         SpecError: it is no such text, or no mapping.
     """
+    _require_shallow(given)
     try:
         root, problems = compose(given.text)
     except MalformedError as error:
@@ -68,6 +70,20 @@ def flat_document(given: RecipeText) -> FlatDocument:
             for one in problems
         ),
     )
+
+
+def _require_shallow(given: RecipeText) -> None:
+    """Refuse brackets in brackets without end, over which the parser takes quadratic time."""
+    depth = 0
+    for found in re.finditer(r"[\[{\]}]", given.text):
+        depth += 1 if found[0] in "[{" else -1
+        if depth > MAX_BRACKETS:
+            raise SpecError(
+                file=given.name,
+                line=given.text.count("\n", 0, found.start()) + 1,
+                what=f"brackets nested deeper than {MAX_BRACKETS}",
+                remedy="give a configuration file",
+            )
 
 
 def flat_toml(given: RecipeText) -> FlatDocument:

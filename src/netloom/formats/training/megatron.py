@@ -133,7 +133,7 @@ def _options(words: Sequence[ScriptWord]) -> Iterator[Statement]:
                 )
             continue
         name, equals, joined = word.text.partition("=")
-        values = [] if equals or name in FLAGS or name in NEGATED else _values(words[index:])
+        values = [] if equals or name in FLAGS or name in NEGATED else _values(words, index)
         index += len(values)
         unexpanded = word.unexpanded or next(
             (one.unexpanded for one in values if one.unexpanded), ""
@@ -142,15 +142,16 @@ def _options(words: Sequence[ScriptWord]) -> Iterator[Statement]:
         yield _option(name, _value(texts), word.line, unexpanded)
 
 
-def _values(words: Sequence[ScriptWord]) -> Sequence[ScriptWord]:
-    """Return the words at the front that belong to the option before them."""
-    for index, word in enumerate(words):
+def _values(words: Sequence[ScriptWord], start: int) -> Sequence[ScriptWord]:
+    """Return the words from *start* on that belong to the option before them."""
+    for index in range(start, len(words)):
+        word = words[index]
         option = word.text.startswith("-") and not _NEGATIVE.match(word.text)
         # A variable that nothing sets behind a value is a list of options more likely than not.
-        loose = word.unexpanded == word.text and (index > 0 or "[@]" in word.text)
+        loose = word.unexpanded == word.text and (index > start or "[@]" in word.text)
         if option or _REDIRECTED.match(word.text) or (word.unexpanded and loose):
-            return words[:index]
-    return words
+            return words[start:index]
+    return words[start:]
 
 
 def _value(values: tuple[str, ...]) -> object:
@@ -170,8 +171,9 @@ def _name_the_rest(
     found: Statements, script: ShellScript, command: ScriptCommand, words: Sequence[ScriptWord]
 ) -> None:
     """Name what the script says elsewhere: loose words, settings of libraries, conditions."""
+    values = found.texts()
     for word in words:
-        if word.unexpanded and word.text == word.unexpanded and not found.holds_text(word.text):
+        if word.unexpanded and word.text == word.unexpanded and word.text not in values:
             found.add_not_taken(_lost(word.text, "", word.line, "cannot be expanded"))
     for name, (value, line) in script.exported.items():
         _name_variable(found, name, value, line)

@@ -146,7 +146,7 @@ WITHOUT_EFFECT: Final = WithoutEffect(
         "attention_mask_in_fp32 decrease_batch_size_if_needed "
         "manual_gc_interval no_manual_gc_eval manual_gc_eval data_seq_length "
         # Of NeMo and Megatron-Core's configurations: bookkeeping.
-        "transformer_engine mcore_gpt fp8_hybrid fp8_e4m3 fp8_interval fp8_margin "
+        "transformer_engine mcore_gpt fp8_hybrid fp8_e4m3 fp8_interval "
         "gradient_as_bucket_view apex_transformer_log_level onnx_safe pre_process post_process "
         "persist_layer_norm precision_plugin headscale transformer_block_type "
         "normalize_attention_scores use_emha get_attention_mask_from_fusion sync_batch_comm "

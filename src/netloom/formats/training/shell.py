@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.errors import SpecError
 from netloom.formats.training.arithmetic import shell_sum
-from netloom.formats.training.shell_flow import ControlFlow, tested
+from netloom.formats.training.shell_flow import ControlFlow, condition_value
 from netloom.formats.training.shell_words import Piece, RawCommand, RawWord, ShellScanner
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ScriptCommand", "ScriptWord", "ShellScript", "read_script"]
 
-MAX_EXPANDED: Final = 1 << 20
+MAX_EXPANDED: Final = 1 << 19
 MAX_COMMANDS: Final = 20_000
 MAX_NESTING: Final = 8
 _ASSIGNED: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?(\+?)=(.*)", re.DOTALL)
@@ -114,12 +114,22 @@ class _Reader:
         self._arrays: dict[str, list[Field]] = {}
         self._expanded = 0
         self._flow = ControlFlow()
+        self._open: list[ScriptWord] = []  # the command that may go on
+        self._open_line = 0
+        self._open_unsure = False
 
     def run(self, pieces: list[Piece], nesting: int) -> None:
         for command in ShellScanner(pieces, file=self._file).commands():
             if len(self.script.commands) > MAX_COMMANDS:
-                raise self._too_large(command.line)
+                raise SpecError(
+                    file=self._file,
+                    line=command.line,
+                    what=f"more than {MAX_COMMANDS} commands",
+                    remedy="is this the script that starts the training?",
+                )
             self._step(command, nesting)
+        if not nesting:
+            self._close()
 
     def _step(self, command: RawCommand, nesting: int) -> None:
         words = self._unwrapped(command.words)
@@ -159,7 +169,7 @@ class _Reader:
 
     def _tested(self, words: tuple[RawWord, ...]) -> bool | None:
         said = [_script_word(one) for word in words for one in self._fields(word)]
-        return tested([(word.text, not word.unexpanded) for word in said])
+        return condition_value([(word.text, not word.unexpanded) for word in said])
 
     def _assign(self, word: RawWord, *, exported: bool) -> None:
         found = _ASSIGNED.fullmatch(word.segments[0].text)
@@ -190,19 +200,26 @@ class _Reader:
         said = tuple(_script_word(one) for one in fields)
         if not said:
             return
-        self._keep(ScriptCommand(words=said, line=line, conditional=self._flow.state == "unsure"))
+        self._keep(said, line)
         if nesting < MAX_NESTING:
             for pieces in _inner_commands(fields):
                 self.run(pieces, nesting + 1)
 
-    def _keep(self, command: ScriptCommand) -> None:
-        """Keep *command*; one that begins with an option goes on with the command before it."""
-        before = self.script.commands[-1] if self.script.commands else None
-        if before and command.words[0].text.startswith("--"):
-            words = before.words + command.words
-            command = ScriptCommand(words=words, line=before.line, conditional=before.conditional)
-            self.script.commands.pop()
-        self.script.commands.append(command)
+    def _keep(self, words: tuple[ScriptWord, ...], line: int) -> None:
+        """Keep a command; one that begins with an option goes on with the command before it."""
+        if not words[0].text.startswith("--") or not self._open:
+            self._close()
+            self._open_line, self._open_unsure = line, self._flow.state == "unsure"
+        self._open.extend(words)
+
+    def _close(self) -> None:
+        if self._open:
+            self.script.commands.append(
+                ScriptCommand(
+                    words=tuple(self._open), line=self._open_line, conditional=self._open_unsure
+                )
+            )
+            self._open = []
 
     def _fields(self, word: RawWord) -> list[Field]:
         """Return the words that one word becomes."""
@@ -261,7 +278,7 @@ class _Reader:
         found = _PARAMETER.fullmatch(segment.text)
         name = found[1] if found else ""
         if name in self._arrays:
-            self._grow(sum(len(p.text) for one in self._arrays[name] for p in one), segment.line)
+            self._grow(sum(len(p.text) + 16 for one in self._arrays[name] for p in one), segment.line)
             return self._arrays[name]
         if name in self._scalars:
             return [self._scalars[name]]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["ControlFlow", "FlowState", "tested"]
+__all__ = ["ControlFlow", "FlowState", "condition_value"]
 
 MAX_NESTING: Final = 1000
 _ENDS: Final = {"[": "]", "[[": "]]"}
@@ -107,7 +107,7 @@ class ControlFlow:
             self._blocks.pop()
 
 
-def tested(words: Sequence[tuple[str, bool]]) -> bool | None:
+def condition_value(words: Sequence[tuple[str, bool]]) -> bool | None:
     """Return what a test such as ``[ "$A" = b ]`` comes to; None when that cannot be said.
 
     Args:

@@ -132,12 +132,11 @@ class Statements:
         """Return the value that *name* states, as it stands; None when it is not stated."""
         return self._value(name, key)
 
-    def holds_text(self, text: str) -> bool:
-        """Return whether *text* is a value, or a part of one."""
-        return any(
-            one.value == text or (isinstance(one.value, tuple) and text in one.value)
-            for one in self._by_name.values()
-        )
+    def texts(self) -> frozenset[str]:
+        """Return the values that are text, those in lists among them."""
+        values = [one.value for one in self._by_name.values()]
+        lists = [part for value in values if isinstance(value, tuple) for part in value]
+        return frozenset(str(value) for value in (*values, *lists))
 
     def peek(self, name: str) -> str:
         """Return the text of *name*'s value without taking it; empty when it is not stated."""
