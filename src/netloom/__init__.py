@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from netloom.app import deploy, lab, trace
     from netloom.app.audit import audit
     from netloom.app.calibrate import Calibration, calibrate
-    from netloom.app.doctor import Doctor, doctor
     from netloom.app.convert.run import Conversion, convert
+    from netloom.app.doctor import Doctor, doctor
     from netloom.app.explain import explain
     from netloom.app.heal import heal
     from netloom.app.locate import locate

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +12,9 @@ from netloom.cli.main import main
 from netloom.errors import NetloomError
 from netloom.formats.register import formats_of
 from netloom.formats.training.recipe import Recipe, RecipeText
+
+if TYPE_CHECKING:
+    import pytest
 
 RECIPES = Path(__file__).parents[1] / "data" / "recipes"
 TEXTS = {path.name: path.read_text(encoding="utf-8") for path in sorted(RECIPES.iterdir())}
@@ -57,9 +60,8 @@ def _parsed(text: str, name: str) -> None:
         try:
             found = known.parse(RecipeText(text=text, name=name))
         except NetloomError as error:
-            assert str(error)
-        else:
-            assert isinstance(found, Recipe)
+            found = str(error)
+        assert isinstance(found, Recipe) or found
 
 
 @LIMITS

@@ -80,7 +80,7 @@ def test_a_word_has_the_line_that_it_comes_from() -> None:
         ('[ ! -z "$A" ]', True),
     ],
 )
-def test_a_branch_that_the_script_decides_is_followed(condition: str, followed: bool) -> None:
+def test_a_branch_that_the_script_decides_is_followed(*, condition: str, followed: bool) -> None:
     script = f"A=1\nB=no\nif {condition}; then\n  B=yes\nelse\n  C=1\nfi\nrun $B ${{C:-0}}"
     assert _words(script) == (["run", "yes", "0"] if followed else ["run", "no", "1"])
 

@@ -196,10 +196,10 @@ def _assumed(recipe: Recipe, supplied: Supplied, node: Node) -> Iterator[Unstate
     if supplied.gpus is None and recipe.gpus_per_node and not (recipe.nodes or recipe.gpus):
         yield _unstated("cluster.gpus", recipe.gpus_per_node, "one node; --gpus changes it")
     stated = {one.key for one in recipe.taken}
-    if not supplied.software and _RELEASED.search(str(recipe.software.get("name", ""))):
-        if "job.software.name" not in stated:
-            reason = "the file does not say which release; --software changes it"
-            yield _unstated("job.software.name", recipe.software["name"], reason)
+    name = str(recipe.software.get("name", ""))
+    if _RELEASED.search(name) and not supplied.software and "job.software.name" not in stated:
+        reason = "the file does not say which release; --software changes it"
+        yield _unstated("job.software.name", name, reason)
     if not recipe.parallel:
         reason = "nothing is divided; 'netloom plan' finds how to"
         yield _unstated("job.parallel", "data alone", reason)

@@ -153,6 +153,15 @@ def convert(  # noqa: PLR0913  (what a file may leave open, by name)
 ) -> Conversion:
     """Return the scenario that a training job's own file becomes; nothing in it is executed.
 
+    >>> import netloom as nl
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "torchtitan.toml"
+    ...     _ = file.write_text('model = {flavor = "8B"}')
+    ...     nl.convert(file, gpus=8).scenario["job"]["model"]
+    'llama-3-8b'
+
     Args:
         file: Megatron-LM's arguments or a shell script, a recipe of NeMo or Megatron-Bridge,
             torchtitan's or DeepSpeed's configuration, or a Hugging Face config.json.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import SpecError
-from netloom.formats.training.recipe import Statement, StatementOutcome
+from netloom.formats.training.recipe import RecipeStatement, StatementOutcome
 from netloom.spec.compose import compose
 from netloom.spec.nodes import MalformedError
 
@@ -37,7 +37,7 @@ class FlatDocument:
         problems: What could not be read, though the rest could.
     """
 
-    statements: tuple[Statement, ...]
+    statements: tuple[RecipeStatement, ...]
     problems: tuple[StatementOutcome, ...] = ()
 
 
@@ -104,7 +104,7 @@ def flat_toml(given: RecipeText) -> FlatDocument:
         ) from error
     lines = _toml_lines(given.text)
     stated = (
-        Statement(name=path, canonical=path, value=value, line=lines.get(path, 0))
+        RecipeStatement(name=path, canonical=path, value=value, line=lines.get(path, 0))
         for path, value in _flat_plain(root, "", 0)
     )
     return FlatDocument(statements=tuple(stated))
@@ -120,7 +120,7 @@ def keys_of_json(head: str) -> frozenset[str]:
     return frozenset(found) if isinstance(found, dict) else frozenset()
 
 
-def _flat(node: DocumentNode, path: str) -> Iterator[Statement]:
+def _flat(node: DocumentNode, path: str) -> Iterator[RecipeStatement]:
     if isinstance(node.value, dict) and node.value:
         for key, child in node.value.items():
             yield from _flat(child, f"{path}.{key}" if path else key)
@@ -130,14 +130,14 @@ def _flat(node: DocumentNode, path: str) -> Iterator[Statement]:
         value: object = tuple(_scalar(item) for item in node.value)
     else:
         value = None if isinstance(node.value, dict) else node.value
-    yield Statement(name=path, canonical=path, value=value, line=place.line if place else 0)
+    yield RecipeStatement(name=path, canonical=path, value=value, line=place.line if place else 0)
 
 
 def _scalar(node: DocumentNode) -> object:
     return node.written if isinstance(node.value, (dict, tuple)) else node.value
 
 
-def _referred(one: Statement, values: dict[str, object]) -> Statement:
+def _referred(one: RecipeStatement, values: dict[str, object]) -> RecipeStatement:
     """Return a statement with what it refers to in place of the reference."""
     value = one.value
     for _ in range(MAX_STEPS):
@@ -149,7 +149,7 @@ def _referred(one: Statement, values: dict[str, object]) -> Statement:
             break
         value = values[target]
     unknown = value if isinstance(value, str) and ("${" in value or value == "???") else ""
-    return Statement(
+    return RecipeStatement(
         name=one.name, canonical=one.canonical, value=value, line=one.line, unexpanded=unknown
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from netloom.formats.training.recipe import Statement
+from netloom.formats.training.recipe import RecipeStatement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ def launch_of(script: ShellScript, known: frozenset[str]) -> ScriptCommand | Non
     return best
 
 
-def launcher_statements(words: Sequence[ScriptWord]) -> Iterator[Statement]:
+def launcher_statements(words: Sequence[ScriptWord]) -> Iterator[RecipeStatement]:
     """Yield what the words before the training program state: processes, nodes and the rest."""
     for index, word in enumerate(words):
         name, equals, value = word.text.partition("=")
@@ -58,7 +58,7 @@ def launcher_statements(words: Sequence[ScriptWord]) -> Iterator[Statement]:
         if not equals and index + 1 < len(words) and not words[index + 1].text.startswith("-"):
             value, unexpanded = words[index + 1].text, words[index + 1].unexpanded
         canonical = short or name.lstrip("-").replace("-", "_")
-        yield Statement(
+        yield RecipeStatement(
             name=name,
             canonical=LAUNCH + canonical,
             value=value,
@@ -67,7 +67,7 @@ def launcher_statements(words: Sequence[ScriptWord]) -> Iterator[Statement]:
         )
 
 
-def slurm_statements(text: str) -> Iterator[Statement]:
+def slurm_statements(text: str) -> Iterator[RecipeStatement]:
     """Yield what the ``#SBATCH`` lines of a script state."""
     for number, line in enumerate(text.split("\n"), start=1):
         found = _SBATCH.match(line.rstrip())
@@ -80,7 +80,7 @@ def slurm_statements(text: str) -> Iterator[Statement]:
         value = said[2].strip()
         if name in {"gres", "gpus_per_node"} and (gpus := re.search(r"(\d+)$", value)):
             name, value = "gpus_per_node", gpus[1]
-        yield Statement(
+        yield RecipeStatement(
             name=f"#SBATCH {said[1]}", canonical=f"{LAUNCH}slurm_{name}", value=value, line=number
         )
 

@@ -15,7 +15,7 @@ from netloom.formats.training.launch import (
 )
 from netloom.formats.training.megatron_arguments import FLAGS, KNOWN_OPTIONS, NEGATED, RENAMED
 from netloom.formats.training.megatron_job import MegatronDialect, megatron_recipe
-from netloom.formats.training.recipe import Statement, StatementOutcome
+from netloom.formats.training.recipe import RecipeStatement, StatementOutcome
 from netloom.formats.training.shell import read_script
 from netloom.formats.training.statements import Statements
 
@@ -120,7 +120,7 @@ def _divided(command: ScriptCommand) -> tuple[Sequence[ScriptWord], Sequence[Scr
     return words[:cut], words[cut:]
 
 
-def _options(words: Sequence[ScriptWord]) -> Iterator[Statement]:
+def _options(words: Sequence[ScriptWord]) -> Iterator[RecipeStatement]:
     """Yield the options among *words*, each with the words up to the next."""
     index = 0
     while index < len(words):
@@ -128,7 +128,7 @@ def _options(words: Sequence[ScriptWord]) -> Iterator[Statement]:
         index += 1
         if not word.text.startswith("--"):
             if not (word.unexpanded or _REDIRECTED.match(word.text)):
-                yield Statement(
+                yield RecipeStatement(
                     name=word.text, canonical=f"word {word.text}", value="", line=word.line
                 )
             continue
@@ -158,13 +158,15 @@ def _value(values: tuple[str, ...]) -> object:
     return True if not values else values[0] if len(values) == 1 else values
 
 
-def _option(name: str, value: object, line: int, unexpanded: str) -> Statement:
+def _option(name: str, value: object, line: int, unexpanded: str) -> RecipeStatement:
     if name in NEGATED:
         canonical, value = NEGATED[name], False
     else:
         canonical = name.lstrip("-").replace("-", "_")
         canonical = RENAMED.get(canonical, canonical)
-    return Statement(name=name, canonical=canonical, value=value, line=line, unexpanded=unexpanded)
+    return RecipeStatement(
+        name=name, canonical=canonical, value=value, line=line, unexpanded=unexpanded
+    )
 
 
 def _name_the_rest(

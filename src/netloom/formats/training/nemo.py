@@ -12,7 +12,7 @@ from netloom.formats.training.megatron_job import MegatronDialect, megatron_reci
 from netloom.formats.training.statements import Statements
 
 if TYPE_CHECKING:
-    from netloom.formats.training.recipe import Recipe, RecipeText, Statement
+    from netloom.formats.training.recipe import Recipe, RecipeStatement, RecipeText
 
 __all__ = ["is_bridge", "is_nemo", "parse_bridge", "parse_nemo"]
 
@@ -167,7 +167,7 @@ def _rank(name: str) -> int:
     return _SECTIONS.index(section) if section in _SECTIONS else -1
 
 
-def _named(one: Statement) -> Statement:
+def _named(one: RecipeStatement) -> RecipeStatement:
     section, _, key = one.name.rpartition(".")
     if one.name in _NAMES:
         canonical = _NAMES[one.name]
@@ -180,12 +180,12 @@ def _named(one: Statement) -> Statement:
     return _in_megatrons_words(replace(one, canonical=canonical))
 
 
-def _as_sequence(one: Statement) -> Statement:
+def _as_sequence(one: RecipeStatement) -> RecipeStatement:
     """Return the data's sequence length as the model's, which does not state one."""
     return replace(one, canonical="seq_length") if one.canonical == DATA_SEQUENCE else one
 
 
-def _in_megatrons_words(one: Statement) -> Statement:
+def _in_megatrons_words(one: RecipeStatement) -> RecipeStatement:
     if one.canonical == "optimizer_name":
         shares = "distributed" in str(one.value)
         canonical = "use_distributed_optimizer" if shares else "optimizer"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Recipe", "RecipeText", "Statement", "StatementOutcome", "Unstated"]
+__all__ = ["Recipe", "RecipeStatement", "RecipeText", "StatementOutcome", "Unstated"]
 
 MAX_SHOWN = 80
 
@@ -29,7 +29,7 @@ class RecipeText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class RecipeStatement:
     """One thing that a file states.
 
     Attributes:

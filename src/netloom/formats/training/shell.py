@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.errors import SpecError
 from netloom.formats.training.arithmetic import shell_sum
 from netloom.formats.training.shell_flow import ControlFlow, condition_value
-from netloom.formats.training.shell_words import Piece, RawCommand, RawWord, ShellScanner
+from netloom.formats.training.shell_words import RawCommand, RawWord, ScriptPiece, ShellScanner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ _STEPS: Final = {
 }
 _PASSING: Final = frozenset({"do", "time", "exec", "nohup", "function"})
 
-Field = tuple[Piece, ...]
+Field = tuple[ScriptPiece, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,18 +97,18 @@ def read_script(text: str, variables: Mapping[str, str], *, name: str) -> ShellS
     Raises:
         SpecError: a quote or bracket is never closed, or variables grow without end.
     """
-    reader = _Reader(variables, name=name)
+    reader = _ScriptReader(variables, name=name)
     lines = text.split("\n")
-    reader.run([Piece(f"{line}\n", number) for number, line in enumerate(lines, start=1)], 0)
+    reader.run([ScriptPiece(f"{line}\n", number) for number, line in enumerate(lines, start=1)], 0)
     return reader.script
 
 
-class _Reader:
+class _ScriptReader:
     def __init__(self, variables: Mapping[str, str], *, name: str) -> None:
         self.script = ShellScript()
         self._file = name
         self._scalars: dict[str, Field] = {
-            key: (Piece(value, 0),) for key, value in variables.items()
+            key: (ScriptPiece(value, 0),) for key, value in variables.items()
         }
         self._given = frozenset(variables)
         self._arrays: dict[str, list[Field]] = {}
@@ -118,7 +118,7 @@ class _Reader:
         self._open_line = 0
         self._open_unsure = False
 
-    def run(self, pieces: list[Piece], nesting: int) -> None:
+    def run(self, pieces: list[ScriptPiece], nesting: int) -> None:
         for command in ShellScanner(pieces, file=self._file).commands():
             if len(self.script.commands) > MAX_COMMANDS:
                 raise SpecError(
@@ -223,8 +223,8 @@ class _Reader:
 
     def _fields(self, word: RawWord) -> list[Field]:
         """Return the words that one word becomes."""
-        fields: list[list[Piece]] = []
-        current: list[Piece] | None = None
+        fields: list[list[ScriptPiece]] = []
+        current: list[ScriptPiece] | None = None
         for segment in word.segments:
             if segment.kind == "parameter" and _is_all(segment.text) and not segment.quoted:
                 for part in self._items(segment):
@@ -248,8 +248,8 @@ class _Reader:
         return [tuple(one) for one in fields]
 
     def _split(
-        self, value: Field, current: list[Piece] | None, fields: list[list[Piece]]
-    ) -> list[Piece] | None:
+        self, value: Field, current: list[ScriptPiece] | None, fields: list[list[ScriptPiece]]
+    ) -> list[ScriptPiece] | None:
         """Cut *value* at blanks; what is complete goes to *fields*, the rest is returned."""
         for piece in value:
             if piece.unknown:
@@ -260,16 +260,16 @@ class _Reader:
                     fields.append(current)
                     current = None
                 if part:
-                    current = [*(current or []), Piece(part, piece.line)]
+                    current = [*(current or []), ScriptPiece(part, piece.line)]
         return current
 
     def _joined(self, word: RawWord) -> Field:
         """Return a word as the value of a variable: parts stay together."""
-        found: list[Piece] = []
+        found: list[ScriptPiece] = []
         for segment in word.segments:
             if segment.kind == "parameter" and _is_all(segment.text):
                 for item in self._items(segment):
-                    found.extend([*item, Piece(" ", segment.line)])
+                    found.extend([*item, ScriptPiece(" ", segment.line)])
             else:
                 found.extend(self._value(segment))
         return tuple(found)
@@ -278,7 +278,9 @@ class _Reader:
         found = _PARAMETER.fullmatch(segment.text)
         name = found[1] if found else ""
         if name in self._arrays:
-            self._grow(sum(len(p.text) + 16 for one in self._arrays[name] for p in one), segment.line)
+            self._grow(
+                sum(len(p.text) + 16 for one in self._arrays[name] for p in one), segment.line
+            )
             return self._arrays[name]
         if name in self._scalars:
             return [self._scalars[name]]
@@ -286,13 +288,13 @@ class _Reader:
 
     def _value(self, segment: Segment) -> Field:
         if segment.kind == "text":
-            found: Field = (Piece(segment.text, segment.line),)
+            found: Field = (ScriptPiece(segment.text, segment.line),)
         elif segment.kind == "output":
-            found = (Piece(segment.text, segment.line, unknown=True),)
+            found = (ScriptPiece(segment.text, segment.line, unknown=True),)
         elif segment.kind == "arithmetic":
             number = shell_sum(segment.text, self._number)
             text = f"$(({segment.text}))" if number is None else str(number)
-            found = (Piece(text, segment.line, unknown=number is None),)
+            found = (ScriptPiece(text, segment.line, unknown=number is None),)
         else:
             found = self._parameter(segment)
         self._grow(sum(len(piece.text) for piece in found), segment.line)
@@ -329,7 +331,7 @@ class _Reader:
         """Return the text of a default, itself expanded."""
         if len(text) > MAX_EXPANDED or text.count("${") > MAX_NESTING:
             return _unknown(segment)
-        scanner = ShellScanner([Piece(f'"{_unquoted(text)}"', segment.line)], file=self._file)
+        scanner = ShellScanner([ScriptPiece(f'"{_unquoted(text)}"', segment.line)], file=self._file)
         commands = list(scanner.commands())
         return self._joined(commands[0].words[0]) if commands else ()
 
@@ -376,7 +378,7 @@ def _is_all(text: str) -> bool:
 def _unknown(segment: Segment) -> Field:
     text = segment.text
     shown = f"${text}" if text.isidentifier() or text.isdecimal() else f"${{{text}}}"
-    return (Piece(shown, segment.line, unknown=True),)
+    return (ScriptPiece(shown, segment.line, unknown=True),)
 
 
 def _unquoted(text: str) -> str:
@@ -393,11 +395,11 @@ def _script_word(one: Field) -> ScriptWord:
     return ScriptWord(text=_text(one), line=lines[0] if lines else 0, unexpanded=unknown)
 
 
-def _inner_commands(fields: list[Field]) -> Iterator[list[Piece]]:
+def _inner_commands(fields: list[Field]) -> Iterator[list[ScriptPiece]]:
     """Yield the text that ``sh -c TEXT`` and ``eval TEXT`` among the words would run."""
     words = [_text(one) for one in fields]
     if words[0] == "eval":
-        yield [piece for one in fields[1:] for piece in (*one, Piece(" ", 0))]
+        yield [piece for one in fields[1:] for piece in (*one, ScriptPiece(" ", 0))]
     for index, word in enumerate(words[:-2]):
         if word.rsplit("/", 1)[-1] in {"sh", "bash"} and re.fullmatch(
             r"-[a-z]*c", words[index + 1]

@@ -27,7 +27,7 @@ FlowState = Literal["followed", "unsure", "passed"]
 
 
 @dataclass(slots=True)
-class _Block:
+class _FlowBlock:
     """A block of commands, and for ``if`` what its conditions came to so far."""
 
     state: FlowState
@@ -41,7 +41,7 @@ class ControlFlow:
     """Keeps track of the blocks that a script is in."""
 
     def __init__(self) -> None:
-        self._blocks: list[_Block] = []
+        self._blocks: list[_FlowBlock] = []
 
     @property
     def state(self) -> FlowState:
@@ -57,12 +57,12 @@ class ControlFlow:
     def open(self, state: FlowState) -> None:
         """Begin a loop, a choice or a group."""
         if len(self._blocks) < MAX_NESTING:
-            self._blocks.append(_Block(state))
+            self._blocks.append(_FlowBlock(state))
 
     def open_if(self) -> None:
         """Begin an ``if``; conditions follow."""
         if len(self._blocks) < MAX_NESTING:
-            self._blocks.append(_Block("followed", collecting=True))
+            self._blocks.append(_FlowBlock("followed", collecting=True))
 
     def add_condition(self, value: bool | None, connector: str) -> None:  # noqa: FBT001  (a truth value)
         """Add what a condition comes to; *connector* stands behind it."""

@@ -16,7 +16,7 @@ from netloom.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Piece", "RawCommand", "RawWord", "Segment", "ShellScanner"]
+__all__ = ["RawCommand", "RawWord", "ScriptPiece", "Segment", "ShellScanner"]
 
 MAX_NESTING: Final = 16
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
@@ -26,7 +26,7 @@ _CLOSERS: Final = {"(": ")", "{": "}"}
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ScriptPiece:
     """Text of one line; *unknown* where it stands for what only the surroundings know."""
 
     text: str
@@ -77,7 +77,7 @@ class ShellScanner:
         file: What messages call the file.
     """
 
-    def __init__(self, pieces: Sequence[Piece], *, file: str) -> None:
+    def __init__(self, pieces: Sequence[ScriptPiece], *, file: str) -> None:
         self._text = "".join(piece.text for piece in pieces)
         self._file = file
         self._starts: list[int] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from netloom.errors import SpecError
-from netloom.formats.training.recipe import Statement, StatementOutcome, Unstated
+from netloom.formats.training.recipe import RecipeStatement, StatementOutcome, Unstated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,19 +52,19 @@ class Statements:
         file: What messages call the file.
     """
 
-    def __init__(self, statements: Iterable[Statement], *, file: str) -> None:
+    def __init__(self, statements: Iterable[RecipeStatement], *, file: str) -> None:
         self.file = file
-        self._by_name: dict[str, Statement] = {}
+        self._by_name: dict[str, RecipeStatement] = {}
         self._repeated: list[StatementOutcome] = []
         self._keys: dict[str, str] = {}
         self._refused: dict[str, str] = {}
         self._assumed: dict[str, Unstated] = {}
         self._extra: list[StatementOutcome] = []
-        self._echoes: list[Statement] = []
+        self._echoes: list[RecipeStatement] = []
         for one in statements:
             self._add(one)
 
-    def _add(self, one: Statement) -> None:
+    def _add(self, one: RecipeStatement) -> None:
         earlier = self._by_name.get(one.canonical)
         if earlier is not None and one.value in (None, earlier.value):
             self._echoes.append(one)  # the same again, or nothing said
@@ -227,11 +227,11 @@ def _said(value: object) -> object:
     return "" if str(value).lower() in {"false", "none", "null", "0"} else value
 
 
-def _outcome(one: Statement, *, key: str = "", reason: str = "") -> StatementOutcome:
+def _outcome(one: RecipeStatement, *, key: str = "", reason: str = "") -> StatementOutcome:
     return StatementOutcome(name=one.name, value=one.shown, line=one.line, key=key, reason=reason)
 
 
-def _unexpanded(one: Statement, file: str) -> SpecError:
+def _unexpanded(one: RecipeStatement, file: str) -> SpecError:
     variable = one.unexpanded.strip("${}")
     name = variable if variable.isidentifier() or variable.isdecimal() else ""
     remedy = f"give it: --set {name}=VALUE" if name else "write the value out"
