@@ -220,6 +220,13 @@ def test_a_vocabulary_that_only_the_tokenizer_knows_is_asked_for(tmp_path: Path)
     assert json.loads((tmp_path / "out.model.json").read_text())["vocab_size"] == 50048
 
 
+def test_a_merge_file_is_of_gpt_2s_tokenizer(tmp_path: Path) -> None:
+    text = ARGUMENTS.replace("--vocab-size 32000", "--vocab-file a.json --merge-file $MERGES")
+    _converted(tmp_path, text)
+    shape = json.loads((tmp_path / "out.model.json").read_text())
+    assert shape["vocab_size"] == 393 * 128  # 50,257 padded
+
+
 def test_it_is_taken_from_the_catalogue_where_one_model_has_that_shape(tmp_path: Path) -> None:
     text = (RECIPES / "mixtral.args").read_text().replace("--tokenizer-type Llama2Tokenizer", "")
     (tmp_path / "x.args").write_text(text)
@@ -293,6 +300,13 @@ def test_deepspeed_says_how_many_gpus_by_its_batches() -> None:
     assert job["software"]["optimizer_offload"] == "100%"
     assert job["software"]["bucket"] == "1GB"  # half a milliard of gradients of 16 bits
     assert "job.training.recompute" in {one.key for one in found.assumed}
+
+
+def test_batches_that_do_not_multiply_out_are_refused(tmp_path: Path) -> None:
+    text = (RECIPES / "deepspeed_zero3.json").read_text().replace("64", "63", 1)
+    (tmp_path / "ds.json").write_text(text)
+    with pytest.raises(SpecError, match=r"ds\.json:2: .*no multiple of 1 sequences in each of 4"):
+        nl.convert(tmp_path / "ds.json", model=str(SMALL), sequence=2048)
 
 
 def test_what_a_user_supplies_wins() -> None:

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from netloom.errors import InfeasibleError, Problem, SpecError, Where, at
+from netloom.app.convert.supplied import unsaid
+from netloom.errors import InfeasibleError, Problem, SpecError, at
 from netloom.formats.training.recipe import StatementOutcome, Unstated
 from netloom.spec.quantity import write_quantity
 from netloom.spec.scenario import Cluster, FabricSpec
@@ -101,9 +102,9 @@ def _gpus(recipe: Recipe, supplied: Supplied, node: Node) -> int | None:
 
 def _missing(recipe: Recipe, supplied: Supplied, gpus: int | None) -> Iterator[Problem]:
     if gpus is None:
-        yield _needed("--gpus", "how many GPUs there are", "give the number, such as 64")
+        yield unsaid("--gpus", "how many GPUs there are", "give the number, such as 64")
     if not (supplied.sequence or recipe.training.get("sequence")):
-        yield _needed("--sequence", "how long a sequence is", "give the tokens, such as 8192")
+        yield unsaid("--sequence", "how long a sequence is", "give the tokens, such as 8192")
     batch = (
         supplied.global_batch
         or recipe.training.get("global_batch")
@@ -111,11 +112,7 @@ def _missing(recipe: Recipe, supplied: Supplied, gpus: int | None) -> Iterator[P
         or recipe.training.get("micro_batch")
     )
     if not batch:
-        yield _needed("--global-batch", "the global batch", "give the sequences, such as 1024")
-
-
-def _needed(option: str, what: str, remedy: str) -> Problem:
-    return Problem(where=Where(option=option), what=f"the file does not say: {what}", remedy=remedy)
+        yield unsaid("--global-batch", "the global batch", "give the sequences, such as 1024")
 
 
 def _training(

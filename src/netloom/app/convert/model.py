@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from netloom.errors import Problem, SpecError, Where, at
+from netloom.app.convert.supplied import unsaid
+from netloom.errors import Problem, SpecError, at
 from netloom.formats.training.recipe import Unstated
 from netloom.workload.huggingface import parse_config, read_config
 
@@ -56,7 +57,7 @@ def model_choice(
     if recipe.model_is_file:
         return _of_file(file, supplied, catalog)
     if not recipe.shape:
-        return _missing("--model", "the model", "name it, or the path of its config.json")
+        return unsaid("--model", "the model", "name it, or the path of its config.json")
     return _of_shape(recipe, supplied, catalog, file=file)
 
 
@@ -104,7 +105,7 @@ def _without_vocabulary(recipe: Recipe, catalog: Catalog, *, file: Path) -> Mode
     found = {size: names for size, names in fitting.items() if names}
     if len(found) != 1:
         what = "the size of the vocabulary, which the tokenizer decides"
-        return _missing("--vocabulary", what, "give the tokens before padding, such as 128256")
+        return unsaid("--vocabulary", what, "give the tokens before padding, such as 128256")
     ((size, names),) = found.items()
     reason = f"the tokenizer decides; {names[0]} has this shape; --vocabulary changes it"
     return ModelChoice(
@@ -143,7 +144,3 @@ def _others(alike: list[str]) -> tuple[Unstated, ...]:
         return ()
     reason = f"{', '.join(alike)} have this one shape"
     return (Unstated(key="job.model", value=alike[0], reason=reason),)
-
-
-def _missing(option: str, what: str, remedy: str) -> Problem:
-    return Problem(where=Where(option=option), what=f"the file does not say: {what}", remedy=remedy)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from netloom.errors import Problem, Where
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Supplied"]
+__all__ = ["Supplied", "unsaid"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,3 +45,8 @@ class Supplied:
     software: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     out: Path | None = None
+
+
+def unsaid(option: str, what: str, remedy: str) -> Problem:
+    """Return the problem that a file does not say *what*, which *option* would."""
+    return Problem(where=Where(option=option), what=f"the file does not say: {what}", remedy=remedy)

@@ -102,11 +102,8 @@ def parse_deepspeed(given: RecipeText) -> Recipe:
         "precision": _precision(found),
         "recompute": _recompute(found),
     }
-    known = whole and micro and accumulated
-    if whole and accumulated and not micro:
-        training["micro_batch"] = None
     return Recipe(
-        gpus=whole // (micro * accumulated) or None if known else None,  # type: ignore[operator]
+        gpus=_gpus(found, whole, micro, accumulated),
         training=training,
         parallel={"zero": _stage(found), "sequence_parallel": False},
         software=_software(found),
@@ -115,6 +112,20 @@ def parse_deepspeed(given: RecipeText) -> Recipe:
             _WITHOUT_EFFECT, _UNMODELLED, on_by_default=frozenset({f"{_ZERO}.reduce_scatter"})
         ),
     )
+
+
+def _gpus(
+    found: Statements, whole: int | None, micro: int | None, accumulated: int | None
+) -> int | None:
+    """Return the ranks that the three batch sizes imply; None where one is not stated."""
+    if not (whole and micro and accumulated):
+        return None
+    if whole % (micro * accumulated):
+        found.reject(
+            "train_batch_size",
+            f"is no multiple of {micro} sequences in each of {accumulated} steps",
+        )
+    return whole // (micro * accumulated)
 
 
 def _count(found: Statements, name: str, key: str) -> int | None:

@@ -21,8 +21,8 @@ _SBATCH: Final = re.compile(r"^#SBATCH\s+(.*)$")
 # torch/distributed/run.py, srun(1), sbatch(1), deepspeed/launcher/runner.py.
 _NODES: Final = frozenset({"nnodes", "nodes", "num_nodes"})
 _PER_NODE: Final = frozenset({"nproc_per_node", "ntasks_per_node", "gpus_per_node", "num_gpus"})
-_ALL: Final = frozenset({"ntasks", "np"})
-_SHORT: Final = {"N": "nodes", "n": "ntasks", "np": "np"}
+_ALL: Final = frozenset({"gpus", "ntasks", "np"})
+_SHORT: Final = {"N": "nodes", "n": "ntasks", "np": "np", "G": "gpus"}
 
 
 def launch_of(script: ShellScript, known: frozenset[str]) -> ScriptCommand | None:

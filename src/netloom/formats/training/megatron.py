@@ -32,7 +32,9 @@ DIALECT: Final = MegatronDialect(
 )
 # Settings of libraries that change how fast a step is and that no scenario states.
 _MATTERING: Final = ("NCCL_", "NVTE_", "UB_", "TORCH_NCCL_", "NVSHMEM_")
-_UNINTERESTING: Final = re.compile(r"PORT|RANK|SEED|ADDR|VERSION|INTERVAL|ITERS|STEP|LOG|SAVE")
+_UNINTERESTING: Final = re.compile(
+    r"^CUDA_|PORT|RANK|SEED|ADDR|VERSION|INTERVAL|ITERS|STEP|LOG|SAVE"
+)
 _REDIRECTED: Final = re.compile(r"[0-9]*[<>]|[{}]$")
 _NEGATIVE: Final = re.compile(r"-[0-9.]")
 

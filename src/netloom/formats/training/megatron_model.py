@@ -54,9 +54,8 @@ def megatron_shape(found: Statements, *, groups_switched: bool) -> dict[str, obj
         "num_key_value_heads": _groups(found, heads, switched=groups_switched),
         "head_dim": found.count("kv_channels", KEY) or hidden // heads or 1,
     }
-    shape |= (
-        _activation(found, hidden) | _positions(found) | _experts(found, shape) | _latent(found)
-    )
+    shape |= _activation(found, hidden) | _positions(found)
+    shape |= _experts(found, shape) | _latent(found)
     shape["tie_word_embeddings"] = _tied(found)
     vocabulary = _vocabulary(found)
     if vocabulary is not None:
@@ -116,10 +115,8 @@ def _experts(found: Statements, shape: dict[str, object]) -> dict[str, object]:
     experts = found.count("num_moe_experts", KEY, least=0)
     if not experts:
         return {}
-    ffn = found.count("ffn_hidden_size", KEY)
-    width = found.count("moe_ffn_hidden_size", KEY) or ffn
-    if width is None:
-        raise _missing(found, "moe_ffn_hidden_size")
+    width = found.count("moe_ffn_hidden_size", KEY) or shape["intermediate_size"]
+    assert isinstance(width, int)
     more: dict[str, object] = {
         "num_experts": experts,
         "num_experts_per_tok": found.count("moe_router_topk", KEY) or 2,
@@ -189,6 +186,9 @@ def _vocabulary(found: Statements) -> int | None:
         return padded
     if stated is not None:
         return stated
+    if not kind and "merge_file" in found:
+        kind = "GPT2BPETokenizer"
+        found.assume(f"{KEY} tokenizer", kind, "the only one that has a merge file")
     return _TOKENIZERS.get(kind)
 
 
