@@ -17,6 +17,7 @@ from netloom.errors import SpecError
 from netloom.spec.faults import LinkFault
 from netloom.spec.inference import Serving
 from netloom.spec.packets import PacketOptions
+from netloom.spec.precision import Precision
 from netloom.spec.quantity import Share, TimeS
 from netloom.spec.software import Software, SoftwareKey
 from netloom.spec.strict import Strict
@@ -66,7 +67,6 @@ _PLAIN = {"pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$"}
 _Printable = AfterValidator(_printable)
 Line = Annotated[str, Field(max_length=200, json_schema_extra=_PLAIN), _Printable]
 Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLAIN), _Printable]
-Precision = Literal["bf16", "fp16", "fp8"]
 ContextExchange = Literal["ring", "all-gather"]
 FailureRecord = Literal["llama-3", "meta-rsc-1", "meta-rsc-2", "alibaba-hpn"]
 ExpertDispatch = Literal["all-gather", "all-to-all", "deepep", "hybridep"]
@@ -152,7 +152,11 @@ class Training(Strict):
     micro_batch: Annotated[int, Field(ge=1, le=65_536)] = Field(
         default=1, description="Sequences that a pipeline stage works on at a time"
     )
-    precision: Precision = Field(default="bf16", description="Number format of matrix products")
+    precision: Precision = Field(
+        default="bf16",
+        description="Number format of matrix products: fp8 scales whole tensors, mxfp8 and nvfp4 "
+        "blocks of 32 and 16 values",
+    )
     recompute: Recompute = Field(
         default="selective",
         description="Activations computed again in the backward pass: light, norms, activation "

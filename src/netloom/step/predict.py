@@ -10,6 +10,7 @@ from netloom.step.explain import Ingredients, explain
 from netloom.step.kinds import kind_shares
 from netloom.step.memory import check_memory, memory_validity
 from netloom.step.model import Step
+from netloom.step.offload import waiting_for_host
 from netloom.step.residual import residual_of
 from netloom.step.schedule import Traffic, pipeline_of, schedule, slowest_of
 from netloom.step.software import practice_for, practice_named
@@ -97,7 +98,14 @@ def predict(
     )
     slowdown = slowest_of(num_gpus)
     clock = clock_of(network.gpu, job.trained, residual=left, practice=software)
-    stages = stages_of(shape, plan, job.trained, clock, traffic)
+    stages = waiting_for_host(
+        stages_of(shape, plan, job.trained, clock, traffic),
+        shape,
+        plan,
+        job.trained,
+        practice=software,
+        node=network.node,
+    )
     times = schedule(
         stages,
         traffic,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import SpecError
+from netloom.spec.precision import is_cast
 from netloom.spec.software import PRACTICES
 from netloom.step.practice import Practice
 from netloom.step.residual import generation_of
@@ -34,9 +35,11 @@ def practice_for(job: Job, gpu: Gpu) -> Practice:
     """
     name = job.software.name
     found = default_practice(job, gpu) if name is None else practice_named(name)
+    if gpu.architecture.startswith("Blackwell"):
+        found = replace(found, age=found.age * found.on_blackwell)
     if generation_of(gpu) in found.graphs_on:
         found = replace(found, cuda_graphs=True)
-    if found.parameter_bytes == 1 and job.trained.precision != "fp8":
+    if found.parameter_bytes == 1 and not is_cast(job.trained.precision):
         found = replace(found, parameter_bytes=2)
     changes = [_changed(found, *switch) for switch in job.software.switches().items()]
     return replace(found, **{name: value for change in changes for name, value in change.items()})
@@ -101,5 +104,6 @@ def switches_of(practice: Practice) -> dict[str, Any]:
         "parameter_type": types[practice.parameter_bytes],
         "recompute_modules": practice.recompute_modules,
         "optimizer_offload": practice.optimizer_offload,
+        "activation_offload": practice.activation_offload,
         "manual_gc": practice.manual_gc,
     }

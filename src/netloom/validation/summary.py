@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from netloom.engines.analytic import AnalyticEngine
 from netloom.errors import NetloomError
+from netloom.spec.precision import is_cast
 from netloom.step.residual import generation_of
 from netloom.validation.collectives.cells import BANDS, GOALS, band_of, group_of
 from netloom.validation.collectives.suite import FAR_OFF_PCT, shipped_rows, validate_collectives
@@ -93,7 +94,7 @@ def _steps(catalog: Catalog) -> Iterator[dict[str, object]]:
             "row_id": row.row_id,
             "source": row.source,
             "generation": generation_of(case.network.gpu),
-            "eight_bit": int(case.job.trained.precision == "fp8"),
+            "eight_bit": int(is_cast(case.job.trained.precision)),
             "technology": case.network.technology.name,
             "num_gpus": row.num_gpus,
             "parameters": f"{count:.4g}",

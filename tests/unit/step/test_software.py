@@ -10,6 +10,7 @@ import pytest
 from netloom.errors import SpecError
 from netloom.spec.scenario import Job
 from netloom.spec.software import PRACTICES, Software
+from netloom.step.memory.stage import kept_share
 from netloom.step.practice import Practice
 from netloom.step.predict import optimizer_bytes, predict
 from netloom.step.software import practice_for, practice_named, switches_of
@@ -38,6 +39,7 @@ SWITCHES: dict[str, tuple[Any, dict[str, Any]]] = {
     "parameter_type": ("fp8", {"parameter_bytes": 1}),
     "recompute_modules": (("moe_act",), {"recompute_modules": ("moe_act",)}),
     "optimizer_offload": ("50%", {"optimizer_offload": 0.5}),
+    "activation_offload": (3, {"activation_offload": 3}),
     "manual_gc": (True, {"manual_gc": True}),
 }
 
@@ -229,3 +231,11 @@ def test_optimizer_bytes_follow_the_types(
     fp32, bf16 = (optimizer_bytes(shape, plan, WeightFormat(gradient_bytes=n)) for n in (4, 2))
     assert fp32 == optimizer_bytes(shape, plan)
     assert bf16 / fp32 == pytest.approx(30 / 34)
+
+
+def test_of_layers_that_the_host_keeps_two_are_under_way() -> None:
+    """8 of 12 layers: 4 and the two under way stay on the GPU, half of the activations."""
+    half = replace(practice_named("megatron-bridge"), activation_offload=8)
+    assert kept_share(12, half) == 6 / 12
+    assert kept_share(12, replace(half, activation_offload=0)) == 1.0
+    assert kept_share(12, replace(half, activation_offload=1)) == 1.0

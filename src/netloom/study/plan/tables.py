@@ -152,11 +152,10 @@ class CostTables:
         key = (plan.pipeline, plan.tensor, share, plan.sequence_parallel, spread, recompute)
         found = self._memo.kept.get(key)
         if found is None:
-            practice = self.practice
+            stages = fullest_stages(plan.pipeline)
+            kept = kept_bytes(self.shape, plan, training, stages=stages, practice=self.practice)
             found = self._memo.kept[key] = tuple(
-                size
-                for stage in fullest_stages(plan.pipeline)
-                for size in kept_bytes(self.shape, plan, training, stage=stage, practice=practice)
+                size for one in kept for size in (one.each, one.once)
             )
         return found
 
