@@ -250,7 +250,8 @@ def step_interval(basis: StepBasis) -> StepInterval | None:
         slower=np.array([(high_s - exposed_s) / duration_s]),
     )
     distance = float(found.distance[0])
-    widened = widths[basis.point.layers].at(distance)
+    known = widths.get(basis.point.layers)
+    widened = known.at(distance) if known else None
     if widened is None:
         return None
     return StepInterval(
