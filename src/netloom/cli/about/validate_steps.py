@@ -29,7 +29,8 @@ def print_steps(result: StepSuite, *, rows: bool) -> None:
     _print_intervals(result.intervals)
     print(f"steps: {result.rows} rows, {result.inside} inside the range claimed")
     if result.mean_abs_error_pct is None:
-        print("  no row counts: those inside were fitted, or there are none; --rows says why")
+        none = "no row counts: those inside were fitted, or there are none; --rows says why"
+        print(f"{_held(result)}  {none}")
         return
     large = any(group.name == "large" for group in result.groups)
     slope = result.slope_points_per_doubling
