@@ -2,7 +2,7 @@
 
 ``python tools/plot_validation.py`` runs ``netloom validate SUITE --rows --json`` for each suite.
 Collectives are drawn by size band, too, and steps once more in the intervals that were taken
-without their source: validation_bands.svg and validation_intervals.svg.
+without their source: docs/assets/validation_bands.svg and validation_intervals.svg.
 """
 
 from __future__ import annotations
@@ -213,7 +213,8 @@ def _levels(title: str) -> list[str]:
 
 def path_of(suite: str) -> Path:
     """Return the file that shows *suite*, or one of its parts."""
-    return ROOT / "docs" / "models" / f"validation_{suite}.svg"
+    folder = ROOT / "docs" / ("models" if suite in SUITES else "assets")
+    return folder / f"validation_{suite}.svg"
 
 
 def main() -> None:
