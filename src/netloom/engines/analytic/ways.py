@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from netloom.parts.parts import Technology
 
-__all__ = ["Way", "way_of", "with_ways"]
+__all__ = ["Way", "measured_instead", "way_of", "with_ways"]
 
 _OFI: Final = "aws/aws-ofi-nccl src/platform-aws.cpp, platform_data_map"
 _IB: Final = "NVIDIA/nccl src/transport/net_ib.cc and net_socket.cc"
@@ -49,6 +49,8 @@ class Way:
         declared_s: The latency that the plugin tells NCCL's tuner.
         has_ll128: Whether the transport keeps the order that LL128 needs.
         nic_share: What NCCL reaches of a NIC's payload rate in rings and trees.
+        ring_hops: What a hop of a ring takes beyond its bytes, by the bytes that a rank passes on,
+            where that was measured on the cluster itself; empty for NCCL's table.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Way:
     declared_s: Constant
     has_ll128: bool
     nic_share: Constant
+    ring_hops: tuple[tuple[float, Constant], ...] = ()
 
 
 _HOP: Final = "what a hop between nodes takes longer than NCCL's table"
@@ -216,13 +219,43 @@ _BY_TRANSPORT: Final = {"cxi": _CXI, "srd": _EFA_2, "tcp": _SOCKETS}
 
 
 _INSTEAD: dict[str, Way] = {}
+_OWN: Final = Source(citation="your own catalogue", confidence="assumed")
 
 
 def way_of(technology: Technology, nic: str) -> Way:
     """Return the library's way over *technology* with NICs called *nic*."""
     named = next((way for name, way in _BY_NIC if nic.upper().startswith(name)), None)
     way = named or _BY_TRANSPORT.get(technology.transport, _VERBS)
-    return _INSTEAD.get(way.name, way)
+    return _as_measured(_INSTEAD.get(way.name, way), technology)
+
+
+def _as_measured(way: Way, technology: Technology) -> Way:
+    """Return *way* with what was measured on the cluster itself, where anything was."""
+    own = technology.collectives
+    if own is None:
+        return way
+    return replace(
+        way,
+        hop_s=measured_instead(way.hop_s, technology, "hop_s"),
+        rendezvous_s=measured_instead(way.rendezvous_s, technology, "rendezvous_s"),
+        ring_hops=tuple(
+            (hop.size_bytes, _ring_hop(hop.time_s, technology)) for hop in own.ring_hops
+        ),
+    )
+
+
+def measured_instead(shipped: Constant, technology: Technology, attribute: str) -> Constant:
+    """Return *shipped*, or what the cluster itself was measured to have in its place."""
+    value = getattr(technology.collectives, attribute, None)
+    if value is None:
+        return shipped
+    source = technology.source(f"collectives.{attribute}") or _OWN
+    return replace(shipped, value=value, source=source)
+
+
+def _ring_hop(time_s: float, technology: Technology) -> Constant:
+    source = technology.source("collectives.ring_hops") or _OWN
+    return Constant(name="hop of a ring between nodes", value=time_s, unit="s", source=source)
 
 
 @contextmanager
