@@ -67,11 +67,15 @@ def test_a_ring_takes_its_hops_beside_its_start_and_its_bytes() -> None:
     assert ENGINE.run(asked, found).duration_s == pytest.approx(before_s + bytes_s + 8 * 200e-6)
 
 
-def test_above_the_largest_that_was_measured_its_hop_holds() -> None:
+def test_above_the_largest_that_was_measured_the_hop_or_its_bytes_decide() -> None:
     found = network((32 * KIB, 100e-6), (64 * KIB, 300e-6))
-    asked = gather(GIB)
-    before_s, bytes_s = ring_without_hops(asked, found)
-    assert ENGINE.run(asked, found).duration_s == pytest.approx(before_s + bytes_s + 8 * 300e-6)
+    largest = gather(32 * 64 * KIB)
+    _, bytes_s = ring_without_hops(largest, found)
+    hop_s = 300e-6 + bytes_s / 8
+    for size_bytes in (4 * MIB, 8 * MIB, GIB):
+        before_s, bytes_s = ring_without_hops(gather(size_bytes), found)
+        took_s = ENGINE.run(gather(size_bytes), found).duration_s
+        assert took_s == pytest.approx(before_s + max(8 * hop_s, bytes_s))
 
 
 def test_below_the_smallest_that_was_measured_nccls_table_holds() -> None:

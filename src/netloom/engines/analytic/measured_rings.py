@@ -8,17 +8,17 @@ holds for any number of nodes, since a ring on more nodes makes more of the same
 from __future__ import annotations
 
 from bisect import bisect_left
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from netloom.engines.analytic.tables import BASE_US, HW_US, NCCL, PROTOCOLS, Algorithm, Protocol
-from netloom.engines.analytic.ways import way_of
 from netloom.provenance import Why
 from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
     from netloom.engines.analytic.tuner import AlgorithmChoice, Communicator
-    from netloom.engines.analytic.ways import Way
     from netloom.fabric.network import Network
+    from netloom.parts.parts import HopTime, Technology
     from netloom.workload.collective import Collective
 
 __all__ = [
@@ -38,7 +38,7 @@ _INSIDE: Final = PROTOCOLS.index(Protocol.LL)
 def has_measured_hops(collective: Collective, choice: AlgorithmChoice, network: Network) -> bool:
     """Return whether *collective* goes round rings whose hops between nodes were measured.
 
-    Below the smallest message that was measured NCCL's table holds, above the largest its hop.
+    Below the smallest message that was measured NCCL's table holds.
     """
     first = first_measured_bytes(collective, choice, network)
     return first is not None and collective.size_bytes >= first
@@ -48,10 +48,10 @@ def first_measured_bytes(
     collective: Collective, choice: AlgorithmChoice, network: Network
 ) -> float | None:
     """Return from which size on the hops of such a ring were measured; None for no ring or none."""
-    hops = _way(network).ring_hops
+    hops = _hops(network)
     if not hops or not can_have_measured_hops(collective, choice.algorithm):
         return None
-    return hops[0][0] * collective.group.size
+    return hops[0].size_bytes * collective.group.size
 
 
 def can_have_measured_hops(collective: Collective, algorithm: Algorithm) -> bool:
@@ -61,8 +61,9 @@ def can_have_measured_hops(collective: Collective, algorithm: Algorithm) -> bool
     return algorithm is Algorithm.RING and parted and collective.group.num_nodes > 1
 
 
-def _way(network: Network) -> Way:
-    return way_of(network.technology, network.nic.name)
+def _hops(network: Network) -> tuple[HopTime, ...]:
+    own = network.technology.collectives
+    return () if own is None else own.ring_hops
 
 
 def passed_on_bytes(collective: Collective) -> float:
@@ -88,10 +89,12 @@ def fixed_s(collective: Collective, comm: Communicator) -> float:
     return (BASE_US[Algorithm.RING][_INSIDE] + hops_us) * 1e-6
 
 
-def measured_latency(collective: Collective, comm: Communicator, network: Network) -> Why:
-    """Return what the steps of such a ring take beside their bytes."""
+def measured_latency(
+    collective: Collective, comm: Communicator, network: Network, *, bytes_s: float
+) -> Why:
+    """Return what the steps of such a ring take beside their bytes, which take *bytes_s*."""
     passed, crossings = passed_on_bytes(collective), num_crossings(collective)
-    hop = _hop(_way(network), passed)
+    hop = _hop(network.technology, passed, bytes_s=bytes_s / crossings)
     assert isinstance(hop.value, float), hop
     fixed = fixed_s(collective, comm)
     return Why(
@@ -107,20 +110,29 @@ def measured_latency(collective: Collective, comm: Communicator, network: Networ
     )
 
 
-def _hop(way: Way, passed_bytes: float) -> Why:
-    """Return what one hop takes, between two measured sizes in proportion."""
-    sizes = [size for size, _ in way.ring_hops]
-    after = bisect_left(sizes, passed_bytes)
-    near = way.ring_hops[max(0, after - 1) : after + 1]
-    (low_bytes, low), (high_bytes, high) = near[0], near[-1]
-    value = low.value
-    if high_bytes > low_bytes:
-        along = (passed_bytes - low_bytes) / (high_bytes - low_bytes)
-        value += (high.value - low.value) * along
+def _hop(technology: Technology, passed_bytes: float, *, bytes_s: float) -> Why:
+    """Return what one hop takes beyond its bytes, between two measured sizes in proportion.
+
+    Above the largest, bytes flow while the hop is waited for: it takes as long as there, or its
+    bytes. So it was wherever large messages were measured.
+    """
+    assert technology.collectives is not None, technology
+    hops = technology.collectives.ring_hops
+    after = bisect_left(hops, passed_bytes, key=attrgetter("size_bytes"))
+    low, high = hops[max(0, after - 1)], hops[min(after, len(hops) - 1)]
+    how = f"measured where a rank passes on {low.size_bytes:.0f} to {high.size_bytes:.0f} B"
+    value = low.time_s
+    if high.size_bytes > low.size_bytes:
+        along = (passed_bytes - low.size_bytes) / (high.size_bytes - low.size_bytes)
+        value += (high.time_s - low.time_s) * along
+    elif passed_bytes > low.size_bytes:
+        whole_s = low.time_s + bytes_s * low.size_bytes / passed_bytes
+        value = max(0.0, whole_s - bytes_s)
+        how = f"at {low.size_bytes:.0f} B, bytes included, less the bytes of this one"
     return Why(
         name="hop of a ring between nodes, beyond its bytes",
         value=value,
         unit="s",
-        how=f"measured where a rank passes on {low_bytes:.0f} to {high_bytes:.0f} B",
-        parts=tuple(constant.why() for _, constant in near),
+        how=how,
+        source=technology.source("collectives.ring_hops"),
     )

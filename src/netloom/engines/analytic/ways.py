@@ -49,8 +49,6 @@ class Way:
         declared_s: The latency that the plugin tells NCCL's tuner.
         has_ll128: Whether the transport keeps the order that LL128 needs.
         nic_share: What NCCL reaches of a NIC's payload rate in rings and trees.
-        ring_hops: What a hop of a ring takes beyond its bytes, by the bytes that a rank passes on,
-            where that was measured on the cluster itself; empty for NCCL's table.
     """
 
     name: str
@@ -61,7 +59,6 @@ class Way:
     declared_s: Constant
     has_ll128: bool
     nic_share: Constant
-    ring_hops: tuple[tuple[float, Constant], ...] = ()
 
 
 _HOP: Final = "what a hop between nodes takes longer than NCCL's table"
@@ -231,16 +228,12 @@ def way_of(technology: Technology, nic: str) -> Way:
 
 def _as_measured(way: Way, technology: Technology) -> Way:
     """Return *way* with what was measured on the cluster itself, where anything was."""
-    own = technology.collectives
-    if own is None:
+    if technology.collectives is None:
         return way
     return replace(
         way,
         hop_s=measured_instead(way.hop_s, technology, "hop_s"),
         rendezvous_s=measured_instead(way.rendezvous_s, technology, "rendezvous_s"),
-        ring_hops=tuple(
-            (hop.size_bytes, _ring_hop(hop.time_s, technology)) for hop in own.ring_hops
-        ),
     )
 
 
@@ -251,11 +244,6 @@ def measured_instead(shipped: Constant, technology: Technology, attribute: str) 
         return shipped
     source = technology.source(f"collectives.{attribute}") or _OWN
     return replace(shipped, value=value, source=source)
-
-
-def _ring_hop(time_s: float, technology: Technology) -> Constant:
-    source = technology.source("collectives.ring_hops") or _OWN
-    return Constant(name="hop of a ring between nodes", value=time_s, unit="s", source=source)
 
 
 @contextmanager
