@@ -8,7 +8,6 @@ row decides a constant the shipped one stays, and :mod:`.open_constants` says wh
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,11 +15,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from netloom.engines.analytic.measured_rings import can_have_measured_hops
 from netloom.engines.analytic.path import scale_out
 from netloom.engines.analytic.tables import HW_US, PROTOCOLS, Algorithm, LinkKind, Protocol
-from netloom.engines.base import bus_factor
 from netloom.parts.parts import MeasuredCosts
 from netloom.spec.strict import written_name
 from netloom.study.calibrate.fitting import STEP, bisected, median_by_machine, solved
+from netloom.study.calibrate.messages import with_latency, with_rate
 from netloom.study.calibrate.ring_hops import ring_hops
+from netloom.study.calibrate.series import (
+    LARGE_BYTES,
+    LARGE_MESSAGE_BYTES,
+    MIN_ROWS,
+    SMALL_BYTES,
+    has_some_partners,
+    is_long_enough,
+    largest_of_each,
+    size_of,
+    without_repeats,
+)
+from netloom.study.calibrate.shipped import shipped_cost
 from netloom.workload.collective import CollectiveKind
 from netloom.workload.collective_entry import collective_entry
 
@@ -30,18 +41,12 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.parts.parts import Node, Technology
     from netloom.study.calibrate.fitting import TimedCollective
-    from netloom.workload.collective import Collective, Group
+    from netloom.study.calibrate.messages import TimedMessage
+    from netloom.workload.collective import Collective
 
-__all__ = ["FittedConstant", "NetworkFit", "fit_network", "without_repeats"]
+__all__ = ["FittedConstant", "NetworkFit", "fit_network"]
 
 _KIB, _MIB = 2.0**10, 2.0**20
-# A series reaches the rate of its NICs when the last doubling of the size adds less than this.
-_SETTLED: Final = 1.08
-_LARGE_BYTES: Final = 256 * _MIB  # the least that tells of a rate between nodes
-_LARGE_MESSAGE_BYTES: Final = 64 * _MIB  # the same of a single message
-_SMALL_BYTES: Final = 4 * _KIB
-_PAIR: Final = 2
-_MIN_PARTNERS: Final = 8  # in other nodes
 _FEW_RANKS: Final = 64  # to whom each partner takes the same
 _MANY_RANKS: Final = 128
 _DECISIVE: Final = 0.25  # share of a row's time that a constant must make up to be read off it
@@ -94,17 +99,13 @@ class NetworkFit:
         return replace(network, technology=self.technology, node=self.node)
 
 
-def without_repeats(rows: Sequence[TimedCollective]) -> tuple[TimedCollective, ...]:
-    """Return one row for each collective, group and size: the median time of its repeats."""
-    alike: defaultdict[Any, list[TimedCollective]] = defaultdict(list)
-    for row in rows:
-        alike[row.machine, row.collective].append(row)
-    return tuple(
-        replace(some[0], time_s=median(one.time_s for one in some)) for some in alike.values()
-    )
-
-
-def fit_network(rows: Sequence[TimedCollective], *, num_nodes: int) -> NetworkFit:
+def fit_network(
+    rows: Sequence[TimedCollective],
+    *,
+    num_nodes: int,
+    network: Network | None = None,
+    messages: Sequence[TimedMessage] = (),
+) -> NetworkFit:
     """Return the constants that *rows*, all of one node and one technology, decide.
 
     Rows inside one node are not used.
@@ -113,10 +114,12 @@ def fit_network(rows: Sequence[TimedCollective], *, num_nodes: int) -> NetworkFi
         rows: What was measured.
         num_nodes: Of the cluster that is to be predicted; rings of two nodes do not decide the
             hops of longer ones.
+        network: Of the cluster; that of the first row by default.
+        messages: What was measured between two ends.
     """
     between = tuple(row for row in rows if row.collective.group.num_nodes > 1)
-    network = rows[0].network
-    search = _ConstantSearch(network.technology, network.node, num_nodes=num_nodes)
+    search = _ConstantSearch(network or rows[0].network, num_nodes=num_nodes)
+    search.fit_messages(messages)
     search.fit(without_repeats(between))
     return NetworkFit(
         technology=search.technology, node=search.node, constants=tuple(search.constants)
@@ -134,14 +137,28 @@ class _FoundShare(NamedTuple):
 class _ConstantSearch:
     """Reads one constant after another, each with those before it in place."""
 
-    def __init__(self, technology: Technology, node: Node, *, num_nodes: int) -> None:
+    def __init__(self, network: Network, *, num_nodes: int) -> None:
+        self._network = network
         self._num_nodes = num_nodes
-        self._shipped = technology.model_copy(update={"collectives": None})
-        self._shipped_share = node.nic_share
+        self._shipped = network.technology.model_copy(update={"collectives": None})
         self._costs: dict[str, Any] = {}
         self.technology = self._shipped
-        self.node = node
+        self.node = network.node
         self.constants: list[FittedConstant] = []
+
+    def fit_messages(self, messages: Sequence[TimedMessage]) -> None:
+        """Read the latency and the hosts' rate off what two ends measured."""
+        shipped = self._shipped
+        later, used = with_latency(self._network, messages)
+        if used:
+            value = median(one.latency_s or 0.0 for one in used)
+            self._note("latency", value, None, [float(one.size_bytes or 0) for one in used])
+        slower, held = with_rate(replace(self._network, technology=later), messages)
+        if held:
+            value = slower.host_rate_bps or 0.0
+            sizes = [float(one.size_bytes or 0) for one in held]
+            self._note("host_rate", value, shipped.host_rate_bps, sizes)
+        self._shipped = self.technology = slower
 
     def fit(self, rows: Sequence[TimedCollective]) -> None:
         """Read what *rows* decide."""
@@ -153,12 +170,13 @@ class _ConstantSearch:
         trees = [row for row in ringed if algorithm[row.collective] != Algorithm.RING]
         self._fit_rings([row for row in ringed if _has_hops(row, algorithm[row.collective])])
         self._fit_trees(trees)
-        self._fit_share("all_to_all_share", spread, least_bytes=_LARGE_BYTES)
-        few = [row for row in spread if has_some_partners(row)]
-        self._fit_time("partner_s", [row for row in few if _size(row) <= 64 * _KIB])
+        spread = [row for row in spread if has_some_partners(row)]
+        self._fit_share("all_to_all_share", spread, least_bytes=LARGE_BYTES)
+        few = [row for row in spread if row.collective.group.size <= _FEW_RANKS]
+        self._fit_time("partner_s", [row for row in few if size_of(row) <= 64 * _KIB])
         many = [row for row in spread if row.collective.group.size > _MANY_RANKS]
-        self._fit_time("far_partner_s", [row for row in many if _size(row) <= _MIB])
-        self._fit_share("message_share", passed, least_bytes=_LARGE_MESSAGE_BYTES)
+        self._fit_time("far_partner_s", [row for row in many if size_of(row) <= _MIB])
+        self._fit_share("message_share", passed, least_bytes=LARGE_MESSAGE_BYTES)
 
     def _on(self, row: TimedCollective, **instead: float) -> Network:
         """Return the network of *row* with what was read so far, and *instead*."""
@@ -178,24 +196,30 @@ class _ConstantSearch:
             self._costs[name] = value
             costs = MeasuredCosts.model_construct(**self._costs)
             self.technology = self._shipped.model_copy(update={"collectives": costs})
-        sizes = [_size(row) for row in rows]
+        sizes = [size_of(row) for row in rows]
+        before = shipped_cost(self._network, name)
+        key = name if name == "nic_share" else f"collectives.{written_name(name)}"
+        self._note(key, shown, before, sizes)
+
+    def _note(self, key: str, value: float, shipped: float | None, sizes: Sequence[float]) -> None:
+        of_node = key == "nic_share"
         found = FittedConstant(
-            key=name if name == "nic_share" else f"collectives.{written_name(name)}",
-            kind="nodes" if name == "nic_share" else "technologies",
-            part=self.node.name if name == "nic_share" else self._shipped.name,
-            value=shown,
-            shipped=self._shipped_share if name == "nic_share" else None,
-            num_rows=len(rows),
+            key=key,
+            kind="nodes" if of_node else "technologies",
+            part=self.node.name if of_node else self._shipped.name,
+            value=value,
+            shipped=shipped,
+            num_rows=len(sizes),
             sizes=(min(sizes), max(sizes)),
         )
-        self.constants = [one for one in self.constants if one.key != found.key]
+        self.constants = [one for one in self.constants if one.key != key]
         self.constants.append(found)
 
     def _fit_nic_share(
         self, rows: Sequence[TimedCollective], algorithm: Mapping[Collective, str]
     ) -> None:
         """Read the NICs' share off rings and trees; of trees far below it, what they carry."""
-        shares = self._shares("nic_share", rows, least_bytes=_LARGE_BYTES, most=1.0)
+        shares = self._shares("nic_share", rows, least_bytes=LARGE_BYTES, most=1.0)
         slow = [
             one
             for one in shares
@@ -225,7 +249,7 @@ class _ConstantSearch:
     ) -> list[_FoundShare]:
         """Read shares off how much longer the largest messages take than those of a quarter."""
         found = []
-        for low, high in _largest_of_each(rows, least_bytes):
+        for low, high in largest_of_each(rows, least_bytes):
 
             def grows_s(
                 share: float, low: TimedCollective = low, high: TimedCollective = high
@@ -247,22 +271,22 @@ class _ConstantSearch:
         """Read the hops of rings, and those of trees off them until a tree says otherwise."""
         long = [row for row in rows if is_long_enough(row, self._num_nodes)]
         hops = ring_hops(long, self._on)
-        if not hops:
+        if not hops or len({size_of(row) for row in long}) < MIN_ROWS:
             return
         longest = max(hops, key=lambda hop: hop.time_s)
         self._keep("ring_hops", hops, longest.time_s, rows)
         hop_s = max(0.0, hops[0].time_s - HW_US[LinkKind.NET][Algorithm.RING][_LL] * 1e-6)
-        if hops[0].size_bytes <= _SMALL_BYTES:
+        if hops[0].size_bytes <= SMALL_BYTES:
             self._keep("hop_s", hop_s, hop_s, rows)
         known_s = HW_US[LinkKind.NET][Algorithm.RING][_SIMPLE] * 1e-6
         known_s += self._costs.get("hop_s", 0.0)
-        if hops[0].size_bytes <= _SMALL_BYTES and longest.size_bytes >= _ASKED_BYTES:
+        if hops[0].size_bytes <= SMALL_BYTES and longest.size_bytes >= _ASKED_BYTES:
             asked_s = max(0.0, longest.time_s - known_s)
             self._keep("rendezvous_s", asked_s, asked_s, rows)
 
     def _fit_trees(self, trees: Sequence[TimedCollective]) -> None:
-        self._fit_time("hop_s", [row for row in trees if _size(row) <= _SMALL_BYTES])
-        middle = [row for row in trees if _MIB <= _size(row) < 256 * _MIB]
+        self._fit_time("hop_s", [row for row in trees if size_of(row) <= SMALL_BYTES])
+        middle = [row for row in trees if _MIB <= size_of(row) < 256 * _MIB]
         self._fit_time("rendezvous_s", middle)
 
     def _fit_time(self, name: str, rows: Sequence[TimedCollective]) -> None:
@@ -282,56 +306,11 @@ class _ConstantSearch:
             return solved(_START_S, here_s, there_s, row.time_s, inverse=False)
 
         value = median_by_machine(rows, implied)
-        if value is not None:
+        if value is not None and len(used) >= MIN_ROWS:
             self._keep(name, max(0.0, value), max(0.0, value), used)
-
-
-def is_long_enough(row: TimedCollective, num_nodes: int) -> bool:
-    """Return whether a ring tells of those of a cluster of *num_nodes*.
-
-    On Polaris a hop between two nodes takes a third of one in a ring of eight nodes and more, which
-    differ little among themselves.
-    """
-    return row.collective.group.num_nodes > _PAIR or num_nodes <= _PAIR
-
-
-def has_some_partners(row: TimedCollective) -> bool:
-    """Return whether an all-to-all has enough partners for their cost, and not too many."""
-    group = row.collective.group
-    return group.size - group.per_node >= _MIN_PARTNERS and group.size <= _FEW_RANKS
 
 
 def _has_hops(row: TimedCollective, algorithm: str) -> bool:
     return algorithm in set(Algorithm) and can_have_measured_hops(
         row.collective, Algorithm(algorithm)
     )
-
-
-def _size(row: TimedCollective) -> float:
-    return row.collective.size_bytes
-
-
-def _largest_of_each(
-    rows: Sequence[TimedCollective], least_bytes: float
-) -> list[tuple[TimedCollective, TimedCollective]]:
-    """Return a quarter of the largest and the largest of each series that has reached its rate."""
-    series: defaultdict[tuple[CollectiveKind, Group], list[TimedCollective]] = defaultdict(list)
-    for row in rows:
-        series[row.collective.kind, row.collective.group].append(row)
-    pairs = (_large_pair(sorted(some, key=_size)) for some in series.values())
-    return [pair for pair in pairs if pair is not None and _size(pair[1]) >= least_bytes]
-
-
-def _large_pair(
-    series: Sequence[TimedCollective],
-) -> tuple[TimedCollective, TimedCollective] | None:
-    top = series[-1]
-    half = [row for row in series if _size(row) <= 0.6 * _size(top)]
-    quarter = [row for row in series if _size(row) <= 0.3 * _size(top)]
-    if not quarter or _bus_rate(top) > _SETTLED * _bus_rate(half[-1]):
-        return None
-    return quarter[-1], top
-
-
-def _bus_rate(row: TimedCollective) -> float:
-    return bus_factor(row.collective) * _size(row) / row.time_s
