@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from netloom.report.memory import held_line
-from netloom.step.memory import RESERVED_BYTES
+from netloom.step.memory import needed_bytes
+from netloom.step.software import switches_of
 from netloom.units import SIZE, TIME, format_quantity
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "memory_line",
     "memory_parts",
     "prediction_text",
+    "software_line",
     "title",
 ]
 
@@ -39,6 +41,7 @@ def prediction_text(prediction: Prediction) -> RenderableType:
     parts: list[RenderableType] = [
         Text(title(prediction), style="bold"),
         Text(headline(step), style="green"),
+        Text(software_line(prediction)),
         "",
         _breakdown(step),
         "",
@@ -54,6 +57,22 @@ def title(prediction: Prediction) -> str:
     """Return which job on which network."""
     design, technology = prediction.network.design, prediction.network.technology
     return f"{prediction.scenario.job.model} on {design.num_gpus:,} GPUs, {technology.name}"
+
+
+def software_line(prediction: Prediction) -> str:
+    """Return which software, and what the scenario changes of it."""
+    given, practice = prediction.scenario.job.software, prediction.step.practice
+    told = switches_of(practice)
+    changed = [f"{name} {_shown(told[name])}" for name in given.switches()]
+    default = [] if given.name else ["by default; name yours in job.software"]
+    noted = f" ({', '.join([*changed, *default])})" if changed or default else ""
+    return f"software {practice.title}{noted}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "+".join(value) or "none" if isinstance(value, list) else str(value)
 
 
 def headline(step: Step) -> str:
@@ -99,14 +118,11 @@ def breakdown_rows(step: Step) -> list[tuple[float, tuple[str, ...]]]:
 def memory_line(memory: Memory) -> str:
     """Return what a GPU holds."""
     line = held_line(memory_parts(memory), capacity_bytes=memory.capacity_bytes)
-    return f"{line}; {format_quantity(RESERVED_BYTES, SIZE)} more for context and buffers"
+    more = needed_bytes(memory) - memory.total_bytes
+    return f"{line}; {format_quantity(more, SIZE)} more for context, communicators and gaps"
 
 
 def memory_parts(memory: Memory) -> dict[str, float]:
-    """Return the bytes that a GPU holds, by what they are."""
-    return {
-        "weights": memory.weights_bytes,
-        "gradients": memory.gradients_bytes,
-        "optimizer": memory.optimizer_bytes,
-        "activations": memory.activations_bytes,
-    }
+    """Return the bytes that a GPU holds, by what they are; states and activations always."""
+    always = {"weights", "gradients", "optimizer", "activations"}
+    return {name: size for name, size in memory.parts_bytes().items() if size or name in always}

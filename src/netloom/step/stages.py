@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from netloom.compute.roofline import NO_COSTS, costs, roofline
+from netloom.spec.precision import is_cast
 from netloom.step.schedule import StageTimes, layer_exposed_s
 from netloom.workload.demand import shard_of
 from netloom.workload.flops import embedding_operators, head_operators, layer_operators
@@ -165,7 +166,7 @@ class OperatorTimes:
         around the crossing the two add in part: the fourth-power mean.
         """
         num_passes = 2 + np.greater(layer.recompute_s, layer.forward_s / 2)
-        launch_s = num_passes * (self.practice.host_experts_s if moe else self.practice.host_s)
+        launch_s = num_passes * self.practice.launch_s(moe=moe)
         gpu_s = layer.total_s + exposed_s
         waits_s: float = (gpu_s**4 + launch_s**4) ** 0.25 - gpu_s
         return waits_s
@@ -192,7 +193,7 @@ class OperatorTimes:
 
 
 def _in_bf16(training: Training) -> Training:
-    if training.precision != "fp8":
+    if not is_cast(training.precision):
         return training
     return training.model_copy(update={"precision": "bf16"})
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from netloom.errors import InfeasibleError
 from netloom.results.explained import Explained
 from netloom.results.table import Table
 from netloom.results.tabular import Tabular
 from netloom.step import predict as step_predict
+from netloom.step.software import switches_of
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
 from netloom.study.predict.engines import engine_of
 from netloom.study.predict.explain import explain_step
+from netloom.study.predict.remedies import with_costs
 
 if TYPE_CHECKING:
     from netloom.engines.base import Engine
@@ -71,12 +74,17 @@ class Prediction(Tabular, Explained):
             "breakdown_s": step.breakdown_s(),
             "communication_s": {axis.value: t for axis, t in step.communication_s.items()},
             "memory_bytes": {
-                "weights": memory.weights_bytes,
-                "gradients": memory.gradients_bytes,
-                "optimizer": memory.optimizer_bytes,
-                "activations": memory.activations_bytes,
+                **memory.parts_bytes(),
                 "total": memory.total_bytes,
+                "gaps": memory.slack * memory.total_bytes,
+                "reserved": memory.reserved_bytes,
                 "capacity": memory.capacity_bytes,
+            },
+            "software": {
+                "name": step.practice.name,
+                "title": step.practice.title,
+                "default": self.scenario.job.software.name is None,
+                "switches": switches_of(step.practice),
             },
             "validity": step.validity.to_json(),
         }
@@ -107,7 +115,10 @@ def predict(
     parts = catalog or catalog_of(scenario)
     network = network_of(scenario.cluster, parts)
     model = model_of(scenario, parts)
-    step = step_on(network, scenario, model=model, engine=engine_of(engine, seed=seed))
+    try:
+        step = step_on(network, scenario, model=model, engine=engine_of(engine, seed=seed))
+    except InfeasibleError as error:
+        raise with_costs(error, scenario.job, model=model, network=network) from error
     return Prediction(scenario=scenario, network=network, step=step)
 
 
