@@ -118,7 +118,7 @@ def _switches(case: StepCase) -> str:
 
 def _mfu(row: MeasuredStep, case: StepCase) -> str:
     training = case.job.trained
-    peak = getattr(case.network.gpu.peak, training.precision)
+    peak = case.network.gpu.peak.at(training.precision)
     if case.doubts or case.model.num_experts or not peak:
         return ""
     needed, _ = step_flops(transformer(case.model), training)
