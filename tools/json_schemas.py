@@ -21,8 +21,7 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
 FILE: Final = ROOT / "src/netloom/results/schemas.json"
-LOGS: Final = ROOT / "tests/data/calibrate"
-CALIBRATE: Final = " ".join(map(str, sorted(LOGS.glob("*.log"))))
+CALIBRATE: Final = " ".join(map(str, sorted(ROOT.glob("tests/data/calibrate/*.log"))))
 POLARIS: Final = """
 cluster: {nodes: 64, node: polaris, fabric: {technology: slingshot-11}}
 job: {model: llama-2-7b, training: {sequence: 4096, global_batch: 256}}
