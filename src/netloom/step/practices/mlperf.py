@@ -1,4 +1,7 @@
-"""NVIDIA's submissions to MLPerf Training (v3.1 to v5.0): NeMo tuned for one model."""
+"""NVIDIA's submissions to MLPerf Training (v3.1 to v5.0): NeMo tuned for one model.
+
+Gradients are kept and reduced in bf16 (``grad_reduce_in_fp32=False``).
+"""
 
 from __future__ import annotations
 
@@ -13,5 +16,6 @@ ENTRY = replace(
     name="mlperf",
     title="NeMo as submitted to MLPerf 2025",
     released="2025-06",
+    gradient_bytes=2,
     graphs_on=frozenset({"gb200", "gb300"}),
 )
