@@ -50,6 +50,12 @@ COMMANDS: Final = (
         help="Predict one training step, and where time goes.",
     ),
     Command(
+        name="explain",
+        run="netloom.cli.design.explain:explain",
+        call="netloom.app.explain:explain",
+        help="Say why a measured step takes as long as it does.",
+    ),
+    Command(
         name="plan",
         run="netloom.cli.design.plan:plan",
         call="netloom.app.plan:plan",
@@ -66,6 +72,12 @@ COMMANDS: Final = (
         run="netloom.cli.design.goodput:goodput",
         call="netloom.study.goodput.uptime:goodput",
         help="Say how much of the time a job progresses.",
+    ),
+    Command(
+        name="expect",
+        run="netloom.cli.design.expect:expect",
+        call="netloom.app.expect:expect",
+        help="Say what nccl-tests should show, and what is wrong.",
     ),
     Command(
         name="locate",
@@ -133,6 +145,12 @@ COMMANDS: Final = (
         call="netloom.app.trace",
         help="Write a step as Chakra traces, or read such traces.",
         acts=("write", "read"),
+    ),
+    Command(
+        name="convert",
+        run="netloom.cli.design.convert:convert",
+        call="netloom.app.convert.run:convert",
+        help="Turn a framework's script or recipe into a scenario.",
     ),
     Command(
         name="deploy",

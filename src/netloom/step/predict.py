@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 from netloom.compute.roofline import roofline
 from netloom.provenance import Source, Validity
 from netloom.step.explain import Ingredients, explain
+from netloom.step.kinds import kind_shares
 from netloom.step.memory import check_memory, memory_validity
 from netloom.step.model import Step
+from netloom.step.offload import waiting_for_host
 from netloom.step.residual import residual_of
 from netloom.step.schedule import Traffic, pipeline_of, schedule, slowest_of
 from netloom.step.software import practice_for, software_validity
@@ -95,7 +97,14 @@ def predict(
     )
     slowdown = slowest_of(num_gpus)
     clock = clock_of(network.gpu, job.trained, residual=left, practice=software)
-    stages = stages_of(shape, plan, job.trained, clock, traffic)
+    stages = waiting_for_host(
+        stages_of(shape, plan, job.trained, clock, traffic),
+        shape,
+        plan,
+        job.trained,
+        practice=software,
+        node=network.node,
+    )
     times = schedule(
         stages,
         traffic,
@@ -126,6 +135,8 @@ def predict(
     return Step(
         duration_s=ingredients.duration_s,
         compute_s=times.compute_s,
+        kinds=kind_shares(shape, plan, job.trained, clock),
+        host_s=times.host_s,
         bubble_s=times.bubble_s,
         optimizer_s=optimizer_s,
         communication_s=times.communication_s,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import SpecError
 from netloom.provenance import Validity
+from netloom.spec.precision import is_cast
 from netloom.spec.software import PRACTICES
 from netloom.step.practice import Practice
 from netloom.step.residual import generation_of
@@ -45,6 +46,8 @@ def practice_for(job: Job, gpu: Gpu) -> Practice:
     """
     name = job.software.name
     found = _on(default_practice(gpu) if name is None else practice_named(name), gpu)
+    if found.parameter_bytes == 1 and not is_cast(job.trained.precision):
+        found = replace(found, parameter_bytes=2)
     changes = [_changed(found, *switch) for switch in job.software.switches().items()]
     return replace(found, **{name: value for change in changes for name, value in change.items()})
 
@@ -52,7 +55,8 @@ def practice_for(job: Job, gpu: Gpu) -> Practice:
 def _on(practice: Practice, gpu: Gpu) -> Practice:
     """Return *practice* as its own recipes for *gpu* have it."""
     graphs = practice.cuda_graphs or generation_of(gpu) in practice.graphs_on
-    return replace(practice, cuda_graphs=graphs)
+    new = practice.on_blackwell if gpu.architecture.startswith("Blackwell") else 1.0
+    return replace(practice, cuda_graphs=graphs, age=practice.age * new)
 
 
 def practice_named(name: str) -> Practice:
@@ -195,5 +199,6 @@ def switches_of(practice: Practice) -> dict[str, Any]:
         "parameter_type": types[practice.parameter_bytes],
         "recompute_modules": None if modules is None else list(modules),
         "optimizer_offload": practice.optimizer_offload,
+        "activation_offload": practice.activation_offload,
         "manual_gc": practice.manual_gc,
     }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from netloom.engines.analytic import AnalyticEngine
 from netloom.errors import NetloomError
+from netloom.spec.precision import is_cast
 from netloom.step.residual import generation_of
 from netloom.step.software import departures
 from netloom.validation.collectives.cells import BANDS, GOALS, band_of, group_of
@@ -94,7 +95,7 @@ def _steps(catalog: Catalog) -> Iterator[dict[str, object]]:
             "row_id": row.row_id,
             "source": row.source,
             "generation": generation_of(case.network.gpu),
-            "eight_bit": int(case.job.trained.precision == "fp8"),
+            "eight_bit": int(is_cast(case.job.trained.precision)),
             "technology": case.network.technology.name,
             "software": case.practice.name,
             "switches": _switches(case),
@@ -117,7 +118,7 @@ def _switches(case: StepCase) -> str:
 
 def _mfu(row: MeasuredStep, case: StepCase) -> str:
     training = case.job.trained
-    peak = getattr(case.network.gpu.peak, training.precision)
+    peak = case.network.gpu.peak.at(training.precision)
     if case.doubts or case.model.num_experts or not peak:
         return ""
     needed, _ = step_flops(transformer(case.model), training)

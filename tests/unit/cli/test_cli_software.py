@@ -81,7 +81,7 @@ def test_the_built_in_example_is_within_two_points_of_what_was_published(
     assert result["published"]["mfu"] == pytest.approx(published)
     assert result["mfu"] == pytest.approx(published, abs=0.02)
     main(["predict"])
-    assert "published MFU 41.0% (predicted +0." in capsys.readouterr().out
+    assert "published MFU 41.0% (predicted -0." in capsys.readouterr().out
 
 
 def test_plan_searches_the_software_asked_for(
