@@ -43,6 +43,18 @@ TREE: Final = """
 cluster: {nodes: 2, node: dgx-h100, fabric: {technology: infiniband-ndr}}
 job: {model: llama-2-7b, training: {sequence: 4096, global_batch: 64}}
 """
+ALONE: Final = """
+cluster: {nodes: 2, node: dgx-h100, fabric: {technology: infiniband-ndr}}
+"""
+# Sizes in MiB with times in us, in the columns of nccl-tests: of sockets, and of a sound network.
+LOGS: Final = {
+    "slow": ((1, 1200.0), (256, 80_000.0), (1024, 320_000.0)),
+    "fine": ((256, 1274.0), (512, 2258.0), (1024, 4225.0)),
+}
+LOG_HEAD: Final = """all_reduce_perf
+# size count type redop root time algbw busbw #wrong time algbw busbw #wrong
+# (B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)
+"""
 SWEEP: Final = """
 question: predict
 base: gpt.yaml
@@ -68,6 +80,7 @@ CASES: Final[dict[str, list[str]]] = {
     "explain": ["gpt.yaml --measured 60s", "tree.yaml --trace a.json.gz", "gpt.yaml --log run.log"],
     "plan": ["gpt.yaml", "roce.yaml --objective cost", "gpt.yaml --gpus 64,128"],
     "infer": ["", "serving.yaml"],
+    "expect": ["alone.yaml", "alone.yaml --against slow.log", "alone.yaml --against fine.log"],
     "goodput": ["gpt.yaml", "", "spares.yaml"],
     "whatif": ["gpt.yaml --fail node:0", "roce.yaml --slow nic:1=2", "roce.yaml --rank leaf"],
     "share": ["jobs.yaml", "finish.yaml"],
@@ -84,6 +97,12 @@ CASES: Final[dict[str, list[str]]] = {
     "validate": ["gpu-steps", "steps --rows", "collectives --rows", "layers --rows", ""],
     "trace write": ["gpt.yaml --out traces --ranks 4"],
     "trace read": ["traces/step"],
+    "convert": [
+        "llama3_8b.sh",
+        "mixtral.args --gpus 64 --vocabulary 50000 --out converted.yaml",
+        "deepseek_v3.yaml --gpus 1024",
+        "llama3_405b.toml --gpus 8",
+    ],
     "check": ["gpt.yaml"],
     "example": ["", "--names", "sweep"],
     "simulate": ["", "--engine flow", "--seeds 2", "--until 20us", "victim.yaml"],
@@ -115,6 +134,7 @@ NAMED: Final = frozenset(
         *("step_time_s", "values", "operations", "breakdown_s", "communication_s", "lost"),
         *("scenario", "topology", "serving", "skipped", "refused", "loop_runs", "prefill_s"),
         *("power_by_part_w", "decode_s", "over_seeds", "result", "evidence", "counters"),
+        "model",
     )
 )
 # Results with further keys: counters of engines, suites that take minutes, evidence by kind.
@@ -188,6 +208,7 @@ def prepare(folder: Path, program: str) -> None:
         "roce": ROCE,
         "jobs": JOBS,
         "tree": TREE,
+        "alone": ALONE,
         "sweep": SWEEP,
         "bad": GPT.replace("pipeline: 8", "pipeline: 7"),
         "spares": GPT.replace("  model:", "  reliability: {spares: 2}\n  model:"),
@@ -196,6 +217,8 @@ def prepare(folder: Path, program: str) -> None:
     }
     for name, text in texts.items():
         (folder / f"{name}.yaml").write_text(text)
+    for name, rows in LOGS.items():
+        (folder / f"{name}.log").write_text(LOG_HEAD + "".join(map(_log_row, rows)))
     for name, file in (
         ("incast-rocev2", "incast"),
         ("victim-rocev2", "victim"),
@@ -204,9 +227,18 @@ def prepare(folder: Path, program: str) -> None:
         (folder / f"{file}.yaml").write_text(_run(program, ["example", name], folder)[1])
     copyfile(ROOT / "tests/unit/explain/traces/two_ranks.rank0.json.gz", folder / "a.json.gz")
     (folder / "run.log").write_text(LOG)
+    for recipe in (ROOT / "tests/data/recipes").iterdir():
+        copyfile(recipe, folder / recipe.name)
     for name, gpus in (("a", "1024"), ("b", "2048")):
         printed = _run(program, ["size", "--gpus", gpus, "--json"], folder)[1]
         (folder / f"{name}.json").write_text(printed)
+
+
+def _log_row(row: tuple[int, float]) -> str:
+    """Return a row of nccl-tests: size, count, type, operation, root, then both halves."""
+    size, time_us = row[0] * 2**20, row[1]
+    half = f"{time_us} {size / time_us / 1e3:.2f} {1.875 * size / time_us / 1e3:.2f} 0"
+    return f"{size} {size // 4} float sum -1 {half} {half}\n"
 
 
 def _run(program: str, argv: list[str], folder: Path) -> tuple[int, str]:

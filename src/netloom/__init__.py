@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from netloom.app import deploy, lab, trace
     from netloom.app.audit import audit
     from netloom.app.calibrate import Calibration, calibrate
+    from netloom.app.convert.run import Conversion, convert
     from netloom.app.doctor import Doctor, doctor
+    from netloom.app.expect import expect
     from netloom.app.explain import explain
     from netloom.app.heal import heal
     from netloom.app.locate import locate
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from netloom.study.check import ScenarioCheck, check
     from netloom.study.compare.comparison import Comparison, compare
     from netloom.study.diff import Diff, diff
+    from netloom.study.expect.expectation import Expectation
     from netloom.study.explain.explanation import Explanation
     from netloom.study.fabrics import build
     from netloom.study.goodput.uptime import Uptime, goodput, uptime
@@ -76,8 +79,10 @@ __all__ = [
     "Change",
     "Choices",
     "Comparison",
+    "Conversion",
     "Diff",
     "Doctor",
+    "Expectation",
     "Explanation",
     "Fabric",
     "InfeasibleError",
@@ -113,11 +118,13 @@ __all__ = [
     "catalog",
     "check",
     "compare",
+    "convert",
     "deploy",
     "diff",
     "doctor",
     "drain",
     "example",
+    "expect",
     "explain",
     "fail",
     "goodput",
@@ -149,6 +156,7 @@ __all__ = [
 # come from their table, all else from here.
 _HOMES = {
     "netloom.app.calibrate": ("Calibration",),
+    "netloom.app.convert.run": ("Conversion",),
     "netloom.app.doctor": ("Doctor",),
     "netloom.app.rank": ("rank",),
     "netloom.errors": (
@@ -182,6 +190,7 @@ _HOMES = {
     "netloom.study.check": ("ScenarioCheck",),
     "netloom.study.compare.comparison": ("Comparison",),
     "netloom.study.diff": ("Diff",),
+    "netloom.study.expect.expectation": ("Expectation",),
     "netloom.study.explain.explanation": ("Explanation",),
     "netloom.study.fabrics": ("build",),
     "netloom.study.goodput.uptime": (

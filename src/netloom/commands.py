@@ -74,6 +74,12 @@ COMMANDS: Final = (
         help="Say how much of the time a job progresses.",
     ),
     Command(
+        name="expect",
+        run="netloom.cli.design.expect:expect",
+        call="netloom.app.expect:expect",
+        help="Say what nccl-tests should show, and what is wrong.",
+    ),
+    Command(
         name="locate",
         run="netloom.cli.operate.locate:locate",
         call="netloom.app.locate:locate",
@@ -139,6 +145,12 @@ COMMANDS: Final = (
         call="netloom.app.trace",
         help="Write a step as Chakra traces, or read such traces.",
         acts=("write", "read"),
+    ),
+    Command(
+        name="convert",
+        run="netloom.cli.design.convert:convert",
+        call="netloom.app.convert.run:convert",
+        help="Turn a framework's script or recipe into a scenario.",
     ),
     Command(
         name="deploy",

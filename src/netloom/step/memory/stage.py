@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
-__all__ = ["KeptBytes", "StepMemory", "kept_bytes", "memory", "stage_memory", "step_memory"]
+__all__ = [
+    "KeptBytes",
+    "StepMemory",
+    "kept_bytes",
+    "kept_share",
+    "memory",
+    "stage_memory",
+    "step_memory",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +111,16 @@ def stage_memory(
     )
 
 
+def kept_share(num_layers: int, practice: Practice) -> float:
+    """Return the share of a stage's layers whose activations stay on the GPU.
+
+    Of those that the host keeps, two are on their way at a time (Transformer Engine's double
+    buffer).
+    """
+    kept = num_layers - practice.activation_offload + min(2, practice.activation_offload)
+    return min(1.0, max(kept, min(2, num_layers)) / num_layers) if num_layers else 1.0
+
+
 def kept_bytes(
     shape: Transformer,
     plan: Layout,
@@ -119,7 +137,7 @@ def kept_bytes(
         num_dense = stage_dense_layers(shape, counts, stage)
         kinds = ((num_dense, False), (counts[stage] - num_dense, True))
         held = [(num, *layers[moe]) for num, moe in kinds if num]
-        each = sum(num * kept for num, kept, _ in held)
+        each = sum(num * kept for num, kept, _ in held) * kept_share(counts[stage], practice)
         most = max((working for _, _, working in held), default=0.0)
         cast = cast_weights(shape, plan, training, stage=stage, practice=practice)
         logits = 0.0

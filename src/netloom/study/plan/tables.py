@@ -181,7 +181,7 @@ class CostTables:
     def is_inside(self, plan: Layout) -> bool:
         """Return whether the job itself, divided so, raises no doubt; virtual stages apart."""
         assert plan.virtual_pipeline == 1, plan
-        spread = (plan.pipeline > 1, plan.context > 1)
+        spread = (plan.pipeline > 1, plan.context > 1, plan.replicas > 1)
         key = (plan.num_gpus, plan.tensor, *spread, plan.zero, self.space.network.node.name)
         if key not in self._memo.inside:
             doubts = job_validity(self.shape, plan, self.space.network, self.practice)
