@@ -17,7 +17,7 @@ from netloom.engines.analytic.duration import (
 from netloom.engines.analytic.path import scale_out
 from netloom.engines.analytic.peers import peer_latency, peer_terms
 from netloom.engines.analytic.profile import Profile, profile_of
-from netloom.engines.analytic.startup import library_latency
+from netloom.engines.analytic.startup import library_latency, overlap
 from netloom.engines.analytic.tables import (
     NCCL,
     Algorithm,
@@ -132,12 +132,15 @@ def _run(
         how=f"NCCL's lowest estimate: {choice.time_us:.1f} us",
         source=NCCL,
     )
+    terms = collective_terms(collective, choice, place)
+    bytes_s = max(term.time_s for term in terms)
     return _why(
         collective,
-        collective_terms(collective, choice, place),
+        terms,
         latency=library_latency(collective, choice, comm, place),
         filling=fill(collective, choice, comm, place),
         more=(chosen,),
+        hidden=overlap(collective, choice, comm, place, bytes_s),
     )
 
 
@@ -237,21 +240,26 @@ def _why(
     latency: Why,
     filling: Why,
     more: tuple[Why, ...],
+    hidden: Why | None = None,
 ) -> Why:
     slowest = max(term.time_s for term in terms)
     assert isinstance(latency.value, float), latency
     assert isinstance(filling.value, float), filling
+    saved = 0.0 if hidden is None else hidden.value
+    assert isinstance(saved, float), hidden
     parts = (
         latency,
         filling,
         *(term.why() for term in terms),
+        *(() if hidden is None else (hidden,)),
         *more,
     )
+    how = "latency + filling the pipeline + the slower of inside a node and between nodes"
     return Why(
         name=f"duration of {collective.kind.value}",
-        value=latency.value + filling.value + slowest,
+        value=latency.value + filling.value + slowest - saved,
         unit="s",
-        how="latency + filling the pipeline + the slower of inside a node and between nodes",
+        how=how if hidden is None else f"{how} - what of these runs at the same time",
         parts=parts,
     )
 

@@ -113,7 +113,9 @@ _VERBS: Final = Way(
     name="verbs",
     reference_s=2e-6,
     hop_s=_hop_s(6.5e-6, _VERBS_CITED, "fitted to all-reduces on two nodes; 8 B take 38 to 40 us"),
-    rendezvous_s=_rendezvous_s(0.0, _VERBS_CITED, "the fit finds none: the receiver posts first"),
+    rendezvous_s=_rendezvous_s(
+        8e-6, _VERBS_CITED, "rings of 1 to 256 MiB: the median over machines of what rows imply"
+    ),
     doubling_s=_doubling_s(1e-6, _VERBS_CITED, "all-reduces of 4 to 256 KiB"),
     declared_s=_NOT_DECLARED,
     has_ll128=True,
@@ -161,7 +163,9 @@ _CXI: Final = Way(
     reference_s=2e-6,
     hop_s=_hop_s(0.0, _SLINGSHOT, "all-reduce of 8 B to 1 KiB on two nodes: 19 to 28 us"),
     rendezvous_s=_rendezvous_s(
-        45e-6, _SLINGSHOT, "all-reduce and all-gather of 1 to 64 MiB on 2 and 8 nodes"
+        116e-6,
+        _SLINGSHOT,
+        "rings and trees of 1 to 256 MiB on 2 to 540 nodes: the median over both machines",
     ),
     doubling_s=_PLUGIN_DOUBLING,
     declared_s=_NOT_DECLARED,
@@ -187,11 +191,11 @@ _TCPX: Final = Way(
     name="GPUDirect-TCPX",
     reference_s=11e-6,
     hop_s=_hop_s(850e-6, _A3, "A3 High: an all-gather of 1 to 16 MiB takes 0.94 to 1.06 ms"),
-    rendezvous_s=_rendezvous_s(0.0, _A3, "not to be told from the hop"),
+    rendezvous_s=_rendezvous_s(87e-6, _A3, "A3 High: all-gather of 4 to 128 MiB"),
     doubling_s=_PLUGIN_DOUBLING,
     declared_s=_NOT_DECLARED,
     has_ll128=False,
-    nic_share=_share(0.9, _A3, "A3 High: all-gather of 256 and 512 MiB on two nodes"),
+    nic_share=_share(0.77, _A3, "A3 High: all-gather of 512 MiB on two nodes"),
 )
 _TCPXO: Final = Way(
     name="GPUDirect-TCPXO",

@@ -81,12 +81,8 @@ RATCHET: Final[dict[CellKey, CellBound]] = {
     (ONE_NODE, "<64 KiB"): _achieved(25, 12.5, 75.6),
     (ONE_NODE, "to 1 MiB"): _achieved(25, 15.3, 75),
     (ONE_NODE, "to 16 MiB"): _achieved(21.6, 12.7, 45),
-    (FEW_RING, "to 16 MiB"): _achieved(30, 15.8, 90),
-    (FEW_OTHER, "to 256 MiB"): _achieved(20, 22.8, 63.0),
-    (FEW_OTHER, "to 1 GiB"): _achieved(15, 28.9, 68.7),
-    (FEW_OTHER, "above"): _achieved(15, 31.1, 69.7),
-    (MANY, "to 1 GiB"): _achieved(29.3, 39.1, 77.8),
-    (MANY, "above"): _achieved(63.4, 66.2, 149.1),
+    (MANY, "to 1 GiB"): _achieved(25, 24.9, 75),
+    (MANY, "above"): _achieved(60.5, 65.8, 146.5),
 }
 
 
