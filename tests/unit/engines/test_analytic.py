@@ -151,6 +151,28 @@ def test_an_all_to_all_of_two_ranks_reaches_what_one_message_does() -> None:
     assert gbps(found) == pytest.approx(0.88 * 48, rel=0.01)
 
 
+def test_a_reduce_is_a_chain_as_a_broadcast_is() -> None:
+    where = network("H100", nodes=2)
+    for size in (8.0, MIB, GIB):
+        reduce, broadcast = (run(kind, size, where, ranks=16) for kind in ("reduce", "broadcast"))
+        assert reduce.duration_s == broadcast.duration_s
+
+
+@pytest.mark.parametrize("kind", ["gather", "scatter"])
+def test_all_but_its_own_part_goes_through_the_nic_of_the_root(kind: str) -> None:
+    # 24 of 32 parts cross at 0.96 of 48 GB/s; bus bandwidth counts 31 of 32.
+    found = run(kind, 16 * GIB, network("H100", nodes=4), ranks=32)
+    assert gbps(found) == pytest.approx(0.96 * 48 * 31 / 24, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", ["gather", "scatter"])
+def test_inside_a_node_the_root_reaches_what_a_rank_of_an_all_to_all_does(kind: str) -> None:
+    where = network("H100")
+    assert gbps(run(kind, 16 * GIB, where)) == pytest.approx(
+        gbps(run("all_to_all", 16 * GIB, where)), rel=0.01
+    )
+
+
 def test_steps_and_bytes_of_a_ring_between_nodes_overlap() -> None:
     # 39 hops, 9 of them between nodes: 14 us, the plugin's 6.5 us and 8 us to ask the receiver; the
     # others take 3.4 us. 39/40 of the bytes leave a node over 4 NICs of 48 GB/s. 8.4 us of base.

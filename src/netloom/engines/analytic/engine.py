@@ -162,8 +162,9 @@ def _spread(
     collective: Collective, network: Network, profile: Profile, *, contention: Contention | None
 ) -> Outcome:
     group = collective.group
-    alone = not collective_entry(collective.kind).has_partners
-    pattern: Pattern = "pair" if alone else "all-to-all"
+    entry = collective_entry(collective.kind)
+    alone = not entry.has_partners
+    pattern: Pattern = "pair" if alone or entry.is_rooted else "all-to-all"
     place = _place(network, profile, group, pattern=pattern, contention=contention)
     latency = peer_latency(collective, place, intra=_intra(network))
     filling = ramp(place, None, collective.size_bytes)

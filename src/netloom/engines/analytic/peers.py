@@ -177,6 +177,8 @@ def peer_terms(collective: Collective, place: CollectivePlacement) -> tuple[Term
     """
     if not collective_entry(collective.kind).has_partners:
         return (_message(collective, place),)
+    if collective_entry(collective.kind).is_rooted:
+        return _rooted(collective, place)
     size, group = collective.size_bytes * collective.skew, collective.group
     local, total = group.per_node, group.size
     relayed = (total - local) / total * (local - 1) / local
@@ -195,6 +197,32 @@ def peer_terms(collective: Collective, place: CollectivePlacement) -> tuple[Term
     leaves = size * (total - local) / total * local
     how = "size x (n-g)/n of each of the node's ranks"
     rate = scaled(place.path.why, peers().many, *shared)
+    return (stays, Term(name="between nodes", how=how, size_bytes=leaves, rate=rate))
+
+
+def _rooted(collective: Collective, place: CollectivePlacement) -> tuple[Term, ...]:
+    """Return the terms of a gather or a scatter: what the root alone receives or sends."""
+    size, group = collective.size_bytes * collective.skew, collective.group
+    local, total = group.per_node, group.size
+    stays = Term(
+        name="inside a node",
+        how="size x (g-1)/n",
+        size_bytes=size * (local - 1) / total,
+        rate=_inside(collective, place),
+    )
+    if place.path is None:
+        return (stays,)
+    leaves = size * (total - local) / total
+    if total - local == 1:
+        return (stays, _crossing(collective, place, leaves))
+    own = min(_nics_beside(place), place.path.num_nics)
+    beside = Constant(
+        name="share of the node's NICs that are beside the root",
+        value=own / place.path.num_nics,
+        source=Source(citation="the node", confidence="derived"),
+    )
+    rate = scaled(place.path.why, peers().many, beside)
+    how = "size x (n-g)/n over the NICs beside the root"
     return (stays, Term(name="between nodes", how=how, size_bytes=leaves, rate=rate))
 
 
