@@ -125,6 +125,11 @@ class Cluster(Strict):
         default=None, description="How many GPUs; give this or 'nodes'"
     )
     node: Name = Field(default="dgx-h100", description="Catalogue name of the node")
+    gpus_per_node: Annotated[int, Field(ge=1, le=MAX_GPUS)] | None = Field(
+        default=None,
+        description="How many GPUs of each node are used, with their share of its NICs; all when "
+        "left out, or as many as there are where 'gpus' is less than a node's",
+    )
     fabric: FabricSpec = Field(default_factory=FabricSpec, description="The scale-out network")
 
     @model_validator(mode="after")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from netloom.compute.generation import FlashVersion
 from netloom.workload.sharding import WEIGHT_BYTES, WeightFormat
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from netloom.spec.software import RecomputedModule
     from netloom.workload.flops import AttentionKernel
 
-__all__ = ["FlashVersion", "Practice"]
+__all__ = ["FlashVersion", "Kernels", "Practice"]
+
+Kernels = Literal["transformer-engine", "torch"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,11 @@ class Practice:
         graphs_on: The GPU generations on which its recipes use graphs.
         age: What all its kernels take over those of a year later.
         fused: Whether memory-bound operators that follow one another are one kernel.
+        kernels: Whose layers and loss: ``transformer-engine`` stands for libraries of fused
+            kernels (Megatron-LM, flash-attn), which keep the inputs of 8-bit products in 8 bits,
+            cast weights once a step and take the loss in place; ``torch`` for PyTorch's own.
+        autocast: Whether fp32 weights are cast to 16 bits product by product.
+        state_bytes: Of the optimizer for one parameter, master copy included.
         drag: What a second of hidden communication slows the computation beside it by.
         shards_weights: Whether ranks of its runs divide the weights (FSDP, ZeRO 2 and 3).
         gradient_bytes: Of one gradient as it is kept and reduced; None for the precision's own.
@@ -71,6 +78,9 @@ class Practice:
     recompute_modules: tuple[RecomputedModule, ...] | None = None
     optimizer_offload: float = 0.0
     manual_gc: bool = False
+    kernels: Kernels = "transformer-engine"
+    autocast: bool = False
+    state_bytes: int = 12
 
     @property
     def weights(self) -> WeightFormat:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.compute.roofline import roofline
 from netloom.provenance import Source, Validity
 from netloom.step.explain import Ingredients, explain
+from netloom.step.kinds import kind_shares
 from netloom.step.memory import check_memory, memory_validity
 from netloom.step.model import Step
 from netloom.step.residual import residual_of
@@ -127,6 +128,8 @@ def predict(
     return Step(
         duration_s=ingredients.duration_s,
         compute_s=times.compute_s,
+        kinds=kind_shares(shape, plan, job.trained, clock),
+        host_s=times.host_s,
         bubble_s=times.bubble_s,
         optimizer_s=optimizer_s,
         communication_s=times.communication_s,

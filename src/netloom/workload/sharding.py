@@ -28,6 +28,7 @@ __all__ = [
     "StageParameters",
     "WeightFormat",
     "data_communications",
+    "end_parameters",
     "gradient_bytes",
     "stage_dense_layers",
     "stage_parameters",
@@ -87,7 +88,7 @@ def stage_parameters(shape: Transformer, plan: Layout, *, stage: int) -> StagePa
     """Return what one GPU of *stage* holds before ZeRO divides it."""
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     num_dense = stage_dense_layers(shape, counts, stage)
-    dense = _ends(shape, plan, stage) / plan.tensor
+    dense = end_parameters(shape, plan, stage=stage) / plan.tensor
     experts = 0.0
     for num, moe in ((num_dense, False), (counts[stage] - num_dense, True)):
         if num:
@@ -131,7 +132,7 @@ def data_communications(
     return [item for part in parts if part.count for item in part.communications(plan.zero)]
 
 
-def _ends(shape: Transformer, plan: Layout, stage: int) -> int:
+def end_parameters(shape: Transformer, plan: Layout, *, stage: int) -> int:
     """Return embedding and output matrix; a tied matrix is copied on both end stages."""
     first = embedding_parameters(shape) if stage == 0 else 0
     if stage != plan.pipeline - 1:

@@ -131,6 +131,7 @@ def test_light_recomputation_keeps_less_than_none_and_more_than_full(
             plan,
             Training.model_validate({**JOB, "recompute": how}),
             gpu=gpu_of("H100"),
+            practice=practice_named("megatron-core-2024"),
         ).activations_bytes
         for how in ("none", "light", "full")
     }

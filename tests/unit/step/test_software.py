@@ -183,7 +183,8 @@ def test_types_decide_what_is_held_and_updated(
 ) -> None:
     plain, turned = step_of(), step_of(gradient_type="bf16", parameter_type="fp8")
     assert turned.memory.gradients_bytes == plain.memory.gradients_bytes / 2
-    assert turned.memory.weights_bytes == plain.memory.weights_bytes / 2
+    # Embedding and logits stay in 16 bits: of 22B they are under a tenth.
+    assert 0.5 < turned.memory.weights_bytes / plain.memory.weights_bytes < 0.55
     assert turned.memory.optimizer_bytes == plain.memory.optimizer_bytes
     # Twelve bytes of states read and as many written; the gradient read twice, the weight written.
     assert turned.optimizer_s / plain.optimizer_s == pytest.approx((24 + 4 + 1) / (24 + 8 + 2))

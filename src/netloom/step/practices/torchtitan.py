@@ -16,6 +16,7 @@ ENTRY = replace(
     released="2024-12",
     flash=2,
     fused=True,
+    kernels="torch",
     tensor_hidden=0.0,
     source=Source(citation="torchtitan (arXiv:2410.06511)", confidence="published"),
 )

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from netloom.step.memory import fullest_stages, kept_bytes, states
+from netloom.step.memory import fullest_stages, kept_bytes, needed_bytes, states
 from netloom.step.predict import gpu_validity, job_validity, optimizer_bytes
 from netloom.step.residual import residual_of
 from netloom.step.software import practice_for
@@ -81,7 +81,8 @@ class States(NamedTuple):
     """What does not depend on the micro-batch.
 
     Attributes:
-        held_bytes: Weights, gradients and optimizer state, by stage of those asked for.
+        held_bytes: Needed for weights, gradients, optimizer state and what is reserved, by stage of
+            those asked for.
         optimizer_s: The weight update.
     """
 
@@ -151,11 +152,11 @@ class CostTables:
         key = (plan.pipeline, plan.tensor, share, plan.sequence_parallel, spread, recompute)
         found = self._memo.kept.get(key)
         if found is None:
-            attention = self.practice.attention
+            practice = self.practice
             found = self._memo.kept[key] = tuple(
                 size
                 for stage in fullest_stages(plan.pipeline)
-                for size in kept_bytes(self.shape, plan, training, stage=stage, attention=attention)
+                for size in kept_bytes(self.shape, plan, training, stage=stage, practice=practice)
             )
         return found
 
@@ -170,11 +171,11 @@ class CostTables:
         gpu, training = self.space.network.gpu, self.space.job.trained
         weights = self.practice.weights
         held = (
-            states(self.shape, plan, training, stage=stage, gpu=gpu, weights=weights).total_bytes
+            states(self.shape, plan, training, stage=stage, gpu=gpu, practice=self.practice)
             for stage in fullest_stages(plan.pipeline)
         )
         return States(
-            held_bytes=tuple(held),
+            held_bytes=tuple(map(needed_bytes, held)),
             optimizer_s=self.clock.machine.optimizer_s(optimizer_bytes(self.shape, plan, weights)),
         )
 

@@ -42,6 +42,8 @@ _FAMILIES: Final = (
     ("mixtral", "mixtral-8x7b"),
     ("llama", "llama-3.1-8b"),
 )
+# Names that hold a family's word and are another model.
+_OTHERS: Final = ("deepseekv4",)
 _SHAPE: Final = {
     "layers": "num_layers",
     "hidden": "hidden",
@@ -141,7 +143,7 @@ def _doubts(row: MeasuredStep) -> tuple[str, ...]:
 def _model(row: MeasuredStep, catalog: Catalog) -> tuple[Model, tuple[str, ...]]:
     text = row.model.lower()
     name = next((found for key, found in _FAMILIES if key in text), None)
-    if name is None:
+    if name is None or any(other in text for other in _OTHERS):
         raise SpecError(
             what=f"row {row.row_id}: model {row.model!r} is of no family we know",
             remedy="see _FAMILIES",

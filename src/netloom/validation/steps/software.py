@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
-from netloom.spec.software import PRACTICES
+from netloom.spec.software import PRACTICES, RecomputedModule
 
 if TYPE_CHECKING:
     from netloom.validation.steps.measured import MeasuredStep
@@ -47,7 +47,7 @@ def software_of(row: MeasuredStep) -> dict[str, Any]:
     if given in PRACTICES:
         return {"name": given}
     name = next((found for word, found in _NAMES if word in framework), _CURRENT)
-    return {"name": name, **_overlaps(row, name), **_graphs(row)}
+    return {"name": name, **_overlaps(row, name), **_graphs(row), **_types(row), **_modules(row)}
 
 
 def _overlaps(row: MeasuredStep, name: str) -> dict[str, bool]:
@@ -62,6 +62,24 @@ def _overlaps(row: MeasuredStep, name: str) -> dict[str, bool]:
     if name.startswith("megatron-core") and "megatron-lm" in framework and "overlap" not in overlap:
         return dict(_NOTHING_OVERLAPS)
     return {}
+
+
+def _types(row: MeasuredStep) -> dict[str, str]:
+    """Return the types of gradients and weights, where the script that ran sets them.
+
+    Megatron-LM's examples/llama/train_llama3_8b_h100_fp8.sh: --grad-reduce-in-bf16 and
+    --fp8-param-gather.
+    """
+    if "examples/llama" in row.text("source") and "fp8" in row.text("precision"):
+        return {"gradient_type": "bf16", "parameter_type": "fp8"}
+    return {}
+
+
+def _modules(row: MeasuredStep) -> dict[str, tuple[str, ...]]:
+    """Return what is computed again, where the row names Megatron-Core's modules."""
+    named = row.text("recompute_modules").replace(",", " ").split()
+    known = tuple(name for name in named if name in get_args(RecomputedModule))
+    return {"recompute_modules": known} if known else {}
 
 
 def _graphs(row: MeasuredStep) -> dict[str, bool]:
