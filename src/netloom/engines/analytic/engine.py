@@ -192,7 +192,7 @@ def _communicator(place: CollectivePlacement, group: Group) -> Communicator:
     host_gbps = network.node.host_rate_bps * group.per_node / 8e9  # NCCL sees the PCIe path too
     nics = 0.0 if path is None else path.num_nics * network.nic_rate_bps * _NCCL_NET_GBPS
     inter = min(nics, host_gbps)
-    way = way_of(network.technology, network.nic.name)
+    way = way_of(network.technology, network.nic.name, network.net)
     switched = scale_up.kind == "switched"
     nvls = scale_up.in_network_reduction and profile.nvls_share is not None and group.per_node > 2
     return Communicator(

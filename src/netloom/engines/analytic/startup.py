@@ -35,7 +35,7 @@ def wire(place: CollectivePlacement, protocol: Protocol, size_bytes: float) -> t
     """Return what a hop between nodes takes longer than NCCL's table says; empty inside a node."""
     if place.path is None:
         return ()
-    way = way_of(place.network.technology, place.network.nic.name)
+    way = way_of(place.network.technology, place.network.nic.name, place.network.net)
     farther = Why(
         name="how much farther than where that was measured",
         value=max(0.0, place.path.latency_s - way.reference_s),
@@ -45,7 +45,20 @@ def wire(place: CollectivePlacement, protocol: Protocol, size_bytes: float) -> t
     asked = (way.rendezvous_s.why(),) if protocol is Protocol.SIMPLE else ()
     if protocol is Protocol.LL:
         asked = (_larger(way.doubling_s, size_bytes),)
-    return (way.hop_s.why(), *asked, farther)
+    copied = () if place.network.gpudirect else (_copied(protocol),)
+    return (way.hop_s.why(), *asked, farther, *copied)
+
+
+def _copied(protocol: Protocol) -> Why:
+    """Return what going through host memory at both ends of a hop takes."""
+    hop_us = HW_US[LinkKind.PCI][Algorithm.RING][PROTOCOLS.index(protocol)]
+    return Why(
+        name="copies through host memory",
+        value=2 * hop_us * 1e-6,
+        unit="s",
+        how="a hop over PCIe at each end, without GPUDirect",
+        source=NCCL,
+    )
 
 
 def _larger(doubling: Constant, size_bytes: float) -> Why:

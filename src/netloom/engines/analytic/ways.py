@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from netloom.parts.parts import Technology
 
-__all__ = ["Way", "way_of", "with_ways"]
+__all__ = ["SOCKET_BPS", "Way", "way_of", "with_ways"]
 
 _OFI: Final = "aws/aws-ofi-nccl src/platform-aws.cpp, platform_data_map"
 _IB: Final = "NVIDIA/nccl src/transport/net_ib.cc and net_socket.cc"
@@ -222,8 +222,45 @@ _BY_TRANSPORT: Final = {"cxi": _CXI, "srd": _EFA_2, "tcp": _SOCKETS}
 _INSTEAD: dict[str, Way] = {}
 
 
-def way_of(technology: Technology, nic: str) -> Way:
-    """Return the library's way over *technology* with NICs called *nic*."""
+_BY_NET: Final = {"ib": _VERBS, "tcpx": _TCPX, "tcpxo": _TCPXO}
+SOCKET_BPS: Final = Constant(
+    name="what the CPUs push through one NIC over sockets",
+    value=70e9,
+    unit="bit/s",
+    source=Source(citation="as tcp-400g of the catalogue", confidence="assumed"),
+)
+
+
+def way_of(technology: Technology, nic: str, net: str = "") -> Way:
+    """Return the library's way over *technology* with NICs called *nic*, or that of plugin *net*.
+
+    Sockets in place of the technology's own way are never quicker than it.
+    """
+    own = _own_way(technology, nic)
+    if net == "sockets" and own.name != _SOCKETS.name:
+        return _slower(_SOCKETS, own)
+    return _INSTEAD.get(_BY_NET[net].name, _BY_NET[net]) if net in _BY_NET else own
+
+
+def _slower(way: Way, other: Way) -> Way:
+    def more(first: Constant, second: Constant) -> Constant:
+        return first if first.value >= second.value else second
+
+    return replace(
+        way,
+        reference_s=min(way.reference_s, other.reference_s),
+        hop_s=more(way.hop_s, other.hop_s),
+        rendezvous_s=more(way.rendezvous_s, other.rendezvous_s),
+        doubling_s=more(way.doubling_s, other.doubling_s),
+        nic_share=way.nic_share
+        if way.nic_share.value <= other.nic_share.value
+        else other.nic_share,
+        has_ll128=way.has_ll128 and other.has_ll128,
+        declared_s=other.declared_s,
+    )
+
+
+def _own_way(technology: Technology, nic: str) -> Way:
     named = next((way for name, way in _BY_NIC if nic.upper().startswith(name)), None)
     way = named or _BY_TRANSPORT.get(technology.transport, _VERBS)
     return _INSTEAD.get(way.name, way)

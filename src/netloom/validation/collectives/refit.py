@@ -73,7 +73,7 @@ class Seen:
     @property
     def way(self) -> Way:
         """The library's way to the wire."""
-        return way_of(self.network.technology, self.network.nic.name)
+        return way_of(self.network.technology, self.network.nic.name, self.network.net)
 
     def takes_s(self) -> float:
         """Return the prediction, with the constants in use."""
