@@ -43,6 +43,18 @@ TREE: Final = """
 cluster: {nodes: 2, node: dgx-h100, fabric: {technology: infiniband-ndr}}
 job: {model: llama-2-7b, training: {sequence: 4096, global_batch: 64}}
 """
+ALONE: Final = """
+cluster: {nodes: 2, node: dgx-h100, fabric: {technology: infiniband-ndr}}
+"""
+# Sizes in MiB with times in us, in the columns of nccl-tests: of sockets, and of a sound network.
+LOGS: Final = {
+    "slow": ((1, 1200.0), (256, 80_000.0), (1024, 320_000.0)),
+    "fine": ((256, 1274.0), (512, 2258.0), (1024, 4225.0)),
+}
+LOG_HEAD: Final = """all_reduce_perf
+# size count type redop root time algbw busbw #wrong time algbw busbw #wrong
+# (B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)
+"""
 SWEEP: Final = """
 question: predict
 base: gpt.yaml
@@ -68,6 +80,7 @@ CASES: Final[dict[str, list[str]]] = {
     "explain": ["gpt.yaml --measured 60s", "tree.yaml --trace a.json.gz", "gpt.yaml --log run.log"],
     "plan": ["gpt.yaml", "roce.yaml --objective cost", "gpt.yaml --gpus 64,128"],
     "infer": ["", "serving.yaml"],
+    "expect": ["alone.yaml", "alone.yaml --against slow.log", "alone.yaml --against fine.log"],
     "goodput": ["gpt.yaml", "", "spares.yaml"],
     "whatif": ["gpt.yaml --fail node:0", "roce.yaml --slow nic:1=2", "roce.yaml --rank leaf"],
     "share": ["jobs.yaml", "finish.yaml"],
@@ -188,6 +201,7 @@ def prepare(folder: Path, program: str) -> None:
         "roce": ROCE,
         "jobs": JOBS,
         "tree": TREE,
+        "alone": ALONE,
         "sweep": SWEEP,
         "bad": GPT.replace("pipeline: 8", "pipeline: 7"),
         "spares": GPT.replace("  model:", "  reliability: {spares: 2}\n  model:"),
@@ -196,6 +210,8 @@ def prepare(folder: Path, program: str) -> None:
     }
     for name, text in texts.items():
         (folder / f"{name}.yaml").write_text(text)
+    for name, rows in LOGS.items():
+        (folder / f"{name}.log").write_text(LOG_HEAD + "".join(map(_log_row, rows)))
     for name, file in (
         ("incast-rocev2", "incast"),
         ("victim-rocev2", "victim"),
@@ -207,6 +223,13 @@ def prepare(folder: Path, program: str) -> None:
     for name, gpus in (("a", "1024"), ("b", "2048")):
         printed = _run(program, ["size", "--gpus", gpus, "--json"], folder)[1]
         (folder / f"{name}.json").write_text(printed)
+
+
+def _log_row(row: tuple[int, float]) -> str:
+    """Return a row of nccl-tests: size, count, type, operation, root, then both halves."""
+    size, time_us = row[0] * 2**20, row[1]
+    half = f"{time_us} {size / time_us / 1e3:.2f} {1.875 * size / time_us / 1e3:.2f} 0"
+    return f"{size} {size // 4} float sum -1 {half} {half}\n"
 
 
 def _run(program: str, argv: list[str], folder: Path) -> tuple[int, str]:

@@ -16,7 +16,12 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).parents[1]
 LEFT, TOP, ACROSS, UP = 64, 20, 560, 300
 WIDTH, HEIGHT = LEFT + ACROSS + 20, TOP + UP + 52
-SUITES: Final = {"steps": "step, s", "layers": "pass, s", "collectives": "bus bandwidth, GB/s"}
+SUITES: Final = {
+    "steps": "step, s",
+    "memory": "memory, bytes",
+    "layers": "pass, s",
+    "collectives": "bus bandwidth, GB/s",
+}
 RATIOS: Final = (0.5, 0.7, 0.9, 1.0, 1.1, 1.4, 2.0)  # rows beyond are drawn at the edge
 INSIDE, OUTSIDE = "#1f6fb2", "#8a8a8a"
 

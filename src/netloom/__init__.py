@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from netloom.app.audit import audit
     from netloom.app.calibrate import Calibration, calibrate
     from netloom.app.doctor import Doctor, doctor
+    from netloom.app.expect import expect
     from netloom.app.explain import explain
     from netloom.app.heal import heal
     from netloom.app.locate import locate
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from netloom.study.check import ScenarioCheck, check
     from netloom.study.compare.comparison import Comparison, compare
     from netloom.study.diff import Diff, diff
+    from netloom.study.expect.expectation import Expectation
     from netloom.study.explain.explanation import Explanation
     from netloom.study.fabrics import build
     from netloom.study.goodput.uptime import Uptime, goodput, uptime
@@ -78,6 +80,7 @@ __all__ = [
     "Comparison",
     "Diff",
     "Doctor",
+    "Expectation",
     "Explanation",
     "Fabric",
     "InfeasibleError",
@@ -118,6 +121,7 @@ __all__ = [
     "doctor",
     "drain",
     "example",
+    "expect",
     "explain",
     "fail",
     "goodput",
@@ -182,6 +186,7 @@ _HOMES = {
     "netloom.study.check": ("ScenarioCheck",),
     "netloom.study.compare.comparison": ("Comparison",),
     "netloom.study.diff": ("Diff",),
+    "netloom.study.expect.expectation": ("Expectation",),
     "netloom.study.explain.explanation": ("Explanation",),
     "netloom.study.fabrics": ("build",),
     "netloom.study.goodput.uptime": (

@@ -74,6 +74,12 @@ COMMANDS: Final = (
         help="Say how much of the time a job progresses.",
     ),
     Command(
+        name="expect",
+        run="netloom.cli.design.expect:expect",
+        call="netloom.app.expect:expect",
+        help="Say what nccl-tests should show, and what is wrong.",
+    ),
+    Command(
         name="locate",
         run="netloom.cli.operate.locate:locate",
         call="netloom.app.locate:locate",

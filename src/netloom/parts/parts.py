@@ -7,11 +7,12 @@ of an entry in ``sources.toml``, and ``"*"`` stands for all keys not named.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from netloom.provenance import Source, Why
+from netloom.spec.precision import PRODUCT_BITS, Precision
 from netloom.spec.quantity import (
     Flops,
     LengthM,
@@ -112,12 +113,25 @@ def _lookups(key: str) -> tuple[str, str, str]:
     return key, key.partition(".")[0], "*"
 
 
+_PEAK_OF: Final = {"mxfp8": "fp8", "nvfp4": "fp4"}
+
+
 class PeakRates(Strict):
     """Dense tensor throughput by precision; a missing precision is not supported."""
 
     bf16: Compute | None = None
     fp16: Compute | None = None
     fp8: Compute | None = None
+    fp4: Compute | None = None
+
+    def at(self, precision: Precision) -> float | None:
+        """Return the peak of products at *precision*; None where the GPU has none."""
+        found: float | None = getattr(self, _PEAK_OF.get(precision, precision))
+        return found
+
+    def precisions(self) -> str:
+        """Return the precisions that it has, for people."""
+        return ", ".join(one for one in PRODUCT_BITS if self.at(one))
 
 
 class Gpu(Part):
@@ -175,6 +189,8 @@ class Node(Part):
         ports_per_cage: NICs that share one transceiver: 2 in a DGX H100, whose eight NICs leave
             through four twin-port OSFP cages.
         host_rate_bps: PCIe or C2C between a GPU and its NIC, one direction.
+        host_memory_rate_bps: Between a GPU and the host's memory, one direction, where it is not
+            the way to the NIC (NVLink-C2C).
         nic_share: What NCCL reaches of a NIC's payload rate over this machine's path to the NIC,
             where that is less than the plugin reaches elsewhere; None where it is not.
         power_w: All of it, GPUs and NICs included, at full load.
@@ -189,6 +205,7 @@ class Node(Part):
     num_nics: Count
     ports_per_cage: Count = 1
     host_rate_bps: Rate
+    host_memory_rate_bps: Rate | None = None
     nic_share: Annotated[Share, Field(gt=0, le=1)] | None = None
     power_w: Power
     price_usd: Money | None = None

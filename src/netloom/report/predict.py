@@ -11,6 +11,7 @@ from rich.text import Text
 
 from netloom.report.memory import held_line
 from netloom.step.memory import needed_bytes
+from netloom.step.software import switches_of
 from netloom.units import SIZE, TIME, format_quantity
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "memory_line",
     "memory_parts",
     "prediction_text",
+    "software_line",
     "title",
 ]
 
@@ -39,6 +41,7 @@ def prediction_text(prediction: Prediction) -> RenderableType:
     parts: list[RenderableType] = [
         Text(title(prediction), style="bold"),
         Text(headline(step), style="green"),
+        Text(software_line(prediction)),
         "",
         _breakdown(step),
         "",
@@ -54,6 +57,22 @@ def title(prediction: Prediction) -> str:
     """Return which job on which network."""
     design, technology = prediction.network.design, prediction.network.technology
     return f"{prediction.scenario.job.model} on {design.num_gpus:,} GPUs, {technology.name}"
+
+
+def software_line(prediction: Prediction) -> str:
+    """Return which software, and what the scenario changes of it."""
+    given, practice = prediction.scenario.job.software, prediction.step.practice
+    told = switches_of(practice)
+    changed = [f"{name} {_shown(told[name])}" for name in given.switches()]
+    default = [] if given.name else ["by default; name yours in job.software"]
+    noted = f" ({', '.join([*changed, *default])})" if changed or default else ""
+    return f"software {practice.title}{noted}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "+".join(value) or "none" if isinstance(value, list) else str(value)
 
 
 def headline(step: Step) -> str:

@@ -25,6 +25,7 @@ from netloom.report.predict import (
     headline,
     memory_line,
     memory_parts,
+    software_line,
     title,
 )
 from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Page, doubts_fold
@@ -49,7 +50,7 @@ def prediction_page(found: Prediction, *, draws: Sequence[HashVariance] = ()) ->
         subtitle=found.scenario.name or "",
         answer=AnswerBox(
             headline=headline(found.step),
-            lines=(memory_line(found.step.memory),),
+            lines=(software_line(found), memory_line(found.step.memory)),
         ),
         sections=(
             _parts(found),

@@ -10,9 +10,10 @@ from netloom.step.explain import Ingredients, explain
 from netloom.step.kinds import kind_shares
 from netloom.step.memory import check_memory, memory_validity
 from netloom.step.model import Step
+from netloom.step.offload import waiting_for_host
 from netloom.step.residual import residual_of
 from netloom.step.schedule import Traffic, pipeline_of, schedule, slowest_of
-from netloom.step.software import practice_for, practice_named
+from netloom.step.software import practice_for, software_validity
 from netloom.step.stages import clock_of, stages_of
 from netloom.validated.steps import step_range
 from netloom.workload.demand import demand
@@ -53,7 +54,6 @@ FP32_BYTES: Final = 4
 OPTIMIZER_SOURCE: Final = Source(
     citation="bytes counted of mixed-precision Adam", confidence="derived"
 )
-_CHECKED_WITH_ZERO: Final = "fsdp-2023"
 
 
 def predict(
@@ -97,7 +97,14 @@ def predict(
     )
     slowdown = slowest_of(num_gpus)
     clock = clock_of(network.gpu, job.trained, residual=left, practice=software)
-    stages = stages_of(shape, plan, job.trained, clock, traffic)
+    stages = waiting_for_host(
+        stages_of(shape, plan, job.trained, clock, traffic),
+        shape,
+        plan,
+        job.trained,
+        practice=software,
+        node=network.node,
+    )
     times = schedule(
         stages,
         traffic,
@@ -183,9 +190,11 @@ def job_validity(
             f"out {-mixtures.low_pct:.0f} % too fast to {mixtures.high_pct:.0f} % too slow, "
             f"{mixtures.median_pct:.0f} % off in the median."
         )
-    if plan.zero > 1 and practice.name != _CHECKED_WITH_ZERO:
-        only = practice_named(_CHECKED_WITH_ZERO).title
-        doubts.append(f"ZeRO {plan.zero} was checked with {only} only.")
+    if plan.zero > 1 and not practice.shards_weights:
+        doubts.append(
+            f"No step of {practice.title} with ZeRO {plan.zero} was checked; name software that "
+            "divides weights, such as fsdp-2023, in job.software."
+        )
     if plan.schedule != "1f1b" and plan.pipeline > 1:
         doubts.append(f"No step with schedule: {plan.schedule} was checked.")
     if not has_even_chunks(shape.model.num_layers, plan.pipeline, plan.virtual_pipeline):
@@ -198,7 +207,7 @@ def job_validity(
         doubts.append("No step whose context ranks gather keys and values was checked.")
     if plan.tensor > network.node.num_gpus:
         doubts.append("Tensor parallelism across nodes was checked and found 20 to 25 % too fast.")
-    return Validity(tuple(doubts))
+    return Validity(tuple(doubts)) & software_validity(practice, network.gpu, plan)
 
 
 def _size_doubts(count: float, num_gpus: int) -> Iterator[str]:

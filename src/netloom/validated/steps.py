@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from netloom.validated.rows import rows_of
 
@@ -18,14 +18,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
     from typing import Any
 
-__all__ = ["HighestMfu", "Spread", "StepRange", "StepRow", "highest_mfu", "step_range", "step_rows"]
+__all__ = [
+    "HighestMfu",
+    "SoftwareOn",
+    "Spread",
+    "StepRange",
+    "StepRow",
+    "checked_software",
+    "checked_switches",
+    "highest_mfu",
+    "met_software",
+    "step_range",
+    "step_rows",
+]
 
 MAX_MEDIAN_PCT: Final = 6.0  # the bound of steps whose measurement was derived
 MIN_ROWS_AT_A_SIZE: Final = 3
 MIN_ROWS_OF_A_TECHNOLOGY: Final = 10
+MIN_ROWS_OF_SOFTWARE: Final = 2
 MAX_EXPOSED_MEDIAN_PCT: Final = 15.0  # the bound of collectives, which decide exposed steps
 EXPOSED_BIN: Final = 0.05
 MARGIN: Final = 1.1
+
+
+Departures: TypeAlias = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +49,8 @@ class StepRow:
     """One measured step.
 
     Attributes:
+        software: Which ran it, by the name that ``job.software`` has.
+        switches: How that run departs from what the name stands for, as ``job.software`` has it.
         mfu: Measured, by netloom's own count of what the model needs; None where the row ran
             something the model does not cover, and of mixtures of experts.
         exposed_share: Predicted; None like the error where the row could not be predicted.
@@ -46,6 +64,8 @@ class StepRow:
     generation: str
     eight_bit: bool
     technology: str
+    software: str
+    switches: Departures
     num_gpus: int
     parameters: float
     experts: bool
@@ -63,6 +83,13 @@ class Spread(NamedTuple):
     low_pct: float
     high_pct: float
     median_pct: float
+
+
+class SoftwareOn(NamedTuple):
+    """Training software on a GPU generation."""
+
+    name: str
+    generation: str
 
 
 class HighestMfu(NamedTuple):
@@ -103,6 +130,8 @@ def step_rows() -> tuple[StepRow, ...]:
             generation=row["generation"],
             eight_bit=row["eight_bit"] == "1",
             technology=row["technology"],
+            software=row["software"],
+            switches=frozenset(_pair(text) for text in row["switches"].split()),
             num_gpus=int(row["num_gpus"]),
             parameters=float(row["parameters"]),
             experts=row["experts"] == "1",
@@ -116,6 +145,11 @@ def step_rows() -> tuple[StepRow, ...]:
     )
 
 
+def _pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name, value
+
+
 def _number(text: str) -> float | None:
     return float(text) if text else None
 
@@ -123,8 +157,8 @@ def _number(text: str) -> float | None:
 @cache
 def step_range() -> StepRange:
     """Return where dense steps were met."""
-    judged = [row for row in step_rows() if row.error_pct is not None and not row.fitted]
-    dense = [row for row in judged if row.consistent and not row.experts]
+    judged = _judged()
+    dense = _dense()
     sizes = _met(dense, lambda row: row.num_gpus, MIN_ROWS_AT_A_SIZE)
     technologies = _met(dense, lambda row: row.technology, MIN_ROWS_OF_A_TECHNOLOGY)
     exposed = _met(dense, _exposed_bin, MIN_ROWS_AT_A_SIZE, max_median_pct=MAX_EXPOSED_MEDIAN_PCT)
@@ -142,6 +176,44 @@ def step_range() -> StepRange:
         beyond=_spread(larger),
         beyond_gpus=(min(row.num_gpus for row in larger), max(row.num_gpus for row in larger)),
         mixtures=_spread(row for row in judged if row.experts),
+    )
+
+
+def _judged() -> list[StepRow]:
+    """Return the rows that could be predicted and that no parameter was taken from."""
+    return [row for row in step_rows() if row.error_pct is not None and not row.fitted]
+
+
+def _dense() -> list[StepRow]:
+    return [row for row in _judged() if row.consistent and not row.experts]
+
+
+@cache
+def checked_software() -> dict[SoftwareOn, Spread]:
+    """Return how far dense steps of each software on each GPU generation came out."""
+    rows: defaultdict[SoftwareOn, list[StepRow]] = defaultdict(list)
+    for row in _dense():
+        rows[SoftwareOn(row.software, row.generation)].append(row)
+    return {pair: _spread(some) for pair, some in rows.items()}
+
+
+@cache
+def checked_switches() -> dict[SoftwareOn, frozenset[Departures]]:
+    """Return how the runs of each software on each GPU generation departed from its name."""
+    found: defaultdict[SoftwareOn, set[Departures]] = defaultdict(set)
+    for row in step_rows():
+        if row.consistent:
+            found[SoftwareOn(row.software, row.generation)].add(row.switches)
+    return {pair: frozenset(some) for pair, some in found.items()}
+
+
+@cache
+def met_software() -> frozenset[SoftwareOn]:
+    """Return the software that dense steps were met of, by GPU generation."""
+    return frozenset(
+        pair
+        for pair, spread in checked_software().items()
+        if spread.rows >= MIN_ROWS_OF_SOFTWARE and spread.median_pct <= MAX_MEDIAN_PCT
     )
 
 

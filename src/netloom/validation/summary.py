@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from netloom.engines.analytic import AnalyticEngine
 from netloom.errors import NetloomError
+from netloom.spec.precision import is_cast
 from netloom.step.residual import generation_of
+from netloom.step.software import departures
 from netloom.validation.collectives.cells import BANDS, GOALS, band_of, group_of
 from netloom.validation.collectives.suite import FAR_OFF_PCT, shipped_rows, validate_collectives
 from netloom.validation.steps.cases import cases_of
@@ -93,8 +95,10 @@ def _steps(catalog: Catalog) -> Iterator[dict[str, object]]:
             "row_id": row.row_id,
             "source": row.source,
             "generation": generation_of(case.network.gpu),
-            "eight_bit": int(case.job.trained.precision == "fp8"),
+            "eight_bit": int(is_cast(case.job.trained.precision)),
             "technology": case.network.technology.name,
+            "software": case.practice.name,
+            "switches": _switches(case),
             "num_gpus": row.num_gpus,
             "parameters": f"{count:.4g}",
             "experts": int(case.model.num_experts > 0),
@@ -106,9 +110,15 @@ def _steps(catalog: Catalog) -> Iterator[dict[str, object]]:
         }
 
 
+def _switches(case: StepCase) -> str:
+    """Return how the row's software departs from what its name stands for."""
+    changed = departures(case.practice, case.network.gpu)
+    return " ".join(f"{name}={value}" for name, value in changed.items())
+
+
 def _mfu(row: MeasuredStep, case: StepCase) -> str:
     training = case.job.trained
-    peak = getattr(case.network.gpu.peak, training.precision)
+    peak = case.network.gpu.peak.at(training.precision)
     if case.doubts or case.model.num_experts or not peak:
         return ""
     needed, _ = step_flops(transformer(case.model), training)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netloom.provenance import Validity
+from netloom.spec.precision import is_cast
 from netloom.step.residual import generation_of
 from netloom.validated.steps import highest_mfu
 
@@ -22,7 +23,7 @@ __all__ = ["efficiency_validity", "highest_of"]
 
 def highest_of(gpu: Gpu, precision: Precision) -> HighestMfu | None:
     """Return the highest measured share of peak on GPUs like *gpu*; None where none is known."""
-    return highest_mfu().get((generation_of(gpu), precision == "fp8"))
+    return highest_mfu().get((generation_of(gpu), is_cast(precision)))
 
 
 def efficiency_validity(gpu: Gpu, precision: Precision, *, mfu: float) -> Validity:
@@ -32,7 +33,7 @@ def efficiency_validity(gpu: Gpu, precision: Precision, *, mfu: float) -> Validi
         return Validity()
     doubt = (
         f"{mfu:.1%} MFU is more than any published step on {gpu.architecture} reached at "
-        f"{'8' if precision == 'fp8' else '16'} bits: {highest.mfu:.1%} ({highest.source}, row "
-        f"{highest.row_id})."
+        f"{'8 or fewer' if is_cast(precision) else '16'} bits: {highest.mfu:.1%} "
+        f"({highest.source}, row {highest.row_id})."
     )
     return Validity((doubt,))

@@ -152,11 +152,10 @@ class CostTables:
         key = (plan.pipeline, plan.tensor, share, plan.sequence_parallel, spread, recompute)
         found = self._memo.kept.get(key)
         if found is None:
-            practice = self.practice
+            stages = fullest_stages(plan.pipeline)
+            kept = kept_bytes(self.shape, plan, training, stages=stages, practice=self.practice)
             found = self._memo.kept[key] = tuple(
-                size
-                for stage in fullest_stages(plan.pipeline)
-                for size in kept_bytes(self.shape, plan, training, stage=stage, practice=practice)
+                size for one in kept for size in (one.each, one.once)
             )
         return found
 
@@ -182,7 +181,7 @@ class CostTables:
     def is_inside(self, plan: Layout) -> bool:
         """Return whether the job itself, divided so, raises no doubt; virtual stages apart."""
         assert plan.virtual_pipeline == 1, plan
-        spread = (plan.pipeline > 1, plan.context > 1)
+        spread = (plan.pipeline > 1, plan.context > 1, plan.replicas > 1)
         key = (plan.num_gpus, plan.tensor, *spread, plan.zero, self.space.network.node.name)
         if key not in self._memo.inside:
             doubts = job_validity(self.shape, plan, self.space.network, self.practice)

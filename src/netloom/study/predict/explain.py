@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netloom.provenance import Why
+from netloom.step.explain import explain_software
 
 if TYPE_CHECKING:
     from netloom.fabric.network import Network
@@ -24,6 +25,7 @@ def explain_step(step: Step, network: Network) -> dict[str, Why]:
         "communication_share": _share("communication share", communication_s, step),
         "exposed_share": _share("exposed share", exposed_s, step),
         **({"memory_bytes": step.memory.why} if step.memory.why else {}),
+        "software": explain_software(step.practice),
     }
 
 

@@ -10,6 +10,7 @@ from netloom.results.explained import Explained
 from netloom.results.table import Table
 from netloom.results.tabular import Tabular
 from netloom.step import predict as step_predict
+from netloom.step.software import switches_of
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
 from netloom.study.predict.engines import engine_of
@@ -78,6 +79,12 @@ class Prediction(Tabular, Explained):
                 "gaps": memory.slack * memory.total_bytes,
                 "reserved": memory.reserved_bytes,
                 "capacity": memory.capacity_bytes,
+            },
+            "software": {
+                "name": step.practice.name,
+                "title": step.practice.title,
+                "default": self.scenario.job.software.name is None,
+                "switches": switches_of(step.practice),
             },
             "validity": step.validity.to_json(),
         }
