@@ -97,6 +97,12 @@ CASES: Final[dict[str, list[str]]] = {
     "validate": ["gpu-steps", "steps --rows", "collectives --rows", "layers --rows", ""],
     "trace write": ["gpt.yaml --out traces --ranks 4"],
     "trace read": ["traces/step"],
+    "convert": [
+        "llama3_8b.sh",
+        "mixtral.args --gpus 64 --vocabulary 50000 --out converted.yaml",
+        "deepseek_v3.yaml --gpus 1024",
+        "llama3_405b.toml --gpus 8",
+    ],
     "check": ["gpt.yaml"],
     "example": ["", "--names", "sweep"],
     "simulate": ["", "--engine flow", "--seeds 2", "--until 20us", "victim.yaml"],
@@ -128,6 +134,7 @@ NAMED: Final = frozenset(
         *("step_time_s", "values", "operations", "breakdown_s", "communication_s", "lost"),
         *("scenario", "topology", "serving", "skipped", "refused", "loop_runs", "prefill_s"),
         *("power_by_part_w", "decode_s", "over_seeds", "result", "evidence", "counters"),
+        "model",
     )
 )
 # Results with further keys: counters of engines, suites that take minutes, evidence by kind.
@@ -220,6 +227,8 @@ def prepare(folder: Path, program: str) -> None:
         (folder / f"{file}.yaml").write_text(_run(program, ["example", name], folder)[1])
     copyfile(ROOT / "tests/unit/explain/traces/two_ranks.rank0.json.gz", folder / "a.json.gz")
     (folder / "run.log").write_text(LOG)
+    for recipe in (ROOT / "tests/data/recipes").iterdir():
+        copyfile(recipe, folder / recipe.name)
     for name, gpus in (("a", "1024"), ("b", "2048")):
         printed = _run(program, ["size", "--gpus", gpus, "--json"], folder)[1]
         (folder / f"{name}.json").write_text(printed)

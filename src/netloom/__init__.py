@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from netloom.app import deploy, lab, trace
     from netloom.app.audit import audit
     from netloom.app.calibrate import Calibration, calibrate
+    from netloom.app.convert.run import Conversion, convert
     from netloom.app.doctor import Doctor, doctor
     from netloom.app.expect import expect
     from netloom.app.explain import explain
@@ -78,6 +79,7 @@ __all__ = [
     "Change",
     "Choices",
     "Comparison",
+    "Conversion",
     "Diff",
     "Doctor",
     "Expectation",
@@ -116,6 +118,7 @@ __all__ = [
     "catalog",
     "check",
     "compare",
+    "convert",
     "deploy",
     "diff",
     "doctor",
@@ -153,6 +156,7 @@ __all__ = [
 # come from their table, all else from here.
 _HOMES = {
     "netloom.app.calibrate": ("Calibration",),
+    "netloom.app.convert.run": ("Conversion",),
     "netloom.app.doctor": ("Doctor",),
     "netloom.app.rank": ("rank",),
     "netloom.errors": (

@@ -147,6 +147,12 @@ COMMANDS: Final = (
         acts=("write", "read"),
     ),
     Command(
+        name="convert",
+        run="netloom.cli.design.convert:convert",
+        call="netloom.app.convert.run:convert",
+        help="Turn a framework's script or recipe into a scenario.",
+    ),
+    Command(
         name="deploy",
         run="netloom.cli.operate.deploy:deploy",
         call="netloom.app.deploy",
