@@ -27,6 +27,7 @@ __all__ = [
     "memory_line",
     "memory_parts",
     "prediction_text",
+    "published_lines",
     "software_line",
     "title",
 ]
@@ -42,6 +43,7 @@ def prediction_text(prediction: Prediction) -> RenderableType:
         Text(title(prediction), style="bold"),
         Text(headline(step), style="green"),
         Text(software_line(prediction)),
+        *map(Text, published_lines(prediction)),
         "",
         _breakdown(step),
         "",
@@ -67,6 +69,21 @@ def software_line(prediction: Prediction) -> str:
     default = [] if given.name else ["by default; name yours in job.software"]
     noted = f" ({', '.join([*changed, *default])})" if changed or default else ""
     return f"software {practice.title}{noted}"
+
+
+def published_lines(prediction: Prediction) -> list[str]:
+    """Return what was published of the same job, if the scenario says: one line, or none."""
+    given, step = prediction.scenario.published, prediction.step
+    if given is None:
+        return []
+    said = []
+    if given.step_time_s is not None:
+        off = step.duration_s / given.step_time_s - 1
+        said.append(f"step {format_quantity(given.step_time_s, TIME)} (predicted {off:+.1%})")
+    if given.mfu is not None:
+        off = 100 * (step.mfu - given.mfu)
+        said.append(f"MFU {given.mfu:.1%} (predicted {off:+.1f} points)")
+    return [f"published {', '.join(said)}: {given.source}"]
 
 
 def _shown(value: object) -> str:

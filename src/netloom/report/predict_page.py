@@ -25,6 +25,7 @@ from netloom.report.predict import (
     headline,
     memory_line,
     memory_parts,
+    published_lines,
     software_line,
     title,
 )
@@ -50,7 +51,11 @@ def prediction_page(found: Prediction, *, draws: Sequence[HashVariance] = ()) ->
         subtitle=found.scenario.name or "",
         answer=AnswerBox(
             headline=headline(found.step),
-            lines=(software_line(found), memory_line(found.step.memory)),
+            lines=(
+                software_line(found),
+                *published_lines(found),
+                memory_line(found.step.memory),
+            ),
         ),
         sections=(
             _parts(found),

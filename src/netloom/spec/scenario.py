@@ -18,6 +18,7 @@ from netloom.spec.faults import LinkFault
 from netloom.spec.inference import Serving
 from netloom.spec.packets import PacketOptions
 from netloom.spec.precision import Precision
+from netloom.spec.published import Published
 from netloom.spec.quantity import Share, TimeS
 from netloom.spec.software import Software, SoftwareKey
 from netloom.spec.strict import Strict
@@ -379,6 +380,9 @@ class Scenario(Strict):
     )
     compare: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MAX_COMPARED)] = Field(
         default=DEFAULT_COMPARISON, description="Technologies to compare, by catalogue name"
+    )
+    published: Published | None = Field(
+        default=None, description="What was measured of this very job, shown beside the prediction"
     )
     economics: Economics = Field(default=Economics(), description="How money is counted")
     catalog: Name | None = Field(

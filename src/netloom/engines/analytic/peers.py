@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from netloom.compute.generation import Constant
@@ -18,6 +19,7 @@ from netloom.engines.analytic.duration import Term, ring_rate, scaled
 from netloom.engines.analytic.startup import nccl_leaf, summed, wire
 from netloom.engines.analytic.tables import BASE_US, HW_US, PROTOCOLS, Algorithm, LinkKind, Protocol
 from netloom.engines.analytic.tuner import limits_of
+from netloom.engines.analytic.ways import measured_instead
 from netloom.provenance import Source, Why
 from netloom.workload.collective_entry import collective_entry
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from netloom.engines.analytic.duration import CollectivePlacement
+    from netloom.parts.parts import Technology
     from netloom.workload.collective import Collective, Group
 
 __all__ = [
@@ -71,15 +74,25 @@ _CHANNEL_BPS: Final = Constant(
         "18.3 with one over Slingshot (NVIDIA/nccl issue #1272)",
     ),
 )
-_PARTNER: Final = _measured(
-    "starting with each partner beyond those in flight",
-    10.2e-6,
+_ARITY_US: Final = 0.4  # NCCL's term for each further partner of CollNetDirect
+_PARTNER: Final = Constant(
+    name="starting with each partner in another node",
+    value=_ARITY_US * 1e-6,
+    unit="s",
+    source=Source(
+        citation="NVIDIA/nccl src/graph/tuning.cc at commit 5067397c",
+        confidence="assumed",
+        note="as each further partner of CollNetDirect",
+    ),
+)
+_FAR_PARTNER: Final = _measured(
+    "what each partner beyond 19 takes longer",
+    9.8e-6,
     _POLARIS,
     "all-to-all of 256 KiB to 1 MiB on 256 and 540 nodes of 4 A100: 10.3 and 22 ms",
     unit="s",
 )
 _IN_FLIGHT: Final = 19  # what the rows of 8 nodes imply; those of 256 and 540 imply 15 to 17
-_ARITY_US: Final = 0.4  # NCCL's term for each further partner of CollNetDirect
 _MANY: Final = _measured(
     "share of the NICs' rate with many partners",
     0.96,
@@ -105,6 +118,7 @@ class Peers:
     """What point-to-point rounds were measured to cost and to reach."""
 
     partner: Constant
+    far_partner: Constant
     many: Constant
     many_shared: Constant
     alone: Constant
@@ -113,6 +127,7 @@ class Peers:
 _USED = [
     Peers(
         partner=_PARTNER,
+        far_partner=_FAR_PARTNER,
         many=_MANY,
         many_shared=_MANY_SHARED,
         alone=_ALONE,
@@ -135,22 +150,40 @@ def with_peers(instead: Peers) -> Iterator[None]:
         _USED.pop()
 
 
+def _peers_on(technology: Technology) -> Peers:
+    """Return the constants in use on *technology*: its own where they were measured."""
+    used, own = peers(), technology.collectives
+    if own is None:
+        return used
+    measured = partial(measured_instead, technology=technology)
+    return Peers(
+        partner=measured(used.partner, attribute="partner_s"),
+        far_partner=measured(used.far_partner, attribute="far_partner_s"),
+        many=measured(used.many, attribute="all_to_all_share"),
+        many_shared=used.many_shared,
+        alone=measured(used.alone, attribute="message_share"),
+    )
+
+
 def peer_latency(collective: Collective, place: CollectivePlacement, *, intra: LinkKind) -> Why:
     """Return what an all-to-all or a send/recv takes before its bytes decide."""
     group = collective.group
     partners = group.size - 1 if collective_entry(collective.kind).has_partners else 0
-    waiting = min(partners, partners_waiting(group))
+    started = min(partners, group.size - group.per_node)
+    waiting = min(started, partners_waiting(group))
     message = collective.size_bytes / max(1, group.size if partners else 1)
     link = intra if place.path is None else LinkKind.NET
     # Between nodes there are no buffers for LL: NCCL_ALLOC_P2P_NET_LL_BUFFERS is 0 by default.
     is_ll = link is not LinkKind.NET and message <= _LL_BYTES
     index = PROTOCOLS.index(Protocol.LL if is_ll else Protocol.SIMPLE)
     launch, overhead = place.profile.launch_s, place.profile.overhead_s
+    used = _peers_on(place.network.technology)
     parts = (
         nccl_leaf("base latency", BASE_US[Algorithm.RING][index] * 1e-6),
         nccl_leaf(f"latency of a hop over {link}", HW_US[link][Algorithm.RING][index] * 1e-6),
-        _times(peers().partner, waiting),
-        nccl_leaf("starting with the other partners", (partners - waiting) * _ARITY_US * 1e-6),
+        _times(used.partner, started),
+        _times(used.far_partner, waiting),
+        nccl_leaf("starting with partners inside", (partners - started) * _ARITY_US * 1e-6),
         *wire(place, Protocol.LL128, message),  # rounds overlap: no message is waited for
         *(() if launch is None else (_times(launch, group.per_node),)),
         *(() if overhead is None else (overhead.why(),)),
@@ -192,11 +225,13 @@ def peer_terms(collective: Collective, place: CollectivePlacement) -> tuple[Term
         return (stays,)
     if total - local == 1:
         return (stays, _crossing(collective, place, size * (total - local) / total))
-    node = place.network.node
-    shared = (peers().many_shared,) if node.num_nics < node.num_gpus else ()
+    node, technology = place.network.node, place.network.technology
+    used, own = _peers_on(technology), technology.collectives
+    whole = own is not None and own.all_to_all_share is not None  # sharing NICs is in it
+    shared = (used.many_shared,) if node.num_nics < node.num_gpus and not whole else ()
     leaves = size * (total - local) / total * local
     how = "size x (n-g)/n of each of the node's ranks"
-    rate = scaled(place.path.why, peers().many, *shared)
+    rate = scaled(place.path.why, used.many, *shared)
     return (stays, Term(name="between nodes", how=how, size_bytes=leaves, rate=rate))
 
 
@@ -221,7 +256,7 @@ def _rooted(collective: Collective, place: CollectivePlacement) -> tuple[Term, .
         value=own / place.path.num_nics,
         source=Source(citation="the node", confidence="derived"),
     )
-    rate = scaled(place.path.why, peers().many, beside)
+    rate = scaled(place.path.why, _peers_on(place.network.technology).many, beside)
     how = "size x (n-g)/n over the NICs beside the root"
     return (stays, Term(name="between nodes", how=how, size_bytes=leaves, rate=rate))
 
@@ -244,7 +279,7 @@ def _crossing(collective: Collective, place: CollectivePlacement, size_bytes: fl
     """Return the term of one message between nodes, over the NICs beside one GPU."""
     assert place.path is not None, place
     own = min(_nics_beside(place), place.path.num_nics)
-    offered = scaled(place.path.why, peers().alone)
+    offered = scaled(place.path.why, _peers_on(place.network.technology).alone)
     assert isinstance(offered.value, float), offered
     channels = num_net_channels(place, collective.group.size)
     rate = Why(

@@ -59,6 +59,12 @@ class Prediction(Tabular, Explained):
             for part, time_s in parts
         )
 
+    def _published(self) -> dict[str, Any] | None:
+        given = self.scenario.published
+        if given is None:
+            return None
+        return {"mfu": given.mfu, "step_time_s": given.step_time_s, "source": given.source}
+
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
         step, memory = self.step, self.step.memory
@@ -86,6 +92,7 @@ class Prediction(Tabular, Explained):
                 "default": self.scenario.job.software.name is None,
                 "switches": switches_of(step.practice),
             },
+            "published": self._published(),
             "validity": step.validity.to_json(),
         }
 
