@@ -29,6 +29,7 @@ __all__ = [
     "prediction_text",
     "published_lines",
     "software_line",
+    "span",
     "title",
 ]
 
@@ -95,9 +96,20 @@ def _shown(value: object) -> str:
 def headline(step: Step) -> str:
     """Return the answer in one line."""
     return (
-        f"step {format_quantity(step.duration_s, TIME, digits=4)}, MFU {step.mfu:.1%}, "
+        f"step {format_quantity(step.duration_s, TIME, digits=4)} ({span(step)}), "
+        f"MFU {step.mfu:.1%}, "
         f"HFU {step.hfu:.1%}, {step.tokens_per_s:,.0f} tokens/s"
     )
+
+
+def span(step: Step, *, joint: str = " to ") -> str:
+    """Return between which times a step is expected, in the unit of the later one."""
+    found = step.interval
+    if found is None:
+        return "no interval"
+    high = format_quantity(found.high_s, TIME)
+    unit = high.lstrip("0123456789.e+-")
+    return f"{found.low_s / TIME.units[unit]:.3g}{joint}{high}"
 
 
 def _breakdown(step: Step) -> Table:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import CatalogError, InfeasibleError
 from netloom.spec.software import Software
+from netloom.step.efficiency import validity_besides_mfu
 from netloom.step.predict import predict
 from netloom.step.software import practice_named
 from netloom.study.inputs import catalog_of, model_of
-from netloom.study.plan.efficiency import efficiency_validity
 from netloom.study.plan.exhaustive import search_piece_singly
 from netloom.study.plan.machines import CandidateCluster, PlanLimits, Wanted, machines
 from netloom.study.plan.result import Plan, PlannedConfiguration, front
@@ -304,15 +304,15 @@ def _choice(asked: PlanQuestion, one: TimedConfiguration) -> PlannedConfiguratio
     step = predict(work, model=space.model, network=space.network, engine=AnalyticEngine())
     assert abs(step.duration_s / one.duration_s - 1) < AGREEMENT, one
     machine = asked.machines[one.configuration.machine]
-    peak = efficiency_validity(space.network.gpu, work.trained.precision, mfu=step.mfu)
-    known = step.validity & machine.validity
+    besides = validity_besides_mfu(step, space.network.gpu, work.trained.precision)
+    known = besides & machine.validity
     assert known.inside == (one.standing != "outside"), one
     return PlannedConfiguration(
         configuration=one.configuration,
         machine=machine,
         step=step,
         standing=one.standing,
-        validity=known & peak,
+        validity=step.validity & machine.validity,
     )
 
 

@@ -15,6 +15,7 @@ from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
 from netloom.study.predict.engines import engine_of
 from netloom.study.predict.explain import explain_step
+from netloom.study.predict.interval import interval_json, network_json
 from netloom.study.predict.remedies import with_costs
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class Prediction(Tabular, Explained):
             "technology": self.network.technology.name,
             "gpus": self.network.design.num_gpus,
             "step_time_s": step.duration_s,
+            "interval": interval_json(step),
+            "network_interval": network_json(step),
             "mfu": step.mfu,
             "hfu": step.hfu,
             "tokens_per_s": step.tokens_per_s,
