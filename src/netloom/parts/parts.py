@@ -382,7 +382,7 @@ class MeasuredCosts(Strict):
         tree_rate_bps: What trees carry out of a node at most, where their channels and not the NICs
             decide: in racks with more NICs than channels.
         partner_s: Starting with each partner of an all-to-all in another node.
-        far_partner_s: What each such partner beyond 64 takes longer.
+        far_partner_s: What each such partner beyond 19 takes longer.
         all_to_all_share: What an all-to-all reaches over the rate of rings between nodes.
         message_share: What one message reaches over that rate of its NICs.
     """
