@@ -290,6 +290,8 @@ class Model(Part):
         kv_rank: Rank of the compressed keys and values (MLA); 0 without MLA.
         rope_head_dim: Of the part of a head with rotary embedding (MLA), beside ``head_dim``.
         value_head_dim: Of a head's values (MLA).
+        head_norms: Whether queries and keys are normalised head by head.
+        grouped_router: Whether the router first chooses groups of experts, by sigmoid scores.
     """
 
     parameters: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -313,6 +315,8 @@ class Model(Part):
     kv_rank: Number = 0
     rope_head_dim: Number = 0
     value_head_dim: Number = 0
+    head_norms: bool = False
+    grouped_router: bool = False
 
     @model_validator(mode="after")
     def _experts_agree(self) -> Self:
