@@ -3,7 +3,7 @@
 At most five a GPU generation, by least error on the named rows
 (:data:`~netloom.validation.steps.fitted.FITTED`); large errors count by their size and not by its
 square, so that a few odd rows do not decide. :mod:`netloom.step.residual` and
-:mod:`netloom.step.practice` hold what this found; a test fits again and compares.
+:mod:`netloom.step.practices` hold what this found; a test fits again and compares.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from netloom.engines.analytic import AnalyticEngine
 from netloom.errors import NetloomError
-from netloom.step.practice import FSDP_2023, MEGATRON_2022, MEGATRON_CORE
 from netloom.step.predict import predict
 from netloom.step.residual import RESIDUALS, generation_of
+from netloom.step.software import practice_named
 from netloom.validation.steps.suite import predict_case
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Parameter:
     Attributes:
         name: A field of Residual, or of Practice.
         practice: The practice it belongs to; empty for a field of the generation's Residual.
+        also: Practices that take it from that one.
         low: The least it can be.
         high: The most.
         start: Where the search begins; not the shipped value, so that it is found again.
@@ -52,6 +53,7 @@ class Parameter:
 
     name: str
     practice: str = ""
+    also: tuple[str, ...] = ()
     low: float
     high: float
     start: float
@@ -68,15 +70,29 @@ PARAMETERS: Final[Mapping[str, tuple[Parameter, ...]]] = {
     "ampere": (
         Parameter(name="compute", low=0.7, high=1.3, start=1.0),
         Parameter(name="flash_1", low=1.0, high=4.0, start=2.0),
-        Parameter(name="host_s", practice=MEGATRON_2022.name, low=0.2e-3, high=3e-3, start=1e-3),
-        Parameter(name="drag", practice=FSDP_2023.name, low=0.0, high=1.0, start=0.5),
+        Parameter(
+            name="host_s",
+            practice="megatron-2022",
+            also=("deepspeed",),
+            low=0.2e-3,
+            high=3e-3,
+            start=1e-3,
+        ),
+        Parameter(name="drag", practice="fsdp-2023", low=0.0, high=1.0, start=0.5),
     ),
     "hopper": (
         Parameter(name="compute", low=0.7, high=1.3, start=1.0),
         Parameter(name="compute_fp8", low=0.7, high=1.4, start=1.0),
         Parameter(name="flash_1", low=1.0, high=6.0, start=2.0),
         Parameter(name="unfused", low=1.0, high=3.0, start=1.5),
-        Parameter(name="tensor_hidden", practice=MEGATRON_CORE.name, low=0.0, high=1.0, start=0.5),
+        Parameter(
+            name="tensor_hidden",
+            practice="megatron-core-2024",
+            also=("nemo",),
+            low=0.0,
+            high=1.0,
+            start=0.5,
+        ),
     ),
     "blackwell": (
         Parameter(name="compute", low=0.7, high=1.3, start=1.0),
@@ -109,10 +125,11 @@ class _Remembering:
 
 def shipped_values(generation: str) -> Fit:
     """Return the parameters of *generation* as they are shipped."""
-    practices = {one.name: one for one in (MEGATRON_2022, MEGATRON_CORE, FSDP_2023)}
     return {
         one.key: float(
-            getattr(practices[one.practice] if one.practice else RESIDUALS[generation], one.name)
+            getattr(
+                practice_named(one.practice) if one.practice else RESIDUALS[generation], one.name
+            )
         )
         for one in PARAMETERS[generation]
     }
@@ -140,7 +157,7 @@ def predicted_s(case: StepCase, engine: Engine, generation: str, values: Fit) ->
     for one in PARAMETERS[generation]:
         if not one.practice:
             own[one.name] = values[one.key]
-        elif case.practice.name == one.practice:
+        elif case.practice.name in (one.practice, *one.also):
             software[one.name] = values[one.key]
     return predict(
         case.job,

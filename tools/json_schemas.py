@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from shutil import copyfile
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
@@ -53,6 +54,10 @@ base: incast.yaml
 options: {engine: flow}
 grid: {seed: [0, 1]}
 """
+LOG: Final = """
+ iteration 3/ 9 | elapsed time per iteration (ms): 9100.0 |
+    forward-compute ....: (2500.00, 2600.00)
+"""
 CASES: Final[dict[str, list[str]]] = {
     "compare": ["gpt.yaml", "roce.yaml", "roce.yaml --engine flow --seeds 2"],
     "predict": [
@@ -60,6 +65,7 @@ CASES: Final[dict[str, list[str]]] = {
         "roce.yaml --engine flow --seeds 2",
         "roce.yaml --engine flow --seeds 1",
     ],
+    "explain": ["gpt.yaml --measured 60s", "tree.yaml --trace a.json.gz", "gpt.yaml --log run.log"],
     "plan": ["gpt.yaml", "roce.yaml --objective cost", "gpt.yaml --gpus 64,128"],
     "infer": ["", "serving.yaml"],
     "goodput": ["gpt.yaml", "", "spares.yaml"],
@@ -196,6 +202,8 @@ def prepare(folder: Path, program: str) -> None:
         ("llama-3.1-70b-serving", "serving"),
     ):
         (folder / f"{file}.yaml").write_text(_run(program, ["example", name], folder)[1])
+    copyfile(ROOT / "tests/unit/explain/traces/two_ranks.rank0.json.gz", folder / "a.json.gz")
+    (folder / "run.log").write_text(LOG)
     for name, gpus in (("a", "1024"), ("b", "2048")):
         printed = _run(program, ["size", "--gpus", gpus, "--json"], folder)[1]
         (folder / f"{name}.json").write_text(printed)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from netloom.app.audit import audit
     from netloom.app.calibrate import Calibration, calibrate
     from netloom.app.doctor import Doctor, doctor
+    from netloom.app.explain import explain
     from netloom.app.heal import heal
     from netloom.app.locate import locate
     from netloom.app.plan import plan
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from netloom.study.check import ScenarioCheck, check
     from netloom.study.compare.comparison import Comparison, compare
     from netloom.study.diff import Diff, diff
+    from netloom.study.explain.explanation import Explanation
     from netloom.study.fabrics import build
     from netloom.study.goodput.uptime import Uptime, goodput, uptime
     from netloom.study.plan.machines import PlanLimits, Wanted
@@ -76,6 +78,7 @@ __all__ = [
     "Comparison",
     "Diff",
     "Doctor",
+    "Explanation",
     "Fabric",
     "InfeasibleError",
     "Inference",
@@ -115,6 +118,7 @@ __all__ = [
     "doctor",
     "drain",
     "example",
+    "explain",
     "fail",
     "goodput",
     "heal",
@@ -178,6 +182,7 @@ _HOMES = {
     "netloom.study.check": ("ScenarioCheck",),
     "netloom.study.compare.comparison": ("Comparison",),
     "netloom.study.diff": ("Diff",),
+    "netloom.study.explain.explanation": ("Explanation",),
     "netloom.study.fabrics": ("build",),
     "netloom.study.goodput.uptime": (
         "Uptime",

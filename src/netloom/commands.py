@@ -50,6 +50,12 @@ COMMANDS: Final = (
         help="Predict one training step, and where time goes.",
     ),
     Command(
+        name="explain",
+        run="netloom.cli.design.explain:explain",
+        call="netloom.app.explain:explain",
+        help="Say why a measured step takes as long as it does.",
+    ),
+    Command(
         name="plan",
         run="netloom.cli.design.plan:plan",
         call="netloom.app.plan:plan",

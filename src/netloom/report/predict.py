@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netloom.report.memory import held_line
-from netloom.step.memory import RESERVED_BYTES
+from netloom.step.memory import needed_bytes
 from netloom.units import SIZE, TIME, format_quantity
 
 if TYPE_CHECKING:
@@ -99,14 +99,11 @@ def breakdown_rows(step: Step) -> list[tuple[float, tuple[str, ...]]]:
 def memory_line(memory: Memory) -> str:
     """Return what a GPU holds."""
     line = held_line(memory_parts(memory), capacity_bytes=memory.capacity_bytes)
-    return f"{line}; {format_quantity(RESERVED_BYTES, SIZE)} more for context and buffers"
+    more = needed_bytes(memory) - memory.total_bytes
+    return f"{line}; {format_quantity(more, SIZE)} more for context, communicators and gaps"
 
 
 def memory_parts(memory: Memory) -> dict[str, float]:
-    """Return the bytes that a GPU holds, by what they are."""
-    return {
-        "weights": memory.weights_bytes,
-        "gradients": memory.gradients_bytes,
-        "optimizer": memory.optimizer_bytes,
-        "activations": memory.activations_bytes,
-    }
+    """Return the bytes that a GPU holds, by what they are; states and activations always."""
+    always = {"weights", "gradients", "optimizer", "activations"}
+    return {name: size for name, size in memory.parts_bytes().items() if size or name in always}

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from netloom.report.charts import BYTES, BarPart, Bars, ChartAxis, Figure
+from netloom.report.charts import (
+    BYTES,
+    GREY,
+    SECONDS,
+    BarPart,
+    Bars,
+    ChartAxis,
+    Figure,
+    Plot,
+    Series,
+)
 from netloom.report.compare.figures import time_by_part
 from netloom.report.hash_variance import HEADINGS as LUCK_HEADINGS
 from netloom.report.hash_variance import luck_cells
@@ -18,7 +28,7 @@ from netloom.report.predict import (
     title,
 )
 from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Page, doubts_fold
-from netloom.step.memory import RESERVED_BYTES
+from netloom.step.memory import memory_course, needed_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +37,8 @@ if TYPE_CHECKING:
     from netloom.study.predict.prediction import Prediction
 
 __all__ = ["prediction_page"]
+
+_MOST_POINTS: Final = 600
 
 
 def prediction_page(found: Prediction, *, draws: Sequence[HashVariance] = ()) -> str:
@@ -39,9 +51,17 @@ def prediction_page(found: Prediction, *, draws: Sequence[HashVariance] = ()) ->
             headline=headline(found.step),
             lines=(memory_line(found.step.memory),),
         ),
-        sections=(_parts(found), *luck, Gallery(figures=(_step(found), _memory(found)))),
+        sections=(
+            _parts(found),
+            *luck,
+            Gallery(figures=(_step(found), _memory(found), *_course(found))),
+        ),
     )
     return render(page)
+
+
+def _figures(found: Prediction) -> Gallery:
+    return Gallery(figures=(_step(found), _memory(found), *_course(found)))
 
 
 def _parts(found: Prediction) -> HtmlTable:
@@ -76,7 +96,9 @@ def _step(found: Prediction) -> Figure:
 
 def _memory(found: Prediction) -> Figure:
     memory = found.step.memory
-    parts = memory_parts(memory) | {"context and buffers": float(RESERVED_BYTES)}
+    parts = memory_parts(memory) | {
+        "context, communicators, gaps": needed_bytes(memory) - memory.total_bytes
+    }
     free = memory.capacity_bytes - sum(parts.values())
     held = parts | ({"free": free} if free > 0 else {})
     return Figure(
@@ -92,5 +114,40 @@ def _memory(found: Prediction) -> Figure:
                 for hue, (name, value) in enumerate(held.items())
             ),
             stacked=True,
+        ),
+    )
+
+
+def _course(found: Prediction) -> tuple[Figure, ...]:
+    """Return memory over the step; nothing where the pipeline is too long to draw."""
+    step = found.step
+    whole = memory_course(step.memory, step.pipeline, duration_s=float(step.duration_s))
+    if whole is None:
+        return ()
+    course = whole.thinned(_MOST_POINTS)
+    ends = (course.times_s[0], course.times_s[-1])
+    levels = (
+        ("what the GPU has", step.memory.capacity_bytes, GREY),
+        ("weights, gradients, optimizer", course.states_bytes, 1),
+    )
+    lines = tuple(
+        Series(name=name, x=ends, y=(float(level), float(level)), hue=hue)
+        for name, level, hue in levels
+    )
+    held = Series(
+        name="with activations", x=course.times_s, y=course.held_bytes, hue=0, join="step"
+    )
+    stage = f"stage {step.memory.stage + 1} of {len(step.pipeline.stages)}, the fullest"
+    return (
+        Figure(
+            key="memory-over-time",
+            title="Memory over the step",
+            caption=f"What is allocated on a GPU of {stage}; forward passes add, backward passes "
+            "free.",
+            chart=Plot(
+                x=ChartAxis(title="time", unit=SECONDS, from_zero=True),
+                y=ChartAxis(title="memory", unit=BYTES, from_zero=True),
+                series=(held, *lines),
+            ),
         ),
     )

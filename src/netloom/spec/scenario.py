@@ -11,13 +11,14 @@ import re
 from collections.abc import Mapping  # noqa: TC003  (pydantic resolves annotations)
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from netloom.errors import SpecError
 from netloom.spec.faults import LinkFault
 from netloom.spec.inference import Serving
 from netloom.spec.packets import PacketOptions
 from netloom.spec.quantity import Share, TimeS
+from netloom.spec.software import Software, SoftwareKey
 from netloom.spec.strict import Strict
 from netloom.spec.surroundings import Economics, Floor
 from netloom.spec.tenants import Tenants
@@ -68,7 +69,11 @@ Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLA
 Precision = Literal["bf16", "fp16", "fp8"]
 ContextExchange = Literal["ring", "all-gather"]
 FailureRecord = Literal["llama-3", "meta-rsc-1", "meta-rsc-2", "alibaba-hpn"]
-ExpertDispatch = Literal["all-to-all", "once-per-node"]
+ExpertDispatch = Literal["all-gather", "all-to-all", "deepep", "hybridep"]
+_Renamed = BeforeValidator(
+    lambda value: "deepep" if value == "once-per-node" else value,
+    json_schema_input_type=ExpertDispatch | Literal["once-per-node"],
+)
 PipelineOrder = Literal["1f1b", "gpipe", "zero-bubble"]
 Recompute = Literal["none", "light", "selective", "full"]
 
@@ -120,6 +125,11 @@ class Cluster(Strict):
         default=None, description="How many GPUs; give this or 'nodes'"
     )
     node: Name = Field(default="dgx-h100", description="Catalogue name of the node")
+    gpus_per_node: Annotated[int, Field(ge=1, le=MAX_GPUS)] | None = Field(
+        default=None,
+        description="How many GPUs of each node are used, with their share of its NICs; all when "
+        "left out, or as many as there are where 'gpus' is less than a node's",
+    )
     fabric: FabricSpec = Field(default_factory=FabricSpec, description="The scale-out network")
 
     @model_validator(mode="after")
@@ -167,10 +177,10 @@ class Parallel(Strict):
     expert: Count = Field(
         default=1, description="GPUs that the experts of a mixture-of-experts layer are spread over"
     )
-    expert_dispatch: ExpertDispatch = Field(
+    expert_dispatch: Annotated[ExpertDispatch, _Renamed] = Field(
         default="all-to-all",
-        description="How tokens reach their experts: a copy for each expert, or one for each node "
-        "(DeepEP, HybridEP), which hands it on",
+        description="How tokens reach their experts: a copy for each expert, one for each node "
+        "(DeepEP, HybridEP), which hands it on, or all tokens gathered on every rank",
     )
     expert_overlap: bool = Field(
         default=False,
@@ -247,6 +257,9 @@ class Job(Strict):
     )
     parallel: Parallel = Field(default=Parallel(), description="How the work is divided")
     placement: Placement = Field(default=Placement(), description="Where the ranks sit")
+    software: SoftwareKey = Field(
+        default=Software(), description="Which training software runs it; a name, or switches too"
+    )
     reliability: Reliability = Field(
         default=Reliability(), description="What a failure costs the job"
     )

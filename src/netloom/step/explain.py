@@ -149,11 +149,11 @@ def _software(ingredients: Ingredients) -> tuple[Why, ...]:
     own = tuple(Why(name=name, value=value, source=RESIDUAL_SOURCE) for name, value in factors)
     launch = Why(
         name="host's launch of one pass of a layer",
-        value=practice.host_s,
+        value=practice.launch_s(),
         unit="s",
         source=practice.source,
     )
-    age = Why(name=f"kernels of {practice.name}", value=practice.age, source=practice.source)
+    age = Why(name=f"kernels of {practice.title}", value=practice.age, source=practice.source)
     return (*own, age, launch)
 
 
@@ -164,7 +164,7 @@ def _axis(ingredients: Ingredients, axis: Axis) -> Why:
         value=ingredients.times.exposed_s[axis],
         unit="s",
         how=f"of {ingredients.times.communication_s[axis]:.4g} s in all, "
-        f"what {practice.name} does not hide",
+        f"what {practice.title} does not hide",
         source=practice.source,
         parts=tuple(
             _communication(item, ingredients.outcomes[item.collective])

@@ -2,38 +2,74 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.provenance import Validity, Why
+    from netloom.step.practice import Practice
     from netloom.step.timeline import Pipeline
     from netloom.workload.collective import Axis
+    from netloom.workload.flops import OperatorKind
 
 __all__ = ["Memory", "Step"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """What one GPU holds, on the fullest pipeline stage."""
+    """What one GPU of a pipeline stage holds when it holds most.
+
+    Attributes:
+        weights_bytes: With 8-bit copies where the software keeps them.
+        activations_bytes: Kept for backward by every micro-batch in flight.
+        logits_bytes: Of the loss, where that is when the GPU holds most.
+        working_bytes: Of one layer's backward pass, where that is.
+        gathered_bytes: Weights and gradients of the layers at hand that ZeRO 3 has gathered.
+        reserved_bytes: Outside the allocator: context and communicators.
+        slack: What the allocator reserves beyond what is allocated, as a share of it.
+        stage: From 0.
+        why: How it came about; None until it is asked for.
+    """
 
     weights_bytes: float
     gradients_bytes: float
     optimizer_bytes: float
     activations_bytes: float
     capacity_bytes: float
+    logits_bytes: float = 0.0
+    working_bytes: float = 0.0
+    gathered_bytes: float = 0.0
+    reserved_bytes: float = 0.0
+    slack: float = 0.0
+    stage: int = 0
+    why: Why | None = field(default=None, repr=False)
 
     @property
     def total_bytes(self) -> float:
-        """Everything together."""
+        """Everything that is allocated: what ``torch.cuda.max_memory_allocated`` shows."""
         return (
             self.weights_bytes
             + self.gradients_bytes
             + self.optimizer_bytes
             + self.activations_bytes
+            + self.logits_bytes
+            + self.working_bytes
+            + self.gathered_bytes
         )
+
+    def parts_bytes(self) -> dict[str, float]:
+        """Return what is allocated, by what it is."""
+        return {
+            "weights": self.weights_bytes,
+            "gradients": self.gradients_bytes,
+            "optimizer": self.optimizer_bytes,
+            "activations": self.activations_bytes,
+            "logits": self.logits_bytes,
+            "working": self.working_bytes,
+            "gathered": self.gathered_bytes,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +80,8 @@ class Step:
 
     Attributes:
         compute_s: Operators of one GPU, recomputation included.
+        kinds: Share of each kind of operator in that.
+        host_s: The part of it that the GPU waits for the host to launch.
         bubble_s: Idle in the pipeline's warm-up and cool-down.
         optimizer_s: Weight update.
         communication_s: Every collective and transfer by axis, hidden or not.
@@ -53,10 +91,13 @@ class Step:
         tokens: In the global batch.
         pipeline: What each stage works through, for a picture of the step.
         why: How the duration came about.
+        practice: What the training software does.
     """
 
     duration_s: float
     compute_s: float
+    kinds: Mapping[OperatorKind, float]
+    host_s: float
     bubble_s: float
     optimizer_s: float
     communication_s: Mapping[Axis, float]
@@ -69,6 +110,7 @@ class Step:
     pipeline: Pipeline
     validity: Validity
     why: Why
+    practice: Practice
 
     @property
     def mfu(self) -> float:

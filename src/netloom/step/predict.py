@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final
 from netloom.compute.roofline import roofline
 from netloom.provenance import Source, Validity
 from netloom.step.explain import Ingredients, explain
+from netloom.step.kinds import kind_shares
 from netloom.step.memory import check_memory, memory_validity
 from netloom.step.model import Step
-from netloom.step.practice import FSDP_2023, MEGATRON_CORE
 from netloom.step.residual import residual_of
 from netloom.step.schedule import Traffic, pipeline_of, schedule, slowest_of
+from netloom.step.software import practice_for, practice_named
 from netloom.step.stages import clock_of, stages_of
 from netloom.validated.steps import step_range
 from netloom.workload.demand import demand
@@ -24,7 +25,7 @@ from netloom.workload.placement import (
     num_micro_batches,
     stage_layers,
 )
-from netloom.workload.sharding import stage_parameters
+from netloom.workload.sharding import PLAIN_WEIGHTS, stage_parameters
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
@@ -40,16 +41,19 @@ if TYPE_CHECKING:
     from netloom.workload.collective import Collective
     from netloom.workload.demand import Demand
     from netloom.workload.placement import Layout
+    from netloom.workload.sharding import WeightFormat
     from netloom.workload.transformer import Transformer
 
 __all__ = ["gpu_validity", "job_validity", "optimizer_bytes", "predict"]
 
-# Adam on fp32 states reads gradient, master weight, momentum and variance, writes the last
-# three and a 16-bit weight, and reads the gradient once more for its norm: 4 x 4 + 3 x 4 + 2 + 4.
-OPTIMIZER_BYTES: Final = 34
+# Adam on fp32 states reads and writes master weight, momentum and variance: 6 x 4. It also reads
+# the gradient, once more for its norm, and writes the weight: 2 x 4 + 2, or as software has them.
+OPTIMIZER_BYTES: Final = 24
+FP32_BYTES: Final = 4
 OPTIMIZER_SOURCE: Final = Source(
     citation="bytes counted of mixed-precision Adam", confidence="derived"
 )
+_CHECKED_WITH_ZERO: Final = "fsdp-2023"
 
 
 def predict(
@@ -58,7 +62,7 @@ def predict(
     model: Model,
     network: Network,
     engine: Engine,
-    practice: Practice = MEGATRON_CORE,
+    practice: Practice | None = None,
     residual: Residual | None = None,
 ) -> Step:
     """Return one optimizer step of *job* on all GPUs of *network*.
@@ -68,13 +72,14 @@ def predict(
         model: The model's shape.
         network: The machines and what connects them.
         engine: Asked once for each distinct collective.
-        practice: What the training software overlaps.
+        practice: What the training software does; default: that of ``job.software``.
         residual: What steps take beyond their operators; default: that of the GPU's generation.
 
     Raises:
         SpecError: the parallelism does not multiply out or divide.
         InfeasibleError: the model does not fit in the GPU's memory.
     """
+    software = practice_for(job, network.gpu) if practice is None else practice
     shape = transformer(model)
     num_gpus = network.design.num_gpus
     plan = layout(job.parallel, node=network.node, num_gpus=num_gpus, placement=job.placement)
@@ -82,16 +87,16 @@ def predict(
     batches = num_micro_batches(job.trained, plan)
     machine = roofline(network.gpu, job.trained.precision)
     left = residual_of(network.gpu) if residual is None else residual
-    held = check_memory(shape, plan, job.trained, gpu=network.gpu, attention=practice.attention)
-    asked = demand(shape, plan, job.trained, num_micro_batches=batches)
+    held = check_memory(shape, plan, job.trained, gpu=network.gpu, practice=software)
+    asked = demand(shape, plan, job.trained, num_micro_batches=batches, weights=software.weights)
     outcomes = _ask(asked, network, engine)
     traffic = Traffic(
         communications=asked.communications,
         durations_s={what: outcome.duration_s for what, outcome in outcomes.items()},
-        practice=practice,
+        practice=software,
     )
     slowdown = slowest_of(num_gpus)
-    clock = clock_of(network.gpu, job.trained, residual=left, practice=practice)
+    clock = clock_of(network.gpu, job.trained, residual=left, practice=software)
     stages = stages_of(shape, plan, job.trained, clock, traffic)
     times = schedule(
         stages,
@@ -101,7 +106,7 @@ def predict(
         slowdown=slowdown,
         order=plan.schedule,
     )
-    optimizer_s = machine.optimizer_s(optimizer_bytes(shape, plan))
+    optimizer_s = machine.optimizer_s(optimizer_bytes(shape, plan, software.weights))
     needed, executed = step_flops(shape, job.trained)
     ingredients = Ingredients(
         times=times,
@@ -109,7 +114,7 @@ def predict(
         machine=machine,
         demand=asked,
         outcomes=outcomes,
-        practice=practice,
+        practice=software,
         residual=left,
         precision=job.trained.precision,
         slowdown=slowdown,
@@ -123,6 +128,8 @@ def predict(
     return Step(
         duration_s=ingredients.duration_s,
         compute_s=times.compute_s,
+        kinds=kind_shares(shape, plan, job.trained, clock),
+        host_s=times.host_s,
         bubble_s=times.bubble_s,
         optimizer_s=optimizer_s,
         communication_s=times.communication_s,
@@ -139,11 +146,12 @@ def predict(
             virtual=plan.virtual_pipeline,
             order=plan.schedule,
         ),
-        validity=job_validity(shape, plan, network, practice)
+        validity=job_validity(shape, plan, network, software)
         & gpu_validity(machine, left)
         & _network_validity(network, outcomes, exposed_share)
         & memory_validity(held),
         why=explain(ingredients),
+        practice=software,
     )
 
 
@@ -152,12 +160,15 @@ def _ask(asked: Demand, network: Network, engine: Engine) -> dict[Collective, Ou
     return {what: engine.run(what, network) for what in distinct}
 
 
-def optimizer_bytes(shape: Transformer, plan: Layout) -> float:
+def optimizer_bytes(
+    shape: Transformer, plan: Layout, weights: WeightFormat = PLAIN_WEIGHTS
+) -> float:
     """Return what the weight update of the fullest GPU moves."""
+    each = OPTIMIZER_BYTES + 2 * (weights.gradient_bytes or FP32_BYTES) + weights.parameter_bytes
     held = [stage_parameters(shape, plan, stage=stage) for stage in {0, plan.pipeline - 1}]
     copies = plan.expert_data if plan.expert > 1 else plan.replicas
     dense, experts = (plan.replicas, copies) if plan.zero else (1, 1)
-    return max(OPTIMIZER_BYTES * (one.dense / dense + one.experts / experts) for one in held)
+    return max(each * (one.dense / dense + one.experts / experts) for one in held)
 
 
 def job_validity(
@@ -172,8 +183,9 @@ def job_validity(
             f"out {-mixtures.low_pct:.0f} % too fast to {mixtures.high_pct:.0f} % too slow, "
             f"{mixtures.median_pct:.0f} % off in the median."
         )
-    if plan.zero > 1 and practice.name != FSDP_2023.name:
-        doubts.append(f"ZeRO {plan.zero} was checked with {FSDP_2023.name} only.")
+    if plan.zero > 1 and practice.name != _CHECKED_WITH_ZERO:
+        only = practice_named(_CHECKED_WITH_ZERO).title
+        doubts.append(f"ZeRO {plan.zero} was checked with {only} only.")
     if plan.schedule != "1f1b" and plan.pipeline > 1:
         doubts.append(f"No step with schedule: {plan.schedule} was checked.")
     if not has_even_chunks(shape.model.num_layers, plan.pipeline, plan.virtual_pipeline):

@@ -125,9 +125,11 @@ class Schedule:
     Attributes:
         slowdown: The slowest rank's compute time over the mean.
         after_s: Of the exposed data-parallel communication, what follows the last pass.
+        host_s: The part of ``compute_s`` that the GPU waits for the host to launch.
     """
 
     compute_s: float
+    host_s: float
     bubble_s: float
     exposed_s: Mapping[Axis, float]
     communication_s: Mapping[Axis, float]
@@ -216,6 +218,7 @@ def schedule(
     _wait_for_nics(exposed, compute_s + bubble_s, traffic.between_nodes_s())
     return Schedule(
         compute_s=compute_s,
+        host_s=num_micro_batches * slowest.host_s,
         bubble_s=bubble_s,
         exposed_s=exposed,
         communication_s=communication,

@@ -165,7 +165,7 @@ class OperatorTimes:
         around the crossing the two add in part: the fourth-power mean.
         """
         num_passes = 2 + np.greater(layer.recompute_s, layer.forward_s / 2)
-        launch_s = num_passes * (self.practice.host_experts_s if moe else self.practice.host_s)
+        launch_s = num_passes * self.practice.launch_s(moe=moe)
         gpu_s = layer.total_s + exposed_s
         waits_s: float = (gpu_s**4 + launch_s**4) ** 0.25 - gpu_s
         return waits_s

@@ -16,7 +16,34 @@ if TYPE_CHECKING:
     from netloom.parts.parts import Node, Switch, Technology
     from netloom.spec.scenario import Cluster, FabricSpec
 
-__all__ = ["addressing", "check_num_gpus", "is_addressable", "network_of", "num_nodes_of"]
+__all__ = [
+    "addressing",
+    "check_num_gpus",
+    "is_addressable",
+    "network_of",
+    "node_of",
+    "num_nodes_of",
+]
+
+
+def node_of(cluster: Cluster, catalog: Catalog) -> Node:
+    """Return the node of *cluster*, with the GPUs of it that are used and their share of its NICs.
+
+    Price and power stay those of the whole node.
+    """
+    with at("cluster.node"):
+        node = catalog.node(cluster.node)
+    used = cluster.gpus_per_node or min(cluster.gpus or node.num_gpus, node.num_gpus)
+    if used > node.num_gpus:
+        raise SpecError(
+            key="cluster.gpus_per_node",
+            what=f"{used} of the {node.num_gpus} GPUs of {node.name}",
+            remedy=f"use at most {node.num_gpus}",
+        )
+    if used == node.num_gpus:
+        return node
+    num_nics = max(1, round(node.num_nics * used / node.num_gpus))
+    return node.model_copy(update={"num_gpus": used, "num_nics": num_nics})
 
 
 def num_nodes_of(cluster: Cluster, node: Node) -> int:
@@ -28,12 +55,18 @@ def num_nodes_of(cluster: Cluster, node: Node) -> int:
     num_nodes, left_over = divmod(cluster.gpus, node.num_gpus)
     if left_over:
         near = max(1, num_nodes) * node.num_gpus
+        part = _largest_share(cluster.gpus, node.num_gpus)
         raise SpecError(
             key="cluster.gpus",
             what=f"{cluster.gpus} GPUs do not fill nodes of {node.num_gpus} ({node.name})",
-            remedy=f"use a multiple, such as {near}",
+            remedy=f"use a multiple, such as {near}, or 'gpus_per_node: {part}' of each",
         )
     return num_nodes
+
+
+def _largest_share(num_gpus: int, per_node: int) -> int:
+    """Return the most GPUs a node that *num_gpus* can be made of."""
+    return max(part for part in range(1, per_node + 1) if num_gpus % part == 0)
 
 
 def check_num_gpus(num_nodes: int, node: Node) -> None:
@@ -58,8 +91,7 @@ def network_of(
         technology: Instead of the cluster's own; it then brings its own switch too.
         num_nodes: Instead of the cluster's own.
     """
-    with at("cluster.node"):
-        node = catalog.node(cluster.node)
+    node = node_of(cluster, catalog)
     with at("compare" if technology else "cluster.fabric.technology"):
         chosen = catalog.technology(technology or cluster.fabric.technology)
     nic = catalog.nic(chosen.nic)

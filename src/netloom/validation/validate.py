@@ -22,6 +22,8 @@ from netloom.validation.fct.suite import FctSuite
 from netloom.validation.fct.user_rows import read_fct
 from netloom.validation.layers import suite as layers
 from netloom.validation.layers.suite import LayerSuite, TimedSuite
+from netloom.validation.memory.measured import read_memory_rows, shipped_memory_rows
+from netloom.validation.memory.suite import MemorySuite, validate_memory
 from netloom.validation.steps import suite as steps
 from netloom.validation.steps.suite import StepSuite
 
@@ -35,9 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["QUICK_SUITES", "SUITES", "AnySuite", "Validation", "validate"]
 
-AnySuite: TypeAlias = SuiteResult | LayerSuite | StepSuite | FctSuite
+AnySuite: TypeAlias = SuiteResult | LayerSuite | StepSuite | MemorySuite | FctSuite
 
-QUICK_SUITES: Final = ("collectives", "layers", "gpu-steps", "steps")
+QUICK_SUITES: Final = ("collectives", "layers", "gpu-steps", "steps", "memory")
 TIMED_SUITES: Final = ("layers", "gpu-steps")  # they take a calibration
 LONG_SUITE: Final = "fct"  # it simulates for minutes
 SUITES: Final = (*QUICK_SUITES, LONG_SUITE)
@@ -156,6 +158,9 @@ def _quick(name: str, data: Path | None, calibration: Path | None, parts: Catalo
     if name == "steps":
         measured = steps.shipped_step_rows() if data is None else steps.read_step_rows(data)
         return steps.validate_steps(measured, parts)
+    if name == "memory":
+        held = shipped_memory_rows() if data is None else read_memory_rows(data)
+        return validate_memory(held, parts)
     timed: TimedSuite = "layers" if name == "layers" else "gpu-steps"
     times = layers.shipped_timed(timed) if data is None else layers.read_timed(data, timed)
     return layers.validate_timed(

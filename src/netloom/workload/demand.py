@@ -13,11 +13,12 @@ from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
 from netloom.workload.flops import ACTIVATION_BYTES, Shard, expert_load
 from netloom.workload.placement import axis_group, pair, stage_layers
-from netloom.workload.sharding import data_communications, stage_dense_layers
+from netloom.workload.sharding import PLAIN_WEIGHTS, data_communications, stage_dense_layers
 
 if TYPE_CHECKING:
     from netloom.spec.scenario import Recompute, Training
     from netloom.workload.placement import Layout
+    from netloom.workload.sharding import WeightFormat
     from netloom.workload.transformer import Transformer
 
 __all__ = [
@@ -72,6 +73,7 @@ def demand(
     *,
     num_micro_batches: int,
     stage: int | None = None,
+    weights: WeightFormat = PLAIN_WEIGHTS,
 ) -> Demand:
     """Return every collective of one step.
 
@@ -82,6 +84,7 @@ def demand(
         num_micro_batches: Of one data-parallel rank.
         stage: Of one pipeline stage instead of the fullest; transfers between stages are counted
             as those of an inner stage.
+        weights: How the software keeps weights and gradients.
     """
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     if stage is None:
@@ -98,7 +101,7 @@ def demand(
     }
     asked = (
         *micro_batch_communications(shape, plan, training),
-        *data_communications(shape, plan, training, stage=stage),
+        *data_communications(shape, plan, training, stage=stage, weights=weights),
     )
     return Demand(
         communications=tuple(
@@ -262,10 +265,12 @@ def _expert(
     """Return dispatch and combine of a MoE layer, each way."""
     if not shape.num_moe_layers or plan.expert == 1:
         return []
+    if plan.expert_dispatch == "all-gather":
+        return _gathered_tokens(shape, plan, shard, _phases(again=recompute == "full"))
     group = axis_group(plan, Axis.EXPERT)
     sent = shard.split_tokens * shape.model.experts_per_token
     copies = sent
-    if plan.expert_dispatch == "once-per-node":
+    if plan.expert_dispatch in {"deepep", "hybridep"}:
         copies *= once_per_node(shape.model.experts_per_token, group.num_nodes)
     exchange = Collective(
         kind=CollectiveKind.ALL_TO_ALL,
@@ -284,6 +289,31 @@ def _expert(
             window=Window.LAYER if plan.expert_overlap else Window.NONE,
         )
         for phase in _phases(again=recompute == "full")
+    ]
+
+
+def _gathered_tokens(
+    shape: Transformer, plan: Layout, shard: Shard, phases: tuple[Phase, ...]
+) -> list[Communication]:
+    """Return all tokens gathered on every expert rank, and what experts made of them summed.
+
+    Megatron-Core's MoEAllGatherTokenDispatcher; backward the two change places.
+    """
+    size_bytes = ACTIVATION_BYTES * shard.split_tokens * plan.expert * shape.model.hidden
+    group = axis_group(plan, Axis.EXPERT)
+    kinds = (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER)
+    return [
+        Communication(
+            axis=Axis.EXPERT,
+            purpose=f"tokens of all expert ranks, {kind.value}, {phase}",
+            phase=phase,
+            collective=Collective(kind=kind, size_bytes=size_bytes, group=group),
+            each=1,
+            per="moe-layer",
+            window=Window.LAYER if plan.expert_overlap else Window.NONE,
+        )
+        for phase in phases
+        for kind in kinds
     ]
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AttentionKernel",
     "Operator",
+    "OperatorKind",
     "Shard",
     "embedding_operators",
     "forward_flops_per_token",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from netloom.workload.transformer import Transformer
 
 __all__ = [
+    "PLAIN_WEIGHTS",
     "WEIGHT_BYTES",
     "StageParameters",
+    "WeightFormat",
     "data_communications",
+    "end_parameters",
     "gradient_bytes",
     "stage_dense_layers",
     "stage_parameters",
@@ -35,6 +38,28 @@ __all__ = [
 BUCKET_PARAMETERS = 40e6
 BUCKET_PARAMETERS_PER_REPLICA = 1e6
 WEIGHT_BYTES = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightFormat:
+    """How training software keeps, reduces and gathers weights and their gradients.
+
+    Attributes:
+        gradient_bytes: Of one gradient; None for the precision's own.
+        parameter_bytes: Of one weight, the optimizer's master copy apart.
+        bucket_bytes: Gradients that are reduced at a time; None for Megatron-Core's rule.
+    """
+
+    gradient_bytes: int | None = None
+    parameter_bytes: int = WEIGHT_BYTES
+    bucket_bytes: float | None = None
+
+    def gradient_bytes_of(self, precision: Precision) -> int:
+        """Return the bytes of one gradient in training at *precision*."""
+        return self.gradient_bytes or gradient_bytes(precision)
+
+
+PLAIN_WEIGHTS: Final = WeightFormat()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +88,7 @@ def stage_parameters(shape: Transformer, plan: Layout, *, stage: int) -> StagePa
     """Return what one GPU of *stage* holds before ZeRO divides it."""
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     num_dense = stage_dense_layers(shape, counts, stage)
-    dense = _ends(shape, plan, stage) / plan.tensor
+    dense = end_parameters(shape, plan, stage=stage) / plan.tensor
     experts = 0.0
     for num, moe in ((num_dense, False), (counts[stage] - num_dense, True)):
         if num:
@@ -79,7 +104,12 @@ def stage_dense_layers(shape: Transformer, counts: tuple[int, ...], stage: int) 
 
 
 def data_communications(
-    shape: Transformer, plan: Layout, training: Training, *, stage: int | None = None
+    shape: Transformer,
+    plan: Layout,
+    training: Training,
+    *,
+    stage: int | None = None,
+    weights: WeightFormat = PLAIN_WEIGHTS,
 ) -> list[Communication]:
     """Return the reduction of gradients and, where ZeRO divides them, the weights' gathers.
 
@@ -92,17 +122,17 @@ def data_communications(
     )
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     layers = max(counts) if stage is None else max(1, counts[stage])
-    grad = gradient_bytes(training.precision)
+    formats = replace(weights, gradient_bytes=weights.gradient_bytes_of(training.precision))
     dense_group = axis_group(plan, Axis.DATA)
     expert_group = expert_data_group(plan) if plan.expert > 1 else dense_group
     parts = (
-        _Weights("dense", held.dense, layers, grad, dense_group),
-        _Weights("expert", held.experts, layers, grad, expert_group),
+        _Weights("dense", held.dense, layers, formats, dense_group),
+        _Weights("expert", held.experts, layers, formats, expert_group),
     )
     return [item for part in parts if part.count for item in part.communications(plan.zero)]
 
 
-def _ends(shape: Transformer, plan: Layout, stage: int) -> int:
+def end_parameters(shape: Transformer, plan: Layout, *, stage: int) -> int:
     """Return embedding and output matrix; a tied matrix is copied on both end stages."""
     first = embedding_parameters(shape) if stage == 0 else 0
     if stage != plan.pipeline - 1:
@@ -119,7 +149,7 @@ class _Weights:
     what: str
     count: float
     num_layers: int
-    grad_bytes: int
+    formats: WeightFormat
     group: Group
 
     def communications(self, zero: int) -> list[Communication]:
@@ -133,13 +163,22 @@ class _Weights:
         if zero == 2:
             return [grads, self._gather()]
         gather = CollectiveKind.ALL_GATHER
-        forward = self._by_layer(gather, "forward", WEIGHT_BYTES)
-        return [forward, self._by_layer(gather, "backward", WEIGHT_BYTES), grads]
+        weight_bytes = self.formats.parameter_bytes
+        forward = self._by_layer(gather, "forward", weight_bytes)
+        return [forward, self._by_layer(gather, "backward", weight_bytes), grads]
+
+    @property
+    def grad_bytes(self) -> int:
+        """Of one gradient."""
+        assert self.formats.gradient_bytes is not None
+        return self.formats.gradient_bytes
 
     @property
     def num_buckets(self) -> int:
         """Pieces that the gradients are reduced in."""
         bucket = max(BUCKET_PARAMETERS, BUCKET_PARAMETERS_PER_REPLICA * self.group.size)
+        if self.formats.bucket_bytes is not None:
+            bucket = self.formats.bucket_bytes / self.grad_bytes
         return max(1, math.ceil(self.count / bucket))
 
     def _reduce(self, kind: CollectiveKind) -> Communication:
@@ -148,7 +187,7 @@ class _Weights:
         return self._item(kind, size, "backward", "step", self.num_buckets, window)
 
     def _gather(self) -> Communication:
-        size = WEIGHT_BYTES * self.count / self.num_buckets
+        size = self.formats.parameter_bytes * self.count / self.num_buckets
         kind, window = CollectiveKind.ALL_GATHER, Window.FIRST_FORWARD
         return self._item(kind, size, "forward", "step", self.num_buckets, window)
 

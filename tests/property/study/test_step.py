@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from netloom.compute.roofline import Costs
 from netloom.spec.scenario import Job, Parallel, Placement, Training
 from netloom.step.memory import memory
-from netloom.step.practice import FSDP_2023, MEGATRON_2022, MEGATRON_CORE
 from netloom.step.predict import predict
 from netloom.step.schedule import StageTimes, Traffic, schedule, slowest_of
+from netloom.step.software import practice_named
 from netloom.workload.collective import Axis
 from netloom.workload.placement import axis_groups, layout, stage_layers
 from netloom.workload.transformer import transformer
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 powers = st.sampled_from([1, 2, 4, 8])
 seconds = st.floats(min_value=1e-3, max_value=10.0)
-practices = st.sampled_from([MEGATRON_CORE, MEGATRON_2022, FSDP_2023])
+MEGATRON_CORE = practice_named("megatron-core-2024")
+practices = st.sampled_from(
+    [MEGATRON_CORE, practice_named("megatron-2022"), practice_named("fsdp-2023")]
+)
 
 
 @st.composite
@@ -62,7 +65,7 @@ def test_a_faster_network_never_slows_a_step(
     factor: float,
     practice: Practice,
 ) -> None:
-    model, network = model_of("llama-3.1-8b", num_layers=16), network_of("H100", 256)
+    model, network = model_of("llama-3.1-8b", num_layers=14), network_of("H100", 256)
     slow, fast = (
         predict(
             work,
@@ -159,7 +162,9 @@ def test_larger_micro_batches_never_need_less_memory(
             {"global_batch": 4096, "micro_batch": size, "recompute": recompute}
         )
         shape = transformer(model_of("llama-2-70b"))
-        return memory(shape, plan, training, gpu=network.gpu).total_bytes
+        return memory(
+            shape, plan, training, gpu=network.gpu, practice=practice_named("megatron-core-2024")
+        ).total_bytes
 
     assert held(micro_batch) < held(micro_batch + 1)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from netloom.compute.roofline import costs, roofline
-from netloom.spec.scenario import Parallel, Placement, Training
+from netloom.spec.scenario import Job, Parallel, Placement, Training
 from netloom.step.memory import memory
-from netloom.step.practice import MEGATRON_CORE, MEGATRON_LAUNCHED, practice_of
 from netloom.step.residual import Residual
+from netloom.step.software import practice_for, practice_named
 from netloom.step.stages import clock_of, layer_costs
 from netloom.workload.collective import Axis
 from netloom.workload.communication import Window
@@ -131,6 +131,7 @@ def test_light_recomputation_keeps_less_than_none_and_more_than_full(
             plan,
             Training.model_validate({**JOB, "recompute": how}),
             gpu=gpu_of("H100"),
+            practice=practice_named("megatron-core-2024"),
         ).activations_bytes
         for how in ("none", "light", "full")
     }
@@ -144,15 +145,18 @@ def test_a_short_layer_with_experts_waits_for_its_launch(
     shard = Shard(micro_batch=1, sequence=4096, expert=8)
     training = Training.model_validate(JOB)
     times = {}
-    for practice in (MEGATRON_CORE, MEGATRON_LAUNCHED):
+    for practice in map(practice_named, ("megatron-core-2024", "megatron-bridge")):
         clock = clock_of(gpu_of("H100"), training, residual=Residual(), practice=practice)
         layer = layer_costs(shape, shard, clock, moe=True, recompute="none")
         times[practice.name] = layer.total_s + clock.host_s(layer, 0.0, moe=True)
     # Two passes of 4.4 ms each, unless the GPU needs longer.
-    assert times[MEGATRON_CORE.name] < 8.8e-3 < times[MEGATRON_LAUNCHED.name] < 11e-3
+    assert times["megatron-core-2024"] < 8.8e-3 < times["megatron-bridge"] < 11e-3
 
 
-def test_megatron_bridge_launches_kernel_by_kernel_where_it_has_no_graphs() -> None:
-    release = "megatron-bridge 26.02 nemo container"
-    assert practice_of(release, graphs=False) is MEGATRON_LAUNCHED
-    assert practice_of(release) is MEGATRON_CORE
+def test_megatron_bridge_launches_kernel_by_kernel_where_it_has_no_graphs(
+    gpu_of: Callable[[str], Gpu],
+) -> None:
+    job = Job.model_validate({"model": "any", "software": "megatron-bridge"})
+    assert practice_for(job, gpu_of("H100")).launch_s(moe=True) == 4.4e-3
+    superchip = gpu_of("H100").model_copy(update={"name": "GB300"})
+    assert practice_for(job, superchip).launch_s(moe=True) == 0.0

@@ -13,6 +13,8 @@ from netloom.workload.communication import Communication, Per, Phase, Window
 
 PLAIN = Practice(
     name="plain",
+    title="Plain",
+    released="2024-01",
     attention="fused",
     tensor_hidden=0.0,
     pipeline_hidden=1.0,

@@ -8,8 +8,8 @@ import pytest
 
 from netloom.errors import InfeasibleError, SpecError
 from netloom.spec.scenario import Job
-from netloom.step.practice import FSDP_2023, JAX_2024, MEGATRON_2022
 from netloom.step.predict import predict
+from netloom.step.software import practice_named
 from netloom.workload.collective import Axis
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.parts.parts import Model
     from netloom.provenance import Why
-    from netloom.step.practice import Practice
+    from netloom.step.model import Step
     from netloom.workload.collective import Collective
 
 TRAINING = {"sequence": 8192, "global_batch": 2048}
@@ -136,20 +136,25 @@ def test_older_software_hides_less(
 ) -> None:
     work = job({"sequence": 2048, "global_batch": 1536}, tensor=8, pipeline=8)
     model, network = model_of("gpt-3-175b"), network_of("A100", 1024)
-    now = predict(work, model=model, network=network, engine=alpha_beta())
-    then = predict(work, model=model, network=network, engine=alpha_beta(), practice=MEGATRON_2022)
+
+    def step(name: str) -> Step:
+        practice = practice_named(name)
+        engine = alpha_beta()
+        return predict(work, model=model, network=network, engine=engine, practice=practice)
+
+    now, then = step("megatron-core-2024"), step("megatron-2022")
     assert then.duration_s > now.duration_s
     assert then.exposed_s[Axis.TENSOR] > now.exposed_s[Axis.TENSOR]
 
 
 @pytest.mark.parametrize(
-    ("practice", "share"), [(FSDP_2023, 0.895), (JAX_2024, 0.15), (MEGATRON_2022, 1.0)]
+    ("practice", "share"), [("fsdp-2023", 0.895), ("maxtext", 0.15), ("megatron-2022", 1.0)]
 )
 def test_a_step_waits_for_what_gradients_slow_it_or_for_all_of_them(
     model_of: Callable[..., Model],
     network_of: Callable[..., Network],
     alpha_beta: Callable[..., Engine],
-    practice: Practice,
+    practice: str,
     share: float,
 ) -> None:
     # Without latency and with much to compute, all of it fits beside the last backward pass: what
@@ -159,7 +164,7 @@ def test_a_step_waits_for_what_gradients_slow_it_or_for_all_of_them(
         model=model_of("llama-3.1-8b"),
         network=network_of("H100", 64),
         engine=alpha_beta(alpha_s=0.0, between_bytes_per_s=450e9),
-        practice=practice,
+        practice=practice_named(practice),
     )
     assert step.exposed_s[Axis.DATA] / step.communication_s[Axis.DATA] == pytest.approx(share)
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from netloom.cli.about.validate_collectives import print_collectives
 from netloom.cli.about.validate_fct import print_fct
+from netloom.cli.about.validate_memory import print_memory
 from netloom.cli.about.validate_steps import print_steps
 from netloom.cli.exits import Exit
 from netloom.cli.options import PageOutput
@@ -18,6 +19,7 @@ from netloom.report.validation import validation_page
 from netloom.validation.collectives.suite import SuiteResult
 from netloom.validation.fct.suite import FctSuite
 from netloom.validation.layers.suite import LayerRow, LayerSuite
+from netloom.validation.memory.suite import MemorySuite
 from netloom.validation.steps.suite import StepSuite
 from netloom.validation.validate import AnySuite
 from netloom.validation.validate import validate as validate_models
@@ -41,8 +43,8 @@ def validate(  # noqa: PLR0913  (one option of the command each)
     for a suite, one keyed by suite for all.
 
     Args:
-        suite: What to check: ``collectives``, ``layers``, ``gpu-steps`` or ``steps``; default: all
-            of these; or ``fct``, which simulates for minutes.
+        suite: What to check: ``collectives``, ``layers``, ``gpu-steps``, ``steps`` or ``memory``;
+            default: all of these; or ``fct``, which simulates for minutes.
         data: Your own measurements, a CSV file in the columns of the suite's shipped tables.
         calibration: What ``netloom calibrate gpu`` wrote on the GPU that *data* was measured on.
         rows: Print every row, not only the sums.
@@ -77,6 +79,8 @@ def _print_text(result: AnySuite, *, rows: bool, by: str | None) -> None:
         print_collectives(result, rows=rows, by=by)
     elif isinstance(result, StepSuite):
         print_steps(result, rows=rows)
+    elif isinstance(result, MemorySuite):
+        print_memory(result, rows=rows)
     elif isinstance(result, FctSuite):
         print_fct(result, rows=rows)
     else:

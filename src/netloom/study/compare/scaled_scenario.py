@@ -9,7 +9,7 @@ from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError
 from netloom.study.compare.scaling import ScalingCurve, ScalingPoint, curve
 from netloom.study.inputs import model_of
-from netloom.study.networks import is_addressable, network_of, num_nodes_of
+from netloom.study.networks import is_addressable, network_of, node_of, num_nodes_of
 from netloom.study.predict.prediction import step_on
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ LARGEST_GPUS: Final = 1_048_576
 
 def weak_scaling(scenario: Scenario, catalog: Catalog, *, technology: str) -> ScalingCurve:
     """Return the scaling curve of *scenario* on *technology*, from a node to a million GPUs."""
-    node = catalog.node(scenario.cluster.node)
+    node = node_of(scenario.cluster, catalog)
     model = model_of(scenario, catalog)
     whole_gpus = num_nodes_of(scenario.cluster, node) * node.num_gpus
     points: list[ScalingPoint] = []

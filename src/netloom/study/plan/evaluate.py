@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from netloom.compute.roofline import Costs
-from netloom.step.memory import DOUBTED_OVER, RESERVED_BYTES, fits, fullest_stages, in_flight
-from netloom.step.model import Memory
+from netloom.step.memory import DOUBTED_OVER, REFUSED_OVER, SLACK, fullest_stages, in_flight
 from netloom.step.schedule import schedule, slowest_of
 from netloom.step.stages import layer_kinds, layer_times, stage_kinds, stage_times
 from netloom.study.plan.gather import gathered_traffic
@@ -202,23 +201,24 @@ class _StageBatch:
 
     def _fits(self, held_bytes: Array) -> Array:
         capacity_bytes = self.tables.space.network.gpu.memory_bytes
-        return fits(
-            Memory(
-                weights_bytes=held_bytes,
-                gradients_bytes=0.0,
-                optimizer_bytes=0.0,
-                activations_bytes=0.0,
-                capacity_bytes=capacity_bytes,
-            )
-        )
+        fit: Array = held_bytes <= REFUSED_OVER * capacity_bytes
+        return fit
 
     def _activations(self, rows: Sequence[SharedRow], counts: Array) -> list[Array]:
         """Return what each of the fullest stages keeps of micro-batches, by row and column."""
         kept = np.array([row.kept_bytes for row in rows])
+        kept *= 1 + SLACK[self.tables.practice.kernels]
         plan = next(iter(self.divisions[0].plans.values()))
+        layers = stage_layers(self.tables.shape.model.num_layers, self.pipeline)
         found = []
         for index, stage in enumerate(fullest_stages(self.pipeline)):
-            at_once = in_flight(plan, num_micro_batches=counts, virtual=self.virtuals, stage=stage)
+            at_once = in_flight(
+                plan,
+                num_micro_batches=counts,
+                virtual=self.virtuals,
+                stage=stage,
+                num_layers=layers[stage],
+            )
             found.append(kept[:, 2 * index, None] * at_once + kept[:, 2 * index + 1, None])
         return found
 
@@ -308,7 +308,7 @@ class _StageBatch:
     def _roomy(self, held_bytes: Array) -> Array:
         """Return which surely fit."""
         capacity_bytes = self.tables.space.network.gpu.memory_bytes
-        roomy: Array = (held_bytes + RESERVED_BYTES) / capacity_bytes <= DOUBTED_OVER
+        roomy: Array = held_bytes / capacity_bytes <= DOUBTED_OVER
         return roomy
 
     def _even(self) -> Array:

@@ -12,7 +12,7 @@ from netloom.study.cluster import ClusterTotals
 from netloom.study.economics import TokenCost
 from netloom.study.goodput.model import goodput
 from netloom.study.lossless import lossless
-from netloom.study.networks import addressing, network_of, num_nodes_of
+from netloom.study.networks import addressing, network_of, node_of, num_nodes_of
 from netloom.study.size.request import topology_of
 from netloom.units import MONEY, POWER, format_quantity
 
@@ -135,7 +135,7 @@ def _clusters(
     scenario: Scenario, catalog: Catalog, wanted: Wanted
 ) -> list[tuple[str, Cluster, int]]:
     own = scenario.cluster
-    node = catalog.node(own.node)
+    node = node_of(own, catalog)
     sizes = _sizes(wanted, node.num_gpus)
     found = []
     for num_nodes in sizes or [num_nodes_of(own, node)]:

@@ -163,6 +163,8 @@ class Space:
             sequence_parallel=sequence_parallel,
             gpus_per_node=self.network.node.num_gpus,
             displaced=1.0 if placement.kind == "scattered" else placement.displaced,
+            expert_dispatch=self.job.parallel.expert_dispatch,
+            expert_overlap=self.job.parallel.expert_overlap,
             schedule=self.job.parallel.schedule,
             context_exchange=self.job.parallel.context_exchange,
         )

@@ -13,10 +13,10 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from netloom.step.memory import fullest_stages, kept_bytes, states
-from netloom.step.practice import MEGATRON_CORE
+from netloom.step.memory import fullest_stages, kept_bytes, needed_bytes, states
 from netloom.step.predict import gpu_validity, job_validity, optimizer_bytes
 from netloom.step.residual import residual_of
+from netloom.step.software import practice_for
 from netloom.step.stages import clock_of, end_costs, layer_kinds
 from netloom.study.plan.efficiency import highest_of
 from netloom.workload.collective import Axis
@@ -81,7 +81,8 @@ class States(NamedTuple):
     """What does not depend on the micro-batch.
 
     Attributes:
-        held_bytes: Weights, gradients and optimizer state, by stage of those asked for.
+        held_bytes: Needed for weights, gradients, optimizer state and what is reserved, by stage of
+            those asked for.
         optimizer_s: The weight update.
     """
 
@@ -117,9 +118,10 @@ class CostTables:
     _asked: dict[tuple[object, ...], CostQuery] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, space: Space, engine: Engine, practice: Practice = MEGATRON_CORE) -> CostTables:
+    def of(cls, space: Space, engine: Engine) -> CostTables:
         """Return empty tables of *space*."""
         gpu = space.network.gpu
+        practice = practice_for(space.job, gpu)
         clock = clock_of(gpu, space.job.trained, residual=residual_of(gpu), practice=practice)
         return cls(space, engine, transformer(space.model), clock, practice, _Memo())
 
@@ -150,11 +152,11 @@ class CostTables:
         key = (plan.pipeline, plan.tensor, share, plan.sequence_parallel, spread, recompute)
         found = self._memo.kept.get(key)
         if found is None:
-            attention = self.practice.attention
+            practice = self.practice
             found = self._memo.kept[key] = tuple(
                 size
                 for stage in fullest_stages(plan.pipeline)
-                for size in kept_bytes(self.shape, plan, training, stage=stage, attention=attention)
+                for size in kept_bytes(self.shape, plan, training, stage=stage, practice=practice)
             )
         return found
 
@@ -167,13 +169,14 @@ class CostTables:
 
     def _states(self, plan: Layout) -> States:
         gpu, training = self.space.network.gpu, self.space.job.trained
+        weights = self.practice.weights
         held = (
-            states(self.shape, plan, training, stage=stage, gpu=gpu).total_bytes
+            states(self.shape, plan, training, stage=stage, gpu=gpu, practice=self.practice)
             for stage in fullest_stages(plan.pipeline)
         )
         return States(
-            held_bytes=tuple(held),
-            optimizer_s=self.clock.machine.optimizer_s(optimizer_bytes(self.shape, plan)),
+            held_bytes=tuple(map(needed_bytes, held)),
+            optimizer_s=self.clock.machine.optimizer_s(optimizer_bytes(self.shape, plan, weights)),
         )
 
     def is_inside(self, plan: Layout) -> bool:
@@ -255,7 +258,9 @@ class CostTables:
         if found is None:
             shared = (plan.num_gpus, *key)
             if shared not in self._memo.items:
-                items = data_communications(self.shape, plan, self.space.job.trained)
+                items = data_communications(
+                    self.shape, plan, self.space.job.trained, weights=self.practice.weights
+                )
                 self._memo.items[shared] = _by_slot(items)
             found = self._asked[key] = self._ask(self._memo.items[shared])
         return found

@@ -23,6 +23,7 @@ def explain_step(step: Step, network: Network) -> dict[str, Why]:
         "tokens_per_s": _tokens(step),
         "communication_share": _share("communication share", communication_s, step),
         "exposed_share": _share("exposed share", exposed_s, step),
+        **({"memory_bytes": step.memory.why} if step.memory.why else {}),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from netloom.errors import InfeasibleError
 from netloom.results.explained import Explained
 from netloom.results.table import Table
 from netloom.results.tabular import Tabular
@@ -13,6 +14,7 @@ from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
 from netloom.study.predict.engines import engine_of
 from netloom.study.predict.explain import explain_step
+from netloom.study.predict.remedies import with_costs
 
 if TYPE_CHECKING:
     from netloom.engines.base import Engine
@@ -71,11 +73,10 @@ class Prediction(Tabular, Explained):
             "breakdown_s": step.breakdown_s(),
             "communication_s": {axis.value: t for axis, t in step.communication_s.items()},
             "memory_bytes": {
-                "weights": memory.weights_bytes,
-                "gradients": memory.gradients_bytes,
-                "optimizer": memory.optimizer_bytes,
-                "activations": memory.activations_bytes,
+                **memory.parts_bytes(),
                 "total": memory.total_bytes,
+                "gaps": memory.slack * memory.total_bytes,
+                "reserved": memory.reserved_bytes,
                 "capacity": memory.capacity_bytes,
             },
             "validity": step.validity.to_json(),
@@ -107,7 +108,10 @@ def predict(
     parts = catalog or catalog_of(scenario)
     network = network_of(scenario.cluster, parts)
     model = model_of(scenario, parts)
-    step = step_on(network, scenario, model=model, engine=engine_of(engine, seed=seed))
+    try:
+        step = step_on(network, scenario, model=model, engine=engine_of(engine, seed=seed))
+    except InfeasibleError as error:
+        raise with_costs(error, scenario.job, model=model, network=network) from error
     return Prediction(scenario=scenario, network=network, step=step)
 
 

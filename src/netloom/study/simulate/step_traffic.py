@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.errors import InfeasibleError
+from netloom.step.software import practice_for
 from netloom.workload import exchange
 from netloom.workload.collective import Axis
 from netloom.workload.collective_entry import ExchangePlan, collective_entry
@@ -69,7 +70,10 @@ def step_traffic(job: Job, *, model: Model, network: Network) -> StepTraffic:
     plan = layout(job.parallel, node=network.node, num_gpus=num_gpus, placement=job.placement)
     check_model(model, plan)
     batches = num_micro_batches(job.trained, plan)
-    asked = demand(transformer(model), plan, job.trained, num_micro_batches=batches)
+    weights = practice_for(job, network.gpu).weights
+    asked = demand(
+        transformer(model), plan, job.trained, num_micro_batches=batches, weights=weights
+    )
     distinct = _distinct(asked.communications)
     if not distinct:
         raise InfeasibleError(

@@ -58,9 +58,12 @@ class SizingRequest:
     def of(cls, cluster: Cluster) -> SizingRequest:
         """Return the question that a scenario's cluster puts: nothing is left open."""
         fabric = cluster.fabric
+        num_gpus, num_nodes = cluster.gpus, cluster.nodes
+        if num_gpus is not None and cluster.gpus_per_node is not None:
+            num_gpus, num_nodes = None, -(-num_gpus // cluster.gpus_per_node)
         return cls(
-            num_gpus=cluster.gpus,
-            num_nodes=cluster.nodes,
+            num_gpus=num_gpus,
+            num_nodes=num_nodes,
             node=cluster.node,
             technology=fabric.technology,
             switch=fabric.switch,

@@ -154,6 +154,7 @@ def _work(prediction: Prediction, shape: Transformer, plan: Layout, *, stage: in
             training,
             num_micro_batches=num_micro_batches(training, plan),
             stage=stage,
+            weights=prediction.step.practice.weights,
         ),
         chunks=_chunks(counts[stage], num_dense, plan.virtual_pipeline),
         optimizer_s=prediction.step.optimizer_s,

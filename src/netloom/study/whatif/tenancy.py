@@ -13,6 +13,7 @@ from netloom.engines.flow.engine import FlowEngine
 from netloom.errors import InfeasibleError
 from netloom.provenance import Why
 from netloom.step.predict import predict
+from netloom.step.software import practice_for
 from netloom.workload.demand import demand
 from netloom.workload.placement import layout, num_micro_batches
 from netloom.workload.transformer import transformer
@@ -94,7 +95,13 @@ class PlacedJob:
             placement=self.job.placement,
         )
         batches = num_micro_batches(self.job.trained, plan)
-        asked = demand(transformer(self.model), plan, self.job.trained, num_micro_batches=batches)
+        asked = demand(
+            transformer(self.model),
+            plan,
+            self.job.trained,
+            num_micro_batches=batches,
+            weights=practice_for(self.job, self.network.gpu).weights,
+        )
         return [(item.collective, item.count) for item in asked.communications]
 
 

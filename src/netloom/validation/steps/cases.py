@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from netloom.errors import SpecError
 from netloom.spec.scenario import Job
-from netloom.step.practice import practice_of
+from netloom.step.software import practice_for
 from netloom.validation.steps.machines import network_of_row
+from netloom.validation.steps.software import software_of
 
 if TYPE_CHECKING:
     from netloom.fabric.network import Network
@@ -41,6 +42,8 @@ _FAMILIES: Final = (
     ("mixtral", "mixtral-8x7b"),
     ("llama", "llama-3.1-8b"),
 )
+# Names that hold a family's word and are another model.
+_OTHERS: Final = ("deepseekv4",)
 _SHAPE: Final = {
     "layers": "num_layers",
     "hidden": "hidden",
@@ -65,9 +68,13 @@ class StepCase:
     job: Job
     model: Model
     network: Network
-    practice: Practice
     assumed: tuple[str, ...]
     doubts: tuple[str, ...]
+
+    @property
+    def practice(self) -> Practice:
+        """What its software does."""
+        return practice_for(self.job, self.network.gpu)
 
 
 def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
@@ -81,12 +88,6 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
     """
     model, about_model = _model(row, catalog)
     network, about_network = network_of_row(row, catalog)
-    practice = practice_of(
-        row.text("framework"),
-        overlap=row.text("overlap"),
-        params_b=row.params_b,
-        graphs=_is_grace(row),
-    )
     parallel, about_parallel = _parallel(row)
     choices, about_recompute = _recompute(row)
     assumed = (*about_model, *about_network, *about_parallel, *about_recompute)
@@ -96,7 +97,6 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
             job=_job(row, model, parallel, recompute),
             model=model,
             network=network,
-            practice=practice,
             assumed=assumed,
             doubts=_doubts(row),
         )
@@ -111,6 +111,7 @@ def _job(row: MeasuredStep, model: Model, parallel: dict[str, Any], recompute: s
                 "model": model.name,
                 "training": _training(row, recompute),
                 "parallel": parallel,
+                "software": software_of(row),
                 "placement": {"displaced": "0%"},
             }
         )
@@ -142,7 +143,7 @@ def _doubts(row: MeasuredStep) -> tuple[str, ...]:
 def _model(row: MeasuredStep, catalog: Catalog) -> tuple[Model, tuple[str, ...]]:
     text = row.model.lower()
     name = next((found for key, found in _FAMILIES if key in text), None)
-    if name is None:
+    if name is None or any(other in text for other in _OTHERS):
         raise SpecError(
             what=f"row {row.row_id}: model {row.model!r} is of no family we know",
             remedy="see _FAMILIES",
@@ -226,7 +227,7 @@ def _dispatch(row: MeasuredStep) -> dict[str, Any]:
         overlaps = not any(f"bridge {release}" in framework for release in ("25", "26.02", "26.04"))
     else:
         overlaps = row.degrees.get("ep", 1) > row.gpus_per_node
-    return {"expert_dispatch": "once-per-node", "expert_overlap": overlaps}
+    return {"expert_dispatch": "deepep", "expert_overlap": overlaps}
 
 
 def _is_grace(row: MeasuredStep) -> bool:

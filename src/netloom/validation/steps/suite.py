@@ -226,7 +226,6 @@ def predict_case(
                 model=case.model,
                 network=case.network,
                 engine=engine,
-                practice=case.practice,
                 residual=residual,
             )
         except InfeasibleError as error:

@@ -1,0 +1,112 @@
+"""Why a measured step takes as long as it does, from files that profilers and programs wrote."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from netloom.errors import SpecError
+from netloom.formats.profiles.kineto import parse_kineto
+from netloom.formats.profiles.megatron_log import parse_megatron_log
+from netloom.formats.profiles.nsight import MAGIC, parse_nsight
+from netloom.study.explain.explanation import explain as explain_step
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from netloom.parts.load import Catalog
+    from netloom.spec.scenario import Scenario
+    from netloom.study.explain.explanation import Explanation
+    from netloom.study.explain.logged import LoggedSteps
+    from netloom.study.explain.timeline import RankTimeline
+
+__all__ = ["explain"]
+
+GZIP: Final = b"\x1f\x8b"
+MAX_TRACE_BYTES: Final = 1 << 31
+
+
+def explain(
+    scenario: Scenario,
+    catalog: Catalog | None = None,
+    *,
+    measured_s: float | None = None,
+    traces: Sequence[str | os.PathLike[str]] = (),
+    log: str | os.PathLike[str] | None = None,
+) -> Explanation:
+    """Return why a step of *scenario* takes as long as it was measured to.
+
+    >>> import netloom as nl
+    >>> found = nl.explain(nl.example("gpt3-175b-1k"), measured_s=30.0)
+    >>> found.variants[0].change
+    'one GPU computes 22% longer than the others'
+
+    Args:
+        scenario: What was run.
+        catalog: The parts to build it from; default: the shipped ones and the scenario's own.
+        measured_s: How long a step took.
+        traces: Files of PyTorch's profiler (JSON, also gzipped) or SQLite exports of Nsight
+            Systems, one a rank.
+        log: What Megatron-LM, NeMo or Megatron-Bridge printed.
+
+    Raises:
+        SpecError: not one of the three is given, or a file is none of these.
+    """
+    return explain_step(
+        scenario,
+        catalog,
+        measured_s=measured_s,
+        traces=[_timeline(Path(one)) for one in traces],
+        log=None if log is None else _logged(Path(log)),
+    )
+
+
+def _timeline(path: Path) -> RankTimeline:
+    head = _bytes(path, 16)
+    if head.startswith(MAGIC):
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as store:
+            return parse_nsight(store, name=str(path))
+    content = _bytes(path)
+    if head.startswith(GZIP):
+        content = _unpacked(content, path)
+    return parse_kineto(content.decode("utf-8", errors="replace"), name=str(path))
+
+
+def _bytes(path: Path, limit: int = MAX_TRACE_BYTES) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(limit)
+    except OSError as error:
+        raise SpecError(
+            file=str(path),
+            what=f"cannot be read ({error.strerror})",
+            remedy="give a trace that a profiler wrote",
+        ) from error
+
+
+def _unpacked(content: bytes, path: Path) -> bytes:
+    try:
+        whole = zlib.decompressobj(wbits=31).decompress(content, MAX_TRACE_BYTES)
+    except zlib.error as error:
+        raise SpecError(
+            file=str(path),
+            what=f"is damaged ({error})",
+            remedy="copy it again from where it was recorded",
+        ) from error
+    if len(whole) >= MAX_TRACE_BYTES:
+        raise SpecError(file=str(path), what="is over 2 GiB unpacked", remedy="record fewer steps")
+    return whole
+
+
+def _logged(path: Path) -> LoggedSteps:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            return parse_megatron_log(lines, name=str(path))
+    except OSError as error:
+        raise SpecError(
+            file=str(path), what=f"cannot be read ({error.strerror})", remedy="give a log"
+        ) from error

@@ -1,0 +1,127 @@
+"""What a GPU holds between steps: weights, gradients, optimizer states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from netloom.step.memory.reserved import SLACK, reserved_bytes
+from netloom.step.model import Memory
+from netloom.workload.parameters import layer_parameters
+from netloom.workload.sharding import end_parameters, stage_parameters
+
+if TYPE_CHECKING:
+    from netloom.parts.parts import Gpu
+    from netloom.spec.scenario import Training
+    from netloom.step.practice import Practice
+    from netloom.workload.placement import Layout
+    from netloom.workload.transformer import Transformer
+
+__all__ = [
+    "HeldParameters",
+    "eight_bit_copies",
+    "gradient_size",
+    "held_parameters",
+    "layer_count",
+    "states",
+]
+
+# Embedding, logits and norms stay in 16 bits where the layers' matrices are held in 8.
+_END_BYTES: Final = 2
+_GATHERED_LAYERS: Final = 2  # FSDP gathers one layer ahead (arXiv:2304.11277, section 3.3)
+
+
+class HeldParameters(NamedTuple):
+    """Parameters of one GPU.
+
+    Attributes:
+        whole: Before ZeRO divides them.
+        ends: Those of them that belong to embedding, logits and the last norm.
+        share: What is left when data-parallel ranks divide them.
+    """
+
+    whole: float
+    ends: float
+    share: float
+
+
+def states(
+    shape: Transformer,
+    plan: Layout,
+    training: Training,
+    *,
+    stage: int,
+    gpu: Gpu,
+    practice: Practice,
+) -> Memory:
+    """Return what a GPU of *stage* holds besides activations."""
+    held = held_parameters(shape, plan, stage=stage)
+    kept_by = practice.state_bytes * (1 - practice.optimizer_offload)
+    return Memory(
+        weights_bytes=_weights_bytes(held, plan, training, gpu=gpu, practice=practice),
+        gradients_bytes=gradient_size(training, practice)
+        * (held.share if plan.zero >= 2 else held.whole),
+        optimizer_bytes=kept_by * (held.share if plan.zero >= 1 else held.whole),
+        activations_bytes=0.0,
+        capacity_bytes=gpu.memory_bytes,
+        gathered_bytes=_gathered_bytes(shape, plan, training, practice),
+        reserved_bytes=reserved_bytes(plan),
+        slack=SLACK[practice.kernels],
+        stage=stage,
+    )
+
+
+def held_parameters(shape: Transformer, plan: Layout, *, stage: int) -> HeldParameters:
+    """Return the parameters that one GPU of *stage* holds."""
+    held = stage_parameters(shape, plan, stage=stage)
+    copies = plan.expert_data if plan.expert > 1 else plan.replicas
+    return HeldParameters(
+        whole=held.dense + held.experts,
+        ends=end_parameters(shape, plan, stage=stage) / plan.tensor,
+        share=held.dense / plan.replicas + held.experts / copies,
+    )
+
+
+def gradient_size(training: Training, practice: Practice) -> int:
+    """Return the bytes of one gradient as the software keeps it."""
+    return practice.weights.gradient_bytes_of(training.precision)
+
+
+def layer_count(shape: Transformer, plan: Layout, *, moe: bool) -> float:
+    """Return the parameters of one layer that one GPU holds before ZeRO divides them."""
+    one = layer_parameters(shape, moe=moe)
+    spread = plan.expert if plan.expert > 1 else plan.tensor
+    return one.shared / plan.tensor + one.replicated + one.experts / spread
+
+
+def _gathered_bytes(
+    shape: Transformer, plan: Layout, training: Training, practice: Practice
+) -> float:
+    """Return what ZeRO 3 gathers: the weights of two layers, the gradients of one."""
+    if plan.zero < 3 or plan.replicas == 1:
+        return 0.0
+    moe = shape.num_moe_layers > 0
+    each = _GATHERED_LAYERS * practice.parameter_bytes + gradient_size(training, practice)
+    return each * layer_count(shape, plan, moe=moe)
+
+
+def eight_bit_copies(training: Training, gpu: Gpu, practice: Practice) -> int:
+    """Return the 8-bit copies of a weight that stay over the micro-batches of a step.
+
+    Transformer Engine casts weights once a step and keeps the cast ones; products on Hopper take
+    8-bit operands in one layout only, so it keeps the transposed matrix, too (recalled). PyTorch
+    casts them in every pass.
+    """
+    if training.precision != "fp8" or practice.kernels != "transformer-engine":
+        return 0
+    return 2 if gpu.architecture == "Hopper" else 1
+
+
+def _weights_bytes(
+    held: HeldParameters, plan: Layout, training: Training, *, gpu: Gpu, practice: Practice
+) -> float:
+    if plan.zero >= 3:
+        return practice.parameter_bytes * held.share
+    copies = eight_bit_copies(training, gpu, practice)
+    if practice.parameter_bytes == 1:  # the 8-bit copies are the weights
+        return max(1, copies) * (held.whole - held.ends) + _END_BYTES * held.ends
+    return practice.parameter_bytes * held.whole + copies * (held.whole - held.ends)

@@ -1,0 +1,3 @@
+"""Training software, one entry and one file each."""
+
+from __future__ import annotations

@@ -1,0 +1,22 @@
+"""torchtitan of 2024: FSDP2 and torch.compile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from netloom.provenance import Source
+from netloom.step.practices.fsdp_2023 import ENTRY as FSDP_2023
+
+__all__ = ["ENTRY"]
+
+ENTRY = replace(
+    FSDP_2023,
+    name="torchtitan",
+    title="torchtitan 2024",
+    released="2024-12",
+    flash=2,
+    fused=True,
+    kernels="torch",
+    tensor_hidden=0.0,
+    source=Source(citation="torchtitan (arXiv:2410.06511)", confidence="published"),
+)

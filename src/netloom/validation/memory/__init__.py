@@ -1,0 +1,3 @@
+"""What a GPU holds in a training step, predicted against measured."""
+
+from __future__ import annotations

@@ -1,0 +1,90 @@
+"""The training software of a measured step: from its free text to ``job.software``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from netloom.spec.software import PRACTICES, RecomputedModule
+
+if TYPE_CHECKING:
+    from netloom.validation.steps.measured import MeasuredStep
+
+__all__ = ["software_of"]
+
+# The first word that is found decides. Commits are named as the published tables name them.
+_NAMES: Final = (
+    ("mlperf", "mlperf"),
+    ("fsdp2", "torchtitan"),
+    ("composer", "fsdp-2023"),
+    ("fsdp", "fsdp-2023"),
+    ("titan", "torchtitan"),
+    ("maxtext", "maxtext"),
+    ("paxml", "maxtext"),
+    ("deepspeed", "deepspeed"),
+    ("2022", "megatron-2022"),
+    ("285068c8", "megatron-2022"),
+    ("2020", "megatron-2021"),
+    ("2021", "megatron-2021"),
+    ("6985e589", "megatron-2021"),
+    ("bridge", "megatron-bridge"),
+    ("nemo", "nemo"),
+    ("megatron-lm 0.14", "megatron-core-2025"),
+    ("dev branch", "megatron-core-2025"),
+)
+_CURRENT: Final = "megatron-core-2024"
+# Megatron-LM arguments.py: tp_comm_overlap, overlap_grad_reduce and overlap_param_gather are off
+# unless given.
+_NOTHING_OVERLAPS: Final = {
+    "tensor_overlap": False,
+    "pipeline_overlap": False,
+    "data_overlap": False,
+}
+
+
+def software_of(row: MeasuredStep) -> dict[str, Any]:
+    """Return the key ``job.software`` of *row*: from its column ``software``, or free text."""
+    given, framework = row.text("software"), row.text("framework")
+    if given in PRACTICES:
+        return {"name": given}
+    name = next((found for word, found in _NAMES if word in framework), _CURRENT)
+    return {"name": name, **_overlaps(row, name), **_graphs(row), **_types(row), **_modules(row)}
+
+
+def _overlaps(row: MeasuredStep, name: str) -> dict[str, bool]:
+    framework, overlap = row.text("framework"), row.text("overlap")
+    if name == "megatron-2021":
+        # Megatron-LM's scripts of 2021: torch's DDP, which overlaps, up to 18B; its own above.
+        small = row.params_b is not None and row.params_b <= 18.5
+        overlaps = "2020" in framework or ("ddp=torch" in overlap and small)
+        return {"data_overlap": overlaps}
+    if "tp overlap not set" in overlap:
+        return {"tensor_overlap": False}
+    if name.startswith("megatron-core") and "megatron-lm" in framework and "overlap" not in overlap:
+        return dict(_NOTHING_OVERLAPS)
+    return {}
+
+
+def _types(row: MeasuredStep) -> dict[str, str]:
+    """Return the types of gradients and weights, where the script that ran sets them.
+
+    Megatron-LM's examples/llama/train_llama3_8b_h100_fp8.sh: --grad-reduce-in-bf16 and
+    --fp8-param-gather.
+    """
+    if "examples/llama" in row.text("source") and "fp8" in row.text("precision"):
+        return {"gradient_type": "bf16", "parameter_type": "fp8"}
+    return {}
+
+
+def _modules(row: MeasuredStep) -> dict[str, tuple[str, ...]]:
+    """Return what is computed again, where the row names Megatron-Core's modules."""
+    named = row.text("recompute_modules").replace(",", " ").split()
+    known = tuple(name for name in named if name in get_args(RecomputedModule))
+    return {"recompute_modules": known} if known else {}
+
+
+def _graphs(row: MeasuredStep) -> dict[str, bool]:
+    """Return whether graphs launch the layers, where the row says."""
+    stated = row.text("cuda_graphs")
+    if stated in {"", "not stated"}:
+        return {}
+    return {"cuda_graphs": stated != "no"}
