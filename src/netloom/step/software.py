@@ -36,6 +36,8 @@ def practice_for(job: Job, gpu: Gpu) -> Practice:
     found = default_practice(job, gpu) if name is None else practice_named(name)
     if generation_of(gpu) in found.graphs_on:
         found = replace(found, cuda_graphs=True)
+    if job.parallel.expert > 1 and job.parallel.expert_dispatch == "all-to-all":
+        found = replace(found, reads_counts=True)
     if found.parameter_bytes == 1 and job.trained.precision != "fp8":
         found = replace(found, parameter_bytes=2)
     changes = [_changed(found, *switch) for switch in job.software.switches().items()]
