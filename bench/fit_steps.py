@@ -99,8 +99,16 @@ PARAMETERS: Final[Mapping[str, tuple[Parameter, ...]]] = {
         Parameter(name="flash_3", low=1.0, high=3.0, start=1.0),
     ),
     "gb200": (
-        Parameter(name="compute", low=0.7, high=1.3, start=1.0),
-        Parameter(name="compute_fp8", low=0.7, high=1.3, start=1.0),
+        Parameter(name="compute", low=0.6, high=1.3, start=1.0),
+        Parameter(name="compute_fp8", low=0.6, high=1.3, start=1.0),
+        Parameter(name="compute_mxfp8", low=0.6, high=1.3, start=1.0),
+        Parameter(name="compute_nvfp4", low=0.6, high=1.5, start=1.0),
+        Parameter(name="on_blackwell", practice="nemo", low=1.0, high=1.4, start=1.1),
+    ),
+    "gb300": (
+        Parameter(name="compute_fp8", low=0.6, high=1.3, start=1.0),
+        Parameter(name="compute_mxfp8", low=0.6, high=1.3, start=1.0),
+        Parameter(name="compute_nvfp4", low=0.6, high=1.5, start=1.0),
     ),
 }
 
@@ -158,7 +166,9 @@ def predicted_s(case: StepCase, engine: Engine, generation: str, values: Fit) ->
         if not one.practice:
             own[one.name] = values[one.key]
         elif case.practice.name in (one.practice, *one.also):
-            software[one.name] = values[one.key]
+            # The practice of a case has its age on this GPU already.
+            name = "age" if one.name == "on_blackwell" else one.name
+            software[name] = values[one.key]
     return predict(
         case.job,
         model=case.model,

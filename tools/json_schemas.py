@@ -21,6 +21,11 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
 FILE: Final = ROOT / "src/netloom/results/schemas.json"
+CALIBRATE: Final = " ".join(map(str, sorted(ROOT.glob("tests/data/calibrate/*.log"))))
+POLARIS: Final = """
+cluster: {nodes: 64, node: polaris, fabric: {technology: slingshot-11}}
+job: {model: llama-2-7b, training: {sequence: 4096, global_batch: 256}}
+"""
 GPT: Final = """
 cluster: {gpus: 64, node: dgx-a100, fabric: {technology: infiniband-hdr}}
 job:
@@ -42,6 +47,18 @@ jobs:
 TREE: Final = """
 cluster: {nodes: 2, node: dgx-h100, fabric: {technology: infiniband-ndr}}
 job: {model: llama-2-7b, training: {sequence: 4096, global_batch: 64}}
+"""
+ALONE: Final = """
+cluster: {nodes: 2, node: dgx-h100, fabric: {technology: infiniband-ndr}}
+"""
+# Sizes in MiB with times in us, in the columns of nccl-tests: of sockets, and of a sound network.
+LOGS: Final = {
+    "slow": ((1, 1200.0), (256, 80_000.0), (1024, 320_000.0)),
+    "fine": ((256, 1274.0), (512, 2258.0), (1024, 4225.0)),
+}
+LOG_HEAD: Final = """all_reduce_perf
+# size count type redop root time algbw busbw #wrong time algbw busbw #wrong
+# (B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)
 """
 SWEEP: Final = """
 question: predict
@@ -68,6 +85,7 @@ CASES: Final[dict[str, list[str]]] = {
     "explain": ["gpt.yaml --measured 60s", "tree.yaml --trace a.json.gz", "gpt.yaml --log run.log"],
     "plan": ["gpt.yaml", "roce.yaml --objective cost", "gpt.yaml --gpus 64,128"],
     "infer": ["", "serving.yaml"],
+    "expect": ["alone.yaml", "alone.yaml --against slow.log", "alone.yaml --against fine.log"],
     "goodput": ["gpt.yaml", "", "spares.yaml"],
     "whatif": ["gpt.yaml --fail node:0", "roce.yaml --slow nic:1=2", "roce.yaml --rank leaf"],
     "share": ["jobs.yaml", "finish.yaml"],
@@ -84,6 +102,16 @@ CASES: Final[dict[str, list[str]]] = {
     "validate": ["gpu-steps", "steps --rows", "collectives --rows", "layers --rows", ""],
     "trace write": ["gpt.yaml --out traces --ranks 4"],
     "trace read": ["traces/step"],
+    "calibrate network": [
+        f"{CALIBRATE} --node polaris --technology slingshot-11 --catalog own.toml",
+        f"{CALIBRATE} --scenario polaris.yaml",
+    ],
+    "convert": [
+        "llama3_8b.sh",
+        "mixtral.args --gpus 64 --vocabulary 50000 --out converted.yaml",
+        "deepseek_v3.yaml --gpus 1024",
+        "llama3_405b.toml --gpus 8",
+    ],
     "check": ["gpt.yaml"],
     "example": ["", "--names", "sweep"],
     "simulate": ["", "--engine flow", "--seeds 2", "--until 20us", "victim.yaml"],
@@ -109,12 +137,14 @@ LABS: Final = (
     ("lab down", "schemas --dir labs"),
 )
 # Objects whose keys are names: of tiers, jobs, parts, settings; any key may stand there.
+NULLABLE: Final = frozenset({"interval"})  # where no measured step is near enough
 NAMED: Final = frozenset(
     (
         *("switches_by_tier", "cables_by_stage", "transceivers_by_level", "settings", "left_out"),
         *("step_time_s", "values", "operations", "breakdown_s", "communication_s", "lost"),
         *("scenario", "topology", "serving", "skipped", "refused", "loop_runs", "prefill_s"),
         *("power_by_part_w", "decode_s", "over_seeds", "result", "evidence", "counters"),
+        "model",
     )
 )
 # Results with further keys: counters of engines, suites that take minutes, evidence by kind.
@@ -160,6 +190,8 @@ def inferred(values: list[Any], key: str = "", *, is_open: bool = False) -> dict
     if "number" in kinds or ("integer" in kinds and key.endswith(UNITS)):
         # What cannot be computed is null, and a whole number may be one by chance.
         kinds = sorted({*kinds, "null", "number"} - {"integer"})
+    if key in NULLABLE:
+        kinds = sorted({*kinds, "null"})
     found: dict[str, Any] = {"type": kinds[0] if len(kinds) == 1 else kinds}
     objects = [value for value in values if isinstance(value, dict)]
     items = [item for value in values if isinstance(value, list) for item in value]
@@ -188,14 +220,18 @@ def prepare(folder: Path, program: str) -> None:
         "roce": ROCE,
         "jobs": JOBS,
         "tree": TREE,
+        "alone": ALONE,
         "sweep": SWEEP,
         "bad": GPT.replace("pipeline: 8", "pipeline: 7"),
         "spares": GPT.replace("  model:", "  reliability: {spares: 2}\n  model:"),
         "finish": JOBS.replace("nodes: 2, job", "nodes: 2, steps: 10, job"),
         "sweep-seeds": SEEDS,
+        "polaris": POLARIS,
     }
     for name, text in texts.items():
         (folder / f"{name}.yaml").write_text(text)
+    for name, rows in LOGS.items():
+        (folder / f"{name}.log").write_text(LOG_HEAD + "".join(map(_log_row, rows)))
     for name, file in (
         ("incast-rocev2", "incast"),
         ("victim-rocev2", "victim"),
@@ -204,9 +240,18 @@ def prepare(folder: Path, program: str) -> None:
         (folder / f"{file}.yaml").write_text(_run(program, ["example", name], folder)[1])
     copyfile(ROOT / "tests/unit/explain/traces/two_ranks.rank0.json.gz", folder / "a.json.gz")
     (folder / "run.log").write_text(LOG)
+    for recipe in (ROOT / "tests/data/recipes").iterdir():
+        copyfile(recipe, folder / recipe.name)
     for name, gpus in (("a", "1024"), ("b", "2048")):
         printed = _run(program, ["size", "--gpus", gpus, "--json"], folder)[1]
         (folder / f"{name}.json").write_text(printed)
+
+
+def _log_row(row: tuple[int, float]) -> str:
+    """Return a row of nccl-tests: size, count, type, operation, root, then both halves."""
+    size, time_us = row[0] * 2**20, row[1]
+    half = f"{time_us} {size / time_us / 1e3:.2f} {1.875 * size / time_us / 1e3:.2f} 0"
+    return f"{size} {size // 4} float sum -1 {half} {half}\n"
 
 
 def _run(program: str, argv: list[str], folder: Path) -> tuple[int, str]:
@@ -248,7 +293,8 @@ def main() -> int:
     found = collect(asked.netloom, labs=asked.labs, only=asked.only)
     if asked.keep is not None:
         asked.keep.write_text(json.dumps(found))
-    found.setdefault("calibrate", [{"file": "gpu.csv", "measured": 1, "left": 0}])  # needs a GPU
+    timed = {"file": "gpu.csv", "measured": 1, "left": 0, "catalog": "own.toml"}
+    found.setdefault("calibrate gpu", [timed])  # needs a GPU
     for command, results in found.items():
         known[command] = schema_of(command, results)
     known["locate"]["required"] = ["findings"]  # all that --store has

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # typing takes half of what importing netloom would
 if TYPE_CHECKING:
-    from netloom.app import deploy, lab, trace
+    from netloom.app import calibrate, deploy, lab, trace
     from netloom.app.audit import audit
-    from netloom.app.calibrate import Calibration, calibrate
+    from netloom.app.calibrate.gpu_operators import Calibration
+    from netloom.app.convert.run import Conversion, convert
     from netloom.app.doctor import Doctor, doctor
+    from netloom.app.expect import expect
     from netloom.app.explain import explain
     from netloom.app.heal import heal
     from netloom.app.locate import locate
@@ -44,10 +46,12 @@ if TYPE_CHECKING:
     from netloom.spec.example import example
     from netloom.spec.load import load
     from netloom.spec.scenario import Scenario
+    from netloom.study.calibrate.calibration import NetworkCalibration
     from netloom.study.catalogue import CatalogView, catalog
     from netloom.study.check import ScenarioCheck, check
     from netloom.study.compare.comparison import Comparison, compare
     from netloom.study.diff import Diff, diff
+    from netloom.study.expect.expectation import Expectation
     from netloom.study.explain.explanation import Explanation
     from netloom.study.fabrics import build
     from netloom.study.goodput.uptime import Uptime, goodput, uptime
@@ -76,14 +80,17 @@ __all__ = [
     "Change",
     "Choices",
     "Comparison",
+    "Conversion",
     "Diff",
     "Doctor",
+    "Expectation",
     "Explanation",
     "Fabric",
     "InfeasibleError",
     "Inference",
     "LabError",
     "NetloomError",
+    "NetworkCalibration",
     "OutputError",
     "Plan",
     "PlanLimits",
@@ -113,11 +120,13 @@ __all__ = [
     "catalog",
     "check",
     "compare",
+    "convert",
     "deploy",
     "diff",
     "doctor",
     "drain",
     "example",
+    "expect",
     "explain",
     "fail",
     "goodput",
@@ -148,7 +157,8 @@ __all__ = [
 # Loaded when first asked for, so that importing netloom (and netloom --help) stays quick. Commands
 # come from their table, all else from here.
 _HOMES = {
-    "netloom.app.calibrate": ("Calibration",),
+    "netloom.app.calibrate.gpu_operators": ("Calibration",),
+    "netloom.app.convert.run": ("Conversion",),
     "netloom.app.doctor": ("Doctor",),
     "netloom.app.rank": ("rank",),
     "netloom.errors": (
@@ -178,10 +188,12 @@ _HOMES = {
     "netloom.results.table": ("Table",),
     "netloom.spec.load": ("load",),
     "netloom.spec.scenario": ("Scenario",),
+    "netloom.study.calibrate.calibration": ("NetworkCalibration",),
     "netloom.study.catalogue": ("CatalogView",),
     "netloom.study.check": ("ScenarioCheck",),
     "netloom.study.compare.comparison": ("Comparison",),
     "netloom.study.diff": ("Diff",),
+    "netloom.study.expect.expectation": ("Expectation",),
     "netloom.study.explain.explanation": ("Explanation",),
     "netloom.study.fabrics": ("build",),
     "netloom.study.goodput.uptime": (

@@ -74,6 +74,12 @@ COMMANDS: Final = (
         help="Say how much of the time a job progresses.",
     ),
     Command(
+        name="expect",
+        run="netloom.cli.design.expect:expect",
+        call="netloom.app.expect:expect",
+        help="Say what nccl-tests should show, and what is wrong.",
+    ),
+    Command(
         name="locate",
         run="netloom.cli.operate.locate:locate",
         call="netloom.app.locate:locate",
@@ -130,8 +136,9 @@ COMMANDS: Final = (
     Command(
         name="calibrate",
         run="netloom.cli.about.calibrate:calibrate",
-        call="netloom.app.calibrate:calibrate",
-        help="Measure the operators of this GPU.",
+        call="netloom.app.calibrate",
+        help="Calibrate to your own GPU and your own network.",
+        acts=("gpu", "network"),
     ),
     Command(
         name="trace",
@@ -139,6 +146,12 @@ COMMANDS: Final = (
         call="netloom.app.trace",
         help="Write a step as Chakra traces, or read such traces.",
         acts=("write", "read"),
+    ),
+    Command(
+        name="convert",
+        run="netloom.cli.design.convert:convert",
+        call="netloom.app.convert.run:convert",
+        help="Turn a framework's script or recipe into a scenario.",
     ),
     Command(
         name="deploy",

@@ -1,9 +1,10 @@
 """Registers: the things of one kind (topologies, formats, ...) by name, one entry a file.
 
-A register finds its entries in three ways: the modules of its *home* package that define
-``ENTRY`` (what netloom ships), :meth:`Register.add`, and the entry points that other packages
-declare under its group. Modules are imported and entry points read when a name is first looked
-up, never before; an entry point is loaded only when its own name is asked for or all entries are.
+A register finds its entries in three ways: the modules of its *home* package (and of packages in
+it) that define ``ENTRY``, which is what netloom ships, :meth:`Register.add`, and the entry points
+that other packages declare under its group. Modules are imported and entry points read when a
+name is first looked up, never before; an entry point is loaded only when its own name is asked
+for or all entries are.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -159,8 +160,8 @@ class Register(Generic[E]):
             return
         home, self._home = self._home, ""
         try:
-            for module in sorted(at.name for at in iter_modules(import_module(home).__path__)):
-                entry: E | None = getattr(import_module(f"{home}.{module}"), "ENTRY", None)
+            for module in _modules(home):
+                entry: E | None = getattr(import_module(module), "ENTRY", None)
                 if entry is not None:
                     self.add(entry)
         except BaseException:
@@ -194,6 +195,16 @@ class Register(Generic[E]):
                 f"not load ({type(error).__name__}: {error}); update or uninstall that package"
             )
             raise SpecError(message) from error
+
+
+def _modules(package: str) -> Iterator[str]:
+    """Yield the modules of *package* and of the packages in it, in order."""
+    found = {at.name: at.ispkg for at in iter_modules(import_module(package).__path__)}
+    for name in sorted(found):
+        if found[name]:
+            yield from _modules(f"{package}.{name}")
+        else:
+            yield f"{package}.{name}"
 
 
 def _traits(entry: type) -> Iterator[str]:

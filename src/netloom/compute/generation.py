@@ -124,6 +124,8 @@ class Residual:
         compute: Operators in a step over the same operators alone: clocks under steady load,
             caches that others use, kernels that were not timed.
         compute_fp8: The same for fp8 training, which also keeps scaling factors.
+        compute_mxfp8: The same with scaling factors of blocks; None for that of fp8.
+        compute_nvfp4: The same in 4 bits; None for that of fp8.
         flash_1: The first FlashAttention's time over that of the kernels measured on Hopper, at
             the same share of the GPU's peak.
         flash_2: The same of the second.
@@ -134,6 +136,8 @@ class Residual:
 
     compute: float = 1.0
     compute_fp8: float = 1.0
+    compute_mxfp8: float | None = None
+    compute_nvfp4: float | None = None
     flash_1: float = 1.0
     flash_2: float = 1.0
     flash_3: float = 1.0
@@ -142,7 +146,12 @@ class Residual:
 
     def of(self, precision: Precision) -> float:
         """Return the factor on operators at *precision*."""
-        return self.compute_fp8 if precision == "fp8" else self.compute
+        by_name = {
+            "fp8": self.compute_fp8,
+            "mxfp8": self.compute_mxfp8 or self.compute_fp8,
+            "nvfp4": self.compute_nvfp4 or self.compute_fp8,
+        }
+        return by_name.get(precision, self.compute)
 
     def attention(self, flash: FlashVersion) -> float:
         """Return the factor on fused attention of a kernel generation."""

@@ -19,6 +19,7 @@ from netloom.compute.generation import GENERATIONS
 from netloom.compute.grouped import START_S, balanced, grouped_s
 from netloom.errors import SpecError
 from netloom.provenance import Source, Validity, Why
+from netloom.spec.precision import is_cast, product_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -251,23 +252,22 @@ def roofline(gpu: Gpu, precision: Precision) -> Roofline:
     Raises:
         SpecError: the GPU does not have the precision.
     """
-    peak = getattr(gpu.peak, precision)
+    peak = gpu.peak.at(precision)
     half = gpu.peak.bf16 or gpu.peak.fp16
     if peak is None or half is None:
-        known = ", ".join(p for p in ("bf16", "fp16", "fp8") if getattr(gpu.peak, p))
         raise SpecError(
             key="job.training.precision",
             what=f"{gpu.name} has no {precision}",
-            remedy=f"it has {known}",
+            remedy=f"it has {gpu.peak.precisions()}",
         )
     shares = _measured_shares(gpu) if gpu.calibration else _typical_shares(gpu, half)
-    matmul_flops = shares.product * peak * (FP8_SHARE if precision == "fp8" else 1.0)
+    matmul_flops = shares.product * peak * (FP8_SHARE if is_cast(precision) else 1.0)
     return Roofline(
         peak_flops=peak,
         matmul_flops=matmul_flops,
         attention_flops=half,
         memory_bytes_per_s=gpu.memory_rate_bps / 8,
-        casts=precision == "fp8",
+        casts=is_cast(precision),
         chip=_chip(gpu, precision),
         shares=shares,
         validity=_validity(gpu),
@@ -316,9 +316,9 @@ def _chip(gpu: Gpu, precision: Precision) -> Chip:
     known = _generation(gpu)
     return Chip(
         num_multiprocessors=(known and known.num_multiprocessors) or MAX_ALIKE,
-        peak_flops=getattr(gpu.peak, precision),
+        peak_flops=gpu.peak.at(precision) or 0.0,
         memory_bytes_per_s=gpu.memory_rate_bps / 8,
-        element_bytes=1.0 if precision == "fp8" else 2.0,
+        element_bytes=product_bytes(precision),
     )
 
 
@@ -345,7 +345,7 @@ def _validity(gpu: Gpu) -> Validity:
 def _why(gpu: Gpu, precision: Precision, matmul_flops: float, shares: Shares) -> Why:
     peak = Why(
         name=f"{gpu.name} peak {precision}",
-        value=float(getattr(gpu.peak, precision)),
+        value=gpu.peak.at(precision) or 0.0,
         unit="FLOP/s",
         source=gpu.source("peak"),
     )

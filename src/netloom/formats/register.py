@@ -31,6 +31,8 @@ class Format:
             - ``inventory``: ``render(site)`` gives the content of files by their path
             - ``measurement``: what a measuring program printed; ``parse(text or lines)``. A log
               may hold several: ask each of them whether it is in
+            - ``recipe``: a training job as a framework is told of it; ``parse(RecipeText)`` gives a
+              Recipe
             - ``trace``, ``job``, ``routes``, ``metrics``, ``neighbours``: as *parse* says
         suffixes: What names of such files end with; empty where any will do.
         sniff: Whether a text begins as such a file does.

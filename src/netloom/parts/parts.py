@@ -6,12 +6,14 @@ of an entry in ``sources.toml``, and ``"*"`` stands for all keys not named.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from operator import attrgetter
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from netloom.provenance import Source, Why
+from netloom.spec.precision import PRODUCT_BITS, Precision
 from netloom.spec.quantity import (
     Flops,
     LengthM,
@@ -27,7 +29,9 @@ from netloom.spec.strict import Strict, written_name
 __all__ = [
     "CableType",
     "Gpu",
+    "HopTime",
     "LatencyBudget",
+    "MeasuredCosts",
     "Model",
     "Nic",
     "Node",
@@ -112,12 +116,25 @@ def _lookups(key: str) -> tuple[str, str, str]:
     return key, key.partition(".")[0], "*"
 
 
+_PEAK_OF: Final = {"mxfp8": "fp8", "nvfp4": "fp4"}
+
+
 class PeakRates(Strict):
     """Dense tensor throughput by precision; a missing precision is not supported."""
 
     bf16: Compute | None = None
     fp16: Compute | None = None
     fp8: Compute | None = None
+    fp4: Compute | None = None
+
+    def at(self, precision: Precision) -> float | None:
+        """Return the peak of products at *precision*; None where the GPU has none."""
+        found: float | None = getattr(self, _PEAK_OF.get(precision, precision))
+        return found
+
+    def precisions(self) -> str:
+        """Return the precisions that it has, for people."""
+        return ", ".join(one for one in PRODUCT_BITS if self.at(one))
 
 
 class Gpu(Part):
@@ -175,6 +192,8 @@ class Node(Part):
         ports_per_cage: NICs that share one transceiver: 2 in a DGX H100, whose eight NICs leave
             through four twin-port OSFP cages.
         host_rate_bps: PCIe or C2C between a GPU and its NIC, one direction.
+        host_memory_rate_bps: Between a GPU and the host's memory, one direction, where it is not
+            the way to the NIC (NVLink-C2C).
         nic_share: What NCCL reaches of a NIC's payload rate over this machine's path to the NIC,
             where that is less than the plugin reaches elsewhere; None where it is not.
         power_w: All of it, GPUs and NICs included, at full load.
@@ -189,6 +208,7 @@ class Node(Part):
     num_nics: Count
     ports_per_cage: Count = 1
     host_rate_bps: Rate
+    host_memory_rate_bps: Rate | None = None
     nic_share: Annotated[Share, Field(gt=0, le=1)] | None = None
     power_w: Power
     price_usd: Money | None = None
@@ -348,6 +368,48 @@ class LatencyBudget(Strict):
     wake_s: Time
 
 
+class HopTime(Strict):
+    """What one hop of a ring between nodes takes, beyond the time of its bytes."""
+
+    size_bytes: Size = Field(description="What a rank passes on in a step: size / ranks")
+    time_s: Time
+
+
+class MeasuredCosts(Strict):
+    """What collectives cost and reach on one's own cluster, in place of what netloom ships.
+
+    ``netloom calibrate network`` writes it; a key that is left out stays as shipped.
+
+    Attributes:
+        hop_s: What a hop between nodes takes longer than NCCL's table says, messages sent at once.
+        rendezvous_s: What it takes longer still where the receiver is asked first (Simple).
+        ring_hops: What a hop of a ring takes by the bytes that a rank passes on, ascending; in
+            place of NCCL's table and of the two above.
+        tree_rate_bps: What trees carry out of a node at most, where their channels and not the NICs
+            decide: in racks with more NICs than channels.
+        partner_s: Starting with each partner of an all-to-all in another node.
+        far_partner_s: What each such partner beyond 64 takes longer.
+        all_to_all_share: What an all-to-all reaches over the rate of rings between nodes.
+        message_share: What one message reaches over that rate of its NICs.
+    """
+
+    hop_s: Time | None = None
+    rendezvous_s: Time | None = None
+    ring_hops: tuple[HopTime, ...] = ()
+    tree_rate_bps: Rate | None = None
+    partner_s: Time | None = None
+    far_partner_s: Time | None = None
+    all_to_all_share: Annotated[Share, Field(gt=0, le=2)] | None = None
+    message_share: Annotated[Share, Field(gt=0, le=2)] | None = None
+
+    @model_validator(mode="after")
+    def _sizes_ascend(self) -> Self:
+        if any(low.size_bytes >= high.size_bytes for low, high in pairwise(self.ring_hops)):
+            message = "'ring_hops' must stand in order of their sizes, each size once"
+            raise ValueError(message)
+        return self
+
+
 class Technology(Part):
     """A named bundle of link layer, routing and transport.
 
@@ -364,6 +426,7 @@ class Technology(Part):
         host_rate_bps: What the CPUs can push through one NIC, where they are in the way.
         max_endpoints: What its control plane can address; 0 for no limit of its own.
         operations: What its control plane offers, feature by feature.
+        collectives: What one's own cluster was measured to cost and to reach.
     """
 
     family: str
@@ -389,3 +452,4 @@ class Technology(Part):
     latency: LatencyBudget
     status: Literal["shipping", "emerging", "obsolete", "rare"]
     operations: dict[str, str] = Field(default_factory=dict)
+    collectives: MeasuredCosts | None = None

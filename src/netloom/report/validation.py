@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from netloom.report.charts import GREY, HUES, PLAIN, SECONDS, ChartAxis, Figure, Plot, Series
+from netloom.report.charts import BYTES, GREY, HUES, PLAIN, SECONDS, ChartAxis, Figure, Plot, Series
 from netloom.report.html import render
 from netloom.report.sections import Gallery, HtmlTable, Page
 
@@ -99,7 +99,7 @@ def _row(name: str, suite: Mapping[str, Any]) -> list[str]:
 
 def _scatter(name: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     known = [row for row in rows if row["predicted"] and row["measured"]]
-    unit = PLAIN if name in UNITS else SECONDS
+    unit = BYTES if name == "memory" else PLAIN if name in UNITS else SECONDS
     said = f", {UNITS[name]}" if name in UNITS else ""
     chart = Plot(
         x=ChartAxis(title=f"measured{said}", unit=unit, is_log=True),

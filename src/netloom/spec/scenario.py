@@ -17,6 +17,8 @@ from netloom.errors import SpecError
 from netloom.spec.faults import LinkFault
 from netloom.spec.inference import Serving
 from netloom.spec.packets import PacketOptions
+from netloom.spec.precision import Precision
+from netloom.spec.published import Published
 from netloom.spec.quantity import Share, TimeS
 from netloom.spec.software import Software, SoftwareKey
 from netloom.spec.strict import Strict
@@ -66,7 +68,6 @@ _PLAIN = {"pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$"}
 _Printable = AfterValidator(_printable)
 Line = Annotated[str, Field(max_length=200, json_schema_extra=_PLAIN), _Printable]
 Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLAIN), _Printable]
-Precision = Literal["bf16", "fp16", "fp8"]
 ContextExchange = Literal["ring", "all-gather"]
 FailureRecord = Literal["llama-3", "meta-rsc-1", "meta-rsc-2", "alibaba-hpn"]
 ExpertDispatch = Literal["all-gather", "all-to-all", "deepep", "hybridep"]
@@ -152,7 +153,11 @@ class Training(Strict):
     micro_batch: Annotated[int, Field(ge=1, le=65_536)] = Field(
         default=1, description="Sequences that a pipeline stage works on at a time"
     )
-    precision: Precision = Field(default="bf16", description="Number format of matrix products")
+    precision: Precision = Field(
+        default="bf16",
+        description="Number format of matrix products: fp8 scales whole tensors, mxfp8 and nvfp4 "
+        "blocks of 32 and 16 values",
+    )
     recompute: Recompute = Field(
         default="selective",
         description="Activations computed again in the backward pass: light, norms, activation "
@@ -323,17 +328,14 @@ class SharedJob(Strict):
 class Scenario(Strict):
     """A cluster, what runs on it (a job, or plain traffic), and the technologies to compare."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [{"required": [key]} for key in ("job", "traffic", "jobs")],
-        },
-        serialize_by_alias=True,  # 'job', whatever holds it here
-    )
+    model_config = ConfigDict(serialize_by_alias=True)  # 'job', whatever holds it here
 
     name: Line = Field(default="", description="What reports call this scenario")
     cluster: Cluster = Field(description="The machines")
     job_given: Job | None = Field(
-        default=None, alias="job", description="What runs on them; only 'simulate' goes without"
+        default=None,
+        alias="job",
+        description="What runs on them; 'expect' goes without, and 'simulate' and 'share' may",
     )
     traffic: Annotated[tuple[Traffic, ...], Field(min_length=1, max_length=MAX_TRAFFIC)] | None = (
         Field(default=None, description="What is sent, for 'netloom simulate'")
@@ -356,35 +358,35 @@ class Scenario(Strict):
     compare: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MAX_COMPARED)] = Field(
         default=DEFAULT_COMPARISON, description="Technologies to compare, by catalogue name"
     )
+    published: Published | None = Field(
+        default=None, description="What was measured of this very job, shown beside the prediction"
+    )
     economics: Economics = Field(default=Economics(), description="How money is counted")
     catalog: Name | None = Field(
         default=None, description="A TOML file of your own parts, relative to this file"
     )
-
-    @model_validator(mode="after")
-    def _something_runs(self) -> Self:
-        if self.job_given is None and self.traffic is None and self.jobs is None:
-            message = (
-                "give 'job', or 'traffic' for 'netloom simulate', or 'jobs' for 'netloom share'"
-            )
-            raise ValueError(message)
-        return self
 
     @property
     def job(self) -> Job:
         """What runs on the machines.
 
         Raises:
-            SpecError: the scenario has traffic alone.
+            SpecError: the scenario has none.
         """
         if self.job_given is None:
-            other = ("traffic", "simulate") if self.jobs is None else ("jobs", "share")
+            has, command = self._instead()
             raise SpecError(
                 key="job",
-                what=f"this scenario has none, only {other[0]!r}",
-                remedy=f"add a job, or use 'netloom {other[1]}'",
+                what=f"this scenario has none, only {has!r}",
+                remedy=f"add a job, or use 'netloom {command}'",
             )
         return self.job_given
+
+    def _instead(self) -> tuple[str, str]:
+        """Return what the scenario has in place of a job, and the command that takes that."""
+        if self.jobs is not None:
+            return "jobs", "share"
+        return ("cluster", "expect") if self.traffic is None else ("traffic", "simulate")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy with some fields changed, ``job`` among them by that name."""

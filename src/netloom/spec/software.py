@@ -130,6 +130,11 @@ class Software(Strict):
     optimizer_offload: Annotated[Share, Field(ge=0, le=1)] | None = Field(
         default=None, description="Share of the optimizer's state that the host holds"
     )
+    activation_offload: Annotated[int, Field(ge=0, le=100_000)] | None = Field(
+        default=None,
+        description="Layers of a stage whose activations the host keeps from forward to backward "
+        "(cpu_offloading_num_layers)",
+    )
     manual_gc: bool | None = Field(
         default=None,
         description="Whether all ranks collect Python's garbage at the same step (--manual-gc)",

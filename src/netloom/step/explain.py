@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netloom.provenance import Why
 from netloom.step.residual import RESIDUAL_SOURCE
 from netloom.step.schedule import JITTER, JITTER_SOURCE
+from netloom.step.software import switches_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from netloom.workload.communication import Communication
     from netloom.workload.demand import Demand
 
-__all__ = ["Ingredients", "explain"]
+__all__ = ["Ingredients", "explain", "explain_software"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +72,26 @@ def explain(ingredients: Ingredients) -> Why:
                 how="bytes of the update over the memory rate",
                 source=ingredients.optimizer_source,
             ),
+            explain_software(ingredients.practice),
         ),
     )
+
+
+def explain_software(practice: Practice) -> Why:
+    """Return what the software does, switch by switch, and who says so."""
+    parts = tuple(
+        Why(name=switch, value=_said(value))
+        for switch, value in switches_of(practice).items()
+        if value is not None
+    )
+    return Why(name="software", value=practice.title, source=practice.source, parts=parts)
+
+
+def _said(value: Any) -> float | str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    said: float | str = ", ".join(value) or "nothing" if isinstance(value, list) else value
+    return said
 
 
 def _compute(ingredients: Ingredients) -> Why:

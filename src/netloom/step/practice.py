@@ -41,6 +41,7 @@ class Practice:
             can launch a layer with experts (Megatron-Core's all-to-all dispatcher, dropless).
         graphs_on: The GPU generations on which its recipes use graphs.
         age: What all its kernels take over those of a year later.
+        on_blackwell: The same on Blackwell alone, where that was new to it.
         fused: Whether memory-bound operators that follow one another are one kernel.
         kernels: Whose layers and loss: ``transformer-engine`` stands for libraries of fused
             kernels (Megatron-LM, flash-attn), which keep the inputs of 8-bit products in 8 bits,
@@ -53,6 +54,7 @@ class Practice:
         parameter_bytes: Of one weight as it is held and gathered, master copies apart.
         recompute_modules: Computed again in the backward pass; None for what the job asks for.
         optimizer_offload: Share of the optimizer's state on the host.
+        activation_offload: Layers of a stage whose activations the host keeps.
         manual_gc: Whether all ranks collect Python's garbage at the same step.
         source: Who says so.
     """
@@ -73,6 +75,7 @@ class Practice:
     reads_counts: bool = False
     graphs_on: frozenset[str] = frozenset()
     age: float = 1.0
+    on_blackwell: float = 1.0
     fused: bool = True
     drag: float = 0.0
     shards_weights: bool = False
@@ -80,6 +83,7 @@ class Practice:
     parameter_bytes: int = WEIGHT_BYTES
     recompute_modules: tuple[RecomputedModule, ...] | None = None
     optimizer_offload: float = 0.0
+    activation_offload: int = 0
     manual_gc: bool = False
     kernels: Kernels = "transformer-engine"
     autocast: bool = False

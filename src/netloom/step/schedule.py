@@ -201,7 +201,13 @@ def schedule(
     exposed = dict.fromkeys(Axis, 0.0)
     for axis, time_s in slowest.exposed_s.items():
         exposed[axis] = exposed[axis] + num_micro_batches * time_s
-    filling_s, hops_s = _hops_s(traffic, slowest.costs, num_hops=num_stages - 1, virtual=virtual)
+    filling_s, hops_s = _hops_s(
+        traffic,
+        slowest.costs,
+        num_stages=num_stages,
+        num_micro_batches=num_micro_batches,
+        virtual=virtual,
+    )
     exposed[Axis.PIPELINE] = exposed[Axis.PIPELINE] + hops_s
     after_s = _data_exposed_s(
         traffic,
@@ -337,13 +343,22 @@ def _beside_s(time_s: float, behind_s: float, practice: Practice) -> float:
     return time_s - hidden_s + practice.drag * hidden_s
 
 
-def _hops_s(traffic: Traffic, costs: Costs, *, num_hops: int, virtual: int) -> tuple[float, float]:
+def _hops_s(
+    traffic: Traffic, costs: Costs, *, num_stages: int, num_micro_batches: int, virtual: int
+) -> tuple[float, float]:
     """Return the hops of filling and draining the pipeline, and all that is exposed of hops.
 
-    With virtual stages a hop runs beside another chunk's pass and hides behind no more than that.
+    With virtual stages a hop runs beside another chunk's pass and hides behind no more than that;
+    but not while the pipeline fills and drains, where Megatron-Core waits for each hop before the
+    next pass (schedules.py, forward_backward_pipelining_with_interleaving: overlap_p2p_comm holds
+    between warm-up and cool-down).
     """
     filling_s = exposed_s = 0.0
+    num_hops = num_stages - 1
     hidden = np.where(np.greater(virtual, 1), traffic.practice.pipeline_hidden, 0.0)
+    # Passes of the first stage before its first backward pass.
+    warm_up = np.minimum(num_micro_batches * virtual, 2 * num_hops + (virtual - 1) * num_stages)
+    waited = np.where(np.greater(virtual, 1), np.maximum(0, warm_up - num_hops), 0)
     pass_s = {
         "forward": costs.forward_s / virtual,
         "backward": (costs.backward_s + costs.recompute_s) / virtual,
@@ -353,6 +368,7 @@ def _hops_s(traffic: Traffic, costs: Costs, *, num_hops: int, virtual: int) -> t
         waiting_s = one_s - hidden * np.minimum(one_s, pass_s[item.phase])
         filling_s = filling_s + num_hops * one_s
         exposed_s = exposed_s + (num_hops * one_s + item.count * waiting_s)
+        exposed_s = exposed_s + waited * (one_s - waiting_s)
     return filling_s, exposed_s
 
 

@@ -174,10 +174,11 @@ def _plan(serving: Serving, model: Model, network: Network, placement: Placement
 
 
 def _roofline(gpu: Gpu, precision: Precision) -> Roofline:
-    if getattr(gpu.peak, precision) is None:
-        known = ", ".join(p for p in ("bf16", "fp16", "fp8") if getattr(gpu.peak, p))
+    if gpu.peak.at(precision) is None:
         raise SpecError(
-            key="serving.precision", what=f"{gpu.name} has no {precision}", remedy=f"it has {known}"
+            key="serving.precision",
+            what=f"{gpu.name} has no {precision}",
+            remedy=f"it has {gpu.peak.precisions()}",
         )
     return roofline(gpu, precision)
 

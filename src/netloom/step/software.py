@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import SpecError
+from netloom.provenance import Validity
+from netloom.spec.precision import is_cast
 from netloom.spec.software import PRACTICES
 from netloom.step.practice import Practice
 from netloom.step.residual import generation_of
+from netloom.validated.steps import SoftwareOn, checked_software, checked_switches, met_software
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from netloom.compute.generation import FlashVersion
     from netloom.parts.parts import Gpu
     from netloom.spec.scenario import Job
     from netloom.spec.software import AttentionVersion
+    from netloom.workload.placement import Layout
 
-__all__ = ["default_practice", "practice_for", "practice_named", "switches_of"]
+__all__ = [
+    "default_practice",
+    "departures",
+    "practice_for",
+    "practice_named",
+    "software_validity",
+    "switches_of",
+]
 
 # Whose shares of hidden traffic stand in where software that overlaps nothing is told to overlap.
 _OVERLAPPING: Final = "megatron-core-2024"
@@ -33,15 +45,20 @@ def practice_for(job: Job, gpu: Gpu) -> Practice:
         SpecError: the software is not known.
     """
     name = job.software.name
-    found = default_practice(job, gpu) if name is None else practice_named(name)
-    if generation_of(gpu) in found.graphs_on:
-        found = replace(found, cuda_graphs=True)
+    found = _on(default_practice(gpu) if name is None else practice_named(name), gpu)
     if job.parallel.expert > 1 and job.parallel.expert_dispatch == "all-to-all":
         found = replace(found, reads_counts=True)
-    if found.parameter_bytes == 1 and job.trained.precision != "fp8":
+    if found.parameter_bytes == 1 and not is_cast(job.trained.precision):
         found = replace(found, parameter_bytes=2)
     changes = [_changed(found, *switch) for switch in job.software.switches().items()]
     return replace(found, **{name: value for change in changes for name, value in change.items()})
+
+
+def _on(practice: Practice, gpu: Gpu) -> Practice:
+    """Return *practice* as its own recipes for *gpu* have it."""
+    graphs = practice.cuda_graphs or generation_of(gpu) in practice.graphs_on
+    new = practice.on_blackwell if gpu.architecture.startswith("Blackwell") else 1.0
+    return replace(practice, cuda_graphs=graphs, age=practice.age * new)
 
 
 def practice_named(name: str) -> Practice:
@@ -60,10 +77,87 @@ def practice_named(name: str) -> Practice:
     return found
 
 
-def default_practice(job: Job, gpu: Gpu) -> Practice:
-    """Return the practice of a *job* that names none."""
-    del job, gpu
-    return practice_named("megatron-core-2024")
+def default_practice(gpu: Gpu) -> Practice:
+    """Return the practice of a job that names none.
+
+    It is the newest whose steps were met on the generation of *gpu*; where there is none, the
+    newest that was compared there, or the newest of all. Software that only divides weights
+    (FSDP) is not among them: it cannot run the tensor and pipeline degrees of other jobs.
+    """
+    return _newest(generation_of(gpu))
+
+
+@cache
+def _newest(generation: str) -> Practice:
+    groups: tuple[Iterable[str], ...] = (
+        (pair.name for pair in met_software() if pair.generation == generation),
+        (pair.name for pair in checked_software() if pair.generation == generation),
+        PRACTICES.shipped(),
+    )
+    able = ([one for one in map(practice_named, g) if not one.shards_weights] for g in groups)
+    return max(next(filter(None, able)), key=lambda one: (one.released, one.name))
+
+
+def departures(practice: Practice, gpu: Gpu) -> dict[str, str]:
+    """Return the switches of *practice* that are not as its name stands for on *gpu*."""
+    named = switches_of(_on(practice_named(practice.name), gpu))
+    told = switches_of(practice)
+    return {name: str(value) for name, value in told.items() if value != named[name]}
+
+
+def software_validity(practice: Practice, gpu: Gpu, plan: Layout) -> Validity:
+    """Return whether steps of the software on such GPUs were met, switched as it is."""
+    here = SoftwareOn(practice.name, generation_of(gpu))
+    kind = gpu.name if here.generation == gpu.name.lower() else gpu.architecture
+    if here in met_software():
+        return _switched_validity(practice, gpu, plan, kind)
+    found = checked_software().get(here)
+    if found is not None:
+        doubt = (
+            f"Steps of {practice.title} on {kind} GPUs were compared and not met: "
+            f"{found.rows} came out {found.median_pct:.0f} % off in the median."
+        )
+    else:
+        others = sorted(pair.name for pair in met_software() if pair.generation == here.generation)
+        known = f"; software that was met there: {', '.join(others)}" if others else ""
+        doubt = f"No step of {practice.title} on {kind} GPUs was compared{known}."
+    return Validity((doubt,))
+
+
+def _switched_validity(practice: Practice, gpu: Gpu, plan: Layout, kind: str) -> Validity:
+    """Return a doubt for each switch that matters to *plan* and stood otherwise in every run."""
+    runs = [dict(run) for run in checked_switches()[SoftwareOn(practice.name, generation_of(gpu))]]
+    mine, told = departures(practice, gpu), switches_of(practice)
+    unseen = [
+        name
+        for name in told
+        if _matters(name, plan) and all(run.get(name) != mine.get(name) for run in runs)
+    ]
+    return Validity(
+        tuple(
+            f"No step of {practice.title} on {kind} GPUs with {name}: {_written(told[name])} was "
+            "compared."
+            for name in unseen
+        )
+    )
+
+
+def _matters(switch: str, plan: Layout) -> bool:
+    match switch:
+        case "tensor_overlap":
+            return plan.tensor > 1
+        case "pipeline_overlap":
+            return plan.pipeline > 1
+        case "data_overlap" | "bucket_bytes" | "gradient_type":
+            return plan.replicas > 1
+        case _:
+            return True
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(value)}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _changed(practice: Practice, switch: str, value: Any) -> dict[str, Any]:
@@ -88,10 +182,14 @@ def _changed(practice: Practice, switch: str, value: Any) -> dict[str, Any]:
 
 
 def switches_of(practice: Practice) -> dict[str, Any]:
-    """Return what *practice* does, in the words of ``job.software``."""
+    """Return what *practice* does, in the words of ``job.software``.
+
+    None stands for what the job decides: gradients and recomputation by its precision and its
+    ``recompute``, buckets by the number of its copies.
+    """
     fused = f"flash-{practice.flash}"
     types = {size: name for name, size in _TYPE_BYTES.items()}
-    gradient = practice.gradient_bytes
+    gradient, modules = practice.gradient_bytes, practice.recompute_modules
     return {
         "tensor_overlap": practice.tensor_hidden > 0,
         "pipeline_overlap": practice.pipeline_hidden > 0,
@@ -101,7 +199,8 @@ def switches_of(practice: Practice) -> dict[str, Any]:
         "cuda_graphs": practice.cuda_graphs,
         "gradient_type": None if gradient is None else types[gradient],
         "parameter_type": types[practice.parameter_bytes],
-        "recompute_modules": practice.recompute_modules,
+        "recompute_modules": None if modules is None else list(modules),
         "optimizer_offload": practice.optimizer_offload,
+        "activation_offload": practice.activation_offload,
         "manual_gc": practice.manual_gc,
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from netloom.compute.roofline import NO_COSTS, costs, roofline
+from netloom.spec.precision import is_cast
 from netloom.step.schedule import StageTimes, layer_exposed_s
 from netloom.workload.demand import shard_of
 from netloom.workload.flops import embedding_operators, head_operators, layer_operators
@@ -192,7 +193,7 @@ class OperatorTimes:
 
 
 def _in_bf16(training: Training) -> Training:
-    if training.precision != "fp8":
+    if not is_cast(training.precision):
         return training
     return training.model_copy(update={"precision": "bf16"})
 

@@ -12,6 +12,7 @@ from netloom.results.tabular import Tabular
 from netloom.spec.load import load
 from netloom.spec.scenario import Scenario
 from netloom.study.inputs import catalog_of
+from netloom.study.networks import network_of
 from netloom.study.predict.prediction import predict
 from netloom.study.serving.inference import infer
 from netloom.study.simulate.cost import cost_of
@@ -96,6 +97,12 @@ def _questions(scenario: Scenario) -> Iterator[Callable[[Scenario, Catalog], obj
         yield predict
     if scenario.serving is not None:
         yield infer
+    if given is None and scenario.traffic is None and scenario.jobs is None:
+        yield _network
+
+
+def _network(scenario: Scenario, catalog: Catalog) -> None:
+    network_of(scenario.cluster, catalog)
 
 
 def _simulate(scenario: Scenario, catalog: Catalog) -> None:

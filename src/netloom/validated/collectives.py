@@ -24,7 +24,10 @@ __all__ = [
     "CollectivePoint",
     "collective_groups",
     "group_doubt",
+    "in_band",
+    "judging_groups",
     "near_groups",
+    "nearest_groups",
 ]
 
 MIN_ROWS: Final = 3
@@ -46,6 +49,7 @@ class CollectiveGroup:
         family: Of the technology between the nodes; empty within one node.
         min_bytes: Lower end of the size band; ``max_bytes``, its upper end, is not in it.
         median_error_pct: Of the bus bandwidth, without sign.
+        quantiles_pct: Of the errors with their sign, each for a fifth of the rows.
         far_rows: Rows over 50 % off.
         bound_pct: What the median of such rows is held to.
     """
@@ -62,6 +66,7 @@ class CollectiveGroup:
     max_bytes: float
     rows: int
     median_error_pct: float
+    quantiles_pct: tuple[float, ...]
     far_rows: int
     bound_pct: float
 
@@ -95,6 +100,7 @@ def collective_groups() -> tuple[CollectiveGroup, ...]:
             max_bytes=float(row["max_bytes"]),
             rows=int(row["rows"]),
             median_error_pct=float(row["median_error_pct"]),
+            quantiles_pct=tuple(map(float, row.get("quantiles_pct", "0").split())),
             far_rows=int(row["far_rows"]),
             bound_pct=float(row["bound_pct"]),
         )
@@ -110,11 +116,11 @@ def group_doubt(point: CollectivePoint, groups: Sequence[CollectiveGroup] | None
         groups: What was measured; the shipped table by default.
     """
     if groups is None:
-        return _shipped_doubt(_in_band(point))
+        return _shipped_doubt(in_band(point))
     return _doubt(point, groups)
 
 
-def _in_band(point: CollectivePoint) -> CollectivePoint:
+def in_band(point: CollectivePoint) -> CollectivePoint:
     """Return *point* at the lower end of its size band, for which the answer is the same."""
     lows = sorted({one.min_bytes for one in collective_groups()})
     low = max((at for at in lows if at <= point.size_bytes), default=0.0)
@@ -134,11 +140,22 @@ def _shipped_doubt(point: CollectivePoint) -> str:
 
 
 def _doubt(point: CollectivePoint, groups: Sequence[CollectiveGroup]) -> str:
-    own = [one for one in near_groups(point, groups) if _is_own_kind(one, point)]
-    near = own if sum(one.rows for one in own) >= MIN_ROWS else near_groups(point, groups)
-    is_own = near is own
+    near = judging_groups(point, groups)
+    is_own = bool(near) and all(_is_own_kind(one, point) for one in near)
     why = _shortfall(near, is_own=is_own)
     return f"{_said(point)} {why}{_nearest(point, groups, near)}." if why else ""
+
+
+def judging_groups(
+    point: CollectivePoint, groups: Iterable[CollectiveGroup]
+) -> list[CollectiveGroup]:
+    """Return the groups that *point* is judged by.
+
+    They are those of its own kind of machine where these have rows enough, else all that are near.
+    """
+    near = near_groups(point, groups)
+    own = [one for one in near if _is_own_kind(one, point)]
+    return own if sum(one.rows for one in own) >= MIN_ROWS else near
 
 
 def near_groups(point: CollectivePoint, groups: Iterable[CollectiveGroup]) -> list[CollectiveGroup]:
@@ -223,10 +240,9 @@ def _nearest(
     """Return the nearest groups that are measured, where none are near."""
     if near or not groups:
         return ""
-    found = min(groups, key=lambda one: _distance(one, point))
-    error = median(
-        one.median_error_pct for one in groups if _distance(one, point) == _distance(found, point)
-    )
+    nearest = nearest_groups(point, groups)
+    found = nearest[0]
+    error = median(one.median_error_pct for one in nearest)
     nodes = "one node" if found.max_nodes == 1 else f"{found.min_nodes} to {found.max_nodes} nodes"
     if 1 < found.min_nodes == found.max_nodes:
         nodes = f"{found.max_nodes} nodes"
@@ -234,6 +250,14 @@ def _nearest(
         f"; nearest is {found.collective} of {_range(found.min_bytes, found.max_bytes)} on {nodes} "
         f"of {found.machine}, {error:.0f} % off"
     )
+
+
+def nearest_groups(
+    point: CollectivePoint, groups: Sequence[CollectiveGroup]
+) -> list[CollectiveGroup]:
+    """Return the groups that *point* is nearest to, near or not; none only where there are none."""
+    least = min((_distance(one, point) for one in groups), default=())
+    return [one for one in groups if _distance(one, point) == least]
 
 
 def _distance(one: CollectiveGroup, point: CollectivePoint) -> tuple[float, ...]:

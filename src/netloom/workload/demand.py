@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from netloom.spec.precision import product_bytes
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
 from netloom.workload.flops import ACTIVATION_BYTES, Shard, expert_load
@@ -172,7 +173,7 @@ def _tensor(
     if plan.tensor == 1:
         return []
     size = ACTIVATION_BYTES * shard.tokens * shape.model.hidden
-    gathered = size / 2 if training.precision == "fp8" else size
+    gathered = size * product_bytes(training.precision) / ACTIVATION_BYTES
     group = axis_group(plan, Axis.TENSOR)
 
     def between_halves(phase: Phase, kind: CollectiveKind, window: Window) -> Communication:

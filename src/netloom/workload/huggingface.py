@@ -43,7 +43,9 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "rope_head_dim": ("qk_rope_head_dim",),
     "value_head_dim": ("v_head_dim",),
 }
-PLAIN_ACTIVATIONS = frozenset({"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "relu"})
+PLAIN_ACTIVATIONS = frozenset(
+    {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "relu", "relu2"}
+)
 GATED_WITH_PLAIN_NAME = frozenset({"gemma", "gemma2", "gemma3", "gemma3_text"})
 LEARNED_POSITIONS = frozenset({"gpt2", "opt", "gpt_bigcode"})
 
@@ -91,7 +93,7 @@ def parse_config(config: Mapping[str, object], *, where: str) -> Model:
         "title": kind,
         "parameters": 1.0,
         "gated": _gated(config, kind, where),
-        "biases": kind in LEARNED_POSITIONS,
+        "biases": kind in LEARNED_POSITIONS or _biased(config),
         "learned_positions": _positions(config, kind, where),
         "tied_embeddings": _tied(config, kind, where),
         "sources": {"*": Source(citation=where, confidence="published")},
@@ -210,6 +212,11 @@ def _gated(config: Mapping[str, object], kind: str, where: str) -> bool:
             remedy="write one, such as 'silu'",
         )
     return activation not in PLAIN_ACTIVATIONS
+
+
+def _biased(config: Mapping[str, object]) -> bool:
+    """Return whether all products have biases, as LlamaConfig can say."""
+    return config.get("attention_bias") is True and config.get("mlp_bias") is True
 
 
 def _positions(config: Mapping[str, object], kind: str, where: str) -> int:

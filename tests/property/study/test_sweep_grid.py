@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.errors import SpecError
-from netloom.spec.sweep import load_sweep
-from netloom.spec.sweep_points import expand
+from netloom.spec.sweep.file import load_sweep
+from netloom.spec.sweep.points import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -373,7 +373,7 @@ def test_why_explains_a_field_of_the_json_by_its_key(
     assert json.loads(capsys.readouterr().out)["result"]["parts"]
 
 
-EXPLAINED = ("compare", "predict", "infer", "goodput", "size", "whatif")
+EXPLAINED = ("compare", "predict", "infer", "goodput", "size", "whatif", "expect")
 LOOKED_AT = (*EXPLAINED, "plan", "share", "place", "sweep", "simulate", "validate")
 
 

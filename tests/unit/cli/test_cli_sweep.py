@@ -9,7 +9,7 @@ import pytest
 from nanoarrow.ipc import InputStream
 
 from netloom.cli.main import main
-from netloom.spec.sweep import sweep_example_text
+from netloom.spec.sweep.file import sweep_example_text
 
 if TYPE_CHECKING:
     from pathlib import Path

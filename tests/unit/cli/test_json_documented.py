@@ -51,6 +51,7 @@ def _top_level(value: dict[str, Any]) -> set[str]:
         (["predict"], GPT),
         (["plan"], GPT),
         (["goodput"], GPT),
+        (["expect"], GPT),
         (["infer"], None),
         (["size", "--gpus", "1024"], None),
         (["whatif", "--fail", "node:0"], GPT),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from netloom.report.charts import (
     PERCENT,
     PLAIN,
     SECONDS,
+    Band,
     BarPart,
     Bars,
     Block,
@@ -20,6 +22,8 @@ from netloom.report.charts import (
     Heat,
     Plot,
     Series,
+    Unit,
+    UnitStep,
     draw,
 )
 from netloom.report.charts.scale import Scale, scale_of
@@ -81,6 +85,24 @@ def test_within_a_decade_a_logarithmic_axis_has_round_steps() -> None:
     assert [label for _, label in scale.ticks(4)] == ["4.2", "4.4", "4.6"]
     # Half way in the logarithm: the root of 4.1 x 4.7.
     assert scale.at((4.1 * 4.7) ** 0.5) == pytest.approx(50)
+
+
+def test_ticks_of_a_binary_axis_are_powers_of_two() -> None:
+    kib = Unit((UnitStep(1, "B"), UnitStep(1024, "KiB"), UnitStep(2**20, "MiB")))
+    scale = on(ChartAxis(title="size", unit=kib, is_log=True, is_binary=True), 900, 1.1e9)
+    assert [label for _, label in scale.ticks(5)] == [
+        *("1 KiB", "32 KiB", "1 MiB"),
+        *("32 MiB", "1,024 MiB"),
+    ]
+
+
+def test_a_band_is_drawn_behind_the_series_and_the_axis_holds_it() -> None:
+    band = Band(name="interval", x=(1.0, 2.0), low=(5.0, 6.0), high=(40.0, 50.0))
+    chart = replace(plot(line((1.0, 10.0), (2.0, 20.0), name="expected")), bands=(band,))
+    drawn = draw(chart)
+    assert drawn.html.index('class="band c0"') < drawn.html.index('class="l"')
+    assert [name for _, name in drawn.legend] == ["expected", "interval"]
+    assert ">50<" in drawn.html  # a tick at its upper end, far above the series
 
 
 def test_counts_have_whole_ticks() -> None:

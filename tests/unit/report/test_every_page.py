@@ -49,6 +49,7 @@ SWEEP: Final = (
 # What is asked of the command line, by the file that is asked about.
 ASKED: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "compare": (ONE, ()),
+    "expect": (CLUSTER, ("--collective", "all_reduce,all_to_all")),
     "plan": (ONE, ("--gpus", "8,16", "--technologies", "infiniband-ndr,tcp-400g")),
     "share": (TWO, ()),
     "whatif": (ONE, ("--fail", "spine:0")),

@@ -230,7 +230,7 @@ def test_words_that_older_yaml_took_for_booleans_stay_text() -> None:
         ("model: llama-3.1-405b", "model: ''", "job.model: is empty; write a name"),
         ("model: llama-3.1-405b", "model: " + "m" * 201, "is too long; write at most 200"),
         ("nodes: 2048", "nodes: 2048\n  gpus: 8", "cluster: give exactly one of 'nodes' and"),
-        ("global_batch: 2048", "global_batch: 8\n    precision: fp4", "did you mean 'fp8'?"),
+        ("global_batch: 2048", "global_batch: 8\n    precision: fp4", "did you mean 'nvfp4'?"),
         ("job:", "compare: []\njob:", "compare: is empty; list at least 1, or leave"),
         ("job:", "compare: a\njob:", "compare: 'a' is text; it must be a list, such as [a, b]"),
         ("job:", f"compare: {['a'] * 65}\njob:", "compare: lists 65; list at most 64"),

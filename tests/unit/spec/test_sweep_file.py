@@ -8,8 +8,8 @@ import pytest
 from netloom.errors import SpecError
 from netloom.spec.scenario import Count
 from netloom.spec.strict import Strict
-from netloom.spec.sweep import MAX_POINTS, load_sweep, sweep_example_text
-from netloom.spec.sweep_points import expand, where
+from netloom.spec.sweep.file import MAX_POINTS, load_sweep, sweep_example_text
+from netloom.spec.sweep.points import expand, where
 
 if TYPE_CHECKING:
     from pathlib import Path

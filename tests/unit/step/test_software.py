@@ -10,11 +10,20 @@ import pytest
 from netloom.errors import SpecError
 from netloom.spec.scenario import Job
 from netloom.spec.software import PRACTICES, Software
+from netloom.step.memory.stage import kept_share
 from netloom.step.practice import Practice
 from netloom.step.predict import optimizer_bytes, predict
-from netloom.step.software import practice_for, practice_named, switches_of
+from netloom.step.software import (
+    default_practice,
+    departures,
+    practice_for,
+    practice_named,
+    software_validity,
+    switches_of,
+)
+from netloom.validated.steps import met_software
 from netloom.workload.collective import Axis
-from netloom.workload.placement import layout
+from netloom.workload.placement import Layout, layout
 from netloom.workload.sharding import WeightFormat, data_communications
 from netloom.workload.transformer import transformer
 
@@ -38,8 +47,23 @@ SWITCHES: dict[str, tuple[Any, dict[str, Any]]] = {
     "parameter_type": ("fp8", {"parameter_bytes": 1}),
     "recompute_modules": (("moe_act",), {"recompute_modules": ("moe_act",)}),
     "optimizer_offload": ("50%", {"optimizer_offload": 0.5}),
+    "activation_offload": (3, {"activation_offload": 3}),
     "manual_gc": (True, {"manual_gc": True}),
 }
+
+
+LAID_OUT = Layout(
+    tensor=4,
+    context=1,
+    data=4,
+    pipeline=4,
+    virtual_pipeline=2,
+    expert=1,
+    zero=1,
+    sequence_parallel=True,
+    gpus_per_node=8,
+    displaced=0.0,
+)
 
 
 def job(software: object = "megatron-core-2024", **parallel: Any) -> Job:
@@ -91,7 +115,8 @@ def test_a_switch_sets_its_own_fields_and_no_others(
     turned = practice_for(job({"name": plain.name, switch: value}), gpu_of("H100"))
     assert plain == practice_named("megatron-core-2024")
     assert turned == replace(plain, **changes) != plain
-    assert switches_of(turned)[switch] in (value, changes.get(switch))
+    told = switches_of(turned)[switch]
+    assert (tuple(told) if isinstance(told, list) else told) in (value, changes.get(switch))
 
 
 def test_software_that_overlaps_nothing_can_be_told_to(gpu_of: Callable[[str], Gpu]) -> None:
@@ -229,3 +254,91 @@ def test_optimizer_bytes_follow_the_types(
     fp32, bf16 = (optimizer_bytes(shape, plan, WeightFormat(gradient_bytes=n)) for n in (4, 2))
     assert fp32 == optimizer_bytes(shape, plan)
     assert bf16 / fp32 == pytest.approx(30 / 34)
+
+
+def test_of_layers_that_the_host_keeps_two_are_under_way() -> None:
+    """8 of 12 layers: 4 and the two under way stay on the GPU, half of the activations."""
+    half = replace(practice_named("megatron-bridge"), activation_offload=8)
+    assert kept_share(12, half) == 6 / 12
+    assert kept_share(12, replace(half, activation_offload=0)) == 1.0
+    assert kept_share(12, replace(half, activation_offload=1)) == 1.0
+
+
+@pytest.mark.parametrize(("gpu", "name"), [("A100", "megatron-2022"), ("H100", "megatron-bridge")])
+def test_a_job_that_names_none_gets_the_newest_that_was_met_on_its_gpus(
+    gpu: str, name: str, gpu_of: Callable[[str], Gpu]
+) -> None:
+    found = practice_for(job({}), gpu_of(gpu))
+    generation = gpu_of(gpu).architecture.lower()
+    met = [practice_named(one.name) for one in met_software() if one.generation == generation]
+    able = [one.released for one in met if not one.shards_weights]
+    assert found.name == name
+    assert found.released == max(able)
+
+
+def test_gpus_that_no_step_was_met_on_get_what_was_compared_there_or_the_newest(
+    gpu_of: Callable[[str], Gpu],
+) -> None:
+    volta = gpu_of("A100").model_copy(update={"architecture": "Volta", "name": "V100"})
+    strange = gpu_of("A100").model_copy(update={"architecture": "Strange", "name": "S1"})
+    assert default_practice(volta).name == "megatron-2021"
+    newest = max(practice_named(name).released for name in PRACTICES.shipped())
+    assert default_practice(strange).released == newest
+
+
+@pytest.mark.parametrize(
+    ("name", "gpu", "doubt"),
+    [
+        ("nemo", "H100", ""),
+        ("megatron-2022", "A100", ""),
+        ("nemo", "A100", "No step of NeMo 2025 on Ampere GPUs was compared"),
+        (
+            "megatron-core-2024",
+            "A100",
+            "Megatron-Core 2024 on Ampere GPUs were compared and not met",
+        ),
+        ("torchtitan", "H100", "Steps of torchtitan 2024 on Hopper GPUs were compared and not met"),
+    ],
+)
+def test_software_is_inside_where_it_was_met_on_such_gpus(
+    name: str, gpu: str, doubt: str, gpu_of: Callable[[str], Gpu]
+) -> None:
+    found = software_validity(practice_named(name), gpu_of(gpu), LAID_OUT)
+    assert found.inside == (not doubt)
+    assert all(doubt in sentence for sentence in found.doubts)
+
+
+def test_a_switch_that_no_run_had_is_in_doubt_where_it_matters(
+    gpu_of: Callable[[str], Gpu],
+) -> None:
+    gpu, off = gpu_of("H100"), job({"name": "nemo", "tensor_overlap": False})
+    (doubt,) = software_validity(practice_for(off, gpu), gpu, LAID_OUT).doubts
+    assert doubt == "No step of NeMo 2025 on Hopper GPUs with tensor_overlap: false was compared."
+    alone = replace(LAID_OUT, tensor=1, data=8)
+    assert software_validity(practice_for(off, gpu), gpu, alone).inside
+
+
+def test_the_runs_of_a_name_count_as_they_were_switched(gpu_of: Callable[[str], Gpu]) -> None:
+    # Megatron-LM of 2020 and 2021 overlapped its gradients in some runs and not in others; the runs
+    # of Megatron-Core 2025 on B200 overlapped nothing.
+    for overlap in (True, False):
+        told = job({"name": "megatron-2021", "data_overlap": overlap})
+        found = practice_for(told, gpu_of("A100"))
+        assert software_validity(found, gpu_of("A100"), LAID_OUT).inside
+    b200 = gpu_of("H100").model_copy(update={"architecture": "Blackwell", "name": "B200"})
+    plain = practice_for(job("megatron-core-2025"), b200)
+    assert "tensor_overlap: true" in software_validity(plain, b200, LAID_OUT).doubts[0]
+    off = {"tensor_overlap": False, "pipeline_overlap": False, "data_overlap": False}
+    found = practice_for(job({"name": "megatron-core-2025"} | off), b200)
+    assert software_validity(found, b200, LAID_OUT).inside
+    assert departures(found, b200) == dict.fromkeys(off, "False")
+    assert departures(plain, b200) == {}
+
+
+def test_a_step_says_which_software_it_is_of(step_of: Callable[..., Step]) -> None:
+    step = step_of("nemo", tensor_overlap=False)
+    assert step.practice.name == "nemo"
+    (said,) = (part for part in step.why.parts if part.name == "software")
+    assert said.value == "NeMo 2025"
+    assert ("tensor_overlap", "off") in {(part.name, part.value) for part in said.parts}
+    assert any("Megatron-LM 2022 on Hopper" in d for d in step_of("megatron-2022").validity.doubts)

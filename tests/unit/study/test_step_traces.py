@@ -50,7 +50,12 @@ def made(name: str) -> StepTraces:
         Scenario.model_validate(
             {
                 "cluster": {"nodes": 2},
-                "job": {"model": model, "training": SMALL | training, "parallel": parallel},
+                "job": {
+                    "model": model,
+                    "training": SMALL | training,
+                    "parallel": parallel,
+                    "software": "megatron-core-2024",
+                },
             }
         ),
         load_catalog(),

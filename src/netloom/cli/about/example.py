@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from netloom.cli.output import emit_json
 from netloom.spec.example import BUILT_IN, example_text, examples
-from netloom.spec.sweep import sweep_example_text
+from netloom.spec.sweep.file import sweep_example_text
 
 __all__ = ["example"]
 

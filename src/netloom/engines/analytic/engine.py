@@ -14,6 +14,7 @@ from netloom.engines.analytic.duration import (
     ramp,
     ring_rate,
 )
+from netloom.engines.analytic.measured_rings import first_measured_bytes, fixed_s
 from netloom.engines.analytic.path import scale_out
 from netloom.engines.analytic.peers import peer_latency, peer_terms
 from netloom.engines.analytic.profile import Profile, profile_of
@@ -22,8 +23,15 @@ from netloom.engines.analytic.tables import (
     NCCL,
     Algorithm,
     LinkKind,
+    Protocol,
 )
-from netloom.engines.analytic.tuner import Communicator, choose, limits_of, switches
+from netloom.engines.analytic.tuner import (
+    AlgorithmChoice,
+    Communicator,
+    choose,
+    limits_of,
+    switches,
+)
 from netloom.engines.analytic.validity import validity_of
 from netloom.engines.analytic.ways import way_of
 from netloom.engines.base import Outcome
@@ -32,12 +40,11 @@ from netloom.provenance import Why
 from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
-    from netloom.engines.analytic.tuner import AlgorithmChoice
     from netloom.engines.base import Contention, Pattern
     from netloom.fabric.network import Network
     from netloom.workload.collective import Collective, Group
 
-__all__ = ["AnalyticEngine"]
+__all__ = ["AnalyticEngine", "ring_without_hops"]
 
 # What NCCL takes a PCIe lane set of 15.75 GB/s and 100 Gb/s of network to carry (NVIDIA/nccl
 # src/graph/topo.h at commit 5067397c).
@@ -104,6 +111,10 @@ def _library(
         return _place(network, profile, group, pattern="tree", contention=engine.contention)
 
     why = _run(collective, choice, comm, place_of(choice.algorithm))
+    first_bytes = first_measured_bytes(collective, choice, network)
+    if first_bytes is not None and collective.size_bytes < first_bytes:
+        larger = replace(collective, size_bytes=first_bytes)
+        why = _no_longer(why, _run(larger, choice, comm, around), first_bytes)
     for size_bytes, later in switches(collective.kind, comm, only=engine.algorithm):
         if size_bytes <= collective.size_bytes:
             continue
@@ -111,6 +122,26 @@ def _library(
         if engine.contention is None or _falls(collective, larger, network, engine.algorithm):
             why = _no_longer(why, _run(larger, later, comm, place_of(later.algorithm)), size_bytes)
     return _outcome(collective, network, why, choice.algorithm.value, choice.protocol.value)
+
+
+def ring_without_hops(collective: Collective, network: Network) -> tuple[float, float]:
+    """Return what a ring takes before its first hop between nodes, and what its bytes take.
+
+    What such a ring was measured to take beyond the two is that of its hops.
+    """
+    profile, group = profile_of(network.gpu.architecture), collective.group
+    place = _place(network, profile, group, pattern="ring", contention=None)
+    choice = AlgorithmChoice(
+        algorithm=Algorithm.RING,
+        protocol=Protocol.SIMPLE,
+        time_us=0.0,
+        latency_us=0.0,
+        bandwidth_gbps=0.0,
+    )
+    terms = collective_terms(collective, choice, place)
+    call_s = 0.0 if profile.overhead_s is None else profile.overhead_s.value
+    before_s = call_s + fixed_s(collective, _communicator(place, group))
+    return before_s, max(term.time_s for term in terms)
 
 
 def _falls(
@@ -151,7 +182,7 @@ def _no_longer(why: Why, larger: Why, size_bytes: float) -> Why:
     assert isinstance(larger.value, float), larger
     if larger.value >= why.value:
         return why
-    how = f"no longer than {size_bytes:.0f} B take, from which NCCL runs something quicker"
+    how = f"no longer than the {size_bytes:.0f} B take from which something quicker runs"
     return Why(name=why.name, value=larger.value, unit="s", how=how, parts=(why, larger))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from netloom.compute.generation import Constant
@@ -16,6 +17,7 @@ from netloom.engines.analytic.duration import Term, ring_rate, scaled
 from netloom.engines.analytic.startup import nccl_leaf, summed, wire
 from netloom.engines.analytic.tables import BASE_US, HW_US, PROTOCOLS, Algorithm, LinkKind, Protocol
 from netloom.engines.analytic.tuner import limits_of
+from netloom.engines.analytic.ways import measured_instead
 from netloom.provenance import Source, Why
 from netloom.workload.collective_entry import collective_entry
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from netloom.engines.analytic.duration import CollectivePlacement
+    from netloom.parts.parts import Technology
     from netloom.workload.collective import Collective
 
 __all__ = ["Peers", "peer_latency", "peer_terms", "peers", "with_peers"]
@@ -115,6 +118,21 @@ def with_peers(instead: Peers) -> Iterator[None]:
         _USED.pop()
 
 
+def _peers_on(technology: Technology) -> Peers:
+    """Return the constants in use on *technology*: its own where they were measured."""
+    used, own = peers(), technology.collectives
+    if own is None:
+        return used
+    measured = partial(measured_instead, technology=technology)
+    return Peers(
+        partner=measured(used.partner, attribute="partner_s"),
+        far_partner=measured(used.far_partner, attribute="far_partner_s"),
+        many=measured(used.many, attribute="all_to_all_share"),
+        many_shared=used.many_shared,
+        alone=measured(used.alone, attribute="message_share"),
+    )
+
+
 def peer_latency(collective: Collective, place: CollectivePlacement, *, intra: LinkKind) -> Why:
     """Return what an all-to-all or a send/recv takes before its bytes decide."""
     group = collective.group
@@ -125,11 +143,12 @@ def peer_latency(collective: Collective, place: CollectivePlacement, *, intra: L
     index = PROTOCOLS.index(protocol)
     link = intra if place.path is None else LinkKind.NET
     launch, overhead = place.profile.launch_s, place.profile.overhead_s
+    used = _peers_on(place.network.technology)
     parts = (
         nccl_leaf("base latency", BASE_US[Algorithm.RING][index] * 1e-6),
         nccl_leaf(f"latency of a hop over {link}", HW_US[link][Algorithm.RING][index] * 1e-6),
-        _times(peers().partner, started),
-        _times(peers().far_partner, max(0, started - _NEAR)),
+        _times(used.partner, started),
+        _times(used.far_partner, max(0, started - _NEAR)),
         nccl_leaf("starting with partners inside", (partners - started) * _ARITY_US * 1e-6),
         *wire(place, Protocol.LL128, message),  # rounds overlap: no message is waited for
         *(() if launch is None else (_times(launch, group.per_node),)),
@@ -163,11 +182,13 @@ def peer_terms(collective: Collective, place: CollectivePlacement) -> tuple[Term
     )
     if place.path is None:
         return (stays,)
-    node = place.network.node
-    shared = (peers().many_shared,) if node.num_nics < node.num_gpus else ()
+    node, technology = place.network.node, place.network.technology
+    used, own = _peers_on(technology), technology.collectives
+    whole = own is not None and own.all_to_all_share is not None  # sharing NICs is in it
+    shared = (used.many_shared,) if node.num_nics < node.num_gpus and not whole else ()
     leaves = size * (total - local) / total * local
     how = "size x (n-g)/n of each of the node's ranks"
-    rate = scaled(place.path.why, peers().many, *shared)
+    rate = scaled(place.path.why, used.many, *shared)
     return (stays, Term(name="between nodes", how=how, size_bytes=leaves, rate=rate))
 
 
@@ -188,7 +209,7 @@ def _message(collective: Collective, place: CollectivePlacement) -> Term:
         name="between nodes",
         how="the message of the rank that crosses, over the NICs beside one GPU",
         size_bytes=size * place.path.num_nics / min(own, place.path.num_nics),
-        rate=scaled(place.path.why, peers().alone),
+        rate=scaled(place.path.why, _peers_on(place.network.technology).alone),
     )
 
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from netloom.engines.analytic.duration import collective_terms
+from netloom.engines.analytic.measured_rings import has_measured_hops, measured_latency
 from netloom.engines.analytic.tables import (
     BASE_US,
     HW_US,
@@ -64,6 +66,10 @@ def library_latency(
     place: CollectivePlacement,
 ) -> Why:
     """Return the start-up of *choice*: its steps here, or the launch where that is more."""
+    if has_measured_hops(collective, choice, place.network):
+        bytes_s = max(term.time_s for term in collective_terms(collective, choice, place))
+        steps = measured_latency(collective, comm, place.network, bytes_s=bytes_s)
+        return _with_call(place, _launched(place, collective, steps))
     index = PROTOCOLS.index(choice.protocol)
     extra = wire(place, choice.protocol, collective.size_bytes)
     actual = replace(comm, nic_us=0.0, wire_us=total(extra) * 1e6)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from netloom.parts.parts import Technology
 
-__all__ = ["Way", "way_of", "with_ways"]
+__all__ = ["Way", "measured_instead", "way_of", "with_ways"]
 
 _OFI: Final = "aws/aws-ofi-nccl src/platform-aws.cpp, platform_data_map"
 _IB: Final = "NVIDIA/nccl src/transport/net_ib.cc and net_socket.cc"
@@ -216,13 +216,34 @@ _BY_TRANSPORT: Final = {"cxi": _CXI, "srd": _EFA_2, "tcp": _SOCKETS}
 
 
 _INSTEAD: dict[str, Way] = {}
+_OWN: Final = Source(citation="your own catalogue", confidence="assumed")
 
 
 def way_of(technology: Technology, nic: str) -> Way:
     """Return the library's way over *technology* with NICs called *nic*."""
     named = next((way for name, way in _BY_NIC if nic.upper().startswith(name)), None)
     way = named or _BY_TRANSPORT.get(technology.transport, _VERBS)
-    return _INSTEAD.get(way.name, way)
+    return _as_measured(_INSTEAD.get(way.name, way), technology)
+
+
+def _as_measured(way: Way, technology: Technology) -> Way:
+    """Return *way* with what was measured on the cluster itself, where anything was."""
+    if technology.collectives is None:
+        return way
+    return replace(
+        way,
+        hop_s=measured_instead(way.hop_s, technology, "hop_s"),
+        rendezvous_s=measured_instead(way.rendezvous_s, technology, "rendezvous_s"),
+    )
+
+
+def measured_instead(shipped: Constant, technology: Technology, attribute: str) -> Constant:
+    """Return *shipped*, or what the cluster itself was measured to have in its place."""
+    value = getattr(technology.collectives, attribute, None)
+    if value is None:
+        return shipped
+    source = technology.source(f"collectives.{attribute}") or _OWN
+    return replace(shipped, value=value, source=source)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from netloom.report.charts.draw import Drawn, draw
 from netloom.report.charts.model import (
     GREY,
     HUES,
+    Band,
     BarPart,
     Bars,
     Block,
@@ -21,7 +22,16 @@ from netloom.report.charts.model import (
     dash_of,
     mark_of,
 )
-from netloom.report.charts.units import BYTES, COUNT, MONEY, PERCENT, PLAIN, SECONDS, Unit
+from netloom.report.charts.units import (
+    BYTES,
+    COUNT,
+    MONEY,
+    PERCENT,
+    PLAIN,
+    SECONDS,
+    Unit,
+    UnitStep,
+)
 
 __all__ = [
     "BYTES",
@@ -32,6 +42,7 @@ __all__ = [
     "PERCENT",
     "PLAIN",
     "SECONDS",
+    "Band",
     "BarPart",
     "Bars",
     "Block",
@@ -46,6 +57,7 @@ __all__ = [
     "Rule",
     "Series",
     "Unit",
+    "UnitStep",
     "dash_of",
     "draw",
     "mark_of",

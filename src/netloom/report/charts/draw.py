@@ -104,6 +104,9 @@ def _plot_legend(plot: Plot) -> tuple[tuple[str, str], ...]:
         path = "" if one.join == "none" else '<path class="l" d="M1 6H27"/>'
         swatch = f'<g class="c{one.hue} d{dash % HUES}">{path}{mark}</g>'
         found[one.name] = f'<svg class="swatch" viewBox="0 0 28 12">{swatch}</svg>'
+    for band in plot.bands:
+        area = f'<rect class="band c{band.hue}" x="1" width="26" height="12"/>'
+        found[band.name] = f'<svg class="swatch" viewBox="0 0 28 12">{area}</svg>'
     return tuple((swatch, name) for name, swatch in found.items())
 
 

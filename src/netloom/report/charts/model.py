@@ -13,6 +13,7 @@ from netloom.report.charts.units import PERCENT, PLAIN, Unit
 __all__ = [
     "GREY",
     "HUES",
+    "Band",
     "BarPart",
     "Bars",
     "Block",
@@ -55,6 +56,7 @@ class ChartAxis:
         title: What it measures, without the unit.
         unit: How its numbers are written.
         is_log: Logarithmic; what is not above zero is left out.
+        is_binary: Where it is logarithmic, ticks are powers of two.
         from_zero: Zero is on it.
         bounds: Its ends, where they are not those of the data.
     """
@@ -62,6 +64,7 @@ class ChartAxis:
     title: str
     unit: Unit = PLAIN
     is_log: bool = False
+    is_binary: bool = False
     from_zero: bool = False
     bounds: tuple[float, float] | None = None
 
@@ -114,14 +117,26 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """The area between *low* and *high*, behind the series; *name* is for the legend."""
+
+    name: str
+    x: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    hue: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """Series over two axes; *aside* says what is not drawn."""
+    """Series over two axes, bands behind them; *aside* says what is not drawn."""
 
     x: ChartAxis
     y: ChartAxis
     series: tuple[Series, ...]
     rules: tuple[Rule, ...] = ()
     aside: str = ""
+    bands: tuple[Band, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +166,8 @@ class BarPart:
 class Bars:
     """Horizontal bars, one or one group for each label, the first at the top.
 
-    *rows* says what a label is, *aside* what is not drawn.
+    *rows* says what a label is, *aside* what is not drawn. *ranges* are the ends of an error bar on
+    each stack's total, where it has one.
     """
 
     axis: ChartAxis
@@ -160,6 +176,7 @@ class Bars:
     parts: tuple[BarPart, ...]
     stacked: bool = False
     aside: str = ""
+    ranges: tuple[tuple[float, float] | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

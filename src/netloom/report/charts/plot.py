@@ -12,7 +12,7 @@ from netloom.report.charts.svg import FONT_PX, grid, line, mark_svg, number, tex
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from netloom.report.charts.model import Mark, Plot, Series
+    from netloom.report.charts.model import Band, Mark, Plot, Series
 
 __all__ = ["plot_svg", "point_tip"]
 
@@ -50,6 +50,7 @@ def plot_svg(plot: Plot, *, width: float, height: float, num_ticks: int) -> list
         parts.append(line(at, _TOP, at, height - _BOTTOM, "r"))
         anchor, shift = ("start", 5) if is_left else ("end", -5)
         parts.append(text(at + shift, _TOP + 11, rule.label, anchor=anchor))
+    parts += [_band(one, x, y) for one in plot.bands]
     many = sum(len(one.x) for one in plot.series if one.mark) > _MAX_MARKS
     bare = sum(one.mark is None and not one.silent for one in plot.series)
     targets = min(40, _LINE_TARGETS // max(bare, 1))
@@ -63,6 +64,17 @@ def _reach(plot: Plot) -> Iterator[float]:
             half = one.spread[index] if one.spread else 0.0
             yield value - half
             yield value + half
+    for band in plot.bands:
+        yield from band.low
+        yield from band.high
+
+
+def _band(band: Band, x: Scale, y: Scale) -> str:
+    """Return the area of *band*: along its upper edge, and back along the lower one."""
+    above = [(x.at(at), y.at(value)) for at, value in zip(band.x, band.high, strict=True)]
+    below = [(x.at(at), y.at(value)) for at, value in zip(band.x, band.low, strict=True)]
+    path = "L".join(f"{number(left)} {number(top)}" for left, top in [*above, *below[::-1]])
+    return f'<path class="band c{band.hue}" d="M{path}Z"/>'
 
 
 def _fitting(x: Scale, most: int) -> int:

@@ -18,6 +18,7 @@ __all__ = ["Scale", "scale_of", "text_width"]
 _ROOM: Final = 0.04  # of the axis, beyond the outermost points
 _CROWDED: Final = 0.4  # decades from which round steps crowd at the upper end
 _ROUND: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
+_BINARY_STEPS: Final = (1, 2, 5, 10, 20)
 _NARROW: Final = frozenset("iljtfrI.,:;'|!()[] /-")
 _WIDE: Final = frozenset("mwMW%@")
 
@@ -84,6 +85,8 @@ class Scale:
         if not self.axis.is_log:
             found = _round_values(self.low, self.high, most, size)
             return [one for one in found if one == round(one) or not self.axis.unit.is_whole]
+        if self.axis.is_binary:
+            return _binary_powers(self.low, self.high, most)
         decades = math.log10(self.high / self.low)
         if decades < 1:  # so few that round steps read better than powers
             more = 2 if decades > _CROWDED else 0  # the lower ones stand far apart
@@ -127,6 +130,16 @@ def _round_values(low: float, high: float, most: int, size: float) -> list[float
     step = next(power * one for one in _ROUND if power * one >= rough * (1 - 1e-9))
     first, last = math.ceil(low / size / step - 1e-9), math.floor(high / size / step + 1e-9)
     return [round(number * step, 12) * size for number in range(first, last + 1)]
+
+
+def _binary_powers(low: float, high: float, most: int) -> list[float]:
+    """Return powers of two, or of them every second, fifth, tenth or twentieth."""
+    first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
+    for step in _BINARY_STEPS:
+        found = [2.0**power for power in range(first, last + 1) if power % step == 0]
+        if len(found) <= most:
+            return found
+    return [2.0**first, 2.0**last]
 
 
 def _powers(low: float, high: float, most: int) -> list[float]:

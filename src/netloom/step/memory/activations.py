@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from netloom.spec.precision import is_cast, product_bytes
 from netloom.workload.flops import ACTIVATION_BYTES
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class _Keeping(NamedTuple):
     """
 
     stream: int
-    product: int
+    product: float
     copies: tuple[int, int]
     torch: bool
     fused: bool
@@ -101,13 +102,13 @@ def recomputed_modules(training: Training, practice: Practice) -> frozenset[str]
 
 def _ways(training: Training, practice: Practice, *, moe: bool, whole: bool) -> _Keeping:
     torch = practice.kernels == "torch"
-    eight_bit = training.precision == "fp8" and not torch
+    cast = is_cast(training.precision) and not torch
     # autocast casts a norm's fp32 output for every product that takes it: queries, keys and
     # values; gate and up, or the router.
     copies = (3, 1 if moe else 2) if practice.autocast else (1, 1)
     return _Keeping(
         stream=_FP32 if practice.autocast else ACTIVATION_BYTES,
-        product=1 if eight_bit else ACTIVATION_BYTES,
+        product=product_bytes(training.precision) if cast else ACTIVATION_BYTES,
         copies=copies,
         torch=torch,
         fused=practice.fused,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from netloom.spec.precision import is_cast
 from netloom.step.memory.reserved import SLACK, reserved_bytes
 from netloom.step.model import Memory
 from netloom.workload.parameters import layer_parameters
@@ -111,7 +112,7 @@ def eight_bit_copies(training: Training, gpu: Gpu, practice: Practice) -> int:
     8-bit operands in one layout only, so it keeps the transposed matrix, too (recalled). PyTorch
     casts them in every pass.
     """
-    if training.precision != "fp8" or practice.kernels != "transformer-engine":
+    if not is_cast(training.precision) or practice.kernels != "transformer-engine":
         return 0
     return 2 if gpu.architecture == "Hopper" else 1
 

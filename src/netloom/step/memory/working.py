@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from netloom.step.memory.activations import layer_tensors, recomputed_modules
 from netloom.step.memory.states import layer_count
+from netloom.workload.demand import shard_of
 from netloom.workload.flops import ACTIVATION_BYTES
 from netloom.workload.parameters import layer_parameters
 from netloom.workload.placement import stage_layers
@@ -14,7 +15,6 @@ from netloom.workload.sharding import stage_dense_layers
 if TYPE_CHECKING:
     from netloom.spec.scenario import Training
     from netloom.step.practice import Practice
-    from netloom.workload.flops import Shard
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
@@ -35,34 +35,32 @@ class CastWeights(NamedTuple):
 
 def layer_working_bytes(
     shape: Transformer,
-    shard: Shard,
     plan: Layout,
     training: Training,
     *,
     moe: bool,
     practice: Practice,
+    kept: float,
 ) -> float:
-    """Return what the backward pass of one layer holds beside what the forward pass kept.
+    """Return what the backward pass of one layer holds beside what the forward pass *kept*.
 
     What is computed again is there once; then the gradients of the widest tensors: of what leaves
     the activation function and of what enters it.
     """
-    needed, kept = (
-        sum(
-            layer_tensors(
-                shape, shard, moe=moe, training=training, practice=practice, whole=whole
-            ).values()
+    model, shard = shape.model, shard_of(plan, training)
+    needed, again = kept, recomputed_modules(training, practice)
+    if again:
+        everything = layer_tensors(
+            shape, shard, moe=moe, training=training, practice=practice, whole=True
         )
-        for whole in (True, False)
-    )
-    model = shape.model
+        needed = sum(everything.values())
     if moe:
         rows = shard.split_tokens * model.experts_per_token
         width = max(model.hidden, shape.num_ffn_matrices * model.expert_hidden)
     else:
         rows, width = shard.tokens / shard.tensor, shape.num_ffn_matrices * model.ffn_hidden
     held = needed - kept + ACTIVATION_BYTES * rows * width
-    if practice.autocast and "layer" in recomputed_modules(training, practice):
+    if practice.autocast and "layer" in again:
         held += ACTIVATION_BYTES * layer_count(shape, plan, moe=moe)
     return held
 

@@ -11,4 +11,11 @@ from netloom.step.practices.megatron_core_2024 import ENTRY as MEGATRON_CORE
 
 __all__ = ["ENTRY"]
 
-ENTRY = replace(MEGATRON_CORE, name="nemo", title="NeMo 2025", released="2025-05", gradient_bytes=2)
+ENTRY = replace(
+    MEGATRON_CORE,
+    name="nemo",
+    title="NeMo 2025",
+    released="2025-05",
+    gradient_bytes=2,
+    on_blackwell=1.124,
+)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netloom.provenance import Why
+from netloom.step.explain import explain_software
+from netloom.study.predict.interval import explain_interval, explain_network
 
 if TYPE_CHECKING:
     from netloom.fabric.network import Network
@@ -19,11 +21,14 @@ def explain_step(step: Step, network: Network) -> dict[str, Why]:
     exposed_s = {axis.value: wait_s for axis, wait_s in step.exposed_s.items()}
     return {
         "step_time_s": step.why,
+        "interval": explain_interval(step),
+        "network_interval": explain_network(step),
         "mfu": _mfu(step, network),
         "tokens_per_s": _tokens(step),
         "communication_share": _share("communication share", communication_s, step),
         "exposed_share": _share("exposed share", exposed_s, step),
         **({"memory_bytes": step.memory.why} if step.memory.why else {}),
+        "software": explain_software(step.practice),
     }
 
 

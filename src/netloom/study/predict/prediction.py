@@ -10,10 +10,12 @@ from netloom.results.explained import Explained
 from netloom.results.table import Table
 from netloom.results.tabular import Tabular
 from netloom.step import predict as step_predict
+from netloom.step.software import switches_of
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
 from netloom.study.predict.engines import engine_of
 from netloom.study.predict.explain import explain_step
+from netloom.study.predict.interval import interval_json, network_json
 from netloom.study.predict.remedies import with_costs
 
 if TYPE_CHECKING:
@@ -58,6 +60,12 @@ class Prediction(Tabular, Explained):
             for part, time_s in parts
         )
 
+    def _published(self) -> dict[str, Any] | None:
+        given = self.scenario.published
+        if given is None:
+            return None
+        return {"mfu": given.mfu, "step_time_s": given.step_time_s, "source": given.source}
+
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
         step, memory = self.step, self.step.memory
@@ -65,6 +73,8 @@ class Prediction(Tabular, Explained):
             "technology": self.network.technology.name,
             "gpus": self.network.design.num_gpus,
             "step_time_s": step.duration_s,
+            "interval": interval_json(step),
+            "network_interval": network_json(step),
             "mfu": step.mfu,
             "hfu": step.hfu,
             "tokens_per_s": step.tokens_per_s,
@@ -79,6 +89,13 @@ class Prediction(Tabular, Explained):
                 "reserved": memory.reserved_bytes,
                 "capacity": memory.capacity_bytes,
             },
+            "software": {
+                "name": step.practice.name,
+                "title": step.practice.title,
+                "default": self.scenario.job.software.name is None,
+                "switches": switches_of(step.practice),
+            },
+            "published": self._published(),
             "validity": step.validity.to_json(),
         }
 

@@ -11,8 +11,8 @@ from netloom.errors import NetloomError, SpecError
 from netloom.spec.anchor import files_of
 from netloom.spec.nodes import problem_at
 from netloom.spec.problems import did_you_mean, refusal
-from netloom.spec.sweep import SEED, load_sweep
-from netloom.spec.sweep_points import expand, where
+from netloom.spec.sweep.file import SEED, load_sweep
+from netloom.spec.sweep.points import expand, where
 from netloom.study.inputs import catalog_of
 from netloom.study.sweep.question import SweepRequest
 from netloom.study.sweep.release import file_digest, release
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog
     from netloom.spec.nodes import Plain, TextPosition
     from netloom.spec.scenario import Scenario
-    from netloom.spec.sweep import SweepSpec
-    from netloom.spec.sweep_points import SweepPoint
+    from netloom.spec.sweep.file import SweepSpec
+    from netloom.spec.sweep.points import SweepPoint
     from netloom.study.sweep.question import SweepQuestion
 
 __all__ = ["PlannedPoint", "SweepPlan", "plan_sweep"]

@@ -12,9 +12,9 @@ from itertools import groupby
 from statistics import mean, median
 from typing import TYPE_CHECKING, Final
 
-from netloom.engines.analytic import Algorithm, AnalyticEngine
 from netloom.errors import NetloomError, SpecError
 from netloom.spec.files import read_text
+from netloom.study.expect.curve import TestRun, algorithm_called, bus_gbps, outcome_of
 from netloom.validation.collectives import left_out
 from netloom.validation.collectives.cells import (
     GOALS,
@@ -407,10 +407,10 @@ def _unpredicted(row: Measurement, reason: str) -> RowResult:
 
 
 def _predicted(row: Measurement, case: MeasuredCase) -> RowResult:
-    forced = next((found for found in Algorithm if found.value == row.algorithm), None)
-    engine = AnalyticEngine(forced)
-    outcome = engine.run(case.collective, case.network)
-    predicted = outcome.bus_rate_bps / 8e9
+    forced = algorithm_called(row.algorithm)
+    run = TestRun(kind=row.kind, group=case.collective.group, network=case.network)
+    outcome = outcome_of(run, case.collective.size_bytes, forced)
+    predicted = bus_gbps(outcome)
     unmodelled = f"The algorithm {row.algorithm!r} is not modelled; the library's choice assumed."
     unsure = (unmodelled,) if row.algorithm and forced is None else ()
     apart = _apart(row, (*case.assumed, *unsure))

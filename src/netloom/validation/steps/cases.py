@@ -99,11 +99,10 @@ def _job(row: MeasuredStep, model: Model, parallel: dict[str, Any], recompute: s
 
 def _doubts(row: MeasuredStep) -> tuple[str, ...]:
     """Return why the model does not cover what *row* ran, whatever it predicts."""
-    notes, framework, precision = row.text("notes"), row.text("framework"), row.text("precision")
+    notes, framework = row.text("notes"), row.text("framework")
     checks = (
         ("lora" in notes, "fine-tuning of added low-rank weights is not modelled"),
         ("sft" in notes, "fine-tuning packs sequences of other lengths"),
-        ("fp4" in precision, "4-bit products are taken as 8-bit ones"),
         (
             "zero-3" in framework,
             "DeepSpeed's ZeRO-3 of 2021 gathered weights tensor by tensor, which is not modelled",
@@ -248,7 +247,7 @@ def _micro_batch(row: MeasuredStep) -> int:
 
 def _precision(row: MeasuredStep) -> str:
     text = row.text("precision")
-    for name in ("fp8", "fp16", "bf16"):
+    for name in ("mxfp8", "nvfp4", "fp8", "fp16", "bf16"):
         if name in text:
             return name
-    return "fp8" if "fp4" in text else "bf16"
+    return "bf16"

@@ -15,6 +15,8 @@ __all__ = ["FITTED", "contradicted"]
 # each model and sequence of SimuMax's Llama rows (B200), of each precision of Llama 3.1 405B on
 # GB200; one each of Korthikanti et al. 2022 and the Megatron-LM README of 2020; the two pairs
 # that the spread of ranks (step.schedule) and the age of Megatron-LM 2021 (step.practice) are from,
+# the first row in 4 bits of each Llama on GB200 and GB300, the first of 70B in MXFP8 and of 405B in
+# FP8 on each, of Megatron-Bridge's table;
 # and the row that the launch of a layer with experts (step.practice) is from.
 FITTED: Final = frozenset(
     {
@@ -34,7 +36,15 @@ FITTED: Final = frozenset(
         "llmfoundry_mpt-0188",
         "llmfoundry_mpt-0208",
         "megatron-0009",
+        "megatron_bridge-0001",
+        "megatron_bridge-0002",
+        "megatron_bridge-0003",
+        "megatron_bridge-0008",
+        "megatron_bridge-0009",
+        "megatron_bridge-0012",
         "megatron_bridge-0027",
+        "megatron_bridge-0046",
+        "megatron_bridge-0076",
         "megatron-0044",
         "nvidia_dgxc-0073",
         "nvidia_dgxc-0075",

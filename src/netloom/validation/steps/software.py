@@ -47,7 +47,14 @@ def software_of(row: MeasuredStep) -> dict[str, Any]:
     if given in PRACTICES:
         return {"name": given}
     name = next((found for word, found in _NAMES if word in framework), _CURRENT)
-    return {"name": name, **_overlaps(row, name), **_graphs(row), **_types(row), **_modules(row)}
+    return {
+        "name": name,
+        **_overlaps(row, name),
+        **_graphs(row),
+        **_types(row),
+        **_modules(row),
+        **_offload(row),
+    }
 
 
 def _overlaps(row: MeasuredStep, name: str) -> dict[str, bool]:
@@ -73,6 +80,32 @@ def _types(row: MeasuredStep) -> dict[str, str]:
     if "examples/llama" in row.text("source") and "fp8" in row.text("precision"):
         return {"gradient_type": "bf16", "parameter_type": "fp8"}
     return {}
+
+
+# Megatron-Bridge, scripts/performance/configs, cpu_offloading_num_layers of its FSDP recipes (read
+# in release 25.09; the layers of 405B are of GB300): model, GPU, bits of products.
+_OFFLOADED: Final = {
+    ("70b", "gb300", 16): 30,
+    ("70b", "gb300", 8): 20,
+    ("70b", "gb200", 16): 20,
+    ("70b", "gb200", 8): 40,
+    ("70b", "b200", 8): 5,
+    ("405b", "gb300", 16): 40,
+    ("405b", "gb300", 8): 10,
+}
+
+
+def _offload(row: MeasuredStep) -> dict[str, int]:
+    """Return the layers whose activations the host keeps, where the recipe says."""
+    stated = row.degrees.get("cpu_offloading_num_layers")
+    if stated is not None:
+        return {"activation_offload": stated}
+    if "bridge" not in row.text("framework") or row.degrees.get("fsdp", 0) <= 1:
+        return {}
+    bits = 16 if "bf16" in row.text("precision") else 8
+    size = row.model.lower().rpartition("_")[2]
+    found = _OFFLOADED.get((size, row.gpu.lower(), bits))
+    return {} if found is None else {"activation_offload": found}
 
 
 def _modules(row: MeasuredStep) -> dict[str, tuple[str, ...]]:

@@ -14,13 +14,13 @@ from netloom.spec.anchor import anchored
 from netloom.spec.nodes import DocumentNode, Plain, plain, problem_at, where_of
 from netloom.spec.problems import explain, in_order
 from netloom.spec.scenario import Scenario
-from netloom.spec.sweep import OPTIONS, SEED
+from netloom.spec.sweep.file import OPTIONS, SEED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from netloom.spec.strict import Strict
-    from netloom.spec.sweep import SweepSpec
+    from netloom.spec.sweep.file import SweepSpec
 
 __all__ = ["SweepPoint", "expand", "where"]
 

@@ -1,0 +1,3 @@
+"""The formats that describe a training job."""
+
+from __future__ import annotations

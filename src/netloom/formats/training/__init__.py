@@ -1,0 +1,3 @@
+"""How jobs are described to the frameworks that train them: arguments, scripts, recipes."""
+
+from __future__ import annotations

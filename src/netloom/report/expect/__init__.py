@@ -1,0 +1,1 @@
+"""What nccl-tests should show, as text and as a page."""

@@ -1,0 +1,1 @@
+"""What nccl-tests should show on a cluster, and why it shows less."""
