@@ -164,7 +164,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     "large": Bound(mean_pct=3.65, median_pct=2.5),
     "derived": Bound(mean_pct=6.0),
     "one-node small": Bound(median_pct=10.0),
-    "experts": Bound(mean_pct=16.6, median_pct=12.6),
+    "experts": Bound(mean_pct=14.2, median_pct=8.1),
 }
 MAX_SLOPE: Final = 1.0
 # What 90 % intervals are to hold of the rows of sources that were left out.
