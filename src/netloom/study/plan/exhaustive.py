@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from netloom.errors import InfeasibleError, SpecError
 from netloom.step.predict import predict
 from netloom.study.plan.search import Piece, TimedConfiguration, best_of
-from netloom.study.plan.space import RECOMPUTES, ZEROS, Configuration, divisors
+from netloom.study.plan.space import ZEROS, Configuration, divisors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]
             divisors(space.model.num_experts or 1),
             divisors(space.job.trained.global_batch),
             range(1, (space.model.num_layers + 2) // pipeline + 2 if pipeline > 1 else 3),
-            RECOMPUTES,
+            space.recomputes(),
             ZEROS,
             (True, False) if tensor > 1 else (False,),
         ):
