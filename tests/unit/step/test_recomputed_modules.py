@@ -144,7 +144,7 @@ def test_modules_leave_one_recomputation_to_search() -> None:
 
 
 def test_a_weight_update_on_the_host_waits_for_the_link() -> None:
-    run = {"tensor": 2, "zero": 1}
+    run: dict[str, Any] = {"tensor": 2, "zero": 1}
     here, there = step(**run), step(software={"optimizer_offload": "100%"}, **run)
     asked = scenario(**run)
     node = CATALOG.node("dgx-h100")
