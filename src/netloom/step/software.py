@@ -160,6 +160,8 @@ def _matters(switch: str, plan: Layout) -> bool:
             return plan.pipeline > 1
         case "data_overlap" | "bucket_bytes" | "gradient_type":
             return plan.replicas > 1
+        case "manual_gc":
+            return False  # no step differs by it here
         case _:
             return True
 

@@ -22,9 +22,11 @@ __all__ = [
     "Operator",
     "OperatorKind",
     "Shard",
+    "core_flops_per_token",
     "embedding_operators",
     "forward_flops_per_token",
     "head_operators",
+    "latent_up_flops_per_token",
     "layer_operators",
     "recomputed_flops_per_token",
     "step_flops",
@@ -153,17 +155,17 @@ def forward_flops_per_token(shape: Transformer, sequence: int) -> float:
     total = 2.0 * model.hidden * model.vocabulary
     total += dense * _layer_flops(shape, moe=False) if dense else 0.0
     total += moe * _layer_flops(shape, moe=True) if moe else 0.0
-    return total + model.num_layers * _core_flops(shape, sequence)
+    return total + model.num_layers * core_flops_per_token(shape, sequence)
 
 
 def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Recompute) -> float:
     """Return what recomputation adds for one token."""
-    core = shape.model.num_layers * _core_flops(shape, sequence)
+    core = shape.model.num_layers * core_flops_per_token(shape, sequence)
     match recompute:
         case "none":
             return 0.0
         case "light":
-            return shape.model.num_layers * _latent_up_flops(shape)
+            return shape.model.num_layers * latent_up_flops_per_token(shape)
         case "selective":
             return core
         case "full":
@@ -171,7 +173,8 @@ def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Rec
             return forward_flops_per_token(shape, sequence) - head
 
 
-def _latent_up_flops(shape: Transformer) -> float:
+def latent_up_flops_per_token(shape: Transformer) -> float:
+    """Return what one layer's up-projections of latent attention need for a token."""
     model = shape.model
     if not shape.is_mla:
         return 0.0
@@ -217,7 +220,8 @@ def _vector_parameters(shape: Transformer, *, moe: bool) -> int:
     return norms + biases + copies * ((shape.num_ffn_matrices - 1) * width + model.hidden)
 
 
-def _core_flops(shape: Transformer, sequence: int) -> float:
+def core_flops_per_token(shape: Transformer, sequence: int) -> float:
+    """Return what one layer's causal attention needs for a token."""
     # A token looks back at half the sequence on average: scores, then values.
     return 2.0 * (sequence / 2) * (shape.query_width + shape.output_width)
 
