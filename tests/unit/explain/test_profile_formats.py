@@ -143,3 +143,28 @@ def test_an_export_of_nsight_systems_gives_steps_kernels_and_collectives(tmp_pat
 def test_a_foreign_sqlite_file_is_refused() -> None:
     with pytest.raises(SpecError, match="no kernel"):
         parse_nsight(sqlite3.connect(":memory:"))
+
+
+def test_an_export_of_several_gpus_is_refused(tmp_path: Path) -> None:
+    store = nsight_store(tmp_path / "two.sqlite")
+    store.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1 WHERE start > 10000000")
+    with pytest.raises(SpecError, match="kernels of 2 GPUs"):
+        parse_nsight(store)
+
+
+@pytest.mark.parametrize(("start", "end"), [("x", 5), (5, None), (5, b"0"), (5, 4)])
+def test_kernels_without_a_time_are_left_out(tmp_path: Path, start: object, end: object) -> None:
+    store = nsight_store(tmp_path / "damaged.sqlite")
+    store.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = ?, end = ?", (start, end))
+    with pytest.raises(SpecError, match="has no kernel in it"):
+        parse_nsight(store)
+
+
+def test_a_view_in_place_of_a_table_is_not_read(tmp_path: Path) -> None:
+    store = sqlite3.connect(tmp_path / "endless.sqlite")
+    store.execute(
+        "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL "
+        "SELECT x + 1 FROM n) SELECT x AS start, x + 1 AS end, 1 AS correlationId FROM n"
+    )
+    with pytest.raises(SpecError, match="has no kernel in it"):
+        parse_nsight(store)
