@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.errors import SpecError
 from netloom.provenance import Validity
 from netloom.spec.precision import is_cast
+from netloom.spec.quantity import write_quantity
 from netloom.spec.software import PRACTICES
 from netloom.step.practice import Practice
 from netloom.step.residual import generation_of
+from netloom.units import SHARE, SIZE
 from netloom.validated.steps import (
     SoftwareOn,
     checked_software,
@@ -37,6 +39,7 @@ __all__ = [
     "practice_named",
     "software_validity",
     "switches_of",
+    "written_switch",
 ]
 
 # Whose shares of hidden traffic stand in where software that overlaps nothing is told to overlap.
@@ -145,8 +148,8 @@ def _switched_validity(practice: Practice, gpu: Gpu, plan: Layout, kind: str) ->
     ]
     return Validity(
         tuple(
-            f"No step of {practice.title} on {kind} GPUs with {name}: {_written(told[name])} was "
-            "compared."
+            f"No step of {practice.title} on {kind} GPUs with {written_switch(name, told[name])} "
+            "was compared."
             for name in unseen
         )
     )
@@ -166,10 +169,19 @@ def _matters(switch: str, plan: Layout) -> bool:
             return True
 
 
-def _written(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(value)}]"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def written_switch(name: str, value: Any) -> str:
+    """Return a switch as a scenario writes it."""
+    if value is None:
+        return f"{name.removesuffix('_bytes')} left out"
+    match name:
+        case "bucket_bytes":
+            return f"bucket: {write_quantity(value, SIZE)}"
+        case "optimizer_offload":
+            return f"{name}: {write_quantity(value, SHARE)}"
+        case "recompute_modules":
+            return f"{name}: [{', '.join(value)}]"
+        case _:
+            return f"{name}: {str(value).lower() if isinstance(value, bool) else value}"
 
 
 def _changed(practice: Practice, switch: str, value: Any) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def _written(recipe: Recipe, vocabulary: int) -> dict[str, Any]:
 
 
 def _alike(model: Model, catalog: Catalog) -> list[str]:
-    """Return the models of the catalogue with the same shape, in its order: the first ones first."""
+    """Return the models of the catalogue with the same shape, in its order."""
     wanted = model.model_dump(exclude=set(_ABOUT))
     return [
         name
