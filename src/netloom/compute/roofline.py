@@ -128,17 +128,18 @@ class Roofline:
         return time_s + self._cast_s(operator.cast_bytes) + LAUNCH_S
 
     def backward_s(self, operator: Operator) -> float:
-        """Return the time of its backward pass; a product launches two kernels."""
+        """Return the time of its backward pass; a product launches two kernels, a frozen one."""
         if operator.shape:
             rows, columns, inner = operator.shape
             arithmetic_s = self._product_s((rows + _padding(operator), inner, columns))
             # A grouped product's weight gradients are as many products, each of its own rows.
             num = operator.num
-            arithmetic_s += self._product_s((num * columns, inner, rows / num))
+            if not operator.frozen:
+                arithmetic_s += self._product_s((num * columns, inner, rows / num))
         else:
             arithmetic_s = operator.backward_flops / self._rate(operator, ATTENTION_BACKWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.backward_bytes)
-        launches = 2 if operator.kind == "matmul" else 1
+        launches = 2 if operator.kind == "matmul" and not operator.frozen else 1
         return time_s + self._cast_s(operator.backward_cast_bytes) + launches * LAUNCH_S
 
     def optimizer_s(self, size_bytes: float) -> float:

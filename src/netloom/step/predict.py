@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.compute.roofline import roofline
 from netloom.provenance import Source, Validity
+from netloom.spec.tuning import ALL_WEIGHTS
 from netloom.step.explain import Ingredients, explain
 from netloom.step.kinds import kind_shares
 from netloom.step.memory import check_memory, memory_validity
@@ -15,6 +16,7 @@ from netloom.step.residual import residual_of
 from netloom.step.schedule import Traffic, pipeline_of, schedule, slowest_of
 from netloom.step.software import practice_for, software_validity
 from netloom.step.stages import clock_of, stages_of
+from netloom.step.tuning import tuning_validity
 from netloom.validated.steps import step_range
 from netloom.workload.demand import demand
 from netloom.workload.flops import step_flops
@@ -26,7 +28,7 @@ from netloom.workload.placement import (
     num_micro_batches,
     stage_layers,
 )
-from netloom.workload.sharding import PLAIN_WEIGHTS, stage_parameters
+from netloom.workload.sharding import PLAIN_WEIGHTS, trained_parameters
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.parts.parts import Model
     from netloom.spec.scenario import Job
+    from netloom.spec.tuning import Tuning
     from netloom.step.practice import Practice
     from netloom.step.residual import Residual
     from netloom.workload.collective import Collective
@@ -113,7 +116,9 @@ def predict(
         slowdown=slowdown,
         order=plan.schedule,
     )
-    optimizer_s = machine.optimizer_s(optimizer_bytes(shape, plan, software.weights))
+    optimizer_s = machine.optimizer_s(
+        optimizer_bytes(shape, plan, software.weights, job.trained.tuning)
+    )
     needed, executed = step_flops(shape, job.trained)
     ingredients = Ingredients(
         times=times,
@@ -156,7 +161,8 @@ def predict(
         validity=job_validity(shape, plan, network, software)
         & gpu_validity(machine, left)
         & _network_validity(network, outcomes, exposed_share)
-        & memory_validity(held),
+        & memory_validity(held)
+        & tuning_validity(job.trained),
         why=explain(ingredients),
         practice=software,
     )
@@ -168,11 +174,15 @@ def _ask(asked: Demand, network: Network, engine: Engine) -> dict[Collective, Ou
 
 
 def optimizer_bytes(
-    shape: Transformer, plan: Layout, weights: WeightFormat = PLAIN_WEIGHTS
+    shape: Transformer,
+    plan: Layout,
+    weights: WeightFormat = PLAIN_WEIGHTS,
+    tuning: Tuning = ALL_WEIGHTS,
 ) -> float:
     """Return what the weight update of the fullest GPU moves."""
     each = OPTIMIZER_BYTES + 2 * (weights.gradient_bytes or FP32_BYTES) + weights.parameter_bytes
-    held = [stage_parameters(shape, plan, stage=stage) for stage in {0, plan.pipeline - 1}]
+    ends = {0, plan.pipeline - 1}
+    held = [trained_parameters(shape, plan, tuning, stage=stage) for stage in ends]
     copies = plan.expert_data if plan.expert > 1 else plan.replicas
     dense, experts = (plan.replicas, copies) if plan.zero else (1, 1)
     return max(each * (one.dense / dense + one.experts / experts) for one in held)

@@ -18,6 +18,7 @@ from netloom.step.predict import gpu_validity, job_validity, optimizer_bytes
 from netloom.step.residual import residual_of
 from netloom.step.software import practice_for
 from netloom.step.stages import clock_of, end_costs, layer_kinds
+from netloom.step.tuning import tuning_validity
 from netloom.study.plan.efficiency import highest_of
 from netloom.workload.collective import Axis
 from netloom.workload.demand import axis_communications, shard_of
@@ -173,9 +174,10 @@ class CostTables:
             states(self.shape, plan, training, stage=stage, gpu=gpu, practice=self.practice)
             for stage in fullest_stages(plan.pipeline)
         )
+        moved_bytes = optimizer_bytes(self.shape, plan, weights, training.tuning)
         return States(
             held_bytes=tuple(map(needed_bytes, held)),
-            optimizer_s=self.clock.machine.optimizer_s(optimizer_bytes(self.shape, plan, weights)),
+            optimizer_s=self.clock.machine.optimizer_s(moved_bytes),
         )
 
     def is_inside(self, plan: Layout) -> bool:
@@ -186,6 +188,7 @@ class CostTables:
         if key not in self._memo.inside:
             doubts = job_validity(self.shape, plan, self.space.network, self.practice)
             doubts &= gpu_validity(self.clock.machine, self.clock.residual)
+            doubts &= tuning_validity(self.space.job.trained)
             self._memo.inside[key] = doubts.inside
         return self._memo.inside[key]
 

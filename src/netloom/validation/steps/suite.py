@@ -18,6 +18,7 @@ from netloom.step.predict import predict
 from netloom.validation.steps.cases import cases_of
 from netloom.validation.steps.fitted import FITTED, contradicted
 from netloom.validation.steps.measured import read_step
+from netloom.validation.steps.tuning import fine_tuning_of
 from netloom.workload.parameters import parameters
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ __all__ = [
 ]
 
 _TABLE: Final = "training_steps.csv"
+_FINE_TUNING: Final = "fine-tuning"
 _LARGEST_FILE_BYTES: Final = 64 * 2**20
 _LARGE_PARAMS: Final = 7e9
 _LARGE_GPUS: Final = 64
@@ -116,8 +118,8 @@ class StepSuite:
     The errors are of the ``large`` group (tier A, 7B parameters and more, 64 GPUs and more);
     of all rows where a file has none of those. Without a row that counts they are None and the
     bounds are not kept. ``groups`` has every group with its own verdict,
-    and once more all mixtures of experts, whose errors are over all rows that could be predicted;
-    nothing is claimed for those, so their verdict is not the suite's;
+    fine-tuning, and once more all mixtures of experts, whose errors are over all rows that could
+    be predicted; nothing is claimed for those, so their verdict is not the suite's;
     ``by_model_size`` and ``by_num_gpus`` leave out rows with missing inputs.
     """
 
@@ -143,6 +145,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     "large": Bound(mean_pct=3.65, median_pct=2.5),
     "derived": Bound(mean_pct=6.0),
     "one-node small": Bound(median_pct=10.0),
+    "fine-tuning": Bound(mean_pct=6.7, median_pct=5.9),
     "experts": Bound(mean_pct=16.6, median_pct=12.6),
 }
 MAX_SLOPE: Final = 1.0
@@ -183,10 +186,16 @@ def validate_steps(rows: Sequence[MeasuredStep], catalog: Catalog) -> StepSuite:
     """
     engine = AnalyticEngine()
     results = tuple(_score(row, catalog, engine) for row in rows)
-    complete = [row for row in results if row.group != "incomplete"]
-    groups = _split(results, lambda row: row.group)
-    mixtures = [row for row in results if row.experts]
-    experts = [_group("experts", mixtures, judged=_predicted(mixtures))] if mixtures else []
+    complete = [row for row in results if row.tier != "C"]
+    groups = _split([row for row in results if row.group != _FINE_TUNING], lambda row: row.group)
+    apart = [
+        _group(name, rows_of, judged=_predicted(rows_of))
+        for name, rows_of in (
+            (_FINE_TUNING, [row for row in results if row.group == _FINE_TUNING]),
+            ("experts", [row for row in results if row.experts]),
+        )
+        if rows_of
+    ]
     large = next((group for group in groups if group.name == "large"), None)
     shown = large or _group("all", results)
     slope = _slope([row for row in _judged(results) if not large or row.group == "large"])
@@ -202,7 +211,7 @@ def validate_steps(rows: Sequence[MeasuredStep], catalog: Catalog) -> StepSuite:
         bound_ok=bool(_judged(results))
         and all(group.bound_ok for group in groups)
         and abs(slope or 0.0) <= MAX_SLOPE,
-        groups=(*groups, *experts),
+        groups=(*groups, *apart),
         by_source=_split(results, lambda row: f"{row.source}, tier {row.tier}"),
         by_model_size=_split(complete, lambda row: _decade(row.parameters / 1e9, "B")),
         by_num_gpus=_split(complete, lambda row: _decade(row.num_gpus, " GPUs")),
@@ -277,6 +286,8 @@ def _result(
 
 
 def _group_of(row: MeasuredStep, size: float) -> str:
+    if fine_tuning_of(row):
+        return _FINE_TUNING
     if row.tier == "C":
         return "incomplete"
     if row.tier == "B":
