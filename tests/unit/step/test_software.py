@@ -262,6 +262,8 @@ def test_of_layers_that_the_host_keeps_two_are_under_way() -> None:
     assert kept_share(12, half) == 6 / 12
     assert kept_share(12, replace(half, activation_offload=0)) == 1.0
     assert kept_share(12, replace(half, activation_offload=1)) == 1.0
+
+
 @pytest.mark.parametrize(("gpu", "name"), [("A100", "megatron-2022"), ("H100", "megatron-bridge")])
 def test_a_job_that_names_none_gets_the_newest_that_was_met_on_its_gpus(
     gpu: str, name: str, gpu_of: Callable[[str], Gpu]
