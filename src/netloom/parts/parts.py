@@ -306,10 +306,13 @@ class Model(Part):
         gated: Whether the feed-forward block has three matrices (SwiGLU), not two.
         num_experts: Routed experts in a MoE layer; 0 for a dense model.
         first_dense_layers: Leading layers that stay dense in a MoE model.
+        expert_interval: Of the layers after those, every n-th has experts.
         query_rank: Rank of the compressed queries (MLA); 0 without MLA.
         kv_rank: Rank of the compressed keys and values (MLA); 0 without MLA.
         rope_head_dim: Of the part of a head with rotary embedding (MLA), beside ``head_dim``.
         value_head_dim: Of a head's values (MLA).
+        head_norms: Whether queries and keys are normalised head by head.
+        grouped_router: Whether the router first chooses groups of experts, by sigmoid scores.
     """
 
     parameters: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -329,10 +332,13 @@ class Model(Part):
     expert_hidden: Number = 0
     num_shared_experts: Number = 0
     first_dense_layers: Number = 0
+    expert_interval: Count = 1
     query_rank: Number = 0
     kv_rank: Number = 0
     rope_head_dim: Number = 0
     value_head_dim: Number = 0
+    head_norms: bool = False
+    grouped_router: bool = False
 
     @model_validator(mode="after")
     def _experts_agree(self) -> Self:

@@ -90,7 +90,7 @@ def demand(
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     if stage is None:
         layers = max(counts)
-        moe = min(layers, shape.num_moe_layers)
+        moe = shape.most_moe_layers(layers)
     else:
         layers = counts[stage]
         moe = layers - stage_dense_layers(shape, counts, stage)

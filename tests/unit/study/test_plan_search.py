@@ -121,7 +121,7 @@ def test_an_mfu_that_nobody_measured_is_in_doubt_and_the_best_below_it_is_named(
 ) -> None:
     # Llama 3.1 8B comes out at 54 % on 16 H100; suppose that no published step reached 52 %.
     known = {("hopper", False): HighestMfu(0.52, "a-1", "a table")}
-    monkeypatch.setattr("netloom.study.plan.efficiency.highest_mfu", lambda: known)
+    monkeypatch.setattr("netloom.step.efficiency.highest_mfu", lambda: known)
     found = plan(question(scenario(nodes=2, global_batch=64), CATALOG))
     best = found.best[0]
     assert best.step.mfu > 0.52

@@ -259,7 +259,7 @@ class _StageBatch:
         layers = max(stage_layers(tables.shape.model.num_layers, self.pipeline))
         units = {
             "layer": counts * layers,
-            "moe-layer": counts * min(layers, tables.shape.num_moe_layers),
+            "moe-layer": counts * tables.shape.most_moe_layers(layers),
             "chunk": counts * self.virtuals,
             "step": 1,
         }

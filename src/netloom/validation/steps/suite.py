@@ -167,7 +167,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     "derived": Bound(mean_pct=6.0),
     "one-node small": Bound(median_pct=10.0),
     "fine-tuning": Bound(mean_pct=6.7, median_pct=5.9),
-    "experts": Bound(mean_pct=16.6, median_pct=12.6),
+    "experts": Bound(mean_pct=14.2, median_pct=8.1),
 }
 MAX_SLOPE: Final = 1.0
 # What 90 % intervals are to hold of the rows of sources that were left out.
