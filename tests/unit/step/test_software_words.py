@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from netloom.parts.load import load_catalog
+from netloom.spec.precision import Precision
 from netloom.step.software import default_practice, written_switch
 
 DOCS = Path(__file__).parents[3] / "docs" / "concepts" / "software.md"
@@ -29,15 +30,20 @@ def test_a_switch_is_shown_as_a_scenario_writes_it(name: str, value: Any, writte
 
 
 def test_the_documentation_names_the_defaults() -> None:
-    found = {gpu: default_practice(load_catalog().gpu(gpu)).name for gpu in load_catalog().gpus}
     named = (
-        "Megatron-LM 2022 on A100, Megatron-Bridge on H100, GB200 and GB300, Megatron-Core 2025 on "
-        "B200."
+        "Megatron-LM 2022 on A100; NeMo in bf16 and Megatron-Bridge in fp8 on H100; Megatron-Core "
+        "2025 on B200; Megatron-Bridge on GB200 and GB300, NeMo on GB200 in fp8."
     )
     assert named in " ".join(DOCS.read_text("utf-8").split())
-    assert [found[gpu] for gpu in ("A100-SXM-80GB", "B200-SXM")] == [
-        "megatron-2022",
-        "megatron-core-2025",
+    catalog = load_catalog()
+    cases: list[tuple[str, Precision, str]] = [
+        ("A100-SXM-80GB", "bf16", "megatron-2022"),
+        ("H100-SXM-80GB", "bf16", "nemo"),
+        ("H100-SXM-80GB", "fp8", "megatron-bridge"),
+        ("B200-SXM", "bf16", "megatron-core-2025"),
+        ("GB200", "bf16", "megatron-bridge"),
+        ("GB200", "fp8", "nemo"),
+        ("GB300", "mxfp8", "megatron-bridge"),
     ]
-    for gpu in ("H100-SXM-80GB", "GB200", "GB300"):
-        assert found[gpu] == "megatron-bridge"
+    for gpu, precision, name in cases:
+        assert default_practice(catalog.gpu(gpu), precision).name == name
