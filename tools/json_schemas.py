@@ -21,6 +21,11 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
 FILE: Final = ROOT / "src/netloom/results/schemas.json"
+CALIBRATE: Final = " ".join(map(str, sorted(ROOT.glob("tests/data/calibrate/*.log"))))
+POLARIS: Final = """
+cluster: {nodes: 64, node: polaris, fabric: {technology: slingshot-11}}
+job: {model: llama-2-7b, training: {sequence: 4096, global_batch: 256}}
+"""
 GPT: Final = """
 cluster: {gpus: 64, node: dgx-a100, fabric: {technology: infiniband-hdr}}
 job:
@@ -97,6 +102,10 @@ CASES: Final[dict[str, list[str]]] = {
     "validate": ["gpu-steps", "steps --rows", "collectives --rows", "layers --rows", ""],
     "trace write": ["gpt.yaml --out traces --ranks 4"],
     "trace read": ["traces/step"],
+    "calibrate network": [
+        f"{CALIBRATE} --node polaris --technology slingshot-11 --catalog own.toml",
+        f"{CALIBRATE} --scenario polaris.yaml",
+    ],
     "convert": [
         "llama3_8b.sh",
         "mixtral.args --gpus 64 --vocabulary 50000 --out converted.yaml",
@@ -128,6 +137,7 @@ LABS: Final = (
     ("lab down", "schemas --dir labs"),
 )
 # Objects whose keys are names: of tiers, jobs, parts, settings; any key may stand there.
+NULLABLE: Final = frozenset({"interval"})  # where no measured step is near enough
 NAMED: Final = frozenset(
     (
         *("switches_by_tier", "cables_by_stage", "transceivers_by_level", "settings", "left_out"),
@@ -180,6 +190,8 @@ def inferred(values: list[Any], key: str = "", *, is_open: bool = False) -> dict
     if "number" in kinds or ("integer" in kinds and key.endswith(UNITS)):
         # What cannot be computed is null, and a whole number may be one by chance.
         kinds = sorted({*kinds, "null", "number"} - {"integer"})
+    if key in NULLABLE:
+        kinds = sorted({*kinds, "null"})
     found: dict[str, Any] = {"type": kinds[0] if len(kinds) == 1 else kinds}
     objects = [value for value in values if isinstance(value, dict)]
     items = [item for value in values if isinstance(value, list) for item in value]
@@ -214,6 +226,7 @@ def prepare(folder: Path, program: str) -> None:
         "spares": GPT.replace("  model:", "  reliability: {spares: 2}\n  model:"),
         "finish": JOBS.replace("nodes: 2, job", "nodes: 2, steps: 10, job"),
         "sweep-seeds": SEEDS,
+        "polaris": POLARIS,
     }
     for name, text in texts.items():
         (folder / f"{name}.yaml").write_text(text)
@@ -280,7 +293,8 @@ def main() -> int:
     found = collect(asked.netloom, labs=asked.labs, only=asked.only)
     if asked.keep is not None:
         asked.keep.write_text(json.dumps(found))
-    found.setdefault("calibrate", [{"file": "gpu.csv", "measured": 1, "left": 0}])  # needs a GPU
+    timed = {"file": "gpu.csv", "measured": 1, "left": 0, "catalog": "own.toml"}
+    found.setdefault("calibrate gpu", [timed])  # needs a GPU
     for command, results in found.items():
         known[command] = schema_of(command, results)
     known["locate"]["required"] = ["findings"]  # all that --store has

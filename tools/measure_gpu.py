@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 
 def main() -> int:
-    from netloom.cli.about.calibrate import calibrate  # noqa: PLC0415  (found through the path above)
+    from netloom.app.calibrate import gpu  # noqa: PLC0415  (found through the path above)
     from netloom.errors import NetloomError  # noqa: PLC0415
 
     parser = argparse.ArgumentParser(description="Measure how long operators take on this GPU.")
@@ -23,7 +23,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     asked = parser.parse_args()
     try:
-        calibrate("gpu", out=asked.out, quick=asked.quick, minutes=asked.minutes)
+        gpu(asked.out, quick=asked.quick, minutes=asked.minutes)
     except NetloomError as error:
         print(f"measure_gpu: {error}", file=sys.stderr)
         return 2

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # typing takes half of what importing netloom would
 if TYPE_CHECKING:
-    from netloom.app import deploy, lab, trace
+    from netloom.app import calibrate, deploy, lab, trace
     from netloom.app.audit import audit
-    from netloom.app.calibrate import Calibration, calibrate
+    from netloom.app.calibrate.gpu_operators import Calibration
     from netloom.app.convert.run import Conversion, convert
     from netloom.app.doctor import Doctor, doctor
     from netloom.app.expect import expect
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from netloom.spec.example import example
     from netloom.spec.load import load
     from netloom.spec.scenario import Scenario
+    from netloom.study.calibrate.calibration import NetworkCalibration
     from netloom.study.catalogue import CatalogView, catalog
     from netloom.study.check import ScenarioCheck, check
     from netloom.study.compare.comparison import Comparison, compare
@@ -89,6 +90,7 @@ __all__ = [
     "Inference",
     "LabError",
     "NetloomError",
+    "NetworkCalibration",
     "OutputError",
     "Plan",
     "PlanLimits",
@@ -155,7 +157,7 @@ __all__ = [
 # Loaded when first asked for, so that importing netloom (and netloom --help) stays quick. Commands
 # come from their table, all else from here.
 _HOMES = {
-    "netloom.app.calibrate": ("Calibration",),
+    "netloom.app.calibrate.gpu_operators": ("Calibration",),
     "netloom.app.convert.run": ("Conversion",),
     "netloom.app.doctor": ("Doctor",),
     "netloom.app.rank": ("rank",),
@@ -186,6 +188,7 @@ _HOMES = {
     "netloom.results.table": ("Table",),
     "netloom.spec.load": ("load",),
     "netloom.spec.scenario": ("Scenario",),
+    "netloom.study.calibrate.calibration": ("NetworkCalibration",),
     "netloom.study.catalogue": ("CatalogView",),
     "netloom.study.check": ("ScenarioCheck",),
     "netloom.study.compare.comparison": ("Comparison",),

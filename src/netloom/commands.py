@@ -136,8 +136,9 @@ COMMANDS: Final = (
     Command(
         name="calibrate",
         run="netloom.cli.about.calibrate:calibrate",
-        call="netloom.app.calibrate:calibrate",
-        help="Measure the operators of this GPU.",
+        call="netloom.app.calibrate",
+        help="Calibrate to your own GPU and your own network.",
+        acts=("gpu", "network"),
     ),
     Command(
         name="trace",

@@ -6,6 +6,7 @@ of an entry in ``sources.toml``, and ``"*"`` stands for all keys not named.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from operator import attrgetter
 from typing import Annotated, Literal, Self
 
@@ -28,7 +29,9 @@ from netloom.spec.strict import Strict, written_name
 __all__ = [
     "CableType",
     "Gpu",
+    "HopTime",
     "LatencyBudget",
+    "MeasuredCosts",
     "Model",
     "Nic",
     "Node",
@@ -311,10 +314,13 @@ class Model(Part):
         gated: Whether the feed-forward block has three matrices (SwiGLU), not two.
         num_experts: Routed experts in a MoE layer; 0 for a dense model.
         first_dense_layers: Leading layers that stay dense in a MoE model.
+        expert_interval: Of the layers after those, every n-th has experts.
         query_rank: Rank of the compressed queries (MLA); 0 without MLA.
         kv_rank: Rank of the compressed keys and values (MLA); 0 without MLA.
         rope_head_dim: Of the part of a head with rotary embedding (MLA), beside ``head_dim``.
         value_head_dim: Of a head's values (MLA).
+        head_norms: Whether queries and keys are normalised head by head.
+        grouped_router: Whether the router first chooses groups of experts, by sigmoid scores.
     """
 
     parameters: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -334,10 +340,13 @@ class Model(Part):
     expert_hidden: Number = 0
     num_shared_experts: Number = 0
     first_dense_layers: Number = 0
+    expert_interval: Count = 1
     query_rank: Number = 0
     kv_rank: Number = 0
     rope_head_dim: Number = 0
     value_head_dim: Number = 0
+    head_norms: bool = False
+    grouped_router: bool = False
 
     @model_validator(mode="after")
     def _experts_agree(self) -> Self:
@@ -367,6 +376,48 @@ class LatencyBudget(Strict):
     wake_s: Time
 
 
+class HopTime(Strict):
+    """What one hop of a ring between nodes takes, beyond the time of its bytes."""
+
+    size_bytes: Size = Field(description="What a rank passes on in a step: size / ranks")
+    time_s: Time
+
+
+class MeasuredCosts(Strict):
+    """What collectives cost and reach on one's own cluster, in place of what netloom ships.
+
+    ``netloom calibrate network`` writes it; a key that is left out stays as shipped.
+
+    Attributes:
+        hop_s: What a hop between nodes takes longer than NCCL's table says, messages sent at once.
+        rendezvous_s: What it takes longer still where the receiver is asked first (Simple).
+        ring_hops: What a hop of a ring takes by the bytes that a rank passes on, ascending; in
+            place of NCCL's table and of the two above.
+        tree_rate_bps: What trees carry out of a node at most, where their channels and not the NICs
+            decide: in racks with more NICs than channels.
+        partner_s: Starting with each partner of an all-to-all in another node.
+        far_partner_s: What each such partner beyond 19 takes longer.
+        all_to_all_share: What an all-to-all reaches over the rate of rings between nodes.
+        message_share: What one message reaches over that rate of its NICs.
+    """
+
+    hop_s: Time | None = None
+    rendezvous_s: Time | None = None
+    ring_hops: tuple[HopTime, ...] = ()
+    tree_rate_bps: Rate | None = None
+    partner_s: Time | None = None
+    far_partner_s: Time | None = None
+    all_to_all_share: Annotated[Share, Field(gt=0, le=2)] | None = None
+    message_share: Annotated[Share, Field(gt=0, le=2)] | None = None
+
+    @model_validator(mode="after")
+    def _sizes_ascend(self) -> Self:
+        if any(low.size_bytes >= high.size_bytes for low, high in pairwise(self.ring_hops)):
+            message = "'ring_hops' must stand in order of their sizes, each size once"
+            raise ValueError(message)
+        return self
+
+
 class Technology(Part):
     """A named bundle of link layer, routing and transport.
 
@@ -383,6 +434,7 @@ class Technology(Part):
         host_rate_bps: What the CPUs can push through one NIC, where they are in the way.
         max_endpoints: What its control plane can address; 0 for no limit of its own.
         operations: What its control plane offers, feature by feature.
+        collectives: What one's own cluster was measured to cost and to reach.
     """
 
     family: str
@@ -408,3 +460,4 @@ class Technology(Part):
     latency: LatencyBudget
     status: Literal["shipping", "emerging", "obsolete", "rare"]
     operations: dict[str, str] = Field(default_factory=dict)
+    collectives: MeasuredCosts | None = None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["own_file", "part", "sources"]
 
 MAX_FILE_BYTES = 4 * 2**20
-MAX_DEPTH = 6  # kind, name, key and what stands in it
+MAX_DEPTH = 7  # kind, name, key and what stands in it: lists of tables within a table
 MAX_SHOWN = 80
 
 P = TypeVar("P", bound=Part)

@@ -27,7 +27,9 @@ __all__ = [
     "memory_line",
     "memory_parts",
     "prediction_text",
+    "published_lines",
     "software_line",
+    "span",
     "title",
 ]
 
@@ -42,6 +44,7 @@ def prediction_text(prediction: Prediction) -> RenderableType:
         Text(title(prediction), style="bold"),
         Text(headline(step), style="green"),
         Text(software_line(prediction)),
+        *map(Text, published_lines(prediction)),
         "",
         _breakdown(step),
         "",
@@ -69,12 +72,38 @@ def software_line(prediction: Prediction) -> str:
     return f"software {practice.title}{noted}"
 
 
+def published_lines(prediction: Prediction) -> list[str]:
+    """Return what was published of the same job, if the scenario says: one line, or none."""
+    given, step = prediction.scenario.published, prediction.step
+    if given is None:
+        return []
+    said = []
+    if given.step_time_s is not None:
+        off = step.duration_s / given.step_time_s - 1
+        said.append(f"step {format_quantity(given.step_time_s, TIME)} (predicted {off:+.1%})")
+    if given.mfu is not None:
+        off = 100 * (step.mfu - given.mfu)
+        said.append(f"MFU {given.mfu:.1%} (predicted {off:+.1f} points)")
+    return [f"published {', '.join(said)}: {given.source}"]
+
+
 def headline(step: Step) -> str:
     """Return the answer in one line."""
     return (
-        f"step {format_quantity(step.duration_s, TIME, digits=4)}, MFU {step.mfu:.1%}, "
+        f"step {format_quantity(step.duration_s, TIME, digits=4)} ({span(step)}), "
+        f"MFU {step.mfu:.1%}, "
         f"HFU {step.hfu:.1%}, {step.tokens_per_s:,.0f} tokens/s"
     )
+
+
+def span(step: Step, *, joint: str = " to ") -> str:
+    """Return between which times a step is expected, in the unit of the later one."""
+    found = step.interval
+    if found is None:
+        return "no interval"
+    high = format_quantity(found.high_s, TIME)
+    unit = high.lstrip("0123456789.e+-")
+    return f"{found.low_s / TIME.units[unit]:.3g}{joint}{high}"
 
 
 def _breakdown(step: Step) -> Table:

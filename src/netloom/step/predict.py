@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.compute.roofline import roofline
 from netloom.provenance import Source, Validity
+from netloom.step.basis import exposed_waits, step_point
+from netloom.step.efficiency import efficiency_validity
 from netloom.step.explain import Ingredients, explain
 from netloom.step.kinds import kind_shares
 from netloom.step.memory import check_memory, memory_validity
@@ -15,10 +17,11 @@ from netloom.step.residual import residual_of
 from netloom.step.schedule import Traffic, pipeline_of, schedule, slowest_of
 from netloom.step.software import practice_for, software_validity
 from netloom.step.stages import clock_of, stages_of
+from netloom.validated.intervals import StepBasis
+from netloom.validated.near import step_doubts
 from netloom.validated.steps import step_range
 from netloom.workload.demand import demand
 from netloom.workload.flops import step_flops
-from netloom.workload.parameters import parameters
 from netloom.workload.placement import (
     check_model,
     has_even_chunks,
@@ -31,7 +34,7 @@ from netloom.workload.sharding import PLAIN_WEIGHTS, stage_parameters
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from netloom.compute.roofline import Roofline
     from netloom.engines.base import Engine, Outcome
@@ -140,9 +143,19 @@ def predict(
         virtual=plan.virtual_pipeline,
         hardware_flops=executed / num_gpus,
     )
-    exposed_share = sum(times.exposed_s.values()) / ingredients.duration_s
+    duration_s = ingredients.duration_s
+    exposed_share = sum(times.exposed_s.values()) / duration_s
+    point = step_point(
+        shape,
+        plan,
+        job.trained,
+        network=network,
+        practice=software,
+        num_micro_batches=batches,
+    )
+    mfu = needed / num_gpus / (duration_s * machine.peak_flops)
     return Step(
-        duration_s=ingredients.duration_s,
+        duration_s=duration_s,
         compute_s=times.compute_s,
         kinds=kind_shares(shape, plan, job.trained, clock),
         host_s=times.host_s,
@@ -162,10 +175,19 @@ def predict(
             virtual=plan.virtual_pipeline,
             order=plan.schedule,
         ),
-        validity=job_validity(shape, plan, network, software)
+        validity=Validity(tuple(step_doubts(point)))
+        & job_validity(shape, plan, network, software)
         & gpu_validity(machine, left)
+        & efficiency_validity(network.gpu, job.trained.precision, mfu=mfu)
         & _network_validity(network, outcomes, exposed_share)
         & memory_validity(held),
+        basis=StepBasis(
+            point=point,
+            duration_s=duration_s,
+            waits=tuple(
+                exposed_waits(asked.communications, traffic.durations_s, times.exposed_s, network)
+            ),
+        ),
         why=explain(ingredients),
         practice=software,
     )
@@ -209,15 +231,8 @@ def update_s(
 def job_validity(
     shape: Transformer, plan: Layout, network: Network, practice: Practice
 ) -> Validity:
-    """Return the doubts that the job itself raises."""
-    doubts = [*_size_doubts(parameters(shape.model), plan.num_gpus)]
-    if shape.num_moe_layers:
-        mixtures = step_range().mixtures
-        doubts.append(
-            f"Mixtures of experts were compared and not met: {mixtures.rows} published steps come "
-            f"out {-mixtures.low_pct:.0f} % too fast to {mixtures.high_pct:.0f} % too slow, "
-            f"{mixtures.median_pct:.0f} % off in the median."
-        )
+    """Return the doubts that the job itself raises, beside the axes that rows were measured on."""
+    doubts: list[str] = []
     if plan.zero > 1 and not practice.shards_weights:
         doubts.append(
             f"No step of {practice.title} with ZeRO {plan.zero} was checked; name software that "
@@ -241,23 +256,6 @@ def job_validity(
     if plan.tensor > network.node.num_gpus:
         doubts.append("Tensor parallelism across nodes was checked and found 20 to 25 % too fast.")
     return Validity(tuple(doubts)) & software_validity(practice, network.gpu, plan)
-
-
-def _size_doubts(count: float, num_gpus: int) -> Iterator[str]:
-    checked = step_range()
-    low, high = checked.parameters
-    if not low <= count <= high:
-        yield (
-            f"Steps were checked from {low / 1e9:.1g}B to {high / 1e12:.1g}T parameters, not "
-            f"{count / 1e9:.3g}B."
-        )
-    if num_gpus > checked.max_gpus:
-        beyond, (fewest, most) = checked.beyond, checked.beyond_gpus
-        yield (
-            f"Steps were checked on up to {checked.max_gpus:,} GPUs, not {num_gpus:,}; "
-            f"{beyond.rows} published runs of {fewest:,} to {most:,} come out "
-            f"{-beyond.low_pct:.0f} % too fast to {beyond.high_pct:.0f} % too slow."
-        )
 
 
 def gpu_validity(machine: Roofline, left: Residual) -> Validity:

@@ -14,13 +14,20 @@ from netloom.spec.software import PRACTICES
 from netloom.step.practice import Practice
 from netloom.step.residual import generation_of
 from netloom.units import SHARE, SIZE
-from netloom.validated.steps import SoftwareOn, checked_software, checked_switches, met_software
+from netloom.validated.steps import (
+    SoftwareOn,
+    checked_software,
+    checked_switches,
+    met_at,
+    met_software,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from netloom.compute.generation import FlashVersion
     from netloom.parts.parts import Gpu
+    from netloom.spec.precision import Precision
     from netloom.spec.scenario import Job
     from netloom.spec.software import AttentionVersion
     from netloom.workload.placement import Layout
@@ -48,7 +55,10 @@ def practice_for(job: Job, gpu: Gpu) -> Practice:
         SpecError: the software is not known.
     """
     name = job.software.name
-    found = _on(default_practice(gpu) if name is None else practice_named(name), gpu)
+    named = default_practice(gpu, job.trained.precision) if name is None else practice_named(name)
+    found = _on(named, gpu)
+    if job.parallel.expert > 1 and job.parallel.expert_dispatch == "all-to-all":
+        found = replace(found, reads_counts=True)
     if found.parameter_bytes == 1 and not is_cast(job.trained.precision):
         found = replace(found, parameter_bytes=2)
     changes = [_changed(found, *switch) for switch in job.software.switches().items()]
@@ -78,19 +88,21 @@ def practice_named(name: str) -> Practice:
     return found
 
 
-def default_practice(gpu: Gpu) -> Practice:
+def default_practice(gpu: Gpu, precision: Precision) -> Practice:
     """Return the practice of a job that names none.
 
-    It is the newest whose steps were met on the generation of *gpu*; where there is none, the
-    newest that was compared there, or the newest of all. Software that only divides weights
-    (FSDP) is not among them: it cannot run the tensor and pipeline degrees of other jobs.
+    It is the newest whose steps in *precision* were met on the generation of *gpu*; where there is
+    none, the newest that was met there in another, that was compared there, or of all. Software
+    that only divides weights (FSDP) is not among them: it cannot run the tensor and pipeline
+    degrees of other jobs.
     """
-    return _newest(generation_of(gpu))
+    return _newest(generation_of(gpu), precision)
 
 
 @cache
-def _newest(generation: str) -> Practice:
+def _newest(generation: str, precision: Precision) -> Practice:
     groups: tuple[Iterable[str], ...] = (
+        met_at(generation, precision),
         (pair.name for pair in met_software() if pair.generation == generation),
         (pair.name for pair in checked_software() if pair.generation == generation),
         PRACTICES.shipped(),

@@ -94,7 +94,7 @@ def demand(  # noqa: PLR0913  (model, plan and training, and what the software m
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     if stage is None:
         layers = max(counts)
-        moe = min(layers, shape.num_moe_layers)
+        moe = shape.most_moe_layers(layers)
     else:
         layers = counts[stage]
         moe = layers - stage_dense_layers(shape, counts, stage)

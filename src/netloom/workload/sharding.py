@@ -99,8 +99,9 @@ def stage_parameters(shape: Transformer, plan: Layout, *, stage: int) -> StagePa
 
 
 def stage_dense_layers(shape: Transformer, counts: tuple[int, ...], stage: int) -> int:
-    """Return the layers of *stage* that are dense; a model's dense layers come first."""
-    return max(0, min(counts[stage], shape.num_dense_layers - sum(counts[:stage])))
+    """Return the layers of *stage* that are dense."""
+    first = sum(counts[:stage])
+    return sum(not shape.has_experts(first + layer) for layer in range(counts[stage]))
 
 
 def data_communications(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netloom.app.calibrate import measure
+from netloom.app.calibrate.gpu_operators import measure
 from netloom.cli.main import main
 from netloom.compute.tables import read_table
 from netloom.errors import OutputError, SpecError
@@ -113,7 +113,10 @@ def test_without_a_gpu_the_command_says_so(
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["cpu"], "'cpu' is unknown"), (["gpu", "--minutes", "0"], "--minutes: 0.0 is not a time")],
+    [
+        (["cpu"], 'Unknown command "cpu"'),
+        (["gpu", "--minutes", "0"], "--minutes: 0.0 is not a time"),
+    ],
 )
 def test_a_wrong_argument_is_refused(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]

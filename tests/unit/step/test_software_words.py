@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from netloom.parts.load import load_catalog
 from netloom.step.software import default_practice, written_switch
+
+if TYPE_CHECKING:
+    from netloom.spec.precision import Precision
 
 DOCS = Path(__file__).parents[3] / "docs" / "concepts" / "software.md"
 
@@ -28,16 +31,21 @@ def test_a_switch_is_shown_as_a_scenario_writes_it(name: str, value: Any, writte
     assert written_switch(name, value) == written
 
 
-def test_the_documentation_names_the_defaults() -> None:
-    found = {gpu: default_practice(load_catalog().gpu(gpu)).name for gpu in load_catalog().gpus}
-    named = (
-        "Megatron-LM 2022 on A100, Megatron-Bridge on H100, GB200 and GB300, Megatron-Core 2025 on "
-        "B200."
-    )
-    assert named in " ".join(DOCS.read_text("utf-8").split())
-    assert [found[gpu] for gpu in ("A100-SXM-80GB", "B200-SXM")] == [
-        "megatron-2022",
-        "megatron-core-2025",
-    ]
-    for gpu in ("H100-SXM-80GB", "GB200", "GB300"):
-        assert found[gpu] == "megatron-bridge"
+@pytest.mark.parametrize(
+    ("gpu", "precision", "name", "said"),
+    [
+        ("A100-SXM-80GB", "bf16", "megatron-2022", "Megatron-LM 2022 on A100;"),
+        ("H100-SXM-80GB", "bf16", "nemo", "NeMo on H100 in bf16,"),
+        ("H100-SXM-80GB", "fp8", "megatron-bridge", "Megatron-Bridge there in fp8;"),
+        ("B200-SXM", "bf16", "megatron-core-2025", "Megatron-Core 2025 on B200;"),
+        ("GB200", "fp8", "nemo", "NeMo on GB200 in fp8, else Megatron-Bridge;"),
+        ("GB200", "bf16", "megatron-bridge", "NeMo on GB200 in fp8, else Megatron-Bridge;"),
+        ("GB200", "mxfp8", "megatron-bridge", "NeMo on GB200 in fp8, else Megatron-Bridge;"),
+        ("GB300", "fp8", "megatron-bridge", "Megatron-Bridge on GB300."),
+    ],
+)
+def test_the_documentation_names_the_defaults(
+    gpu: str, precision: Precision, name: str, said: str
+) -> None:
+    assert default_practice(load_catalog().gpu(gpu), precision).name == name
+    assert said in " ".join(DOCS.read_text("utf-8").split())

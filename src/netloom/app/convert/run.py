@@ -111,7 +111,7 @@ class Conversion(Tabular):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/convert.md documents."""
+        """Return the stable keys that docs/runs/convert.md documents."""
         return {
             "file": self.file,
             "format": self.format,

@@ -45,7 +45,7 @@ def convert(  # noqa: PLR0913  (options)
     Takes Megatron-LM's arguments or a shell script (read, never run), a recipe of NeMo or
     Megatron-Bridge (YAML), torchtitan's configuration (TOML), DeepSpeed's (JSON, with --model) or
     a Hugging Face config.json. Every statement of the file is named: taken, without effect on
-    time and memory, or not taken. Keys of the JSON are documented in docs/convert.md.
+    time and memory, or not taken. Keys of the JSON are documented in docs/runs/convert.md.
 
     Args:
         file: The script, recipe or configuration.

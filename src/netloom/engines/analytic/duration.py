@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netloom.engines.analytic.algorithms import nvls_wire_bytes, tree_network_bytes
+from netloom.engines.analytic.measured_rings import has_measured_hops
 from netloom.engines.analytic.pipeline import chunk_bytes, num_stages
 from netloom.engines.analytic.profile import CHUNK_BYTES, PCIE_SHARE, Profile
 from netloom.engines.analytic.rings import cube_mesh_links, num_rings
@@ -39,6 +40,7 @@ __all__ = [
 
 # GPUs of the nodes on which NVLink SHARP was measured.
 _FULL_NODE = 8
+_TREES = frozenset({Algorithm.TREE, Algorithm.NVLS_TREE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,14 +118,30 @@ def collective_terms(
     """Return what each part of the machine has to carry under *choice*."""
     group = collective.group
     share = _protocol_share(choice, place.profile) * _tree_share(choice, collective.size_bytes)
+    if has_measured_hops(collective, choice, place.network):
+        share = 1.0  # what the protocol costs is in the hops
     inside = _inside(collective, choice, place, share=share)
     if place.path is None:
         return (inside,)
     between = _between_bytes(collective, choice)
     how = _BETWEEN_HOW[choice.algorithm]
-    rate = _scaled(place.path.why, share)
+    rate = _scaled(_carried(choice, place, place.path.why), share)
     assert group.num_nodes > 1, group
     return (inside, Term(name="between nodes", how=how, size_bytes=between, rate=rate))
+
+
+def _carried(choice: AlgorithmChoice, place: CollectivePlacement, path: Why) -> Why:
+    """Return the rate of *path*, or what trees were measured to carry where that is less."""
+    own = place.network.technology.collectives
+    if own is None or own.tree_rate_bps is None or choice.algorithm not in _TREES:
+        return path
+    assert isinstance(path.value, float), path
+    if own.tree_rate_bps >= path.value:
+        return path
+    measured = place.network.technology.why("collectives.tree_rate_bps", unit="bit/s")
+    how = "what trees carry, which is less than the NICs do"
+    value = own.tree_rate_bps
+    return Why(name=path.name, value=value, unit="bit/s", how=how, parts=(measured, path))
 
 
 def _inside(
@@ -244,7 +262,7 @@ def fill(
     Inside a node it is a number a doubling. A tree over nodes passes chunks on from stage to stage:
     the last byte arrives one chunk of every channel later for each stage before it.
     """
-    if place.path is None or choice.algorithm not in {Algorithm.TREE, Algorithm.NVLS_TREE}:
+    if place.path is None or choice.algorithm not in _TREES:
         return ramp(place, choice, collective.size_bytes)
     if choice.protocol is Protocol.LL:
         return ramp(place, choice, collective.size_bytes)  # it sends word by word

@@ -14,16 +14,24 @@ from netloom.engines.analytic.duration import (
     ramp,
     ring_rate,
 )
+from netloom.engines.analytic.measured_rings import first_measured_bytes, fixed_s
 from netloom.engines.analytic.path import scale_out
 from netloom.engines.analytic.peers import peer_latency, peer_terms
 from netloom.engines.analytic.profile import Profile, profile_of
-from netloom.engines.analytic.startup import library_latency
+from netloom.engines.analytic.startup import library_latency, overlap
 from netloom.engines.analytic.tables import (
     NCCL,
     Algorithm,
     LinkKind,
+    Protocol,
 )
-from netloom.engines.analytic.tuner import Communicator, choose, limits_of, switches
+from netloom.engines.analytic.tuner import (
+    AlgorithmChoice,
+    Communicator,
+    choose,
+    limits_of,
+    switches,
+)
 from netloom.engines.analytic.validity import validity_of
 from netloom.engines.analytic.ways import way_of
 from netloom.engines.base import Outcome
@@ -32,12 +40,11 @@ from netloom.provenance import Why
 from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
-    from netloom.engines.analytic.tuner import AlgorithmChoice
     from netloom.engines.base import Contention, Pattern
     from netloom.fabric.network import Network
     from netloom.workload.collective import Collective, Group
 
-__all__ = ["AnalyticEngine"]
+__all__ = ["AnalyticEngine", "ring_without_hops"]
 
 # What NCCL takes a PCIe lane set of 15.75 GB/s and 100 Gb/s of network to carry (NVIDIA/nccl
 # src/graph/topo.h at commit 5067397c).
@@ -104,6 +111,10 @@ def _library(
         return _place(network, profile, group, pattern="tree", contention=engine.contention)
 
     why = _run(collective, choice, comm, place_of(choice.algorithm))
+    first_bytes = first_measured_bytes(collective, choice, network)
+    if first_bytes is not None and collective.size_bytes < first_bytes:
+        larger = replace(collective, size_bytes=first_bytes)
+        why = _no_longer(why, _run(larger, choice, comm, around), first_bytes)
     for size_bytes, later in switches(collective.kind, comm, only=engine.algorithm):
         if size_bytes <= collective.size_bytes:
             continue
@@ -111,6 +122,26 @@ def _library(
         if engine.contention is None or _falls(collective, larger, network, engine.algorithm):
             why = _no_longer(why, _run(larger, later, comm, place_of(later.algorithm)), size_bytes)
     return _outcome(collective, network, why, choice.algorithm.value, choice.protocol.value)
+
+
+def ring_without_hops(collective: Collective, network: Network) -> tuple[float, float]:
+    """Return what a ring takes before its first hop between nodes, and what its bytes take.
+
+    What such a ring was measured to take beyond the two is that of its hops.
+    """
+    profile, group = profile_of(network.gpu.architecture), collective.group
+    place = _place(network, profile, group, pattern="ring", contention=None)
+    choice = AlgorithmChoice(
+        algorithm=Algorithm.RING,
+        protocol=Protocol.SIMPLE,
+        time_us=0.0,
+        latency_us=0.0,
+        bandwidth_gbps=0.0,
+    )
+    terms = collective_terms(collective, choice, place)
+    call_s = 0.0 if profile.overhead_s is None else profile.overhead_s.value
+    before_s = call_s + fixed_s(collective, _communicator(place, group))
+    return before_s, max(term.time_s for term in terms)
 
 
 def _falls(
@@ -132,12 +163,15 @@ def _run(
         how=f"NCCL's lowest estimate: {choice.time_us:.1f} us",
         source=NCCL,
     )
+    terms = collective_terms(collective, choice, place)
+    bytes_s = max(term.time_s for term in terms)
     return _why(
         collective,
-        collective_terms(collective, choice, place),
+        terms,
         latency=library_latency(collective, choice, comm, place),
         filling=fill(collective, choice, comm, place),
         more=(chosen,),
+        hidden=overlap(collective, choice, comm, place, bytes_s),
     )
 
 
@@ -151,7 +185,7 @@ def _no_longer(why: Why, larger: Why, size_bytes: float) -> Why:
     assert isinstance(larger.value, float), larger
     if larger.value >= why.value:
         return why
-    how = f"no longer than {size_bytes:.0f} B take, from which NCCL runs something quicker"
+    how = f"no longer than the {size_bytes:.0f} B take from which something quicker runs"
     return Why(name=why.name, value=larger.value, unit="s", how=how, parts=(why, larger))
 
 
@@ -159,8 +193,9 @@ def _spread(
     collective: Collective, network: Network, profile: Profile, *, contention: Contention | None
 ) -> Outcome:
     group = collective.group
-    alone = not collective_entry(collective.kind).has_partners
-    pattern: Pattern = "pair" if alone else "all-to-all"
+    entry = collective_entry(collective.kind)
+    alone = not entry.has_partners
+    pattern: Pattern = "pair" if alone or entry.is_rooted else "all-to-all"
     place = _place(network, profile, group, pattern=pattern, contention=contention)
     latency = peer_latency(collective, place, intra=_intra(network))
     filling = ramp(place, None, collective.size_bytes)
@@ -188,7 +223,7 @@ def _communicator(place: CollectivePlacement, group: Group) -> Communicator:
     host_gbps = network.node.host_rate_bps * group.per_node / 8e9  # NCCL sees the PCIe path too
     nics = 0.0 if path is None else path.num_nics * network.nic_rate_bps * _NCCL_NET_GBPS
     inter = min(nics, host_gbps)
-    way = way_of(network.technology, network.nic.name)
+    way = way_of(network.technology, network.nic.name, network.net)
     switched = scale_up.kind == "switched"
     nvls = scale_up.in_network_reduction and profile.nvls_share is not None and group.per_node > 2
     return Communicator(
@@ -237,21 +272,26 @@ def _why(
     latency: Why,
     filling: Why,
     more: tuple[Why, ...],
+    hidden: Why | None = None,
 ) -> Why:
     slowest = max(term.time_s for term in terms)
     assert isinstance(latency.value, float), latency
     assert isinstance(filling.value, float), filling
+    saved = 0.0 if hidden is None else hidden.value
+    assert isinstance(saved, float), hidden
     parts = (
         latency,
         filling,
         *(term.why() for term in terms),
+        *(() if hidden is None else (hidden,)),
         *more,
     )
+    how = "latency + filling the pipeline + the slower of inside a node and between nodes"
     return Why(
         name=f"duration of {collective.kind.value}",
-        value=latency.value + filling.value + slowest,
+        value=latency.value + filling.value + slowest - saved,
         unit="s",
-        how="latency + filling the pipeline + the slower of inside a node and between nodes",
+        how=how if hidden is None else f"{how} - what of these runs at the same time",
         parts=parts,
     )
 

@@ -240,7 +240,7 @@ class _StageBatch:
             virtuals=tuple(self.virtuals[0].tolist()),
             duration_s=duration_s,
             fit=fitting.fit,
-            inside=certain & self._roomy(fitting.held_bytes) & self._even(),
+            inside=certain & self._roomy(fitting.held_bytes) & self._near(lines) & self._even(),
             above=tables.mfu(duration_s) > tables.most_mfu,
         )
 
@@ -260,7 +260,7 @@ class _StageBatch:
         layers = max(stage_layers(tables.shape.model.num_layers, self.pipeline))
         units = {
             "layer": counts * layers,
-            "moe-layer": counts * min(layers, tables.shape.num_moe_layers),
+            "moe-layer": counts * tables.shape.most_moe_layers(layers),
             "chunk": counts * self.virtuals,
             "step": 1,
         }
@@ -320,10 +320,32 @@ class _StageBatch:
         roomy: Array = held_bytes / capacity_bytes <= DOUBTED_OVER
         return roomy
 
+    def _near(self, lines: Sequence[ZeroStageRow]) -> Array:
+        """Return which lines are near measured steps in micro-batches and recomputation."""
+        is_near = self.tables.is_near
+        return np.array(
+            [
+                [
+                    is_near("micro_batches", row.num_micro_batches)
+                    and is_near("recompute", row.training.recompute)
+                ]
+                for row, _ in lines
+            ]
+        )
+
     def _even(self) -> Array:
-        """Return which columns divide the layers evenly."""
+        """Return which columns divide the layers evenly, into about as many chunks as measured."""
         layers = self.tables.shape.model.num_layers
-        return np.array([[has_even_chunks(layers, self.pipeline, v) for v in self.virtuals[0]]])
+        virtuals = self.virtuals[0].tolist()
+        return np.array(
+            [
+                [
+                    has_even_chunks(layers, self.pipeline, virtual)
+                    and self.tables.is_near("virtual_pipeline", virtual)
+                    for virtual in virtuals
+                ]
+            ]
+        )
 
 
 def _divisions(tables: CostTables, pipeline: int) -> Iterator[Division]:

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from netloom.step.basis import layers_of, step_point
+from netloom.step.efficiency import highest_of
 from netloom.step.memory import fullest_stages, kept_bytes, needed_bytes, states
 from netloom.step.offload import offloaded_bytes
 from netloom.step.predict import gpu_validity, job_validity, update_s
-from netloom.step.residual import residual_of
+from netloom.step.residual import generation_of, residual_of
 from netloom.step.software import practice_for
 from netloom.step.stages import clock_of, end_costs, layer_kinds, stage_kinds
-from netloom.study.plan.efficiency import highest_of
+from netloom.validated.axes import AXES, KIND_AXES
+from netloom.validated.near import StepKind, rows_of_kind
 from netloom.workload.collective import Axis
 from netloom.workload.demand import axis_communications, shard_of
 from netloom.workload.flops import layer_operators, step_flops
@@ -27,7 +30,7 @@ from netloom.workload.sharding import data_communications
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from netloom.compute.roofline import Costs
     from netloom.engines.base import Engine
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from netloom.step.practice import Practice
     from netloom.step.stages import OperatorTimes
     from netloom.study.plan.space import Space
+    from netloom.validated.axes import StepPoint
+    from netloom.validated.near import KindRows
     from netloom.workload.collective import Collective
     from netloom.workload.communication import Communication
     from netloom.workload.demand import MicroBatchAxis
@@ -46,6 +51,8 @@ __all__ = ["CostQuery", "CostTables", "Slot", "States"]
 
 
 Array: TypeAlias = Any
+# Axes on which configurations of one plan differ.
+VARIED: Final = ("virtual_pipeline", "micro_batches", "recompute")
 
 
 class Slot(NamedTuple):
@@ -199,15 +206,47 @@ class CostTables:
         )
 
     def is_inside(self, plan: Layout) -> bool:
-        """Return whether the job itself, divided so, raises no doubt; virtual stages apart."""
+        """Return whether the job itself, divided so, raises no doubt.
+
+        What differs between configurations of a plan is apart: see :meth:`is_near`.
+        """
         assert plan.virtual_pipeline == 1, plan
-        spread = (plan.pipeline > 1, plan.context > 1, plan.replicas > 1)
-        key = (plan.num_gpus, plan.tensor, *spread, plan.zero, self.space.network.node.name)
-        if key not in self._memo.inside:
+        degrees = (plan.tensor, plan.pipeline, plan.context, plan.expert)
+        key = (plan.num_gpus, *degrees, plan.zero, self.space.network.node.name)
+        found = self._memo.inside.get(key)
+        if found is None:
             doubts = job_validity(self.shape, plan, self.space.network, self.practice)
             doubts &= gpu_validity(self.clock.machine, self.clock.residual)
-            self._memo.inside[key] = doubts.inside
-        return self._memo.inside[key]
+            found = self._memo.inside[key] = doubts.inside and not any(self._doubts(plan))
+        return found
+
+    def is_near(self, axis: str, value: float | str) -> bool:
+        """Return whether measured steps vouch for *value* of an axis."""
+        return not self._near.doubt(axis, value)
+
+    def _doubts(self, plan: Layout) -> Iterator[str]:
+        """Yield the doubts of the axes that *plan* decides, or that all configurations share."""
+        point = self._point(plan)
+        yield from self._near.doubts
+        for axis in AXES:
+            if axis.is_judged and axis not in KIND_AXES and axis.name not in VARIED:
+                yield self._near.doubt(axis.name, getattr(point, axis.name))
+
+    def _point(self, plan: Layout) -> StepPoint:
+        return step_point(
+            self.shape,
+            plan,
+            self.space.job.trained,
+            network=self.space.network,
+            practice=self.practice,
+            num_micro_batches=1,
+        )
+
+    @property
+    def _near(self) -> KindRows:
+        gpu, precision = self.space.network.gpu, self.space.job.trained.precision
+        layers = layers_of(self.shape)
+        return rows_of_kind(StepKind(generation_of(gpu), layers, precision, self.practice.name))
 
     def costs(self, plan: Layout, training: Training) -> tuple[float, ...]:
         """Return the computation of a layer of each kind, of the embedding and of the logits."""

@@ -12,13 +12,8 @@ from typing import TYPE_CHECKING
 
 from netloom.engines.base import bus_factor
 from netloom.errors import SpecError
-from netloom.fabric.design import Design, Reach, Stage, Tier
-from netloom.fabric.network import Network
-from netloom.fabric.size import design
-from netloom.fabric.topologies.dragonfly_plus import DragonflyPlus
-from netloom.fabric.topologies.fat_tree import FatTree
-from netloom.fabric.topologies.rail_fat_tree import RailFatTree
 from netloom.spec.scenario import MAX_GPUS
+from netloom.study.calibrate.benchmark_network import benchmark_network
 from netloom.validation.collectives.machines import node_of
 from netloom.validation.collectives.measurement import Measurement
 from netloom.workload.collective import Collective, CollectiveKind, Group
@@ -26,6 +21,7 @@ from netloom.workload.collective import Collective, CollectiveKind, Group
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from netloom.fabric.network import Network
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Node, Technology
 
@@ -35,7 +31,6 @@ __all__ = ["MeasuredCase", "case_of", "read_measurement"]
 # trays of four GPUs each, which run a host of their own (NVIDIA GB200 NVL72; recalled).
 _LARGEST_TRAY = 16
 _TRAY_GPUS = 4
-_FEW_NODES = 16  # that share leaves, or all but
 _ASSUMED_SIZE_BYTES = 2.0**34
 _MAX_NICS = 1024
 # No message, time or rate that was ever measured lies outside, in bytes, us or GB/s.
@@ -216,7 +211,7 @@ def case_of(row: Measurement, catalog: Catalog) -> MeasuredCase:
     group = Group(size=row.num_ranks, per_node=-(-row.num_ranks // num_nodes))
     return MeasuredCase(
         collective=Collective(kind=row.kind, size_bytes=size, group=group),
-        network=_network(node, technology, num_nodes, catalog),
+        network=benchmark_network(node, technology, num_nodes, catalog),
         assumed=(*assumed, *more),
     )
 
@@ -340,66 +335,3 @@ def _nics(text: str) -> tuple[int | None, int | None]:
     rate = re.search(r"(\d{2,4})\s*G(?!B/s)", text) or re.search(r"X\s*(\d{3,4})\b", upper)
     gbps = int(rate[1]) if rate else named
     return (int(count[1]) if count else None), gbps
-
-
-def _network(node: Node, technology: Technology, num_nodes: int, catalog: Catalog) -> Network:
-    return Network(
-        technology=technology,
-        design=_design(node, technology, num_nodes, catalog),
-        node=node,
-        gpu=catalog.gpus[node.gpu],
-        nic=catalog.nics[node.nic],
-        scale_up=catalog.scale_ups[node.scale_up],
-        loss=0.0,
-    )
-
-
-def _design(node: Node, technology: Technology, num_nodes: int, catalog: Catalog) -> Design:
-    """Return how the nodes are joined: under one switch where they are few.
-
-    Of more it is what such clusters are: groups of a dragonfly for Slingshot, for which the
-    dragonfly+ of spines and leaves stands in, and rails of a full fat tree for all others.
-
-    Raises:
-        InfeasibleError: the topology cannot join that many nodes.
-    """
-    if num_nodes <= _FEW_NODES:
-        return _one_switch(node, technology, num_nodes, catalog)
-    return design(
-        topology=DragonflyPlus() if technology.transport == "cxi" else RailFatTree(),
-        num_nodes=num_nodes,
-        node=node,
-        switch=catalog.switches[technology.switch],
-        nic_rate_bps=min(catalog.nics[node.nic].rate_bps, technology.rate_bps),
-    )
-
-
-def _one_switch(node: Node, technology: Technology, num_nodes: int, catalog: Catalog) -> Design:
-    """Return a network in which the few nodes of a benchmark share leaves: nothing contends."""
-    switch = catalog.switches[technology.switch]
-    ports = num_nodes * node.num_nics
-    leaf = Tier(name="leaf", num_switches=1, num_down=ports, num_up=0)
-    cables = Stage(lower="node", upper="leaf", num_cables=ports, rate_bps=technology.rate_bps)
-    reach = Reach(
-        tier="leaf",
-        num_nodes=num_nodes,
-        num_hops=1,
-        num_paths=1,
-        num_links=0,
-        num_switches=1,
-        taper=1.0,
-    )
-    return Design(
-        topology=FatTree(),
-        num_nodes=num_nodes,
-        num_gpus=num_nodes * node.num_gpus,
-        num_rails=1,
-        num_planes=1,
-        num_ports=ports,
-        port_rate_bps=technology.rate_bps,
-        switch=switch,
-        radix=switch.radix(technology.rate_bps),
-        tiers=(leaf,),
-        stages=(cables,),
-        reaches=(reach,),
-    )

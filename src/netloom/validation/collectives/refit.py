@@ -1,31 +1,31 @@
 """Take the constants of collectives from other rows than those that shipped ones come from.
 
 Durations are linear in each of these constants where it matters: a hop in small messages, a NIC's
-share in large ones. What a row implies is one division; the constant is the median over machines
-of the median over a machine's rows. A constant that no row determines falls back to its kin.
+share in large ones; :mod:`netloom.study.calibrate.fitting` says what a row implies. A constant that
+no row determines falls back to its kin.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from netloom.engines.analytic.engine import AnalyticEngine
-from netloom.engines.analytic.peers import peers, with_peers
+from netloom.engines.analytic.peers import partners_waiting, peers, with_peers
 from netloom.engines.analytic.profile import profile_of, with_profile
+from netloom.engines.analytic.tables import HW_US, PROTOCOLS, Algorithm, LinkKind, Protocol
 from netloom.engines.analytic.ways import way_of, with_ways
 from netloom.engines.base import bus_factor
 from netloom.errors import NetloomError
+from netloom.study.calibrate.fitting import STEP, TimedCollective, median_by_machine, solved
 from netloom.validation.collectives.machines import machine_of
 from netloom.validation.collectives.measured import case_of
 from netloom.workload.collective import CollectiveKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from netloom.compute.generation import Constant
     from netloom.engines.analytic.ways import Way
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["refit"]
 
-_ENGINE: Final = AnalyticEngine()
 _RINGED: Final = (
     CollectiveKind.ALL_REDUCE,
     CollectiveKind.ALL_GATHER,
@@ -52,26 +51,11 @@ _KIN: Final = {
 }
 # Their share of a NIC was not taken from these rows.
 _PUBLISHED_SHARE: Final = frozenset({"verbs", "sockets", "libfabric over Slingshot"})
-_STEP: Final = 1.1  # by which a constant is moved to see what it does
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """A measured row as something that can be predicted, and what was measured."""
-
-    machine: str
-    collective: Collective
-    network: Network
-    time_s: float
-
-    @property
-    def way(self) -> Way:
-        """The library's way to the wire."""
-        return way_of(self.network.technology, self.network.nic.name)
-
-    def takes_s(self) -> float:
-        """Return the prediction, with the constants in use."""
-        return _ENGINE.run(self.collective, self.network).duration_s
+# Where no row says what a partner takes: a hop of NCCL's own table.
+_NET_HOP_S: Final = HW_US[LinkKind.NET][Algorithm.RING][PROTOCOLS.index(Protocol.SIMPLE)] * 1e-6
+# Where no row says what is left of NICs that GPUs share: of four GPUs on two NICs the one that two
+# of them have no preference over is the first (ncclTopoGetLocalNet), which then serves three.
+_FIRST_NIC_SHARE: Final = 2 / 3
 
 
 @contextmanager
@@ -100,33 +84,30 @@ def _case(row: Measurement) -> tuple[Collective, Network] | None:
     return case.collective, case.network
 
 
-def _seen(row: Measurement, _catalog: Catalog) -> Seen | None:
+def _seen(row: Measurement, _catalog: Catalog) -> TimedCollective | None:
     case = _case(row)
     if case is None:
         return None
     collective, network = case
     time_s = bus_factor(collective) * collective.size_bytes / (row.bus_gbps * 1e9)
-    return Seen(machine=machine_of(row), collective=collective, network=network, time_s=time_s)
+    return TimedCollective(
+        machine=machine_of(row), collective=collective, network=network, time_s=time_s
+    )
 
 
-def _by_machine(some: Sequence[Seen], implied: Callable[[Seen], float | None]) -> float | None:
-    """Return the median over machines of the median of what their rows imply; None for no row."""
-    found: defaultdict[str, list[float]] = defaultdict(list)
-    for one in some:
-        value = implied(one)
-        if value is not None:
-            found[one.machine].append(value)
-    return median(map(median, found.values())) if found else None
+def _way(one: TimedCollective) -> Way:
+    """Return the library's way to the wire."""
+    return way_of(one.network.technology, one.network.nic.name, one.network.net)
 
 
-def _ways(seen: Sequence[Seen]) -> tuple[Way, ...]:
+def _ways(seen: Sequence[TimedCollective]) -> tuple[Way, ...]:
     """Return the ways refitted, each with those of its kin where no row is left."""
-    groups: defaultdict[str, list[Seen]] = defaultdict(list)
+    groups: defaultdict[str, list[TimedCollective]] = defaultdict(list)
     known: dict[str, Way] = {}
     for one in seen:
         if one.collective.group.num_nodes > 1 and one.collective.kind in _RINGED:
-            groups[one.way.name].append(one)
-            known[one.way.name] = one.way
+            groups[_way(one).name].append(one)
+            known[_way(one).name] = _way(one)
     fitted = {name: _fitted_way(known[name], tuple(some)) for name, some in groups.items()}
     for name, kin in _KIN.items():
         if name not in fitted and kin in fitted:
@@ -142,7 +123,7 @@ _DECIDED_BY: Final = (
 )
 
 
-def _fitted_way(way: Way, some: tuple[Seen, ...]) -> Way:
+def _fitted_way(way: Way, some: tuple[TimedCollective, ...]) -> Way:
     machines = frozenset(one.machine for one in some)
     return _cached_way(way, machines, some)
 
@@ -150,7 +131,7 @@ def _fitted_way(way: Way, some: tuple[Seen, ...]) -> Way:
 _WAYS: Final[dict[tuple[str, frozenset[str], int], Way]] = {}
 
 
-def _cached_way(way: Way, machines: frozenset[str], some: tuple[Seen, ...]) -> Way:
+def _cached_way(way: Way, machines: frozenset[str], some: tuple[TimedCollective, ...]) -> Way:
     key = (way.name, machines, len(some))
     if key not in _WAYS:
         fitted = way
@@ -158,39 +139,32 @@ def _cached_way(way: Way, machines: frozenset[str], some: tuple[Seen, ...]) -> W
             if name == "nic_share" and way.name in _PUBLISHED_SHARE:
                 continue
             rows = tuple(one for one in some if least <= one.collective.size_bytes < most)
+            if name == "rendezvous_s":  # NCCL's, not RCCL's, whose rings are of another form
+                rows = tuple(one for one in rows if _hides_steps(one))
             fitted = _with_constant(fitted, name, rows, floor=floor)
         _WAYS[key] = fitted
     return _WAYS[key]
 
 
-def _with_constant(way: Way, name: str, some: Sequence[Seen], *, floor: float) -> Way:
+def _hides_steps(one: TimedCollective) -> bool:
+    return profile_of(one.network.gpu.architecture).hides_steps
+
+
+def _with_constant(way: Way, name: str, some: Sequence[TimedCollective], *, floor: float) -> Way:
     known: Constant = getattr(way, name)
     start = known.value or 10e-6
     base = _changed(way, name, start)
-    moved = _changed(way, name, start * _STEP)
+    moved = _changed(way, name, start * STEP)
 
-    def implied(one: Seen) -> float | None:
+    def implied(one: TimedCollective) -> float | None:
         with with_ways((base,)):
-            here = one.takes_s()
+            here = one.predicted_s()
         with with_ways((moved,)):
-            there = one.takes_s()
-        return _solved(start, here, there, one.time_s, inverse=name == "nic_share")
+            there = one.predicted_s()
+        return solved(start, here, there, one.time_s, inverse=name == "nic_share")
 
-    value = _by_machine(some, implied)
+    value = median_by_machine(some, implied)
     return way if value is None else _changed(way, name, max(floor, value))
-
-
-def _solved(
-    start: float, here: float, there: float, measured: float, *, inverse: bool
-) -> float | None:
-    """Return the constant at which a row takes what was measured; None where it decides nothing."""
-    if abs(there - here) < 1e-3 * here:
-        return None
-    if inverse:  # of a rate: times go with one over it
-        slope = (there - here) / (1 / (start * _STEP) - 1 / start)
-        wanted = 1 / start + (measured - here) / slope
-        return min(1.0, 1 / wanted) if wanted > 0 else None
-    return start + (measured - here) * start * (_STEP - 1) / (there - here)
 
 
 def _changed(way: Way, name: str, value: float) -> Way:
@@ -203,7 +177,7 @@ def _changed(way: Way, name: str, value: float) -> Way:
     return replace(way, rendezvous_s=changed)
 
 
-def _set_launch(seen: Sequence[Seen], stack: ExitStack) -> None:
+def _set_launch(seen: Sequence[TimedCollective], stack: ExitStack) -> None:
     """Take the launch on A100 nodes from the small collectives inside them."""
     profile = profile_of("ampere")
     if profile.launch_s is None:
@@ -216,18 +190,16 @@ def _set_launch(seen: Sequence[Seen], stack: ExitStack) -> None:
         and one.network.gpu.architecture == "Ampere"
         and one.collective.size_bytes <= 64 * _KIB
     ]
-    value = _by_machine(small, lambda one: one.time_s / one.collective.group.per_node)
+    value = median_by_machine(small, lambda one: one.time_s / one.collective.group.per_node)
     launch = None if value is None else replace(profile.launch_s, value=value)
     stack.enter_context(with_profile("ampere", replace(profile, launch_s=launch)))
 
 
-def _partners(one: Seen, beyond: int) -> int:
-    """Return a rank's partners in other nodes, beyond the first ones."""
-    group = one.collective.group
-    return group.size - group.per_node - beyond
+def _waiting(one: TimedCollective) -> int:
+    return partners_waiting(one.collective.group)
 
 
-def _set_peers(seen: Sequence[Seen], stack: ExitStack) -> None:
+def _set_peers(seen: Sequence[TimedCollective], stack: ExitStack) -> None:
     """Take what all-to-alls and messages between nodes cost and reach from the rows that say so."""
     used = peers()
     between = [one for one in seen if one.collective.group.num_nodes > 1]
@@ -236,28 +208,29 @@ def _set_peers(seen: Sequence[Seen], stack: ExitStack) -> None:
     large = [one for one in spread if one.collective.size_bytes >= _GIB]
     own = [one for one in large if one.network.node.num_nics >= one.network.node.num_gpus]
     shared = [one for one in large if one.network.node.num_nics < one.network.node.num_gpus]
-    few = [one for one in spread if one.collective.group.size <= 64]
-    few = [one for one in few if one.collective.size_bytes <= 64 * _KIB]
+    alone = [one for one in passed if one.collective.group.num_nodes == 2]
     far = [one for one in spread if one.collective.group.size > 128]
     far = [one for one in far if one.collective.size_bytes <= _MIB]
 
-    def reached(known: Constant, some: Sequence[Seen]) -> Constant:
-        value = _by_machine(some, lambda one: known.value * one.takes_s() / one.time_s)
-        return replace(known, value=1.0 if value is None else min(1.0, value))
+    def reached(
+        known: Constant, some: Sequence[TimedCollective], otherwise: float = 1.0
+    ) -> Constant:
+        value = median_by_machine(some, lambda one: known.value * one.predicted_s() / one.time_s)
+        return replace(known, value=otherwise if value is None else min(1.0, value))
 
-    def each(known: Constant, some: Sequence[Seen], beyond: int, otherwise: float) -> Constant:
-        value = _by_machine(
+    def each(known: Constant, some: Sequence[TimedCollective]) -> Constant:
+        value = median_by_machine(
             some,
-            lambda one: known.value + (one.time_s - one.takes_s()) / _partners(one, beyond),
+            lambda one: known.value + (one.time_s - one.predicted_s()) / _waiting(one),
         )
+        otherwise = _NET_HOP_S - used.partner.value
         return replace(known, value=otherwise if value is None else max(0.0, value))
 
     fitted = replace(
         used,
         many=reached(used.many, own),
-        many_shared=reached(used.many_shared, shared),
-        alone=reached(used.alone, passed),
-        partner=each(used.partner, few, 0, 0.4e-6),
-        far_partner=each(used.far_partner, far, 64, 0.0),
+        many_shared=reached(used.many_shared, shared, _FIRST_NIC_SHARE),
+        alone=reached(used.alone, alone),
+        far_partner=each(used.far_partner, far),
     )
     stack.enter_context(with_peers(fitted))
