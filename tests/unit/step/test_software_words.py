@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from netloom.parts.load import load_catalog
-from netloom.spec.precision import Precision
 from netloom.step.software import default_practice, written_switch
+
+if TYPE_CHECKING:
+    from netloom.spec.precision import Precision
 
 DOCS = Path(__file__).parents[3] / "docs" / "concepts" / "software.md"
 
