@@ -165,3 +165,12 @@ def test_explain_changes_what_modules_say_too() -> None:
     assert plain.duration_s == step(recompute="none", tensor=2).duration_s
     slow_s = step(recompute="full", tensor=2).duration_s
     assert variants_of(named, CATALOG, measured_s=slow_s)[0].change == "recompute: full"
+
+
+def test_what_the_host_holds_is_explained() -> None:
+    told = {"optimizer_offload": "50%", "activation_offload": 100, "name": "megatron-bridge"}
+    found = step("llama-3.1-70b", software=told, node="dgx-a100", nodes=4, zero=3)
+    lines = str(found.why)
+    assert found.host_s > 0
+    assert "waits for the host" in lines
+    assert "50% of the bytes of the update over the memory rate" in lines
