@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from netloom.app.heal.journal import FileJournal
 from netloom.app.heal.tickets import TicketQueue
-from netloom.app.locate.lab import born_at_s, clock_s, observe
+from netloom.app.lab.drains import HEAL_LOG
+from netloom.app.locate.lab import clock_s, observe
 from netloom.errors import LabError, SpecError
 from netloom.fabric.part_id import PartId
 from netloom.ops.heal.act import carry_out
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["HealReport", "HealStep", "HealTarget", "able", "heal", "journal_of", "release"]
 
-LOG: Final = "heal.jsonl"
 LOCK: Final = "heal.lock"
 USED_UP: Final = Decision(
     verdict="refuse", reasons=("policy's most_acts are used up for this run; run it again",)
@@ -118,7 +118,7 @@ class HealReport:
 
 def journal_of(place: LabFolder) -> FileJournal:
     """Return the log of a lab."""
-    return FileJournal(path=place.path / LOG)
+    return FileJournal(path=place.path / HEAL_LOG)
 
 
 def heal(
@@ -287,7 +287,7 @@ def _is_infiniband(place: LabFolder) -> bool:
 
 def _settled(sight: Snapshot, place: LabFolder, journal: FileJournal) -> Snapshot:
     """Return *sight* without what healing did itself, and with the acts that were cut short."""
-    born_s = born_at_s(place)  # what was done to an earlier lab of this name is gone with it
+    born_s = place.born_at_s  # what was done to an earlier lab of this name is gone with it
     entries = tuple(entry for entry in journal.entries() if entry.at_s >= born_s)
     drained = {entry.part for entry in in_force(entries) if entry.verb == "drain"}
     if _is_infiniband(place):

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netloom.app.lab.store import PLANT
+from netloom.app.lab.drains import planned_drains
+from netloom.app.lab.roce import lab_rate_bps
 from netloom.app.locate import lab_infiniband as observe_infiniband
 from netloom.app.locate import lab_roce as observe_roce
 from netloom.errors import SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
+from netloom.fabric.part_id import PartId
 from netloom.ops.heal.snapshot import Snapshot
-from netloom.ops.locate.findings import find
-from netloom.ops.locate.read import observations_of
+from netloom.ops.locate.device_findings import cables_away
+from netloom.ops.locate.locate import locate_all
+from netloom.ops.locate.network import DesignedNetwork
 from netloom.ops.plant import plant_of
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from netloom.ops.plant import Plant
     from netloom.parts.parts import Technology
 
-__all__ = ["born_at_s", "clock_s", "observe"]
+__all__ = ["clock_s", "observe"]
 
 
 def clock_s() -> float:
@@ -53,7 +56,7 @@ def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Snapsho
     taken_s = clock_s()
     if lab.kind == "infiniband":
         seen = observe_infiniband.look(
-            place, lab, plant, window_s=max(1.0, clock_s() - born_at_s(place))
+            place, lab, plant, window_s=max(1.0, clock_s() - place.born_at_s)
         )
         return Snapshot(
             findings=tuple(seen.findings),
@@ -66,22 +69,21 @@ def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Snapsho
     return _ethernet(place, plant, fabric, technology, taken_s=taken_s)
 
 
-def born_at_s(place: LabFolder) -> float:
-    """Return when the lab was made: its list of cables is written once, at the start."""
-    return (place.path / PLANT).stat().st_mtime
-
-
 def _ethernet(
     place: LabFolder, plant: Plant, fabric: Fabric, technology: Technology, *, taken_s: float
 ) -> Snapshot:
-    seen = observe_roce.look(place, plant)
-    observed = observe_roce.observed_of(plant, seen, _gpus(fabric))
-    located = find(fabric, observations_of(fabric, observed), technology)
-    gone = set(seen.away)
+    seen = observe_roce.look(place, plant, taken_s)
+    assert seen.heard is not None
+    observed = observe_roce.observed_of(plant, seen.probed, _gpus(fabric))
+    network = DesignedNetwork(
+        fabric=fabric, plant=plant, rate_bps=lambda cable: lab_rate_bps(plant, cable)
+    )
+    planned = planned_drains(place, plant)
+    away = cables_away(network, seen.heard, planned) | {cable.number for cable in seen.down}
     return Snapshot(
-        findings=(*seen.findings, *(f for f in located if f.part.whole not in gone)),
+        findings=locate_all(network, seen.heard, observed, technology, planned),
         taken_s=taken_s,
-        away=seen.away,
+        away=tuple(PartId.cable(number) for number in sorted(away)),
         disputes=seen.disputes,
         doubts=seen.doubts,
         num_flows=len(seen.probed),

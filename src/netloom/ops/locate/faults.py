@@ -31,6 +31,10 @@ class Trouble(StrEnum):
     SYMBOL_ERRORS = "symbol errors"
     FLAPPING = "flapping"  # down and up again within a window
     NO_MANAGER = "dead subnet manager"
+    SESSION_DOWN = "session down"  # BGP, over a cable that is up
+    REFUSED = "blackhole route"  # or unreachable, prohibited: where a host's route should be
+    FOREIGN = "foreign route"  # more specific than what routing should have
+    MISSING_ROUTES = "missing routes"  # fewer ways than the design has
     UNUSED = "unused cable"  # there, but no manager has taken it into use
 
 

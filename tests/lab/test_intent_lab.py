@@ -1,0 +1,154 @@
+"""Real FRR changed by hand, behind netloom's back: routing against the design, and limits."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from labs_under_test import LabUnderTest, need, wait_until
+
+from netloom.app.lab.labs import bring_down
+from netloom.app.lab.store import LabFolder
+from netloom.cli.main import main
+from netloom.drivers import vty
+from netloom.drivers.programs import run
+from netloom.ops.lab import namespace_of
+from netloom.ops.underlay import underlay_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.lab
+
+# 4 nodes of 2 GPUs on switches of 8 ports: 2 leaves of 4 hosts with 4 uplinks each.
+SCENARIO = """
+cluster:
+  nodes: 4
+  node: dgx-h100
+  fabric: {technology: rocev2-400g, topology: {kind: fat-tree, tiers: 2}}
+job: {model: llama-3.1-8b, training: {sequence: 8192, global_batch: 64}}
+catalog: own.toml
+"""
+OWN = """
+[switches.Tomahawk-5]
+modes = [{ count = 4, rate = "800Gbps" }, { count = 8, rate = "400Gbps" }]
+[nodes.dgx-h100]
+num_gpus = 2
+num_nics = 2
+"""
+POLICY = """
+heal:
+  by_itself: [drain, reroute, ticket]
+  most_capacity_away: 100%
+  most_uplinks_away: 50%
+  most_slowdown: 100%
+  quiet: 0s
+"""
+
+
+@dataclass(frozen=True)
+class HandMadeFaults:
+    """A lab, and hands that netloom knows nothing of."""
+
+    lab: LabUnderTest
+    folder: Path
+
+    def space(self, device: str) -> str:
+        return namespace_of(self.lab.place.mark, device)
+
+    def arguments(self) -> list[str]:
+        place = self.lab.place
+        scenario = self.folder / "roce.yaml"
+        return [str(scenario), "--lab", place.name, "--dir", str(place.path.parent)]
+
+    def found(self, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:
+        capsys.readouterr()
+        assert main(["locate", *self.arguments(), "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)["result"]["findings"]
+        return sorted((one["part"].partition(" ")[0], one["kind"]) for one in told)
+
+    def watched(
+        self, capsys: pytest.CaptureFixture[str], store: Path, rounds: int = 1
+    ) -> list[tuple[str, str]]:
+        for _ in range(rounds):
+            capsys.readouterr()
+            assert (
+                main(["watch", *self.arguments(), "--once", "--store", str(store), "--json"]) == 0
+            )
+        told = json.loads(capsys.readouterr().out)["result"]["findings"]
+        return sorted((one["part"].partition(" ")[0], one["kind"]) for one in told)
+
+    def healed(self, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, list[Any]]:
+        (self.folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
+        capsys.readouterr()
+        policy = ["--policy", str(self.folder / "policy.yaml")]
+        status = main(["heal", *self.arguments(), *policy, *more, "--json"])
+        return status, json.loads(capsys.readouterr().out)["result"]["plans"]
+
+    def session(self, device: str, interface: str, word: str = "") -> None:
+        """Shut a BGP session at one end, or open it again with ``no``."""
+        routers = {r.name: r for r in underlay_of(self.lab.place.read_plant()).routers}
+        lines = [
+            f"router bgp {routers[device].asn}",
+            f"{word} neighbor {interface} shutdown".strip(),
+        ]
+        vty.configure(self.space(device), "bgpd", lines)
+
+    @contextmanager
+    def shut(self, device: str, *interfaces: str) -> Iterator[None]:
+        for interface in interfaces:
+            self.session(device, interface)
+        try:
+            yield
+        finally:
+            for interface in interfaces:
+                self.session(device, interface, "no")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HandMadeFaults]:
+    need("roce")
+    folder = tmp_path_factory.mktemp("intent")
+    (folder / "own.toml").write_text(OWN, encoding="utf-8")
+    (folder / "roce.yaml").write_text(SCENARIO, encoding="utf-8")
+    labs = folder / "labs"
+    assert main(["lab", "up", str(folder / "roce.yaml"), "--name", "it", "--dir", str(labs)]) == 0
+    place = LabFolder.of("it", labs)
+    try:
+        yield HandMadeFaults(LabUnderTest(place), folder)
+    finally:
+        bring_down(place)
+
+
+@pytest.fixture
+def hands(made: HandMadeFaults, capsys: pytest.CaptureFixture[str]) -> Iterator[HandMadeFaults]:
+    assert wait_until(lambda: made.found(capsys) == [])
+    yield made
+    made.lab.fault("clear")
+
+
+def test_a_blackhole_route_on_one_leaf_is_found_with_its_prefix(
+    hands: HandMadeFaults, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # 10.128.0.13 is the seventh host, on the other leaf; its own network is the /31.
+    route = ["route", "add", "blackhole", "10.128.0.13/32"]
+    run(["ip", "-n", hands.space("leaf:0"), *route])
+    try:
+        assert hands.found(capsys) == [("leaf:0", "blackhole route")]
+        assert hands.watched(capsys, tmp_path / "s.db") == [("leaf:0", "blackhole route")]
+    finally:
+        run(["ip", "-n", hands.space("leaf:0"), "route", "del", *route[2:]])
+
+
+def test_a_session_shut_at_one_end_is_found_at_the_first_look(
+    hands: HandMadeFaults, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (cable, *_) = hands.lab.place.read_plant().find("link:leaf:0-spine:0")
+    wanted = [(f"cable:{cable.number}", "session down")]
+    with hands.shut("leaf:0", "swp5"):
+        assert wait_until(lambda: hands.found(capsys) == wanted)
+        assert hands.watched(capsys, tmp_path / "s.db", rounds=2) == wanted
