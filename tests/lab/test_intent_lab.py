@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from labs_under_test import LabUnderTest, need, wait_until
+from labs_under_test import LabUnderTest, need, roce_lab, wait_until
 
+from netloom.app.heal.run import journal_of
 from netloom.app.lab.labs import bring_down
 from netloom.app.lab.store import LabFolder
 from netloom.cli.main import main
 from netloom.drivers import vty
 from netloom.drivers.programs import run
+from netloom.ops.heal.log import in_force
 from netloom.ops.lab import namespace_of
+from netloom.ops.observe.cases import cases_in
 from netloom.ops.underlay import underlay_of
 
 if TYPE_CHECKING:
@@ -152,3 +157,63 @@ def test_a_session_shut_at_one_end_is_found_at_the_first_look(
     with hands.shut("leaf:0", "swp5"):
         assert wait_until(lambda: hands.found(capsys) == wanted)
         assert hands.watched(capsys, tmp_path / "s.db", rounds=2) == wanted
+
+
+@pytest.mark.parametrize(
+    ("shut", "verdict", "status"), [(("swp5",), "run", 0), (("swp5", "swp6"), "refuse", 1)]
+)
+def test_what_a_person_shut_counts_toward_the_limit_on_uplinks(
+    hands: HandMadeFaults,
+    capsys: pytest.CaptureFixture[str],
+    shut: tuple[str, ...],
+    verdict: str,
+    status: int,
+) -> None:
+    # At most half of 4 uplinks: one and the one that is drained are half, two and that are more.
+    *_, last = hands.lab.place.read_plant().find("link:leaf:0-spine:0")
+    with hands.shut("leaf:0", *shut):
+        # Full packets only: every session stays up.
+        hands.lab.fault("silent-drop", f"cable:{last.number}", "--larger-than", "1000")
+        wanted = (f"cable:{last.number}", "large-packet loss")
+        assert wait_until(lambda: wanted in hands.found(capsys))
+        done, plans = hands.healed(capsys)
+        lossy = [one for one in plans if one["finding"]["kind"] == "large-packet loss"]
+        assert [(one["verdict"], done) for one in lossy] == [(verdict, status)]
+        if verdict == "refuse":
+            assert "75% of its uplinks" in lossy[0]["reasons"][0]
+        else:
+            assert lossy[0]["outcome"]["result"] == "healed"
+            number = last_act(hands)
+            assert main(["heal", *hands.arguments(), "--undo", str(number)]) == 0
+
+
+def last_act(hands: HandMadeFaults) -> int:
+    """Return the number of the drain that is in force."""
+    (act,) = (e.act for e in in_force(journal_of(hands.lab.place).entries()) if e.verb == "drain")
+    return act
+
+
+def test_a_dead_bgpd_is_found_by_watch_and_heal_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with roce_lab(tmp_path) as lab:
+        program = lab.place.read().program("bgpd spine:1")
+        assert program is not None
+        store = tmp_path / "s.db"
+        where = [str(tmp_path / "rocev2-400g.yaml"), "--lab", lab.place.name]
+        where += ["--dir", str(lab.place.path.parent)]
+        os.kill(program.pid, signal.SIGKILL)
+
+        def watched() -> bool:
+            main(["watch", *where, "--once", "--store", str(store)])
+            cases = [c for c in cases_in(store, start_s=0) if c.closed_s is None]
+            return [(c.label, c.kind) for c in cases] == [("spine:1", "silent device")]
+
+        assert wait_until(watched)
+        for more in ([], ["--store", str(store)]):
+            capsys.readouterr()
+            main(["heal", *where, *more, "--json"])
+            plans = json.loads(capsys.readouterr().out)["result"]["plans"]
+            found = [(p["finding"]["part"], p["finding"]["kind"]) for p in plans]
+            assert found == [("spine:1", "silent device")]
+            assert [act["verb"] for act in plans[0]["acts"]] == ["reroute", "ticket"]
