@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from labs_under_test import LabUnderTest, need, roce_lab, wait_until
+from labs_under_test import LabUnderTest, infiniband_lab, need, roce_lab, wait_until
 
 from netloom.app.heal.run import journal_of
+from netloom.app.lab.infiniband import subnets_of
 from netloom.app.lab.labs import bring_down
 from netloom.app.lab.store import LabFolder
+from netloom.app.locate.lab_infiniband import observer
 from netloom.cli.main import main
-from netloom.drivers import vty
+from netloom.drivers import ibdiags, ibsim, vty
 from netloom.drivers.programs import run
+from netloom.formats.infiniband import ibsim_topology
 from netloom.ops.heal.log import in_force
 from netloom.ops.lab import namespace_of
 from netloom.ops.observe.cases import cases_in
@@ -191,6 +194,58 @@ def last_act(hands: HandMadeFaults) -> int:
     """Return the number of the drain that is in force."""
     (act,) = (e.act for e in in_force(journal_of(hands.lab.place).entries()) if e.verb == "drain")
     return act
+
+
+def test_an_address_that_another_host_has_is_found(
+    hands: HandMadeFaults, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # The second host's address, on the sixth.
+    twice = ["10.128.0.3/32", "dev", "eth0"]
+    run(["ip", "-n", hands.space("nic:5"), "addr", "add", *twice])
+    try:
+        assert hands.found(capsys) == [("nic:5", "duplicate address")]
+        assert hands.watched(capsys, tmp_path / "s.db") == [("nic:5", "duplicate address")]
+    finally:
+        run(["ip", "-n", hands.space("nic:5"), "addr", "del", *twice])
+
+
+def test_guids_and_lids_that_two_hosts_have_and_whom_a_dead_leaf_hurts_are_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with infiniband_lab(tmp_path) as lab:
+        place, plant = lab.place, lab.place.read_plant()
+        (network,) = subnets_of(place, place.read(), plant)
+        where = [str(tmp_path / "infiniband-ndr.yaml"), "--lab", place.name]
+        where += ["--dir", str(place.path.parent)]
+
+        def located() -> list[tuple[str, str, int]]:
+            capsys.readouterr()
+            main(["locate", *where, "--json"])
+            told = json.loads(capsys.readouterr().out)["result"]["findings"]
+            return [(one["part"], one["kind"], len(one["hurts"]["gpus"])) for one in told]
+
+        assert wait_until(lambda: located() == [])
+        own, other = (ibsim_topology.guid_of(plant.number(name)) for name in ("nic:5", "nic:4"))
+        ibsim.command(network.simulator, f'Guid "nic:5" {other:#x}')
+        assert wait_until(lambda: located() == [("nic:5", "duplicate GUID", 2)])
+        store = tmp_path / "s.db"
+        assert main(["watch", *where, "--once", "--store", str(store)]) == 0
+        kinds = [(case.label, case.kind) for case in cases_in(store, start_s=0)]
+        assert kinds == [("nic:5", "duplicate GUID")]
+        ibsim.command(network.simulator, f'Guid "nic:5" {own:#x}')
+        assert wait_until(lambda: located() == [])
+        lab.fault("dead-switch", "leaf:1")  # which four hosts hang on
+        assert wait_until(lambda: ("leaf:1", "silent device", 4) in located())
+        lab.fault("clear")
+        assert wait_until(lambda: located() == [])
+        lab.fault("dead-sm")  # a manager would give it another at once
+        (lid,) = {
+            row.lid
+            for row in ibdiags.ports(observer(place, place.read(), network))
+            if row.name == "nic:4"
+        }
+        ibsim.command(network.simulator, f'Baselid "nic:5"[1] {lid}')
+        assert wait_until(lambda: ("nic:5", "duplicate LID", 2) in located())
 
 
 def test_a_dead_bgpd_is_found_by_watch_and_heal_alike(

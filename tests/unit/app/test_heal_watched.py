@@ -45,7 +45,7 @@ def look(*findings: Finding) -> Snapshot:
 def test_what_only_the_watch_found_is_planned_for_and_asks() -> None:
     sight = with_cases(look(), [CASE], most_age_s=60.0)
     (found,) = sight.findings
-    assert (str(found.part), found.kind, found.confidence) == (CASE.label, "loss", 0.97)
+    assert (found.part.whole, found.kind, found.confidence) == (CASE.part, "loss", 0.97)
     effect = PlanEffect(healthy_s=1.0, before_s=2.0, after_s=1.0, away_before=NONE, away_after=NONE)
     plan = HealPlan(finding=found, acts=(Act(verb="drain", part=PartId.cable(40)),), effect=effect)
     policy = HealPolicy(by_itself=("drain",))

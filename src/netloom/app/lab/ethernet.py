@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from netloom.drivers import kernel
 from netloom.ops.observe.compare import Built, BuiltCable, Jack
+from netloom.ops.observe.identity import shared_addresses
 from netloom.ops.observe.observation import Observation, Reading, whole
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from netloom.formats.linux.iproute import IpLink
 
 __all__ = [
+    "DeviceAddresses",
     "DeviceInterfaces",
     "NamespacedDevice",
     "VirtualCables",
@@ -96,6 +98,38 @@ class VirtualCables:
             for one in self.built.cables
             if one.rate_bps is not None
         ]
+        return whole(self.source, time_s, seen, cursor=cursor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceAddresses:
+    """The addresses of all devices, beside those that the design gives them.
+
+    Attributes:
+        machines: The devices.
+        owners: The device of each designed address, as a number.
+    """
+
+    machines: tuple[NamespacedDevice, ...]
+    owners: Mapping[int, str]
+
+    @property
+    def source(self) -> str:
+        """Its name."""
+        return "addresses"
+
+    def read(self, time_s: float, cursor: str) -> Reading:
+        """Ask every device once.
+
+        Raises:
+            LabError: a namespace is gone.
+        """
+        held = [
+            (machine.name, int(one.address.ip))
+            for machine in self.machines
+            for one in kernel.addresses(machine.namespace)
+        ]
+        seen = list(shared_addresses(self.owners, held, time_s))
         return whole(self.source, time_s, seen, cursor=cursor)
 
 

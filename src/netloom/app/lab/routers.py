@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
-from netloom.app.lab.ethernet import NamespacedDevice
+from netloom.app.lab.ethernet import DeviceAddresses, NamespacedDevice
 from netloom.drivers import frr, kernel, vty
 from netloom.ops.lab import namespace_of
 from netloom.ops.observe.observation import Observation, Reading, whole
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netloom.formats.frr.state import Peer, Route
     from netloom.ops.plant import Plant
 
-__all__ = ["RouterState", "named_devices", "routers_of"]
+__all__ = ["RouterState", "addresses_of", "named_devices", "routers_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +120,16 @@ def named_devices(place: LabFolder, plant: Plant) -> list[NamespacedDevice]:
         )
         for number, device in enumerate(plant.devices)
     ]
+
+
+def addresses_of(place: LabFolder, plant: Plant) -> DeviceAddresses:
+    """Return the addresses of a lab's devices, to be compared with the design's."""
+    underlay, devices = underlay_of(plant), plant.devices
+    owners = {int(one.loopback): one.name for one in underlay.routers}
+    for link in underlay.host_links:
+        owners[int(link.host_address.ip)] = devices[link.host].name
+        owners[int(link.switch_address.ip)] = devices[link.switch_port.device].name
+    return DeviceAddresses(machines=tuple(named_devices(place, plant)), owners=owners)
 
 
 def routers_of(place: LabFolder, plant: Plant) -> list[RouterState]:

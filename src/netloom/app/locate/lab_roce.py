@@ -11,7 +11,7 @@ from netloom.app.lab.carrier import ends_of, with_carrier
 from netloom.app.lab.ethernet import built_of_namespaces
 from netloom.app.lab.probes import Probed, flows_of, probe
 from netloom.app.lab.roce import cable_ends, lab_rate_bps
-from netloom.app.lab.routers import named_devices, routers_of
+from netloom.app.lab.routers import addresses_of, named_devices, routers_of
 from netloom.drivers import frr, vty
 from netloom.errors import LabError
 from netloom.fabric.part_id import PartId
@@ -76,6 +76,7 @@ def look(place: LabFolder, plant: Plant, time_s: float) -> EthernetSeen:
             for one in routers_of(place, plant)
         ]
         built = pool.submit(built_of_namespaces, named_devices(place, plant))
+        held = pool.submit(addresses_of(place, plant).read, time_s, "")
         up = with_carrier(ends_of(place, plant, plant.cables), doubts)
         probed = probe(place, plant, flows_of(plant))
         readings = [_links_up(place, plant, up, time_s)]
@@ -85,7 +86,7 @@ def look(place: LabFolder, plant: Plant, time_s: float) -> EthernetSeen:
             except LabError as error:
                 doubts.append(f"{router.machine.name}: {error}")
         try:
-            readings.append(_cabling(plant, built.result(), time_s))
+            readings += [_cabling(plant, built.result(), time_s), held.result()]
         except LabError as error:
             doubts.append(str(error))
     down = tuple(c for c in plant.cables if not up.issuperset(cable_ends(place, plant, c)))

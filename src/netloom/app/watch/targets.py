@@ -12,7 +12,7 @@ from netloom.app.lab.ethernet import (
 from netloom.app.lab.infiniband import subnets_of
 from netloom.app.lab.infiniband_faults import client_of
 from netloom.app.lab.roce import lab_rate_bps
-from netloom.app.lab.routers import named_devices, routers_of
+from netloom.app.lab.routers import addresses_of, named_devices, routers_of
 from netloom.app.watch.cabling import Cabled, CablingAudit
 from netloom.app.watch.infiniband import (
     ManagerLog,
@@ -61,7 +61,9 @@ def infiniband_lab_collectors(place: LabFolder, designed: Designed) -> list[Coll
         vantage = _vantage(place, network)
         links = f"subnet {network.number}"
         found.append(
-            SubnetLinks(source=links, vantage=vantage, naming=Naming(), ports=_ports(plant))
+            SubnetLinks(
+                source=links, vantage=vantage, naming=Naming(), ports=_ports(plant), plant=plant
+            )
         )
         counters = f"counters {network.number}"
         found.append(SubnetCounters(source=counters, vantage=vantage, naming=Naming()))
@@ -122,7 +124,8 @@ def _ports(plant: Plant) -> frozenset[str]:
 def _ethernet(place: LabFolder, plant: Plant) -> list[Collector]:
     machines, routers = named_devices(place, plant), routers_of(place, plant)
     cables = VirtualCables(machines=tuple(machines))
-    return [*(DeviceInterfaces(machine=machine) for machine in machines), *routers, cables]
+    interfaces = [DeviceInterfaces(machine=machine) for machine in machines]
+    return [*interfaces, *routers, cables, addresses_of(place, plant)]
 
 
 def collectors_here(
@@ -140,7 +143,9 @@ def collectors_here(
     client = ibdiags.Client(env={}, folder=folder)
     vantage = Vantage(clients=(client,), num_devices=len(plant.devices))
     found: list[Collector] = [
-        SubnetLinks(source="subnet", vantage=vantage, naming=naming, ports=_ports(plant)),
+        SubnetLinks(
+            source="subnet", vantage=vantage, naming=naming, ports=_ports(plant), plant=plant
+        ),
         SubnetCounters(source="counters", vantage=vantage, naming=naming),
     ]
     if sm_log is not None:

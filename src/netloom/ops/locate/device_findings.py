@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from netloom.fabric.part_id import PartId
-from netloom.ops.locate import control, counters, routes
+from netloom.ops.locate import control, counters, identity, routes
 from netloom.ops.locate.faults import Trouble
 from netloom.ops.locate.findings import MIN
 from netloom.ops.locate.network import looks
@@ -44,7 +44,10 @@ def device_findings(
         planned: Numbers of cables that are drained on purpose: no session is missed there.
     """
     ear = ReportAnalysis(network=network, heard=heard)
+    confused = identity.shared_guid_devices(heard)
+    ear.hidden |= {c.number for name in confused for c in network.by_device.get(name, ())}
     found = [
+        *identity.shared_identities(network, heard),
         *ear.dead_devices(),
         *ear.missing(),
         *ear.miswired(),
@@ -85,12 +88,14 @@ class ReportAnalysis:
     Attributes:
         dead: Devices that were found dead.
         down: Cables that were found down, or that hang on a dead device.
+        hidden: Cables that a scan cannot place, because their devices share a GUID.
     """
 
     network: DesignedNetwork
     heard: TelemetryWindow
     dead: set[str] = field(default_factory=set)
     down: set[int] = field(default_factory=set)
+    hidden: set[int] = field(default_factory=set)
 
     def is_away(self, cable: Cable) -> bool:
         """Return whether nothing more is to be said of a cable: it carries nothing."""
@@ -182,13 +187,15 @@ class ReportAnalysis:
             cable = self.network.cables[number]
             if sure < MIN or self.dead & set(self.network.devices_of(cable)):
                 continue
+            if number in self.hidden:
+                continue
             self.down.add(number)
             part = self.network.part(cable)
             yield self.network.finding(part, Trouble.MISSING, text, confidence=sure)
 
     def miswired(self) -> Iterator[Finding]:
         """Give the cables that lead elsewhere than they should."""
-        for number in sorted(_numbers(self.heard, "cable_misplaced") - self.down):
+        for number in sorted(_numbers(self.heard, "cable_misplaced") - self.down - self.hidden):
             (one,) = self.heard.said("cable_misplaced", f"cable:{number}", bool)
             num_ends = int(self.heard.last("cable_misplaced", f"cable:{number}") or 1)
             sure = believed(TRUST[Trouble.MISWIRED], [one] * num_ends)

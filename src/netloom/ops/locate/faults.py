@@ -35,6 +35,10 @@ class Trouble(StrEnum):
     REFUSED = "blackhole route"  # or unreachable, prohibited: where a host's route should be
     FOREIGN = "foreign route"  # more specific than what routing should have
     MISSING_ROUTES = "missing routes"  # fewer ways than the design has
+    DUPLICATE_GUID = "duplicate GUID"
+    DUPLICATE_LID = "duplicate LID"
+    DUPLICATE_ADDRESS = "duplicate address"
+    MISSING_ADDRESS = "missing address"  # that the design gives it
     UNUSED = "unused cable"  # there, but no manager has taken it into use
 
 

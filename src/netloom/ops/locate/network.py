@@ -136,11 +136,11 @@ class DesignedNetwork:
             magnitude=magnitude,
             confidence=confidence,
             evidence=(text,),
-            hurts=self._behind(part),
+            hurts=self.behind(part),
             predicted_gain=gain,
         )
 
-    def _behind(self, part: PartId) -> tuple[int, ...]:
+    def behind(self, part: PartId) -> tuple[int, ...]:
         """Return the GPUs that only *part* joins: all behind a device or a NIC's cable."""
         if part.kind != CABLE:
             return self.gpus.get(str(part), ())

@@ -28,6 +28,7 @@ CABLING: Final = {
 METRICS: Final = (
     *("link_up", "link_downs", "bgp_up", "bgp_shut", "bfd_up", "sm_master"),
     *("rib_ways", "fib_ways", "routes_over", "route_refused", "route_foreign"),
+    *("guid_shared", "lid_shared", "address_shared", "address_missing"),
     *("symbol_errors", "receive_errors", "received_packets"),
     *CABLING.values(),
 )

@@ -220,6 +220,18 @@ METRICS: Final = (
         kind="gauge",
         about="1 for a route more specific than a host's own, by switch and prefix.",
     ),
+    Metric(name="guid_shared", kind="gauge", about="1 for two devices that answer with one GUID."),
+    Metric(name="lid_shared", kind="gauge", about="The LID that two devices have."),
+    Metric(
+        name="address_shared",
+        kind="gauge",
+        about="The IPv4 address, as a number, that a device has and another should have.",
+    ),
+    Metric(
+        name="address_missing",
+        kind="gauge",
+        about="The IPv4 address, as a number, that a device should have and has not.",
+    ),
     Metric(name="bfd_up", kind="gauge", about="1 while the BFD session is up, else 0."),
     Metric(name="bgp_prefixes", kind="gauge", about="Prefixes received in the BGP session."),
     Metric(
