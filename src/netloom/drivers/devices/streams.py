@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Deadline", "Stream", "connected", "split_address", "tls_context"]
 
 CHUNK_BYTES: Final = 1 << 16
+MAX_LINE_BYTES: Final = 1 << 18
 
 
 class Deadline:
@@ -66,6 +67,9 @@ class Stream:
             LabError: not in time, too much, or the connection ended before.
         """
         while (end := self._buffer.find(b"\r\n")) < 0:
+            if len(self._buffer) > MAX_LINE_BYTES:
+                message = "a line without end"
+                raise LabError(message)
             self._fill()
         return self._take(end, skip=2)
 

@@ -42,6 +42,7 @@ class DeviceCollector:
         poller: Looks at others meanwhile.
         neighbours: What its ports saw at the last good look; None where it does not tell.
         aliases: Other names of its ports.
+        rates_bps: What its ports ran at, then; by part.
         health: How well it answers.
     """
 
@@ -53,6 +54,7 @@ class DeviceCollector:
     poller: Poller = field(default_factory=Poller)
     neighbours: tuple[SeenNeighbour, ...] | None = None
     aliases: Mapping[str, str] = field(default_factory=dict)
+    rates_bps: Mapping[str, float] = field(default_factory=dict)
     health: DeviceHealth = field(init=False)
     _future: Future[DeviceReport] | None = None
     _started_s: float | None = None
@@ -90,7 +92,7 @@ class DeviceCollector:
             seen = list(self._observed(report, time_s))
         except NetloomError as error:
             text = printable(str(error), 400)
-            self.neighbours = None
+            self.neighbours, self.rates_bps = None, {}
             self.health = self.health.failed(time_s, text, self.policy)
             return failed(self.source, time_s, text, cursor=cursor)
         return self._good(report, seen, time_s, cursor)
@@ -100,6 +102,7 @@ class DeviceCollector:
     ) -> Reading:
         missing = printable(report.missing, 400)
         self.aliases = report.aliases
+        self.rates_bps = {one.part: one.value for one in seen if one.metric == "rate_bps"}
         self.neighbours = None if report.neighbours is None else tuple(report.neighbours)
         self.health = self.health.answered(time_s, missing)
         return Reading(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from netloom.app.watch.devices.collector import DeviceCollector
 from netloom.app.watch.devices.health import RestPolicy
-from netloom.app.watch.devices.neighbours import NeighbourAudit
 from netloom.app.watch.devices.poller import Poller
+from netloom.app.watch.devices.wiring import WiringAudit
 from netloom.drivers.devices.credentials import read_secret
 from netloom.errors import SpecError, at
 from netloom.ops.observe.collectors import COLLECTORS
@@ -35,7 +35,7 @@ class OpenInventory:
     """Devices that can be looked at.
 
     Attributes:
-        collectors: One for each line, and behind them the comparison of their neighbours.
+        collectors: One for each line, and behind them their comparison with the design.
         vital: Names of those without which no finding may be closed.
     """
 
@@ -79,7 +79,7 @@ def open_inventory(
             one = _collector(device, access, kind, found, context=context, poller=poller)
         opened.append(one)
         vital |= {one.source} if kind.is_vital(one.source) else set()
-    audit = NeighbourAudit(
+    audit = WiringAudit(
         plant=context.designed.plant,
         devices=tuple(opened),
         unknown=PortNames(name="", naming=context.naming),

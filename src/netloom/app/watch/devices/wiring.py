@@ -1,4 +1,4 @@
-"""What ports see at the other end of their cables against the design, port by port.
+"""What ports see at the other end of their cables, and their speeds, against the design.
 
 A neighbour that is not seen says nothing: few hosts speak LLDP. One that is seen and is another
 than designed is a cable in the wrong place.
@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from netloom.ops.locate.telemetry import CABLING
+from netloom.ops.observe.compare import TOLERANCE
 from netloom.ops.observe.observation import Event, Observation, Reading
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from netloom.ops.observe.port_names import PortNames
     from netloom.ops.plant import Plant
 
-__all__ = ["NeighbourAudit"]
+__all__ = ["WiringAudit"]
 
 
 @dataclass(kw_only=True, eq=False)
-class NeighbourAudit:
-    """Compares neighbours with the design; read after the devices that tell them.
+class WiringAudit:
+    """Compares neighbours and speeds with the design, after the devices that tell them were read.
 
     Attributes:
         plant: As designed.
@@ -43,7 +44,7 @@ class NeighbourAudit:
     @property
     def source(self) -> str:
         """Its name."""
-        return "neighbours"
+        return "wiring"
 
     def read(self, time_s: float, cursor: str) -> Reading:
         """Compare what was just seen."""
@@ -58,6 +59,11 @@ class NeighbourAudit:
             Observation(time_s, f"cable:{number}", CABLING["misplaced"], float(count))
             for number, count in sorted(wrong.items())
         ]
+        seen += [
+            Observation(time_s, f"cable:{number}", CABLING["wrong-speed"], factor)
+            for number, factor in sorted(self._slowdowns().items())
+            if number not in wrong
+        ]
         return Reading(
             source=self.source,
             time_s=time_s,
@@ -66,6 +72,19 @@ class NeighbourAudit:
             cursor=cursor,
             is_whole=True,
         )
+
+    def _slowdowns(self) -> dict[int, float]:
+        """Return how many times slower than designed cables run; only those that differ."""
+        found: dict[int, float] = {}
+        for device in self.devices:
+            for port, rate_bps in device.rates_bps.items():
+                number = self._cables.get(port)
+                if number is None or rate_bps <= 0:
+                    continue
+                factor = self._rates_bps[number] / rate_bps
+                if abs(1 / factor - 1) > TOLERANCE:
+                    found[number] = max(factor, found.get(number, factor))
+        return found
 
     def _seen(self) -> Iterator[tuple[str, str, str]]:
         """Give ports of the design, the ports they see, and both in words.
@@ -113,6 +132,10 @@ class NeighbourAudit:
     def _cables(self) -> Mapping[str, int]:
         name = self.plant.port_name
         return {name(port): cable.number for cable in self.plant.cables for port in cable.ends}
+
+    @cached_property
+    def _rates_bps(self) -> Mapping[int, float]:
+        return {cable.number: cable.rate_bps for cable in self.plant.cables}
 
     @cached_property
     def _peers(self) -> Mapping[str, str]:
