@@ -38,7 +38,8 @@ def daemon(
     argv: Sequence[str], folder: Path, is_ready: Callable[[], bool], *, text: bytes = b""
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a program in the foreground until the test is over."""
-    with (folder / f"{argv[0]}.log").open("wb") as log:
+    path = folder / f"{argv[0]}-{len(list(folder.glob('*.log')))}.log"
+    with path.open("wb") as log:
         process = subprocess.Popen(  # noqa: S603  (a test's own daemon)
             [find_program(argv[0]), *argv[1:]],
             stdin=subprocess.PIPE,
@@ -52,7 +53,7 @@ def daemon(
         process.stdin.close()
         deadline_s = time.monotonic() + 30
         while not is_ready():
-            assert process.poll() is None, (folder / f"{argv[0]}.log").read_text("utf-8")
+            assert process.poll() is None, path.read_text("utf-8")
             assert time.monotonic() < deadline_s, f"{argv[0]} is not ready after 30 s"
             time.sleep(0.02)
         yield process

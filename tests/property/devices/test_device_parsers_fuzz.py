@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.errors import LabError, NetloomError
+from netloom.formats.prometheus import exporters
+from netloom.formats.prometheus.exposition import Exposition, Sample
+from netloom.formats.snmp import walk
 from netloom.formats.sonic.databases import SonicTables, report_of
 from netloom.formats.sonic.redis_protocol import command, pairs_of, read_reply
 from netloom.ops.observe.metrics import BY_NAME
@@ -106,3 +109,39 @@ def test_sonic_tables(
             )
         )
     )
+
+
+OIDS = st.sampled_from(
+    [
+        *(f"{walk.IF}.{n}.1" for n in (4, 7, 8, 14)),
+        *(f"{walk.IF_X}.{n}.1" for n in (1, 6, 7, 15)),
+        *(f"{walk.LLDP_LOCAL}.{n}.2" for n in (2, 3, 4)),
+        *(f"{walk.LLDP_REMOTE}.{n}.0.2.1" for n in (6, 7, 8, 9)),
+    ]
+)
+LINES = st.tuples(OIDS, WORDS).map(" = ".join) | st.text(max_size=60)
+
+
+@given(st.lists(LINES, max_size=20).map("\n".join))
+def test_snmp_walks(text: str) -> None:
+    check(walk.report_of(walk.parse_walk(text)))
+
+
+NAMES = st.sampled_from(
+    [
+        *("node_network_up", "node_network_speed_bytes", "node_infiniband_state_id"),
+        *("node_infiniband_link_downed_total", "node_ethtool_received_prio3_pause"),
+        *("node_ethtool_transmitted_discards_phy", "DCGM_FI_DEV_XID_ERRORS"),
+    ]
+)
+SAMPLES = st.builds(
+    Sample,
+    name=NAMES | st.text(max_size=10),
+    labels=st.dictionaries(st.sampled_from(["device", "port", "gpu"]), st.text(max_size=9)),
+    value=st.floats(),
+)
+
+
+@given(st.lists(SAMPLES, max_size=10))
+def test_exporters(samples: list[Sample]) -> None:
+    check(exporters.report_of(Exposition(samples=tuple(samples), num_odd=0)))

@@ -51,9 +51,9 @@ _RATES: Final = {"FEC_PRE_BER": "pre_fec_error_rate", "FEC_POST_BER": "post_fec_
 _OPTIC: Final = {"temperature": "optic_temperature_c", "voltage": "optic_voltage_v"}
 _LANE: Final = re.compile(r"(?P<way>rx|tx)(?P<lane>[1-8])(?P<what>power|bias)")
 _LANES: Final = {
-    ("rx", "power"): "optic_receive_power_dbm",
-    ("tx", "power"): "optic_transmit_power_dbm",
-    ("tx", "bias"): "optic_bias_ma",
+    ("rx", "power"): ("optic_receive_power_dbm", 1.0),
+    ("tx", "power"): ("optic_transmit_power_dbm", 1.0),
+    ("tx", "bias"): ("optic_bias_a", 1e-3),
 }
 _NUMBER: Final = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 MAC_SUBTYPE: Final = "3"  # of a port id: IEEE 802.1AB-2016, table 8-3
@@ -148,9 +148,10 @@ def _optics(rows: Rows) -> Iterator[PortValue]:
     for port, row in rows.items():
         for name, text in row.items():
             match, value = _LANE.fullmatch(name), _number(text)
-            metric = _LANES.get((match["way"], match["what"])) if match else None
-            if match and metric and value is not None:
-                yield PortValue(port, metric, value, f"lane:{match['lane']}")
+            known = _LANES.get((match["way"], match["what"])) if match else None
+            if match and known and value is not None:
+                metric, scale = known
+                yield PortValue(port, metric, scale * value, f"lane:{match['lane']}")
 
 
 def _sessions(tables: SonicTables) -> Iterator[PortValue]:

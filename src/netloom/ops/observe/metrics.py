@@ -284,10 +284,10 @@ METRICS: Final = (
         own="optic_transmit_power_dbm",
     ),
     Metric(
-        name="optic_bias_ma",
+        name="optic_bias_a",
         kind="gauge",
-        about="Bias current of a transceiver's laser, milliamperes.",
-        own="optic_bias_milliamperes",
+        about="Bias current of a transceiver's laser, amperes.",
+        own="optic_bias_amperes",
     ),
     Metric(
         name="optic_temperature_c",
@@ -300,6 +300,28 @@ METRICS: Final = (
         kind="gauge",
         about="Supply voltage of a transceiver.",
         own="optic_voltage_volts",
+    ),
+    Metric(
+        name="gpu_temperature_c",
+        kind="gauge",
+        about="Temperature of a GPU.",
+        own="gpu_temperature_celsius",
+    ),
+    Metric(
+        name="gpu_xid", kind="gauge", about="Number of the last XID error of a GPU.", own="gpu_xid"
+    ),
+    Metric(
+        name="gpu_double_bit_errors",
+        about="Memory errors of a GPU that could not be put right.",
+        own="gpu_double_bit_errors_total",
+    ),
+    Metric(name="pcie_replays", about="PCIe packets sent again.", own="pcie_replays_total"),
+    Metric(name="nvlink_crc_errors", about="NVLink flits damaged.", own="nvlink_crc_errors_total"),
+    Metric(name="nvlink_replays", about="NVLink packets sent again.", own="nvlink_replays_total"),
+    Metric(
+        name="nvlink_recoveries",
+        about="Times that an NVLink was trained again.",
+        own="nvlink_recoveries_total",
     ),
     Metric(
         name="admin_up",
