@@ -161,13 +161,15 @@ def cable(open_folder: Path) -> Iterator[Path]:
             run(["ip", "-n", name, "link", "set", "eth1", "up"])
             sock = open_folder / f"{host}.sock"
             argv = ["ip", "netns", "exec", name, find_program("lldpd"), "-d", "-u", str(sock)]
+            settings = open_folder / f"{host}.conf"
+            settings.write_text(f"configure system hostname {host}\nconfigure lldp tx-interval 1\n")
+            argv += ["-O", str(settings)]
             more = ["-x", "-X", f"{open_folder}/agentx"] if host == "leaf0" else []
             stack.enter_context(daemon([*argv, *more], open_folder, sock.exists))
-            run(["lldpcli", "-u", str(sock), "configure", "system", "hostname", host])
         yield open_folder
 
 
-def seen_within(access: DeviceAccess, look: Any, seconds: float = 60.0) -> Any:
+def seen_within(access: DeviceAccess, look: Any, seconds: float = 30.0) -> Any:
     """Look until there is a neighbour with a name of ours: lldpd tells of itself after a while."""
     deadline_s = time.monotonic() + seconds
     while time.monotonic() < deadline_s:
