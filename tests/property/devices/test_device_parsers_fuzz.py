@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.errors import LabError, NetloomError
+from netloom.formats.eos import eapi
+from netloom.formats.linux import adapters
 from netloom.formats.prometheus import exporters
 from netloom.formats.prometheus.exposition import Exposition, Sample
 from netloom.formats.snmp import walk
@@ -145,3 +147,42 @@ SAMPLES = st.builds(
 @given(st.lists(SAMPLES, max_size=10))
 def test_exporters(samples: list[Sample]) -> None:
     check(exporters.report_of(Exposition(samples=tuple(samples), num_odd=0)))
+
+
+MARKED = st.sampled_from(
+    [
+        *(f"{adapters.MARK} {kind} eth2" for kind in ("state", "stats", "module", "mlxlink")),
+        *("up", "400000", "     rx_prio3_pause: 5", "\tModule voltage : 3.2800 V", "{", "}"),
+        '{"result": {"output": {"Module Info": {"Temperature [C]": "45 [1..2]"}}}}',
+        '{"result": {"output": {"Physical Counters and BER Info": {"Raw Physical BER": "1E-9"}}}}',
+    ]
+)
+
+
+@given(st.lists(MARKED | st.text(max_size=60), max_size=20).map("\n".join))
+def test_adapters(text: str) -> None:
+    check(adapters.ethtool_report(text))
+    check(adapters.mlxlink_report(text))
+
+
+KEYS = st.sampled_from(
+    [
+        *("interfaces", "Ethernet1/1", "lineProtocolStatus", "interfaceCounters", "inOctets"),
+        *("inUcastPkts", "interfaceAddress", "primaryIp", "address", "maskLen", "lldpNeighbors"),
+        *("port", "neighborDevice", "neighborPort", "vrfs", "default", "peers", "peerState"),
+        *("bandwidth", "mtu", "rxPower", "error", "message", "result"),
+    ]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@given(st.lists(JSON, max_size=5), JSON)
+def test_eapi(rows: list[object], answer: object) -> None:
+    names = (*eapi.COMMANDS, *eapi.OPTIONAL)[: len(rows)]
+    check(eapi.report_of(eapi.answers_of({"result": rows}, names)))
+    with suppress(NetloomError):
+        eapi.answers_of(answer, names)
