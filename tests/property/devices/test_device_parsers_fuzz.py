@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import struct
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,13 +14,12 @@ from netloom.formats.eos import eapi
 from netloom.formats.linux import adapters
 from netloom.formats.prometheus import exporters
 from netloom.formats.prometheus.exposition import Exposition, Sample
+from netloom.formats.sflow import datagram
 from netloom.formats.snmp import walk
 from netloom.formats.sonic.databases import SonicTables, report_of
 from netloom.formats.sonic.redis_protocol import command, pairs_of, read_reply
+from netloom.ops.observe.devices import DeviceReport
 from netloom.ops.observe.metrics import BY_NAME
-
-if TYPE_CHECKING:
-    from netloom.ops.observe.devices import DeviceReport
 
 WORDS = st.text(max_size=30) | st.sampled_from(["N/A", "1e999", "-1", "0x10", "1_0", "inf", "up"])
 
@@ -186,3 +185,14 @@ def test_eapi(rows: list[object], answer: object) -> None:
     check(eapi.report_of(eapi.answers_of({"result": rows}, names)))
     with suppress(NetloomError):
         eapi.answers_of(answer, names)
+
+
+SFLOW = struct.pack(">II4sIIII", 5, 1, b"\x0a\0\0\1", 0, 1, 9, 1)
+PARTS = st.binary(max_size=80) | st.integers(0, 12).map(lambda n: struct.pack(">I", n))
+
+
+@given(st.lists(PARTS, max_size=12).map(b"".join), st.booleans())
+def test_sflow(data: bytes, has_head: bool) -> None:  # noqa: FBT001
+    with suppress(NetloomError):
+        found = datagram.parse_datagram(SFLOW + data if has_head else data)
+        check(DeviceReport(values=found.values))
