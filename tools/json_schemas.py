@@ -137,6 +137,7 @@ LABS: Final = (
     ("lab down", "schemas --dir labs"),
 )
 # Objects whose keys are names: of tiers, jobs, parts, settings; any key may stand there.
+NULLABLE: Final = frozenset({"interval"})  # where no measured step is near enough
 NAMED: Final = frozenset(
     (
         *("switches_by_tier", "cables_by_stage", "transceivers_by_level", "settings", "left_out"),
@@ -189,6 +190,8 @@ def inferred(values: list[Any], key: str = "", *, is_open: bool = False) -> dict
     if "number" in kinds or ("integer" in kinds and key.endswith(UNITS)):
         # What cannot be computed is null, and a whole number may be one by chance.
         kinds = sorted({*kinds, "null", "number"} - {"integer"})
+    if key in NULLABLE:
+        kinds = sorted({*kinds, "null"})
     found: dict[str, Any] = {"type": kinds[0] if len(kinds) == 1 else kinds}
     objects = [value for value in values if isinstance(value, dict)]
     items = [item for value in values if isinstance(value, list) for item in value]

@@ -100,6 +100,19 @@ def test_a_plot_of_a_suite_shows_its_rows(suite: str) -> None:
     """``python tools/plot_validation.py`` brings them up to date."""
     now = plot_validation.drawn(plot_validation.rows_of(suite), plot_validation.SUITES[suite])
     assert plot_validation.path_of(suite).read_text(encoding="utf-8") == now
+    if suite == "steps":
+        rows = plot_validation.rows_of(suite)
+        intervals = plot_validation.path_of("intervals").read_text(encoding="utf-8")
+        assert intervals == plot_validation.drawn_intervals(rows)
+
+
+@pytest.mark.slow
+@pytest.mark.validation
+def test_the_plot_by_band_shows_what_is_judged() -> None:
+    """``python tools/plot_validation.py`` brings it up to date."""
+    rows = plot_validation.rows_of("collectives", flag="judged")
+    bands = plot_validation.path_of("bands").read_text(encoding="utf-8")
+    assert bands == plot_validation.drawn_bands(rows)
 
 
 def test_a_ratio_of_one_lies_half_way_between_a_half_and_two() -> None:

@@ -11,12 +11,13 @@ from rich.text import Text
 
 from netloom.report.memory import held_line
 from netloom.step.memory import needed_bytes
-from netloom.step.software import switches_of
+from netloom.step.software import switches_of, written_switch
 from netloom.units import SIZE, TIME, format_quantity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from netloom.spec.tuning import Tuning
     from netloom.step.model import Memory, Step
     from netloom.study.predict.prediction import Prediction
 
@@ -27,7 +28,9 @@ __all__ = [
     "memory_line",
     "memory_parts",
     "prediction_text",
+    "published_lines",
     "software_line",
+    "span",
     "title",
 ]
 
@@ -42,6 +45,7 @@ def prediction_text(prediction: Prediction) -> RenderableType:
         Text(title(prediction), style="bold"),
         Text(headline(step), style="green"),
         Text(software_line(prediction)),
+        *map(Text, published_lines(prediction)),
         "",
         _breakdown(step),
         "",
@@ -56,31 +60,59 @@ def prediction_text(prediction: Prediction) -> RenderableType:
 def title(prediction: Prediction) -> str:
     """Return which job on which network."""
     design, technology = prediction.network.design, prediction.network.technology
-    return f"{prediction.scenario.job.model} on {design.num_gpus:,} GPUs, {technology.name}"
+    job = prediction.scenario.job
+    what = f"{job.model}{_tuned(job.trained.tuning)}"
+    return f"{what} on {design.num_gpus:,} GPUs, {technology.name}"
+
+
+def _tuned(tuning: Tuning) -> str:
+    if not tuning.is_low_rank:
+        return "" if tuning.method == "pretrain" else f", {tuning.method},"
+    return f", {tuning.method} of rank {tuning.rank} on {'+'.join(tuning.modules)},"
 
 
 def software_line(prediction: Prediction) -> str:
     """Return which software, and what the scenario changes of it."""
     given, practice = prediction.scenario.job.software, prediction.step.practice
     told = switches_of(practice)
-    changed = [f"{name} {_shown(told[name])}" for name in given.switches()]
+    changed = [written_switch(name, told[name]) for name in given.switches()]
     default = [] if given.name else ["by default; name yours in job.software"]
     noted = f" ({', '.join([*changed, *default])})" if changed or default else ""
     return f"software {practice.title}{noted}"
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return "+".join(value) or "none" if isinstance(value, list) else str(value)
+def published_lines(prediction: Prediction) -> list[str]:
+    """Return what was published of the same job, if the scenario says: one line, or none."""
+    given, step = prediction.scenario.published, prediction.step
+    if given is None:
+        return []
+    said = []
+    if given.step_time_s is not None:
+        off = step.duration_s / given.step_time_s - 1
+        said.append(f"step {format_quantity(given.step_time_s, TIME)} (predicted {off:+.1%})")
+    if given.mfu is not None:
+        off = 100 * (step.mfu - given.mfu)
+        said.append(f"MFU {given.mfu:.1%} (predicted {off:+.1f} points)")
+    return [f"published {', '.join(said)}: {given.source}"]
 
 
 def headline(step: Step) -> str:
     """Return the answer in one line."""
     return (
-        f"step {format_quantity(step.duration_s, TIME, digits=4)}, MFU {step.mfu:.1%}, "
+        f"step {format_quantity(step.duration_s, TIME, digits=4)} ({span(step)}), "
+        f"MFU {step.mfu:.1%}, "
         f"HFU {step.hfu:.1%}, {step.tokens_per_s:,.0f} tokens/s"
     )
+
+
+def span(step: Step, *, joint: str = " to ") -> str:
+    """Return between which times a step is expected, in the unit of the later one."""
+    found = step.interval
+    if found is None:
+        return "no interval"
+    high = format_quantity(found.high_s, TIME)
+    unit = high.lstrip("0123456789.e+-")
+    return f"{found.low_s / TIME.units[unit]:.3g}{joint}{high}"
 
 
 def _breakdown(step: Step) -> Table:

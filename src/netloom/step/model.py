@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from netloom.validated.intervals import step_interval
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.provenance import Validity, Why
     from netloom.step.practice import Practice
     from netloom.step.timeline import Pipeline
+    from netloom.validated.intervals import StepBasis, StepInterval
     from netloom.workload.collective import Axis
     from netloom.workload.flops import OperatorKind
 
@@ -90,6 +93,7 @@ class Step:
         hardware_flops: What is executed, recomputation included.
         tokens: In the global batch.
         pipeline: What each stage works through, for a picture of the step.
+        basis: What the error of the duration depends on.
         why: How the duration came about.
         practice: What the training software does.
     """
@@ -109,8 +113,14 @@ class Step:
     memory: Memory
     pipeline: Pipeline
     validity: Validity
+    basis: StepBasis
     why: Why
     practice: Practice
+
+    @property
+    def interval(self) -> StepInterval | None:
+        """Between which times the step is expected; None where no measured step is near enough."""
+        return step_interval(self.basis)
 
     @property
     def mfu(self) -> float:

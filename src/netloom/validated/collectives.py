@@ -24,6 +24,7 @@ __all__ = [
     "CollectivePoint",
     "collective_groups",
     "group_doubt",
+    "in_band",
     "judging_groups",
     "near_groups",
     "nearest_groups",
@@ -48,6 +49,7 @@ class CollectiveGroup:
         family: Of the technology between the nodes; empty within one node.
         min_bytes: Lower end of the size band; ``max_bytes``, its upper end, is not in it.
         median_error_pct: Of the bus bandwidth, without sign.
+        quantiles_pct: Of the errors with their sign, each for a fifth of the rows.
         far_rows: Rows over 50 % off.
         bound_pct: What the median of such rows is held to.
     """
@@ -64,6 +66,7 @@ class CollectiveGroup:
     max_bytes: float
     rows: int
     median_error_pct: float
+    quantiles_pct: tuple[float, ...]
     far_rows: int
     bound_pct: float
 
@@ -97,6 +100,7 @@ def collective_groups() -> tuple[CollectiveGroup, ...]:
             max_bytes=float(row["max_bytes"]),
             rows=int(row["rows"]),
             median_error_pct=float(row["median_error_pct"]),
+            quantiles_pct=tuple(map(float, row.get("quantiles_pct", "0").split())),
             far_rows=int(row["far_rows"]),
             bound_pct=float(row["bound_pct"]),
         )
@@ -112,11 +116,11 @@ def group_doubt(point: CollectivePoint, groups: Sequence[CollectiveGroup] | None
         groups: What was measured; the shipped table by default.
     """
     if groups is None:
-        return _shipped_doubt(_in_band(point))
+        return _shipped_doubt(in_band(point))
     return _doubt(point, groups)
 
 
-def _in_band(point: CollectivePoint) -> CollectivePoint:
+def in_band(point: CollectivePoint) -> CollectivePoint:
     """Return *point* at the lower end of its size band, for which the answer is the same."""
     lows = sorted({one.min_bytes for one in collective_groups()})
     low = max((at for at in lows if at <= point.size_bytes), default=0.0)

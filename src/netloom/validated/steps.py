@@ -1,22 +1,22 @@
 """Which training steps were compared with measurements, and how far they came out.
 
-A value of an axis counts as checked where enough rows were measured there and their median error
-is small; a range reaches a tenth beyond its last row.
+A technology, and a share of exposed communication, count as checked where enough rows were
+measured there and their median error is small; :mod:`netloom.validated.near` has all other axes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from statistics import median
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from netloom.validated.axes import StepPoint
 from netloom.validated.rows import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
-    from typing import Any
 
 __all__ = [
     "HighestMfu",
@@ -27,6 +27,8 @@ __all__ = [
     "checked_software",
     "checked_switches",
     "highest_mfu",
+    "judged_rows",
+    "met_at",
     "met_software",
     "step_range",
     "step_rows",
@@ -38,7 +40,6 @@ MIN_ROWS_OF_A_TECHNOLOGY: Final = 10
 MIN_ROWS_OF_SOFTWARE: Final = 2
 MAX_EXPOSED_MEDIAN_PCT: Final = 15.0  # the bound of collectives, which decide exposed steps
 EXPOSED_BIN: Final = 0.05
-MARGIN: Final = 1.1
 
 
 Departures: TypeAlias = frozenset[tuple[str, str]]
@@ -49,11 +50,14 @@ class StepRow:
     """One measured step.
 
     Attributes:
-        software: Which ran it, by the name that ``job.software`` has.
+        point: Where it lies on every axis; its software by the name that ``job.software`` has.
+        eight_bit: Whether products run on 8 bits or fewer.
         switches: How that run departs from what the name stands for, as ``job.software`` has it.
         mfu: Measured, by netloom's own count of what the model needs; None where the row ran
             something the model does not cover, and of mixtures of experts.
         exposed_share: Predicted; None like the error where the row could not be predicted.
+        exposed_faster: How much of the step its exposed communication may be over, at most, by the
+            errors of the collectives that it stands on; ``exposed_slower``, under.
         error_pct: Predicted over measured, less 1.
         consistent: Whether the row does not contradict itself or others.
         fitted: Whether a parameter was taken from it; such rows prove nothing.
@@ -61,18 +65,16 @@ class StepRow:
 
     row_id: str
     source: str
-    generation: str
+    point: StepPoint
     eight_bit: bool
     technology: str
-    software: str
     switches: Departures
-    num_gpus: int
-    parameters: float
-    experts: bool
     consistent: bool
     fitted: bool
     mfu: float | None
     exposed_share: float | None
+    exposed_faster: float | None
+    exposed_slower: float | None
     error_pct: float | None
 
 
@@ -102,47 +104,51 @@ class HighestMfu(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRange:
-    """Where dense steps were met.
+    """Where exposed communication was met, with dense layers.
 
     Attributes:
-        parameters: Fewest and most.
         max_exposed_share: Of a step, on the technologies.
-        beyond: The rows on more GPUs than that: their spread, fewest and most GPUs.
-        mixtures: The spread of mixtures of experts, which were not met.
     """
 
-    parameters: tuple[float, float]
-    max_gpus: int
     technologies: frozenset[str]
     max_exposed_share: float
-    beyond: Spread
-    beyond_gpus: tuple[int, int]
-    mixtures: Spread
 
 
 @cache
 def step_rows() -> tuple[StepRow, ...]:
     """Return every published step."""
-    return tuple(
-        StepRow(
-            row_id=row["row_id"],
-            source=row["source"],
-            generation=row["generation"],
-            eight_bit=row["eight_bit"] == "1",
-            technology=row["technology"],
-            software=row["software"],
-            switches=frozenset(_pair(text) for text in row["switches"].split()),
-            num_gpus=int(row["num_gpus"]),
-            parameters=float(row["parameters"]),
-            experts=row["experts"] == "1",
-            consistent=row["consistent"] == "1",
-            fitted=row["fitted"] == "1",
-            mfu=_number(row["mfu"]),
-            exposed_share=_number(row["exposed_share"]),
-            error_pct=_number(row["error_pct"]),
-        )
-        for row in rows_of("steps.csv")
+    return tuple(map(_step_row, rows_of("steps.csv")))
+
+
+def _step_row(row: dict[str, str]) -> StepRow:
+    return StepRow(
+        row_id=row["row_id"],
+        source=row["source"],
+        point=_point(row),
+        eight_bit=row["eight_bit"] == "1",
+        technology=row["technology"],
+        switches=frozenset(_pair(text) for text in row["switches"].split()),
+        consistent=row["consistent"] == "1",
+        fitted=row["fitted"] == "1",
+        mfu=_number(row["mfu"]),
+        exposed_share=_number(row["exposed_share"]),
+        exposed_faster=_number(row.get("exposed_faster", "")),
+        exposed_slower=_number(row.get("exposed_slower", "")),
+        error_pct=_number(row["error_pct"]),
     )
+
+
+def _point(row: dict[str, str]) -> StepPoint:
+    """Return the axes of a row; one that the table does not have yet is neutral."""
+    return StepPoint(**{one.name: _VALUES[str(one.type)](row.get(one.name)) for one in _FIELDS})
+
+
+_FIELDS: Final = fields(StepPoint)
+_VALUES: Final[dict[str, Callable[[str | None], Any]]] = {
+    "str": lambda text: text or "",
+    "int": lambda text: int(text or 1),
+    "float": lambda text: float(text or 1),
+}
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -155,37 +161,29 @@ def _number(text: str) -> float | None:
 
 
 @cache
-def step_range() -> StepRange:
-    """Return where dense steps were met."""
-    judged = _judged()
-    dense = _dense()
-    sizes = _met(dense, lambda row: row.num_gpus, MIN_ROWS_AT_A_SIZE)
-    technologies = _met(dense, lambda row: row.technology, MIN_ROWS_OF_A_TECHNOLOGY)
-    exposed = _met(dense, _exposed_bin, MIN_ROWS_AT_A_SIZE, max_median_pct=MAX_EXPOSED_MEDIAN_PCT)
-    larger = [row for row in dense if row.num_gpus > max(sizes)]
-    counts = [
-        row.parameters
-        for row in dense
-        if row.num_gpus <= max(sizes) and row.technology in technologies
-    ]
-    return StepRange(
-        parameters=(min(counts) / MARGIN, max(counts) * MARGIN),
-        max_gpus=max(sizes),
-        technologies=frozenset(technologies),
-        max_exposed_share=(1 + max(exposed)) * EXPOSED_BIN,
-        beyond=_spread(larger),
-        beyond_gpus=(min(row.num_gpus for row in larger), max(row.num_gpus for row in larger)),
-        mixtures=_spread(row for row in judged if row.experts),
+def judged_rows() -> tuple[StepRow, ...]:
+    """Return the rows that prove something: predicted, not fitted, and without contradiction."""
+    return tuple(
+        row
+        for row in step_rows()
+        if row.error_pct is not None and row.consistent and not row.fitted
     )
 
 
-def _judged() -> list[StepRow]:
-    """Return the rows that could be predicted and that no parameter was taken from."""
-    return [row for row in step_rows() if row.error_pct is not None and not row.fitted]
+@cache
+def step_range() -> StepRange:
+    """Return where exposed communication was met."""
+    dense = _dense()
+    technologies = _met(dense, lambda row: row.technology, MIN_ROWS_OF_A_TECHNOLOGY)
+    exposed = _met(dense, _exposed_bin, MIN_ROWS_AT_A_SIZE, max_median_pct=MAX_EXPOSED_MEDIAN_PCT)
+    return StepRange(
+        technologies=frozenset(technologies),
+        max_exposed_share=(1 + max(exposed, default=-1)) * EXPOSED_BIN,
+    )
 
 
 def _dense() -> list[StepRow]:
-    return [row for row in _judged() if row.consistent and not row.experts]
+    return [row for row in judged_rows() if row.point.layers == "dense"]
 
 
 @cache
@@ -193,7 +191,7 @@ def checked_software() -> dict[SoftwareOn, Spread]:
     """Return how far dense steps of each software on each GPU generation came out."""
     rows: defaultdict[SoftwareOn, list[StepRow]] = defaultdict(list)
     for row in _dense():
-        rows[SoftwareOn(row.software, row.generation)].append(row)
+        rows[SoftwareOn(row.point.software, row.point.generation)].append(row)
     return {pair: _spread(some) for pair, some in rows.items()}
 
 
@@ -203,7 +201,7 @@ def checked_switches() -> dict[SoftwareOn, frozenset[Departures]]:
     found: defaultdict[SoftwareOn, set[Departures]] = defaultdict(set)
     for row in step_rows():
         if row.consistent:
-            found[SoftwareOn(row.software, row.generation)].add(row.switches)
+            found[SoftwareOn(row.point.software, row.point.generation)].add(row.switches)
     return {pair: frozenset(some) for pair, some in found.items()}
 
 
@@ -213,6 +211,21 @@ def met_software() -> frozenset[SoftwareOn]:
     return frozenset(
         pair
         for pair, spread in checked_software().items()
+        if spread.rows >= MIN_ROWS_OF_SOFTWARE and spread.median_pct <= MAX_MEDIAN_PCT
+    )
+
+
+@cache
+def met_at(generation: str, precision: str) -> frozenset[str]:
+    """Return the software that dense steps of a precision were met of on a GPU generation."""
+    rows: defaultdict[str, list[StepRow]] = defaultdict(list)
+    for row in _dense():
+        if (row.point.generation, row.point.precision) == (generation, precision):
+            rows[row.point.software].append(row)
+    found = {name: _spread(some) for name, some in rows.items()}
+    return frozenset(
+        name
+        for name, spread in found.items()
         if spread.rows >= MIN_ROWS_OF_SOFTWARE and spread.median_pct <= MAX_MEDIAN_PCT
     )
 
@@ -250,7 +263,7 @@ def highest_mfu() -> dict[tuple[str, bool], HighestMfu]:
     """Return the highest measured share of peak by generation and whether products are 8-bit."""
     found: dict[tuple[str, bool], HighestMfu] = {}
     for row in step_rows():
-        key = row.generation, row.eight_bit
+        key = row.point.generation, row.eight_bit
         if row.mfu is not None and (key not in found or row.mfu > found[key].mfu):
             found[key] = HighestMfu(row.mfu, row.row_id, row.source)
     return found

@@ -6,31 +6,41 @@ import csv
 from collections import defaultdict
 from io import StringIO
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from netloom.engines.analytic import AnalyticEngine
 from netloom.errors import NetloomError
 from netloom.spec.precision import is_cast
-from netloom.step.residual import generation_of
+from netloom.step.basis import step_point
 from netloom.step.software import departures
+from netloom.validated.axes import AXES
+from netloom.validated.intervals import exposed_range
 from netloom.validation.collectives.cells import BANDS, GOALS, band_of, group_of
 from netloom.validation.collectives.suite import FAR_OFF_PCT, shipped_rows, validate_collectives
 from netloom.validation.steps.cases import cases_of
+from netloom.validation.steps.coverage import interval_widths
 from netloom.validation.steps.fitted import FITTED, contradicted
 from netloom.validation.steps.suite import predict_case, shipped_step_rows
 from netloom.workload.flops import step_flops
-from netloom.workload.parameters import parameters
+from netloom.workload.placement import layout, num_micro_batches
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from netloom.parts.load import Catalog
+    from netloom.step.model import Step
+    from netloom.validated.axes import StepPoint
     from netloom.validation.collectives.suite import RowResult
     from netloom.validation.steps.cases import StepCase
     from netloom.validation.steps.measured import MeasuredStep
 
-__all__ = ["collectives_table", "steps_table"]
+FOUND: Final = ("exposed_share", "exposed_faster", "exposed_slower", "error_pct")
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+__all__ = ["collectives_table", "intervals_table", "steps_table"]
 
 
 def collectives_table(catalog: Catalog) -> str:
@@ -65,9 +75,17 @@ def _group(rows: list[RowResult], catalog: Catalog) -> dict[str, object]:
         "max_bytes": f"{BANDS[band]:.0f}",
         "rows": len(rows),
         "median_error_pct": f"{median(errors):.3g}",
+        "quantiles_pct": " ".join(f"{error:.3g}" for error in _quantiles(rows)),
         "far_rows": sum(error > FAR_OFF_PCT for error in errors),
         "bound_pct": GOALS[group_of(first.collective, max(nodes)), band],
     }
+
+
+def _quantiles(rows: list[RowResult]) -> list[float]:
+    """Return errors with their sign, each in the middle of a fifth of the rows, the ends at 5 %."""
+    signed = [row.error_pct for row in rows if row.error_pct is not None]
+    found: list[float] = np.quantile(signed, QUANTILES).tolist()
+    return found
 
 
 def steps_table(catalog: Catalog) -> str:
@@ -84,30 +102,68 @@ def _steps(catalog: Catalog) -> Iterator[dict[str, object]]:
             continue  # a GPU or model that the catalogue does not have
         try:
             case, step = predict_case(row, catalog, engine)
-            found = (
-                f"{step.exposed_share:.4g}",
-                f"{100 * (step.duration_s / row.measured_s - 1):.4g}",
-            )
+            point, found = step.basis.point, _found(row, step)
         except NetloomError:
-            found = ("", "")
-        count = parameters(case.model) if row.params_b is None else row.params_b * 1e9
+            point, found = _point_of(case), dict.fromkeys(FOUND, "")
         yield {
             "row_id": row.row_id,
             "source": row.source,
-            "generation": generation_of(case.network.gpu),
+            **_axes(point),
             "eight_bit": int(is_cast(case.job.trained.precision)),
             "technology": case.network.technology.name,
-            "software": case.practice.name,
             "switches": _switches(case),
-            "num_gpus": row.num_gpus,
-            "parameters": f"{count:.4g}",
-            "experts": int(case.model.num_experts > 0),
             "consistent": int(not (case.doubts or contradicted(row))),
             "fitted": int(row.row_id in FITTED),
             "mfu": _mfu(row, case),
-            "exposed_share": found[0],
-            "error_pct": found[1],
+            **found,
         }
+
+
+def _point_of(case: StepCase) -> StepPoint:
+    """Return where a row lies that does not fit in memory by our count."""
+    network, training = case.network, case.job.trained
+    plan = layout(
+        case.job.parallel,
+        node=network.node,
+        num_gpus=network.design.num_gpus,
+        placement=case.job.placement,
+    )
+    return step_point(
+        transformer(case.model),
+        plan,
+        training,
+        network=network,
+        practice=case.practice,
+        num_micro_batches=num_micro_batches(training, plan),
+    )
+
+
+def _axes(point: StepPoint) -> dict[str, object]:
+    """Return the value on each axis; parameters as rows give them, to four digits."""
+    named = {axis.name: getattr(point, axis.name) for axis in AXES if axis.is_judged}
+    return named | {"parameters": f"{point.parameters:.4g}"}
+
+
+def _found(row: MeasuredStep, step: Step) -> dict[str, str]:
+    """Return the error, and what the collectives' errors may make of the exposed time."""
+    low_s, high_s = exposed_range(step.basis)
+    exposed_s = step.basis.exposed_s
+    values = (
+        step.exposed_share,
+        (exposed_s - low_s) / step.duration_s,
+        (high_s - exposed_s) / step.duration_s,
+        100 * (step.duration_s / row.measured_s - 1),
+    )
+    return dict(zip(FOUND, (f"{value:.4g}" for value in values), strict=True))
+
+
+def intervals_table() -> str:
+    """Return what intervals are widened by, from the shipped table of steps, in CSV."""
+    return _csv(
+        {"layers": layers, "up_to": f"{up_to:.4g}", "widen": f"{widen:.4g}"}
+        for layers, widths in interval_widths().items()
+        for up_to, widen in zip(*widths, strict=True)
+    )
 
 
 def _switches(case: StepCase) -> str:

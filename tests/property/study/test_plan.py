@@ -15,9 +15,9 @@ from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError, SpecError
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Scenario
+from netloom.step.efficiency import validity_besides_mfu
 from netloom.step.predict import predict
 from netloom.study.networks import network_of
-from netloom.study.plan.efficiency import efficiency_validity
 from netloom.study.plan.evaluate import batches
 from netloom.study.plan.space import RECOMPUTES, Configuration, Space
 from netloom.study.plan.tables import CostTables
@@ -79,9 +79,9 @@ def test_the_search_predicts_what_a_single_prediction_does(
         work = batch.configuration(row, column, machine=0).job(asked.job)
         step = predict(work, model=asked.model, network=asked.network, engine=engine)
         assert batch.duration_s[row, column] == pytest.approx(step.duration_s, rel=1e-9)
-        assert batch.inside[row, column] == step.validity.inside
-        peak = efficiency_validity(asked.network.gpu, work.trained.precision, mfu=step.mfu)
-        assert batch.above[row, column] != peak.inside
+        besides = validity_besides_mfu(step, asked.network.gpu, work.trained.precision)
+        assert batch.inside[row, column] == besides.inside
+        assert batch.above[row, column] == (step.validity != besides)
 
 
 @settings(max_examples=10, deadline=None)

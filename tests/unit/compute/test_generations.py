@@ -10,8 +10,8 @@ import pytest
 from netloom.compute.generation import GENERATIONS, GpuGeneration
 from netloom.engines.analytic.profile import is_measured, profile_of
 from netloom.parts.load import load_catalog
+from netloom.step.efficiency import highest_of
 from netloom.step.residual import residual_of
-from netloom.study.plan.efficiency import highest_of
 
 CATALOG = load_catalog()
 TRAITS: dict[str, Any] = {

@@ -41,7 +41,7 @@ def test_the_report_draws_memory_over_the_step(tmp_path: Path) -> None:
 
 def test_a_refusal_lists_remedies_by_the_step_they_give() -> None:
     scenario = nl.example("llama-3.1-405b-16k")
-    parallel = scenario.job.parallel.model_copy(update={"pipeline": 8, "data": 256})
+    parallel = scenario.job.parallel.model_copy(update={"pipeline": 4, "data": 512})
     job = scenario.job.model_copy(update={"parallel": parallel})
     with pytest.raises(InfeasibleError) as caught:
         nl.predict(scenario.model_copy(update={"job": job}))

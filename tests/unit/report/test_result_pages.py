@@ -39,7 +39,10 @@ def test_the_parts_of_a_predicted_step_add_up_to_it() -> None:
     found = nl.predict(small())
     page = prediction_page(found)
     # The last cell of the figure's table is the sum, in three digits.
-    assert cells_of("step", page)[-1] == f"{1e3 * found.step.duration_s:.3g} ms"
+    total, interval = cells_of("step", page)[-1].split(" (")
+    assert total == f"{1e3 * found.step.duration_s:.3g} ms"
+    assert found.step.interval is not None
+    assert interval.startswith(f"{1e3 * found.step.interval.low_s:.3g} ms to ")
     assert "draws of the hash" not in page
 
 

@@ -109,7 +109,7 @@ def test_a_mixture_of_experts_exposes_its_all_to_all_and_says_it_was_not_checked
         engine=alpha_beta(),
     )
     assert step.exposed_s[Axis.EXPERT] == pytest.approx(step.communication_s[Axis.EXPERT], rel=0.1)
-    assert any("Mixtures of experts were compared" in doubt for doubt in step.validity.doubts)
+    assert any("mixture steps on hopper" in doubt for doubt in step.validity.doubts)
 
 
 def test_the_explanation_goes_down_to_constants_with_sources(

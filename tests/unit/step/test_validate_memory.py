@@ -18,7 +18,7 @@ from netloom.cli.main import main
 from netloom.errors import NetloomError, SpecError
 from netloom.parts.load import load_catalog
 from netloom.validation.memory.measured import read_memory_rows
-from netloom.validation.memory.suite import validate_memory
+from netloom.validation.memory.suite import MemorySuite, validate_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +104,9 @@ def test_mlperf_logs_gib_of_the_first_stage_and_others_gb() -> None:
     folder = resources.files("netloom.validation.memory").joinpath("data")
     rows = csv.DictReader(io.StringIO(folder.joinpath("logged_peaks.csv").read_text("utf-8")))
     peaks = {row["row_id"]: float(row["peak_memory_gb"]) for row in rows}
-    found = {row.row_id: row for row in nl.validate("memory").suites["memory"].per_row}  # type: ignore[union-attr]
+    suite = nl.validate("memory").suites["memory"]
+    assert isinstance(suite, MemorySuite)
+    found = {row.row_id: row for row in suite.per_row}
     assert found["mlperf-0040"].measured == peaks["mlperf-0040"] * 2**30
     assert found["bridge_ab-0005"].measured == peaks["bridge_ab-0005"] * 1e9
 

@@ -14,11 +14,15 @@ from netloom.study.compare import sensitivity
 from netloom.study.compare.recommend import cheapest_to_buy, recommend
 from netloom.study.compare.sensitivity import placement_doubt
 from netloom.study.inputs import catalog_of
+from netloom.validated.collective_errors import collective_error
+from netloom.validated.collectives import CollectivePoint
+from netloom.validated.intervals import ExposedWait, StepInterval
 from netloom.workload.collective import Axis
 
 if TYPE_CHECKING:
     from netloom.engines.base import Engine
     from netloom.study.compare.candidate import Candidate
+    from netloom.validated.steps import StepRow
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,12 @@ class Paced:
     duration_s: float = 10.0
     mfu: float = 0.4
     exposed_s: dict[Axis, float] = field(default_factory=dict)
+    waits: tuple[ExposedWait, ...] = ()
+    interval: StepInterval | None = None
+
+    @property
+    def basis(self) -> SimpleNamespace:
+        return SimpleNamespace(waits=self.waits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,3 +201,58 @@ def test_other_placements_are_named_where_another_would_win_there(
     )
     steps["a", "scattered"] = 10.5
     assert "is the same whether" in placement_doubt(*given, engine=engine)
+
+
+# 64 MiB reduced over eight nodes: measured near by on several machines.
+REDUCED = CollectivePoint(
+    collective="all_reduce",
+    node="dgx-h100",
+    scale_up="nvswitch3",
+    family="InfiniBand",
+    num_nodes=8,
+    size_bytes=64 * 2**20,
+)
+
+
+def waiting(name: str, wait_s: float, *, usd: float = 100.0) -> Offer:
+    """Return a technology whose step of 10 s, give or take 1, waits *wait_s* for the network."""
+    around = StepInterval(
+        low_s=9.0,
+        high_s=11.0,
+        share=0.9,
+        distance=1.0,
+        widened=0.0,
+        nearest=cast("StepRow", None),
+    )
+    step = Paced(waits=(ExposedWait(wait_s, REDUCED),), interval=around)
+    return Offer(name=name, usd=usd, step=step)
+
+
+def test_technologies_whose_intervals_overlap_cannot_be_told_apart() -> None:
+    found = recommend(
+        cast("tuple[Candidate, ...]", (waiting("one", 1.0), waiting("two", 1.01, usd=110.0))),
+        further_doubts=(),
+    )
+    assert found.technology == "one"
+    assert found.alike == ("two",)
+    assert found.doubts[0].startswith("one and two cannot be told apart: the intervals")
+
+
+def test_what_waits_ten_times_as_long_is_told_apart_though_whole_steps_overlap() -> None:
+    # Steps of 9 to 11 s overlap; 1 and 10 s of waiting do not, unless rows were 10 times off.
+    low, high, _ = collective_error(REDUCED)
+    assert high / low < 10
+    found = recommend(
+        cast("tuple[Candidate, ...]", (waiting("one", 1.0), waiting("two", 10.0, usd=110.0))),
+        further_doubts=(),
+    )
+    assert found.alike == ()
+    assert found.doubts[0] == (
+        "two can be told apart from one, although the intervals of whole steps overlap: what "
+        "computation is off by is common to all."
+    )
+
+
+def test_nothing_is_said_of_intervals_where_nothing_is_exposed_between_nodes() -> None:
+    _, doubts = told(Offer(name="best", usd=100.0), Offer(name="near", usd=105.0))
+    assert not any("told apart:" in doubt for doubt in doubts)

@@ -27,6 +27,7 @@ ONE = CollectiveGroup(
     max_bytes=256 * MIB,
     rows=4,
     median_error_pct=10.0,
+    quantiles_pct=(-10.0, -5.0, 0.0, 5.0, 10.0),
     far_rows=0,
     bound_pct=20.0,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netloom.parts.load import load_catalog
-from netloom.study.plan.efficiency import efficiency_validity, highest_of
+from netloom.step.efficiency import efficiency_validity, highest_of
 from netloom.validated.steps import highest_mfu
 
 pytestmark = pytest.mark.validation

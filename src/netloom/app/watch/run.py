@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.app.designs import design_of
+from netloom.app.lab.drains import planned_drains
 from netloom.app.lab.store import default_folder
 from netloom.app.watch.devices.collector import DeviceCollector
 from netloom.app.watch.locating import Locator
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from netloom.app.lab.store import LabFolder
     from netloom.app.watch.devices.health import DeviceHealth
     from netloom.app.watch.sources import OpenSources
     from netloom.ops.observe.cases import Case
@@ -171,6 +174,7 @@ def _follow(
         log=ends.log,
         say=ends.say,
         vital=opened.vital,
+        planned=_planned(designed, sources.lab),
     )
     publisher = Publisher(
         store=ends.store,
@@ -181,6 +185,11 @@ def _follow(
         cases=lambda: locator.cases,
     )
     return locator, publisher
+
+
+def _planned(designed: Designed, lab: LabFolder | None) -> Callable[[], frozenset[int]]:
+    """Return what gives the cables that are drained on purpose: in a lab, those of its log."""
+    return frozenset if lab is None else partial(planned_drains, lab, designed.plant)
 
 
 def _server(listen: str, stack: ExitStack) -> Server | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from netloom.validation.steps.coverage import SourceCoverage
     from netloom.validation.steps.suite import GroupResult, StepResult, StepSuite
 
 __all__ = ["print_steps"]
@@ -25,9 +26,11 @@ def print_steps(result: StepSuite, *, rows: bool) -> None:
         ("by what is asked of it", result.groups),
     ):
         _print_groups(title, groups)
+    _print_intervals(result.intervals)
     print(f"steps: {result.rows} rows, {result.inside} inside the range claimed")
     if result.mean_abs_error_pct is None:
-        print("  no row counts: those inside were fitted, or there are none; --rows says why")
+        none = "no row counts: those inside were fitted, or there are none; --rows says why"
+        print(f"{_held(result)}  {none}")
         return
     large = any(group.name == "large" for group in result.groups)
     slope = result.slope_points_per_doubling
@@ -37,8 +40,29 @@ def print_steps(result: StepSuite, *, rows: bool) -> None:
         f"  {LARGE if large else 'all of them'}: mean {result.mean_abs_error_pct:.2f} %, "
         f"median {result.median_abs_error_pct:.2f} %, p90 {result.p90_abs_error_pct:.1f} %; "
         f"bias {result.bias_pct:+.2f} %\n"
-        f"{trend}  {verdict} the bounds"
+        f"{trend}{_held(result)}  {verdict} the bounds"
     )
+
+
+def _held(result: StepSuite) -> str:
+    """Return what the intervals hold, as a line."""
+    if result.interval_share is None:
+        return ""
+    rows = sum(row.held is not None and not row.fitted for row in result.per_row)
+    line = f"  90 % intervals hold {result.interval_share:.1%} of {rows:,} rows"
+    if result.interval_row_share is None:
+        return f"{line}\n"
+    alone = f"{result.interval_row_share:.1%} with the row alone left out"
+    return f"{line}, their sources left out; {alone}\n"
+
+
+def _print_intervals(sources: Sequence[SourceCoverage]) -> None:
+    if not sources:
+        return
+    print(f"90 % intervals, each source left out\n{'rows':>6} {'held':>6} {'width':>8}")
+    for one in sources:
+        print(f"{one.rows:>6} {one.held:>6} {one.width_pct:>6.0f} %  {one.source}")
+    print()
 
 
 def _print_groups(title: str, groups: Sequence[GroupResult]) -> None:

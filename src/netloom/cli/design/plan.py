@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Literal, TypeVar
@@ -16,6 +17,7 @@ from netloom.cli.show import show
 from netloom.errors import SpecError
 from netloom.report.plan.page import plan_page
 from netloom.report.plan.text import plan_text
+from netloom.spec.software import PRACTICES
 from netloom.spec.topology import TOPOLOGIES
 from netloom.study.inputs import catalog_of
 from netloom.study.plan.machines import PlanLimits, Wanted
@@ -34,6 +36,7 @@ def plan(  # noqa: PLR0913  (one option of the command each)
     technologies: str | None = None,
     topologies: str | None = None,
     oversubscriptions: str | None = None,
+    software: str | None = None,
     memory: str | None = None,
     budget: str | None = None,
     power: str | None = None,
@@ -55,6 +58,8 @@ def plan(  # noqa: PLR0913  (one option of the command each)
         technologies: Technologies to try, likewise.
         topologies: Kinds of topology to try, likewise.
         oversubscriptions: At the leaves, to try with each topology that has leaves.
+        software: Training software to try, by name, such as nemo,torchtitan; default: the
+            scenario's own.
         memory: Of a GPU, such as 70GB, in place of all it has.
         budget: For nodes and network together, such as 40MUSD.
         power: Of nodes and network together, such as 1.5MW.
@@ -71,7 +76,10 @@ def plan(  # noqa: PLR0913  (one option of the command each)
                 given,
                 catalog,
                 objective=objective,
-                wanted=_wanted(gpus, named, topologies, oversubscriptions),
+                wanted=replace(
+                    _wanted(gpus, named, topologies, oversubscriptions),
+                    software=_software(software),
+                ),
                 limits=_limits(memory, budget, power),
                 exhaustive=exhaustive,
                 resume=resume,
@@ -113,6 +121,16 @@ def _wanted(
             for word in words_of(oversubscriptions, option="--oversubscriptions")
         ),
     )
+
+
+def _software(names: str | None) -> tuple[str, ...]:
+    found = words_of(names, option="--software")
+    for name in found:
+        if name not in PRACTICES:
+            raise SpecError(
+                option="--software", what=f"{name!r} is not known", remedy=PRACTICES.hint(name)
+            )
+    return found
 
 
 def _range(word: str) -> tuple[int, int]:

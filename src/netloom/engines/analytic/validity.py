@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.workload.collective import Collective
 
-__all__ = ["validity_of"]
+__all__ = ["collective_point", "validity_of"]
 
 
 def validity_of(collective: Collective, network: Network, *, algorithm: str) -> Validity:
@@ -32,6 +32,7 @@ def validity_of(collective: Collective, network: Network, *, algorithm: str) -> 
             *_measured_doubts(collective, network),
             *_inside_doubts(collective, network),
             *_topology_doubts(collective, network),
+            *_way_doubts(collective, network),
             *sharp,
         )
     )
@@ -39,18 +40,21 @@ def validity_of(collective: Collective, network: Network, *, algorithm: str) -> 
 
 def _measured_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
     """Return why no measured rows near *collective* vouch for it, and which are nearest."""
-    num_nodes = collective.group.num_nodes
-    doubt = group_doubt(
-        CollectivePoint(
-            collective=collective.kind.value,
-            node=network.node.name,
-            scale_up=network.scale_up.name,
-            family=network.technology.family if num_nodes > 1 else "",
-            num_nodes=num_nodes,
-            size_bytes=collective.size_bytes,
-        )
-    )
+    doubt = group_doubt(collective_point(collective, network))
     return (doubt,) if doubt else ()
+
+
+def collective_point(collective: Collective, network: Network) -> CollectivePoint:
+    """Return where *collective* on *network* lies among the measured ones."""
+    num_nodes = collective.group.num_nodes
+    return CollectivePoint(
+        collective=collective.kind.value,
+        node=network.node.name,
+        scale_up=network.scale_up.name,
+        family=network.technology.family if num_nodes > 1 else "",
+        num_nodes=num_nodes,
+        size_bytes=collective.size_bytes,
+    )
 
 
 def _inside_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
@@ -61,6 +65,19 @@ def _inside_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
         doubts.append("Rings over PCIe rest on another tool's fit for one A100 server.")
     if collective.group.num_nodes > 1 and collective.group.displaced > 0:
         doubts.append("The cost of displaced nodes follows from the topology and was not measured.")
+    return tuple(doubts)
+
+
+def _way_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
+    if collective.group.num_nodes == 1:
+        return ()
+    doubts = []
+    if not network.gpudirect:
+        doubts.append("What copying through host memory costs was not measured.")
+    if network.net == "sockets" and network.technology.transport != "tcp":
+        doubts.append(
+            f"Sockets over {network.technology.name} follow from kernel TCP and were not measured."
+        )
     return tuple(doubts)
 
 

@@ -333,6 +333,38 @@ METRICS: Final = (
     Metric(name="link_up", kind="gauge", about="1 while the link carries, else 0."),
     Metric(name="rate_bps", kind="gauge", about="What the link runs at, one direction."),
     Metric(name="bgp_up", kind="gauge", about="1 while the BGP session is established, else 0."),
+    Metric(
+        name="bgp_shut",
+        kind="gauge",
+        about="1 while this end's configuration keeps the BGP session closed.",
+    ),
+    Metric(
+        name="routes_over",
+        kind="gauge",
+        about="Routes to hosts that the kernel forwards over the port.",
+    ),
+    Metric(
+        name="route_refused",
+        kind="gauge",
+        about="1 for a route into a host's network that refuses packets, by switch and prefix.",
+    ),
+    Metric(
+        name="route_foreign",
+        kind="gauge",
+        about="1 for a route more specific than a host's own, by switch and prefix.",
+    ),
+    Metric(name="guid_shared", kind="gauge", about="1 for two devices that answer with one GUID."),
+    Metric(name="lid_shared", kind="gauge", about="The LID that two devices have."),
+    Metric(
+        name="address_shared",
+        kind="gauge",
+        about="The IPv4 address, as a number, that a device has and another should have.",
+    ),
+    Metric(
+        name="address_missing",
+        kind="gauge",
+        about="The IPv4 address, as a number, that a device should have and has not.",
+    ),
     Metric(name="bfd_up", kind="gauge", about="1 while the BFD session is up, else 0."),
     Metric(name="bgp_prefixes", kind="gauge", about="Prefixes received in the BGP session."),
     Metric(

@@ -71,7 +71,8 @@ def _frame(bars: Bars, width: float) -> _Frame:
 
 def _ends(bars: Bars) -> list[float]:
     if bars.stacked:
-        return [_total(bars, row) for row in range(len(bars.labels))]
+        highs = [ends[1] for ends in bars.ranges if ends is not None]
+        return [*(_total(bars, row) for row in range(len(bars.labels))), *highs]
     return [
         value + (part.spread[row] if part.spread else 0.0)
         for part in bars.parts
@@ -109,7 +110,12 @@ def _stack(bars: Bars, row: int, top: float, frame: _Frame) -> list[str]:
             parts += _bar((x.at(start), x.at(start + value)), top, _BAR_PX, part.hue, tip)
         start += value
     total = bars.axis.unit.write(start, digits=3)
-    parts.append(text(x.at(start) + 6, top + _BAR_PX / 2 + 4, total))
+    end = x.at(start)
+    if bars.ranges and (ends := bars.ranges[row]) is not None:
+        low, high = (x.at(max(value, 0.0)) for value in ends)
+        parts.append(_error_bar(low, high, top + _BAR_PX / 2))
+        end = max(end, high)
+    parts.append(text(end + 6, top + _BAR_PX / 2 + 4, total))
     return parts
 
 
@@ -138,9 +144,13 @@ def _whisker(parts: list[str], part: BarPart, row: int, y: float, x: Scale) -> f
     if value is None or half <= 0:
         return 0.0
     low, high = x.at(max(value - half, 0.0)), x.at(value + half)
-    ends = "".join(f"M{number(end)} {number(y - 4)}v8" for end in (low, high))
-    parts.append(f'<path class="k" d="M{number(low)} {number(y)}H{number(high)}{ends}"/>')
+    parts.append(_error_bar(low, high, y))
     return high - x.at(value)
+
+
+def _error_bar(low: float, high: float, y: float) -> str:
+    ends = "".join(f"M{number(end)} {number(y - 4)}v8" for end in (low, high))
+    return f'<path class="k" d="M{number(low)} {number(y)}H{number(high)}{ends}"/>'
 
 
 def _bar(ends: Sequence[float], top: float, thick: float, hue: int, tip: str) -> Sequence[str]:

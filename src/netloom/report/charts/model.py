@@ -166,7 +166,8 @@ class BarPart:
 class Bars:
     """Horizontal bars, one or one group for each label, the first at the top.
 
-    *rows* says what a label is, *aside* what is not drawn.
+    *rows* says what a label is, *aside* what is not drawn. *ranges* are the ends of an error bar on
+    each stack's total, where it has one.
     """
 
     axis: ChartAxis
@@ -175,6 +176,7 @@ class Bars:
     parts: tuple[BarPart, ...]
     stacked: bool = False
     aside: str = ""
+    ranges: tuple[tuple[float, float] | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,6 +173,9 @@ def _bars_twin(bars: Bars) -> Twin:
         cells = ["-" if value is None else write(value) for value in values]
         if bars.stacked:
             cells.append(write(sum(value or 0.0 for value in values), digits=3))
+            ends = bars.ranges[row] if bars.ranges else None
+            if ends is not None:
+                cells[-1] += f" ({' to '.join(write(end, digits=3) for end in ends)})"
         rows.append((label, *cells))
     names = tuple(part.name or bars.axis.title for part in bars.parts)
     total = ("all",) if bars.stacked else ()

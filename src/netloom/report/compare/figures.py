@@ -23,12 +23,14 @@ from netloom.report.charts import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from netloom.step.model import Step
     from netloom.study.compare.candidate import Candidate
 
 __all__ = [
     "cost_against_speed",
     "latency_budget",
     "scaling",
+    "step_ends",
     "time_by_part",
     "where_the_step_goes",
 ]
@@ -74,16 +76,30 @@ def _mfu_line(contender: Candidate, index: int, *, whole: bool) -> Series:
 def where_the_step_goes(contenders: Sequence[Candidate]) -> Bars:
     """Return the seconds of a step by what they are spent on, a bar a technology."""
     spent = {contender.name: contender.step.breakdown_s() for contender in contenders}
-    return time_by_part(spent, rows="technology", axis="time of a step")
+    ranges = [step_ends(contender.step) for contender in contenders]
+    return time_by_part(spent, rows="technology", axis="time of a step", ranges=ranges)
 
 
-def time_by_part(spent_s: Mapping[str, Mapping[str, float]], *, rows: str, axis: str) -> Bars:
+def step_ends(step: Step) -> tuple[float, float] | None:
+    """Return the ends of a step's error bar; None where it has none."""
+    found = step.interval
+    return (found.low_s, found.high_s) if found else None
+
+
+def time_by_part(
+    spent_s: Mapping[str, Mapping[str, float]],
+    *,
+    rows: str,
+    axis: str,
+    ranges: Sequence[tuple[float, float] | None] = (),
+) -> Bars:
     """Return times stacked by what they are spent on, a bar a name; what takes none is left out.
 
     Args:
         spent_s: The parts of each bar, all bars with the same ones.
         rows: What a bar is.
         axis: What is measured.
+        ranges: The ends of each bar's error bar, if it has one.
     """
     times = list(spent_s.values())
     names = [part for part in times[0] if any(one[part] > 0 for one in times)]
@@ -100,6 +116,7 @@ def time_by_part(spent_s: Mapping[str, Mapping[str, float]], *, rows: str, axis:
             for hue, name in enumerate(names)
         ),
         stacked=True,
+        ranges=tuple(ranges),
     )
 
 

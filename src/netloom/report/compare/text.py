@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from netloom.report.predict import span
 from netloom.units import POWER, TIME, format_quantity
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ COLUMNS: Columns = (
     ("technology", lambda c: c.name + ("" if c.validity.inside else " *")),
     ("latency", lambda c: format_quantity(c.latency_s, TIME)),
     ("step", lambda c: format_quantity(c.step.duration_s, TIME)),
+    ("interval", lambda c: span(c.step, joint="-")),
     ("comm.", lambda c: f"{c.step.communication_share:.1%}"),
     ("exposed", lambda c: f"{c.step.exposed_share:.1%}"),
     ("MFU", lambda c: f"{c.step.mfu:.1%}"),

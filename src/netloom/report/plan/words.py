@@ -44,6 +44,7 @@ def fields_of(choice: PlannedConfiguration) -> dict[str, Any]:
         "technology": network.technology.name,
         "topology": network.design.topology.kind,
         "taper": "-" if over is None else f"{over:g}:1",
+        "software": choice.step.practice.name,
     }
     return machine | {_SHORT.get(name, name): value for name, value in own.items()}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from netloom.study.cluster import ClusterTotals
 from netloom.study.economics import TokenCost
+from netloom.study.predict.interval import interval_json, network_json
 
 if TYPE_CHECKING:
     from netloom.fabric.cost.bill import Bill
@@ -127,6 +128,8 @@ class Candidate:
             "technology": self.name,
             "latency_s": self.latency_s,
             "step_time_s": step.duration_s,
+            "interval": interval_json(step),
+            "network_interval": network_json(step),
             "communication_share": step.communication_share,
             "exposed_share": step.exposed_share,
             "mfu": step.mfu,

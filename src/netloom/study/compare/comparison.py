@@ -126,6 +126,7 @@ class Comparison(Tabular):
                 "technology": self.recommendation.technology,
                 "reasons": list(self.recommendation.reasons),
                 "doubts": list(self.recommendation.doubts),
+                "alike": list(self.recommendation.alike),
             },
         }
 

@@ -116,6 +116,8 @@ def _limit(contender: Candidate) -> Why:
 FIELDS: dict[str, Callable[[Candidate], Why]] = {
     "latency_s": _latency,
     "step_time_s": _of_step("step_time_s"),
+    "interval": _of_step("interval"),
+    "network_interval": _of_step("network_interval"),
     "communication_share": _of_step("communication_share"),
     "exposed_share": _of_step("exposed_share"),
     "mfu": _of_step("mfu"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from netloom.validated.intervals import network_range
 from netloom.workload.collective import Axis
 
 if TYPE_CHECKING:
@@ -25,11 +26,14 @@ class Recommendation:
         technology: The one that trains a token for the least money.
         reasons: Sentences, the deciding one first.
         doubts: Sentences.
+        alike: Technologies whose steps cannot be told apart from its own: the intervals of what
+            they expose between nodes overlap. All else is common, and so are its errors.
     """
 
     technology: str
     reasons: tuple[str, ...]
     doubts: tuple[str, ...]
+    alike: tuple[str, ...] = ()
 
 
 def recommend(contenders: Sequence[Candidate], *, further_doubts: Sequence[str]) -> Recommendation:
@@ -38,8 +42,56 @@ def recommend(contenders: Sequence[Candidate], *, further_doubts: Sequence[str])
     return Recommendation(
         technology=best.name,
         reasons=tuple(_reasons(best, contenders)),
-        doubts=(*_doubts(best, contenders), *further_doubts),
+        doubts=(*_alike_doubts(best, contenders), *_doubts(best, contenders), *further_doubts),
+        alike=tuple(other.name for other in alike(best, contenders)),
     )
+
+
+def alike(best: Candidate, contenders: Sequence[Candidate]) -> list[Candidate]:
+    """Return the others that may expose as much between nodes as *best*; all that expose any."""
+    low_s, high_s = network_range(best.step.basis)
+    ranges = [(other, *network_range(other.step.basis)) for other in contenders]
+    return [
+        other
+        for other, least_s, most_s in ranges
+        if other is not best and least_s <= high_s and 0 < most_s >= low_s
+    ]
+
+
+def _alike_doubts(best: Candidate, contenders: Sequence[Candidate]) -> list[str]:
+    """Say which steps cannot be told apart, and which only seem so."""
+    close = alike(best, contenders)
+    said = []
+    if close:
+        names = listed([best.name, *(other.name for other in close)])
+        ranges = ", ".join(_exposed(one) for one in (best, *close))
+        said.append(
+            f"{names} cannot be told apart: the intervals of what they expose between nodes "
+            f"overlap ({ranges})."
+        )
+    apart = [one for one in contenders if one is not best and one not in close]
+    if any(_overlap(best, one) for one in apart):
+        said.append(
+            f"{listed([one.name for one in apart])} can be told apart from {best.name}, although "
+            "the intervals of whole steps overlap: what computation is off by is common to all."
+        )
+    return said
+
+
+def _overlap(one: Candidate, other: Candidate) -> bool:
+    here, there = one.step.interval, other.step.interval
+    return here is not None and there is not None and here.overlaps(there)
+
+
+def _exposed(one: Candidate) -> str:
+    low_s, high_s = network_range(one.step.basis)
+    return f"{low_s:.2g} to {high_s:.2g} s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in words."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def cheapest_to_buy(contenders: Sequence[Candidate]) -> Candidate:

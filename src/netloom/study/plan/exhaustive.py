@@ -10,9 +10,10 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from netloom.errors import InfeasibleError, SpecError
+from netloom.step.efficiency import validity_besides_mfu
 from netloom.step.predict import predict
 from netloom.study.plan.search import Piece, TimedConfiguration, best_of
-from netloom.study.plan.space import RECOMPUTES, ZEROS, Configuration, divisors
+from netloom.study.plan.space import ZEROS, Configuration, divisors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,17 +48,17 @@ def search_piece_singly(tables: CostTables, pipeline: int, *, machine: int) -> P
         found.append(
             TimedConfiguration(
                 duration_s=float(step.duration_s),
-                standing=_standing(step, above=step.mfu > tables.most_mfu),
+                standing=_standing(step, space),
                 configuration=configuration,
             )
         )
     return Piece(configurations=looked_at, feasible=len(found), candidates=tuple(best_of(found)))
 
 
-def _standing(step: Step, *, above: bool) -> Standing:
-    if not step.validity.inside:
+def _standing(step: Step, space: Space) -> Standing:
+    if not validity_besides_mfu(step, space.network.gpu, space.job.trained.precision).inside:
         return "outside"
-    return "above" if above else "inside"
+    return "inside" if step.validity.inside else "above"
 
 
 def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]:
@@ -75,7 +76,7 @@ def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]
             divisors(space.model.num_experts or 1),
             divisors(space.job.trained.global_batch),
             range(1, (space.model.num_layers + 2) // pipeline + 2 if pipeline > 1 else 3),
-            RECOMPUTES,
+            space.recomputes(),
             ZEROS,
             (True, False) if tensor > 1 else (False,),
         ):

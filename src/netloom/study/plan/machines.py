@@ -35,6 +35,7 @@ class Wanted:
     Attributes:
         gpu_ranges: Smallest and largest; tried are the sizes between whose number of nodes has no
             prime factor over 3, as the degrees of most jobs have none.
+        software: Training software by name.
     """
 
     gpus: tuple[int, ...] = ()
@@ -42,6 +43,7 @@ class Wanted:
     technologies: tuple[str, ...] = ()
     topologies: tuple[str, ...] = ()
     oversubscriptions: tuple[float, ...] = ()
+    software: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,7 @@ class CandidateCluster:
         power_w: Nodes and network, without cooling.
         goodput: What failures and checkpoints leave of the time.
         validity: Of the machine, whatever runs on it: as ``netloom compare`` doubts it.
+        software: The training software that is tried on it, where several are.
     """
 
     network: Network
@@ -76,12 +79,14 @@ class CandidateCluster:
     goodput: float
     economics: Economics
     validity: Validity
+    software: str = ""
 
     @property
     def name(self) -> str:
         """What tells it from other machines."""
         design = self.network.design
-        return _name(design.num_gpus, self.network.technology.name, design.topology)
+        own = _name(design.num_gpus, self.network.technology.name, design.topology)
+        return f"{own}, {self.software}" if self.software else own
 
     def usd_per_trillion_tokens(self, tokens_per_s: float) -> float | None:
         """Return the money for a trillion tokens, failures included."""

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import CatalogError, InfeasibleError
+from netloom.spec.software import Software
+from netloom.step.efficiency import validity_besides_mfu
 from netloom.step.predict import predict
+from netloom.step.software import practice_named
 from netloom.study.inputs import catalog_of, model_of
-from netloom.study.plan.efficiency import efficiency_validity
 from netloom.study.plan.exhaustive import search_piece_singly
 from netloom.study.plan.machines import CandidateCluster, PlanLimits, Wanted, machines
 from netloom.study.plan.result import Plan, PlannedConfiguration, front
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from netloom.parts.load import Catalog
-    from netloom.spec.scenario import Scenario
+    from netloom.spec.scenario import Job, Scenario
     from netloom.study.plan.result import Objective
     from netloom.study.plan.search import TimedConfiguration
     from netloom.study.plan.space import Standing
@@ -88,7 +90,7 @@ def question(
             are its micro-batch and recomputation.
         catalog: The parts; default: the shipped ones and the scenario's own.
         objective: What to make small.
-        wanted: Machines to try; default: the scenario's own.
+        wanted: Machines and software to try; default: the scenario's own.
         limits: What may not be exceeded.
         exhaustive: Predict every combination by itself.
 
@@ -108,26 +110,51 @@ def question(
                 f'[nodes.{scenario.cluster.node}] price = "300000USD"'
             ),
         )
+    tried = [
+        (replace(one, software=name), job)
+        for name, job in _jobs(scenario.job, wanted)
+        for one in found
+    ]
     return PlanQuestion(
         scenario=scenario,
         objective=objective,
-        machines=tuple(found),
-        spaces=tuple(Space(job=scenario.job, model=model, network=one.network) for one in found),
+        machines=tuple(one for one, _ in tried),
+        spaces=tuple(Space(job=job, model=model, network=one.network) for one, job in tried),
         left_out=left_out,
         exhaustive=exhaustive,
     )
 
 
+def _jobs(job: Job, wanted: Wanted | None) -> Iterator[tuple[str, Job]]:
+    """Yield the job with each software to try; its own switches stay with its own software.
+
+    Raises:
+        SpecError: one is not known.
+    """
+    if wanted is None or not wanted.software:
+        yield "", job
+        return
+    for name in wanted.software:
+        practice_named(name)
+        own = name == job.software.name
+        software = job.software if own else Software(name=name)
+        yield name, job.model_copy(update={"software": software})
+
+
 def searcher(asked: PlanQuestion) -> Callable[[Task], list[Piece]]:
     """Return what searches a task of *asked*; it remembers what tasks share."""
     search = search_piece_singly if asked.exhaustive else search_piece
-    first = CostTables.of(asked.spaces[0], AnalyticEngine())
+    first: dict[Software, CostTables] = {}
     latest: dict[int, CostTables] = {}
 
     def on(machine: int) -> CostTables:
         if machine not in latest:
             latest.clear()
-            latest[machine] = first.on(asked.spaces[machine])
+            space = asked.spaces[machine]
+            software = space.job.software
+            if software not in first:
+                first[software] = CostTables.of(space, AnalyticEngine())
+            latest[machine] = first[software].on(space)
         return latest[machine]
 
     def work(task: Task) -> list[Piece]:
@@ -277,15 +304,15 @@ def _choice(asked: PlanQuestion, one: TimedConfiguration) -> PlannedConfiguratio
     step = predict(work, model=space.model, network=space.network, engine=AnalyticEngine())
     assert abs(step.duration_s / one.duration_s - 1) < AGREEMENT, one
     machine = asked.machines[one.configuration.machine]
-    peak = efficiency_validity(space.network.gpu, work.trained.precision, mfu=step.mfu)
-    known = step.validity & machine.validity
+    besides = validity_besides_mfu(step, space.network.gpu, work.trained.precision)
+    known = besides & machine.validity
     assert known.inside == (one.standing != "outside"), one
     return PlannedConfiguration(
         configuration=one.configuration,
         machine=machine,
         step=step,
         standing=one.standing,
-        validity=known & peak,
+        validity=step.validity & machine.validity,
     )
 
 

@@ -57,6 +57,7 @@ class PlannedConfiguration:
             "topology": design.topology.kind,
             "oversubscription": getattr(design.topology, "oversubscription", None),
             **own,
+            "software": self.step.practice.name,
             "step_time_s": self.step.duration_s,
             "mfu": self.step.mfu,
             "tokens_per_s": self.step.tokens_per_s,

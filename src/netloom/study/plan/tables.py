@@ -11,14 +11,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from netloom.step.basis import layers_of, step_point
+from netloom.step.efficiency import highest_of
 from netloom.step.memory import fullest_stages, kept_bytes, needed_bytes, states
-from netloom.step.predict import gpu_validity, job_validity, optimizer_bytes
-from netloom.step.residual import residual_of
+from netloom.step.offload import offloaded_bytes
+from netloom.step.predict import gpu_validity, job_validity, update_s
+from netloom.step.residual import generation_of, residual_of
 from netloom.step.software import practice_for
-from netloom.step.stages import clock_of, end_costs, layer_kinds
-from netloom.study.plan.efficiency import highest_of
+from netloom.step.stages import clock_of, end_costs, layer_kinds, stage_kinds
+from netloom.step.tuning import tuning_validity
+from netloom.validated.axes import AXES, KIND_AXES
+from netloom.validated.near import StepKind, rows_of_kind
 from netloom.workload.collective import Axis
 from netloom.workload.demand import axis_communications, shard_of
 from netloom.workload.flops import layer_operators, step_flops
@@ -26,7 +31,7 @@ from netloom.workload.sharding import data_communications
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from netloom.compute.roofline import Costs
     from netloom.engines.base import Engine
@@ -34,6 +39,8 @@ if TYPE_CHECKING:
     from netloom.step.practice import Practice
     from netloom.step.stages import OperatorTimes
     from netloom.study.plan.space import Space
+    from netloom.validated.axes import StepPoint
+    from netloom.validated.near import KindRows
     from netloom.workload.collective import Collective
     from netloom.workload.communication import Communication
     from netloom.workload.demand import MicroBatchAxis
@@ -45,6 +52,8 @@ __all__ = ["CostQuery", "CostTables", "Slot", "States"]
 
 
 Array: TypeAlias = Any
+# Axes on which configurations of one plan differ.
+VARIED: Final = ("virtual_pipeline", "micro_batches", "recompute")
 
 
 class Slot(NamedTuple):
@@ -99,6 +108,7 @@ class _Memo:
     core: dict[tuple[object, ...], Costs] = field(default_factory=dict)
     ends: dict[tuple[object, ...], tuple[Costs, ...]] = field(default_factory=dict)
     kept: dict[tuple[object, ...], tuple[float, ...]] = field(default_factory=dict)
+    moved: dict[tuple[object, ...], tuple[float, ...]] = field(default_factory=dict)
     states: dict[tuple[object, ...], States] = field(default_factory=dict)
     inside: dict[tuple[object, ...], bool] = field(default_factory=dict)
     items: dict[tuple[object, ...], dict[Slot, Communication]] = field(default_factory=dict)
@@ -159,6 +169,19 @@ class CostTables:
             )
         return found
 
+    def moved(self, plan: Layout, training: Training) -> tuple[float, ...]:
+        """Return what each kind of stage sends to the host of a micro-batch, first to last."""
+        share, spread = training.micro_batch / plan.context, plan.expert > 1
+        sizes = (plan.pipeline, plan.tensor, share, plan.sequence_parallel, spread)
+        key = (*sizes, training.recompute)
+        if key not in self._memo.moved:
+            kinds = stage_kinds(self.shape, plan.pipeline)
+            first = [kinds.index(kind) for kind in dict.fromkeys(kinds)]
+            self._memo.moved[key] = offloaded_bytes(
+                self.shape, plan, training, stages=first, practice=self.practice
+            )
+        return self._memo.moved[key]
+
     def states(self, plan: Layout) -> States:
         """Return what *plan* holds and updates."""
         key = (plan.num_gpus, plan.pipeline, plan.tensor, plan.expert, plan.zero)
@@ -168,26 +191,65 @@ class CostTables:
 
     def _states(self, plan: Layout) -> States:
         gpu, training = self.space.network.gpu, self.space.job.trained
-        weights = self.practice.weights
         held = (
             states(self.shape, plan, training, stage=stage, gpu=gpu, practice=self.practice)
             for stage in fullest_stages(plan.pipeline)
         )
         return States(
             held_bytes=tuple(map(needed_bytes, held)),
-            optimizer_s=self.clock.machine.optimizer_s(optimizer_bytes(self.shape, plan, weights)),
+            optimizer_s=update_s(
+                self.shape,
+                plan,
+                self.clock.machine,
+                practice=self.practice,
+                node=self.space.network.node,
+                tuning=training.tuning,
+            ),
         )
 
     def is_inside(self, plan: Layout) -> bool:
-        """Return whether the job itself, divided so, raises no doubt; virtual stages apart."""
+        """Return whether the job itself, divided so, raises no doubt.
+
+        What differs between configurations of a plan is apart: see :meth:`is_near`.
+        """
         assert plan.virtual_pipeline == 1, plan
-        spread = (plan.pipeline > 1, plan.context > 1, plan.replicas > 1)
-        key = (plan.num_gpus, plan.tensor, *spread, plan.zero, self.space.network.node.name)
-        if key not in self._memo.inside:
+        degrees = (plan.tensor, plan.pipeline, plan.context, plan.expert)
+        key = (plan.num_gpus, *degrees, plan.zero, self.space.network.node.name)
+        found = self._memo.inside.get(key)
+        if found is None:
             doubts = job_validity(self.shape, plan, self.space.network, self.practice)
             doubts &= gpu_validity(self.clock.machine, self.clock.residual)
-            self._memo.inside[key] = doubts.inside
-        return self._memo.inside[key]
+            doubts &= tuning_validity(self.space.job.trained)
+            found = self._memo.inside[key] = doubts.inside and not any(self._doubts(plan))
+        return found
+
+    def is_near(self, axis: str, value: float | str) -> bool:
+        """Return whether measured steps vouch for *value* of an axis."""
+        return not self._near.doubt(axis, value)
+
+    def _doubts(self, plan: Layout) -> Iterator[str]:
+        """Yield the doubts of the axes that *plan* decides, or that all configurations share."""
+        point = self._point(plan)
+        yield from self._near.doubts
+        for axis in AXES:
+            if axis.is_judged and axis not in KIND_AXES and axis.name not in VARIED:
+                yield self._near.doubt(axis.name, getattr(point, axis.name))
+
+    def _point(self, plan: Layout) -> StepPoint:
+        return step_point(
+            self.shape,
+            plan,
+            self.space.job.trained,
+            network=self.space.network,
+            practice=self.practice,
+            num_micro_batches=1,
+        )
+
+    @property
+    def _near(self) -> KindRows:
+        gpu, precision = self.space.network.gpu, self.space.job.trained.precision
+        layers = layers_of(self.shape)
+        return rows_of_kind(StepKind(generation_of(gpu), layers, precision, self.practice.name))
 
     def costs(self, plan: Layout, training: Training) -> tuple[float, ...]:
         """Return the computation of a layer of each kind, of the embedding and of the logits."""
@@ -209,6 +271,8 @@ class CostTables:
         """Return a layer: its attention, which alone sees pieces of a sequence, and the rest."""
         rest = self._rest(shard, sizes, moe=moe)
         core = self._core(shard, sizes)
+        if self.practice.recompute_modules is not None:
+            return rest + core  # which decide
         if recompute == "full":
             rest = replace(rest, recompute_s=rest.forward_s)
         if recompute != "none":
@@ -221,7 +285,7 @@ class CostTables:
         if key not in self._memo.rest:
             operators = layer_operators(self.shape, replace(shard, expert=expert), moe=moe)
             others = (one for one in operators if not one.core_attention)
-            self._memo.rest[key] = self.clock.costs(others, recompute="none")
+            self._memo.rest[key] = self.clock.layer_costs(others, recompute="none")
         return self._memo.rest[key]
 
     def _core(self, shard: Shard, sizes: tuple[object, ...]) -> Costs:
@@ -230,7 +294,7 @@ class CostTables:
             moe = layer_kinds(self.shape)[0]  # the attention of both kinds is the same
             operators = layer_operators(self.shape, shard, moe=moe)
             core = (one for one in operators if one.core_attention)
-            self._memo.core[key] = self.clock.costs(core, recompute="none")
+            self._memo.core[key] = self.clock.layer_costs(core, recompute="none")
         return self._memo.core[key]
 
     def _ends(self, shard: Shard, sizes: tuple[object, ...]) -> tuple[Costs, ...]:
@@ -245,7 +309,8 @@ class CostTables:
         if found is None:
             shared = (plan.num_gpus, *key)
             if shared not in self._memo.items:
-                items = axis_communications(axis, self.shape, plan, training)
+                modules = self.practice.recompute_modules
+                items = axis_communications(axis, self.shape, plan, training, modules)
                 self._memo.items[shared] = _by_slot(items)
             found = self._asked[key] = self._ask(self._memo.items[shared])
         return found

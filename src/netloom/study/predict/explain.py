@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from netloom.provenance import Why
 from netloom.step.explain import explain_software
+from netloom.study.predict.interval import explain_interval, explain_network
 
 if TYPE_CHECKING:
     from netloom.fabric.network import Network
@@ -20,6 +21,8 @@ def explain_step(step: Step, network: Network) -> dict[str, Why]:
     exposed_s = {axis.value: wait_s for axis, wait_s in step.exposed_s.items()}
     return {
         "step_time_s": step.why,
+        "interval": explain_interval(step),
+        "network_interval": explain_network(step),
         "mfu": _mfu(step, network),
         "tokens_per_s": _tokens(step),
         "communication_share": _share("communication share", communication_s, step),

@@ -15,6 +15,7 @@ from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
 from netloom.study.predict.engines import engine_of
 from netloom.study.predict.explain import explain_step
+from netloom.study.predict.interval import interval_json, network_json
 from netloom.study.predict.remedies import with_costs
 
 if TYPE_CHECKING:
@@ -59,6 +60,12 @@ class Prediction(Tabular, Explained):
             for part, time_s in parts
         )
 
+    def _published(self) -> dict[str, Any] | None:
+        given = self.scenario.published
+        if given is None:
+            return None
+        return {"mfu": given.mfu, "step_time_s": given.step_time_s, "source": given.source}
+
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
         step, memory = self.step, self.step.memory
@@ -66,6 +73,8 @@ class Prediction(Tabular, Explained):
             "technology": self.network.technology.name,
             "gpus": self.network.design.num_gpus,
             "step_time_s": step.duration_s,
+            "interval": interval_json(step),
+            "network_interval": network_json(step),
             "mfu": step.mfu,
             "hfu": step.hfu,
             "tokens_per_s": step.tokens_per_s,
@@ -86,6 +95,8 @@ class Prediction(Tabular, Explained):
                 "default": self.scenario.job.software.name is None,
                 "switches": switches_of(step.practice),
             },
+            "tuning": self.scenario.job.trained.tuning.model_dump(mode="json"),
+            "published": self._published(),
             "validity": step.validity.to_json(),
         }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from importlib import resources
 from itertools import groupby
 from statistics import mean, median
@@ -15,9 +16,13 @@ from netloom.errors import InfeasibleError, NetloomError, SpecError
 from netloom.spec.files import read_text
 from netloom.step.memory import memory_validity
 from netloom.step.predict import predict
+from netloom.validated.intervals import SHARE
+from netloom.validated.steps import judged_rows
 from netloom.validation.steps.cases import cases_of
+from netloom.validation.steps.coverage import interval_coverage
 from netloom.validation.steps.fitted import FITTED, contradicted
 from netloom.validation.steps.measured import read_step
+from netloom.validation.steps.tuning import fine_tuning_of
 from netloom.workload.parameters import parameters
 
 if TYPE_CHECKING:
@@ -29,10 +34,12 @@ if TYPE_CHECKING:
     from netloom.step.model import Step
     from netloom.step.residual import Residual
     from netloom.validation.steps.cases import StepCase
+    from netloom.validation.steps.coverage import Coverage, SourceCoverage
     from netloom.validation.steps.measured import MeasuredStep
 
 __all__ = [
     "BOUNDS",
+    "INTERVAL_SHARES",
     "Bound",
     "GroupResult",
     "StepResult",
@@ -44,6 +51,7 @@ __all__ = [
 ]
 
 _TABLE: Final = "training_steps.csv"
+_FINE_TUNING: Final = "fine-tuning"
 _LARGEST_FILE_BYTES: Final = 64 * 2**20
 _LARGE_PARAMS: Final = 7e9
 _LARGE_GPUS: Final = 64
@@ -71,6 +79,10 @@ class StepResult:
         assumed: What the row leaves open and we chose.
         reason: What is in doubt; empty inside.
         memory_gib: What the fullest GPU is predicted to hold.
+        interval: Between which seconds it is expected, ``low`` and ``high``, and the ``share`` of
+            rows that such an interval holds; of a shipped row, by the rows of other sources. None
+            where no measured row is near enough, or the model does not cover what it ran.
+        held: Whether the measured time lies in it.
     """
 
     row_id: str
@@ -90,6 +102,8 @@ class StepResult:
     reason: str
     assumed: str
     memory_gib: float | None
+    interval: Mapping[str, float] | None = None
+    held: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +130,15 @@ class StepSuite:
     The errors are of the ``large`` group (tier A, 7B parameters and more, 64 GPUs and more);
     of all rows where a file has none of those. Without a row that counts they are None and the
     bounds are not kept. ``groups`` has every group with its own verdict,
-    and once more all mixtures of experts, whose errors are over all rows that could be predicted;
-    nothing is claimed for those, so their verdict is not the suite's;
+    fine-tuning, and once more all mixtures of experts, whose errors are over all rows that could
+    be predicted; nothing is claimed for those, so their verdict is not the suite's;
     ``by_model_size`` and ``by_num_gpus`` leave out rows with missing inputs.
+
+    Attributes:
+        interval_share: Of the rows that prove something, how many their interval holds; shipped
+            rows are judged without their whole source.
+        interval_row_share: The same of the shipped rows, each without itself alone.
+        intervals: The shipped rows, source by source.
     """
 
     suite: str
@@ -130,7 +150,10 @@ class StepSuite:
     bias_pct: float | None
     slope_points_per_doubling: float | None
     bound_ok: bool
+    interval_share: float | None
+    interval_row_share: float | None
     groups: tuple[GroupResult, ...]
+    intervals: tuple[SourceCoverage, ...]
     by_source: tuple[GroupResult, ...]
     by_model_size: tuple[GroupResult, ...]
     by_num_gpus: tuple[GroupResult, ...]
@@ -143,9 +166,12 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     "large": Bound(mean_pct=3.65, median_pct=2.5),
     "derived": Bound(mean_pct=6.0),
     "one-node small": Bound(median_pct=10.0),
-    "experts": Bound(mean_pct=16.6, median_pct=12.6),
+    "fine-tuning": Bound(mean_pct=6.7, median_pct=5.9),
+    "experts": Bound(mean_pct=14.2, median_pct=8.1),
 }
 MAX_SLOPE: Final = 1.0
+# What 90 % intervals are to hold of the rows of sources that were left out.
+INTERVAL_SHARES: Final = (0.85, 0.95)
 
 
 def shipped_step_rows() -> tuple[MeasuredStep, ...]:
@@ -182,13 +208,23 @@ def validate_steps(rows: Sequence[MeasuredStep], catalog: Catalog) -> StepSuite:
     of small models.
     """
     engine = AnalyticEngine()
-    results = tuple(_score(row, catalog, engine) for row in rows)
-    complete = [row for row in results if row.group != "incomplete"]
-    groups = _split(results, lambda row: row.group)
-    mixtures = [row for row in results if row.experts]
-    experts = [_group("experts", mixtures, judged=_predicted(mixtures))] if mixtures else []
+    coverage = interval_coverage() if any(row.row_id in _known() for row in rows) else None
+    results = tuple(_score(row, catalog, engine, coverage) for row in rows)
+    complete = [row for row in results if row.tier != "C"]
+    groups = _split([row for row in results if row.group != _FINE_TUNING], lambda row: row.group)
+    apart = [
+        _group(name, rows_of, judged=_predicted(rows_of))
+        for name, rows_of in (
+            (_FINE_TUNING, [row for row in results if row.group == _FINE_TUNING]),
+            ("experts", [row for row in results if row.experts]),
+        )
+        if rows_of
+    ]
     large = next((group for group in groups if group.name == "large"), None)
     shown = large or _group("all", results)
+    held = [float(row.held) for row in results if row.held is not None and not row.fitted]
+    share = mean(held) if held else None
+    is_whole = coverage is not None and len(held) >= coverage.rows
     slope = _slope([row for row in _judged(results) if not large or row.group == "large"])
     return StepSuite(
         suite="steps",
@@ -201,8 +237,12 @@ def validate_steps(rows: Sequence[MeasuredStep], catalog: Catalog) -> StepSuite:
         slope_points_per_doubling=slope,
         bound_ok=bool(_judged(results))
         and all(group.bound_ok for group in groups)
-        and abs(slope or 0.0) <= MAX_SLOPE,
-        groups=(*groups, *experts),
+        and abs(slope or 0.0) <= MAX_SLOPE
+        and (not is_whole or INTERVAL_SHARES[0] <= (share or 0.0) <= INTERVAL_SHARES[1]),
+        interval_share=share,
+        interval_row_share=coverage.row_share if coverage else None,
+        groups=(*groups, *apart),
+        intervals=coverage.by_source if coverage else (),
         by_source=_split(results, lambda row: f"{row.source}, tier {row.tier}"),
         by_model_size=_split(complete, lambda row: _decade(row.parameters / 1e9, "B")),
         by_num_gpus=_split(complete, lambda row: _decade(row.num_gpus, " GPUs")),
@@ -236,7 +276,15 @@ def predict_case(
     raise refused
 
 
-def _score(row: MeasuredStep, catalog: Catalog, engine: Engine) -> StepResult:
+@cache
+def _known() -> frozenset[str]:
+    """Return the rows that the intervals are taken from."""
+    return frozenset(row.row_id for row in judged_rows())
+
+
+def _score(
+    row: MeasuredStep, catalog: Catalog, engine: Engine, coverage: Coverage | None
+) -> StepResult:
     try:
         case, step = predict_case(row, catalog, engine)
     except NetloomError as error:
@@ -245,7 +293,22 @@ def _score(row: MeasuredStep, catalog: Catalog, engine: Engine) -> StepResult:
     about_memory = memory_validity(step.memory).doubts
     about_step = (doubt for doubt in step.validity.doubts if doubt not in about_memory)
     doubts = (*case.doubts, *about_step, *contradicted(row))
-    return _result(row, reason=" ".join(f"{doubt}." for doubt in doubts), found=(case, step))
+    found = _result(row, reason=" ".join(f"{doubt}." for doubt in doubts), found=(case, step))
+    if case.doubts or contradicted(row):
+        return found
+    interval = _interval(row, step, coverage)
+    held = interval["low"] <= row.measured_s <= interval["high"] if interval else None
+    return replace(found, interval=interval, held=held)
+
+
+def _interval(
+    row: MeasuredStep, step: Step, coverage: Coverage | None
+) -> Mapping[str, float] | None:
+    """Return between which times *row* is expected, without its own source where that is known."""
+    if coverage is not None and row.row_id in coverage.bounds:
+        low, high = coverage.bounds[row.row_id]
+        return {"low": low * step.duration_s, "high": high * step.duration_s, "share": SHARE}
+    return step.interval.to_json() if step.interval else None
 
 
 def _result(
@@ -277,6 +340,8 @@ def _result(
 
 
 def _group_of(row: MeasuredStep, size: float) -> str:
+    if fine_tuning_of(row):
+        return _FINE_TUNING
     if row.tier == "C":
         return "incomplete"
     if row.tier == "B":

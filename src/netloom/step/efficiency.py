@@ -1,7 +1,7 @@
 """The highest share of peak that a published step reached, by GPU generation.
 
-A search finds what the model overrates. A configuration that is predicted to do better than
-anybody was seen to do is therefore in doubt.
+A search finds what the model overrates, and so does a hopeful scenario. A step that is predicted
+to do better than any that was published is therefore in doubt.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from netloom.validated.steps import highest_mfu
 if TYPE_CHECKING:
     from netloom.parts.parts import Gpu
     from netloom.spec.scenario import Precision
+    from netloom.step.model import Step
     from netloom.validated.steps import HighestMfu
 
-__all__ = ["efficiency_validity", "highest_of"]
+__all__ = ["efficiency_validity", "highest_of", "validity_besides_mfu"]
 
 
 def highest_of(gpu: Gpu, precision: Precision) -> HighestMfu | None:
@@ -27,7 +28,7 @@ def highest_of(gpu: Gpu, precision: Precision) -> HighestMfu | None:
 
 
 def efficiency_validity(gpu: Gpu, precision: Precision, *, mfu: float) -> Validity:
-    """Return a doubt where *mfu* is more than anybody was seen to reach on such GPUs."""
+    """Return a doubt where *mfu* is more than any published step reached on such GPUs."""
     highest = highest_of(gpu, precision)
     if highest is None or mfu <= highest.mfu:
         return Validity()
@@ -37,3 +38,9 @@ def efficiency_validity(gpu: Gpu, precision: Precision, *, mfu: float) -> Validi
         f"({highest.source}, row {highest.row_id})."
     )
     return Validity((doubt,))
+
+
+def validity_besides_mfu(step: Step, gpu: Gpu, precision: Precision) -> Validity:
+    """Return the validity of *step* but for what its MFU puts in doubt."""
+    peak = efficiency_validity(gpu, precision, mfu=step.mfu)
+    return Validity(tuple(doubt for doubt in step.validity.doubts if doubt not in peak.doubts))
