@@ -1,6 +1,6 @@
 """Devices that speak HTTP: a real socket with TLS serves what vendors' documentation prints.
 
-Not recorded from a device: keys are EOS' own, numbers are ours.
+Not recorded from a device: keys are those of EOS and NVUE, numbers are ours.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 from devices_under_test import inventory, need, watched
 from labs_under_test import write_scenario
 
-from netloom.drivers.devices import eapi
+from netloom.drivers.devices import eapi, nvue
 from netloom.drivers.devices.web import fetch
 from netloom.drivers.programs import find_program
 from netloom.errors import LabError
@@ -61,6 +61,22 @@ SHOWS: dict[str, Any] = {
 }
 
 
+# As NVIDIA's NVUE API guide prints an interface.
+NVUE = {
+    "swp1": {
+        "type": "swp",
+        "link": {
+            "mtu": 9216,
+            "speed": "400G",
+            "state": {"up": {}},
+            "stats": {"carrier-transitions": 2, "in-bytes": 10, "in-errors": 3, "out-pkts": 192},
+        },
+    },
+    "swp2": {"link": {"state": {"down": {}}, "speed": "1G"}},
+    "lo": {"ip": {}},
+}
+
+
 class Device(BaseHTTPRequestHandler):
     """eAPI as its guide describes it: a command that is not known fails the whole request."""
 
@@ -81,7 +97,9 @@ class Device(BaseHTTPRequestHandler):
         self.reply(json.dumps(answer).encode())
 
     def do_GET(self) -> None:
-        if self.path == "/moved":
+        if self.path == "/nvue_v1/interface?rev=operational":
+            self.reply(json.dumps(NVUE).encode())
+        elif self.path == "/moved":
             self.send_response(302)
             self.send_header("Location", "http://127.0.0.1:1/")
             self.end_headers()
@@ -175,6 +193,20 @@ def test_a_switch_of_arista_is_watched_and_its_secret_never_told(
     assert (status, report["failing"]) == (1, ["eapi leaf0"])
     assert "401" in log
     assert "wr0ng-one" not in log + json.dumps(report)
+
+
+def test_what_nvue_says_becomes_observations(tmp_path: Path) -> None:
+    with served(tmp_path) as access:
+        report = nvue.look(access)
+    assert set(report.values) == {
+        PortValue("swp1", "link_up", 1),
+        PortValue("swp1", "mtu_bytes", 9216),
+        PortValue("swp1", "rate_bps", 400e9),
+        PortValue("swp1", "received_bytes", 10),
+        PortValue("swp1", "receive_errors", 3),
+        PortValue("swp1", "sent_packets", 192),
+        PortValue("swp2", "link_up", 0),
+    }
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from netloom.errors import LabError, NetloomError
 from netloom.formats.eos import eapi
 from netloom.formats.linux import adapters
+from netloom.formats.nvue import state as nvue
 from netloom.formats.prometheus import exporters
 from netloom.formats.prometheus.exposition import Exposition, Sample
 from netloom.formats.sflow import datagram
@@ -170,6 +171,7 @@ KEYS = st.sampled_from(
         *("inUcastPkts", "interfaceAddress", "primaryIp", "address", "maskLen", "lldpNeighbors"),
         *("port", "neighborDevice", "neighborPort", "vrfs", "default", "peers", "peerState"),
         *("bandwidth", "mtu", "rxPower", "error", "message", "result"),
+        *("link", "state", "up", "speed", "stats", "in-bytes"),
     ]
 )
 JSON = st.recursive(
@@ -196,3 +198,8 @@ def test_sflow(data: bytes, has_head: bool) -> None:  # noqa: FBT001
     with suppress(NetloomError):
         found = datagram.parse_datagram(SFLOW + data if has_head else data)
         check(DeviceReport(values=found.values))
+
+
+@given(JSON | st.dictionaries(KEYS, st.dictionaries(st.just("link"), JSON), max_size=3))
+def test_nvue(answer: object) -> None:
+    check(nvue.report_of(answer))
