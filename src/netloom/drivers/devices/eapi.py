@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from netloom.drivers.devices.streams import Deadline
 from netloom.drivers.devices.web import fetch_json
-from netloom.errors import LabError
-from netloom.formats.eos.eapi import COMMANDS, OPTIONAL, answers_of, report_of, request
+from netloom.formats.eos.eapi import COMMANDS, OPTIONAL, answers_of, is_refused, report_of, request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,25 +21,21 @@ PATH: Final = "/command-api"
 def look(access: DeviceAccess) -> DeviceReport:
     """Return what a switch says now.
 
-    Optics and pauses are asked for one by one: not every platform knows these commands.
+    Optics and pauses are asked for one by one: a platform that does not have the command has no
+    such numbers, and that is no failure.
 
     Raises:
         LabError: it does not answer in time, or refuses.
     """
     deadline = Deadline(access.deadline_s)
-    said = _said(access, COMMANDS, deadline)
-    refused = []
+    said = answers_of(_asked(access, COMMANDS, deadline), COMMANDS)
     for command in OPTIONAL:
-        try:
-            said |= _said(access, [command], deadline)
-        except LabError as error:
-            refused.append(f"{command}: {error}")
-    return report_of(said, "; ".join(refused))
+        answer = _asked(access, [command], deadline)
+        if not is_refused(answer):
+            said |= answers_of(answer, [command])
+    return report_of(said)
 
 
-def _said(
-    access: DeviceAccess, commands: Sequence[str], deadline: Deadline
-) -> dict[str, dict[str, Any]]:
+def _asked(access: DeviceAccess, commands: Sequence[str], deadline: Deadline) -> Any:
     headers = {"Content-Type": "application/json"}
-    answer = fetch_json(access, PATH, body=request(commands), headers=headers, deadline=deadline)
-    return answers_of(answer, commands)
+    return fetch_json(access, PATH, body=request(commands), headers=headers, deadline=deadline)

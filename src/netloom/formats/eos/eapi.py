@@ -22,7 +22,7 @@ from netloom.ops.observe.devices import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["COMMANDS", "OPTIONAL", "answers_of", "report_of", "request"]
+__all__ = ["COMMANDS", "OPTIONAL", "answers_of", "is_refused", "report_of", "request"]
 
 COMMANDS: Final = ("show interfaces", "show lldp neighbors", "show ip bgp summary")
 OPTIONAL: Final = ("show interfaces transceiver", "show priority-flow-control counters")
@@ -54,16 +54,21 @@ def request(commands: Sequence[str]) -> bytes:
     ).encode()
 
 
+def is_refused(answer: Any) -> bool:
+    """Return whether the switch refused a command, as one that its platform does not have."""
+    return bool(mapping_of(answer, "error"))
+
+
 def answers_of(answer: Any, commands: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what each command printed.
 
     Raises:
         LabError: the switch refused one, or this is no answer of eAPI.
     """
-    error = mapping_of(answer, "error")
-    if error:
+    if is_refused(answer):
+        said = str(mapping_of(answer, "error").get("message", ""))
         raise LabError(
-            what=f"EOS refuses ({printable(str(error.get('message', '')), 200)})",
+            what=f"EOS refuses ({printable(said, 200)})",
             remedy="let the user run show commands",
         )
     rows = answer.get("result") if isinstance(answer, dict) else None
@@ -72,7 +77,7 @@ def answers_of(answer: Any, commands: Sequence[str]) -> dict[str, dict[str, Any]
     return {name: mapping_of(row) for name, row in zip(commands, rows, strict=True)}
 
 
-def report_of(said: Mapping[str, Mapping[str, Any]], missing: str = "") -> DeviceReport:
+def report_of(said: Mapping[str, Mapping[str, Any]]) -> DeviceReport:
     """Return what a switch says; what is not there or no number is passed over."""
     ports = mapping_of(said.get("show interfaces", {}), "interfaces")
     optics = mapping_of(said.get("show interfaces transceiver", {}), "interfaces")
@@ -88,7 +93,7 @@ def report_of(said: Mapping[str, Mapping[str, Any]], missing: str = "") -> Devic
             ),
         ],
         neighbours=[*_neighbours(said.get("show lldp neighbors", {}).get("lldpNeighbors"))],
-        missing=missing if ports else "it shows no interfaces",
+        missing="" if ports else "it shows no interfaces",
     )
 
 

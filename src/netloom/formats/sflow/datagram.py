@@ -42,7 +42,7 @@ class SflowDatagram:
     values: tuple[PortValue, ...]
 
 
-class _Words:
+class _DatagramReader:
     """Reads big-endian words, never beyond the end."""
 
     def __init__(self, data: bytes) -> None:
@@ -76,7 +76,7 @@ def parse_datagram(data: bytes) -> SflowDatagram:
     Raises:
         LabError: it is not sFlow version 5.
     """
-    words = _Words(data)
+    words = _DatagramReader(data)
     if words.word() != VERSION:
         message = "not sFlow version 5"
         raise LabError(message)
@@ -86,11 +86,11 @@ def parse_datagram(data: bytes) -> SflowDatagram:
     for _ in range(min(words.word(), MAX_SAMPLES)):
         kind, body = words.word(), words.opaque()
         if kind in {COUNTERS, COUNTERS_EXPANDED}:
-            values += _counters(_Words(body), is_expanded=kind == COUNTERS_EXPANDED)
+            values += _counters(_DatagramReader(body), is_expanded=kind == COUNTERS_EXPANDED)
     return SflowDatagram(agent=agent, values=tuple(values))
 
 
-def _address(words: _Words) -> str:
+def _address(words: _DatagramReader) -> str:
     kind = words.word()
     if kind == IPV4:
         return str(ipaddress.IPv4Address(words.take(4)))
@@ -100,7 +100,7 @@ def _address(words: _Words) -> str:
     raise LabError(message)
 
 
-def _counters(words: _Words, *, is_expanded: bool) -> Iterator[PortValue]:
+def _counters(words: _DatagramReader, *, is_expanded: bool) -> Iterator[PortValue]:
     words.take(12 if is_expanded else 8)  # sequence number, source (two words when expanded)
     for _ in range(min(words.word(), MAX_SAMPLES)):
         kind, body = words.word(), words.opaque()
