@@ -5,11 +5,11 @@ Keys are those of EOS' command models as Arista's documentation and public test 
 
 from __future__ import annotations
 
-import ipaddress
 import json
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import LabError
+from netloom.ops.observe.addresses import port_towards
 from netloom.ops.observe.devices import (
     DeviceReport,
     PortValue,
@@ -133,32 +133,18 @@ def _scaled(rows: Mapping[str, Any], names: Mapping[str, tuple[str, float]]) -> 
 
 
 def _sessions(said: Mapping[str, Any], ports: Mapping[str, Any]) -> Iterator[PortValue]:
-    networks = [(port, _network(mapping_of(ports, port))) for port in ports]
+    prefixes = [(port, _prefix(mapping_of(ports, port))) for port in ports]
     for peer, row in mapping_of(said, "vrfs", "default", "peers").items():
         state = row.get("peerState") if isinstance(row, dict) else None
         if isinstance(state, str):
-            yield PortValue(_port_towards(peer, networks), "bgp_up", float(state == "Established"))
+            yield PortValue(port_towards(peer, prefixes), "bgp_up", float(state == "Established"))
 
 
-def _network(row: Mapping[str, Any]) -> ipaddress.IPv4Network | None:
+def _prefix(row: Mapping[str, Any]) -> str:
     rows = row.get("interfaceAddress")
     first = rows[0] if isinstance(rows, list) and rows else rows
     primary = mapping_of(first, "primaryIp")
-    try:
-        return ipaddress.IPv4Network(
-            f"{primary.get('address')}/{primary.get('maskLen')}", strict=False
-        )
-    except ValueError:
-        return None
-
-
-def _port_towards(peer: str, networks: Sequence[tuple[str, ipaddress.IPv4Network | None]]) -> str:
-    """Return the port whose network a peer is in; its address where there is none."""
-    try:
-        address = ipaddress.IPv4Address(peer)
-    except ValueError:
-        return peer
-    return next((p for p, some in networks if some is not None and address in some), peer)
+    return f"{primary.get('address')}/{primary.get('maskLen')}"
 
 
 def _neighbours(rows: Any) -> Iterator[SeenNeighbour]:
