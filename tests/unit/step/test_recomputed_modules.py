@@ -173,3 +173,13 @@ def test_what_the_host_holds_is_explained() -> None:
     assert found.host_s > 0
     assert "waits for the host" in lines
     assert "50% of the bytes of the update over the memory rate" in lines
+
+
+def test_a_slow_gpu_that_fits_any_measurement_comes_last() -> None:
+    asked = scenario(tensor=2)
+    slow_s = step(recompute="full", tensor=2).duration_s
+    found = variants_of(asked, CATALOG, measured_s=slow_s)
+    assert found[0].change == "recompute: full"
+    assert found[-1].change.startswith("one GPU computes")
+    far = variants_of(asked, CATALOG, measured_s=10 * slow_s)[-1].change
+    assert far.endswith("times as long as the others")
