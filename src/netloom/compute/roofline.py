@@ -128,16 +128,17 @@ class Roofline:
         return time_s + self._cast_s(operator.cast_bytes) + LAUNCH_S
 
     def backward_s(self, operator: Operator) -> float:
-        """Return the time of its backward pass; a product launches two kernels."""
+        """Return the time of its backward pass; a product launches two kernels, a frozen one."""
         if operator.shape:
             rows, columns, inner = operator.shape
             num = operator.num
             arithmetic_s = self._products_s("grouped", rows, (inner, columns), num)
-            arithmetic_s += self._products_s("grouped_weights", rows, (columns, inner), num)
+            if not operator.frozen:
+                arithmetic_s += self._products_s("grouped_weights", rows, (columns, inner), num)
         else:
             arithmetic_s = operator.backward_flops / self._rate(operator, ATTENTION_BACKWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.backward_bytes)
-        launches = 2 if operator.kind == "matmul" else 1
+        launches = 2 if operator.kind == "matmul" and not operator.frozen else 1
         return time_s + self._cast_s(operator.backward_cast_bytes) + launches * LAUNCH_S
 
     def optimizer_s(self, size_bytes: float) -> float:

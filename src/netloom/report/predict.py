@@ -17,6 +17,7 @@ from netloom.units import SIZE, TIME, format_quantity
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from netloom.spec.tuning import Tuning
     from netloom.step.model import Memory, Step
     from netloom.study.predict.prediction import Prediction
 
@@ -59,7 +60,15 @@ def prediction_text(prediction: Prediction) -> RenderableType:
 def title(prediction: Prediction) -> str:
     """Return which job on which network."""
     design, technology = prediction.network.design, prediction.network.technology
-    return f"{prediction.scenario.job.model} on {design.num_gpus:,} GPUs, {technology.name}"
+    job = prediction.scenario.job
+    what = f"{job.model}{_tuned(job.trained.tuning)}"
+    return f"{what} on {design.num_gpus:,} GPUs, {technology.name}"
+
+
+def _tuned(tuning: Tuning) -> str:
+    if not tuning.is_low_rank:
+        return "" if tuning.method == "pretrain" else f", {tuning.method},"
+    return f", {tuning.method} of rank {tuning.rank} on {'+'.join(tuning.modules)},"
 
 
 def software_line(prediction: Prediction) -> str:

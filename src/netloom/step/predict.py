@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.compute.roofline import roofline
 from netloom.provenance import Source, Validity
+from netloom.spec.tuning import ALL_WEIGHTS
 from netloom.step.basis import exposed_waits, step_point
 from netloom.step.efficiency import efficiency_validity
 from netloom.step.explain import Ingredients, explain
@@ -17,6 +18,7 @@ from netloom.step.residual import residual_of
 from netloom.step.schedule import Traffic, pipeline_of, schedule, slowest_of
 from netloom.step.software import practice_for, software_validity
 from netloom.step.stages import clock_of, stages_of
+from netloom.step.tuning import tuning_validity
 from netloom.validated.intervals import StepBasis
 from netloom.validated.near import step_doubts
 from netloom.validated.steps import step_range
@@ -30,7 +32,7 @@ from netloom.workload.placement import (
     stage_layers,
 )
 from netloom.workload.recomputation import again_flops
-from netloom.workload.sharding import PLAIN_WEIGHTS, stage_parameters
+from netloom.workload.sharding import PLAIN_WEIGHTS, trained_parameters
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.parts.parts import Model, Node
     from netloom.spec.scenario import Job
+    from netloom.spec.tuning import Tuning
     from netloom.step.practice import Practice
     from netloom.step.residual import Residual
     from netloom.workload.collective import Collective
@@ -124,7 +127,14 @@ def predict(
         slowdown=slowdown,
         order=plan.schedule,
     )
-    optimizer_s = update_s(shape, plan, machine, practice=software, node=network.node)
+    optimizer_s = update_s(
+        shape,
+        plan,
+        machine,
+        practice=software,
+        node=network.node,
+        tuning=job.trained.tuning,
+    )
     needed = step_flops(shape, job.trained)[0]
     executed = needed + again_flops(shape, job.trained, software.recompute_modules)
     ingredients = Ingredients(
@@ -180,7 +190,8 @@ def predict(
         & gpu_validity(machine, left)
         & efficiency_validity(network.gpu, job.trained.precision, mfu=mfu)
         & _network_validity(network, outcomes, exposed_share)
-        & memory_validity(held),
+        & memory_validity(held)
+        & tuning_validity(job.trained),
         basis=StepBasis(
             point=point,
             duration_s=duration_s,
@@ -199,28 +210,38 @@ def _ask(asked: Demand, network: Network, engine: Engine) -> dict[Collective, Ou
 
 
 def optimizer_bytes(
-    shape: Transformer, plan: Layout, weights: WeightFormat = PLAIN_WEIGHTS
+    shape: Transformer,
+    plan: Layout,
+    weights: WeightFormat = PLAIN_WEIGHTS,
+    tuning: Tuning = ALL_WEIGHTS,
 ) -> float:
     """Return what the weight update of the fullest GPU moves."""
     each = OPTIMIZER_BYTES + 2 * (weights.gradient_bytes or FP32_BYTES) + weights.parameter_bytes
-    return each * _updated_parameters(shape, plan)
+    return each * _updated_parameters(shape, plan, tuning)
 
 
-def _updated_parameters(shape: Transformer, plan: Layout) -> float:
+def _updated_parameters(shape: Transformer, plan: Layout, tuning: Tuning) -> float:
     """Return the parameters that the fullest GPU updates."""
-    held = [stage_parameters(shape, plan, stage=stage) for stage in {0, plan.pipeline - 1}]
+    ends = {0, plan.pipeline - 1}
+    held = [trained_parameters(shape, plan, tuning, stage=stage) for stage in ends]
     copies = plan.expert_data if plan.expert > 1 else plan.replicas
     dense, experts = (plan.replicas, copies) if plan.zero else (1, 1)
     return max(one.dense / dense + one.experts / experts for one in held)
 
 
 def update_s(
-    shape: Transformer, plan: Layout, machine: Roofline, *, practice: Practice, node: Node
+    shape: Transformer,
+    plan: Layout,
+    machine: Roofline,
+    *,
+    practice: Practice,
+    node: Node,
+    tuning: Tuning = ALL_WEIGHTS,
 ) -> float:
     """Return how long the weight update of the fullest GPU takes, the host's share included."""
-    here_s = machine.optimizer_s(optimizer_bytes(shape, plan, practice.weights))
+    here_s = machine.optimizer_s(optimizer_bytes(shape, plan, practice.weights, tuning))
     there_s = host_update_s(
-        _updated_parameters(shape, plan),
+        _updated_parameters(shape, plan, tuning),
         practice=practice,
         gradient=practice.gradient_bytes or FP32_BYTES,
         node=node,

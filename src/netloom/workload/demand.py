@@ -161,6 +161,8 @@ def shard_of(plan: Layout, training: Training) -> Shard:
         context=plan.context,
         expert=plan.expert,
         sequence_parallel=plan.sequence_parallel,
+        tuning=training.tuning,
+        span=training.packed_sequence,
     )
 
 
@@ -176,8 +178,9 @@ def _tensor(
     Without sequence parallelism two all-reduces each way (Shoeybi et al. 2019,
     arXiv:1909.08053, section 3); with it an all-gather and a reduce-scatter in place of each,
     and backward gathers each block's input once more for the weight gradient, beside the input
-    gradient's product (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.2). What fp8
-    products gather is cast first (Transformer Engine, gather_along_first_dim).
+    gradient's product (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.2); a frozen block
+    without low-rank matrices needs it not. What fp8 products gather is cast first (Transformer
+    Engine, gather_along_first_dim).
     """
     if plan.tensor == 1:
         return []
@@ -185,7 +188,9 @@ def _tensor(
     gathered = size * product_bytes(training.precision) / ACTIVATION_BYTES
     group = axis_group(plan, Axis.TENSOR)
 
-    def between_halves(phase: Phase, kind: CollectiveKind, window: Window) -> Communication:
+    def between_halves(
+        phase: Phase, kind: CollectiveKind, window: Window, each: int = 2
+    ) -> Communication:
         return Communication(
             axis=Axis.TENSOR,
             purpose=f"activations of a layer, {phase}",
@@ -195,19 +200,52 @@ def _tensor(
                 size_bytes=gathered if kind is CollectiveKind.ALL_GATHER else size,
                 group=group,
             ),
-            each=num_again if phase == "recompute" else 2,
+            each=num_again if phase == "recompute" else each,
             per="layer",
             window=window,
         )
 
     phases = _phases(again=num_again > 0)
+    thin = _low_rank(plan, shard, phases)
     if not plan.sequence_parallel:
         reduce = CollectiveKind.ALL_REDUCE
-        return [between_halves(phase, reduce, Window.NONE) for phase in phases]
+        return [between_halves(phase, reduce, Window.NONE) for phase in phases] + thin
     gather, scatter = CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER
-    return [
+    both = [
         between_halves(phase, kind, Window.TENSOR) for phase in phases for kind in (gather, scatter)
-    ] + [between_halves("backward", gather, Window.PRODUCT)]
+    ]
+    tuning = training.tuning
+    again = tuning.trains_input_of("linear_qkv") + tuning.trains_input_of("linear_fc1")
+    if again:
+        both.append(between_halves("backward", gather, Window.PRODUCT, again))
+    return both + thin
+
+
+def _low_rank(plan: Layout, shard: Shard, phases: tuple[Phase, ...]) -> list[Communication]:
+    """Return what passes between the two low-rank matrices, which tensor ranks divide.
+
+    One exchange for each adapted matrix (Megatron-Bridge peft, ParallelLinearAdapter).
+    """
+    num = len(shard.tuning.adapted)
+    if not num:
+        return []
+    collective = Collective(
+        kind=CollectiveKind.ALL_GATHER,
+        size_bytes=ACTIVATION_BYTES * shard.tokens * shard.tuning.rank,
+        group=axis_group(plan, Axis.TENSOR),
+    )
+    return [
+        Communication(
+            axis=Axis.TENSOR,
+            purpose=f"low-rank activations of a layer, {phase}",
+            phase=phase,
+            collective=collective,
+            each=num,
+            per="layer",
+            window=Window.NONE,
+        )
+        for phase in phases
+    ]
 
 
 def _context(

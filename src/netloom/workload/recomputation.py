@@ -79,9 +79,9 @@ def again_flops(shape: Transformer, training: Training, modules: Modules = None)
     """Return the FLOPs that recomputation adds to a step."""
     tokens = training.global_batch * training.sequence
     if modules is None:
-        each = recomputed_flops_per_token(shape, training.sequence, training.recompute)
+        each = recomputed_flops_per_token(shape, training.span, training.recompute)
     else:
-        each = _modules_flops(shape, training.sequence, modules)
+        each = _modules_flops(shape, training.span, modules)
     return each * tokens
 
 

@@ -26,7 +26,7 @@ PARTS = [
 ]
 TECHNOLOGIES = {
     *("tcp-100g", "tcp-400g", "iwarp-100g", "rocev1-100g"),
-    *("rocev2-100g", "rocev2-200g", "rocev2-400g", "rocev2-800g"),
+    *("rocev2-50g", "rocev2-100g", "rocev2-200g", "rocev2-400g", "rocev2-800g"),
     *("infiniband-edr", "infiniband-hdr", "infiniband-ndr", "infiniband-xdr"),
     *("spectrum-x-400g", "spectrum-x-800g", "uet-400g", "uet-800g"),
     *("scheduled-400g", "scheduled-800g"),

@@ -9,6 +9,7 @@ import pytest
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Scenario
 from netloom.spec.software import RecomputedModule
+from netloom.spec.tuning import ALL_WEIGHTS
 from netloom.step.predict import _updated_parameters
 from netloom.study.explain.variants import recomputing, variants_of
 from netloom.study.plan.planning import plan, question
@@ -150,7 +151,7 @@ def test_a_weight_update_on_the_host_waits_for_the_link() -> None:
     node = CATALOG.node("dgx-h100")
     shape = transformer(CATALOG.model(DENSE))
     laid_out = layout(asked.job.parallel, node=node, num_gpus=8, placement=asked.job.placement)
-    count = _updated_parameters(shape, laid_out)
+    count = _updated_parameters(shape, laid_out, ALL_WEIGHTS)
     # bf16 gradients down and bf16 weights up.
     assert there.optimizer_s == pytest.approx(8 * count * (2 + 2) / node.host_rate_bps)
     assert there.duration_s > here.duration_s
