@@ -15,11 +15,13 @@ from netloom.workload.communication import Communication, Per, Phase, Window
 from netloom.workload.diffusion import text_rows
 from netloom.workload.flops import ACTIVATION_BYTES, Shard, expert_load
 from netloom.workload.placement import axis_group, pair, stage_layers
+from netloom.workload.recomputation import repeated_traffic
 from netloom.workload.sharding import PLAIN_WEIGHTS, data_communications, stage_dense_layers
 
 if TYPE_CHECKING:
-    from netloom.spec.scenario import Recompute, Training
+    from netloom.spec.scenario import Training
     from netloom.workload.placement import Layout
+    from netloom.workload.recomputation import Modules
     from netloom.workload.sharding import WeightFormat
     from netloom.workload.transformer import Transformer
 
@@ -68,7 +70,7 @@ class Demand:
         return tuple(item for item in self.communications if item.axis is axis)
 
 
-def demand(
+def demand(  # noqa: PLR0913  (model, plan and training, and what the software makes of them)
     shape: Transformer,
     plan: Layout,
     training: Training,
@@ -76,6 +78,7 @@ def demand(
     num_micro_batches: int,
     stage: int | None = None,
     weights: WeightFormat = PLAIN_WEIGHTS,
+    modules: Modules = None,
 ) -> Demand:
     """Return every collective of one step.
 
@@ -87,6 +90,7 @@ def demand(
         stage: Of one pipeline stage instead of the fullest; transfers between stages are counted
             as those of an inner stage.
         weights: How the software keeps weights and gradients.
+        modules: What the software computes again, in place of the training's recomputation.
     """
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     if stage is None:
@@ -102,7 +106,7 @@ def demand(
         "step": 1,
     }
     asked = (
-        *micro_batch_communications(shape, plan, training),
+        *micro_batch_communications(shape, plan, training, modules),
         *data_communications(shape, plan, training, stage=stage, weights=weights),
     )
     return Demand(
@@ -118,28 +122,33 @@ def demand(
 
 
 def micro_batch_communications(
-    shape: Transformer, plan: Layout, training: Training
+    shape: Transformer, plan: Layout, training: Training, modules: Modules = None
 ) -> tuple[Communication, ...]:
     """Return what each micro-batch asks for; none of it depends on ZeRO or virtual stages."""
     return tuple(
         item
         for axis in MICRO_BATCH_AXES
-        for item in axis_communications(axis, shape, plan, training)
+        for item in axis_communications(axis, shape, plan, training, modules)
     )
 
 
 def axis_communications(
-    axis: MicroBatchAxis, shape: Transformer, plan: Layout, training: Training
+    axis: MicroBatchAxis,
+    shape: Transformer,
+    plan: Layout,
+    training: Training,
+    modules: Modules = None,
 ) -> list[Communication]:
     """Return what each micro-batch asks for on one axis."""
     shard = shard_of(plan, training)
+    again = repeated_traffic(shape, training.recompute, modules)
     match axis:
         case Axis.TENSOR:
-            return _tensor(shape, plan, shard, training)
+            return _tensor(shape, plan, shard, training, num_again=again.blocks)
         case Axis.CONTEXT:
-            return _context(shape, plan, shard, recompute=training.recompute)
+            return _context(shape, plan, shard, _phases(again=again.attention))
         case Axis.EXPERT:
-            return _expert(shape, plan, shard, recompute=training.recompute)
+            return _expert(shape, plan, shard, _phases(again=again.experts))
         case Axis.PIPELINE:
             return _pipeline(shape, plan, shard)
 
@@ -164,7 +173,7 @@ def _phases(*, again: bool) -> tuple[Phase, ...]:
 
 
 def _tensor(
-    shape: Transformer, plan: Layout, shard: Shard, training: Training
+    shape: Transformer, plan: Layout, shard: Shard, training: Training, *, num_again: int
 ) -> list[Communication]:
     """Return the tensor-parallel collectives of a layer.
 
@@ -196,12 +205,12 @@ def _tensor(
                 size_bytes=gathered if kind is CollectiveKind.ALL_GATHER else size,
                 group=group,
             ),
-            each=each,
+            each=num_again if phase == "recompute" else each,
             per="layer",
             window=window,
         )
 
-    phases = _phases(again=training.recompute == "full")
+    phases = _phases(again=num_again > 0)
     thin = _low_rank(plan, shard, phases)
     if not plan.sequence_parallel:
         reduce = CollectiveKind.ALL_REDUCE
@@ -247,7 +256,7 @@ def _low_rank(plan: Layout, shard: Shard, phases: tuple[Phase, ...]) -> list[Com
 
 
 def _context(
-    shape: Transformer, plan: Layout, shard: Shard, *, recompute: Recompute
+    shape: Transformer, plan: Layout, shard: Shard, phases: tuple[Phase, ...]
 ) -> list[Communication]:
     """Return the exchange of keys and values between context ranks.
 
@@ -258,7 +267,6 @@ def _context(
     """
     if plan.context == 1:
         return []
-    phases = _phases(again=recompute in {"selective", "full"})
     if plan.context_exchange == "all-gather":
         return _gathered_context(shape, plan, shard, phases)
     block = Collective(
@@ -306,13 +314,13 @@ def _gathered_context(
 
 
 def _expert(
-    shape: Transformer, plan: Layout, shard: Shard, *, recompute: Recompute
+    shape: Transformer, plan: Layout, shard: Shard, phases: tuple[Phase, ...]
 ) -> list[Communication]:
     """Return dispatch and combine of a MoE layer, each way."""
     if not shape.num_moe_layers or plan.expert == 1:
         return []
     if plan.expert_dispatch == "all-gather":
-        return _gathered_tokens(shape, plan, shard, _phases(again=recompute == "full"))
+        return _gathered_tokens(shape, plan, shard, phases)
     group = axis_group(plan, Axis.EXPERT)
     sent = shard.split_tokens * shape.model.experts_per_token
     copies = sent
@@ -334,7 +342,7 @@ def _expert(
             per="moe-layer",
             window=Window.LAYER if plan.expert_overlap else Window.NONE,
         )
-        for phase in _phases(again=recompute == "full")
+        for phase in phases
     ]
 
 

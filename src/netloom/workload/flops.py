@@ -36,9 +36,11 @@ __all__ = [
     "Operator",
     "OperatorKind",
     "Shard",
+    "core_flops_per_token",
     "embedding_operators",
     "forward_flops_per_token",
     "head_operators",
+    "latent_up_flops_per_token",
     "layer_operators",
     "recomputed_flops_per_token",
     "step_flops",
@@ -88,7 +90,8 @@ def head_operators(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
 
 def forward_flops_per_token(shape: Transformer, sequence: int) -> float:
     """Return what the forward pass of one token needs: products and causal attention."""
-    return _product_flops(shape, sequence) + shape.model.num_layers * _core_flops(shape, sequence)
+    core = shape.model.num_layers * core_flops_per_token(shape, sequence)
+    return _product_flops(shape, sequence) + core
 
 
 def _diffusion_flops(shape: Transformer, sequence: int, *, core: bool) -> float:
@@ -111,12 +114,12 @@ def _product_flops(shape: Transformer, sequence: int) -> float:
 
 def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Recompute) -> float:
     """Return what recomputation adds for one token."""
-    core = shape.model.num_layers * _core_flops(shape, sequence)
+    core = shape.model.num_layers * core_flops_per_token(shape, sequence)
     match recompute:
         case "none":
             return 0.0
         case "light":
-            return shape.model.num_layers * _latent_up_flops(shape)
+            return shape.model.num_layers * latent_up_flops_per_token(shape)
         case "selective":
             return core
         case "full":
@@ -124,7 +127,8 @@ def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Rec
             return forward_flops_per_token(shape, sequence) - head
 
 
-def _latent_up_flops(shape: Transformer) -> float:
+def latent_up_flops_per_token(shape: Transformer) -> float:
+    """Return what one layer's up-projections of latent attention need for a token."""
     model = shape.model
     if not shape.is_mla:
         return 0.0
@@ -184,7 +188,8 @@ def _vector_parameters(shape: Transformer, *, moe: bool) -> int:
     return norms + biases + copies * ((shape.num_ffn_matrices - 1) * width + model.hidden)
 
 
-def _core_flops(shape: Transformer, sequence: int) -> float:
+def core_flops_per_token(shape: Transformer, sequence: int) -> float:
+    """Return what one layer's attention needs for a token: causal, but for diffusion models."""
     if shape.model.diffusion is not None:
         return _diffusion_flops(shape, sequence, core=True)
     # A token looks back at half the sequence on average: scores, then values.
