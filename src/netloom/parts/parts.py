@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from netloom.parts.diffusion import Diffusion
 from netloom.provenance import Source, Why
 from netloom.spec.precision import PRODUCT_BITS, Precision
 from netloom.spec.quantity import (
@@ -321,6 +322,7 @@ class Model(Part):
         value_head_dim: Of a head's values (MLA).
         head_norms: Whether queries and keys are normalised head by head.
         grouped_router: Whether the router first chooses groups of experts, by sigmoid scores.
+        diffusion: Of a diffusion model, whose ``vocabulary`` is the values of a token.
     """
 
     parameters: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -347,6 +349,7 @@ class Model(Part):
     value_head_dim: Number = 0
     head_norms: bool = False
     grouped_router: bool = False
+    diffusion: Diffusion | None = None
 
     @model_validator(mode="after")
     def _experts_agree(self) -> Self:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from netloom.spec.precision import product_bytes
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
+from netloom.workload.diffusion import text_rows
 from netloom.workload.flops import ACTIVATION_BYTES, Shard, expert_load
 from netloom.workload.placement import axis_group, pair, stage_layers
 from netloom.workload.recomputation import repeated_traffic
@@ -163,6 +164,7 @@ def shard_of(plan: Layout, training: Training) -> Shard:
         sequence_parallel=plan.sequence_parallel,
         tuning=training.tuning,
         span=training.packed_sequence,
+        encodes=training.sample is not None and training.sample.encode,
     )
 
 
@@ -184,12 +186,15 @@ def _tensor(
     """
     if plan.tensor == 1:
         return []
-    size = ACTIVATION_BYTES * shard.tokens * shape.model.hidden
+    rows = shard.tokens
+    if shape.model.diffusion is not None and shape.model.diffusion.kind == "mmdit":
+        rows += text_rows(shape, shard)
+    size = ACTIVATION_BYTES * rows * shape.model.hidden
     gathered = size * product_bytes(training.precision) / ACTIVATION_BYTES
     group = axis_group(plan, Axis.TENSOR)
 
     def between_halves(
-        phase: Phase, kind: CollectiveKind, window: Window, each: int = 2
+        phase: Phase, kind: CollectiveKind, window: Window, each: int = shape.num_halves
     ) -> Communication:
         return Communication(
             axis=Axis.TENSOR,
@@ -215,7 +220,9 @@ def _tensor(
         between_halves(phase, kind, Window.TENSOR) for phase in phases for kind in (gather, scatter)
     ]
     tuning = training.tuning
-    again = tuning.trains_input_of("linear_qkv") + tuning.trains_input_of("linear_fc1")
+    again = shape.num_halves
+    if tuning.is_low_rank:
+        again = tuning.adapts("linear_qkv") + tuning.adapts("linear_fc1")
     if again:
         both.append(between_halves("backward", gather, Window.PRODUCT, again))
     return both + thin
