@@ -27,7 +27,7 @@ RUN_PAGES: Final = (
     "docs/questions/operator.md",
     "docs/questions/ml-engineer.md",
     "docs/questions/researcher.md",
-    "docs/expect.md",
+    "docs/runs/expect.md",
     "docs/concepts/validity.md",
     "docs/concepts/numbers.md",
 )

@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.compute.attention import fit_attention, work_s
+from netloom.compute.attention import fit_attention, tokens_of, work_s
 from netloom.compute.gemm import (
     KERNEL_GAP_S,
     KERNEL_START_S,
     MIN_S,
+    UNALIGNED_EXCESS,
     Chip,
     ideal_s,
+    is_aligned,
     measured_excess,
 )
+from netloom.compute.grouped import START_S, busy_share, grouped_kind, grouped_s
 from netloom.compute.kernels import BURST_S, SUSTAINED_S
 from netloom.compute.tables import read_table, shipped_table
 
@@ -67,7 +70,18 @@ MIN_ATTENTIONS: Final = 6  # three terms are taken from them
 # Products or attentions without which a calibration is too short to be used for them.
 MIN_ROWS: Final = 20
 # Shorter attentions measure the host.
-MIN_ATTENTION_S: Final = {"attention_forward": 60e-6, "attention_backward": 250e-6}
+MIN_ATTENTION_S: Final = {
+    "attention_forward": 60e-6,
+    "attention_backward": 250e-6,
+    # Profiled without the host, so that short ones tell as well.
+    "latent_attention_forward": 0.0,
+    "latent_attention_backward": 0.0,
+    "full_attention_forward": 0.0,
+    "full_attention_backward": 0.0,
+}
+# Head sizes that attention kernels are made for: others are padded to the next. Without a mask
+# 72 to 96 take as long as 128, 144 and 160 as long as 192 (compute/data/h200_attention.csv).
+HEAD_SIZES: Final = (64, 128, 192, 256)
 # A memory-bound operator is judged by its rows of this many values and more: smaller ones
 # measure the host or the cache (50 MB on Hopper).
 LARGE_VALUES: Final = 5e7
@@ -99,10 +113,51 @@ ELEMENT_BYTES: Final = {
     "compiled_add_norm": 8,
     "compiled_add": 6,
     "compiled_norm_backward": 30,
+    # Kernels over what is not one block of memory, or with a factor to each row or batch: they
+    # compute an address to each value, which takes longer than the bytes.
+    "broadcast": 4,
+    "modulate": 4,
+    "strided": 4,
+    "strided_product": 4,
+    "strided_backward": 4,
+    "joined": 4,
+    # Rows to other places and back; the sum of a token's rows (four of them).
+    "gather": 4,
+    "spread_backward": 4,
+    "slot_sum": 4,
+    "row_sum": 2,
 }
 # What a kernel needs however little it moves: a sum over rows ends in a second pass over parts.
 # Median over five pairs of row counts (``netloom calibrate gpu``, one H200): 10 to 33 us.
-FIXED_S: Final = {"bias_gradient": 16e-6}
+FIXED_S: Final = {
+    "bias_gradient": 16e-6,
+    # Profiled (docs/models/compute.md): a kernel on a few values; one pass of a radix sort; the
+    # second pass over a head's scale.
+    "small": 1.5e-6,
+    "radix": 4.5e-6,
+    "pair_sort": 3e-6,
+    "head_norm_backward": 50e-6,
+    "batch_sum": 8e-6,
+}
+# Bytes a second of kernels whose instructions take longer than their bytes, profiled on one H200:
+# the choice of the largest of each row (compute.mixtures) and their sort, halves of heads joined
+# (0.96 to 1.0 TB/s), two streams joined (0.72 to 0.77), norms of one head (0.73 to 0.79), a
+# compiled sum over eight experts and more (0.85 to 0.92), the writes of rows copied to several
+# places, sums over a batch.
+INSTRUCTION_RATES: Final = {
+    "top_k": 77e9,
+    "spread": 2.8e12,
+    "batch_sum": 3.8e12,
+    "pair_sort": 5.5e9,
+    "joined_heads": 0.97e12,
+    "joined_streams": 0.74e12,
+    "head_norm": 0.78e12,
+    "head_norm_backward": 1.38e12,
+    "slow_sum": 0.88e12,
+}
+# What the host needs for a kernel of an operator that launches several, or is smaller than any in
+# the tables: of 250 calls on one H200's host (PyTorch 2.11), sorts 3 us a kernel, others 9 to 15.
+DISPATCH_S: Final = {"radix": 3e-6, "pair_sort": 2e-6, "small": 9e-6, "top_k": 15e-6}
 # Whose rate a kernel has where its own was not measured.
 ALIKE: Final = {
     "layernorm_backward": "layernorm",
@@ -112,6 +167,8 @@ ALIKE: Final = {
     "adamw_fused_bf16": "adamw_fused",
     "rotary": "residual_add",
     "rotary_backward": "residual_add",
+    "small": "residual_add",
+    "radix": "residual_add",
 }
 
 
@@ -138,8 +195,12 @@ class GpuDevice:
             kernel: What to run.
             slowdown: Boost clock over the actual one; kernels bound by memory do not feel it.
         """
+        if kernel.is_grouped:
+            return self._grouped_s(kernel, math.exp(self.burst) * slowdown)
         if kernel.is_product:
             excess = self._layouts[kernel.operator] * math.exp(self.burst) * slowdown
+            if not is_aligned(kernel.operator, kernel.shape):
+                excess = UNALIGNED_EXCESS * slowdown
             return ideal_s(_three(kernel.shape), self.chip) * excess + KERNEL_START_S
         if kernel.is_attention:
             return slowdown * self._attention_s(kernel)
@@ -152,6 +213,8 @@ class GpuDevice:
 
         That is what the smallest measured operator of its kind takes: nothing else can.
         """
+        if kernel.operator in DISPATCH_S:
+            return DISPATCH_S[kernel.operator]
         floors = self._floors
         return floors.get(kernel.operator) or floors[ALIKE.get(kernel.operator, "gemm_tn")]
 
@@ -165,7 +228,7 @@ class GpuDevice:
         drawn = clocked = spare = 0.0
         for kernel, count in Counter(kernels).items():
             time_s = count * self.time_s(kernel)
-            if kernel.is_product or kernel.is_attention:
+            if kernel.is_product or kernel.is_attention or kernel.is_grouped:
                 drawn += time_s * self._power(kernel)
                 clocked += time_s
             else:
@@ -232,12 +295,28 @@ class GpuDevice:
         """
         if kernel.is_attention:
             return ATTENTION_LIMIT**2
+        if kernel.is_grouped:
+            pace, chip = math.exp(self.burst), self._chip_of(kernel)
+            kind = grouped_kind(kernel.operator)
+            return self.limit**2 * busy_share(kind, kernel.groups, _two(kernel.shape), chip, pace)
+        if not is_aligned(kernel.operator, kernel.shape):
+            return 1.0
         rows, columns, inner = _three(kernel.shape)
         useful_s = 2 * rows * columns * (inner + self.chip.ramp_inner) / self.chip.peak_flops
         return self.limit**2 * useful_s / ideal_s((rows, columns, inner), self.chip)
 
+    def _chip_of(self, kernel: Kernel) -> Chip:
+        if kernel.operator != "fp8_grouped":
+            return self.chip
+        return replace(self.chip, peak_flops=2 * self.chip.peak_flops, element_bytes=1.0)
+
+    def _grouped_s(self, kernel: Kernel, pace: float) -> float:
+        chip, sides = self._chip_of(kernel), _two(kernel.shape)
+        kind = grouped_kind(kernel.operator)
+        return grouped_s(kind, kernel.groups, sides, chip, pace=pace) + START_S
+
     def _attention_s(self, kernel: Kernel) -> float:
-        sequence, head_dim = kernel.shape[1], kernel.shape[3]
+        sequence, head_dim = tokens_of(kernel.shape), kernel.shape[3]
         ideal = work_s(kernel.operator, kernel.shape, self.chip)
         fitted = self._attentions[kernel.operator]
         size = next((size for size in fitted if head_dim <= size), None)
@@ -260,12 +339,19 @@ class GpuDevice:
     def _attention_rows(self, operator: str) -> dict[int, list[TimedOperator]]:
         """Return the attentions that ran at the boost clock and did not wait for the host."""
         found: dict[int, list[TimedOperator]] = {}
-        for row in self.rows:
-            if row.operator == operator and MIN_ATTENTION_S[operator] <= row.time_s < BURST_S:
-                found.setdefault(row.shape[3], []).append(row)
+        rested = [row for row in self.rows if row.time_s < BURST_S]
+        # Profiled three times after a rest, so that even those of 10 ms ran at the boost clock.
+        profiled = [row for row in self.profiled if row.time_s < SUSTAINED_S]
+        for row in (*rested, *profiled):
+            if row.operator == operator and MIN_ATTENTION_S[operator] <= row.time_s:
+                size = next((size for size in HEAD_SIZES if row.shape[3] <= size), row.shape[3])
+                padded = (*row.shape[:3], size, *row.shape[4:])
+                found.setdefault(size, []).append(replace(row, shape=padded))
         return found
 
     def _memory_rate(self, operator: str, columns: float) -> float:
+        if operator in INSTRUCTION_RATES:
+            return INSTRUCTION_RATES[operator]
         curve = self._memory.get(operator) or self._memory[ALIKE[operator]]
         points, rates = curve
         if columns <= 0:
@@ -284,7 +370,7 @@ class GpuDevice:
                 point = (math.log2(row.shape[1]), size_bytes / (row.time_s - KERNEL_START_S))
                 found.setdefault(row.operator, []).append(point)
         for row in self.profiled:
-            if row.operator not in own:
+            if row.operator not in own and row.operator in ELEMENT_BYTES:
                 size_bytes = ELEMENT_BYTES[row.operator] * row.shape[0] * row.shape[1]
                 moving_s = row.time_s - FIXED_S.get(row.operator, 0.0)
                 point = (math.log2(row.shape[1]), size_bytes / moving_s)
@@ -308,7 +394,7 @@ def h200() -> GpuDevice:
     return GpuDevice(
         rows=rows,
         chip=chip,
-        profiled=(*shipped_table("h200_profiled"), *backward),
+        profiled=(*shipped_table("h200_profiled"), *shipped_table("h200_attention"), *backward),
         rested=_rested(shipped_table("h200_calibrated")),
     )
 
@@ -353,7 +439,7 @@ def _tells(row: TimedOperator) -> bool:
     """Return whether a row tells the speed of the GPU, not that of the host or a cache."""
     if row.operator.startswith("gemm"):
         return MIN_S <= row.time_s < BURST_S
-    if row.operator.startswith("attention"):
+    if "attention" in row.operator:
         return MIN_ATTENTION_S[row.operator] <= row.time_s < BURST_S
     return row.shape[0] * row.shape[1] >= LARGE_VALUES
 
@@ -366,6 +452,11 @@ def _near(apart: NDArray[np.float64], values: NDArray[np.float64]) -> float:
 
 def _curve(points: Sequence[tuple[float, float]]) -> Curve:
     return np.array([at for at, _ in points]), np.array([value for _, value in points])
+
+
+def _two(shape: Sequence[float]) -> tuple[float, float]:
+    columns, inner = shape
+    return columns, inner
 
 
 def _three(shape: Sequence[float]) -> tuple[float, float, float]:

@@ -13,9 +13,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from netloom.compute.tables import TimedOperator
 
-__all__ = ["Chip", "ideal_s", "measured_excess", "wave_excess"]
+__all__ = ["Chip", "ideal_s", "is_aligned", "measured_excess", "wave_excess"]
 
 # Tiles that cuBLAS's Hopper kernels use (names of its kernels); the library takes the best.
 TILES: Final = ((128, 256), (256, 128), (128, 192), (192, 128), (128, 128))
@@ -32,6 +34,10 @@ KERNEL_START_S: Final = 4e-6
 # profiler, one H200. Most products are preceded by clearing their workspace, 0.8 us and a second
 # gap, which makes the 4 us above.
 KERNEL_GAP_S: Final = 1.6e-6
+# Products whose rows are not whole 16-byte words run on kernels of the generation before (profiled:
+# cutlass_80_tensorop, 250 to 275 TFLOP/s on an H200, six products 8,954 wide): time over ideal.
+ALIGNED_VALUES: Final = 8
+UNALIGNED_EXCESS: Final = 3.6
 # Shorter ones measure how fast the host launches (21 to 45 us), not the product.
 MIN_S: Final = 60e-6
 
@@ -69,6 +75,12 @@ def ideal_s(shape: tuple[float, float, float], chip: Chip) -> float:
     arithmetic_s = 2 * rows * columns * inner / chip.peak_flops * excess * ramp
     moved = rows * inner + columns * inner + rows * columns
     return max(arithmetic_s, chip.element_bytes * moved / chip.memory_bytes_per_s)
+
+
+def is_aligned(operator: str, shape: Sequence[float]) -> bool:
+    """Return whether the rows of both matrices are whole 16-byte words."""
+    widths = shape[:2] if operator == "gemm_nt" else shape[1:]
+    return not any(width % ALIGNED_VALUES for width in widths)
 
 
 def measured_excess(row: TimedOperator, chip: Chip) -> float:

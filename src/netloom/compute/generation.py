@@ -61,6 +61,7 @@ class Profile:
         launch_s: What launching on each GPU of a node takes, one after the other: the least that a
             collective takes.
         has_ll128: Whether the library uses the LL128 protocol there.
+        hides_steps: Whether steps and bytes of a ring with Simple overlap between nodes.
         ramp_s: What each doubling of the size beyond CHUNK_BYTES adds until the pipeline of
             chunks and channels is full.
         nvls_share: What NVLink SHARP achieves over the GPU's nominal rate; None without it.
@@ -77,6 +78,7 @@ class Profile:
     overhead_s: Constant | None = None
     launch_s: Constant | None = None
     has_ll128: bool = True
+    hides_steps: bool = True
     nvls_share: Constant | None = None
     nvls_bus_share: Constant | None = None
 

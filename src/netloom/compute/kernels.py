@@ -28,13 +28,16 @@ class Kernel:
     Attributes:
         operator: What it is, as in the tables; for a memory-bound kernel, the measured operator
             whose rate it has.
-        shape: Of a product or an attention, as in the tables; else the columns of a row, alone.
+        shape: Of a product or an attention, as in the tables; of a grouped product the columns
+            and inner terms of each matrix; else the columns of a row, alone.
         size_bytes: What a memory-bound kernel moves.
+        groups: Rows of each matrix of a grouped product.
     """
 
     operator: str
     shape: tuple[float, ...] = ()
     size_bytes: float = 0.0
+    groups: tuple[float, ...] = ()
 
     @property
     def is_product(self) -> bool:
@@ -44,4 +47,9 @@ class Kernel:
     @property
     def is_attention(self) -> bool:
         """Whether it is fused attention."""
-        return self.operator.startswith("attention")
+        return "attention" in self.operator
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether it multiplies the rows of many groups, each with its own matrix."""
+        return bool(self.groups)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.compute.device import calibrated
 from netloom.compute.gemm import Chip, ideal_s
 from netloom.compute.generation import GENERATIONS
+from netloom.compute.grouped import START_S, balanced, grouped_s
 from netloom.errors import SpecError
 from netloom.provenance import Source, Validity, Why
 from netloom.spec.precision import is_cast, product_bytes
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from netloom.compute.generation import GpuGeneration
+    from netloom.compute.grouped import Grouped
     from netloom.parts.parts import Gpu
     from netloom.spec.scenario import Precision, Recompute
     from netloom.workload.flops import Operator
@@ -52,8 +54,6 @@ UNMEASURED_SOURCE: Final = Source(
 # which the ideal time has.
 FP8_SHARE: Final = 1.405 / 1.493
 FP8_START_S: Final = 7.4e-6
-# A grouped product starts a row of tiles for every matrix: rows of a tile of cuBLAS and CUTLASS.
-TILE_ROWS: Final = 128
 MAX_ALIKE: Final = 132  # where no white paper was read: like Hopper
 # Least error over 555 products lies between 4 and 8 us.
 LAUNCH_S: Final = 5e-6
@@ -121,24 +121,24 @@ class Roofline:
         """Return the time of the operator's forward pass."""
         if operator.shape:
             rows, columns, inner = operator.shape
-            arithmetic_s = self._product_s((rows + _padding(operator), columns, inner))
+            arithmetic_s = self._products_s("grouped", rows, (columns, inner), operator.num)
         else:
             arithmetic_s = operator.flops / self._rate(operator, ATTENTION_FORWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.size_bytes)
         return time_s + self._cast_s(operator.cast_bytes) + LAUNCH_S
 
     def backward_s(self, operator: Operator) -> float:
-        """Return the time of its backward pass; a product launches two kernels."""
+        """Return the time of its backward pass; a product launches two kernels, a frozen one."""
         if operator.shape:
             rows, columns, inner = operator.shape
-            arithmetic_s = self._product_s((rows + _padding(operator), inner, columns))
-            # A grouped product's weight gradients are as many products, each of its own rows.
             num = operator.num
-            arithmetic_s += self._product_s((num * columns, inner, rows / num))
+            arithmetic_s = self._products_s("grouped", rows, (inner, columns), num)
+            if not operator.frozen:
+                arithmetic_s += self._products_s("grouped_weights", rows, (columns, inner), num)
         else:
             arithmetic_s = operator.backward_flops / self._rate(operator, ATTENTION_BACKWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.backward_bytes)
-        launches = 2 if operator.kind == "matmul" else 1
+        launches = 2 if operator.kind == "matmul" and not operator.frozen else 1
         return time_s + self._cast_s(operator.backward_cast_bytes) + launches * LAUNCH_S
 
     def optimizer_s(self, size_bytes: float) -> float:
@@ -149,6 +149,18 @@ class Roofline:
         """Return the time of one product: its waves and ramp at the rate of a typical one."""
         time_s = ideal_s(shape, self.chip) * self.peak_flops / (self.matmul_flops * TYPICAL_EXCESS)
         return time_s + (FP8_START_S if self.casts else 0.0)
+
+    def _products_s(
+        self, kind: Grouped, rows: float, sides: tuple[float, float], num: float
+    ) -> float:
+        """Return the time of *num* products that share the rows, in one kernel where several."""
+        columns, inner = sides
+        if num <= 1:
+            weights = kind == "grouped_weights"
+            return self._product_s((columns, inner, rows) if weights else (rows, columns, inner))
+        pace = self.peak_flops / (self.matmul_flops * TYPICAL_EXCESS)
+        counts = balanced(rows, max(1, round(num)))
+        return grouped_s(kind, counts, sides, self.chip, pace=pace) + START_S
 
     def _cast_s(self, size_bytes: float) -> float:
         if not (self.casts and size_bytes):
@@ -166,11 +178,6 @@ class Roofline:
     def _time_s(self, operator: Operator, arithmetic_s: float, size_bytes: float) -> float:
         share = self.shares.norm if operator.kind == "norm" else self.shares.pointwise
         return max(arithmetic_s, size_bytes / (share * self.memory_bytes_per_s))
-
-
-def _padding(operator: Operator) -> float:
-    """Return the rows that a grouped product adds: half a tile for each of its matrices."""
-    return TILE_ROWS / 2 * operator.num if operator.num > 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

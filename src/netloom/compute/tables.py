@@ -2,7 +2,8 @@
 
 A table is a CSV file with the columns ``operator, precision, shape, time_us, source``. The shape
 of a matrix product is ``m x n x k`` (m by k times k by n), that of attention ``batch x sequence x
-heads x head size``, that of everything else ``rows x columns``. ``netloom calibrate gpu`` writes
+heads x head size`` (of full attention, without a mask, ``x keys`` besides), that of everything else
+``rows x columns``. ``netloom calibrate gpu`` writes
 such a file.
 """
 
@@ -26,7 +27,7 @@ __all__ = ["COLUMNS", "TimedOperator", "parse_table", "read_table", "shipped_tab
 
 COLUMNS: Final = ("operator", "precision", "shape", "time_us", "source")
 _LARGEST_FILE_BYTES: Final = 64 * 2**20
-_NUM_DIMENSIONS: Final = {"gemm": 3, "attention": 4}
+_NUM_DIMENSIONS: Final = {"gemm": 3, "attention": 4, "latent": 4, "full": 5}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,8 @@ def shipped_table(name: str) -> tuple[TimedOperator, ...]:
     """Return a table that netloom ships.
 
     ``a100``, ``b200``, ``h200``; ``h200_calibrated``, what ``netloom calibrate gpu`` wrote on one;
-    ``h200_profiled``, kernels of whole layers without the host.
+    ``h200_profiled``, kernels of whole layers without the host; ``h200_attention``, attention
+    without a mask and with keys wider than values, likewise.
     """
     text = resources.files("netloom.compute").joinpath("data", f"{name}.csv").read_text("utf-8")
     return parse_table(text.splitlines(), where=f"{name}.csv")

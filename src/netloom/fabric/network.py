@@ -20,6 +20,8 @@ class Network:
         loss: Packets lost on a link, from the scenario or else the technology.
         in_network_reduction: Whether the switches add up (SHARP): the technology can, and the
             scenario asks for it. NCCL leaves it off unless told.
+        net: The library's plugin where the scenario names one; empty for the technology's own.
+        gpudirect: Whether NICs read and write GPU memory.
     """
 
     technology: Technology
@@ -30,6 +32,8 @@ class Network:
     scale_up: ScaleUp
     loss: float
     in_network_reduction: bool = False
+    net: str = ""
+    gpudirect: bool = True
 
     @property
     def nic_rate_bps(self) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from operator import attrgetter
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -116,21 +116,29 @@ def _lookups(key: str) -> tuple[str, str, str]:
     return key, key.partition(".")[0], "*"
 
 
-_PEAK_OF: Final = {"mxfp8": "fp8", "nvfp4": "fp4"}
-
-
 class PeakRates(Strict):
-    """Dense tensor throughput by precision; a missing precision is not supported."""
+    """Dense tensor throughput by precision; a missing precision is not supported.
+
+    Tensor cores that take NVFP4 take MXFP8 as well, at the rate of fp8; other GPUs that scale
+    blocks state ``mxfp8``. Hopper and MI300X scale whole tensors alone.
+    """
 
     bf16: Compute | None = None
     fp16: Compute | None = None
     fp8: Compute | None = None
+    mxfp8: Compute | None = None
     fp4: Compute | None = None
 
     def at(self, precision: Precision) -> float | None:
         """Return the peak of products at *precision*; None where the GPU has none."""
-        found: float | None = getattr(self, _PEAK_OF.get(precision, precision))
-        return found
+        match precision:
+            case "mxfp8":
+                return self.mxfp8 or (self.fp8 if self.fp4 else None)
+            case "nvfp4":
+                return self.fp4
+            case _:
+                found: float | None = getattr(self, precision)
+                return found
 
     def precisions(self) -> str:
         """Return the precisions that it has, for people."""
@@ -306,10 +314,13 @@ class Model(Part):
         gated: Whether the feed-forward block has three matrices (SwiGLU), not two.
         num_experts: Routed experts in a MoE layer; 0 for a dense model.
         first_dense_layers: Leading layers that stay dense in a MoE model.
+        expert_interval: Of the layers after those, every n-th has experts.
         query_rank: Rank of the compressed queries (MLA); 0 without MLA.
         kv_rank: Rank of the compressed keys and values (MLA); 0 without MLA.
         rope_head_dim: Of the part of a head with rotary embedding (MLA), beside ``head_dim``.
         value_head_dim: Of a head's values (MLA).
+        head_norms: Whether queries and keys are normalised head by head.
+        grouped_router: Whether the router first chooses groups of experts, by sigmoid scores.
     """
 
     parameters: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -329,10 +340,13 @@ class Model(Part):
     expert_hidden: Number = 0
     num_shared_experts: Number = 0
     first_dense_layers: Number = 0
+    expert_interval: Count = 1
     query_rank: Number = 0
     kv_rank: Number = 0
     rope_head_dim: Number = 0
     value_head_dim: Number = 0
+    head_norms: bool = False
+    grouped_router: bool = False
 
     @model_validator(mode="after")
     def _experts_agree(self) -> Self:
@@ -382,7 +396,7 @@ class MeasuredCosts(Strict):
         tree_rate_bps: What trees carry out of a node at most, where their channels and not the NICs
             decide: in racks with more NICs than channels.
         partner_s: Starting with each partner of an all-to-all in another node.
-        far_partner_s: What each such partner beyond 64 takes longer.
+        far_partner_s: What each such partner beyond 19 takes longer.
         all_to_all_share: What an all-to-all reaches over the rate of rings between nodes.
         message_share: What one message reaches over that rate of its NICs.
     """

@@ -26,6 +26,7 @@ from netloom.spec.surroundings import Economics, Floor
 from netloom.spec.tenants import Tenants
 from netloom.spec.topology import Topology, default_topology
 from netloom.spec.traffic import Traffic
+from netloom.spec.tuning import ALL_WEIGHTS, TuningKey
 
 __all__ = [
     "Cluster",
@@ -69,6 +70,7 @@ _Printable = AfterValidator(_printable)
 Line = Annotated[str, Field(max_length=200, json_schema_extra=_PLAIN), _Printable]
 Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLAIN), _Printable]
 ContextExchange = Literal["ring", "all-gather"]
+Net = Literal["ib", "sockets", "ofi", "tcpx", "tcpxo"]
 FailureRecord = Literal["llama-3", "meta-rsc-1", "meta-rsc-2", "alibaba-hpn"]
 ExpertDispatch = Literal["all-gather", "all-to-all", "deepep", "hybridep"]
 _Renamed = BeforeValidator(
@@ -112,6 +114,27 @@ class FabricSpec(Strict):
     floor: Floor = Field(default=Floor(), description="The machine room")
 
 
+class Nccl(Strict):
+    """How the communication library reaches the wire."""
+
+    net: Net | None = Field(
+        default=None,
+        description="Its plugin: ib (verbs), sockets (kernel TCP), ofi (libfabric: EFA and "
+        "Slingshot), tcpx, tcpxo; the technology's own when left out",
+    )
+    gpudirect: bool | None = Field(
+        default=None,
+        description="Whether NICs read and write GPU memory; all ways but sockets do when left out",
+    )
+
+    @model_validator(mode="after")
+    def _sockets_copy(self) -> Self:
+        if self.net == "sockets" and self.gpudirect:
+            message = "sockets copy through the host: leave 'gpudirect' out, or use another 'net'"
+            raise ValueError(message)
+        return self
+
+
 class Cluster(Strict):
     """The machines: how many, of what kind, on which fabric."""
 
@@ -132,6 +155,7 @@ class Cluster(Strict):
         "left out, or as many as there are where 'gpus' is less than a node's",
     )
     fabric: FabricSpec = Field(default_factory=FabricSpec, description="The scale-out network")
+    nccl: Nccl = Field(default=Nccl(), description="How NCCL or RCCL reaches the wire")
 
     @model_validator(mode="after")
     def _one_size(self) -> Self:
@@ -163,6 +187,30 @@ class Training(Strict):
         description="Activations computed again in the backward pass: light, norms, activation "
         "functions and latent up-projections; selective, the attention; full, whole layers",
     )
+    tuning: TuningKey = Field(
+        default=ALL_WEIGHTS,
+        description="Which weights are trained: a method, or how low-rank ones are laid out too",
+    )
+    packed_sequence: Annotated[int, Field(ge=1, le=16_777_216)] | None = Field(
+        default=None,
+        description="Mean tokens of the samples packed into a sequence, which attend to "
+        "themselves alone; one sample when left out",
+    )
+
+    @property
+    def span(self) -> int:
+        """Tokens that attend to one another."""
+        return self.packed_sequence or self.sequence
+
+    @model_validator(mode="after")
+    def _packed_fit(self) -> Self:
+        if self.span > self.sequence:
+            message = (
+                f"'packed_sequence' is {self.span}, more than the {self.sequence} tokens of a "
+                "sequence; give the mean length of what is packed into one"
+            )
+            raise ValueError(message)
+        return self
 
 
 class Parallel(Strict):
@@ -268,6 +316,17 @@ class Job(Strict):
     reliability: Reliability = Field(
         default=Reliability(), description="What a failure costs the job"
     )
+
+    @model_validator(mode="after")
+    def _gradients_to_put_off(self) -> Self:
+        frozen = self.training is not None and self.training.tuning.is_low_rank
+        if frozen and self.parallel.schedule == "zero-bubble":
+            message = (
+                "'schedule: zero-bubble' puts weight gradients off, of which 'tuning: lora' has "
+                "next to none; use 1f1b"
+            )
+            raise ValueError(message)
+        return self
 
     @property
     def trained(self) -> Training:

@@ -38,7 +38,7 @@ _REDUCED = tuple(f"{way} all-reduce" for way in ("tree", "halving-doubling", "hi
 _USED_BY = {
     "algorithm": ("all-reduce", *_REDUCED),
     "channels": (*_RINGS, "tree all-reduce"),
-    "slices": (*_RINGS, "tree all-reduce", "hierarchical all-reduce", "broadcast"),
+    "slices": (*_RINGS, "tree all-reduce", "hierarchical all-reduce", "broadcast", "reduce"),
     "in_flight": ("all-to-all",),
 }
 
@@ -129,7 +129,15 @@ class CollectiveTraffic(_Piece):
 
     kind: Annotated[Literal["collective"], Kind] = "collective"
     operation: Literal[
-        "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-recv"
+        "all-reduce",
+        "all-gather",
+        "reduce-scatter",
+        "all-to-all",
+        "broadcast",
+        "reduce",
+        "gather",
+        "scatter",
+        "send-recv",
     ] = Field(description="What the members of a group do together")
     algorithm: Literal["ring", "tree", "halving-doubling", "hierarchical"] = Field(
         default="ring", description="How an all-reduce is done; the others have one way each"

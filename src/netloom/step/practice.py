@@ -37,6 +37,8 @@ class Practice:
         host_s: What the host needs to launch one pass of one layer, kernel by kernel.
         host_experts_s: The same of a layer with experts.
         cuda_graphs: Whether graphs launch a layer, so that the host is never waited for.
+        reads_counts: Whether the host waits for how many tokens each expert gets, so that no graph
+            can launch a layer with experts (Megatron-Core's all-to-all dispatcher, dropless).
         graphs_on: The GPU generations on which its recipes use graphs.
         age: What all its kernels take over those of a year later.
         on_blackwell: The same on Blackwell alone, where that was new to it.
@@ -70,6 +72,7 @@ class Practice:
     host_s: float = 0.0
     host_experts_s: float = 0.0
     cuda_graphs: bool = False
+    reads_counts: bool = False
     graphs_on: frozenset[str] = frozenset()
     age: float = 1.0
     on_blackwell: float = 1.0
@@ -97,6 +100,6 @@ class Practice:
 
     def launch_s(self, *, moe: bool = False) -> float:
         """Return what the host needs to launch one pass of one layer."""
-        if self.cuda_graphs:
+        if self.cuda_graphs and not (moe and self.reads_counts):
             return 0.0
         return self.host_experts_s if moe else self.host_s

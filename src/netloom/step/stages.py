@@ -13,6 +13,7 @@ from netloom.step.schedule import StageTimes, layer_exposed_s
 from netloom.workload.demand import shard_of
 from netloom.workload.flops import embedding_operators, head_operators, layer_operators
 from netloom.workload.placement import stage_layers
+from netloom.workload.recomputation import is_again
 from netloom.workload.sharding import stage_dense_layers
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def layer_costs(
     shape: Transformer, shard: Shard, clock: OperatorTimes, *, moe: bool, recompute: Recompute
 ) -> Costs:
     """Return the computation of one layer."""
-    return clock.costs(layer_operators(shape, shard, moe=moe), recompute=recompute)
+    return clock.layer_costs(layer_operators(shape, shard, moe=moe), recompute=recompute)
 
 
 def layer_times(one: Costs, traffic: Traffic, clock: OperatorTimes, *, moe: bool) -> StageTimes:
@@ -154,6 +155,20 @@ class OperatorTimes:
         """Return the time of *operators* on the GPU."""
         found = costs(map(self._slowed, operators), self.machine, recompute=recompute)
         return found * (self.residual.of(self.training.precision) * self.practice.age)
+
+    def layer_costs(self, operators: Iterable[Operator], *, recompute: Recompute) -> Costs:
+        """Return the time of operators of a layer; the software's modules decide what runs again.
+
+        Where it names none, *recompute* does.
+        """
+        modules = self.practice.recompute_modules
+        if modules is None:
+            return self.costs(operators, recompute=recompute)
+        again: list[Operator] = []
+        once: list[Operator] = []
+        for one in operators:
+            (again if is_again(one, modules) else once).append(one)
+        return self.costs(again, recompute="full") + self.costs(once, recompute="none")
 
     def in_16_bits(self) -> OperatorTimes:
         """Return the clock of operators that stay in 16 bits in fp8 training."""

@@ -43,7 +43,8 @@ def node_of(cluster: Cluster, catalog: Catalog) -> Node:
     if used == node.num_gpus:
         return node
     num_nics = max(1, round(node.num_nics * used / node.num_gpus))
-    return node.model_copy(update={"num_gpus": used, "num_nics": num_nics})
+    num_hosts = -(-node.num_hosts * used // node.num_gpus)
+    return node.model_copy(update={"num_gpus": used, "num_nics": num_nics, "num_hosts": num_hosts})
 
 
 def num_nodes_of(cluster: Cluster, node: Node) -> int:
@@ -115,7 +116,34 @@ def network_of(
         scale_up=catalog.scale_up(node.scale_up),
         loss=chosen.loss if cluster.fabric.loss is None else cluster.fabric.loss,
         in_network_reduction=(cluster.fabric.in_network_reduction and chosen.in_network_reduction),
+        net=_net(cluster, chosen),
+        gpudirect=cluster.nccl.gpudirect is not False,
     )
+
+
+_VERBS = frozenset({"ib-rc", "rocev1-rc", "rocev2-rc", "iwarp", "uet", "mrc"})
+# The transports that each plugin runs over; sockets run over all.
+_CARRIED = {
+    "ib": _VERBS,
+    "ofi": frozenset({"srd", "cxi"}),
+    "tcpx": frozenset({"tcp"}),
+    "tcpxo": frozenset({"tcp"}),
+}
+
+
+def _net(cluster: Cluster, technology: Technology) -> str:
+    """Return the library's plugin that the user named, where it runs over *technology*."""
+    net = cluster.nccl.net
+    if net is None or technology.transport in _CARRIED.get(net, {technology.transport}):
+        return net or ""
+    if technology.name == cluster.fabric.technology:
+        fitting = [name for name, over in _CARRIED.items() if technology.transport in over]
+        raise SpecError(
+            key="cluster.nccl.net",
+            what=f"{net} does not run over {technology.name}",
+            remedy=f"use {' or '.join((*fitting, 'sockets'))}, or leave it out",
+        )
+    return ""  # a technology that is compared with it has its own
 
 
 def _switch(fabric: FabricSpec, technology: Technology, catalog: Catalog) -> Switch:

@@ -21,7 +21,7 @@ from netloom.validation.fct.cases import long_cases, shipped_cases
 from netloom.validation.fct.suite import FctSuite
 from netloom.validation.fct.user_rows import read_fct
 from netloom.validation.layers import suite as layers
-from netloom.validation.layers.suite import LayerSuite, TimedSuite
+from netloom.validation.layers.suite import LayerSuite
 from netloom.validation.memory.measured import read_memory_rows, shipped_memory_rows
 from netloom.validation.memory.suite import MemorySuite, validate_memory
 from netloom.validation.steps import suite as steps
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from netloom.results.progress import OnProgress
     from netloom.validation.fct.case import FctCase
     from netloom.validation.fct.rows import FctPoint
+    from netloom.validation.layers.timed import TimedSuite
 
 __all__ = ["QUICK_SUITES", "SUITES", "AnySuite", "Validation", "validate"]
 

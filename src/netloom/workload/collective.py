@@ -15,6 +15,9 @@ class CollectiveKind(StrEnum):
     ALL_GATHER = "all_gather"
     REDUCE_SCATTER = "reduce_scatter"
     BROADCAST = "broadcast"
+    REDUCE = "reduce"
+    GATHER = "gather"
+    SCATTER = "scatter"
     ALL_TO_ALL = "all_to_all"
     SEND_RECV = "send_recv"
 
@@ -71,7 +74,8 @@ class Collective:
     Attributes:
         kind: Which.
         size_bytes: As nccl-tests counts: the vector that is reduced, the gathered or scattered
-            total, the broadcast buffer, what one rank sends in all, or the message.
+            total, the broadcast buffer, what one rank sends in all, or the message. The root of a
+            broadcast, reduce, gather or scatter is the first rank.
         group: Who takes part.
         skew: For an all-to-all, the busiest rank's bytes over the mean (1 is even).
     """

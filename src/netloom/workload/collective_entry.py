@@ -54,6 +54,7 @@ class CollectiveEntry:
         is_sharded: Whether each rank begins or ends with one part of the whole.
         is_direct: Whether each message goes straight to its target, with no algorithm to choose.
         has_partners: Whether a rank of a direct one talks to all others, and not to one alone.
+        is_rooted: Whether each message of a direct one comes from one rank or goes to it.
         counts_gathered: Whether its size is n times what one rank puts in.
         chakra_code: ``CollectiveCommType`` of et_def.proto; None where it is no collective there.
         transfers: Returns its messages, which wait for one another.
@@ -68,6 +69,7 @@ class CollectiveEntry:
     is_sharded: bool
     is_direct: bool
     has_partners: bool
+    is_rooted: bool
     counts_gathered: bool
     chakra_code: int | None
     transfers: Callable[[ExchangePlan], Dag]

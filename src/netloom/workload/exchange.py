@@ -22,10 +22,12 @@ __all__ = [
     "Ranks",
     "all_to_all",
     "broadcast",
+    "gather",
     "halving_doubling",
     "hierarchical",
     "rail_rings",
     "ring",
+    "scatter",
     "send_recv",
 ]
 
@@ -203,6 +205,26 @@ def broadcast(ranks: NDArray[np.int64], size_bytes: int, *, slices: int = 8) -> 
     waiter = np.concatenate([index[forwards], index[queued]])
     waited = np.concatenate([index[forwards] - slices, index[queued] - IN_FLIGHT])
     return Dag.of(ranks[hop], ranks[hop + 1], pieces[piece], waits=(waiter, waited))
+
+
+def gather(ranks: NDArray[np.int64], size_bytes: int) -> Dag:
+    """Return an exchange in which each rank but the first sends it 1/n of *size_bytes*.
+
+    Raises:
+        SpecError: there are fewer bytes than ranks.
+    """
+    shares = _shares(size_bytes, len(ranks), 1, "gather")[1:, 0]
+    return Dag.of(ranks[1:], np.repeat(ranks[:1], len(shares)), shares)
+
+
+def scatter(ranks: NDArray[np.int64], size_bytes: int) -> Dag:
+    """Return an exchange in which the first rank sends 1/n of *size_bytes* to each other one.
+
+    Raises:
+        SpecError: there are fewer bytes than ranks.
+    """
+    shares = _shares(size_bytes, len(ranks), 1, "scatter")[1:, 0]
+    return Dag.of(np.repeat(ranks[:1], len(shares)), ranks[1:], shares)
 
 
 def send_recv(source: NDArray[np.int64], target: NDArray[np.int64], size_bytes: int) -> Dag:

@@ -11,10 +11,14 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from netloom.spec.tuning import ALL_WEIGHTS
+from netloom.workload.adapters import adapter_parameters, tuned_operators
+from netloom.workload.operator import Operator, OperatorKind
 from netloom.workload.parameters import expert_parameters, layer_parameters
 
 if TYPE_CHECKING:
     from netloom.spec.scenario import Recompute, Training
+    from netloom.spec.tuning import Tuning
     from netloom.workload.transformer import Transformer
 
 __all__ = [
@@ -22,15 +26,16 @@ __all__ = [
     "Operator",
     "OperatorKind",
     "Shard",
+    "core_flops_per_token",
     "embedding_operators",
     "forward_flops_per_token",
     "head_operators",
+    "latent_up_flops_per_token",
     "layer_operators",
     "recomputed_flops_per_token",
     "step_flops",
 ]
 
-OperatorKind = Literal["matmul", "attention", "pointwise", "norm"]
 AttentionKernel = Literal["fused", "unfused"]
 
 # Activations travel and are stored in 16 bits; fp8 runs keep bf16 activations between products.
@@ -55,6 +60,8 @@ class Shard:
         expert: GPUs the experts are split over; experts are then not split by *tensor*.
         sequence_parallel: Whether what tensor parallelism leaves whole is split by token.
         attention: ``fused`` never writes the score matrix; ``unfused`` writes all of it.
+        tuning: Which weights are trained.
+        span: Tokens that attend to one another; the whole sequence when left out.
     """
 
     micro_batch: int
@@ -64,6 +71,8 @@ class Shard:
     expert: int = 1
     sequence_parallel: bool = True
     attention: AttentionKernel = "fused"
+    tuning: Tuning = ALL_WEIGHTS
+    span: int | None = None
 
     @property
     def tokens(self) -> float:
@@ -76,50 +85,14 @@ class Shard:
         return self.tokens / (self.tensor if self.sequence_parallel else 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operator:
-    """One kernel of the forward pass, and what its backward pass costs.
-
-    Attributes:
-        flops: Floating-point operations executed forward.
-        size_bytes: Bytes moved to and from memory forward.
-        backward_flops: The same of the backward pass.
-        backward_bytes: The same of the backward pass.
-        core_attention: Whether selective recomputation runs it again.
-        cheap: Whether light recomputation does: norms, activation functions and the up-projections
-            of latent attention (arXiv:2412.19437, section 3.2.3; Megatron-Core recompute_modules
-            layernorm, moe_act, mla_up_proj).
-        cast_bytes: What an fp8 product moves besides, to cast its input; 0 for others.
-        backward_cast_bytes: And backward, to cast the gradient of its output.
-        sequence: For attention, the tokens a query can look at.
-        head_dim: For attention, the width of a head.
-        shape: For a matrix product, its rows, columns and inner terms.
-        num: Matrices that share the rows of a grouped product.
-    """
-
-    name: str
-    kind: OperatorKind
-    flops: float
-    size_bytes: float
-    backward_flops: float
-    backward_bytes: float
-    core_attention: bool = False
-    cheap: bool = False
-    cast_bytes: float = 0.0
-    backward_cast_bytes: float = 0.0
-    sequence: int = 0
-    head_dim: int = 0
-    shape: tuple[float, float, float] | None = None
-    num: float = 1
-
-
 def layer_operators(shape: Transformer, shard: Shard, *, moe: bool) -> tuple[Operator, ...]:
     """Return the operators of one layer, in order."""
     model = shape.model
     residual = _pointwise("residual", shard.split_tokens * model.hidden, passes=_add_passes(shape))
     norm = _norm("norm", shard.split_tokens * model.hidden)
     block = _moe_block(shape, shard) if moe else _dense_block(shape, shard)
-    return (norm, *_attention_block(shape, shard), residual, norm, *block, residual)
+    every = (norm, *_attention_block(shape, shard), residual, norm, *block, residual)
+    return tuned_operators(every, shard.tuning)
 
 
 def embedding_operators(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
@@ -143,27 +116,32 @@ def head_operators(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
         backward_bytes=logits * (ACTIVATION_BYTES + 2 * LOGIT_BYTES),
     )
     norm = _norm("last norm", shard.split_tokens * model.hidden)
-    return norm, _matmul("logits", shard.tokens, width, model.hidden), loss
+    every = (norm, _matmul("logits", shard.tokens, width, model.hidden), loss)
+    return tuned_operators(every, shard.tuning)
 
 
 def forward_flops_per_token(shape: Transformer, sequence: int) -> float:
     """Return what the forward pass of one token needs: products and causal attention."""
+    return _product_flops(shape) + shape.model.num_layers * core_flops_per_token(shape, sequence)
+
+
+def _product_flops(shape: Transformer) -> float:
     model = shape.model
     dense, moe = shape.num_dense_layers, shape.num_moe_layers
     total = 2.0 * model.hidden * model.vocabulary
     total += dense * _layer_flops(shape, moe=False) if dense else 0.0
     total += moe * _layer_flops(shape, moe=True) if moe else 0.0
-    return total + model.num_layers * _core_flops(shape, sequence)
+    return total
 
 
 def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Recompute) -> float:
     """Return what recomputation adds for one token."""
-    core = shape.model.num_layers * _core_flops(shape, sequence)
+    core = shape.model.num_layers * core_flops_per_token(shape, sequence)
     match recompute:
         case "none":
             return 0.0
         case "light":
-            return shape.model.num_layers * _latent_up_flops(shape)
+            return shape.model.num_layers * latent_up_flops_per_token(shape)
         case "selective":
             return core
         case "full":
@@ -171,7 +149,8 @@ def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Rec
             return forward_flops_per_token(shape, sequence) - head
 
 
-def _latent_up_flops(shape: Transformer) -> float:
+def latent_up_flops_per_token(shape: Transformer) -> float:
+    """Return what one layer's up-projections of latent attention need for a token."""
     model = shape.model
     if not shape.is_mla:
         return 0.0
@@ -183,9 +162,23 @@ def _latent_up_flops(shape: Transformer) -> float:
 def step_flops(shape: Transformer, training: Training) -> tuple[float, float]:
     """Return the FLOPs of one step: what the model needs, and with recomputation."""
     tokens = training.global_batch * training.sequence
-    needed = 3 * forward_flops_per_token(shape, training.sequence) * tokens
-    again = recomputed_flops_per_token(shape, training.sequence, training.recompute) * tokens
+    needed = _needed_flops_per_token(shape, training) * tokens
+    again = recomputed_flops_per_token(shape, training.span, training.recompute) * tokens
     return needed, needed + again
+
+
+def _needed_flops_per_token(shape: Transformer, training: Training) -> float:
+    """Return both passes of one token: frozen products have no gradient of their matrix."""
+    all_trained = 3 * forward_flops_per_token(shape, training.span)
+    tuning = training.tuning
+    if not tuning.is_low_rank:
+        return all_trained
+    added = sum(
+        num * 2.0 * adapter_parameters(shape, tuning, moe=moe, active=True).total
+        for moe, num in ((False, shape.num_dense_layers), (True, shape.num_moe_layers))
+        if num
+    )
+    return all_trained - _product_flops(shape) + 3 * added
 
 
 def expert_load(tokens: float, num_ranks: int) -> float:
@@ -217,7 +210,8 @@ def _vector_parameters(shape: Transformer, *, moe: bool) -> int:
     return norms + biases + copies * ((shape.num_ffn_matrices - 1) * width + model.hidden)
 
 
-def _core_flops(shape: Transformer, sequence: int) -> float:
+def core_flops_per_token(shape: Transformer, sequence: int) -> float:
+    """Return what one layer's causal attention needs for a token."""
     # A token looks back at half the sequence on average: scores, then values.
     return 2.0 * (sequence / 2) * (shape.query_width + shape.output_width)
 
@@ -256,11 +250,13 @@ def _latent_projections(shape: Transformer, shard: Shard) -> tuple[Operator, ...
 def _core(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     """Return softmax(QK)V: one fused kernel, or two products and what passes between them."""
     heads = shape.model.num_heads / shard.tensor
-    pairs = shard.tokens * shard.sequence * heads
+    fused = shard.attention == "fused"
+    # Unfused computes what the mask hides, samples packed beside one another included.
+    seen = (shard.span or shard.sequence) if fused else shard.sequence
+    pairs = shard.tokens * seen * heads
     width = shape.query_head_dim + shape.value_head_dim
     own = (shape.query_width + shape.output_width) / shard.tensor
     io_bytes = ACTIVATION_BYTES * shard.tokens * (own + shape.kv_width_of_rank(shard.tensor))
-    fused = shard.attention == "fused"
     flops = (1.0 if fused else 2.0) * pairs * width  # unfused computes the masked half as well
     product = Operator(
         name="attention",
@@ -270,7 +266,7 @@ def _core(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
         backward_flops=flops * (FUSED_BACKWARD if fused else 2.0),
         backward_bytes=2 * io_bytes,
         core_attention=True,
-        sequence=shard.sequence // shard.context,  # a ring's kernels see one block at a time
+        sequence=max(1, seen // shard.context),  # a ring's kernels see one block at a time
         head_dim=shape.value_head_dim,
     )
     return (product,) if fused else (product, _scores(pairs, dropout=shape.model.biases))

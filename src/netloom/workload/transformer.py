@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,12 +27,26 @@ class Transformer:
     @property
     def num_moe_layers(self) -> int:
         """Layers whose feed-forward block is a mixture of experts."""
-        return self.model.num_layers - self.num_dense_layers
+        model = self.model
+        if not model.num_experts:
+            return 0
+        return (model.num_layers - model.first_dense_layers) // model.expert_interval
 
     @property
     def num_dense_layers(self) -> int:
         """Layers with one feed-forward block for all tokens."""
-        return self.model.first_dense_layers if self.model.num_experts else self.model.num_layers
+        return self.model.num_layers - self.num_moe_layers
+
+    def has_experts(self, layer: int) -> bool:
+        """Return whether *layer*, from 0, is a mixture of experts."""
+        after = layer + 1 - self.model.first_dense_layers
+        return bool(
+            self.model.num_experts and after > 0 and after % self.model.expert_interval == 0
+        )
+
+    def most_moe_layers(self, layers: int) -> int:
+        """Return how many of *layers* in a row have experts, at most."""
+        return min(math.ceil(layers / self.model.expert_interval), self.num_moe_layers)
 
     @property
     def is_mla(self) -> bool:

@@ -118,6 +118,9 @@ FINER: dict[str, dict[str, object]] = {  # what each of them can be divided by
     "all-gather": {"channels": 4, "slices": 3},
     "all-to-all": {},
     "broadcast": {"slices": 3},
+    "reduce": {"slices": 3},
+    "gather": {},
+    "scatter": {},
     "send-recv": {},
 }
 COLLECTIVES = [

@@ -87,10 +87,12 @@ def test_a_grouped_product_is_slower_the_fewer_tokens_an_expert_has(
     backward = [machine.backward_s(grouped(num)) for num in (1, 8, 32, 128)]
     assert forward == sorted(forward)
     assert backward == sorted(backward)
-    # 128 experts: 64 rows of padding to 128 tokens each, half as much again; their weight
-    # gradients have 128 inner terms to a ramp of 171.
-    assert forward[3] / forward[0] == pytest.approx(1.5, rel=0.03)
-    assert backward[3] / backward[0] == pytest.approx((1.5 + 1 + 171 / 128) / 2, rel=0.05)
+    # 128 experts of 128 tokens each: the small tile, at 1.75 times the time of the large one, and
+    # 7.5 GB of matrices that stream at 0.744 of the memory rate take as long.
+    weights_s = 2 * 128 * 4096 * 7168 / (0.744 * machine.memory_bytes_per_s)
+    assert max(1.75 * forward[0], weights_s) < forward[3] < 1.75 * forward[0] + weights_s
+    # Their weight gradients have 128 inner terms to a ramp of 171.
+    assert backward[3] / backward[0] > (1 + 171 / 128) / 2
 
 
 def test_light_recomputation_repeats_norms_activations_and_up_projections(

@@ -11,15 +11,12 @@ from netloom.validation.collectives.calibrated import OtherCounts, other_counts
 from netloom.validation.collectives.suite import shipped_table
 
 GOAL_PCT = 10.0
-# Missed: what was reached when it was written, which may not grow. docs/calibrate.md names causes.
+# Missed: what was reached, which may not grow; docs/runs/calibrate.md names causes.
 MISSED = {
     # On 540 nodes this version's trees reach 18 GB/s, and 29 with the next version.
-    ("ALCF Polaris NCCL 2.18", 2): 12.0,
     ("ALCF Polaris NCCL 2.18", 8): 15.5,
     # All 540 nodes contend, which is taken for the share of an all-to-all.
     ("ALCF Polaris NCCL 2.18", 540): 14.6,
-    # A message reaches 25 GB/s in a ring of ten nodes and 40 to 43 between two: half the rows.
-    ("xxrjun example-cluster01", 10): 31.6,
 }
 
 
@@ -66,7 +63,7 @@ def test_no_goal_is_held_to_less_than_it_reaches() -> None:
         assert GOAL_PCT < results()[key].after_pct <= bound_pct < results()[key].after_pct + 0.5
 
 
-def test_what_misses_on_ten_h100_nodes_is_single_messages_alone() -> None:
-    by_collective = results()["xxrjun example-cluster01", 10].by_collective
-    over = {kind for kind, (pct, _) in by_collective.items() if pct > GOAL_PCT}
-    assert over == {"send_recv"}
+def test_every_collective_of_the_ten_h100_nodes_is_within_the_goal() -> None:
+    for num_nodes in (2, 10):
+        by_collective = results()["xxrjun example-cluster01", num_nodes].by_collective
+        assert {kind for kind, (pct, _) in by_collective.items() if pct > GOAL_PCT} == set()

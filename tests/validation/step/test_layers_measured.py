@@ -46,12 +46,38 @@ def result() -> LayerSuite:
 
 def test_layers_are_within_their_bound() -> None:
     found = result()
-    assert found.rows == 291
-    assert found.inside >= 0.965 * found.rows
+    dense = [row for row in found.per_row if row.group.split("_")[0] in {"gpt", "llama"}]
+    assert len(dense) == 291
+    assert sum(row.inside for row in dense) >= 0.965 * len(dense)
     assert found.median_abs_error_pct is not None
     assert found.median_abs_error_pct <= 4.0
     assert found.p90_abs_error_pct is not None
     assert found.p90_abs_error_pct <= 10.0
+    assert found.bound_ok
+
+
+@pytest.mark.parametrize(
+    ("group", "middle", "tenth"),
+    [
+        # The goal is 6 and 15; these are what is achieved.
+        ("moe_block, all", 4.0, 11.5),
+        ("dit_block, all", 3.0, 7.0),
+    ],
+)
+def test_blocks_are_within_their_bound(group: str, middle: float, tenth: float) -> None:
+    found = next(one for one in result().groups if one.name == group)
+    assert found.bound_ok
+    assert (found.bound.median_pct, found.bound.p90_pct) == (6.0, 15.0)
+    assert found.median_abs_error_pct <= middle
+    assert found.p90_abs_error_pct <= tenth
+
+
+@pytest.mark.parametrize("model", ["deepseek-v3", "qwen3-30b-a3b", "mixtral-8x7b"])
+def test_no_model_of_the_mixtures_leans_on_the_others(model: str) -> None:
+    """No constant is from these rows but how often they were repeated: each model stands alone."""
+    rows = [row for row in shipped_timed("layers") if row.values.get("model") == model]
+    found = validate_timed([row for row in rows if row.kind == "moe_block"], "layers")
+    LOG.info("%s: %s, %s", model, found.median_abs_error_pct, found.p90_abs_error_pct)
     assert found.bound_ok
 
 
@@ -119,11 +145,9 @@ def test_rows_that_tell_how_a_table_was_repeated_are_not_judged() -> None:
     found = result()
     assert found.loop_runs == SHIPPED
     fitted = [row for row in found.per_row if row.fitted]
-    assert {row.row_id.split(".")[0] for row in fitted} >= {
-        "gpt_layer_shard-3",
-        "llama_layer_shard-3",
-    }
-    assert sum(group.rows for group in found.groups) == sum(
+    assert {row.row_id for row in fitted} >= {"gpt_layer_shard-3", "llama_layer_shard-3"}
+    parts = [group for group in found.groups if not group.name.endswith(", all")]
+    assert sum(group.rows for group in parts) == sum(
         row.inside and not row.fitted for row in found.per_row
     )
     few = validate_timed([r for r in shipped_timed("layers") if r.number <= 10], "layers")
@@ -221,12 +245,12 @@ def test_your_own_rows_are_scored(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["validate", "layers", "--data", str(path), "--json", "--rows"]) == 0
     found = json.loads(capsys.readouterr().out)["result"]
     assert found["rows"] == 3
-    assert [row["row_id"] for row in found["per_row"]] == [
-        "gpt_layer_shard-1.fwd_ms",
-        "gpt_layer_shard-1.bwd_ms",
-        "gpt_layer_shard-2.fwd_ms",
+    assert [(row["row_id"], row["quantity"]) for row in found["per_row"]] == [
+        ("1", "fwd_ms"),
+        ("1", "bwd_ms"),
+        ("2", "fwd_ms"),
     ]
-    keys = {"row_id", "measured", "predicted", "error_pct", "inside", "reason"}
+    keys = {"row_id", "quantity", "measured", "predicted", "error_pct", "inside", "reason"}
     assert keys <= set(found["per_row"][0])
 
 

@@ -98,7 +98,7 @@ def read_logs(paths: Sequence[Path]) -> NetworkLogs:
             raise SpecError(
                 file=str(path),
                 what="holds no measurement that netloom reads",
-                remedy="docs/logs.md lists the programs",
+                remedy="docs/runs/logs.md lists the programs",
             )
     found.facts = _facts(setups, gpus)
     found.versions.update(one.version for one in setups if one.version)

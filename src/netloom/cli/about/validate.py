@@ -18,7 +18,7 @@ from netloom.cli.show import verdict
 from netloom.report.validation import validation_page
 from netloom.validation.collectives.suite import SuiteResult
 from netloom.validation.fct.suite import FctSuite
-from netloom.validation.layers.suite import LayerSuite
+from netloom.validation.layers.suite import LayerRow, LayerSuite
 from netloom.validation.memory.suite import MemorySuite
 from netloom.validation.steps.suite import StepSuite
 from netloom.validation.validate import AnySuite
@@ -87,15 +87,22 @@ def _print_text(result: AnySuite, *, rows: bool, by: str | None) -> None:
         _print_layers(result, rows=rows)
 
 
+def _layer_line(row: LayerRow) -> str:
+    predicted, error = "-", "-"
+    if row.predicted is not None and row.error_pct is not None:
+        predicted, error = f"{1e3 * row.predicted:.4g} ms", f"{row.error_pct:+.1f}%"
+    remark = row.reason or ("not judged" if row.fitted else "")
+    return (
+        f"{1e3 * row.measured:>9.4g} ms {predicted:>12} {error:>8}  "
+        f"{row.row_id} {row.quantity} ({row.group}); {remark}"
+    )
+
+
 def _print_layers(result: LayerSuite, *, rows: bool) -> None:
     if rows:
         print(f"{'measured':>12} {'predicted':>12} {'error':>8}  row; remark")
         for row in result.per_row:
-            print(
-                f"{1e3 * row.measured:>9.4g} ms {1e3 * row.predicted:>9.4g} ms "
-                f"{row.error_pct:>+7.1f}%  {row.row_id} ({row.group}); "
-                f"{row.reason or ('not judged' if row.fitted else '')}"
-            )
+            print(_layer_line(row))
         print()
     print(f"{'rows':>6} {'median':>8} {'p90':>8} {'most':>8} {'bias':>8}  group")
     for group in result.groups:

@@ -32,6 +32,7 @@ ENTRY = GpuGeneration(
         ramp_s=RAMP,
         ll_share=LL_OLD,
         partners_share=PARTNERS,
+        hides_steps=False,  # RCCL on MI250X (ROCm/rccl #1490) and MI355X (hisohara/ai-scripts)
         has_ll128=False,  # RCCL leaves it off between nodes (recalled)
     ),
     nearest="",

@@ -18,7 +18,7 @@ from netloom.engines.analytic.measured_rings import first_measured_bytes, fixed_
 from netloom.engines.analytic.path import scale_out
 from netloom.engines.analytic.peers import peer_latency, peer_terms
 from netloom.engines.analytic.profile import Profile, profile_of
-from netloom.engines.analytic.startup import library_latency
+from netloom.engines.analytic.startup import library_latency, overlap
 from netloom.engines.analytic.tables import (
     NCCL,
     Algorithm,
@@ -163,12 +163,15 @@ def _run(
         how=f"NCCL's lowest estimate: {choice.time_us:.1f} us",
         source=NCCL,
     )
+    terms = collective_terms(collective, choice, place)
+    bytes_s = max(term.time_s for term in terms)
     return _why(
         collective,
-        collective_terms(collective, choice, place),
+        terms,
         latency=library_latency(collective, choice, comm, place),
         filling=fill(collective, choice, comm, place),
         more=(chosen,),
+        hidden=overlap(collective, choice, comm, place, bytes_s),
     )
 
 
@@ -190,8 +193,9 @@ def _spread(
     collective: Collective, network: Network, profile: Profile, *, contention: Contention | None
 ) -> Outcome:
     group = collective.group
-    alone = not collective_entry(collective.kind).has_partners
-    pattern: Pattern = "pair" if alone else "all-to-all"
+    entry = collective_entry(collective.kind)
+    alone = not entry.has_partners
+    pattern: Pattern = "pair" if alone or entry.is_rooted else "all-to-all"
     place = _place(network, profile, group, pattern=pattern, contention=contention)
     latency = peer_latency(collective, place, intra=_intra(network))
     filling = ramp(place, None, collective.size_bytes)
@@ -219,7 +223,7 @@ def _communicator(place: CollectivePlacement, group: Group) -> Communicator:
     host_gbps = network.node.host_rate_bps * group.per_node / 8e9  # NCCL sees the PCIe path too
     nics = 0.0 if path is None else path.num_nics * network.nic_rate_bps * _NCCL_NET_GBPS
     inter = min(nics, host_gbps)
-    way = way_of(network.technology, network.nic.name)
+    way = way_of(network.technology, network.nic.name, network.net)
     switched = scale_up.kind == "switched"
     nvls = scale_up.in_network_reduction and profile.nvls_share is not None and group.per_node > 2
     return Communicator(
@@ -268,21 +272,26 @@ def _why(
     latency: Why,
     filling: Why,
     more: tuple[Why, ...],
+    hidden: Why | None = None,
 ) -> Why:
     slowest = max(term.time_s for term in terms)
     assert isinstance(latency.value, float), latency
     assert isinstance(filling.value, float), filling
+    saved = 0.0 if hidden is None else hidden.value
+    assert isinstance(saved, float), hidden
     parts = (
         latency,
         filling,
         *(term.why() for term in terms),
+        *(() if hidden is None else (hidden,)),
         *more,
     )
+    how = "latency + filling the pipeline + the slower of inside a node and between nodes"
     return Why(
         name=f"duration of {collective.kind.value}",
-        value=latency.value + filling.value + slowest,
+        value=latency.value + filling.value + slowest - saved,
         unit="s",
-        how="latency + filling the pipeline + the slower of inside a node and between nodes",
+        how=how if hidden is None else f"{how} - what of these runs at the same time",
         parts=parts,
     )
 

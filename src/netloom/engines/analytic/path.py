@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netloom.engines.analytic.ways import way_of
+from netloom.engines.analytic.ways import SOCKET_BPS, way_of
 from netloom.fabric import contention
 from netloom.fabric.wire import framing, latency, recovery
 from netloom.provenance import Why
@@ -169,6 +169,12 @@ def _offered(
                 parts=(technology.why("loss"),),
             ),
             network.node.why("host_rate_bps", unit="bit/s"),
+            *((SOCKET_BPS.why(),) if network.net == "sockets" else ()),
+            *(
+                ()
+                if network.gpudirect
+                else (Why(name="crossings of PCIe without GPUDirect", value=2),)
+            ),
         ),
     )
 
@@ -177,7 +183,7 @@ def nic_share(network: Network) -> Why:
     """Return what NCCL reaches of a NIC's payload rate: the machine's share, or the plugin's."""
     if network.node.nic_share is not None:
         return network.node.why("nic_share")
-    return way_of(network.technology, network.nic.name).nic_share.why()
+    return way_of(network.technology, network.nic.name, network.net).nic_share.why()
 
 
 def _usable_nics(network: Network, group: Group) -> float:
@@ -195,11 +201,15 @@ def _usable_nics(network: Network, group: Group) -> float:
 
 def _nic_bps(network: Network) -> float:
     host = network.technology.host_rate_bps
+    if network.net == "sockets":
+        host = min(host or SOCKET_BPS.value, SOCKET_BPS.value)
     return network.nic_rate_bps if host is None else min(network.nic_rate_bps, host)
 
 
 def _host_bps(network: Network, group: Group) -> float:
-    return network.node.host_rate_bps * group.per_node
+    """Return what the GPUs' PCIe carries; through host memory each byte crosses it twice."""
+    crossings = 1 if network.gpudirect else 2
+    return network.node.host_rate_bps * group.per_node / crossings
 
 
 def _crossings(network: Network, group: Group, pattern: Pattern) -> tuple[Crossing, ...]:

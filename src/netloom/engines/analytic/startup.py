@@ -13,12 +13,14 @@ from netloom.engines.analytic.tables import (
     HW_US,
     NCCL,
     PROTOCOLS,
+    Algorithm,
     LinkKind,
     Protocol,
 )
-from netloom.engines.analytic.tuner import latency_us
+from netloom.engines.analytic.tuner import latency_us, ring_hops
 from netloom.engines.analytic.ways import way_of
 from netloom.provenance import Why
+from netloom.workload.collective_entry import collective_entry
 
 if TYPE_CHECKING:
     from netloom.compute.generation import Constant
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from netloom.engines.analytic.tuner import AlgorithmChoice, Communicator
     from netloom.workload.collective import Collective
 
-__all__ = ["library_latency", "nccl_leaf", "summed", "wire"]
+__all__ = ["library_latency", "nccl_leaf", "overlap", "summed", "wire"]
 
 _LL_BYTES: Final = 1024.0
 
@@ -35,7 +37,7 @@ def wire(place: CollectivePlacement, protocol: Protocol, size_bytes: float) -> t
     """Return what a hop between nodes takes longer than NCCL's table says; empty inside a node."""
     if place.path is None:
         return ()
-    way = way_of(place.network.technology, place.network.nic.name)
+    way = way_of(place.network.technology, place.network.nic.name, place.network.net)
     farther = Why(
         name="how much farther than where that was measured",
         value=max(0.0, place.path.latency_s - way.reference_s),
@@ -45,7 +47,20 @@ def wire(place: CollectivePlacement, protocol: Protocol, size_bytes: float) -> t
     asked = (way.rendezvous_s.why(),) if protocol is Protocol.SIMPLE else ()
     if protocol is Protocol.LL:
         asked = (_larger(way.doubling_s, size_bytes),)
-    return (way.hop_s.why(), *asked, farther)
+    copied = () if place.network.gpudirect else (_copied(protocol),)
+    return (way.hop_s.why(), *asked, farther, *copied)
+
+
+def _copied(protocol: Protocol) -> Why:
+    """Return what going through host memory at both ends of a hop takes."""
+    hop_us = HW_US[LinkKind.PCI][Algorithm.RING][PROTOCOLS.index(protocol)]
+    return Why(
+        name="copies through host memory",
+        value=2 * hop_us * 1e-6,
+        unit="s",
+        how="a hop over PCIe at each end, without GPUDirect",
+        source=NCCL,
+    )
 
 
 def _larger(doubling: Constant, size_bytes: float) -> Why:
@@ -86,6 +101,40 @@ def library_latency(
         parts=(*used, *extra),
     )
     return _with_call(place, _launched(place, collective, steps))
+
+
+def overlap(
+    collective: Collective,
+    choice: AlgorithmChoice,
+    comm: Communicator,
+    place: CollectivePlacement,
+    bytes_s: float,
+) -> Why | None:
+    """Return what a ring's steps and bytes overlap by between nodes; None where they add up.
+
+    While one piece is on its way between nodes the NICs send others, but not always: together
+    they take the root of the sum of their squares. Neither LL and LL128 nor RCCL were seen to.
+    """
+    kind = collective_entry(collective.kind)
+    ringed = choice.algorithm is Algorithm.RING and choice.protocol is Protocol.SIMPLE
+    if place.path is None or not (ringed and place.profile.hides_steps):
+        return None
+    if not (kind.is_reducing or kind.is_sharded):
+        return None
+    if has_measured_hops(collective, choice, place.network):
+        return None  # the table of hops holds it
+    index = PROTOCOLS.index(choice.protocol)
+    extra = total(wire(place, choice.protocol, collective.size_bytes))
+    actual = replace(comm, nic_us=0.0, wire_us=extra * 1e6)
+    hops = ring_hops(collective.kind, index, actual)
+    steps_s = sum(count * hop_us for count, hop_us in hops) * 1e-6
+    return Why(
+        name="steps and bytes at the same time",
+        value=steps_s + bytes_s - math.hypot(steps_s, bytes_s),
+        unit="s",
+        how="hops + bytes - root of the sum of their squares",
+        parts=(Why(name="hops of a piece", value=steps_s, unit="s", how="count x hop"),),
+    )
 
 
 def _launched(place: CollectivePlacement, collective: Collective, steps: Why) -> Why:

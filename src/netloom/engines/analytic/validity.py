@@ -32,6 +32,7 @@ def validity_of(collective: Collective, network: Network, *, algorithm: str) -> 
             *_measured_doubts(collective, network),
             *_inside_doubts(collective, network),
             *_topology_doubts(collective, network),
+            *_way_doubts(collective, network),
             *sharp,
         )
     )
@@ -64,6 +65,19 @@ def _inside_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
         doubts.append("Rings over PCIe rest on another tool's fit for one A100 server.")
     if collective.group.num_nodes > 1 and collective.group.displaced > 0:
         doubts.append("The cost of displaced nodes follows from the topology and was not measured.")
+    return tuple(doubts)
+
+
+def _way_doubts(collective: Collective, network: Network) -> tuple[str, ...]:
+    if collective.group.num_nodes == 1:
+        return ()
+    doubts = []
+    if not network.gpudirect:
+        doubts.append("What copying through host memory costs was not measured.")
+    if network.net == "sockets" and network.technology.transport != "tcp":
+        doubts.append(
+            f"Sockets over {network.technology.name} follow from kernel TCP and were not measured."
+        )
     return tuple(doubts)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from netloom.parts.parts import Technology
 
-__all__ = ["Way", "measured_instead", "way_of", "with_ways"]
+__all__ = ["SOCKET_BPS", "Way", "measured_instead", "way_of", "with_ways"]
 
 _OFI: Final = "aws/aws-ofi-nccl src/platform-aws.cpp, platform_data_map"
 _IB: Final = "NVIDIA/nccl src/transport/net_ib.cc and net_socket.cc"
@@ -113,7 +113,9 @@ _VERBS: Final = Way(
     name="verbs",
     reference_s=2e-6,
     hop_s=_hop_s(6.5e-6, _VERBS_CITED, "fitted to all-reduces on two nodes; 8 B take 38 to 40 us"),
-    rendezvous_s=_rendezvous_s(0.0, _VERBS_CITED, "the fit finds none: the receiver posts first"),
+    rendezvous_s=_rendezvous_s(
+        8e-6, _VERBS_CITED, "rings of 1 to 256 MiB: the median over machines of what rows imply"
+    ),
     doubling_s=_doubling_s(1e-6, _VERBS_CITED, "all-reduces of 4 to 256 KiB"),
     declared_s=_NOT_DECLARED,
     has_ll128=True,
@@ -161,7 +163,9 @@ _CXI: Final = Way(
     reference_s=2e-6,
     hop_s=_hop_s(0.0, _SLINGSHOT, "all-reduce of 8 B to 1 KiB on two nodes: 19 to 28 us"),
     rendezvous_s=_rendezvous_s(
-        45e-6, _SLINGSHOT, "all-reduce and all-gather of 1 to 64 MiB on 2 and 8 nodes"
+        116e-6,
+        _SLINGSHOT,
+        "rings and trees of 1 to 256 MiB on 2 to 540 nodes: the median over both machines",
     ),
     doubling_s=_PLUGIN_DOUBLING,
     declared_s=_NOT_DECLARED,
@@ -187,11 +191,11 @@ _TCPX: Final = Way(
     name="GPUDirect-TCPX",
     reference_s=11e-6,
     hop_s=_hop_s(850e-6, _A3, "A3 High: an all-gather of 1 to 16 MiB takes 0.94 to 1.06 ms"),
-    rendezvous_s=_rendezvous_s(0.0, _A3, "not to be told from the hop"),
+    rendezvous_s=_rendezvous_s(87e-6, _A3, "A3 High: all-gather of 4 to 128 MiB"),
     doubling_s=_PLUGIN_DOUBLING,
     declared_s=_NOT_DECLARED,
     has_ll128=False,
-    nic_share=_share(0.9, _A3, "A3 High: all-gather of 256 and 512 MiB on two nodes"),
+    nic_share=_share(0.77, _A3, "A3 High: all-gather of 512 MiB on two nodes"),
 )
 _TCPXO: Final = Way(
     name="GPUDirect-TCPXO",
@@ -219,8 +223,45 @@ _INSTEAD: dict[str, Way] = {}
 _OWN: Final = Source(citation="your own catalogue", confidence="assumed")
 
 
-def way_of(technology: Technology, nic: str) -> Way:
-    """Return the library's way over *technology* with NICs called *nic*."""
+_BY_NET: Final = {"ib": _VERBS, "tcpx": _TCPX, "tcpxo": _TCPXO}
+SOCKET_BPS: Final = Constant(
+    name="what the CPUs push through one NIC over sockets",
+    value=70e9,
+    unit="bit/s",
+    source=Source(citation="as tcp-400g of the catalogue", confidence="assumed"),
+)
+
+
+def way_of(technology: Technology, nic: str, net: str = "") -> Way:
+    """Return the library's way over *technology* with NICs called *nic*, or that of plugin *net*.
+
+    Sockets in place of the technology's own way are never quicker than it.
+    """
+    own = _own_way(technology, nic)
+    if net == "sockets" and own.name != _SOCKETS.name:
+        return _slower(_SOCKETS, own)
+    return _INSTEAD.get(_BY_NET[net].name, _BY_NET[net]) if net in _BY_NET else own
+
+
+def _slower(way: Way, other: Way) -> Way:
+    def more(first: Constant, second: Constant) -> Constant:
+        return first if first.value >= second.value else second
+
+    return replace(
+        way,
+        reference_s=min(way.reference_s, other.reference_s),
+        hop_s=more(way.hop_s, other.hop_s),
+        rendezvous_s=more(way.rendezvous_s, other.rendezvous_s),
+        doubling_s=more(way.doubling_s, other.doubling_s),
+        nic_share=way.nic_share
+        if way.nic_share.value <= other.nic_share.value
+        else other.nic_share,
+        has_ll128=way.has_ll128 and other.has_ll128,
+        declared_s=other.declared_s,
+    )
+
+
+def _own_way(technology: Technology, nic: str) -> Way:
     named = next((way for name, way in _BY_NIC if nic.upper().startswith(name)), None)
     way = named or _BY_TRANSPORT.get(technology.transport, _VERBS)
     return _as_measured(_INSTEAD.get(way.name, way), technology)

@@ -34,7 +34,7 @@ class Snapshot:
     Attributes:
         findings: Most certain first.
         taken_s: When the oldest of the data were taken, seconds since 1970.
-        away: Cables that carry nothing now: down, unlinked or drained, by netloom or by people.
+        away: Cables that carry nothing now: down, unlinked or drained, by a person or by netloom.
         disputes: Parts on which sources disagree.
         doubts: What could not be found out, and why.
         num_flows: Flows and probes behind the findings.

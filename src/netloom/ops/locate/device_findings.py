@@ -70,7 +70,7 @@ def device_findings(
 def cables_away(
     network: DesignedNetwork, heard: TelemetryWindow, planned: Collection[int] = ()
 ) -> frozenset[int]:
-    """Return the cables that carry nothing now, by whatever hand.
+    """Return the cables that carry nothing now, for whatever reason.
 
     They are down, or are drained: no session over them, or no route though some should be.
     """

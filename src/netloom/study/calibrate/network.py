@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["FittedConstant", "NetworkFit", "fit_network"]
 
 _KIB, _MIB = 2.0**10, 2.0**20
+_OF_CHANNELS: Final = 1.25  # over what its channels allow, within which these explain a message
 _FEW_RANKS: Final = 64  # to whom each partner takes the same
 _MANY_RANKS: Final = 128
 _DECISIVE: Final = 0.25  # share of a row's time that a constant must make up to be read off it
@@ -165,6 +166,7 @@ class _ConstantSearch:
         ringed = [row for row in rows if not collective_entry(row.collective.kind).is_direct]
         spread = [row for row in rows if row.collective.kind is CollectiveKind.ALL_TO_ALL]
         passed = [row for row in rows if row.collective.kind is CollectiveKind.SEND_RECV]
+        passed = [row for row in passed if self._is_of_nics(row)]
         algorithm = {row.collective: row.run(self._on(row)).algorithm for row in ringed}
         self._fit_nic_share(ringed, algorithm)
         trees = [row for row in ringed if algorithm[row.collective] != Algorithm.RING]
@@ -177,6 +179,11 @@ class _ConstantSearch:
         many = [row for row in spread if row.collective.group.size > _MANY_RANKS]
         self._fit_time("far_partner_s", [row for row in many if size_of(row) <= _MIB])
         self._fit_share("message_share", passed, least_bytes=LARGE_MESSAGE_BYTES)
+
+    def _is_of_nics(self, row: TimedCollective) -> bool:
+        """Return whether the NICs decide a message's rate, and not its channels, or neither."""
+        full, less = (row.predicted_s(self._on(row, message_share=share)) for share in (1.0, 0.9))
+        return full < less or row.time_s > _OF_CHANNELS * full
 
     def _on(self, row: TimedCollective, **instead: float) -> Network:
         """Return the network of *row* with what was read so far, and *instead*."""

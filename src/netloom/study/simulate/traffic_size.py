@@ -124,7 +124,9 @@ def _once(piece: CollectiveTraffic, ranks: int, *, per_node: int) -> _Once:
         begins = min(piece.in_flight or ranks - 1, ranks - 1)
         count = ranks * (ranks - 1)
         return _Once(transfers=count, waits=count - ranks * begins, begins=begins, ends=begins)
-    if piece.operation == "broadcast":
+    if piece.operation in {"gather", "scatter"}:
+        return _Once(transfers=ranks - 1, waits=0, begins=0, ends=0)
+    if piece.operation in {"broadcast", "reduce"}:
         count = (ranks - 1) * slices
         return _Once(transfers=count, waits=2 * count, begins=1, ends=min(slices, IN_FLIGHT))
     if piece.operation == "send-recv":

@@ -13,8 +13,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from netloom.engines.analytic.peers import peers, with_peers
+from netloom.engines.analytic.peers import partners_waiting, peers, with_peers
 from netloom.engines.analytic.profile import profile_of, with_profile
+from netloom.engines.analytic.tables import HW_US, PROTOCOLS, Algorithm, LinkKind, Protocol
 from netloom.engines.analytic.ways import way_of, with_ways
 from netloom.engines.base import bus_factor
 from netloom.errors import NetloomError
@@ -50,6 +51,11 @@ _KIN: Final = {
 }
 # Their share of a NIC was not taken from these rows.
 _PUBLISHED_SHARE: Final = frozenset({"verbs", "sockets", "libfabric over Slingshot"})
+# Where no row says what a partner takes: a hop of NCCL's own table.
+_NET_HOP_S: Final = HW_US[LinkKind.NET][Algorithm.RING][PROTOCOLS.index(Protocol.SIMPLE)] * 1e-6
+# Where no row says what is left of NICs that GPUs share: of four GPUs on two NICs the one that two
+# of them have no preference over is the first (ncclTopoGetLocalNet), which then serves three.
+_FIRST_NIC_SHARE: Final = 2 / 3
 
 
 @contextmanager
@@ -91,7 +97,7 @@ def _seen(row: Measurement, _catalog: Catalog) -> TimedCollective | None:
 
 def _way(one: TimedCollective) -> Way:
     """Return the library's way to the wire."""
-    return way_of(one.network.technology, one.network.nic.name)
+    return way_of(one.network.technology, one.network.nic.name, one.network.net)
 
 
 def _ways(seen: Sequence[TimedCollective]) -> tuple[Way, ...]:
@@ -133,9 +139,15 @@ def _cached_way(way: Way, machines: frozenset[str], some: tuple[TimedCollective,
             if name == "nic_share" and way.name in _PUBLISHED_SHARE:
                 continue
             rows = tuple(one for one in some if least <= one.collective.size_bytes < most)
+            if name == "rendezvous_s":  # NCCL's, not RCCL's, whose rings are of another form
+                rows = tuple(one for one in rows if _hides_steps(one))
             fitted = _with_constant(fitted, name, rows, floor=floor)
         _WAYS[key] = fitted
     return _WAYS[key]
+
+
+def _hides_steps(one: TimedCollective) -> bool:
+    return profile_of(one.network.gpu.architecture).hides_steps
 
 
 def _with_constant(way: Way, name: str, some: Sequence[TimedCollective], *, floor: float) -> Way:
@@ -183,10 +195,8 @@ def _set_launch(seen: Sequence[TimedCollective], stack: ExitStack) -> None:
     stack.enter_context(with_profile("ampere", replace(profile, launch_s=launch)))
 
 
-def _partners(one: TimedCollective, beyond: int) -> int:
-    """Return a rank's partners in other nodes, beyond the first ones."""
-    group = one.collective.group
-    return group.size - group.per_node - beyond
+def _waiting(one: TimedCollective) -> int:
+    return partners_waiting(one.collective.group)
 
 
 def _set_peers(seen: Sequence[TimedCollective], stack: ExitStack) -> None:
@@ -198,30 +208,29 @@ def _set_peers(seen: Sequence[TimedCollective], stack: ExitStack) -> None:
     large = [one for one in spread if one.collective.size_bytes >= _GIB]
     own = [one for one in large if one.network.node.num_nics >= one.network.node.num_gpus]
     shared = [one for one in large if one.network.node.num_nics < one.network.node.num_gpus]
-    few = [one for one in spread if one.collective.group.size <= 64]
-    few = [one for one in few if one.collective.size_bytes <= 64 * _KIB]
+    alone = [one for one in passed if one.collective.group.num_nodes == 2]
     far = [one for one in spread if one.collective.group.size > 128]
     far = [one for one in far if one.collective.size_bytes <= _MIB]
 
-    def reached(known: Constant, some: Sequence[TimedCollective]) -> Constant:
-        value = median_by_machine(some, lambda one: known.value * one.predicted_s() / one.time_s)
-        return replace(known, value=1.0 if value is None else min(1.0, value))
-
-    def each(
-        known: Constant, some: Sequence[TimedCollective], beyond: int, otherwise: float
+    def reached(
+        known: Constant, some: Sequence[TimedCollective], otherwise: float = 1.0
     ) -> Constant:
+        value = median_by_machine(some, lambda one: known.value * one.predicted_s() / one.time_s)
+        return replace(known, value=otherwise if value is None else min(1.0, value))
+
+    def each(known: Constant, some: Sequence[TimedCollective]) -> Constant:
         value = median_by_machine(
             some,
-            lambda one: known.value + (one.time_s - one.predicted_s()) / _partners(one, beyond),
+            lambda one: known.value + (one.time_s - one.predicted_s()) / _waiting(one),
         )
+        otherwise = _NET_HOP_S - used.partner.value
         return replace(known, value=otherwise if value is None else max(0.0, value))
 
     fitted = replace(
         used,
         many=reached(used.many, own),
-        many_shared=reached(used.many_shared, shared),
-        alone=reached(used.alone, passed),
-        partner=each(used.partner, few, 0, 0.4e-6),
-        far_partner=each(used.far_partner, far, 64, 0.0),
+        many_shared=reached(used.many_shared, shared, _FIRST_NIC_SHARE),
+        alone=reached(used.alone, alone),
+        far_partner=each(used.far_partner, far),
     )
     stack.enter_context(with_peers(fitted))

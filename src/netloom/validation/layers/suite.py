@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass
-from importlib import resources
 from itertools import groupby
 from statistics import mean, median
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from netloom.compute.calls import paces
 from netloom.compute.device import h200
 from netloom.compute.layers import GptLayer, GptStep, LlamaLayer
-from netloom.errors import SpecError
-from netloom.spec.files import read_text
+from netloom.validation.layers.blocks import block_kernels, stated_doubts
 from netloom.validation.layers.loop_runs import loop_runs
+from netloom.validation.layers.timed import Timed, TimedKind, TimedSuite, read_timed, shipped_timed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping, Sequence
 
     from netloom.compute.calls import Call, Paces
     from netloom.compute.device import GpuDevice
@@ -36,17 +33,12 @@ __all__ = [
     "validate_timed",
 ]
 
-TimedSuite = Literal["layers", "gpu-steps"]
-_TABLES: Final = {
-    "layers": ("h200_gpt_layer_shard_bf16.csv", "h200_llama_layer_shard_bf16.csv"),
-    "gpu-steps": ("h200_gpt_step_bf16.csv",),
-}
-_LARGEST_FILE_BYTES: Final = 64 * 2**20
 # With less work than this for the GPU, over the host's launches, pauses of the host decide.
 _MIN_BUSY: Final = 1.3
 # The widths and lengths of the measured operators (docs/models/compute.md).
 _HIDDEN: Final = (1024, 25600)
 _SEQUENCE: Final = (1024, 32768)
+_LATENT_TOKENS: Final = (256, 131072)  # without a mask; beyond 16,384 by the long-run rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,21 +54,14 @@ class LayerBound:
 _MIN_JUDGED: Final = 5
 
 BOUNDS: Final[Mapping[str, LayerBound]] = {
-    "layers": LayerBound(median_pct=4.0, p90_pct=10.0),  # and each of its groups
+    "layers": LayerBound(median_pct=4.0, p90_pct=10.0),  # each of its dense groups
     "gpu-steps": LayerBound(most_pct=6.0),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timed:
-    """One measured time: a row of a table, and which of its columns."""
-
-    row_id: str
-    number: int
-    kind: Literal["gpt_layer_shard", "llama_layer_shard", "gpt_step"]
-    column: str
-    values: Mapping[str, str]
-    measured_s: float
+# Blocks are judged over all their parts together; the groups are shown.
+BLOCK_BOUNDS: Final[Mapping[TimedKind, LayerBound]] = {
+    "moe_block": LayerBound(median_pct=6.0, p90_pct=15.0),
+    "dit_block": LayerBound(median_pct=6.0, p90_pct=15.0),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +69,8 @@ class LayerRow:
     """One measured time and its prediction, in seconds.
 
     Attributes:
+        quantity: The column of the row that was measured.
+        predicted: None where the row cannot be run; the reason says why.
         error_pct: Predicted over measured, less 1, in percent.
         inside: Whether the model claims to be valid there.
         fitted: Whether it told how its table was repeated; such rows are not judged.
@@ -91,10 +78,11 @@ class LayerRow:
     """
 
     row_id: str
+    quantity: str
     group: str
     measured: float
-    predicted: float
-    error_pct: float
+    predicted: float | None
+    error_pct: float | None
     inside: bool
     fitted: bool
     reason: str
@@ -136,119 +124,6 @@ class LayerSuite:
     per_row: tuple[LayerRow, ...]
 
 
-def shipped_timed(suite: TimedSuite) -> tuple[Timed, ...]:
-    """Return the measurements of *suite* that netloom ships."""
-    found: list[Timed] = []
-    for name in _TABLES[suite]:
-        text = (
-            resources.files("netloom.validation.layers").joinpath("data", name).read_text("utf-8")
-        )
-        found += _parse(text.splitlines(), where=name)
-    return tuple(found)
-
-
-def read_timed(path: Path, suite: TimedSuite) -> tuple[Timed, ...]:
-    """Return the measurements of a CSV file in the columns of the shipped tables.
-
-    Raises:
-        SpecError: the file cannot be read, belongs to another suite, or a row is wrong.
-    """
-    text = read_text(path, max_bytes=_LARGEST_FILE_BYTES, wanted="a CSV table of results")
-    found = tuple(_parse(text.splitlines(), where=path.name))
-    if not found:
-        raise SpecError(
-            file=str(path),
-            what="has no rows",
-            remedy="the first line names the columns, then one row a result",
-        )
-    other = "gpu-steps" if suite == "layers" else "layers"
-    if (found[0].kind == "gpt_step") != (suite == "gpu-steps"):
-        raise SpecError(
-            file=str(path),
-            what=f"its columns are those of suite {other!r}",
-            remedy="name that suite",
-        )
-    return found
-
-
-_KINDS: Final = {
-    "gpt_step": ("layers", "hidden", "heads", "seq", "micro_batch", "accumulate", "vocab"),
-    "llama_layer_shard": ("mode", "hidden", "heads", "kv_heads", "ffn", "tp", "micro_batch", "seq"),
-    "gpt_layer_shard": ("hidden", "heads", "tp", "micro_batch", "seq"),
-}
-_TIMES: Final = {
-    "gpt_step": ("ms",),
-    "llama_layer_shard": ("fwd_ms", "fwd_bwd_ms", "fwd_bwd_recompute_ms"),
-    "gpt_layer_shard": ("fwd_ms", "bwd_ms"),
-}
-
-
-def _parse(lines: Iterable[str], *, where: str) -> Iterator[Timed]:
-    reader = csv.DictReader(lines)
-    names = set(reader.fieldnames or ())
-    kind = next(
-        (k for k, needed in _KINDS.items() if names >= {*needed, *_TIMES[k][:1]}),
-        None,
-    )
-    if kind is None:
-        raise SpecError(
-            what=f"{where}: its columns are those of no suite",
-            remedy=(
-                "the first line is such as "
-                f"{','.join((*_KINDS['gpt_layer_shard'], *_TIMES['gpt_layer_shard']))}"
-            ),
-        )
-    for number, values in enumerate(reader, start=1):
-        _check(values, kind, f"{where}:{number + 1}")
-        for column in _TIMES[kind]:
-            measured_s = _time_s(values.get(column), f"{where}:{number + 1}: {column}")
-            if measured_s is not None:
-                yield Timed(
-                    row_id=f"{kind}-{number}.{column}",
-                    number=number,
-                    kind=kind,  # type: ignore[arg-type]
-                    column=column,
-                    values=values,
-                    measured_s=measured_s,
-                )
-
-
-def _check(values: Mapping[str, str], kind: str, where: str) -> None:
-    for name in _KINDS[kind]:
-        text = (values.get(name) or "").strip()
-        if name == "mode":
-            if text not in {"eager", "compiled"}:
-                raise SpecError(
-                    what=f"{where}: mode: {text!r} is unknown", remedy="write eager or compiled"
-                )
-        elif not (text.isascii() and text.isdigit() and 0 < int(text) < 2**31):
-            raise SpecError(
-                what=f"{where}: {name}: {text!r} is not a whole number of 1 and more",
-                remedy="correct it",
-            )
-    tensor = int(values.get("tp") or 1)
-    if int(values["heads"]) % tensor:
-        raise SpecError(
-            what=f"{where}: tp: {values['heads']} heads do not divide by {tensor}",
-            remedy="correct one",
-        )
-
-
-def _time_s(text: str | None, where: str) -> float | None:
-    """Return a time in seconds; None where nothing was measured."""
-    if text is None or text.strip().lower() in {"", "nan"}:
-        return None
-    try:
-        time_ms = float(text)
-    except ValueError:
-        time_ms = math.nan
-    if not (math.isfinite(time_ms) and time_ms > 0):
-        raise SpecError(
-            what=f"{where}: {text!r} is not a positive number of milliseconds", remedy="correct it"
-        )
-    return time_ms * 1e-3
-
-
 def validate_timed(
     rows: Sequence[Timed], suite: TimedSuite, device: GpuDevice | None = None
 ) -> LayerSuite:
@@ -256,29 +131,62 @@ def validate_timed(
     where = device or h200()
     timed = [(row, _paces(row, where)) for row in rows]
     kinds = sorted({row.kind for row in rows})
-    loops = {
-        kind: loop_runs(kind, [(r.number, r.measured_s, at) for r, at in timed if r.kind == kind])
-        for kind in kinds
-    }
+    loops = {kind: _loop(kind, timed) for kind in kinds}
     results = tuple(_score(row, found, loops[row.kind]) for row, found in timed)
-    judged = [row for row in results if row.inside and not row.fitted]
-    total = _group(suite, judged, BOUNDS[suite]) if judged else None
-    groups = _groups(judged, BOUNDS[suite])
+    scored = [
+        (row.kind, result)
+        for row, result in zip(rows, results, strict=True)
+        if result.inside and not result.fitted
+    ]
+    judged = [result for _, result in scored]
+    total = _group(suite, judged, LayerBound()) if judged else None
+    groups, bound_ok = _judged(scored, BOUNDS[suite])
     return LayerSuite(
         suite=suite,
         rows=len(results),
         inside=sum(row.inside for row in results),
-        mean_abs_error_pct=mean(abs(row.error_pct) for row in judged) if judged else None,
+        mean_abs_error_pct=mean(_errors(judged)) if judged else None,
         median_abs_error_pct=None if total is None else total.median_abs_error_pct,
         p90_abs_error_pct=None if total is None else total.p90_abs_error_pct,
         most_abs_error_pct=None if total is None else total.most_abs_error_pct,
         bias_pct=None if total is None else total.bias_pct,
-        bound_ok=total is not None
-        and total.bound_ok
-        and all(group.bound_ok for group in groups if group.rows >= _MIN_JUDGED),
+        bound_ok=bound_ok,
         loop_runs={kind: runs for kind, (runs, _) in loops.items()},
         groups=groups,
         per_row=results,
+    )
+
+
+def _judged(
+    scored: Sequence[tuple[TimedKind, LayerRow]], bound: LayerBound
+) -> tuple[tuple[LayerGroup, ...], bool]:
+    """Return the groups, and whether what was judged keeps its bounds: nothing does not.
+
+    Layers and steps do so together and in each group that is large enough, blocks all together.
+    """
+    dense = [row for kind, row in scored if kind not in BLOCK_BOUNDS]
+    wholes = [_group("dense", dense, bound)] if dense else []
+    groups = _groups(dense, bound)
+    wholes += [group for group in groups if group.rows >= _MIN_JUDGED]
+    for kind, of_blocks in BLOCK_BOUNDS.items():
+        if some := [row for other, row in scored if other == kind]:
+            groups += _groups(some, LayerBound())
+            groups += (_group(f"{kind}, all", some, of_blocks),)
+            wholes.append(groups[-1])
+    return groups, bool(wholes) and all(group.bound_ok for group in wholes)
+
+
+def _loop(
+    kind: TimedKind, timed: Iterable[tuple[Timed, Paces | str]]
+) -> tuple[float, frozenset[int]]:
+    """Return how often the calls of a kind of table were repeated, and the rows that told it."""
+    return loop_runs(
+        kind,
+        [
+            (row.number, row.measured_s, found)
+            for row, found in timed
+            if row.kind == kind and not isinstance(found, str) and not stated_doubts(row)
+        ],
     )
 
 
@@ -290,8 +198,12 @@ def _groups(rows: Sequence[LayerRow], bound: LayerBound) -> tuple[LayerGroup, ..
     )
 
 
+def _errors(rows: Iterable[LayerRow]) -> list[float]:
+    return [abs(row.error_pct) for row in rows if row.error_pct is not None]
+
+
 def _group(name: str, rows: Sequence[LayerRow], bound: LayerBound) -> LayerGroup:
-    errors = sorted(abs(row.error_pct) for row in rows)
+    errors = sorted(_errors(rows))
     middle, tenth = median(errors), _quantile(errors, 0.9)
     ok = middle <= bound.median_pct and tenth <= bound.p90_pct and errors[-1] <= bound.most_pct
     return LayerGroup(
@@ -300,33 +212,46 @@ def _group(name: str, rows: Sequence[LayerRow], bound: LayerBound) -> LayerGroup
         median_abs_error_pct=middle,
         p90_abs_error_pct=tenth,
         most_abs_error_pct=errors[-1],
-        bias_pct=mean(row.error_pct for row in rows),
+        bias_pct=mean(row.error_pct for row in rows if row.error_pct is not None),
         bound=bound,
         bound_ok=ok,
     )
 
 
-def _score(row: Timed, at: Paces, loop: tuple[float, frozenset[int]]) -> LayerRow:
+def _score(row: Timed, at: Paces | str, loop: tuple[float, frozenset[int]]) -> LayerRow:
     runs, telling = loop
-    found = at.after(runs)
-    predicted_s = found.duration_s
-    doubts = _doubts(row, found)
-    mode = f"{row.values['mode']} " if "mode" in row.values else ""
+    found = None if isinstance(at, str) else at.after(runs)
+    doubts = (str(at),) if found is None else _doubts(row, found)
+    predicted_s = None if found is None else found.duration_s
     return LayerRow(
         row_id=row.row_id,
-        group=f"{row.kind} {mode}{row.column}",
+        quantity=row.column,
+        group=_group_name(row),
         measured=row.measured_s,
         predicted=predicted_s,
-        error_pct=100 * (predicted_s / row.measured_s - 1),
+        error_pct=None if predicted_s is None else 100 * (predicted_s / row.measured_s - 1),
         inside=not doubts,
         fitted=row.number in telling,
         reason=" ".join(doubts),
     )
 
 
-def _paces(row: Timed, device: GpuDevice) -> Paces:
+def _group_name(row: Timed) -> str:
+    """Return what a row is shown with: of blocks a part and mode, of layers a column as well."""
+    names = {"moe_block": ("part", "mode"), "dit_block": ("kind", "mode")}
+    words = [row.values[key] for key in names.get(row.kind, ("mode",)) if row.values.get(key)]
+    return " ".join([row.kind, *words, *(() if row.kind in BLOCK_BOUNDS else (row.column,))])
+
+
+def _paces(row: Timed, device: GpuDevice) -> Paces | str:
+    """Return how long *row* takes, or why it cannot be run."""
     values = row.values
     match row.kind:
+        case "moe_block" | "dit_block":
+            blocks = block_kernels(row)
+            if isinstance(blocks, str):
+                return blocks
+            return paces(blocks, device, launched=values["mode"] == "eager")
         case "gpt_layer_shard":
             gpt = _gpt(values, tensor=int(values["tp"]))
             kernels = gpt.forward() if row.column == "fwd_ms" else gpt.backward()
@@ -387,15 +312,23 @@ def _parameters(values: Mapping[str, str]) -> int:
 def _doubts(row: Timed, found: Call) -> tuple[str, ...]:
     """Return why *row* lies outside; only inputs and the prediction decide."""
     doubts = []
-    hidden, sequence = int(row.values["hidden"]), int(row.values["seq"])
+    hidden = int(row.values["hidden"])
     if not _HIDDEN[0] <= hidden <= _HIDDEN[1]:
         doubts.append(f"Operators were measured {_HIDDEN[0]} to {_HIDDEN[1]} wide, not {hidden}.")
-    if not _SEQUENCE[0] <= sequence <= _SEQUENCE[1]:
-        low, high = _SEQUENCE
+    (low, high), sequence = _attended(row)
+    if not low <= sequence <= high:
         doubts.append(f"Attention was measured on {low} to {high} tokens, not {sequence}.")
     if found.busy_s < _MIN_BUSY * found.host_s:
         doubts.append("So little work that the pace of the host decides.")
-    return tuple(doubts)
+    return (*doubts, *stated_doubts(row))
+
+
+def _attended(row: Timed) -> tuple[tuple[int, int], int]:
+    """Return the lengths that attention was measured on, and that of *row*."""
+    if row.kind == "dit_block":
+        return _LATENT_TOKENS, int(row.values["tokens"])
+    text = row.values.get("seq") or ""
+    return _SEQUENCE, int(text) if text.strip() else _SEQUENCE[0]
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

@@ -15,7 +15,9 @@ from netloom.errors import SpecError
 from netloom.spec.scenario import Job
 from netloom.step.software import practice_for
 from netloom.validation.steps.machines import network_of_row
+from netloom.validation.steps.models import model_of_row
 from netloom.validation.steps.software import software_of
+from netloom.validation.steps.tuning import fine_tuning_of, tuned_training
 
 if TYPE_CHECKING:
     from netloom.fabric.network import Network
@@ -25,34 +27,6 @@ if TYPE_CHECKING:
     from netloom.validation.steps.measured import MeasuredStep
 
 __all__ = ["StepCase", "cases_of"]
-
-# A model family's habits that the table has no columns for: gated blocks and rotary positions,
-# or biases, learned positions and one matrix for embedding and logits.
-_FAMILIES: Final = (
-    ("gpt oss", "gpt-oss-120b"),
-    ("gpt", "megatron-22b"),
-    ("mpt", "mpt-7b"),
-    ("deepseek-v2", "deepseek-v2"),
-    ("deepseekv2", "deepseek-v2"),
-    ("deepseek", "deepseek-v3"),
-    ("kimi", "kimi-k2"),
-    ("qwen3_30b", "qwen3-30b-a3b"),
-    ("qwen3_235b", "qwen3-235b-a22b"),
-    ("nemotron", "nemotron-4-340b"),
-    ("mixtral", "mixtral-8x7b"),
-    ("llama", "llama-3.1-8b"),
-)
-# Names that hold a family's word and are another model.
-_OTHERS: Final = ("deepseekv4",)
-_SHAPE: Final = {
-    "layers": "num_layers",
-    "hidden": "hidden",
-    "heads": "num_heads",
-    "kv_heads": "num_kv_heads",
-    "vocab": "vocabulary",
-    "experts": "num_experts",
-    "topk": "experts_per_token",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +60,7 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
     Raises:
         SpecError: the row's GPU, model or network is not one we know.
     """
-    model, about_model = _model(row, catalog)
+    model, about_model = model_of_row(row, catalog)
     network, about_network = network_of_row(row, catalog)
     parallel, about_parallel = _parallel(row)
     choices, about_recompute = _recompute(row)
@@ -126,66 +100,15 @@ def _job(row: MeasuredStep, model: Model, parallel: dict[str, Any], recompute: s
 
 def _doubts(row: MeasuredStep) -> tuple[str, ...]:
     """Return why the model does not cover what *row* ran, whatever it predicts."""
-    notes, framework = row.text("notes"), row.text("framework")
+    framework = row.text("framework")
     checks = (
-        ("lora" in notes, "fine-tuning of added low-rank weights is not modelled"),
-        ("sft" in notes, "fine-tuning packs sequences of other lengths"),
-        ("maverick" in row.model.lower(), "layers with and without experts in turn"),
+        (fine_tuning_of(row) is not None, "fine-tuning is judged apart"),
         (
             "zero-3" in framework,
             "DeepSpeed's ZeRO-3 of 2021 gathered weights tensor by tensor, which is not modelled",
         ),
     )
     return tuple(doubt for holds, doubt in checks if holds)
-
-
-def _model(row: MeasuredStep, catalog: Catalog) -> tuple[Model, tuple[str, ...]]:
-    text = row.model.lower()
-    name = next((found for key, found in _FAMILIES if key in text), None)
-    if name is None or any(other in text for other in _OTHERS):
-        raise SpecError(
-            what=f"row {row.row_id}: model {row.model!r} is of no family we know",
-            remedy="see _FAMILIES",
-        )
-    base = catalog.model(name)
-    if not {"layers", "hidden", "heads"} <= set(row.shape):
-        return _of_size(base, row, catalog)
-    update: dict[str, Any] = {
-        ours: row.shape[theirs] for theirs, ours in _SHAPE.items() if theirs in row.shape
-    }
-    ffn = row.shape.get("ffn_hidden", 4 * row.shape["hidden"])
-    if base.num_experts:
-        # In the rows of mixtures the column is an expert's width.
-        update["expert_hidden"] = ffn
-        if row.shape["layers"] < base.num_layers:
-            # Models cut down for a benchmark: the memory that SimuMax measured fits one.
-            update["first_dense_layers"] = min(base.first_dense_layers, 1)
-    else:
-        update["ffn_hidden"] = ffn
-        update["head_dim"] = row.shape["hidden"] // row.shape["heads"]
-        update["learned_positions"] = row.sequence if base.learned_positions else 0
-    update["name"] = row.model
-    return base.model_copy(update=update), ()
-
-
-def _of_size(base: Model, row: MeasuredStep, catalog: Catalog) -> tuple[Model, tuple[str, ...]]:
-    """Return the shape of *base*, or for dense models that of the nearest of its habits in size.
-
-    Its layers are then as many as the row's parameters need.
-    """
-    if base.num_experts or row.params_b is None:
-        return base, (f"The shape is not stated; that of {base.name} assumed.",)
-    wanted = 1e9 * row.params_b
-    alike = [
-        model
-        for model in catalog.models.values()
-        if not model.num_experts and (model.gated, model.biases) == (base.gated, base.biases)
-    ]
-    near = min(alike, key=lambda model: abs(math.log(model.parameters / wanted)))
-    num_layers = max(1, round(near.num_layers * wanted / near.parameters))
-    update = {"num_layers": num_layers, "name": row.model}
-    about = f"The shape is not stated; that of {near.name} with {num_layers} layers assumed."
-    return near.model_copy(update=update), (about,)
 
 
 def _parallel(row: MeasuredStep) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -199,34 +122,67 @@ def _parallel(row: MeasuredStep) -> tuple[dict[str, Any], tuple[str, ...]]:
     sequence_parallel = stated == "yes" or (not stated and _is_recent(row))
     if not stated and tensor > 1:
         about.append(f"Sequence parallelism is not stated; {sequence_parallel} assumed.")
+    expert, about_experts = _expert_degree(row)
     parallel = {
         "tensor": tensor,
         "pipeline": pipeline,
         "context": degrees.get("cp", 1),
-        "expert": degrees.get("ep", 1) if row.shape.get("experts") or _has_experts(row) else 1,
+        "expert": expert,
         **_dispatch(row),
         "virtual_pipeline": degrees.get("vpp", 1) if pipeline > 1 else 1,
         "zero": zero,
         "sequence_parallel": sequence_parallel,
     }
-    return parallel, (*about, *about_zero)
+    return parallel, (*about, *about_zero, *about_experts)
+
+
+# As the tables write them, lower case and without what parts words.
+_DISPATCHERS: Final = {
+    "alltoall": "all-to-all",
+    "allgather": "all-gather",
+    "deepep": "deepep",
+    "hybridep": "hybridep",
+}
 
 
 def _dispatch(row: MeasuredStep) -> dict[str, Any]:
-    """Return how the row's software brings tokens to experts.
+    """Return how the row's software brings tokens to experts: as its columns say, or as assumed."""
+    if not _has_experts(row):
+        return {}
+    found = _assumed_dispatch(row)
+    stated = "".join(letter for letter in row.text("dispatcher") if letter.isalpha())
+    if stated in _DISPATCHERS:
+        found["expert_dispatch"] = _DISPATCHERS[stated]
+    if row.text("ep_overlap") in {"yes", "no"}:
+        found["expert_overlap"] = row.text("ep_overlap") == "yes"
+    return found
+
+
+def _assumed_dispatch(row: MeasuredStep) -> dict[str, Any]:
+    """Return how tokens reach their experts where the row does not say.
 
     Assumed, and chosen with these rows in view: Megatron-Bridge sends a token once to a node
     (DeepEP, HybridEP), and overlaps that where the experts of a layer are on several nodes, on
     GB200 and GB300 from release 26.06 on.
     """
     framework = row.text("framework")
-    if not (_has_experts(row) and "bridge" in framework):
+    if "bridge" not in framework:
         return {}
     if _is_grace(row):
         overlaps = not any(f"bridge {release}" in framework for release in ("25", "26.02", "26.04"))
     else:
         overlaps = row.degrees.get("ep", 1) > row.gpus_per_node
     return {"expert_dispatch": "deepep", "expert_overlap": overlaps}
+
+
+def _expert_degree(row: MeasuredStep) -> tuple[int, tuple[str, ...]]:
+    """Return over how many GPUs experts are spread: no more than share a pipeline stage."""
+    stated = row.degrees.get("ep", 1) if row.shape.get("experts") or _has_experts(row) else 1
+    stage = row.num_gpus // row.degrees.get("pp", 1)
+    fits = math.gcd(stated, stage)
+    if fits == stated:
+        return stated, ()
+    return fits, (f"{stated} GPUs do not share a pipeline stage of {stage}; experts over {fits}.",)
 
 
 def _is_grace(row: MeasuredStep) -> bool:
@@ -274,6 +230,7 @@ def _training(row: MeasuredStep, recompute: str) -> dict[str, Any]:
         "micro_batch": _micro_batch(row),
         "precision": _precision(row),
         "recompute": recompute,
+        **tuned_training(row),
     }
 
 

@@ -28,6 +28,7 @@ ENTRY = CollectiveEntry(
     is_sharded=True,
     is_direct=False,
     has_partners=False,
+    is_rooted=False,
     counts_gathered=True,
     chakra_code=2,
     transfers=_transfers,

@@ -28,6 +28,7 @@ ENTRY = CollectiveEntry(
     is_sharded=False,
     is_direct=True,
     has_partners=True,
+    is_rooted=False,
     counts_gathered=False,
     chakra_code=6,
     transfers=_transfers,

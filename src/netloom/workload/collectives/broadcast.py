@@ -28,6 +28,7 @@ ENTRY = CollectiveEntry(
     is_sharded=False,
     is_direct=False,
     has_partners=False,
+    is_rooted=False,
     counts_gathered=False,
     chakra_code=5,
     transfers=_transfers,

@@ -30,6 +30,7 @@ ENTRY = CollectiveEntry(
     is_sharded=False,
     is_direct=True,
     has_partners=False,
+    is_rooted=False,
     counts_gathered=False,
     chakra_code=None,
     transfers=_transfers,
