@@ -22,7 +22,7 @@ from netloom.provenance import Source, Validity, Why
 from netloom.spec.precision import is_cast, product_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from netloom.compute.generation import GpuGeneration
     from netloom.compute.grouped import Grouped
@@ -224,18 +224,23 @@ class Costs:
 NO_COSTS: Final = Costs()
 
 
-def costs(operators: Iterable[Operator], machine: Roofline, *, recompute: Recompute) -> Costs:
-    """Return how long *operators* take on *machine*."""
+def costs(
+    operators: Iterable[Operator],
+    machine: Roofline,
+    *,
+    recompute: Recompute,
+    modules: Collection[str] | None = None,
+) -> Costs:
+    """Return how long *operators* take on *machine*.
+
+    *modules* are computed again in place of what *recompute* stands for.
+    """
     total = NO_COSTS
     for operator in operators:
         forward_s = machine.forward_s(operator)
         backward_s = machine.backward_s(operator)
         core = operator.core_attention
-        again = (
-            recompute == "full"
-            or (recompute == "selective" and core)
-            or (recompute == "light" and operator.cheap)
-        )
+        again = _is_again(operator, recompute, modules)
         total += Costs(
             forward_s=forward_s,
             backward_s=backward_s,
@@ -244,6 +249,16 @@ def costs(operators: Iterable[Operator], machine: Roofline, *, recompute: Recomp
             attention_backward_s=backward_s if core else 0.0,
         )
     return total
+
+
+def _is_again(operator: Operator, recompute: Recompute, modules: Collection[str] | None) -> bool:
+    if modules is not None:
+        return not operator.modules.isdisjoint(modules)
+    return (
+        recompute == "full"
+        or (recompute == "selective" and operator.core_attention)
+        or (recompute == "light" and operator.cheap)
+    )
 
 
 def roofline(gpu: Gpu, precision: Precision) -> Roofline:

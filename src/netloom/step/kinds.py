@@ -10,7 +10,7 @@ from netloom.workload.demand import shard_of
 from netloom.workload.flops import embedding_operators, head_operators, layer_operators
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from netloom.spec.scenario import Recompute, Training
     from netloom.step.stages import OperatorTimes, StageKind
@@ -46,7 +46,8 @@ def _stage(
     times_s: dict[OperatorKind, float] = {}
     for count, moe in ((kind.num_dense, False), (kind.num_moe, True)):
         if count:
-            _add(times_s, layer_operators(shape, shard, moe=moe), clock, recompute, count)
+            operators = layer_operators(shape, shard, moe=moe)
+            _add(times_s, operators, clock, recompute, count, clock.practice.recompute_modules)
     if kind.is_first:
         _add(times_s, embedding_operators(shape, shard), clock, "none", 1)
     if kind.is_last:
@@ -60,9 +61,10 @@ def _add(
     clock: OperatorTimes,
     recompute: Recompute,
     count: int,
+    modules: Collection[str] | None = None,
 ) -> None:
     for kind, alike in _by_kind(operators):
-        cost = clock.costs(alike, recompute=recompute)
+        cost = clock.costs(alike, recompute=recompute, modules=modules)
         times_s[kind] = times_s.get(kind, 0.0) + count * cost.total_s
 
 

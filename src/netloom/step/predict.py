@@ -117,7 +117,7 @@ def predict(
         order=plan.schedule,
     )
     optimizer_s = machine.optimizer_s(optimizer_bytes(shape, plan, software.weights))
-    needed, executed = step_flops(shape, job.trained)
+    needed, executed = step_flops(shape, job.trained, software.recompute_modules)
     ingredients = Ingredients(
         times=times,
         optimizer_s=optimizer_s,

@@ -190,6 +190,7 @@ def switches_of(practice: Practice) -> dict[str, Any]:
     fused = f"flash-{practice.flash}"
     types = {size: name for name, size in _TYPE_BYTES.items()}
     gradient, modules = practice.gradient_bytes, practice.recompute_modules
+    scope = practice.graph_scope
     return {
         "tensor_overlap": practice.tensor_hidden > 0,
         "pipeline_overlap": practice.pipeline_hidden > 0,
@@ -197,6 +198,7 @@ def switches_of(practice: Practice) -> dict[str, Any]:
         "bucket_bytes": practice.bucket_bytes,
         "attention": "unfused" if practice.attention == "unfused" else fused,
         "cuda_graphs": practice.cuda_graphs,
+        "graph_scope": None if scope is None else list(scope),
         "gradient_type": None if gradient is None else types[gradient],
         "parameter_type": types[practice.parameter_bytes],
         "recompute_modules": None if modules is None else list(modules),

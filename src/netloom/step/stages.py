@@ -16,7 +16,7 @@ from netloom.workload.placement import stage_layers
 from netloom.workload.sharding import stage_dense_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from netloom.compute.roofline import Costs, Roofline
     from netloom.parts.parts import Gpu
@@ -75,7 +75,9 @@ def layer_costs(
     shape: Transformer, shard: Shard, clock: OperatorTimes, *, moe: bool, recompute: Recompute
 ) -> Costs:
     """Return the computation of one layer."""
-    return clock.costs(layer_operators(shape, shard, moe=moe), recompute=recompute)
+    modules = clock.practice.recompute_modules
+    operators = layer_operators(shape, shard, moe=moe)
+    return clock.costs(operators, recompute=recompute, modules=modules)
 
 
 def layer_times(one: Costs, traffic: Traffic, clock: OperatorTimes, *, moe: bool) -> StageTimes:
@@ -150,9 +152,16 @@ class OperatorTimes:
     practice: Practice
     training: Training
 
-    def costs(self, operators: Iterable[Operator], *, recompute: Recompute) -> Costs:
+    def costs(
+        self,
+        operators: Iterable[Operator],
+        *,
+        recompute: Recompute,
+        modules: Collection[str] | None = None,
+    ) -> Costs:
         """Return the time of *operators* on the GPU."""
-        found = costs(map(self._slowed, operators), self.machine, recompute=recompute)
+        slowed = map(self._slowed, operators)
+        found = costs(slowed, self.machine, recompute=recompute, modules=modules)
         return found * (self.residual.of(self.training.precision) * self.practice.age)
 
     def in_16_bits(self) -> OperatorTimes:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from netloom.workload.parameters import expert_parameters, layer_parameters
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from netloom.spec.scenario import Recompute, Training
     from netloom.workload.transformer import Transformer
 
@@ -26,6 +28,7 @@ __all__ = [
     "forward_flops_per_token",
     "head_operators",
     "layer_operators",
+    "module_flops_per_token",
     "recomputed_flops_per_token",
     "step_flops",
 ]
@@ -41,6 +44,15 @@ LOGIT_BYTES = 4  # cross entropy is taken on fp32 logits (Megatron-LM, vocab_par
 CAST_BYTES = 4
 # FlashAttention-2 (arXiv:2307.08691) section 3.1.2: five products backward for two forward.
 FUSED_BACKWARD = 2.5
+# Keys that a fused kernel takes at a time: a window ends inside such a block (FlashAttention-2,
+# cuDNN; recalled).
+WINDOW_TILE = 128
+# Megatron-Core adds the bias of an expert's output times the token's probability, in fp32, expert
+# by expert (TEGroupedMLP._apply_bias, read in public copies): bytes a value, counted kernel by
+# kernel. Forward: product written (4), sum (2 + 4 + 4), joined (8), cast (6); backward: cast (6 +
+# 6), and the gradients of probability and bias, each a product and a sum over it (12 + 12).
+EXPERT_BIAS_BYTES = 28
+EXPERT_BIAS_BACKWARD_BYTES = 36
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +105,7 @@ class Operator:
         backward_cast_bytes: And backward, to cast the gradient of its output.
         sequence: For attention, the tokens a query can look at.
         head_dim: For attention, the width of a head.
+        modules: What it is part of, in the words of Megatron-Core's recompute_modules.
         shape: For a matrix product, its rows, columns and inner terms.
         num: Matrices that share the rows of a grouped product.
     """
@@ -109,6 +122,7 @@ class Operator:
     backward_cast_bytes: float = 0.0
     sequence: int = 0
     head_dim: int = 0
+    modules: frozenset[str] = frozenset()
     shape: tuple[float, float, float] | None = None
     num: float = 1
 
@@ -171,6 +185,23 @@ def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Rec
             return forward_flops_per_token(shape, sequence) - head
 
 
+def module_flops_per_token(shape: Transformer, sequence: int, modules: Collection[str]) -> float:
+    """Return what computing *modules* again adds for one token."""
+    model = shape.model
+    expert = 2.0 * shape.num_ffn_matrices * model.hidden * model.expert_hidden
+    routed = model.experts_per_token * expert + 2.0 * model.hidden * model.num_experts
+    shared = model.num_shared_experts * expert
+    dense = 2.0 * shape.num_ffn_matrices * model.hidden * model.ffn_hidden
+    each = {
+        "core_attn": model.num_layers * _core_flops(shape, sequence),
+        "mla_up_proj": model.num_layers * _latent_up_flops(shape),
+        "mlp": shape.num_dense_layers * dense,
+        "moe": shape.num_moe_layers * (routed + shared),
+        "shared_experts": 0.0 if "moe" in modules else shape.num_moe_layers * shared,
+    }
+    return sum(each.get(name, 0.0) for name in modules)
+
+
 def _latent_up_flops(shape: Transformer) -> float:
     model = shape.model
     if not shape.is_mla:
@@ -180,12 +211,20 @@ def _latent_up_flops(shape: Transformer) -> float:
     return 2.0 * (queries + model.kv_rank * keys_values)
 
 
-def step_flops(shape: Transformer, training: Training) -> tuple[float, float]:
-    """Return the FLOPs of one step: what the model needs, and with recomputation."""
+def step_flops(
+    shape: Transformer, training: Training, modules: Collection[str] | None = None
+) -> tuple[float, float]:
+    """Return the FLOPs of one step: what the model needs, and with recomputation.
+
+    *modules* are computed again in place of what *training* asks for.
+    """
     tokens = training.global_batch * training.sequence
     needed = 3 * forward_flops_per_token(shape, training.sequence) * tokens
-    again = recomputed_flops_per_token(shape, training.sequence, training.recompute) * tokens
-    return needed, needed + again
+    if modules is None:
+        again = recomputed_flops_per_token(shape, training.sequence, training.recompute)
+    else:
+        again = module_flops_per_token(shape, training.sequence, modules)
+    return needed, needed + again * tokens
 
 
 def expert_load(tokens: float, num_ranks: int) -> float:
@@ -219,7 +258,21 @@ def _vector_parameters(shape: Transformer, *, moe: bool) -> int:
 
 def _core_flops(shape: Transformer, sequence: int) -> float:
     # A token looks back at half the sequence on average: scores, then values.
-    return 2.0 * (sequence / 2) * (shape.query_width + shape.output_width)
+    keys = sequence / 2 * _window_share(shape, sequence)
+    return 2.0 * keys * (shape.query_width + shape.output_width)
+
+
+def _window_share(shape: Transformer, sequence: int, *, tile: int = 0) -> float:
+    """Return the keys that queries look at over those of causal attention, mean of the layers.
+
+    Of every ``window_interval`` layers one looks at the last ``window`` tokens; a kernel that skips
+    blocks of *tile* keys works on that many more.
+    """
+    model = shape.model
+    if not model.window:
+        return 1.0
+    seen = min(1.0, (model.window + tile) / sequence)
+    return 1 - (1 - (2 * seen - seen**2)) / model.window_interval
 
 
 def _attention_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
@@ -247,9 +300,12 @@ def _latent_projections(shape: Transformer, shard: Shard) -> tuple[Operator, ...
     return (
         _matmul("latent down", shard.split_tokens, latent, model.hidden),
         _norm("latent norm", shard.split_tokens * (model.kv_rank + model.query_rank)),
-        _cheap(_matmul("query up", tokens, shape.query_width / shard.tensor, query_in)),
-        _cheap(_matmul("key-value up", tokens, kv_out, model.kv_rank)),
-        _cheap(_pointwise("rotary", tokens * rotated, passes=2)),
+        *_part_of(
+            "mla_up_proj",
+            _cheap(_matmul("query up", tokens, shape.query_width / shard.tensor, query_in)),
+            _cheap(_matmul("key-value up", tokens, kv_out, model.kv_rank)),
+            _cheap(_pointwise("rotary", tokens * rotated, passes=2)),
+        ),
     )
 
 
@@ -261,7 +317,9 @@ def _core(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     own = (shape.query_width + shape.output_width) / shard.tensor
     io_bytes = ACTIVATION_BYTES * shard.tokens * (own + shape.kv_width_of_rank(shard.tensor))
     fused = shard.attention == "fused"
-    flops = (1.0 if fused else 2.0) * pairs * width  # unfused computes the masked half as well
+    # Unfused computes the masked half as well, and all that a window leaves out.
+    kept = _window_share(shape, shard.sequence, tile=WINDOW_TILE)
+    flops = (kept if fused else 2.0) * pairs * width
     product = Operator(
         name="attention",
         kind="attention",
@@ -270,6 +328,7 @@ def _core(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
         backward_flops=flops * (FUSED_BACKWARD if fused else 2.0),
         backward_bytes=2 * io_bytes,
         core_attention=True,
+        modules=frozenset({"core_attn"}),
         sequence=shard.sequence // shard.context,  # a ring's kernels see one block at a time
         head_dim=shape.value_head_dim,
     )
@@ -289,11 +348,13 @@ def _scores(pairs: float, *, dropout: bool) -> Operator:
         backward_flops=0,
         backward_bytes=pairs * (10 + extra),
         core_attention=True,
+        modules=frozenset({"core_attn"}),
     )
 
 
 def _dense_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
-    return _ffn("ffn", shape, rows=shard.tokens, width=shape.model.ffn_hidden / shard.tensor)
+    block = _ffn("ffn", shape, rows=shard.tokens, width=shape.model.ffn_hidden / shard.tensor)
+    return _part_of("mlp", *block)
 
 
 def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
@@ -312,7 +373,27 @@ def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     router = _matmul("router", shard.split_tokens, model.num_experts, model.hidden)
     shared = model.num_shared_experts * model.expert_hidden / shard.tensor
     always = _ffn("shared experts", shape, rows=shard.tokens, width=shared) if shared else ()
-    return (router, move, *experts, move, *always)
+    up, activation, down = experts
+    routed = (up, *_part_of("moe_act", activation), down, *_expert_bias(shape, rows))
+    shares = _part_of("shared_experts", *always)
+    return _part_of("moe", router, move, *routed, move, *shares)
+
+
+def _expert_bias(shape: Transformer, rows: float) -> tuple[Operator, ...]:
+    """Return the sum with the biases of the experts' outputs; none without biases."""
+    if not shape.model.biases:
+        return ()
+    values = rows * shape.model.hidden
+    return (
+        Operator(
+            name="experts bias",
+            kind="pointwise",
+            flops=0,
+            size_bytes=EXPERT_BIAS_BYTES * values,
+            backward_flops=0,
+            backward_bytes=EXPERT_BIAS_BACKWARD_BYTES * values,
+        ),
+    )
 
 
 def _ffn(
@@ -362,6 +443,10 @@ def _cheap(operator: Operator) -> Operator:
     return replace(operator, cheap=True)
 
 
+def _part_of(module: str, *operators: Operator) -> tuple[Operator, ...]:
+    return tuple(replace(one, modules=one.modules | {module}) for one in operators)
+
+
 def _moved(name: str, elements: float, *, passes: float) -> Operator:
     """Return a copy to other places, which backward is another such copy."""
     forward = _pointwise(name, elements, passes=passes)
@@ -378,6 +463,7 @@ def _norm(name: str, elements: float) -> Operator:
         backward_flops=0,
         backward_bytes=1.5 * size_bytes,
         cheap=True,
+        modules=frozenset({"layernorm"}),
     )
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from netloom.workload.collective import Collective
     from netloom.workload.communication import Communication
     from netloom.workload.demand import MicroBatchAxis
-    from netloom.workload.flops import Shard
+    from netloom.workload.flops import Operator, Shard
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
@@ -248,6 +248,8 @@ class CostTables:
         """Return a layer: its attention, which alone sees pieces of a sequence, and the rest."""
         rest = self._rest(shard, sizes, moe=moe)
         core = self._core(shard, sizes)
+        if self.practice.recompute_modules is not None:
+            return rest + core
         if recompute == "full":
             rest = replace(rest, recompute_s=rest.forward_s)
         if recompute != "none":
@@ -260,7 +262,7 @@ class CostTables:
         if key not in self._memo.rest:
             operators = layer_operators(self.shape, replace(shard, expert=expert), moe=moe)
             others = (one for one in operators if not one.core_attention)
-            self._memo.rest[key] = self.clock.costs(others, recompute="none")
+            self._memo.rest[key] = self._again(others)
         return self._memo.rest[key]
 
     def _core(self, shard: Shard, sizes: tuple[object, ...]) -> Costs:
@@ -269,8 +271,13 @@ class CostTables:
             moe = layer_kinds(self.shape)[0]  # the attention of both kinds is the same
             operators = layer_operators(self.shape, shard, moe=moe)
             core = (one for one in operators if one.core_attention)
-            self._memo.core[key] = self.clock.costs(core, recompute="none")
+            self._memo.core[key] = self._again(core)
         return self._memo.core[key]
+
+    def _again(self, operators: Iterable[Operator]) -> Costs:
+        """Return the costs of *operators*, with what the software itself computes again."""
+        modules = self.practice.recompute_modules
+        return self.clock.costs(operators, recompute="none", modules=modules)
 
     def _ends(self, shard: Shard, sizes: tuple[object, ...]) -> tuple[Costs, ...]:
         if sizes not in self._memo.ends:
