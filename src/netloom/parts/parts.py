@@ -312,6 +312,7 @@ class Model(Part):
         rope_head_dim: Of the part of a head with rotary embedding (MLA), beside ``head_dim``.
         value_head_dim: Of a head's values (MLA).
         head_norms: Whether queries and keys are normalised head by head.
+        clamped: Whether the inputs of the experts' activation are clamped first.
         window: Tokens that a query looks back at in layers with a sliding window; 0 without any.
         window_interval: One of that many layers has the window.
         grouped_router: Whether the router first chooses groups of experts, by sigmoid scores.
@@ -341,6 +342,7 @@ class Model(Part):
     value_head_dim: Number = 0
     head_norms: bool = False
     grouped_router: bool = False
+    clamped: bool = False
     window: Number = 0
     window_interval: Count = 1
 

@@ -53,6 +53,11 @@ WINDOW_TILE = 128
 # 6), and the gradients of probability and bias, each a product and a sum over it (12 + 12).
 EXPERT_BIAS_BYTES = 28
 EXPERT_BIAS_BACKWARD_BYTES = 36
+# Clamping both halves of a gated activation's input, which its fused kernel does not (Megatron-Core,
+# weighted_bias_quick_geglu_impl, read in public copies): bytes a value of the activation. Forward:
+# clamped (4 + 4), joined (4 + 4); backward: through the clamps (4 + 4 + 4), joined (4 + 4).
+CLAMP_BYTES = 16
+CLAMP_BACKWARD_BYTES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,9 +379,27 @@ def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     shared = model.num_shared_experts * model.expert_hidden / shard.tensor
     always = _ffn("shared experts", shape, rows=shard.tokens, width=shared) if shared else ()
     up, activation, down = experts
-    routed = (up, *_part_of("moe_act", activation), down, *_expert_bias(shape, rows))
+    acts = _part_of("moe_act", *_clamp(shape, rows * width), activation)
+    routed = (up, *acts, down, *_expert_bias(shape, rows))
     shares = _part_of("shared_experts", *always)
     return _part_of("moe", router, move, *routed, move, *shares)
+
+
+def _clamp(shape: Transformer, values: float) -> tuple[Operator, ...]:
+    """Return the clamps before the experts' activation; none where there are none."""
+    if not shape.model.clamped:
+        return ()
+    return (
+        Operator(
+            name="experts clamp",
+            kind="pointwise",
+            flops=0,
+            size_bytes=CLAMP_BYTES * values,
+            backward_flops=0,
+            backward_bytes=CLAMP_BACKWARD_BYTES * values,
+            cheap=True,
+        ),
+    )
 
 
 def _expert_bias(shape: Transformer, rows: float) -> tuple[Operator, ...]:

@@ -231,6 +231,17 @@ def test_biases_of_experts_are_added_expert_by_expert(model_of: Callable[..., Mo
     assert "experts bias" not in names
 
 
+def test_clamps_before_the_activation_are_kernels_of_their_own(
+    model_of: Callable[..., Model],
+) -> None:
+    shape = transformer(model_of("qwen3-30b-a3b").model_copy(update={"clamped": True}))
+    operators = layer_operators(shape, Shard(micro_batch=1, sequence=4096), moe=True)
+    (found,) = (one for one in operators if one.name == "experts clamp")
+    assert found.size_bytes == 16 * 8 * 4096 * 768
+    assert found.backward_bytes == 20 * 8 * 4096 * 768
+    assert "moe_act" in found.modules
+
+
 def test_a_router_that_chooses_groups_keeps_a_token_to_four_nodes() -> None:
     # 8 experts on 4 nodes: 4 (1 - (3/4)^8) = 3.6 of them; on 8 nodes it would be 5.25.
     assert once_per_node(8, 8, most=4) == pytest.approx(once_per_node(8, 4))
