@@ -46,7 +46,8 @@ def practice_for(job: Job, gpu: Gpu) -> Practice:
     """
     name = job.software.name
     found = _on(default_practice(gpu) if name is None else practice_named(name), gpu)
-    if job.parallel.expert > 1 and job.parallel.expert_dispatch == "all-to-all":
+    dropless = job.training is None or job.training.expert_capacity is None
+    if dropless and job.parallel.expert > 1 and job.parallel.expert_dispatch == "all-to-all":
         found = replace(found, reads_counts=True)
     if found.parameter_bytes == 1 and not is_cast(job.trained.precision):
         found = replace(found, parameter_bytes=2)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from netloom.spec.precision import product_bytes
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
-from netloom.workload.flops import ACTIVATION_BYTES, Shard, expert_load
+from netloom.workload.flops import ACTIVATION_BYTES, Shard
 from netloom.workload.placement import axis_group, pair, stage_layers
 from netloom.workload.sharding import PLAIN_WEIGHTS, data_communications, stage_dense_layers
 
@@ -155,6 +155,8 @@ def shard_of(plan: Layout, training: Training) -> Shard:
         context=plan.context,
         expert=plan.expert,
         sequence_parallel=plan.sequence_parallel,
+        router_imbalance=training.router_imbalance,
+        expert_capacity=training.expert_capacity,
     )
 
 
@@ -281,7 +283,7 @@ def _expert(
         kind=CollectiveKind.ALL_TO_ALL,
         size_bytes=ACTIVATION_BYTES * copies * shape.model.hidden,
         group=group,
-        skew=expert_load(sent * plan.expert, plan.expert),
+        skew=shard.expert_load(sent * plan.expert),
     )
     return [
         Communication(

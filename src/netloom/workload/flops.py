@@ -53,9 +53,10 @@ WINDOW_TILE = 128
 # 6), and the gradients of probability and bias, each a product and a sum over it (12 + 12).
 EXPERT_BIAS_BYTES = 28
 EXPERT_BIAS_BACKWARD_BYTES = 36
-# Clamping both halves of a gated activation's input, which its fused kernel does not (Megatron-Core,
-# weighted_bias_quick_geglu_impl, read in public copies): bytes a value of the activation. Forward:
-# clamped (4 + 4), joined (4 + 4); backward: through the clamps (4 + 4 + 4), joined (4 + 4).
+# Clamping both halves of a gated activation's input, which its fused kernel does not do
+# (Megatron-Core, weighted_bias_quick_geglu_impl, read in public copies): bytes a value of the
+# activation. Forward: clamped (4 + 4), joined (4 + 4); backward: through the clamps (4 + 4 + 4),
+# joined (4 + 4).
 CLAMP_BYTES = 16
 CLAMP_BACKWARD_BYTES = 20
 
@@ -71,6 +72,8 @@ class Shard:
         context: GPUs a sequence is split over.
         expert: GPUs the experts are split over; experts are then not split by *tensor*.
         sequence_parallel: Whether what tensor parallelism leaves whole is split by token.
+        router_imbalance: By which share the busiest expert rank exceeds the mean, beyond chance.
+        expert_capacity: What an expert takes at most, over the mean; None for all.
         attention: ``fused`` never writes the score matrix; ``unfused`` writes all of it.
     """
 
@@ -80,7 +83,14 @@ class Shard:
     context: int = 1
     expert: int = 1
     sequence_parallel: bool = True
+    router_imbalance: float = 0.0
+    expert_capacity: float | None = None
     attention: AttentionKernel = "fused"
+
+    def expert_load(self, tokens: float) -> float:
+        """Return the tokens of the busiest expert rank over the mean, of *tokens* of all ranks."""
+        load = expert_load(tokens, self.expert) * (1 + self.router_imbalance)
+        return load if self.expert_capacity is None else min(load, self.expert_capacity)
 
     @property
     def tokens(self) -> float:
@@ -368,7 +378,7 @@ def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     if shard.expert == 1:
         rows, width = shard.tokens * model.experts_per_token, model.expert_hidden / shard.tensor
     else:
-        rows, width = sent * expert_load(sent * shard.expert, shard.expert), model.expert_hidden
+        rows, width = sent * shard.expert_load(sent * shard.expert), model.expert_hidden
     experts = _ffn("experts", shape, rows=rows, width=width, num=model.num_experts / shard.expert)
     # Sorted by expert before they leave and, where ranks hold several experts, again when they
     # arrive; the same on the way back (Megatron-Core, MoEAlltoAllTokenDispatcher). Backward moves

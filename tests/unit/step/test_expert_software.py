@@ -15,7 +15,7 @@ from netloom.step.software import practice_for, practice_named
 from netloom.step.stages import clock_of, layer_costs
 from netloom.workload.collective import Axis
 from netloom.workload.communication import Window
-from netloom.workload.demand import demand, once_per_node
+from netloom.workload.demand import demand, once_per_node, shard_of
 from netloom.workload.flops import (
     Operator,
     Shard,
@@ -256,3 +256,35 @@ def test_megatron_bridge_launches_kernel_by_kernel_where_it_has_no_graphs(
     assert practice_for(job, gpu_of("H100")).launch_s(moe=True) == 4.4e-3
     superchip = gpu_of("H100").model_copy(update={"name": "GB300"})
     assert practice_for(job, superchip).launch_s(moe=True) == 0.0
+
+
+def test_the_busiest_rank_of_a_trained_router_works_and_receives_more(
+    network_of: Callable[..., Network], model_of: Callable[..., Model]
+) -> None:
+    network, model = network_of("H100", 32), model_of("deepseek-v3")
+    plan = layout(Parallel(expert=32), node=network.node, num_gpus=32, placement=Placement())
+    shape = transformer(model)
+
+    def rows_and_skew(**training: Any) -> tuple[float, float]:
+        told = Training.model_validate({**JOB, **training})
+        shard = shard_of(plan, told)
+        found = next(
+            one for one in layer_operators(shape, shard, moe=True) if one.name == "experts in"
+        )
+        (exchange, *_) = demand(shape, plan, told, num_micro_batches=2).on(Axis.EXPERT)
+        assert found.shape is not None
+        return found.shape[0], exchange.collective.skew
+
+    even, uneven = rows_and_skew(), rows_and_skew(router_imbalance="20%")
+    assert uneven == pytest.approx(tuple(1.2 * value for value in even))
+    # A capacity of the mean leaves what each rank sends on average: 8 experts of 4,096 tokens.
+    assert rows_and_skew(router_imbalance="20%", expert_capacity=1.0) == (8 * 4096, 1.0)
+    assert rows_and_skew(expert_capacity=2.0) == even
+
+
+def test_tokens_over_a_capacity_need_no_counts_on_the_host(gpu_of: Callable[[str], Gpu]) -> None:
+    told = {"model": "any", "parallel": {"expert": 8}, "training": {"global_batch": 8}}
+    dropless = Job.model_validate(told)
+    dropping = Job.model_validate({**told, "training": {"global_batch": 8, "expert_capacity": 1}})
+    assert practice_for(dropless, gpu_of("H100")).reads_counts
+    assert not practice_for(dropping, gpu_of("H100")).reads_counts

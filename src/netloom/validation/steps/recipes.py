@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from netloom.validation.steps.measured import MeasuredStep
 
-__all__ = ["Recipe", "recipe_of", "with_recipe"]
+__all__ = ["PublishedRecipe", "recipe_of", "with_recipe"]
 
 _TABLE: Final = "moe_recipes.csv"
 _NAME: Final = re.compile(
@@ -38,7 +38,7 @@ _DEGREES: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class PublishedRecipe:
     """One published recipe.
 
     Attributes:
@@ -66,7 +66,7 @@ def with_recipe(row: MeasuredStep) -> tuple[MeasuredStep, tuple[str, ...]]:
     return replace(row, texts={**row.texts, **new}), (about,)
 
 
-def recipe_of(row: MeasuredStep) -> Recipe | None:
+def recipe_of(row: MeasuredStep) -> PublishedRecipe | None:
     """Return the recipe of the row's model, GPU, precision and plan, of its release or before.
 
     None where the row is not Megatron-Bridge's, or no recipe until then has its tensor, pipeline
@@ -84,14 +84,14 @@ def recipe_of(row: MeasuredStep) -> Recipe | None:
     return min(near, key=lambda one: _preference(one, row), default=None)
 
 
-def _preference(recipe: Recipe, row: MeasuredStep) -> tuple[object, ...]:
+def _preference(recipe: PublishedRecipe, row: MeasuredStep) -> tuple[object, ...]:
     """Return what orders recipes: the plan, the newest, the batch."""
     batch = recipe.global_batch != row.global_batch
     large = "LARGE_SCALE" in recipe.name
     return len(_others(recipe, row)), -_month(recipe.release), batch, large, recipe.name
 
 
-def _others(recipe: Recipe, row: MeasuredStep) -> set[str]:
+def _others(recipe: PublishedRecipe, row: MeasuredStep) -> set[str]:
     """Return which degrees differ."""
     return {name for name, size in recipe.degrees.items() if row.degrees.get(name, 1) != size}
 
@@ -103,10 +103,10 @@ def _month(release: str) -> float:
 
 
 @cache
-def _recipes() -> Mapping[tuple[str, str, str], tuple[Recipe, ...]]:
+def _recipes() -> Mapping[tuple[str, str, str], tuple[PublishedRecipe, ...]]:
     folder = resources.files("netloom.validation.steps").joinpath("data")
     text = folder.joinpath(_TABLE).read_text("utf-8")
-    found: dict[tuple[str, str, str], list[Recipe]] = defaultdict(list)
+    found: dict[tuple[str, str, str], list[PublishedRecipe]] = defaultdict(list)
     for line in csv.DictReader(text.splitlines()):
         named = _NAME.fullmatch(line["recipe"])
         if named is not None:
@@ -116,10 +116,10 @@ def _recipes() -> Mapping[tuple[str, str, str], tuple[Recipe, ...]]:
     return {key: tuple(some) for key, some in found.items()}
 
 
-def _recipe(line: Mapping[str, str]) -> Recipe:
+def _recipe(line: Mapping[str, str]) -> PublishedRecipe:
     # An empty dispatcher is Megatron-Core's all-to-all; empty modules are none.
     modules = " ".join(re.findall(r"\w+", line["recompute_modules"]))
-    return Recipe(
+    return PublishedRecipe(
         name=line["recipe"],
         release=line["container_assumed"],
         degrees={ours: int(line[theirs] or 1) for ours, theirs in _DEGREES.items()},
