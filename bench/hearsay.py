@@ -94,7 +94,7 @@ def draw(network: DesignedNetwork, rng: np.random.Generator, name: str) -> Truth
         "symbol errors": Trouble.SYMBOL_ERRORS,
         "damage": FaultKind.LOSS,
         "no manager": Trouble.NO_MANAGER,
-        "deaf": FaultKind.LOSS,
+        "deaf": Trouble.SESSION_DOWN,
         "lost paths": FaultKind.LOST_PATHS,
     }
     whole = {"dead switch": switch, "lost paths": switch, "no manager": "subnet 0"}

@@ -32,7 +32,12 @@ WRONG: dict[type, list[object]] = {
     bool: ["yes", "on", 1, 0, 2.5, None, [True], {}],
 }
 # Legal for these fields, though not for most.
-LEGAL: list[tuple[str, object]] = [("zero", 0), ("oversubscription", 1.5)]
+LEGAL: list[tuple[str, object]] = [
+    ("zero", 0),
+    ("oversubscription", 1.5),
+    ("tensor_overlap", None),
+]
+OPTIONAL = {"job", "published"}  # a cluster alone is a scenario
 QUANTITIES = {
     "restart": [
         "",
@@ -54,7 +59,6 @@ QUANTITIES = {
 REQUIRED: list[Steps] = [
     ("cluster",),
     ("cluster", "nodes"),
-    ("job",),
     ("job", "model"),
     ("job", "training"),
     ("job", "training", "global_batch"),
@@ -116,6 +120,8 @@ def mutations(name: str) -> Iterator[Case]:
             yield f"{where}:surprise", changed(data, (*steps, "surprise"), 1)
             yield f"{where}:junk", changed(data, (*steps, "x" * 300), {"a": [{"b": None}]})
             for other in ("a", 3, True, [1], None) if steps else ():
+                if other is None and steps[-1] in OPTIONAL:
+                    continue
                 yield f"{where}:{other!r}", changed(data, steps, other)
         if steps and isinstance(steps[-1], str):
             yield f"{where}:typo", without(data, steps, renamed=steps[-1][:-1] + "_")

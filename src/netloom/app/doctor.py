@@ -31,6 +31,9 @@ PROGRAMS: Final = {
     "lab, Ethernet": ("ip", "tc", "nft", "nsenter", "vtysh", "zebra", "bgpd", "bfdd"),
     "deploy check": ("vtysh", "opensm", "ibsim", "yanglint"),
     "deploy apply": ("frr-reload.py", "vtysh"),
+    "watch --inventory, kind snmp": ("snmpbulkwalk",),
+    "watch --inventory, kind lldp": ("lldpcli",),
+    "watch --inventory, kind ethtool": ("ethtool",),
     "watch, audit of this machine's InfiniBand": ("ibnetdiscover", "iblinkinfo", "perfquery"),
 }
 NAMESPACES: Final = "network namespaces"

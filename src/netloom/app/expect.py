@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from netloom.errors import LabError, SpecError
 from netloom.formats.benchmarks import nccl_tests
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from netloom.study.expect.expectation import Expectation
 
 __all__ = ["expect", "facts_of", "read_log"]
+
+MIN_TIME_S: Final = 1e-9  # a damaged log says less
 
 
 def expect(
@@ -199,7 +201,12 @@ def _test(
     tests: Sequence[CollectiveTest],
     notes: tuple[str, ...],
 ) -> MeasuredTest:
-    rows = [row for test in tests for row in test.timings if row.time_s > 0 and row.size_bytes > 0]
+    rows = [
+        row
+        for test in tests
+        for row in test.timings
+        if row.time_s >= MIN_TIME_S and row.size_bytes > 0
+    ]
     right = [row for row in rows if not row.num_wrong]
     if len(right) < len(rows):
         wrong = len(rows) - len(right)

@@ -42,8 +42,8 @@ def explain(
 
     >>> import netloom as nl
     >>> found = nl.explain(nl.example("gpt3-175b-1k"), measured_s=30.0)
-    >>> found.variants[0].change
-    'one GPU computes 22% longer than the others'
+    >>> found.variants[0].change.startswith("one GPU computes")
+    True
 
     Args:
         scenario: What was run.

@@ -22,7 +22,7 @@ from netloom.provenance import Source, Validity, Why
 from netloom.spec.precision import is_cast, product_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     from netloom.compute.generation import GpuGeneration
     from netloom.compute.grouped import Grouped
@@ -128,16 +128,17 @@ class Roofline:
         return time_s + self._cast_s(operator.cast_bytes) + LAUNCH_S
 
     def backward_s(self, operator: Operator) -> float:
-        """Return the time of its backward pass; a product launches two kernels."""
+        """Return the time of its backward pass; a product launches two kernels, a frozen one."""
         if operator.shape:
             rows, columns, inner = operator.shape
             num = operator.num
             arithmetic_s = self._products_s("grouped", rows, (inner, columns), num)
-            arithmetic_s += self._products_s("grouped_weights", rows, (columns, inner), num)
+            if not operator.frozen:
+                arithmetic_s += self._products_s("grouped_weights", rows, (columns, inner), num)
         else:
             arithmetic_s = operator.backward_flops / self._rate(operator, ATTENTION_BACKWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.backward_bytes)
-        launches = 2 if operator.kind == "matmul" else 1
+        launches = 2 if operator.kind == "matmul" and not operator.frozen else 1
         return time_s + self._cast_s(operator.backward_cast_bytes) + launches * LAUNCH_S
 
     def optimizer_s(self, size_bytes: float) -> float:
@@ -224,23 +225,18 @@ class Costs:
 NO_COSTS: Final = Costs()
 
 
-def costs(
-    operators: Iterable[Operator],
-    machine: Roofline,
-    *,
-    recompute: Recompute,
-    modules: Collection[str] | None = None,
-) -> Costs:
-    """Return how long *operators* take on *machine*.
-
-    *modules* are computed again in place of what *recompute* stands for.
-    """
+def costs(operators: Iterable[Operator], machine: Roofline, *, recompute: Recompute) -> Costs:
+    """Return how long *operators* take on *machine*."""
     total = NO_COSTS
     for operator in operators:
         forward_s = machine.forward_s(operator)
         backward_s = machine.backward_s(operator)
         core = operator.core_attention
-        again = _is_again(operator, recompute, modules)
+        again = (
+            recompute == "full"
+            or (recompute == "selective" and core)
+            or (recompute == "light" and operator.cheap)
+        )
         total += Costs(
             forward_s=forward_s,
             backward_s=backward_s,
@@ -249,16 +245,6 @@ def costs(
             attention_backward_s=backward_s if core else 0.0,
         )
     return total
-
-
-def _is_again(operator: Operator, recompute: Recompute, modules: Collection[str] | None) -> bool:
-    if modules is not None:
-        return not operator.modules.isdisjoint(modules)
-    return (
-        recompute == "full"
-        or (recompute == "selective" and operator.core_attention)
-        or (recompute == "light" and operator.cheap)
-    )
 
 
 def roofline(gpu: Gpu, precision: Precision) -> Roofline:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from netloom.drivers.programs import run
+from netloom.formats.linux.addresses import HeldAddress, parse_addresses
 from netloom.formats.linux.iproute import (
     IpLink,
     NextHop,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdapterPort",
+    "addresses",
     "links",
     "namespace_ids",
     "next_hops",
@@ -52,6 +54,15 @@ def links(namespace: str = "") -> tuple[IpLink, ...]:
         LabError: there is no such namespace.
     """
     return parse_links(run(["ip", *_inside(namespace), "-j", "-s", "-s", "link", "show"]))
+
+
+def addresses(namespace: str = "") -> tuple[HeldAddress, ...]:
+    """Return the IPv4 addresses of a namespace, but for loopback ones.
+
+    Raises:
+        LabError: there is no such namespace.
+    """
+    return parse_addresses(run(["ip", *_inside(namespace), "-j", "-4", "addr", "show"]))
 
 
 def next_hops(namespace: str = "") -> tuple[NextHop, ...]:

@@ -63,6 +63,13 @@ PACKAGES: Final = {
     "frr-reload.py": "frr-pythontools",
     "smpquery": "infiniband-diags",
     "yanglint": "libyang2-tools",
+    "redis-server": "redis-server",
+    "prometheus-node-exporter": "prometheus-node-exporter",
+    "snmpd": "snmpd",
+    "snmpbulkwalk": "snmp",
+    "lldpd": "lldpd",
+    "lldpcli": "lldpd",
+    "ethtool": "ethtool",
 }
 # Debian's PATH for users leaves sbin out, and FRR's daemons are in no PATH.
 FOLDERS: Final = ("/usr/sbin", "/sbin", "/usr/lib/frr", "/usr/local/sbin")

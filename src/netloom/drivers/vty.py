@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.drivers import frr
 from netloom.errors import LabError
-from netloom.formats.frr import state
+from netloom.formats.frr import bfd, state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["configure", "routes"]
+__all__ = ["bfd_sessions", "configure", "peers", "routes"]
 
 TIMEOUT_S: Final = 120.0
 MAX_BYTES: Final = 64 * 2**20
@@ -31,6 +31,24 @@ def routes(pathspace: str) -> tuple[state.Route, ...]:
         LabError: zebra does not answer.
     """
     return state.parse_routes(_ask(pathspace, "zebra", ["show ip route json"]))
+
+
+def peers(pathspace: str) -> tuple[state.Peer, ...]:
+    """Return the BGP sessions of a switch, as :func:`netloom.drivers.frr.peers` does.
+
+    Raises:
+        LabError: bgpd does not answer.
+    """
+    return state.parse_peers(_ask(pathspace, "bgpd", ["show bgp ipv4 unicast summary json"]))
+
+
+def bfd_sessions(pathspace: str) -> tuple[bfd.Session, ...]:
+    """Return the BFD sessions of a switch, as :func:`netloom.drivers.bfd.sessions` does.
+
+    Raises:
+        LabError: bfdd does not answer.
+    """
+    return bfd.parse_sessions(_ask(pathspace, "bfdd", ["enable", "show bfd peers json"]))
 
 
 def configure(pathspace: str, daemon: str, lines: Sequence[str]) -> None:

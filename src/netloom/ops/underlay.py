@@ -16,9 +16,19 @@ from typing import TYPE_CHECKING, Final
 from netloom.errors import InfeasibleError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from netloom.ops.plant import Plant, Port
 
-__all__ = ["BgpRouter", "HostLink", "Underlay", "expected_ways", "interface_name", "underlay_of"]
+__all__ = [
+    "BgpRouter",
+    "HostLink",
+    "Underlay",
+    "expected_uses",
+    "expected_ways",
+    "interface_name",
+    "underlay_of",
+]
 
 HOSTS: Final = IPv4Network("10.128.0.0/9")  # a /31 for each NIC port
 LOOPBACKS: Final = IPv4Network("10.0.0.0/16")  # a /32 for each switch
@@ -111,55 +121,100 @@ def underlay_of(plant: Plant) -> Underlay:
     return Underlay(routers=routers, host_links=links)
 
 
-def expected_ways(plant: Plant, underlay: Underlay) -> dict[int, dict[str, tuple[str, ...]]]:
+def expected_ways(
+    plant: Plant, underlay: Underlay, gone: Collection[int] = ()
+) -> dict[int, dict[str, tuple[str, ...]]]:
     """Return, for each switch, the interfaces it should use towards each host's prefix.
 
-    They are the first hops of all shortest paths; a host of its own hangs on one interface.
-    Prefixes that cannot be reached are left out.
+    They are the first hops of all shortest paths that BGP takes; a host of its own hangs on one
+    interface. Prefixes that cannot be reached are left out.
+
+    Args:
+        plant: As designed.
+        underlay: Its addresses.
+        gone: Numbers of cables that carry no routes: down, drained, or without a session.
     """
-    ports = _switch_ports(plant)
-    by_leaf: dict[int, list[HostLink]] = defaultdict(list)
-    for link in underlay.host_links:
-        by_leaf[link.switch_port.device].append(link)
     ways: dict[int, dict[str, tuple[str, ...]]] = {r.device: {} for r in underlay.routers}
-    for leaf, links in by_leaf.items():
+    for leaf, links, towards in _trees(plant, underlay, gone):
         for link in links:
             own = (interface_name(plant, link.switch_port),)
             ways[leaf][str(link.switch_address.network)] = own
-        for device, interfaces in _towards(plant, leaf, ports).items():
+        for device, interfaces in towards.items():
             names = {str(link.switch_address.network): interfaces for link in links}
             ways[device].update(names)
     return ways
 
 
-def _switch_ports(plant: Plant) -> dict[int, list[tuple[Port, int]]]:
-    """Return, for each switch, its ports to other switches and which switch is there."""
-    ports: dict[int, list[tuple[Port, int]]] = {device: [] for device in _switches(plant)}
+def expected_uses(
+    plant: Plant, underlay: Underlay, gone: Collection[int] = ()
+) -> dict[str, dict[str, int]]:
+    """Return how many hosts each switch should reach over each interface, both by name.
+
+    The sum over the interfaces of a switch is the number of ways that it should have.
+
+    Args:
+        plant: As designed.
+        underlay: Its addresses.
+        gone: Numbers of cables that carry no routes.
+    """
+    uses: dict[int, dict[str, int]] = {r.device: defaultdict(int) for r in underlay.routers}
+    for leaf, links, towards in _trees(plant, underlay, gone):
+        for link in links:
+            uses[leaf][interface_name(plant, link.switch_port)] += 1
+        for device, interfaces in towards.items():
+            for interface in interfaces:
+                uses[device][interface] += len(links)
+    return {plant.devices[device].name: dict(own) for device, own in uses.items()}
+
+
+def _trees(
+    plant: Plant, underlay: Underlay, gone: Collection[int]
+) -> Iterator[tuple[int, list[HostLink], dict[int, tuple[str, ...]]]]:
+    """Give each switch with hosts, their links, and the ways of all others to it."""
+    gone = frozenset(gone)
+    down = {port for cable in plant.cables if cable.number in gone for port in cable.ends}
+    by_leaf: dict[int, list[HostLink]] = defaultdict(list)
+    for link in underlay.host_links:
+        if link.switch_port not in down:
+            by_leaf[link.switch_port.device].append(link)
+    near = _neighbours(plant, gone)
+    asns = {router.device: router.asn for router in underlay.routers}
+    for leaf, links in by_leaf.items():
+        yield leaf, links, _towards(plant, leaf, near, asns)
+
+
+def _neighbours(plant: Plant, gone: frozenset[int]) -> dict[int, list[tuple[int, Port]]]:
+    """Return, for each switch, the other switches and the port that each has towards it."""
+    near: dict[int, list[tuple[int, Port]]] = {device: [] for device in _switches(plant)}
     for cable in plant.cables:
-        if not _is_host(plant, cable.lower):
-            ports[cable.lower.device].append((cable.lower, cable.upper.device))
-            ports[cable.upper.device].append((cable.upper, cable.lower.device))
-    return ports
+        if not _is_host(plant, cable.lower) and cable.number not in gone:
+            near[cable.lower.device].append((cable.upper.device, cable.upper))
+            near[cable.upper.device].append((cable.lower.device, cable.lower))
+    return near
 
 
 def _towards(
-    plant: Plant, leaf: int, ports: dict[int, list[tuple[Port, int]]]
+    plant: Plant, leaf: int, near: dict[int, list[tuple[int, Port]]], asns: dict[int, int]
 ) -> dict[int, tuple[str, ...]]:
-    """Return the interfaces on shortest paths to *leaf*, for every other switch that has any."""
-    hops = {leaf: 0}
+    """Return the interfaces on shortest paths to *leaf*, for every other switch that has any.
+
+    A switch takes no path that has its own autonomous system on it (RFC 4271, section 9.1.2), so
+    that in a tree no route goes down and up again, also where cables are gone.
+    """
+    systems = {leaf: frozenset({asns[leaf]})}
+    ways: dict[int, tuple[str, ...]] = {}
     edge = [leaf]
     while edge:
-        beyond = [(other, hops[device] + 1) for device in edge for _, other in ports[device]]
-        edge = [other for other, _ in beyond if other not in hops]
-        hops = {**dict(beyond), **hops}
-        edge = list(dict.fromkeys(edge))
-    return {
-        device: tuple(
-            sorted(interface_name(plant, p) for p, other in ports[device] if hops[other] < count)
-        )
-        for device, count in hops.items()
-        if device != leaf
-    }
+        offers: dict[int, list[tuple[int, Port]]] = defaultdict(list)
+        for device in edge:
+            for other, port in near[device]:
+                if other not in systems and asns[other] not in systems[device]:
+                    offers[other].append((device, port))
+        for other, some in offers.items():
+            ways[other] = tuple(sorted(interface_name(plant, port) for _, port in some))
+            systems[other] = systems[some[0][0]] | {asns[other]}
+        edge = list(offers)
+    return ways
 
 
 def _check(plant: Plant) -> None:

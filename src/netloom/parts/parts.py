@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from operator import attrgetter
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -116,21 +116,29 @@ def _lookups(key: str) -> tuple[str, str, str]:
     return key, key.partition(".")[0], "*"
 
 
-_PEAK_OF: Final = {"mxfp8": "fp8", "nvfp4": "fp4"}
-
-
 class PeakRates(Strict):
-    """Dense tensor throughput by precision; a missing precision is not supported."""
+    """Dense tensor throughput by precision; a missing precision is not supported.
+
+    Tensor cores that take NVFP4 take MXFP8 as well, at the rate of fp8; other GPUs that scale
+    blocks state ``mxfp8``. Hopper and MI300X scale whole tensors alone.
+    """
 
     bf16: Compute | None = None
     fp16: Compute | None = None
     fp8: Compute | None = None
+    mxfp8: Compute | None = None
     fp4: Compute | None = None
 
     def at(self, precision: Precision) -> float | None:
         """Return the peak of products at *precision*; None where the GPU has none."""
-        found: float | None = getattr(self, _PEAK_OF.get(precision, precision))
-        return found
+        match precision:
+            case "mxfp8":
+                return self.mxfp8 or (self.fp8 if self.fp4 else None)
+            case "nvfp4":
+                return self.fp4
+            case _:
+                found: float | None = getattr(self, precision)
+                return found
 
     def precisions(self) -> str:
         """Return the precisions that it has, for people."""

@@ -11,12 +11,13 @@ from rich.text import Text
 
 from netloom.report.memory import held_line
 from netloom.step.memory import needed_bytes
-from netloom.step.software import switches_of
+from netloom.step.software import switches_of, written_switch
 from netloom.units import SIZE, TIME, format_quantity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from netloom.spec.tuning import Tuning
     from netloom.step.model import Memory, Step
     from netloom.study.predict.prediction import Prediction
 
@@ -59,14 +60,22 @@ def prediction_text(prediction: Prediction) -> RenderableType:
 def title(prediction: Prediction) -> str:
     """Return which job on which network."""
     design, technology = prediction.network.design, prediction.network.technology
-    return f"{prediction.scenario.job.model} on {design.num_gpus:,} GPUs, {technology.name}"
+    job = prediction.scenario.job
+    what = f"{job.model}{_tuned(job.trained.tuning)}"
+    return f"{what} on {design.num_gpus:,} GPUs, {technology.name}"
+
+
+def _tuned(tuning: Tuning) -> str:
+    if not tuning.is_low_rank:
+        return "" if tuning.method == "pretrain" else f", {tuning.method},"
+    return f", {tuning.method} of rank {tuning.rank} on {'+'.join(tuning.modules)},"
 
 
 def software_line(prediction: Prediction) -> str:
     """Return which software, and what the scenario changes of it."""
     given, practice = prediction.scenario.job.software, prediction.step.practice
     told = switches_of(practice)
-    changed = [f"{name} {_shown(told[name])}" for name in given.switches()]
+    changed = [written_switch(name, told[name]) for name in given.switches()]
     default = [] if given.name else ["by default; name yours in job.software"]
     noted = f" ({', '.join([*changed, *default])})" if changed or default else ""
     return f"software {practice.title}{noted}"
@@ -85,12 +94,6 @@ def published_lines(prediction: Prediction) -> list[str]:
         off = 100 * (step.mfu - given.mfu)
         said.append(f"MFU {given.mfu:.1%} (predicted {off:+.1f} points)")
     return [f"published {', '.join(said)}: {given.source}"]
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return "+".join(value) or "none" if isinstance(value, list) else str(value)
 
 
 def headline(step: Step) -> str:

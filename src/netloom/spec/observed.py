@@ -28,6 +28,11 @@ class ObservedFlow(Strict):
         description="Links crossed, such as leaf:3->spine:0, with #40 behind it where cable 40 is "
         "one of several; by the port's hash when left out",
     )
+    ends_at: Part | None = Field(
+        default=None,
+        description="Device at which its way ends: it refuses the flow, or does not tell where it "
+        "sends it; path then has the links up to there",
+    )
     packets: Count = Field(description="Sent in the window")
     lost: Count = Field(default=0, description="Sent again, or never arrived")
     large: bool = Field(default=True, description="Whether packets are full ones")

@@ -26,6 +26,7 @@ from netloom.spec.surroundings import Economics, Floor
 from netloom.spec.tenants import Tenants
 from netloom.spec.topology import Topology, default_topology
 from netloom.spec.traffic import Traffic
+from netloom.spec.tuning import ALL_WEIGHTS, TuningKey
 
 __all__ = [
     "Cluster",
@@ -197,6 +198,30 @@ class Training(Strict):
         description="Tokens that an expert takes at most, over the mean; the others are dropped. "
         "When left out none is dropped",
     )
+    tuning: TuningKey = Field(
+        default=ALL_WEIGHTS,
+        description="Which weights are trained: a method, or how low-rank ones are laid out too",
+    )
+    packed_sequence: Annotated[int, Field(ge=1, le=16_777_216)] | None = Field(
+        default=None,
+        description="Mean tokens of the samples packed into a sequence, which attend to "
+        "themselves alone; one sample when left out",
+    )
+
+    @property
+    def span(self) -> int:
+        """Tokens that attend to one another."""
+        return self.packed_sequence or self.sequence
+
+    @model_validator(mode="after")
+    def _packed_fit(self) -> Self:
+        if self.span > self.sequence:
+            message = (
+                f"'packed_sequence' is {self.span}, more than the {self.sequence} tokens of a "
+                "sequence; give the mean length of what is packed into one"
+            )
+            raise ValueError(message)
+        return self
 
 
 class Parallel(Strict):
@@ -302,6 +327,17 @@ class Job(Strict):
     reliability: Reliability = Field(
         default=Reliability(), description="What a failure costs the job"
     )
+
+    @model_validator(mode="after")
+    def _gradients_to_put_off(self) -> Self:
+        frozen = self.training is not None and self.training.tuning.is_low_rank
+        if frozen and self.parallel.schedule == "zero-bubble":
+            message = (
+                "'schedule: zero-bubble' puts weight gradients off, of which 'tuning: lora' has "
+                "next to none; use 1f1b"
+            )
+            raise ValueError(message)
+        return self
 
     @property
     def trained(self) -> Training:

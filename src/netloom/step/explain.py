@@ -65,15 +65,25 @@ def explain(ingredients: Ingredients) -> Why:
             _compute(ingredients),
             _bubble(ingredients),
             *(_axis(ingredients, axis) for axis in axes),
-            Why(
-                name="optimizer",
-                value=ingredients.optimizer_s,
-                unit="s",
-                how="bytes of the update over the memory rate",
-                source=ingredients.optimizer_source,
-            ),
+            _optimizer(ingredients),
             explain_software(ingredients.practice),
         ),
+    )
+
+
+def _optimizer(ingredients: Ingredients) -> Why:
+    share = ingredients.practice.optimizer_offload
+    here = "bytes of the update over the memory rate"
+    there = (
+        f"{1 - share:.0%} of the {here}; gradients and weights of the rest over the link to the "
+        "host's memory"
+    )
+    return Why(
+        name="optimizer",
+        value=ingredients.optimizer_s,
+        unit="s",
+        how=there if share else here,
+        source=ingredients.optimizer_source,
     )
 
 
@@ -118,6 +128,7 @@ def _compute(ingredients: Ingredients) -> Why:
             ),
             ingredients.machine.why,
             slowdown,
+            *_host(ingredients),
             *_software(ingredients),
         ),
     )
@@ -174,6 +185,21 @@ def _software(ingredients: Ingredients) -> tuple[Why, ...]:
     )
     age = Why(name=f"kernels of {practice.title}", value=practice.age, source=practice.source)
     return (*own, age, launch)
+
+
+def _host(ingredients: Ingredients) -> tuple[Why, ...]:
+    """Return what the GPU waits for the host, where activations go there."""
+    layers = ingredients.practice.activation_offload
+    if not layers:
+        return ()
+    waits = Why(
+        name="waits for the host",
+        value=ingredients.times.host_s,
+        unit="s",
+        how=f"launches, and the activations of up to {layers} layers of a stage over the link to "
+        "the host's memory, each way, less the pass beside it",
+    )
+    return (waits,)
 
 
 def _axis(ingredients: Ingredients, axis: Axis) -> Why:

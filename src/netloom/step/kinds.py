@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from netloom.step.stages import stage_kinds
@@ -10,8 +11,9 @@ from netloom.workload.demand import shard_of
 from netloom.workload.flops import embedding_operators, head_operators, layer_operators
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from netloom.compute.roofline import Costs
     from netloom.spec.scenario import Recompute, Training
     from netloom.step.stages import OperatorTimes, StageKind
     from netloom.workload.flops import Operator, OperatorKind, Shard
@@ -46,26 +48,24 @@ def _stage(
     times_s: dict[OperatorKind, float] = {}
     for count, moe in ((kind.num_dense, False), (kind.num_moe, True)):
         if count:
-            operators = layer_operators(shape, shard, moe=moe)
-            _add(times_s, operators, clock, recompute, count, clock.practice.recompute_modules)
+            costs = partial(clock.layer_costs, recompute=recompute)
+            _add(times_s, layer_operators(shape, shard, moe=moe), costs, count)
     if kind.is_first:
-        _add(times_s, embedding_operators(shape, shard), clock, "none", 1)
+        _add(times_s, embedding_operators(shape, shard), partial(clock.costs, recompute="none"), 1)
     if kind.is_last:
-        _add(times_s, head_operators(shape, shard), clock.in_16_bits(), "none", 1)
+        head_costs = partial(clock.in_16_bits().costs, recompute="none")
+        _add(times_s, head_operators(shape, shard), head_costs, 1)
     return times_s
 
 
 def _add(
     times_s: dict[OperatorKind, float],
     operators: Iterable[Operator],
-    clock: OperatorTimes,
-    recompute: Recompute,
+    costs: Callable[[Iterable[Operator]], Costs],
     count: int,
-    modules: Collection[str] | None = None,
 ) -> None:
     for kind, alike in _by_kind(operators):
-        cost = clock.costs(alike, recompute=recompute, modules=modules)
-        times_s[kind] = times_s.get(kind, 0.0) + count * cost.total_s
+        times_s[kind] = times_s.get(kind, 0.0) + count * costs(alike).total_s
 
 
 def _by_kind(operators: Iterable[Operator]) -> Iterator[tuple[OperatorKind, list[Operator]]]:

@@ -63,6 +63,7 @@ class Practice:
         autocast: Whether fp32 weights are cast to 16 bits product by product.
         state_bytes: Of the optimizer for one parameter, master copy included.
         drag: What a second of hidden communication slows the computation beside it by.
+        is_submission: Whether it is that of a benchmark's submissions, which no other job runs.
         shards_weights: Whether ranks of its runs divide the weights (FSDP, ZeRO 2 and 3).
         gradient_bytes: Of one gradient as it is kept and reduced; None for the precision's own.
         parameter_bytes: Of one weight as it is held and gathered, master copies apart.
@@ -93,6 +94,7 @@ class Practice:
     on_blackwell: float = 1.0
     fused: bool = True
     drag: float = 0.0
+    is_submission: bool = False
     shards_weights: bool = False
     gradient_bytes: int | None = None
     parameter_bytes: int = WEIGHT_BYTES

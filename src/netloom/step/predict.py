@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.compute.roofline import roofline
 from netloom.provenance import Source, Validity
+from netloom.spec.tuning import ALL_WEIGHTS
 from netloom.step.basis import exposed_waits, step_point
 from netloom.step.efficiency import efficiency_validity
 from netloom.step.explain import Ingredients, explain
 from netloom.step.kinds import kind_shares
 from netloom.step.memory import check_memory, memory_validity
 from netloom.step.model import Step
-from netloom.step.offload import waiting_for_host
+from netloom.step.offload import host_update_s, offloaded_bytes, waiting_for_host
 from netloom.step.residual import residual_of
 from netloom.step.schedule import Traffic, pipeline_of, schedule, slowest_of
 from netloom.step.software import practice_for, software_validity
 from netloom.step.stages import clock_of, stages_of
+from netloom.step.tuning import tuning_validity
 from netloom.validated.intervals import StepBasis
 from netloom.validated.near import step_doubts
 from netloom.validated.steps import step_range
@@ -29,7 +31,8 @@ from netloom.workload.placement import (
     num_micro_batches,
     stage_layers,
 )
-from netloom.workload.sharding import PLAIN_WEIGHTS, stage_parameters
+from netloom.workload.recomputation import again_flops
+from netloom.workload.sharding import PLAIN_WEIGHTS, trained_parameters
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
@@ -38,8 +41,9 @@ if TYPE_CHECKING:
     from netloom.compute.roofline import Roofline
     from netloom.engines.base import Engine, Outcome
     from netloom.fabric.network import Network
-    from netloom.parts.parts import Model
+    from netloom.parts.parts import Model, Node
     from netloom.spec.scenario import Job, Training
+    from netloom.spec.tuning import Tuning
     from netloom.step.practice import Practice
     from netloom.step.residual import Residual
     from netloom.workload.collective import Collective
@@ -48,7 +52,7 @@ if TYPE_CHECKING:
     from netloom.workload.sharding import WeightFormat
     from netloom.workload.transformer import Transformer
 
-__all__ = ["gpu_validity", "job_validity", "optimizer_bytes", "predict"]
+__all__ = ["gpu_validity", "job_validity", "optimizer_bytes", "predict", "update_s"]
 
 # Adam on fp32 states reads and writes master weight, momentum and variance: 6 x 4. It also reads
 # the gradient, once more for its norm, and writes the weight: 2 x 4 + 2, or as software has them.
@@ -91,7 +95,14 @@ def predict(
     machine = roofline(network.gpu, job.trained.precision)
     left = residual_of(network.gpu) if residual is None else residual
     held = check_memory(shape, plan, job.trained, gpu=network.gpu, practice=software)
-    asked = demand(shape, plan, job.trained, num_micro_batches=batches, weights=software.weights)
+    asked = demand(
+        shape,
+        plan,
+        job.trained,
+        num_micro_batches=batches,
+        weights=software.weights,
+        modules=software.recompute_modules,
+    )
     outcomes = _ask(asked, network, engine)
     traffic = Traffic(
         communications=asked.communications,
@@ -100,14 +111,14 @@ def predict(
     )
     slowdown = slowest_of(num_gpus)
     clock = clock_of(network.gpu, job.trained, residual=left, practice=software)
-    stages = waiting_for_host(
-        stages_of(shape, plan, job.trained, clock, traffic),
-        shape,
-        plan,
-        job.trained,
-        practice=software,
-        node=network.node,
+    stages = stages_of(shape, plan, job.trained, clock, traffic)
+    moved = offloaded_bytes(
+        shape, plan, job.trained, stages=range(plan.pipeline), practice=software
     )
+    stages = [
+        waiting_for_host(stage, size, network.node)
+        for stage, size in zip(stages, moved, strict=True)
+    ]
     times = schedule(
         stages,
         traffic,
@@ -116,8 +127,16 @@ def predict(
         slowdown=slowdown,
         order=plan.schedule,
     )
-    optimizer_s = machine.optimizer_s(optimizer_bytes(shape, plan, software.weights))
-    needed, executed = step_flops(shape, job.trained, software.recompute_modules)
+    optimizer_s = update_s(
+        shape,
+        plan,
+        machine,
+        practice=software,
+        node=network.node,
+        tuning=job.trained.tuning,
+    )
+    needed = step_flops(shape, job.trained)[0]
+    executed = needed + again_flops(shape, job.trained, software.recompute_modules)
     ingredients = Ingredients(
         times=times,
         optimizer_s=optimizer_s,
@@ -172,7 +191,8 @@ def predict(
         & gpu_validity(machine, left)
         & efficiency_validity(network.gpu, job.trained.precision, mfu=mfu)
         & _network_validity(network, outcomes, exposed_share)
-        & memory_validity(held),
+        & memory_validity(held)
+        & tuning_validity(job.trained),
         basis=StepBasis(
             point=point,
             duration_s=duration_s,
@@ -191,14 +211,43 @@ def _ask(asked: Demand, network: Network, engine: Engine) -> dict[Collective, Ou
 
 
 def optimizer_bytes(
-    shape: Transformer, plan: Layout, weights: WeightFormat = PLAIN_WEIGHTS
+    shape: Transformer,
+    plan: Layout,
+    weights: WeightFormat = PLAIN_WEIGHTS,
+    tuning: Tuning = ALL_WEIGHTS,
 ) -> float:
     """Return what the weight update of the fullest GPU moves."""
     each = OPTIMIZER_BYTES + 2 * (weights.gradient_bytes or FP32_BYTES) + weights.parameter_bytes
-    held = [stage_parameters(shape, plan, stage=stage) for stage in {0, plan.pipeline - 1}]
+    return each * _updated_parameters(shape, plan, tuning)
+
+
+def _updated_parameters(shape: Transformer, plan: Layout, tuning: Tuning) -> float:
+    """Return the parameters that the fullest GPU updates."""
+    ends = {0, plan.pipeline - 1}
+    held = [trained_parameters(shape, plan, tuning, stage=stage) for stage in ends]
     copies = plan.expert_data if plan.expert > 1 else plan.replicas
     dense, experts = (plan.replicas, copies) if plan.zero else (1, 1)
-    return max(each * (one.dense / dense + one.experts / experts) for one in held)
+    return max(one.dense / dense + one.experts / experts for one in held)
+
+
+def update_s(
+    shape: Transformer,
+    plan: Layout,
+    machine: Roofline,
+    *,
+    practice: Practice,
+    node: Node,
+    tuning: Tuning = ALL_WEIGHTS,
+) -> float:
+    """Return how long the weight update of the fullest GPU takes, the host's share included."""
+    here_s = machine.optimizer_s(optimizer_bytes(shape, plan, practice.weights, tuning))
+    there_s = host_update_s(
+        _updated_parameters(shape, plan, tuning),
+        practice=practice,
+        gradient=practice.gradient_bytes or FP32_BYTES,
+        node=node,
+    )
+    return (1 - practice.optimizer_offload) * here_s + there_s
 
 
 def job_validity(
@@ -210,6 +259,11 @@ def job_validity(
         doubts.append(
             f"No step of {practice.title} with ZeRO {plan.zero} was checked; name software that "
             "divides weights, such as fsdp-2023, in job.software."
+        )
+    if practice.optimizer_offload:
+        doubts.append(
+            "Of a weight update on the host only the transfers are counted, not the arithmetic of "
+            "its CPUs: the step takes longer than this."
         )
     if plan.schedule != "1f1b" and plan.pipeline > 1:
         doubts.append(f"No step with schedule: {plan.schedule} was checked.")

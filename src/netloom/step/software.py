@@ -9,16 +9,25 @@ from typing import TYPE_CHECKING, Any, Final
 from netloom.errors import SpecError
 from netloom.provenance import Validity
 from netloom.spec.precision import is_cast
+from netloom.spec.quantity import write_quantity
 from netloom.spec.software import PRACTICES
 from netloom.step.practice import Practice
 from netloom.step.residual import generation_of
-from netloom.validated.steps import SoftwareOn, checked_software, checked_switches, met_software
+from netloom.units import SHARE, SIZE
+from netloom.validated.steps import (
+    SoftwareOn,
+    checked_software,
+    checked_switches,
+    met_at,
+    met_software,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from netloom.compute.generation import FlashVersion
     from netloom.parts.parts import Gpu
+    from netloom.spec.precision import Precision
     from netloom.spec.scenario import Job
     from netloom.spec.software import AttentionVersion
     from netloom.workload.placement import Layout
@@ -30,6 +39,7 @@ __all__ = [
     "practice_named",
     "software_validity",
     "switches_of",
+    "written_switch",
 ]
 
 # Whose shares of hidden traffic stand in where software that overlaps nothing is told to overlap.
@@ -45,7 +55,8 @@ def practice_for(job: Job, gpu: Gpu) -> Practice:
         SpecError: the software is not known.
     """
     name = job.software.name
-    found = _on(default_practice(gpu) if name is None else practice_named(name), gpu)
+    named = default_practice(gpu, job.trained.precision) if name is None else practice_named(name)
+    found = _on(named, gpu)
     dropless = job.training is None or job.training.expert_capacity is None
     if dropless and job.parallel.expert > 1 and job.parallel.expert_dispatch == "all-to-all":
         found = replace(found, reads_counts=True)
@@ -78,25 +89,31 @@ def practice_named(name: str) -> Practice:
     return found
 
 
-def default_practice(gpu: Gpu) -> Practice:
+def default_practice(gpu: Gpu, precision: Precision) -> Practice:
     """Return the practice of a job that names none.
 
-    It is the newest whose steps were met on the generation of *gpu*; where there is none, the
-    newest that was compared there, or the newest of all. Software that only divides weights
-    (FSDP) is not among them: it cannot run the tensor and pipeline degrees of other jobs.
+    It is the newest whose steps in *precision* were met on the generation of *gpu*; where there is
+    none, the newest that was met there in another, that was compared there, or of all. Software
+    that only divides weights (FSDP) is not among them: it cannot run the tensor and pipeline
+    degrees of other jobs. Neither is that of a benchmark's submissions.
     """
-    return _newest(generation_of(gpu))
+    return _newest(generation_of(gpu), precision)
 
 
 @cache
-def _newest(generation: str) -> Practice:
+def _newest(generation: str, precision: Precision) -> Practice:
     groups: tuple[Iterable[str], ...] = (
+        met_at(generation, precision),
         (pair.name for pair in met_software() if pair.generation == generation),
         (pair.name for pair in checked_software() if pair.generation == generation),
         PRACTICES.shipped(),
     )
-    able = ([one for one in map(practice_named, g) if not one.shards_weights] for g in groups)
+    able = ([one for one in map(practice_named, g) if _is_general(one)] for g in groups)
     return max(next(filter(None, able)), key=lambda one: (one.released, one.name))
+
+
+def _is_general(practice: Practice) -> bool:
+    return not (practice.shards_weights or practice.is_submission)
 
 
 def departures(practice: Practice, gpu: Gpu) -> dict[str, str]:
@@ -136,8 +153,8 @@ def _switched_validity(practice: Practice, gpu: Gpu, plan: Layout, kind: str) ->
     ]
     return Validity(
         tuple(
-            f"No step of {practice.title} on {kind} GPUs with {name}: {_written(told[name])} was "
-            "compared."
+            f"No step of {practice.title} on {kind} GPUs with {written_switch(name, told[name])} "
+            "was compared."
             for name in unseen
         )
     )
@@ -151,14 +168,25 @@ def _matters(switch: str, plan: Layout) -> bool:
             return plan.pipeline > 1
         case "data_overlap" | "bucket_bytes" | "gradient_type":
             return plan.replicas > 1
+        case "manual_gc":
+            return False  # no step differs by it here
         case _:
             return True
 
 
-def _written(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(value)}]"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def written_switch(name: str, value: Any) -> str:
+    """Return a switch as a scenario writes it."""
+    if value is None:
+        return f"{name.removesuffix('_bytes')} left out"
+    match name:
+        case "bucket_bytes":
+            return f"bucket: {write_quantity(value, SIZE)}"
+        case "optimizer_offload":
+            return f"{name}: {write_quantity(value, SHARE)}"
+        case "recompute_modules":
+            return f"{name}: [{', '.join(value)}]"
+        case _:
+            return f"{name}: {str(value).lower() if isinstance(value, bool) else value}"
 
 
 def _changed(practice: Practice, switch: str, value: Any) -> dict[str, Any]:

@@ -13,10 +13,11 @@ from netloom.step.schedule import StageTimes, layer_exposed_s
 from netloom.workload.demand import shard_of
 from netloom.workload.flops import embedding_operators, head_operators, layer_operators
 from netloom.workload.placement import stage_layers
+from netloom.workload.recomputation import is_again
 from netloom.workload.sharding import stage_dense_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from netloom.compute.roofline import Costs, Roofline
     from netloom.parts.parts import Gpu
@@ -75,9 +76,7 @@ def layer_costs(
     shape: Transformer, shard: Shard, clock: OperatorTimes, *, moe: bool, recompute: Recompute
 ) -> Costs:
     """Return the computation of one layer."""
-    modules = clock.practice.recompute_modules
-    operators = layer_operators(shape, shard, moe=moe)
-    return clock.costs(operators, recompute=recompute, modules=modules)
+    return clock.layer_costs(layer_operators(shape, shard, moe=moe), recompute=recompute)
 
 
 def layer_times(one: Costs, traffic: Traffic, clock: OperatorTimes, *, moe: bool) -> StageTimes:
@@ -152,17 +151,24 @@ class OperatorTimes:
     practice: Practice
     training: Training
 
-    def costs(
-        self,
-        operators: Iterable[Operator],
-        *,
-        recompute: Recompute,
-        modules: Collection[str] | None = None,
-    ) -> Costs:
+    def costs(self, operators: Iterable[Operator], *, recompute: Recompute) -> Costs:
         """Return the time of *operators* on the GPU."""
-        slowed = map(self._slowed, operators)
-        found = costs(slowed, self.machine, recompute=recompute, modules=modules)
+        found = costs(map(self._slowed, operators), self.machine, recompute=recompute)
         return found * (self.residual.of(self.training.precision) * self.practice.age)
+
+    def layer_costs(self, operators: Iterable[Operator], *, recompute: Recompute) -> Costs:
+        """Return the time of operators of a layer; the software's modules decide what runs again.
+
+        Where it names none, *recompute* does.
+        """
+        modules = self.practice.recompute_modules
+        if modules is None:
+            return self.costs(operators, recompute=recompute)
+        again: list[Operator] = []
+        once: list[Operator] = []
+        for one in operators:
+            (again if is_again(one, modules) else once).append(one)
+        return self.costs(again, recompute="full") + self.costs(once, recompute="none")
 
     def in_16_bits(self) -> OperatorTimes:
         """Return the clock of operators that stay in 16 bits in fp8 training."""

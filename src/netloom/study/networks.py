@@ -43,7 +43,8 @@ def node_of(cluster: Cluster, catalog: Catalog) -> Node:
     if used == node.num_gpus:
         return node
     num_nics = max(1, round(node.num_nics * used / node.num_gpus))
-    return node.model_copy(update={"num_gpus": used, "num_nics": num_nics})
+    num_hosts = -(-node.num_hosts * used // node.num_gpus)
+    return node.model_copy(update={"num_gpus": used, "num_nics": num_nics, "num_hosts": num_hosts})
 
 
 def num_nodes_of(cluster: Cluster, node: Node) -> int:

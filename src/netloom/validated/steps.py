@@ -28,6 +28,7 @@ __all__ = [
     "checked_switches",
     "highest_mfu",
     "judged_rows",
+    "met_at",
     "met_software",
     "step_range",
     "step_rows",
@@ -210,6 +211,21 @@ def met_software() -> frozenset[SoftwareOn]:
     return frozenset(
         pair
         for pair, spread in checked_software().items()
+        if spread.rows >= MIN_ROWS_OF_SOFTWARE and spread.median_pct <= MAX_MEDIAN_PCT
+    )
+
+
+@cache
+def met_at(generation: str, precision: str) -> frozenset[str]:
+    """Return the software that dense steps of a precision were met of on a GPU generation."""
+    rows: defaultdict[str, list[StepRow]] = defaultdict(list)
+    for row in _dense():
+        if (row.point.generation, row.point.precision) == (generation, precision):
+            rows[row.point.software].append(row)
+    found = {name: _spread(some) for name, some in rows.items()}
+    return frozenset(
+        name
+        for name, spread in found.items()
         if spread.rows >= MIN_ROWS_OF_SOFTWARE and spread.median_pct <= MAX_MEDIAN_PCT
     )
 

@@ -14,11 +14,13 @@ from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
 from netloom.workload.flops import ACTIVATION_BYTES, Shard
 from netloom.workload.placement import axis_group, pair, stage_layers
+from netloom.workload.recomputation import repeated_traffic
 from netloom.workload.sharding import PLAIN_WEIGHTS, data_communications, stage_dense_layers
 
 if TYPE_CHECKING:
-    from netloom.spec.scenario import Recompute, Training
+    from netloom.spec.scenario import Training
     from netloom.workload.placement import Layout
+    from netloom.workload.recomputation import Modules
     from netloom.workload.sharding import WeightFormat
     from netloom.workload.transformer import Transformer
 
@@ -70,7 +72,7 @@ class Demand:
         return tuple(item for item in self.communications if item.axis is axis)
 
 
-def demand(
+def demand(  # noqa: PLR0913  (model, plan and training, and what the software makes of them)
     shape: Transformer,
     plan: Layout,
     training: Training,
@@ -78,6 +80,7 @@ def demand(
     num_micro_batches: int,
     stage: int | None = None,
     weights: WeightFormat = PLAIN_WEIGHTS,
+    modules: Modules = None,
 ) -> Demand:
     """Return every collective of one step.
 
@@ -89,6 +92,7 @@ def demand(
         stage: Of one pipeline stage instead of the fullest; transfers between stages are counted
             as those of an inner stage.
         weights: How the software keeps weights and gradients.
+        modules: What the software computes again, in place of the training's recomputation.
     """
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     if stage is None:
@@ -104,7 +108,7 @@ def demand(
         "step": 1,
     }
     asked = (
-        *micro_batch_communications(shape, plan, training),
+        *micro_batch_communications(shape, plan, training, modules),
         *data_communications(shape, plan, training, stage=stage, weights=weights),
     )
     return Demand(
@@ -120,28 +124,33 @@ def demand(
 
 
 def micro_batch_communications(
-    shape: Transformer, plan: Layout, training: Training
+    shape: Transformer, plan: Layout, training: Training, modules: Modules = None
 ) -> tuple[Communication, ...]:
     """Return what each micro-batch asks for; none of it depends on ZeRO or virtual stages."""
     return tuple(
         item
         for axis in MICRO_BATCH_AXES
-        for item in axis_communications(axis, shape, plan, training)
+        for item in axis_communications(axis, shape, plan, training, modules)
     )
 
 
 def axis_communications(
-    axis: MicroBatchAxis, shape: Transformer, plan: Layout, training: Training
+    axis: MicroBatchAxis,
+    shape: Transformer,
+    plan: Layout,
+    training: Training,
+    modules: Modules = None,
 ) -> list[Communication]:
     """Return what each micro-batch asks for on one axis."""
     shard = shard_of(plan, training)
+    again = repeated_traffic(shape, training.recompute, modules)
     match axis:
         case Axis.TENSOR:
-            return _tensor(shape, plan, shard, training)
+            return _tensor(shape, plan, shard, training, num_again=again.blocks)
         case Axis.CONTEXT:
-            return _context(shape, plan, shard, recompute=training.recompute)
+            return _context(shape, plan, shard, _phases(again=again.attention))
         case Axis.EXPERT:
-            return _expert(shape, plan, shard, recompute=training.recompute)
+            return _expert(shape, plan, shard, _phases(again=again.experts))
         case Axis.PIPELINE:
             return _pipeline(shape, plan, shard)
 
@@ -157,6 +166,8 @@ def shard_of(plan: Layout, training: Training) -> Shard:
         sequence_parallel=plan.sequence_parallel,
         router_imbalance=training.router_imbalance,
         expert_capacity=training.expert_capacity,
+        tuning=training.tuning,
+        span=training.packed_sequence,
     )
 
 
@@ -165,15 +176,16 @@ def _phases(*, again: bool) -> tuple[Phase, ...]:
 
 
 def _tensor(
-    shape: Transformer, plan: Layout, shard: Shard, training: Training
+    shape: Transformer, plan: Layout, shard: Shard, training: Training, *, num_again: int
 ) -> list[Communication]:
     """Return the tensor-parallel collectives of a layer.
 
     Without sequence parallelism two all-reduces each way (Shoeybi et al. 2019,
     arXiv:1909.08053, section 3); with it an all-gather and a reduce-scatter in place of each,
     and backward gathers each block's input once more for the weight gradient, beside the input
-    gradient's product (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.2). What fp8
-    products gather is cast first (Transformer Engine, gather_along_first_dim).
+    gradient's product (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.2); a frozen block
+    without low-rank matrices needs it not. What fp8 products gather is cast first (Transformer
+    Engine, gather_along_first_dim).
     """
     if plan.tensor == 1:
         return []
@@ -181,7 +193,9 @@ def _tensor(
     gathered = size * product_bytes(training.precision) / ACTIVATION_BYTES
     group = axis_group(plan, Axis.TENSOR)
 
-    def between_halves(phase: Phase, kind: CollectiveKind, window: Window) -> Communication:
+    def between_halves(
+        phase: Phase, kind: CollectiveKind, window: Window, each: int = 2
+    ) -> Communication:
         return Communication(
             axis=Axis.TENSOR,
             purpose=f"activations of a layer, {phase}",
@@ -191,23 +205,56 @@ def _tensor(
                 size_bytes=gathered if kind is CollectiveKind.ALL_GATHER else size,
                 group=group,
             ),
-            each=2,
+            each=num_again if phase == "recompute" else each,
             per="layer",
             window=window,
         )
 
-    phases = _phases(again=training.recompute == "full")
+    phases = _phases(again=num_again > 0)
+    thin = _low_rank(plan, shard, phases)
     if not plan.sequence_parallel:
         reduce = CollectiveKind.ALL_REDUCE
-        return [between_halves(phase, reduce, Window.NONE) for phase in phases]
+        return [between_halves(phase, reduce, Window.NONE) for phase in phases] + thin
     gather, scatter = CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER
-    return [
+    both = [
         between_halves(phase, kind, Window.TENSOR) for phase in phases for kind in (gather, scatter)
-    ] + [between_halves("backward", gather, Window.PRODUCT)]
+    ]
+    tuning = training.tuning
+    again = tuning.trains_input_of("linear_qkv") + tuning.trains_input_of("linear_fc1")
+    if again:
+        both.append(between_halves("backward", gather, Window.PRODUCT, again))
+    return both + thin
+
+
+def _low_rank(plan: Layout, shard: Shard, phases: tuple[Phase, ...]) -> list[Communication]:
+    """Return what passes between the two low-rank matrices, which tensor ranks divide.
+
+    One exchange for each adapted matrix (Megatron-Bridge peft, ParallelLinearAdapter).
+    """
+    num = len(shard.tuning.adapted)
+    if not num:
+        return []
+    collective = Collective(
+        kind=CollectiveKind.ALL_GATHER,
+        size_bytes=ACTIVATION_BYTES * shard.tokens * shard.tuning.rank,
+        group=axis_group(plan, Axis.TENSOR),
+    )
+    return [
+        Communication(
+            axis=Axis.TENSOR,
+            purpose=f"low-rank activations of a layer, {phase}",
+            phase=phase,
+            collective=collective,
+            each=num,
+            per="layer",
+            window=Window.NONE,
+        )
+        for phase in phases
+    ]
 
 
 def _context(
-    shape: Transformer, plan: Layout, shard: Shard, *, recompute: Recompute
+    shape: Transformer, plan: Layout, shard: Shard, phases: tuple[Phase, ...]
 ) -> list[Communication]:
     """Return the exchange of keys and values between context ranks.
 
@@ -218,7 +265,6 @@ def _context(
     """
     if plan.context == 1:
         return []
-    phases = _phases(again=recompute in {"selective", "full"})
     if plan.context_exchange == "all-gather":
         return _gathered_context(shape, plan, shard, phases)
     block = Collective(
@@ -266,13 +312,13 @@ def _gathered_context(
 
 
 def _expert(
-    shape: Transformer, plan: Layout, shard: Shard, *, recompute: Recompute
+    shape: Transformer, plan: Layout, shard: Shard, phases: tuple[Phase, ...]
 ) -> list[Communication]:
     """Return dispatch and combine of a MoE layer, each way."""
     if not shape.num_moe_layers or plan.expert == 1:
         return []
     if plan.expert_dispatch == "all-gather":
-        return _gathered_tokens(shape, plan, shard, _phases(again=recompute == "full"))
+        return _gathered_tokens(shape, plan, shard, phases)
     group = axis_group(plan, Axis.EXPERT)
     sent = shard.split_tokens * shape.model.experts_per_token
     copies = sent
@@ -295,7 +341,7 @@ def _expert(
             per="moe-layer",
             window=Window.LAYER if plan.expert_overlap else Window.NONE,
         )
-        for phase in _phases(again=recompute == "full")
+        for phase in phases
     ]
 
 

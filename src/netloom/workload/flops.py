@@ -11,12 +11,14 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from netloom.spec.tuning import ALL_WEIGHTS
+from netloom.workload.adapters import adapter_parameters, tuned_operators
+from netloom.workload.operator import Operator, OperatorKind
 from netloom.workload.parameters import expert_parameters, layer_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from netloom.spec.scenario import Recompute, Training
+    from netloom.spec.tuning import Tuning
     from netloom.workload.transformer import Transformer
 
 __all__ = [
@@ -24,16 +26,16 @@ __all__ = [
     "Operator",
     "OperatorKind",
     "Shard",
+    "core_flops_per_token",
     "embedding_operators",
     "forward_flops_per_token",
     "head_operators",
+    "latent_up_flops_per_token",
     "layer_operators",
-    "module_flops_per_token",
     "recomputed_flops_per_token",
     "step_flops",
 ]
 
-OperatorKind = Literal["matmul", "attention", "pointwise", "norm"]
 AttentionKernel = Literal["fused", "unfused"]
 
 # Activations travel and are stored in 16 bits; fp8 runs keep bf16 activations between products.
@@ -75,6 +77,8 @@ class Shard:
         router_imbalance: By which share the busiest expert rank exceeds the mean, beyond chance.
         expert_capacity: What an expert takes at most, over the mean; None for all.
         attention: ``fused`` never writes the score matrix; ``unfused`` writes all of it.
+        tuning: Which weights are trained.
+        span: Tokens that attend to one another; the whole sequence when left out.
     """
 
     micro_batch: int
@@ -86,6 +90,8 @@ class Shard:
     router_imbalance: float = 0.0
     expert_capacity: float | None = None
     attention: AttentionKernel = "fused"
+    tuning: Tuning = ALL_WEIGHTS
+    span: int | None = None
 
     def expert_load(self, tokens: float) -> float:
         """Return the tokens of the busiest expert rank over the mean, of *tokens* of all ranks."""
@@ -103,52 +109,14 @@ class Shard:
         return self.tokens / (self.tensor if self.sequence_parallel else 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operator:
-    """One kernel of the forward pass, and what its backward pass costs.
-
-    Attributes:
-        flops: Floating-point operations executed forward.
-        size_bytes: Bytes moved to and from memory forward.
-        backward_flops: The same of the backward pass.
-        backward_bytes: The same of the backward pass.
-        core_attention: Whether selective recomputation runs it again.
-        cheap: Whether light recomputation does: norms, activation functions and the up-projections
-            of latent attention (arXiv:2412.19437, section 3.2.3; Megatron-Core recompute_modules
-            layernorm, moe_act, mla_up_proj).
-        cast_bytes: What an fp8 product moves besides, to cast its input; 0 for others.
-        backward_cast_bytes: And backward, to cast the gradient of its output.
-        sequence: For attention, the tokens a query can look at.
-        head_dim: For attention, the width of a head.
-        modules: What it is part of, in the words of Megatron-Core's recompute_modules.
-        shape: For a matrix product, its rows, columns and inner terms.
-        num: Matrices that share the rows of a grouped product.
-    """
-
-    name: str
-    kind: OperatorKind
-    flops: float
-    size_bytes: float
-    backward_flops: float
-    backward_bytes: float
-    core_attention: bool = False
-    cheap: bool = False
-    cast_bytes: float = 0.0
-    backward_cast_bytes: float = 0.0
-    sequence: int = 0
-    head_dim: int = 0
-    modules: frozenset[str] = frozenset()
-    shape: tuple[float, float, float] | None = None
-    num: float = 1
-
-
 def layer_operators(shape: Transformer, shard: Shard, *, moe: bool) -> tuple[Operator, ...]:
     """Return the operators of one layer, in order."""
     model = shape.model
     residual = _pointwise("residual", shard.split_tokens * model.hidden, passes=_add_passes(shape))
     norm = _norm("norm", shard.split_tokens * model.hidden)
     block = _moe_block(shape, shard) if moe else _dense_block(shape, shard)
-    return (norm, *_attention_block(shape, shard), residual, norm, *block, residual)
+    every = (norm, *_attention_block(shape, shard), residual, norm, *block, residual)
+    return tuned_operators(every, shard.tuning)
 
 
 def embedding_operators(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
@@ -172,27 +140,32 @@ def head_operators(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
         backward_bytes=logits * (ACTIVATION_BYTES + 2 * LOGIT_BYTES),
     )
     norm = _norm("last norm", shard.split_tokens * model.hidden)
-    return norm, _matmul("logits", shard.tokens, width, model.hidden), loss
+    every = (norm, _matmul("logits", shard.tokens, width, model.hidden), loss)
+    return tuned_operators(every, shard.tuning)
 
 
 def forward_flops_per_token(shape: Transformer, sequence: int) -> float:
     """Return what the forward pass of one token needs: products and causal attention."""
+    return _product_flops(shape) + shape.model.num_layers * core_flops_per_token(shape, sequence)
+
+
+def _product_flops(shape: Transformer) -> float:
     model = shape.model
     dense, moe = shape.num_dense_layers, shape.num_moe_layers
     total = 2.0 * model.hidden * model.vocabulary
     total += dense * _layer_flops(shape, moe=False) if dense else 0.0
     total += moe * _layer_flops(shape, moe=True) if moe else 0.0
-    return total + model.num_layers * _core_flops(shape, sequence)
+    return total
 
 
 def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Recompute) -> float:
     """Return what recomputation adds for one token."""
-    core = shape.model.num_layers * _core_flops(shape, sequence)
+    core = shape.model.num_layers * core_flops_per_token(shape, sequence)
     match recompute:
         case "none":
             return 0.0
         case "light":
-            return shape.model.num_layers * _latent_up_flops(shape)
+            return shape.model.num_layers * latent_up_flops_per_token(shape)
         case "selective":
             return core
         case "full":
@@ -200,24 +173,8 @@ def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Rec
             return forward_flops_per_token(shape, sequence) - head
 
 
-def module_flops_per_token(shape: Transformer, sequence: int, modules: Collection[str]) -> float:
-    """Return what computing *modules* again adds for one token."""
-    model = shape.model
-    expert = 2.0 * shape.num_ffn_matrices * model.hidden * model.expert_hidden
-    routed = model.experts_per_token * expert + 2.0 * model.hidden * model.num_experts
-    shared = model.num_shared_experts * expert
-    dense = 2.0 * shape.num_ffn_matrices * model.hidden * model.ffn_hidden
-    each = {
-        "core_attn": model.num_layers * _core_flops(shape, sequence),
-        "mla_up_proj": model.num_layers * _latent_up_flops(shape),
-        "mlp": shape.num_dense_layers * dense,
-        "moe": shape.num_moe_layers * (routed + shared),
-        "shared_experts": 0.0 if "moe" in modules else shape.num_moe_layers * shared,
-    }
-    return sum(each.get(name, 0.0) for name in modules)
-
-
-def _latent_up_flops(shape: Transformer) -> float:
+def latent_up_flops_per_token(shape: Transformer) -> float:
+    """Return what one layer's up-projections of latent attention need for a token."""
     model = shape.model
     if not shape.is_mla:
         return 0.0
@@ -226,20 +183,26 @@ def _latent_up_flops(shape: Transformer) -> float:
     return 2.0 * (queries + model.kv_rank * keys_values)
 
 
-def step_flops(
-    shape: Transformer, training: Training, modules: Collection[str] | None = None
-) -> tuple[float, float]:
-    """Return the FLOPs of one step: what the model needs, and with recomputation.
-
-    *modules* are computed again in place of what *training* asks for.
-    """
+def step_flops(shape: Transformer, training: Training) -> tuple[float, float]:
+    """Return the FLOPs of one step: what the model needs, and with recomputation."""
     tokens = training.global_batch * training.sequence
-    needed = 3 * forward_flops_per_token(shape, training.sequence) * tokens
-    if modules is None:
-        again = recomputed_flops_per_token(shape, training.sequence, training.recompute)
-    else:
-        again = module_flops_per_token(shape, training.sequence, modules)
-    return needed, needed + again * tokens
+    needed = _needed_flops_per_token(shape, training) * tokens
+    again = recomputed_flops_per_token(shape, training.span, training.recompute) * tokens
+    return needed, needed + again
+
+
+def _needed_flops_per_token(shape: Transformer, training: Training) -> float:
+    """Return both passes of one token: frozen products have no gradient of their matrix."""
+    all_trained = 3 * forward_flops_per_token(shape, training.span)
+    tuning = training.tuning
+    if not tuning.is_low_rank:
+        return all_trained
+    added = sum(
+        num * 2.0 * adapter_parameters(shape, tuning, moe=moe, active=True).total
+        for moe, num in ((False, shape.num_dense_layers), (True, shape.num_moe_layers))
+        if num
+    )
+    return all_trained - _product_flops(shape) + 3 * added
 
 
 def expert_load(tokens: float, num_ranks: int) -> float:
@@ -271,7 +234,8 @@ def _vector_parameters(shape: Transformer, *, moe: bool) -> int:
     return norms + biases + copies * ((shape.num_ffn_matrices - 1) * width + model.hidden)
 
 
-def _core_flops(shape: Transformer, sequence: int) -> float:
+def core_flops_per_token(shape: Transformer, sequence: int) -> float:
+    """Return what one layer's causal attention needs for a token."""
     # A token looks back at half the sequence on average: scores, then values.
     keys = sequence / 2 * _window_share(shape, sequence)
     return 2.0 * keys * (shape.query_width + shape.output_width)
@@ -315,25 +279,24 @@ def _latent_projections(shape: Transformer, shard: Shard) -> tuple[Operator, ...
     return (
         _matmul("latent down", shard.split_tokens, latent, model.hidden),
         _norm("latent norm", shard.split_tokens * (model.kv_rank + model.query_rank)),
-        *_part_of(
-            "mla_up_proj",
-            _cheap(_matmul("query up", tokens, shape.query_width / shard.tensor, query_in)),
-            _cheap(_matmul("key-value up", tokens, kv_out, model.kv_rank)),
-            _cheap(_pointwise("rotary", tokens * rotated, passes=2)),
-        ),
+        _cheap(_matmul("query up", tokens, shape.query_width / shard.tensor, query_in)),
+        _cheap(_matmul("key-value up", tokens, kv_out, model.kv_rank)),
+        _cheap(_pointwise("rotary", tokens * rotated, passes=2)),
     )
 
 
 def _core(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     """Return softmax(QK)V: one fused kernel, or two products and what passes between them."""
     heads = shape.model.num_heads / shard.tensor
-    pairs = shard.tokens * shard.sequence * heads
+    fused = shard.attention == "fused"
+    # Unfused computes what the mask hides, samples packed beside one another included.
+    seen = (shard.span or shard.sequence) if fused else shard.sequence
+    pairs = shard.tokens * seen * heads
     width = shape.query_head_dim + shape.value_head_dim
     own = (shape.query_width + shape.output_width) / shard.tensor
     io_bytes = ACTIVATION_BYTES * shard.tokens * (own + shape.kv_width_of_rank(shard.tensor))
-    fused = shard.attention == "fused"
     # Unfused computes the masked half as well, and all that a window leaves out.
-    kept = _window_share(shape, shard.sequence, tile=WINDOW_TILE)
+    kept = _window_share(shape, seen, tile=WINDOW_TILE)
     flops = (kept if fused else 2.0) * pairs * width
     product = Operator(
         name="attention",
@@ -343,8 +306,7 @@ def _core(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
         backward_flops=flops * (FUSED_BACKWARD if fused else 2.0),
         backward_bytes=2 * io_bytes,
         core_attention=True,
-        modules=frozenset({"core_attn"}),
-        sequence=shard.sequence // shard.context,  # a ring's kernels see one block at a time
+        sequence=max(1, seen // shard.context),  # a ring's kernels see one block at a time
         head_dim=shape.value_head_dim,
     )
     return (product,) if fused else (product, _scores(pairs, dropout=shape.model.biases))
@@ -363,13 +325,11 @@ def _scores(pairs: float, *, dropout: bool) -> Operator:
         backward_flops=0,
         backward_bytes=pairs * (10 + extra),
         core_attention=True,
-        modules=frozenset({"core_attn"}),
     )
 
 
 def _dense_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
-    block = _ffn("ffn", shape, rows=shard.tokens, width=shape.model.ffn_hidden / shard.tensor)
-    return _part_of("mlp", *block)
+    return _ffn("ffn", shape, rows=shard.tokens, width=shape.model.ffn_hidden / shard.tensor)
 
 
 def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
@@ -389,10 +349,8 @@ def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     shared = model.num_shared_experts * model.expert_hidden / shard.tensor
     always = _ffn("shared experts", shape, rows=shard.tokens, width=shared) if shared else ()
     up, activation, down = experts
-    acts = _part_of("moe_act", *_clamp(shape, rows * width), activation)
-    routed = (up, *acts, down, *_expert_bias(shape, rows))
-    shares = _part_of("shared_experts", *always)
-    return _part_of("moe", router, move, *routed, move, *shares)
+    acts = (*_clamp(shape, rows * width), activation)
+    return (router, move, up, *acts, down, *_expert_bias(shape, rows), move, *always)
 
 
 def _clamp(shape: Transformer, values: float) -> tuple[Operator, ...]:
@@ -476,10 +434,6 @@ def _cheap(operator: Operator) -> Operator:
     return replace(operator, cheap=True)
 
 
-def _part_of(module: str, *operators: Operator) -> tuple[Operator, ...]:
-    return tuple(replace(one, modules=one.modules | {module}) for one in operators)
-
-
 def _moved(name: str, elements: float, *, passes: float) -> Operator:
     """Return a copy to other places, which backward is another such copy."""
     forward = _pointwise(name, elements, passes=passes)
@@ -496,7 +450,6 @@ def _norm(name: str, elements: float) -> Operator:
         backward_flops=0,
         backward_bytes=1.5 * size_bytes,
         cheap=True,
-        modules=frozenset({"layernorm"}),
     )
 
 

@@ -47,6 +47,7 @@ PLAIN_ACTIVATIONS = frozenset(
     {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "relu", "relu2"}
 )
 GATED_WITH_PLAIN_NAME = frozenset({"gemma", "gemma2", "gemma3", "gemma3_text"})
+GROUPED_ROUTERS: Final = frozenset({"deepseek_v3", "kimi_k2"})
 LEARNED_POSITIONS = frozenset({"gpt2", "opt", "gpt_bigcode"})
 
 
@@ -96,6 +97,8 @@ def parse_config(config: Mapping[str, object], *, where: str) -> Model:
         "biases": kind in LEARNED_POSITIONS or _biased(config),
         "learned_positions": _positions(config, kind, where),
         "tied_embeddings": _tied(config, kind, where),
+        "head_norms": kind.startswith("qwen3"),
+        "grouped_router": kind in GROUPED_ROUTERS,
         "sources": {"*": Source(citation=where, confidence="published")},
     }
     try:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from netloom.workload.adapters import adapter_parameters
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
 from netloom.workload.parameters import (
@@ -18,11 +19,13 @@ from netloom.workload.placement import axis_group, expert_data_group, stage_laye
 
 if TYPE_CHECKING:
     from netloom.spec.scenario import Precision, Training
+    from netloom.spec.tuning import Tuning
     from netloom.workload.collective import Group
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
 __all__ = [
+    "NF4_BYTES",
     "PLAIN_WEIGHTS",
     "WEIGHT_BYTES",
     "StageParameters",
@@ -32,12 +35,16 @@ __all__ = [
     "gradient_bytes",
     "stage_dense_layers",
     "stage_parameters",
+    "trained_parameters",
 ]
 
 # Megatron-LM DistributedDataParallelConfig: a bucket holds max(40e6, 1e6 x replicas) parameters.
 BUCKET_PARAMETERS = 40e6
 BUCKET_PARAMETERS_PER_REPLICA = 1e6
 WEIGHT_BYTES = 2
+# 4-bit NormalFloat with double quantization, 0.127 bits of constants a weight (QLoRA,
+# arXiv:2305.14314, section 3).
+NF4_BYTES: Final = (4 + 0.127) / 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +58,7 @@ class WeightFormat:
     """
 
     gradient_bytes: int | None = None
-    parameter_bytes: int = WEIGHT_BYTES
+    parameter_bytes: float = WEIGHT_BYTES
     bucket_bytes: float | None = None
 
     def gradient_bytes_of(self, precision: Precision) -> int:
@@ -98,6 +105,23 @@ def stage_parameters(shape: Transformer, plan: Layout, *, stage: int) -> StagePa
     return StageParameters(dense=dense, experts=experts)
 
 
+def trained_parameters(
+    shape: Transformer, plan: Layout, tuning: Tuning, *, stage: int
+) -> StageParameters:
+    """Return those of *stage* that get gradients: all, or the low-rank ones beside them."""
+    if not tuning.is_low_rank:
+        return stage_parameters(shape, plan, stage=stage)
+    counts = stage_layers(shape.model.num_layers, plan.pipeline)
+    num_dense = stage_dense_layers(shape, counts, stage)
+    dense = experts = 0.0
+    for num, moe in ((num_dense, False), (counts[stage] - num_dense, True)):
+        if num:
+            one = adapter_parameters(shape, tuning, moe=moe)
+            dense += num * one.shared / plan.tensor
+            experts += num * one.experts / (plan.expert if plan.expert > 1 else plan.tensor)
+    return StageParameters(dense=dense, experts=experts)
+
+
 def stage_dense_layers(shape: Transformer, counts: tuple[int, ...], stage: int) -> int:
     """Return the layers of *stage* that are dense."""
     first = sum(counts[:stage])
@@ -114,13 +138,12 @@ def data_communications(
 ) -> list[Communication]:
     """Return the reduction of gradients and, where ZeRO divides them, the weights' gathers.
 
-    They are those of the fullest stage, or of *stage*.
+    They are those of the fullest stage, or of *stage*. Frozen weights have no gradients, and are
+    gathered where ZeRO 3 divides them.
     """
     stages = sorted({0, plan.pipeline // 2, plan.pipeline - 1}) if stage is None else [stage]
-    held = max(
-        (stage_parameters(shape, plan, stage=one) for one in stages),
-        key=lambda parameters: parameters.dense + parameters.experts,
-    )
+    fullest = max(stages, key=lambda one: _count(stage_parameters(shape, plan, stage=one)))
+    held = trained_parameters(shape, plan, training.tuning, stage=fullest)
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     layers = max(counts) if stage is None else max(1, counts[stage])
     formats = replace(weights, gradient_bytes=weights.gradient_bytes_of(training.precision))
@@ -130,7 +153,21 @@ def data_communications(
         _Weights("dense", held.dense, layers, formats, dense_group),
         _Weights("expert", held.experts, layers, formats, expert_group),
     )
-    return [item for part in parts if part.count for item in part.communications(plan.zero)]
+    found = [item for part in parts if part.count for item in part.communications(plan.zero)]
+    if not training.tuning.is_low_rank or plan.zero < 3:
+        return found
+    if training.tuning.frozen_type == "nf4":
+        formats = replace(formats, parameter_bytes=NF4_BYTES)
+    base = stage_parameters(shape, plan, stage=fullest)
+    frozen = (
+        _Weights("frozen dense", base.dense, layers, formats, dense_group),
+        _Weights("frozen expert", base.experts, layers, formats, expert_group),
+    )
+    return found + [item for part in frozen if part.count for item in part.gathers()]
+
+
+def _count(parameters: StageParameters) -> float:
+    return parameters.dense + parameters.experts
 
 
 def end_parameters(shape: Transformer, plan: Layout, *, stage: int) -> int:
@@ -163,10 +200,16 @@ class _Weights:
         grads = self._by_layer(scatter, "backward", self.grad_bytes)
         if zero == 2:
             return [grads, self._gather()]
+        return [*self.gathers(), grads]
+
+    def gathers(self) -> list[Communication]:
+        """Return the gathers of ZeRO 3: before each pass of a layer."""
         gather = CollectiveKind.ALL_GATHER
         weight_bytes = self.formats.parameter_bytes
-        forward = self._by_layer(gather, "forward", weight_bytes)
-        return [forward, self._by_layer(gather, "backward", weight_bytes), grads]
+        return [
+            self._by_layer(gather, "forward", weight_bytes),
+            self._by_layer(gather, "backward", weight_bytes),
+        ]
 
     @property
     def grad_bytes(self) -> int:
@@ -192,7 +235,7 @@ class _Weights:
         kind, window = CollectiveKind.ALL_GATHER, Window.FIRST_FORWARD
         return self._item(kind, size, "forward", "step", self.num_buckets, window)
 
-    def _by_layer(self, kind: CollectiveKind, phase: Phase, each_bytes: int) -> Communication:
+    def _by_layer(self, kind: CollectiveKind, phase: Phase, each_bytes: float) -> Communication:
         size = each_bytes * self.count / self.num_layers
         return self._item(kind, size, phase, "layer", 1, Window.LAYER)
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from netloom.engines.analytic import AnalyticEngine
 from netloom.engines.analytic.algorithms import nvls_wire_bytes, tree_network_bytes
 from netloom.parts.load import load_catalog
-from netloom.validation.collectives.measured import _network
+from netloom.study.calibrate.benchmark_network import benchmark_network
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 CATALOG = load_catalog()
@@ -119,7 +119,7 @@ def test_any_collective_on_any_catalogue_node_takes_a_time_that_its_links_allow(
 ) -> None:
     part = CATALOG.nodes[node]
     per_node = max(1, round(fill * part.num_gpus))
-    network = _network(part, CATALOG.technologies[technology], nodes, CATALOG)
+    network = benchmark_network(part, CATALOG.technologies[technology], nodes, CATALOG)
     group = Group(size=per_node * nodes, per_node=per_node)
     asked = Collective(kind=kind, size_bytes=size, group=group)
     found = AnalyticEngine().run(asked, network)

@@ -207,3 +207,20 @@ def test_a_log_cut_or_mixed_is_read_or_refused(
         return
     for test in found.tests:
         assert all(size > 0 and time_s > 0 for size, time_s, _ in test.times)
+
+
+def test_times_that_no_test_takes_are_left_out(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = f"{2**27} {2**25} float sum -1 1e-300 1 1 0 1e-300 1 1 0\n"
+    (folder / "a.log").write_text(log() + damaged)
+    sizes = asked(capsys, "--against", "a.log")["curves"][0]["sizes"]
+    assert [one["size_bytes"] for one in sizes] == [size for size, _ in GBPS]
+    assert main(["expect", "two.yaml", "--against", "a.log"]) == 0
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("nodes", ["0", "-1"])
+def test_no_nodes_are_refused(nodes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["expect", "two.yaml", f"--nodes={nodes}"]) == 2
+    assert f"--nodes: {nodes} take no part; give 1 or more" in capsys.readouterr().err

@@ -75,10 +75,15 @@ def test_no_text_breaks_a_parser(text: str) -> None:
         return
 
 
-def test_ways_are_told_only_when_every_line_has_its_answer() -> None:
-    rows = [json.dumps([{"dst": "10.0.0.1", "dev": f"swp{n}"}]) for n in (3, 4)]
-    assert parse_ways("\n".join(rows), 2) == ["swp3", "swp4"]
-    assert parse_ways(rows[0], 2) == ["", ""]
+MARK = '[{"type":"local","dst":"127.0.0.1","dev":"lo","prefsrc":"127.0.0.1","flags":[]}]\n'
+
+
+def test_a_refused_route_leaves_the_answers_of_other_flows() -> None:
+    """Recorded of iproute2 6.1: a blackhole prints nothing on standard output."""
+    rows = [json.dumps([{"dst": "10.0.0.1", "dev": f"swp{n}"}]) + "\n" for n in (3, 4)]
+    assert parse_ways(rows[0] + MARK + rows[1] + MARK, 2) == ["swp3", "swp4"]
+    assert parse_ways(rows[0] + MARK + MARK + rows[1] + MARK, 3) == ["swp3", "", "swp4"]
+    assert parse_ways(rows[0] + MARK, 2) == ["swp3", ""]
     assert parse_ways("[[]]", 1) == [""]
 
 

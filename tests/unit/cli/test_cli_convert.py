@@ -93,3 +93,26 @@ def test_a_model_of_its_own_needs_a_file_to_be_written_to(
     assert "-o scenario.yaml" in capsys.readouterr().err
     assert main(["convert", str(file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["result"]["model"]["num_hidden_layers"] == 31
+
+
+def test_the_file_that_is_converted_is_not_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "train.sh"
+    script.write_text((RECIPES / "llama3_8b.sh").read_text())
+    assert main(["convert", str(script), "-o", str(script)]) == 2
+    assert "is the file that is converted; name another" in capsys.readouterr().err
+    assert script.read_text() == (RECIPES / "llama3_8b.sh").read_text()
+
+
+def test_control_characters_of_a_script_do_not_reach_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "train.sh"
+    text = (RECIPES / "llama3_8b.sh").read_text()
+    script.write_text(text.replace("--brand-new-switch", "--\x1b[31mnew\x07"))
+    for options in ([], ["-o", str(tmp_path / "x.yaml")]):
+        assert main(["convert", str(script), *options]) == 0
+        printed = capsys.readouterr()
+        assert "[31mnew" in printed.out + printed.err
+        assert not {"\x1b", "\x07"} & set(printed.out + printed.err)

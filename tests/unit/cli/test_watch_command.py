@@ -175,7 +175,7 @@ def test_a_watch_that_is_killed_reads_every_step_once(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "give --lab, --scrape or --adapters"),
+        ([], "give --inventory, --lab, --scrape or --adapters"),
         (["--lab", "nowhere"], "there is no lab 'nowhere'"),
         (["--scrape", "file:///etc/passwd"], "--scrape"),
         (["--adapters", "--every", "0s"], "--every"),

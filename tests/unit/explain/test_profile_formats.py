@@ -6,6 +6,7 @@ import gzip
 import json
 import sqlite3
 from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,6 +36,20 @@ def test_a_log_gives_the_median_after_two_warm_up_steps_and_its_timers() -> None
 def test_a_log_without_an_iteration_is_refused_with_what_it_lacks() -> None:
     with pytest.raises(SpecError, match="elapsed time per iteration"):
         parse_megatron_log(["training ...", "done"])
+
+
+@pytest.mark.parametrize("time", ["0.0", "1e308", "1e999", "9" * 400, "1.2.3"])
+def test_times_that_no_iteration_takes_are_no_iterations(time: str) -> None:
+    line = f"iteration 1/ 100 | elapsed time per iteration (ms): {time} |"
+    with pytest.raises(SpecError, match="elapsed time per iteration"):
+        parse_megatron_log([line])
+
+
+def test_a_log_of_long_lines_is_read_in_time_that_grows_with_it() -> None:
+    lines = ["iteration 1/ " * 100_000] * 20 + [LOG]
+    start_s = monotonic()
+    assert parse_megatron_log("\n".join(lines)).steps_s == (31.0, 9.3, 9.1)
+    assert monotonic() - start_s < 5  # it was minutes
 
 
 @given(st.text(max_size=300))
@@ -100,6 +115,17 @@ def test_any_events_are_read_or_refused(value: object) -> None:
     assert found.steps == (TimeSpan(1e-6, 3e-6),)
 
 
+def test_times_and_counts_beyond_reason_are_left_out() -> None:
+    def kernel(**keys: object) -> dict[str, object]:
+        return {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "ts": 1, **keys}
+
+    args = {"Group size": 10**400, "In msg nelems": 10**400, "dtype": "Float"}
+    events = [kernel(ts=10**400, dur=1), kernel(dur=1e300), kernel(dur=2, args=args)]
+    found = parse_kineto(json.dumps({"traceEvents": events}))
+    assert [one.span for one in found.work] == [TimeSpan(1e-6, 3e-6)]
+    assert (found.collectives[0].num_ranks, found.collectives[0].size_bytes) == (0, None)
+
+
 def test_a_truncated_trace_is_refused() -> None:
     text = gzip.decompress((TRACES / "plain.rank0.json.gz").read_bytes()).decode()
     with pytest.raises(SpecError, match="no JSON"):
@@ -117,3 +143,28 @@ def test_an_export_of_nsight_systems_gives_steps_kernels_and_collectives(tmp_pat
 def test_a_foreign_sqlite_file_is_refused() -> None:
     with pytest.raises(SpecError, match="no kernel"):
         parse_nsight(sqlite3.connect(":memory:"))
+
+
+def test_an_export_of_several_gpus_is_refused(tmp_path: Path) -> None:
+    store = nsight_store(tmp_path / "two.sqlite")
+    store.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1 WHERE start > 10000000")
+    with pytest.raises(SpecError, match="kernels of 2 GPUs"):
+        parse_nsight(store)
+
+
+@pytest.mark.parametrize(("start", "end"), [("x", 5), (5, None), (5, b"0"), (5, 4)])
+def test_kernels_without_a_time_are_left_out(tmp_path: Path, start: object, end: object) -> None:
+    store = nsight_store(tmp_path / "damaged.sqlite")
+    store.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = ?, end = ?", (start, end))
+    with pytest.raises(SpecError, match="has no kernel in it"):
+        parse_nsight(store)
+
+
+def test_a_view_in_place_of_a_table_is_not_read(tmp_path: Path) -> None:
+    store = sqlite3.connect(tmp_path / "endless.sqlite")
+    store.execute(
+        "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL "
+        "SELECT x + 1 FROM n) SELECT x AS start, x + 1 AS end, 1 AS correlationId FROM n"
+    )
+    with pytest.raises(SpecError, match="has no kernel in it"):
+        parse_nsight(store)

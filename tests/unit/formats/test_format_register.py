@@ -7,7 +7,16 @@ import pytest
 from netloom.errors import SpecError
 from netloom.formats.register import FORMATS, detect, formats_of
 
-FAMILIES = {"benchmarks", "infiniband", "inventory", "nccl", "prometheus", "simulators", "traces"}
+FAMILIES = {
+    "benchmarks",
+    "infiniband",
+    "inventory",
+    "nccl",
+    "prometheus",
+    "simulators",
+    "traces",
+    "training",
+}
 
 
 def test_every_format_is_of_a_family_and_reads_or_writes() -> None:

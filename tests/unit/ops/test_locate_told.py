@@ -293,7 +293,9 @@ def test_sessions_have_time_to_come_back_after_their_cable_was_down(
         look(store, number, values if number else dict.fromkeys(values, 1.0))
         kinds = [one.kind for one in found(store, number)]
         # Down at look 1 with its cable; the session's sixth look without it is number 6.
-        assert kinds == ([Trouble.MISSING] if number == 1 else [FaultKind.LOSS] * (number > 5))
+        assert kinds == (
+            [Trouble.MISSING] if number == 1 else [Trouble.SESSION_DOWN] * (number > 5)
+        )
 
 
 def test_a_switch_all_of_whose_sessions_are_down_is_the_finding(store: ObservationStore) -> None:
@@ -321,7 +323,7 @@ def test_where_neighbours_are_both_without_sessions_neither_is_the_finding(
     # Of 4 leaves x 32 uplinks: the 32 of leaf:0, and 16 of each other leaf to spine:1.
     assert len(bad) == 32 + 3 * 16
     assert sorted((f.part, f.kind) for f in found(store, 1)) == sorted(
-        (network().part(cable), FaultKind.LOSS) for cable in bad
+        (network().part(cable), Trouble.SESSION_DOWN) for cable in bad
     )
 
 

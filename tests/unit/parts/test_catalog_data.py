@@ -26,7 +26,7 @@ PARTS = [
 ]
 TECHNOLOGIES = {
     *("tcp-100g", "tcp-400g", "iwarp-100g", "rocev1-100g"),
-    *("rocev2-100g", "rocev2-200g", "rocev2-400g", "rocev2-800g"),
+    *("rocev2-50g", "rocev2-100g", "rocev2-200g", "rocev2-400g", "rocev2-800g"),
     *("infiniband-edr", "infiniband-hdr", "infiniband-ndr", "infiniband-xdr"),
     *("spectrum-x-400g", "spectrum-x-800g", "uet-400g", "uet-800g"),
     *("scheduled-400g", "scheduled-800g"),
@@ -244,3 +244,11 @@ def test_some_cable_and_optics_exist_for_every_rate_up_to_10_km(rate_gbps: int) 
     assert {500.0, 2000.0, 10_000.0} <= set(reaches)
     copper = [c for c in CATALOG.cables.values() if c.medium == "dac" and rate_bps in c.rates]
     assert len(copper) == 1
+
+
+def test_only_gpus_that_scale_blocks_have_mxfp8() -> None:
+    # Transformer Engine's MXFP8BlockScaling asks for compute capability 10.0; CDNA 4 has OCP MX.
+    able = {gpu.name for gpu in CATALOG.gpus.values() if gpu.peak.at("mxfp8")}
+    assert able == {"B200-SXM", "B300-SXM", "GB200", "GB300", "Rubin", "MI355X"}
+    assert CATALOG.gpus["H100-SXM-80GB"].peak.precisions() == "bf16, fp16, fp8"
+    assert CATALOG.gpus["GB300"].peak.at("nvfp4") == 15e15

@@ -21,7 +21,7 @@ from netloom.step.software import (
     software_validity,
     switches_of,
 )
-from netloom.validated.steps import met_software
+from netloom.validated.steps import met_at
 from netloom.workload.collective import Axis
 from netloom.workload.placement import Layout, layout
 from netloom.workload.sharding import WeightFormat, data_communications
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from netloom.engines.base import Engine
     from netloom.fabric.network import Network
     from netloom.parts.parts import Gpu, Model
+    from netloom.spec.precision import Precision
     from netloom.step.model import Step
 
 # What each switch, turned against Megatron-Core 2024, sets; what a step makes of it is below.
@@ -265,16 +266,21 @@ def test_of_layers_that_the_host_keeps_two_are_under_way() -> None:
     assert kept_share(12, replace(half, activation_offload=1)) == 1.0
 
 
-@pytest.mark.parametrize(("gpu", "name"), [("A100", "megatron-2022"), ("H100", "megatron-bridge")])
-def test_a_job_that_names_none_gets_the_newest_that_was_met_on_its_gpus(
-    gpu: str, name: str, gpu_of: Callable[[str], Gpu]
+@pytest.mark.parametrize(
+    ("gpu", "precision", "name"),
+    [
+        ("A100", "bf16", "megatron-2022"),
+        ("H100", "bf16", "nemo"),
+        ("H100", "fp8", "megatron-bridge"),
+    ],
+)
+def test_a_job_that_names_none_gets_the_newest_that_was_met_on_its_gpus_in_its_precision(
+    gpu: str, precision: Precision, name: str, gpu_of: Callable[[str], Gpu]
 ) -> None:
-    found = practice_for(job({}), gpu_of(gpu))
-    generation = gpu_of(gpu).architecture.lower()
-    met = [practice_named(one.name) for one in met_software() if one.generation == generation]
-    able = [one.released for one in met if not one.shards_weights]
+    found = default_practice(gpu_of(gpu), precision)
+    met = map(practice_named, met_at(gpu_of(gpu).architecture.lower(), precision))
     assert found.name == name
-    assert found.released == max(able)
+    assert found.released == max(one.released for one in met if not one.shards_weights)
 
 
 def test_gpus_that_no_step_was_met_on_get_what_was_compared_there_or_the_newest(
@@ -282,9 +288,9 @@ def test_gpus_that_no_step_was_met_on_get_what_was_compared_there_or_the_newest(
 ) -> None:
     volta = gpu_of("A100").model_copy(update={"architecture": "Volta", "name": "V100"})
     strange = gpu_of("A100").model_copy(update={"architecture": "Strange", "name": "S1"})
-    assert default_practice(volta).name == "megatron-2021"
+    assert default_practice(volta, "fp16").name == "megatron-2021"
     newest = max(practice_named(name).released for name in PRACTICES.shipped())
-    assert default_practice(strange).released == newest
+    assert default_practice(strange, "bf16").released == newest
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,7 @@ def group(error_pct: float, *, machine: str = "one", rows: int = 5) -> Collectiv
         median_error_pct=error_pct,
         far_rows=0,
         bound_pct=8.0,
+        quantiles_pct=(error_pct,),
     )
 
 

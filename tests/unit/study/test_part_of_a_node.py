@@ -59,3 +59,15 @@ def test_more_than_a_node_has_is_refused() -> None:
 def test_gpus_that_fill_no_nodes_are_refused_with_both_ways_out() -> None:
     with pytest.raises(SpecError, match="98280, or 'gpus_per_node: 64'"):
         network_of(cluster(gpus=98_304, node="gb200-nvl72"), load_catalog())
+
+
+@pytest.mark.parametrize(("used", "hosts"), [(64, 16), (36, 9), (5, 2), (1, 1)])
+def test_of_a_rack_only_the_computers_that_hold_the_gpus_count(used: int, hosts: int) -> None:
+    """An NVL72 rack has 18 trays of 4 GPUs and 4 NICs."""
+    node = node_of(cluster(gpus=used, node="gb200-nvl72"), load_catalog())
+    assert node.num_hosts == hosts
+
+
+def test_sixty_four_of_seventy_two_are_wired_tray_by_tray() -> None:
+    asked = cluster(gpus=1024, node="gb200-nvl72", gpus_per_node=64)
+    assert network_of(asked, load_catalog()).design.hosts_per_node == 16

@@ -123,13 +123,13 @@ def _written(recipe: Recipe, vocabulary: int) -> dict[str, Any]:
 
 
 def _alike(model: Model, catalog: Catalog) -> list[str]:
-    """Return the models of the catalogue with the same shape, in order."""
+    """Return the models of the catalogue with the same shape, in its order."""
     wanted = model.model_dump(exclude=set(_ABOUT))
-    return sorted(
+    return [
         name
         for name, one in catalog.models.items()
         if one.model_dump(exclude=set(_ABOUT)) == wanted
-    )
+    ]
 
 
 def _unpadded(vocabulary: int, padded: int) -> tuple[Unstated, ...]:

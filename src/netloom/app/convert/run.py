@@ -251,6 +251,12 @@ def _written(conversion: Conversion, supplied: Supplied, beside: Path | None) ->
     if supplied.out is None:
         return conversion
     files = [supplied.out]
+    if supplied.out.exists() and supplied.out.samefile(conversion.file):
+        raise SpecError(
+            option="--out",
+            what=f"{supplied.out} is the file that is converted",
+            remedy="name another",
+        )
     if beside is not None:
         write_atomically(beside, json.dumps(conversion.model, indent=2) + "\n")
         files.append(beside)

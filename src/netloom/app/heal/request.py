@@ -57,6 +57,7 @@ def heal(  # noqa: PLR0913  (what to heal, and what it may do)
     policy: HealPolicy | None = None,
     yes: bool = False,
     watch_hosts: tuple[str, ...] = (),
+    store: Path | None = None,
     catalog: Catalog | None = None,
 ) -> run.HealReport:
     """Find what is broken in a lab, plan what to do, and do what policy allows.
@@ -74,15 +75,19 @@ def heal(  # noqa: PLR0913  (what to heal, and what it may do)
         policy: What runs by itself; default: nothing.
         yes: Carry out the plans that ask, too; never those that are refused.
         watch_hosts: Hosts (``nic:3``) whose partitions must stay as they are; default: some.
+        store: The store of a watch: its open cases are healed too; what a fresh look does not
+            confirm asks.
         catalog: The parts to build it from; default: the shipped ones and the scenario's own.
 
     Raises:
         SpecError: there is no such lab, or it was made from another network.
         LabError: it cannot be looked at, or the log cannot be written.
+        OutputError: the store cannot be read.
     """
     place = lab_folder(lab, folder)
     target = target_of(scenario, catalog)
-    return run.heal(place, target, policy or HealPolicy(), yes=yes, watched=watch_hosts)
+    allowed = policy or HealPolicy()
+    return run.heal(place, target, allowed, yes=yes, watched=watch_hosts, store=store)
 
 
 def undo(

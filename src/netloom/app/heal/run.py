@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from netloom.app.heal.journal import FileJournal
 from netloom.app.heal.tickets import TicketQueue
-from netloom.app.locate.lab import born_at_s, clock_s, observe
+from netloom.app.heal.watched import with_cases
+from netloom.app.lab.drains import HEAL_LOG
+from netloom.app.locate.lab import clock_s, observe
 from netloom.errors import LabError, SpecError
 from netloom.fabric.part_id import PartId
 from netloom.ops.heal.act import carry_out
@@ -21,9 +23,11 @@ from netloom.ops.heal.log import in_force, last_acts, unfinished
 from netloom.ops.heal.plan import Act, plans_of
 from netloom.ops.heal.policy import Decision, decide
 from netloom.ops.heal.snapshot import Dispute
+from netloom.ops.observe.cases import cases_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from netloom.app.lab.store import LabFolder
     from netloom.fabric.graph import Fabric
@@ -36,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["HealReport", "HealStep", "HealTarget", "able", "heal", "journal_of", "release"]
 
-LOG: Final = "heal.jsonl"
 LOCK: Final = "heal.lock"
 USED_UP: Final = Decision(
     verdict="refuse", reasons=("policy's most_acts are used up for this run; run it again",)
@@ -102,6 +105,11 @@ class HealReport:
         outcomes = (step.outcome for step in self.steps)
         return any(one is not None and one.result in ("undone", "stuck") for one in outcomes)
 
+    @property
+    def has_refused(self) -> bool:
+        """Whether policy refused a plan."""
+        return any(step.decision.verdict == "refuse" for step in self.steps)
+
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/heal.md documents."""
         sight = self.sight
@@ -118,7 +126,7 @@ class HealReport:
 
 def journal_of(place: LabFolder) -> FileJournal:
     """Return the log of a lab."""
-    return FileJournal(path=place.path / LOG)
+    return FileJournal(path=place.path / HEAL_LOG)
 
 
 def heal(
@@ -128,6 +136,7 @@ def heal(
     *,
     yes: bool = False,
     watched: tuple[str, ...] = (),
+    store: Path | None = None,
 ) -> HealReport:
     """Look at a lab and carry out what policy allows, one plan after the other.
 
@@ -140,13 +149,15 @@ def heal(
         policy: What runs by itself; nothing does with the default one.
         yes: Whether plans that ask run too. Those that are refused never do.
         watched: Hosts whose partitions are compared before and after.
+        store: Of a watch: its open cases count beside what is seen now.
 
     Raises:
         SpecError: there is no such lab.
         LabError: it cannot be looked at, or the log cannot be written.
+        OutputError: the store cannot be read.
     """
     with _alone(place):
-        return _heal(place, intended, policy, yes=yes, watched=watched)
+        return _heal(place, intended, policy, yes=yes, watched=watched, store=store)
 
 
 def _heal(
@@ -156,6 +167,7 @@ def _heal(
     *,
     yes: bool,
     watched: tuple[str, ...],
+    store: Path | None,
 ) -> HealReport:
     fabric, technology = intended.fabric, intended.technology
     journal = journal_of(place)
@@ -164,7 +176,11 @@ def _heal(
     watch = _Watch()
     while True:
         with watch.timing("look"):
-            sight = _settled(observe(place, fabric, technology), place, journal)
+            sight = observe(place, fabric, technology)
+            if store is not None:
+                cases = cases_in(store, start_s=sight.taken_s)
+                sight = with_cases(sight, cases, most_age_s=policy.most_age_s)
+            sight = _settled(sight, place, journal)
         first = first or sight
         tried = {(s.plan.finding.part, s.plan.finding.kind) for s in steps}
         fresh = [f for f in sight.findings if (f.part, f.kind) not in tried]
@@ -287,7 +303,7 @@ def _is_infiniband(place: LabFolder) -> bool:
 
 def _settled(sight: Snapshot, place: LabFolder, journal: FileJournal) -> Snapshot:
     """Return *sight* without what healing did itself, and with the acts that were cut short."""
-    born_s = born_at_s(place)  # what was done to an earlier lab of this name is gone with it
+    born_s = place.born_at_s  # what was done to an earlier lab of this name is gone with it
     entries = tuple(entry for entry in journal.entries() if entry.at_s >= born_s)
     drained = {entry.part for entry in in_force(entries) if entry.verb == "drain"}
     if _is_infiniband(place):

@@ -45,6 +45,7 @@ MAX_PATIENCE_S: Final = 2.0
 SMALL_BYTES: Final = 64
 LARGE_BYTES: Final = 4096  # the largest payload of RoCEv2
 MAX_HOPS: Final = 16
+MARKER: Final = "127.0.0.1"  # every kernel has a route to it
 WORKERS: Final = 4  # kernels that are asked at the same time
 CLONE_NEWNET: Final = 0x4000_0000  # Linux sched.h
 _HEAD: Final = struct.Struct("!II")
@@ -72,16 +73,19 @@ class Probed:
     """What became of a flow.
 
     Attributes:
-        links: The links it crosses, each as its cable and the port that sends; none when a kernel
-            on its way has no route, or does not tell.
+        links: The links it crosses, each as its cable and the port that sends, as far as they
+            are known.
         sent: Datagrams.
         lost: Of these, how many never arrived.
+        ends_at: Place of the device that refuses it, does not tell where it goes on to, or is a
+            host that it was not meant for; None when its way is known to its target.
     """
 
     flow: Flow
     links: tuple[tuple[Cable, Port], ...]
     sent: int
     lost: int
+    ends_at: int | None = None
 
 
 def flows_of(plant: Plant) -> tuple[Flow, ...]:
@@ -118,9 +122,21 @@ def probe(place: LabFolder, plant: Plant, flows: Sequence[Flow]) -> tuple[Probed
         bench = _Bench.open(place, plant, flows, stack)
         arrived = bench.run(flows)
     return tuple(
-        Probed(flow=flow, links=paths[number], sent=ROUNDS, lost=ROUNDS - arrived[number])
+        Probed(
+            flow=flow,
+            links=paths[number],
+            sent=ROUNDS,
+            lost=ROUNDS - arrived[number],
+            ends_at=_end(flow, paths[number]),
+        )
         for number, flow in enumerate(flows)
     )
+
+
+def _end(flow: Flow, links: Sequence[tuple[Cable, Port]]) -> int | None:
+    """Return the device at which what is known of a flow's way ends before its target."""
+    last = _far(links[-1]).device if links else flow.source
+    return None if last == flow.target else last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,7 +271,9 @@ def inside(namespace: str) -> Iterator[None]:
 def paths_of(
     place: LabFolder, plant: Plant, flows: Sequence[Flow]
 ) -> list[tuple[tuple[Cable, Port], ...]]:
-    """Return the links that each flow crosses, by asking every kernel on its way; none unknown.
+    """Return the links that each flow crosses, by asking every kernel on its way.
+
+    Where one refuses a flow or does not answer, what is known of its way ends.
 
     Raises:
         LabError: a namespace is gone.
@@ -281,14 +299,18 @@ class _Ways:
         for flow in flows:
             own = at.get((flow.source, "eth0"))
             paths.append([own] if own else [])
+        ended: set[int] = set()
         for _ in range(MAX_HOPS):
-            waiting = self._waiting(flows, paths)
+            waiting = self._waiting(flows, paths, ended)
             if not waiting:
                 break
             for device, numbers, ways in self._answers(waiting, flows, paths, addresses):
                 for number, way in zip(numbers, ways, strict=True):
                     link = at.get((device, way))
-                    paths[number] = [*paths[number], link] if link else []
+                    if link:
+                        paths[number].append(link)
+                    else:
+                        ended.add(number)
         return [tuple(path) for path in paths]
 
     def _answers(
@@ -308,12 +330,14 @@ class _Ways:
             return [(device, numbers, ways.result()) for device, numbers, ways in asked]
 
     def _waiting(
-        self, flows: Sequence[Flow], paths: list[list[tuple[Cable, Port]]]
+        self, flows: Sequence[Flow], paths: list[list[tuple[Cable, Port]]], ended: set[int]
     ) -> dict[int, list[int]]:
-        """Return the flows that have not arrived, by the device that they stand at."""
+        """Return the flows that have not arrived or ended, by the device that they stand at."""
         found: dict[int, list[int]] = {}
         for number, path in enumerate(paths):
-            if path and (device := _far(path[-1]).device) != flows[number].target:
+            if number in ended or not path:
+                continue
+            if (device := _far(path[-1]).device) != flows[number].target:
                 found.setdefault(device, []).append(number)
         return found
 
@@ -323,16 +347,16 @@ class _Ways:
         """Return the interface by which each flow leaves a device; empty where none is told."""
         if self.plant.devices[device].role == "host":
             return [""] * len(some)  # astray
-        # The first always has an answer: a switch that knows no way at all fails by silence.
-        lines = ["route get 127.0.0.1\n"] + [
+        # A question that is refused prints nothing; one that always has an answer follows each.
+        lines = [
             f"route get {addresses[flow.target]} from {addresses[flow.source]} "
             f"iif {interface_name(self.plant, _far(last))} "
-            f"ipproto udp sport {flow.source_port} dport {PORT}\n"
+            f"ipproto udp sport {flow.source_port} dport {PORT}\nroute get {MARKER}\n"
             for flow, last in some
         ]
         space = namespace_of(self.place.mark, self.plant.devices[device].name)
         argv = ["ip", "-force", "-j", "-n", space, "-batch", "-"]
-        return parse_ways(run(argv, text="".join(lines), lenient=True), len(lines))[1:]
+        return parse_ways(run(argv, text="".join(lines), lenient=True), len(lines))
 
 
 def _far(link: tuple[Cable, Port]) -> Port:
@@ -341,26 +365,31 @@ def _far(link: tuple[Cable, Port]) -> Port:
 
 
 def parse_ways(text: str, count: int) -> list[str]:
-    """Return the interfaces that a batch of ``ip -j route get`` printed, one for each line.
+    """Return the interfaces that a batch of ``ip -j route get`` printed, one for each question.
 
-    A line without an answer prints nothing, so that with fewer answers than lines it is not known
-    which is whose: all are then empty.
+    Each question is followed by one for :data:`MARKER`. A question without an answer of its own
+    was refused, or is not understood: its interface is empty, those of others are not.
     """
-    decoder, place, ways = json.JSONDecoder(), 0, []
-    while (place := _next(text, place)) >= 0:
+    decoder, place, ways, own = json.JSONDecoder(), 0, list[str](), ""
+    while len(ways) < count and (place := _next(text, place)) >= 0:
         try:
             rows, place = decoder.raw_decode(text, place)
-            ways.append(_way(rows))
         except (ValueError, RecursionError):
             break
-    return ways if len(ways) == count else [""] * count
+        row = _row(rows)
+        if row.get("dst") == MARKER:
+            ways.append(own)
+            own = ""
+        else:
+            own = str(row.get("dev", ""))
+    return [*ways, *[""] * (count - len(ways))]
 
 
 def _next(text: str, place: int) -> int:
     return text.find("[", place)
 
 
-def _way(rows: Any) -> str:
+def _row(rows: Any) -> dict[str, Any]:
     if isinstance(rows, list) and rows and isinstance(rows[0], dict):
-        return str(rows[0].get("dev", ""))
-    return ""
+        return rows[0]
+    return {}

@@ -109,6 +109,11 @@ class LabFolder:
         """Where its programs keep their files."""
         return self.path / SCRATCH
 
+    @property
+    def born_at_s(self) -> float:
+        """When the lab was made: its list of cables is written once, at the start."""
+        return (self.path / PLANT).stat().st_mtime
+
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lab, so that no other netloom changes it meanwhile.

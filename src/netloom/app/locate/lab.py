@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.app.lab.store import PLANT
+from netloom.app.lab.drains import planned_drains
+from netloom.app.lab.roce import lab_rate_bps
 from netloom.app.locate import lab_infiniband as observe_infiniband
 from netloom.app.locate import lab_roce as observe_roce
 from netloom.errors import SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
+from netloom.fabric.part_id import PartId
+from netloom.formats.infiniband.cables import scanned_ports
 from netloom.ops.heal.snapshot import Snapshot
-from netloom.ops.locate.findings import find
-from netloom.ops.locate.read import observations_of
+from netloom.ops.locate.device_findings import cables_away
+from netloom.ops.locate.faults import Trouble
+from netloom.ops.locate.identity import shared_guid_devices, shared_identities
+from netloom.ops.locate.locate import locate_all
+from netloom.ops.locate.network import DesignedNetwork
+from netloom.ops.locate.telemetry import window_of
+from netloom.ops.observe.identity import shared_guids, shared_lids
+from netloom.ops.observe.naming import Naming
+from netloom.ops.observe.observation import whole
 from netloom.ops.plant import plant_of
 
 if TYPE_CHECKING:
     from netloom.app.lab.store import LabFolder
     from netloom.fabric.graph import Fabric
-    from netloom.ops.plant import Plant
+    from netloom.ops.lab import Lab
     from netloom.parts.parts import Technology
 
-__all__ = ["born_at_s", "clock_s", "observe"]
+__all__ = ["clock_s", "observe"]
+
+# What a scan makes of cables whose devices it cannot tell apart.
+_PLACED: Final = frozenset({Trouble.MISSING, Trouble.MISWIRED})
 
 
 def clock_s() -> float:
@@ -51,37 +65,55 @@ def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Snapsho
             remedy="name that file",
         )
     taken_s = clock_s()
+    network = DesignedNetwork(
+        fabric=fabric, plant=plant, rate_bps=lambda cable: lab_rate_bps(plant, cable)
+    )
     if lab.kind == "infiniband":
-        seen = observe_infiniband.look(
-            place, lab, plant, window_s=max(1.0, clock_s() - born_at_s(place))
-        )
-        return Snapshot(
-            findings=tuple(seen.findings),
-            taken_s=taken_s,
-            away=tuple(dict.fromkeys(seen.away)),
-            disputes=tuple(seen.disputes),
-            doubts=tuple(seen.doubts),
-            lids=seen.lids,
-        )
-    return _ethernet(place, plant, fabric, technology, taken_s=taken_s)
+        return _infiniband(place, lab, network, taken_s=taken_s)
+    return _ethernet(place, network, technology, taken_s=taken_s)
 
 
-def born_at_s(place: LabFolder) -> float:
-    """Return when the lab was made: its list of cables is written once, at the start."""
-    return (place.path / PLANT).stat().st_mtime
+def _infiniband(
+    place: LabFolder, lab: Lab, network: DesignedNetwork, *, taken_s: float
+) -> Snapshot:
+    plant = network.plant
+    window_s = max(1.0, clock_s() - place.born_at_s)
+    seen = observe_infiniband.look(place, lab, plant, window_s=window_s)
+    ports = scanned_ports(seen.rows, Naming())
+    shared = [*shared_guids(plant, ports, taken_s), *shared_lids(ports, taken_s)]
+    heard = window_of([whole("subnet", taken_s, shared, cursor="")])
+    hidden = {
+        PartId.cable(cable.number)
+        for name in shared_guid_devices(heard)
+        for cable in network.by_device.get(name, ())
+    }
+    found = [f for f in seen.findings if f.part.whole not in hidden or f.kind not in _PLACED]
+    return Snapshot(
+        findings=(
+            *shared_identities(network, heard),
+            *(replace(one, hurts=one.hurts or network.behind(one.part)) for one in found),
+        ),
+        taken_s=taken_s,
+        away=tuple(dict.fromkeys(seen.away)),
+        disputes=tuple(seen.disputes),
+        doubts=tuple(seen.doubts),
+        lids=seen.lids,
+    )
 
 
 def _ethernet(
-    place: LabFolder, plant: Plant, fabric: Fabric, technology: Technology, *, taken_s: float
+    place: LabFolder, network: DesignedNetwork, technology: Technology, *, taken_s: float
 ) -> Snapshot:
-    seen = observe_roce.look(place, plant)
-    observed = observe_roce.observed_of(plant, seen, _gpus(fabric))
-    located = find(fabric, observations_of(fabric, observed), technology)
-    gone = set(seen.away)
+    plant = network.plant
+    seen = observe_roce.look(place, plant, taken_s)
+    assert seen.heard is not None
+    observed = observe_roce.observed_of(plant, seen.probed, _gpus(network.fabric))
+    planned = planned_drains(place, plant)
+    away = cables_away(network, seen.heard, planned) | {cable.number for cable in seen.down}
     return Snapshot(
-        findings=(*seen.findings, *(f for f in located if f.part.whole not in gone)),
+        findings=locate_all(network, seen.heard, observed, technology, planned),
         taken_s=taken_s,
-        away=seen.away,
+        away=tuple(PartId.cable(number) for number in sorted(away)),
         disputes=seen.disputes,
         doubts=seen.doubts,
         num_flows=len(seen.probed),

@@ -64,6 +64,7 @@ class SubnetView:
         disputes: Where programs disagree.
         doubts: What could not be asked.
         lids: Of the devices that answered, by name.
+        rows: Every port as iblinkinfo sees it.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -71,6 +72,7 @@ class SubnetView:
     disputes: list[Dispute] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     lids: dict[str, int] = field(default_factory=dict)
+    rows: list[diags.LinkRow] = field(default_factory=list)
 
 
 def observer(place: LabFolder, lab: Lab, network: Subnet) -> ibdiags.Client:
@@ -101,6 +103,7 @@ def look(place: LabFolder, lab: Lab, plant: Plant, *, window_s: float) -> Subnet
         _compare(seen, view)
         _confirm(seen, view, client)
         seen.lids.update(view.lids)
+        seen.rows.extend(view.states.values())
         _errors(seen, view, rows, window_s)
         _losses(seen, view, rows, client)
     return seen

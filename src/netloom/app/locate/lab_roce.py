@@ -4,31 +4,39 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from netloom.app.lab.carrier import ends_of, with_carrier
+from netloom.app.lab.ethernet import built_of_namespaces
 from netloom.app.lab.probes import Probed, flows_of, probe
-from netloom.app.lab.roce import cable_ends
+from netloom.app.lab.roce import cable_ends, lab_rate_bps
+from netloom.app.lab.routers import addresses_of, named_devices, routers_of
 from netloom.drivers import frr, vty
 from netloom.errors import LabError
 from netloom.fabric.part_id import PartId
 from netloom.ops.heal.snapshot import Dispute
 from netloom.ops.lab import namespace_of
-from netloom.ops.locate.faults import Trouble
-from netloom.ops.locate.findings import Finding
-from netloom.ops.underlay import expected_ways, interface_name, underlay_of
-from netloom.spec.observed import Observed, ObservedFlow, ObservedSwitch
+from netloom.ops.locate.cabling import cabling_observations
+from netloom.ops.locate.telemetry import window_of
+from netloom.ops.observe.compare import compare
+from netloom.ops.observe.observation import Observation, Reading, whole
+from netloom.ops.underlay import expected_uses, expected_ways, underlay_of
+from netloom.spec.observed import Observed, ObservedFlow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from netloom.app.lab.routers import RouterState
     from netloom.app.lab.store import LabFolder
     from netloom.drivers.netns import End
+    from netloom.ops.locate.telemetry import TelemetryWindow
+    from netloom.ops.observe.compare import Built
     from netloom.ops.plant import Cable, Plant, Port
     from netloom.ops.underlay import BgpRouter
 
 __all__ = ["EthernetSeen", "look", "observed_of", "route_counts"]
 
-READ: Final = 0.99  # confidence in what both ends say alike
 AGAIN_S: Final = 0.2  # zebra writes a route within milliseconds
 WORKERS: Final = 4  # programs that are asked at the same time
 
@@ -39,44 +47,85 @@ class EthernetSeen:
 
     Attributes:
         probed: What became of the probes.
-        switches: Ways that routing and forwarding have, by switch.
-        findings: Cables that are down.
-        away: Cables that carry nothing: down, or no routes lead over them though some should.
+        heard: What interfaces, daemons and kernels said, as a watch would have stored it.
+        down: Cables without carrier at an end.
         disputes: Where sources disagree.
         doubts: What could not be asked.
     """
 
     probed: tuple[Probed, ...] = ()
-    switches: dict[str, tuple[int, int]] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
-    away: tuple[PartId, ...] = ()
+    heard: TelemetryWindow | None = None
+    down: tuple[Cable, ...] = ()
     disputes: tuple[Dispute, ...] = ()
     doubts: tuple[str, ...] = ()
 
 
-def look(place: LabFolder, plant: Plant) -> EthernetSeen:
-    """Return what interfaces, routes and probes show."""
+def look(place: LabFolder, plant: Plant, time_s: float) -> EthernetSeen:
+    """Return what interfaces, routes and probes show.
+
+    Args:
+        place: Of the lab.
+        plant: As designed.
+        time_s: Now.
+    """
     doubts: list[str] = []
+    uses = expected_uses(plant, underlay_of(plant))
     with ThreadPoolExecutor(max_workers=WORKERS) as pool:
-        routers = underlay_of(plant).routers
-        asked = [(r, pool.submit(route_counts, place, plant, r)) for r in routers]
+        asked = [
+            (one, pool.submit(_believes, one, uses.get(one.machine.name, {}), time_s))
+            for one in routers_of(place, plant)
+        ]
+        built = pool.submit(built_of_namespaces, named_devices(place, plant))
+        held = pool.submit(addresses_of(place, plant).read, time_s, "")
         up = with_carrier(ends_of(place, plant, plant.cables), doubts)
         probed = probe(place, plant, flows_of(plant))
-        switches = {}
-        for router, counts in asked:
+        readings = [_links_up(place, plant, up, time_s)]
+        for router, reading in asked:
             try:
-                switches[router.name] = counts.result()
+                readings += reading.result()
             except LabError as error:
-                doubts.append(f"{router.name}: {error}")
-    down = [cable for cable in plant.cables if not _is_up(place, plant, cable, up)]
+                doubts.append(f"{router.machine.name}: {error}")
+        try:
+            readings += [_cabling(plant, built.result(), time_s), held.result()]
+        except LabError as error:
+            doubts.append(str(error))
+    down = tuple(c for c in plant.cables if not up.issuperset(cable_ends(place, plant, c)))
     return EthernetSeen(
         probed=probed,
-        switches=switches,
-        findings=tuple(_missing(plant, cable) for cable in down),
-        away=tuple(PartId.cable(cable.number) for cable in down),
+        heard=window_of(readings),
+        down=down,
         disputes=tuple(_disputes(probed, down)),
         doubts=tuple(doubts),
     )
+
+
+def _believes(router: RouterState, uses: Mapping[str, int], time_s: float) -> list[Reading]:
+    """Return what a switch says; twice where it is not what it should be.
+
+    Daemon and kernel are read one after the other, and BGP may be at work: a change may lie
+    between.
+    """
+    first = router.read(time_s, "")
+    said = {one.metric: one.value for one in first.observations}
+    if said["rib_ways"] == said["fib_ways"] == sum(uses.values()):
+        return [first]
+    time.sleep(AGAIN_S)
+    return [first, router.read(time_s + AGAIN_S, "")]
+
+
+def _links_up(place: LabFolder, plant: Plant, up: set[End], time_s: float) -> Reading:
+    seen = [
+        Observation(time_s, plant.port_name(port), "link_up", float(end in up))
+        for cable in plant.cables
+        for port, end in zip(cable.ends, cable_ends(place, plant, cable), strict=True)
+    ]
+    return whole("interfaces", time_s, seen, cursor="")
+
+
+def _cabling(plant: Plant, built: Built, time_s: float) -> Reading:
+    compared = compare(plant, built)
+    seen = cabling_observations(compared, lambda cable: lab_rate_bps(plant, cable), time_s)
+    return whole("cabling", time_s, seen, cursor="")
 
 
 def route_counts(place: LabFolder, plant: Plant, router: BgpRouter) -> tuple[int, int]:
@@ -100,26 +149,7 @@ def _count(space: str, prefixes: set[str]) -> tuple[int, int]:
     return sum(len(r.interfaces) for r in believed), sum(len(r.interfaces) for r in real)
 
 
-def _is_up(place: LabFolder, plant: Plant, cable: Cable, up: set[End]) -> bool:
-    return up.issuperset(cable_ends(place, plant, cable))
-
-
-def _missing(plant: Plant, cable: Cable) -> Finding:
-    names = " and ".join(
-        f"{plant.devices[p.device].name} {interface_name(plant, p)}" for p in cable.ends
-    )
-    return Finding(
-        part=plant.part(cable),
-        kind=Trouble.MISSING.value,
-        magnitude=1.0,
-        confidence=READ,
-        evidence=(f"{names} have no carrier",),
-        hurts=(),
-        predicted_gain=0.0,
-    )
-
-
-def _disputes(probed: tuple[Probed, ...], down: list[Cable]) -> list[Dispute]:
+def _disputes(probed: tuple[Probed, ...], down: tuple[Cable, ...]) -> list[Dispute]:
     """Return the cables that are down though probes came through them."""
     numbers = {cable.number for cable in down}
     through = {
@@ -133,35 +163,33 @@ def _disputes(probed: tuple[Probed, ...], down: list[Cable]) -> list[Dispute]:
     return [Dispute(part=PartId.cable(number), says=says) for number in sorted(through)]
 
 
-def observed_of(plant: Plant, seen: EthernetSeen, gpu_of: dict[str, str]) -> Observed:
-    """Return what was seen as observations by name, for locating.
+def observed_of(plant: Plant, probed: Iterable[Probed], gpu_of: dict[str, str]) -> Observed:
+    """Return probes as observations by name, for locating.
 
     Args:
         plant: Of the lab.
-        seen: What was seen.
+        probed: What became of them; those whose way is unknown tell where it ends.
         gpu_of: The GPU beside each NIC port, both by name.
     """
     flows = tuple(
         _observed_flow(plant, one, gpu_of)
-        for one in seen.probed
-        if one.links
-        and {plant.devices[end].name for end in (one.flow.source, one.flow.target)} <= gpu_of.keys()
+        for one in probed
+        if {plant.devices[end].name for end in (one.flow.source, one.flow.target)} <= gpu_of.keys()
     )
-    switches = tuple(
-        ObservedSwitch(switch=name, rib_ways=rib, fib_ways=fib)
-        for name, (rib, fib) in seen.switches.items()
-    )
-    return Observed(flows=flows, switches=switches)
+    return Observed(flows=flows)
 
 
 def _observed_flow(plant: Plant, one: Probed, gpu_of: dict[str, str]) -> ObservedFlow:
     first, last = (plant.devices[end].name for end in (one.flow.source, one.flow.target))
-    path = [_link_name(plant, link) for link in one.links]
+    path = [f"{gpu_of[first]}->{first}", *(_link_name(plant, link) for link in one.links)]
+    if one.ends_at is None:
+        path.append(f"{last}->{gpu_of[last]}")
     return ObservedFlow(
         source=gpu_of[first],
         target=gpu_of[last],
         source_port=one.flow.source_port,
-        path=(f"{gpu_of[first]}->{first}", *path, f"{last}->{gpu_of[last]}"),
+        path=tuple(path),
+        ends_at=None if one.ends_at is None else plant.devices[one.ends_at].name,
         packets=one.sent,
         lost=one.lost,
         large=one.flow.is_large,

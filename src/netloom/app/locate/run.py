@@ -11,7 +11,9 @@ from netloom.app.locate.lab import observe
 from netloom.drivers.clock import Clock, WallClock
 from netloom.errors import SpecError, at
 from netloom.ops.heal.snapshot import Snapshot
+from netloom.ops.locate.dead_ends import dead_ends, with_dead_ends
 from netloom.ops.locate.findings import find
+from netloom.ops.locate.network import DesignedNetwork
 from netloom.ops.locate.read import observations_of, parse_observed
 from netloom.ops.observe.cases import Case, cases_in
 from netloom.spec.files import read_text
@@ -130,6 +132,14 @@ def _report(sight: Snapshot) -> LocateReport:
 def _from_file(path: Path, designed: Designed) -> Snapshot:
     text = read_text(path, max_bytes=MAX_BYTES, wanted="a JSON file of observations")
     with at(file=str(path)):
-        seen = observations_of(designed.fabric, parse_observed(text, str(path)))
-    found = find(designed.fabric, seen, designed.network.technology)
-    return Snapshot(findings=found, taken_s=0.0, num_flows=len(seen))
+        observed = parse_observed(text, str(path))
+        seen = observations_of(designed.fabric, observed)
+        ends = tuple(dead_ends(_network(designed), observed))
+    found = with_dead_ends(find(designed.fabric, seen, designed.network.technology), ends)
+    return Snapshot(findings=found, taken_s=0.0, num_flows=len(observed.flows))
+
+
+def _network(designed: Designed) -> DesignedNetwork:
+    return DesignedNetwork(
+        fabric=designed.fabric, plant=designed.plant, rate_bps=lambda cable: cable.rate_bps
+    )

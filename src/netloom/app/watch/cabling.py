@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from netloom.errors import LabError
-from netloom.ops.locate.telemetry import CABLING
+from netloom.ops.locate.cabling import cabling_observations
 from netloom.ops.observe.audit import audit
 from netloom.ops.observe.compare import Built, compare
-from netloom.ops.observe.observation import Observation, Reading, whole
+from netloom.ops.observe.observation import Reading, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from netloom.ops.observe.audit import Audit
-    from netloom.ops.observe.compare import DesignComparison
     from netloom.ops.observe.designed import Designed
     from netloom.ops.plant import Cable
 
@@ -74,20 +73,5 @@ class CablingAudit:
             label=designed.label,
             rate_bps=self.rate_bps,
         )
-        seen = list(self._observed(compare(designed.plant, built), time_s))
+        seen = list(cabling_observations(compare(designed.plant, built), self.rate_bps, time_s))
         return whole(self.source, time_s, seen, cursor=cursor)
-
-    def _observed(self, found: DesignComparison, time_s: float) -> Iterator[Observation]:
-        swapped = {number for group in found.swapped for number in group}
-        for name in sorted(found.silent):
-            yield Observation(time_s, name, CABLING["silent"], 1.0)
-        for one in found.cables:
-            part, wanted_bps = f"cable:{one.cable.number}", self.rate_bps(one.cable)
-            if one.place == "missing" and not found.hidden(one):
-                yield Observation(time_s, part, CABLING["missing"], 1.0)
-            elif one.place == "elsewhere" and not found.hidden(one):
-                num_ends = 2.0 if one.cable.number in swapped else 1.0
-                yield Observation(time_s, part, CABLING["misplaced"], num_ends)
-            elif one.is_slow(wanted_bps) and one.rate_bps:
-                factor = wanted_bps / one.rate_bps
-                yield Observation(time_s, part, CABLING["wrong-speed"], factor)

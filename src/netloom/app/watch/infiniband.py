@@ -12,7 +12,8 @@ from netloom.drivers import ibdiags
 from netloom.drivers.follow import Position, follow
 from netloom.drivers.ibdiags import port_counters
 from netloom.errors import LabError
-from netloom.formats.infiniband.cables import built_of_links, nominal_bps
+from netloom.formats.infiniband.cables import built_of_links, nominal_bps, scanned_ports
+from netloom.ops.observe.identity import shared_guids, shared_lids
 from netloom.ops.observe.metrics import DIAGS
 from netloom.ops.observe.observation import Event, Observation, Reading, whole
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from netloom.formats.infiniband.diags import LinkRow, PortErrors
     from netloom.ops.observe.compare import Built
     from netloom.ops.observe.naming import Naming
+    from netloom.ops.plant import Plant
 
 __all__ = ["ManagerLog", "SubnetCounters", "SubnetLinks", "Vantage"]
 
@@ -103,6 +105,7 @@ class SubnetLinks:
         vantage: From where it looks.
         naming: What devices and ports are called there.
         ports: Parts that should be there: their state is told also while they are down.
+        plant: What should be there, to tell a GUID that two devices have from a wrong cable.
         view: What the last look saw, for audits and exporters.
         seen_s: When it last saw most of the subnet; None while it does not.
     """
@@ -111,6 +114,7 @@ class SubnetLinks:
     vantage: Vantage
     naming: Naming
     ports: frozenset[str]
+    plant: Plant | None = None
     view: View | None = None
     seen_s: float | None = None
 
@@ -130,7 +134,7 @@ class SubnetLinks:
         return Reading(
             source=self.source,
             time_s=time_s,
-            observations=[*self._states(rows, time_s), master],
+            observations=[*self._states(rows, time_s), *self._shared(rows, time_s), master],
             cursor=cursor,
             is_whole=True,
             error="" if sees_most else CUT_OFF,
@@ -142,6 +146,13 @@ class SubnetLinks:
             return ibdiags.manager(self.vantage.client).state == "master"
         except LabError:
             return False
+
+    def _shared(self, rows: Iterable[LinkRow], time_s: float) -> Iterable[Observation]:
+        """Give the devices that share a GUID or a LID."""
+        ports = scanned_ports(rows, self.naming)
+        if self.plant is not None:
+            yield from shared_guids(self.plant, ports, time_s)
+        yield from shared_lids(ports, time_s)
 
     def _states(self, rows: Iterable[LinkRow], time_s: float) -> Iterable[Observation]:
         for row in rows:

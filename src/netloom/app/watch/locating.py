@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from netloom.errors import SpecError
+from netloom.errors import NetloomError, SpecError
 from netloom.ops.locate.locate import locate_all
 from netloom.ops.locate.telemetry import read_window
 from netloom.ops.observe.cases import Case, CaseChange, follow_cases, open_cases, write_cases
@@ -50,6 +50,7 @@ class Locator:
         say: Given a line for people each time.
         vital: Sources without which nothing is held to be over: what is not seen is not repaired.
         window_s: How far it looks back.
+        planned: Gives the numbers of the cables that are drained on purpose.
         cases: The findings that are open, the surest first.
     """
 
@@ -62,6 +63,7 @@ class Locator:
     say: Callable[[str], None]
     vital: frozenset[str] = frozenset()
     window_s: float = WINDOW_S
+    planned: Callable[[], frozenset[int]] = frozenset
     cases: tuple[Case, ...] = ()
     _due_s: float = 0.0
     _begun: bool = field(default=False)
@@ -93,11 +95,19 @@ class Locator:
     def _findings(self, now_s: float) -> tuple[Finding, ...]:
         heard = read_window(self.store, now_s - self.window_s, now_s)
         parts = [c.observed for c in self.collectors if isinstance(c, Prober) and c.observed]
+        planned = self._planned()
         try:
-            return locate_all(self.network, heard, _joined(parts), self.technology)
+            return locate_all(self.network, heard, _joined(parts), self.technology, planned)
         except SpecError as error:  # flows that name what is not in the network
             self.log("flows-refused", error=str(error))
-            return locate_all(self.network, heard, None, self.technology)
+            return locate_all(self.network, heard, None, self.technology, planned)
+
+    def _planned(self) -> frozenset[int]:
+        try:
+            return self.planned()
+        except NetloomError as error:  # then a drain is told as a session that is down
+            self.log("drains-unknown", error=str(error))
+            return frozenset()
 
     def _case(self, finding: Finding, now_s: float) -> Case:
         return Case(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.app.lab.probes import flows_of, probe
-from netloom.app.locate.lab_roce import EthernetSeen, observed_of
+from netloom.app.locate.lab_roce import observed_of
 from netloom.errors import LabError, SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
@@ -61,7 +61,7 @@ class LabProbes:
         """
         self.observed = None
         probed = probe(self.place, self.plant, flows_of(self.plant))
-        self.observed = observed_of(self.plant, EthernetSeen(probed=probed), _gpus(self.fabric))
+        self.observed = observed_of(self.plant, probed, _gpus(self.fabric))
         seen = list(self._losses(probed, time_s))
         return whole(self.source, time_s, seen, cursor=cursor)
 

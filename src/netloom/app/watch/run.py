@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.app.designs import design_of
+from netloom.app.lab.drains import planned_drains
 from netloom.app.lab.store import default_folder
+from netloom.app.watch.devices.collector import DeviceCollector
 from netloom.app.watch.locating import Locator
 from netloom.app.watch.loop import Watch
 from netloom.app.watch.publish import Publisher
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from netloom.app.lab.store import LabFolder
+    from netloom.app.watch.devices.health import DeviceHealth
     from netloom.app.watch.sources import OpenSources
     from netloom.ops.observe.cases import Case
     from netloom.ops.observe.designed import Designed
@@ -46,12 +51,14 @@ class WatchReport:
         num_rounds: How often everything was looked at.
         failing: Sources whose last look failed.
         cases: Findings that are open, the surest first.
+        devices: How well each device of the inventory answers.
     """
 
     store: str
     num_rounds: int
     failing: tuple[str, ...]
     cases: tuple[Case, ...]
+    devices: tuple[DeviceHealth, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/watch.md documents."""
@@ -60,6 +67,7 @@ class WatchReport:
             "num_rounds": self.num_rounds,
             "failing": list(self.failing),
             "findings": [case.to_json() for case in self.cases],
+            "devices": [one.to_json() for one in self.devices],
         }
 
 
@@ -141,7 +149,13 @@ def watch(  # noqa: PLR0913  (what to look at, how often, and where it goes)
         )
         done = loop.run(rounds=rounds)
         return WatchReport(
-            store=str(path), num_rounds=done, failing=loop.failing, cases=locator.cases
+            store=str(path),
+            num_rounds=done,
+            failing=loop.failing,
+            cases=locator.cases,
+            devices=tuple(
+                one.health for one in opened.collectors if isinstance(one, DeviceCollector)
+            ),
         )
 
 
@@ -160,6 +174,7 @@ def _follow(
         log=ends.log,
         say=ends.say,
         vital=opened.vital,
+        planned=_planned(designed, sources.lab),
     )
     publisher = Publisher(
         store=ends.store,
@@ -170,6 +185,11 @@ def _follow(
         cases=lambda: locator.cases,
     )
     return locator, publisher
+
+
+def _planned(designed: Designed, lab: LabFolder | None) -> Callable[[], frozenset[int]]:
+    """Return what gives the cables that are drained on purpose: in a lab, those of its log."""
+    return frozenset if lab is None else partial(planned_drains, lab, designed.plant)
 
 
 def _server(listen: str, stack: ExitStack) -> Server | None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from netloom.drivers import prometheus
+from netloom.formats.prometheus.exporters import port_value
+from netloom.ops.observe.devices import printable
 from netloom.ops.observe.metrics import METRICS
 from netloom.ops.observe.observation import Observation, Reading
 
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Scraped", "observed"]
 
-_NODE: Final = {f"node_infiniband_{m.node}": m.name for m in METRICS if m.node}
-_NETWORK: Final = {f"node_network_{m.network}": m.name for m in METRICS if m.network}
 _FABRIC: Final = {
     f"infiniband_{side}_{m.fabric}": m.name
     for m in METRICS
@@ -77,18 +77,22 @@ def observed(
     Adapters and interfaces of a host are parts ``host/mlx5_0[1]`` and ``host/eth0``, unless
     *names* has a port of ours for them.
     """
-    labels = sample.labels
     if not math.isfinite(sample.value):
         return None
-    if sample.name in _NODE:
-        part = f"{host}/{labels.get('device', '')}[{labels.get('port', '')}]"
-        metric = _NODE[sample.name]
-    elif sample.name in _NETWORK:
-        part, metric = f"{host}/{labels.get('device', '')}", _NETWORK[sample.name]
-    elif sample.name in _FABRIC:
+    if sample.name in _FABRIC:
+        labels = sample.labels
         device = labels.get("switch") or labels.get("hca") or labels.get("guid", "")
         part = f"{names.get(device, device)}[{labels.get('port', '')}]"
-        metric = _FABRIC[sample.name]
-    else:
+        return _observation(time_s, names.get(part, part), _FABRIC[sample.name], sample.value)
+    one = port_value(sample)
+    if one is None:
         return None
-    return Observation(time_s, names.get(part, part)[:200], metric, sample.value)
+    there = f"{host}/{one.port}" if one.port else host
+    part = names.get(there, there)
+    return _observation(
+        time_s, f"{part}/{one.inside}" if one.inside else part, one.metric, one.value
+    )
+
+
+def _observation(time_s: float, part: str, metric: str, value: float) -> Observation:
+    return Observation(time_s, printable(part, 200), metric, value)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netloom.app.watch.devices.inventory import open_inventory
 from netloom.errors import SpecError
 from netloom.ops.observe.collectors import COLLECTORS, CollectContext
 from netloom.ops.observe.naming import Naming
@@ -37,6 +38,7 @@ class WatchSources:
         flows: Files of flows and probes, each replaced for every window.
         sm_log: The log of OpenSM, where it runs on this machine.
         collect: Any registered collector and its target: ``NAME=TARGET``.
+        inventory: A file with the devices to ask.
         naming: What devices and ports are called there.
     """
 
@@ -50,6 +52,7 @@ class WatchSources:
     flows: tuple[Path, ...] = ()
     sm_log: Path | None = None
     collect: tuple[str, ...] = ()
+    inventory: Path | None = None
     naming: Naming = field(default_factory=Naming)
 
     def targets(self, designed: Designed) -> list[tuple[str, str]]:
@@ -76,12 +79,14 @@ class WatchSources:
     def _network(self, designed: Designed) -> list[tuple[str, str]]:
         if self.lab is not None:
             return [(f"lab-{self.lab.read().kind}", str(self.lab.path))]
+        if self.inventory is not None:
+            return []
         if designed.is_infiniband:
             return [("infiniband", str(self.sm_log or ""))]
         if not (self.scrape or self.adapters or self.collect):
             raise SpecError(
                 what="an Ethernet network cannot be seen from one machine",
-                remedy="give --lab, --scrape or --adapters",
+                remedy="give --inventory, --lab, --scrape or --adapters",
             )
         return []
 
@@ -124,11 +129,23 @@ def open_sources(
     Raises:
         SpecError: a target is wrong, or nothing says how to see the network.
     """
-    with tempfile.TemporaryDirectory(prefix="netloom-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="netloom-") as scratch, ExitStack() as closing:
         context = CollectContext(
-            designed=designed, naming=sources.naming, scratch=Path(scratch), fresh_s=fresh_s
+            designed=designed,
+            naming=sources.naming,
+            scratch=Path(scratch),
+            fresh_s=fresh_s,
+            closing=closing,
         )
-        yield _opened(sources.targets(designed), context)
+        opened = _opened(sources.targets(designed), context)
+        if sources.inventory is None:
+            yield opened
+        else:
+            asked = open_inventory(sources.inventory, context)
+            yield OpenSources(
+                collectors=(*opened.collectors, *asked.collectors),
+                vital=opened.vital | asked.vital,
+            )
 
 
 def _opened(targets: Sequence[tuple[str, str]], context: CollectContext) -> OpenSources:

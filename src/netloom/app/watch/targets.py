@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.app.lab.infiniband import subnets_of
-from netloom.app.lab.infiniband_faults import client_of
-from netloom.app.lab.roce import lab_rate_bps
-from netloom.app.watch.cabling import Cabled, CablingAudit
-from netloom.app.watch.ethernet import (
+from netloom.app.lab.ethernet import (
     DeviceInterfaces,
-    NamespacedDevice,
-    RouterState,
     VirtualCables,
     built_of_namespaces,
 )
+from netloom.app.lab.infiniband import subnets_of
+from netloom.app.lab.infiniband_faults import client_of
+from netloom.app.lab.roce import lab_rate_bps
+from netloom.app.lab.routers import addresses_of, named_devices, routers_of
+from netloom.app.watch.cabling import Cabled, CablingAudit
 from netloom.app.watch.infiniband import (
     ManagerLog,
     SubnetCounters,
@@ -26,10 +25,8 @@ from netloom.drivers import ibdiags
 from netloom.errors import SpecError
 from netloom.formats.infiniband import ibsim_topology
 from netloom.formats.infiniband.cables import built_of_links
-from netloom.ops.lab import namespace_of
 from netloom.ops.observe.compare import Built
 from netloom.ops.observe.naming import Naming
-from netloom.ops.underlay import expected_ways, interface_name, underlay_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +61,9 @@ def infiniband_lab_collectors(place: LabFolder, designed: Designed) -> list[Coll
         vantage = _vantage(place, network)
         links = f"subnet {network.number}"
         found.append(
-            SubnetLinks(source=links, vantage=vantage, naming=Naming(), ports=_ports(plant))
+            SubnetLinks(
+                source=links, vantage=vantage, naming=Naming(), ports=_ports(plant), plant=plant
+            )
         )
         counters = f"counters {network.number}"
         found.append(SubnetCounters(source=counters, vantage=vantage, naming=Naming()))
@@ -122,29 +121,11 @@ def _ports(plant: Plant) -> frozenset[str]:
     return frozenset(plant.port_name(port) for cable in plant.cables for port in cable.ends)
 
 
-def _machines(place: LabFolder, plant: Plant) -> list[NamespacedDevice]:
-    ports: list[dict[str, int]] = [{} for _ in plant.devices]
-    for cable in plant.cables:
-        for port in cable.ends:
-            ports[port.device][interface_name(plant, port)] = port.number
-    return [
-        NamespacedDevice(
-            name=device.name, namespace=namespace_of(place.mark, device.name), ports=ports[number]
-        )
-        for number, device in enumerate(plant.devices)
-    ]
-
-
 def _ethernet(place: LabFolder, plant: Plant) -> list[Collector]:
-    machines = _machines(place, plant)
-    underlay = underlay_of(plant)
-    ways = expected_ways(plant, underlay)
-    routers = [
-        RouterState(machine=machines[one.device], prefixes=frozenset(ways[one.device]))
-        for one in underlay.routers
-    ]
+    machines, routers = named_devices(place, plant), routers_of(place, plant)
     cables = VirtualCables(machines=tuple(machines))
-    return [*(DeviceInterfaces(machine=machine) for machine in machines), *routers, cables]
+    interfaces = [DeviceInterfaces(machine=machine) for machine in machines]
+    return [*interfaces, *routers, cables, addresses_of(place, plant)]
 
 
 def collectors_here(
@@ -162,7 +143,9 @@ def collectors_here(
     client = ibdiags.Client(env={}, folder=folder)
     vantage = Vantage(clients=(client,), num_devices=len(plant.devices))
     found: list[Collector] = [
-        SubnetLinks(source="subnet", vantage=vantage, naming=naming, ports=_ports(plant)),
+        SubnetLinks(
+            source="subnet", vantage=vantage, naming=naming, ports=_ports(plant), plant=plant
+        ),
         SubnetCounters(source="counters", vantage=vantage, naming=naming),
     ]
     if sm_log is not None:
@@ -188,7 +171,7 @@ def built_in_lab(place: LabFolder, designed: Designed) -> Built:
     """
     lab, plant = place.read(), _lab_plant(place, designed)
     if lab.kind != "infiniband":
-        return built_of_namespaces(_machines(place, plant))
+        return built_of_namespaces(named_devices(place, plant))
     networks = subnets_of(place, lab, plant)
     return Built.joined(built_of_links(_vantage(place, one).links(), Naming()) for one in networks)
 

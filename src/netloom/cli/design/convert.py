@@ -82,7 +82,7 @@ def convert(  # noqa: PLR0913  (options)
     )
     if out is None and not output.json:
         _require_no_file(found)
-        print("\n".join(_report(found)), file=sys.stderr)
+        print(_told(found), file=sys.stderr)
     return show(found, output, lambda: found.text.rstrip() if out is None else _told(found))
 
 
@@ -112,7 +112,11 @@ def _require_no_file(found: Conversion) -> None:
 
 
 def _told(found: Conversion) -> str:
-    return "\n".join(_report(found))
+    """Return the report; a terminal would act on control characters of the file."""
+    plain = (
+        "".join(char if char.isprintable() else " " for char in line) for line in _report(found)
+    )
+    return "\n".join(plain)
 
 
 def _report(found: Conversion) -> Iterator[str]:

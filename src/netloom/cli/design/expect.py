@@ -11,6 +11,7 @@ from netloom.app.expect import expect as expect_of
 from netloom.cli.options import OwnParts, WhyPageOutput
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
+from netloom.errors import SpecError
 from netloom.report.expect.page import expectation_page
 from netloom.report.expect.text import expectation_text
 from netloom.study.inputs import catalog_of
@@ -23,7 +24,7 @@ def expect(  # noqa: PLR0913  (one option of the command each)
     *,
     collective: tuple[str, ...] = (),
     sizes: tuple[str, ...] = (),
-    nodes: int = 0,
+    nodes: int | None = None,
     against: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
     own: OwnParts = None,
     output: WhyPageOutput = WhyPageOutput(),  # noqa: B008  (frozen)
@@ -41,13 +42,15 @@ def expect(  # noqa: PLR0913  (one option of the command each)
         against: Logs of nccl-tests or rccl-tests, and of NCCL_DEBUG=INFO: what is below the
             expectation, and the likely cause.
     """
+    if nodes is not None and nodes < 1:
+        raise SpecError(option="--nodes", what=f"{nodes} take no part", remedy="give 1 or more")
     with scenario_at(scenario) as asked:
         found = expect_of(
             asked,
             catalog_of(asked, own),
             collectives=collective,
             sizes=sizes,
-            num_nodes=nodes,
+            num_nodes=nodes or 0,
             against=against,
         )
     return show(

@@ -27,13 +27,14 @@ def heal(  # noqa: PLR0913  (one option of the command each)
     yes: bool = False,
     undo: OptionalWhole = None,
     watch_host: tuple[str, ...] = (),
+    store: Path | None = None,
     catalog: Path | None = None,
     json: bool = False,
 ) -> int:
     """Find what is broken in a lab, plan what to do, and do what policy allows.
 
     Nothing is done unless a policy allows it or --yes is given. The exit status is 1 when
-    something was tried that did not help.
+    something was tried that did not help, or a plan was refused.
 
     Args:
         scenario: The scenario file that the lab was made from.
@@ -43,6 +44,8 @@ def heal(  # noqa: PLR0913  (one option of the command each)
         yes: Carry out the plans that ask, too; never those that are refused.
         undo: Undo the act of this number in the log, such as a drain once the part is repaired.
         watch_host: Hosts (nic:3) whose partitions must stay as they are (default: some of them).
+        store: The store of a watch: its open cases are healed too; what a fresh look does not
+            confirm asks.
         catalog: A TOML file with parts of your own.
         json: Print JSON; keys are documented in docs/heal.md.
     """
@@ -53,9 +56,17 @@ def heal(  # noqa: PLR0913  (one option of the command each)
         return 0
     with inputs_at(scenario, catalog) as (read, parts):
         target = app.target_of(read, parts)
-    done = app.heal(target, lab=lab, folder=folder, policy=allowed, yes=yes, watch_hosts=watch_host)
+    done = app.heal(
+        target,
+        lab=lab,
+        folder=folder,
+        policy=allowed,
+        yes=yes,
+        watch_hosts=watch_host,
+        store=store,
+    )
     emit_json(done.to_json()) if json else _print(done)
-    return int(done.has_failed)
+    return int(done.has_failed or done.has_refused)
 
 
 def _print(done: HealReport) -> None:

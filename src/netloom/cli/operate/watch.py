@@ -31,6 +31,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     scenario: Path | None = None,
     *,
     lab: str = "",
+    inventory: Path | None = None,
     folder: Annotated[Path | None, Parameter(name="--dir")] = None,
     every: str = "10s",
     once: bool = False,
@@ -56,7 +57,8 @@ def watch(  # noqa: PLR0913  (one option of the command each)
 ) -> int:
     """Look at a network every few seconds and keep what is seen, until told to stop.
 
-    Looks at a lab, or at the InfiniBand network of this machine, and at all else it is told of.
+    Looks at a lab, at the devices of an inventory, or at the InfiniBand network of this machine,
+    and at all else it is told of.
     Each look is on disk before the next begins; after a crash it goes on where it was. It logs a
     JSON object a line to standard error. With --once the exit status is 1 when a source could not
     be seen whole.
@@ -64,6 +66,8 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     Args:
         scenario: A scenario file: what the network should be.
         lab: Name of the lab to look at.
+        inventory: A file with the devices to ask: kind, address and credentials of each
+            (docs/collectors.md).
         folder: Where labs are kept (default: $XDG_STATE_HOME/netloom/labs).
         every: From the start of one look to that of the next.
         once: Look once and stop.
@@ -110,6 +114,7 @@ def watch(  # noqa: PLR0913  (one option of the command each)
         flows=flows,
         sm_log=sm_log,
         collect=collect,
+        inventory=inventory,
         naming=audit.naming_from(names, ports),
     )
     every_s, limits = _seconds(every, "--every"), _limits(keep, keep_windows, max_size)

@@ -17,6 +17,7 @@ __all__ = [
 ]
 
 MAX_ROWS: Final = 1_000_000
+REFUSING: Final = frozenset({"blackhole", "unreachable", "prohibit"})  # ip-route(8), types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +27,14 @@ class Route:
     Attributes:
         prefix: Where to.
         protocol: Who put it there: ``bgp``, ``connected``, ``kernel``.
-        interfaces: The ways out in use, sorted.
+        interfaces: The ways out in use, sorted; none where packets are refused.
+        is_refused: Whether packets end here: a blackhole, or declared unreachable or prohibited.
     """
 
     prefix: str
     protocol: str
     interfaces: tuple[str, ...]
+    is_refused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,11 @@ class Peer:
         """Whether routes flow."""
         return self.state == "Established"
 
+    @property
+    def is_shut(self) -> bool:
+        """Whether this end was told to keep it closed (``neighbor ... shutdown``)."""
+        return "Admin" in self.state
+
 
 def parse_routes(text: str) -> tuple[Route, ...]:
     """Return what ``show ip route json`` printed: selected routes, sorted by prefix.
@@ -73,36 +81,51 @@ def parse_routes(text: str) -> tuple[Route, ...]:
 
 def _zebra_route(prefix: str, row: dict[str, Any]) -> Route:
     ways = [way for way in row.get("nexthops", []) if way.get("fib") or way.get("active")]
+    refused = [way for way in ways if REFUSING & {str(key) for key in way if way[key] is True}]
     return Route(
         prefix=str(prefix),
         protocol=str(row["protocol"]),
-        interfaces=tuple(sorted(str(way.get("interfaceName", "")) for way in ways)),
+        interfaces=tuple(
+            sorted(str(way.get("interfaceName", "")) for way in ways if way not in refused)
+        ),
+        is_refused=bool(refused),
     )
 
 
 def parse_fib(text: str) -> tuple[Route, ...]:
-    """Return what ``ip -j -4 route show`` printed, sorted by prefix.
+    """Return what ``ip -j -4 route show`` printed, sorted by prefix, each prefix once.
 
-    A way whose interface has no carrier is left out; the kernel does not use it.
+    Of several routes to a prefix the kernel uses that of the least metric. A way whose interface
+    has no carrier is left out; the kernel does not use it.
 
     Raises:
         LabError: it is not what that command prints.
     """
     try:
         rows = json.loads(text or "[]")[:MAX_ROWS]
-        return tuple(sorted((_kernel_route(row) for row in rows), key=lambda one: one.prefix))
+        best: dict[str, Route] = {}
+        for row in sorted(rows, key=_metric):
+            route = _kernel_route(row)
+            best.setdefault(route.prefix, route)
+        return tuple(sorted(best.values(), key=lambda one: one.prefix))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise LabError(_odd("ip -j route show", text)) from error
 
 
+def _metric(row: dict[str, Any]) -> int:
+    return int(row.get("metric", 0))
+
+
 def _kernel_route(row: dict[str, Any]) -> Route:
-    ways = row.get("nexthops") or [row]
+    is_refused = str(row.get("type", "")) in REFUSING
+    ways = [] if is_refused else row.get("nexthops") or [row]
     live = [way for way in ways if not {"linkdown", "dead"} & {str(f) for f in way["flags"]}]
     prefix = str(row["dst"])
     return Route(
         prefix=prefix if "/" in prefix or prefix == "default" else f"{prefix}/32",
         protocol=str(row.get("protocol", "")),
         interfaces=tuple(sorted(str(way.get("dev", "")) for way in live)),
+        is_refused=is_refused,
     )
 
 

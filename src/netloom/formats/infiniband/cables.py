@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.formats.infiniband.diags import parse_links, parse_ports, parse_topology
 from netloom.ops.observe.compare import Built, BuiltCable
+from netloom.ops.observe.identity import ScannedPort
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +22,7 @@ __all__ = [
     "parse_netdiscover",
     "parse_port_list",
     "rate_of_name",
+    "scanned_ports",
 ]
 
 # Nominal rate of a lane by its signalling rate, both in Gbit/s: IBTA's speeds SDR to XDR.
@@ -80,6 +82,19 @@ def built_of_links(rows: Iterable[LinkRow], naming: Naming) -> Built:
         if row.peer_port is not None and row.state != "Down"
     )
     return Built(cables=cables, devices=frozenset(naming.device(r.name) for r in rows))
+
+
+def scanned_ports(rows: Iterable[LinkRow], naming: Naming) -> tuple[ScannedPort, ...]:
+    """Return the ports of a scan with their devices' LIDs and what each leads to."""
+    return tuple(
+        ScannedPort(
+            jack=naming.jack(row.name, row.port),
+            lid=row.lid,
+            is_up=row.state == "Active",
+            peer=None if row.peer_port is None else naming.jack(row.peer_name, row.peer_port),
+        )
+        for row in rows
+    )
 
 
 def parse_linkinfo(text: str, naming: Naming) -> Built:

@@ -51,6 +51,9 @@ _VALUE_BYTES: Final = {
     "float64": 8, "long": 8, "int64": 8,
 }  # fmt: skip
 Event = dict[str, Any]
+MAX_US: Final = 1e17  # 3,000 years: what says more is damaged
+MAX_COUNT: Final = 10**15  # ranks, or elements of a message
+MAX_DIMENSIONS: Final = 16
 
 
 def is_kineto(head: str) -> bool:
@@ -122,7 +125,7 @@ def _is_complete(event: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(value, int | float) and abs(value) <= MAX_US
 
 
 def _span(event: Event) -> TimeSpan:
@@ -180,7 +183,7 @@ def _gpu(trace: Event) -> str:
 
 
 def _count(value: object, default: int) -> int:
-    return value if isinstance(value, int) and value >= 0 else default
+    return value if isinstance(value, int) and 0 <= value <= MAX_COUNT else default
 
 
 def _collectives(events: Iterable[Event], world: Event) -> Iterator[CollectiveCall]:
@@ -232,13 +235,17 @@ def _operation(said: str) -> str:
 
 
 def _elements(shape: object) -> int | None:
-    if not isinstance(shape, list) or not all(isinstance(one, int) for one in shape):
+    if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS:
+        return None
+    if not all(isinstance(one, int) and 0 <= one <= MAX_COUNT for one in shape):
         return None
     return math.prod(shape)
 
 
 def _size(elements: object, dtype: object) -> int | None:
     plain = str(dtype).lower().removeprefix("c10::").split("_")[0]
-    if not isinstance(elements, int) or elements <= 0 or plain not in _VALUE_BYTES:
+    if not isinstance(elements, int) or plain not in _VALUE_BYTES:
+        return None
+    if not 0 < elements <= MAX_COUNT:
         return None
     return elements * _VALUE_BYTES[plain]

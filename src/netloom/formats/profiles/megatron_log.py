@@ -13,6 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from netloom.errors import SpecError
+from netloom.formats.log_lines import raw_lines, without_colour
 from netloom.study.explain.logged import LoggedSteps, Timer
 
 if TYPE_CHECKING:
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["is_megatron_log", "parse_megatron_log"]
 
-_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+MAX_STEP_S: Final = 1e7  # four months: no iteration takes longer
+_NUMBERED: Final = re.compile(r"iteration\s{1,20}\d{1,18}\s{0,20}/")
 _ITERATION: Final = re.compile(
-    r"iteration\s+(\d+)\s*/.*?elapsed time per iteration \((ms|s)\):\s*([0-9.]+(?:[eE][+-]?\d+)?)"
+    r"elapsed time per iteration \((ms|s)\):\s*([0-9.]+(?:[eE][+-]?\d+)?)"
 )
 _NEMO: Final = re.compile(r"\btrain_step_timing in s:\s*([0-9.]+)")
 _TIMER: Final = re.compile(
@@ -33,8 +35,7 @@ _PLAIN_TIMER: Final = re.compile(r"^\s*([a-z][a-z0-9-]{2,60})\s*\.+:\s*([0-9.]+)
 
 def is_megatron_log(head: str) -> bool:
     """Whether a text has a line of such a log near its beginning."""
-    plain = _COLOUR.sub("", head)
-    return bool(_ITERATION.search(plain) or _NEMO.search(plain))
+    return any(_step_s(without_colour(line)) is not None for line in raw_lines(head))
 
 
 def parse_megatron_log(lines: Iterable[str], *, name: str = "log") -> LoggedSteps:
@@ -45,8 +46,8 @@ def parse_megatron_log(lines: Iterable[str], *, name: str = "log") -> LoggedStep
     """
     steps_s: list[float] = []
     timers: dict[str, list[Timer]] = {}
-    for line in lines:
-        plain = _COLOUR.sub("", line)
+    for line in raw_lines(lines):
+        plain = without_colour(line)
         if (step_s := _step_s(plain)) is not None:
             steps_s.append(step_s)
         elif found := _timer(plain):
@@ -61,26 +62,28 @@ def parse_megatron_log(lines: Iterable[str], *, name: str = "log") -> LoggedStep
 
 
 def _step_s(line: str) -> float | None:
+    """Return how long an iteration took, where a line says so and it can be."""
+    if (found := _ITERATION.search(line)) and _NUMBERED.search(line, 0, found.start()):
+        return _seconds(found[2], 1e3 if found[1] == "ms" else 1.0, least=0.0)
+    return _seconds(found[1], least=0.0) if (found := _NEMO.search(line)) else None
+
+
+def _seconds(text: str, divisor: float = 1.0, *, least: float = -1.0) -> float | None:
     try:
-        if found := _ITERATION.search(line):
-            return float(found[3]) / (1e3 if found[2] == "ms" else 1.0)
-        if found := _NEMO.search(line):
-            return float(found[1])
+        value_s = float(text) / divisor
     except ValueError:
         return None
-    return None
+    return value_s if least < value_s <= MAX_STEP_S else None
 
 
 def _timer(line: str) -> tuple[str, Timer] | None:
-    try:
-        if found := _TIMER.match(line):
-            return found[1], Timer(min_s=float(found[2]) / 1e3, max_s=float(found[3]) / 1e3)
-        if found := _PLAIN_TIMER.match(line):
-            same_s = float(found[2]) / 1e3
-            return found[1], Timer(min_s=same_s, max_s=same_s)
-    except ValueError:
+    found = _TIMER.match(line) or _PLAIN_TIMER.match(line)
+    if found is None:
         return None
-    return None
+    min_s, max_s = (_seconds(found[number], 1e3) for number in (2, found.re.groups))
+    if min_s is None or max_s is None:
+        return None
+    return found[1], Timer(min_s=min_s, max_s=max_s)
 
 
 def _median(some: list[Timer]) -> Timer:

@@ -31,15 +31,22 @@ MAGIC: Final = b"SQLite format 3\x00"
 _STEP: Final = re.compile(r"(profilerstep|iteration|iter|train_?step|step)\W*\d*$", re.IGNORECASE)
 _OPTIMIZER: Final = re.compile(r"optimizer", re.IGNORECASE)
 _KERNELS: Final = """
-    SELECT s.value, k.start, k.end, r.end FROM CUPTI_ACTIVITY_KIND_KERNEL k
+    SELECT s.value, k.start, k.end, CAST(r.end AS INTEGER) FROM CUPTI_ACTIVITY_KIND_KERNEL k
     LEFT JOIN StringIds s ON s.id = k.demangledName
     LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId
+    WHERE TYPEOF(k.start) = 'integer' AND TYPEOF(k.end) = 'integer' AND k.end >= k.start
     ORDER BY k.start"""
-_COPIES: Final = "SELECT start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY ORDER BY start"
+# Tables alone: a view of a hostile file may have no end.
+_TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table'"
+_COPIES: Final = """
+    SELECT start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY
+    WHERE TYPEOF(start) = 'integer' AND TYPEOF(end) = 'integer' AND end >= start
+    ORDER BY start"""
 _RANGES: Final = """
     SELECT COALESCE(n.text, s.value), n.start, n.end FROM NVTX_EVENTS n
     LEFT JOIN StringIds s ON s.id = n.textId
-    WHERE n.end IS NOT NULL ORDER BY n.start"""
+    WHERE TYPEOF(n.start) = 'integer' AND TYPEOF(n.end) = 'integer' AND n.end >= n.start
+    ORDER BY n.start"""
 
 
 def parse_nsight(store: sqlite3.Connection, *, name: str = "export") -> RankTimeline:
@@ -59,7 +66,7 @@ def parse_nsight(store: sqlite3.Connection, *, name: str = "export") -> RankTime
 
 
 def _timeline(store: sqlite3.Connection, name: str) -> RankTimeline:
-    tables = {table for (table,) in store.execute("SELECT name FROM sqlite_master")}
+    tables = {table for (table,) in store.execute(_TABLES)}
     work = sorted(_work(store, tables), key=lambda one: one.span.start_s)
     if not work:
         raise SpecError(
@@ -67,6 +74,7 @@ def _timeline(store: sqlite3.Connection, name: str) -> RankTimeline:
             what="has no kernel in it",
             remedy="record with 'nsys profile --trace cuda,nvtx' while the job trains, and export",
         )
+    _check_one_gpu(store, name)
     ranges = list(_ranges(store)) if "NVTX_EVENTS" in tables else []
     steps = tuple(one.span for one in ranges if _STEP.match(one.name))
     return RankTimeline(
@@ -85,12 +93,28 @@ def _timeline(store: sqlite3.Connection, name: str) -> RankTimeline:
     )
 
 
+def _check_one_gpu(store: sqlite3.Connection, name: str) -> None:
+    """Raise SpecError where the kernels of several GPUs are in one export."""
+    columns = {row[1] for row in store.execute("PRAGMA table_info(CUPTI_ACTIVITY_KIND_KERNEL)")}
+    if "deviceId" not in columns:
+        return
+    query = "SELECT COUNT(DISTINCT deviceId) FROM CUPTI_ACTIVITY_KIND_KERNEL"
+    ((num_gpus,),) = store.execute(query)
+    if num_gpus > 1:
+        raise SpecError(
+            file=name,
+            what=f"holds the kernels of {num_gpus} GPUs",
+            remedy="write a report for each rank: start 'nsys profile -o rank%q{RANK}' inside "
+            "torchrun or srun, and give each export by its own --trace",
+        )
+
+
 def _work(store: sqlite3.Connection, tables: set[str]) -> Iterator[GpuWork]:
     if "CUPTI_ACTIVITY_KIND_KERNEL" not in tables:
         return
     query = _KERNELS
     if "CUPTI_ACTIVITY_KIND_RUNTIME" not in tables:
-        query = query.replace("r.end", "NULL").replace(
+        query = query.replace("CAST(r.end AS INTEGER)", "NULL").replace(
             "LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId", ""
         )
     for name, start, end, launched in store.execute(query):

@@ -163,6 +163,7 @@ class _Place:
             fabric=_labels(guid=device.guid, port=port, **{side: name}),
             port=_labels(device=name, port=port),
             network=_labels(device=part),
+            part=_labels(part=part),
         )
 
 
@@ -170,7 +171,9 @@ def _value(families: _Families, place: _Place, metric: Metric, value: float) -> 
     """Tell one number under every name it has."""
     device = place.device
     about = {"kind": metric.kind, "about": metric.about}
-    if device is None:
+    if metric.own:
+        families.add(f"netloom_{metric.own}", value, place.part, **about)
+    elif device is None:
         _plain(families, metric, place.part, value, per_port=False)
     elif device.guid and metric.fabric:
         side = "hca" if device.is_host else "switch"

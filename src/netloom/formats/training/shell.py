@@ -399,7 +399,9 @@ def _inner_commands(fields: list[Field]) -> Iterator[list[ScriptPiece]]:
     """Yield the text that ``sh -c TEXT`` and ``eval TEXT`` among the words would run."""
     words = [_text(one) for one in fields]
     if words[0] == "eval":
-        yield [piece for one in fields[1:] for piece in (*one, ScriptPiece(" ", 0))]
+        # Several in a row run the same as one.
+        first = next((at for at, word in enumerate(words) if word != "eval"), len(words))
+        yield [piece for one in fields[first:] for piece in (*one, ScriptPiece(" ", 0))]
     for index, word in enumerate(words[:-2]):
         if word.rsplit("/", 1)[-1] in {"sh", "bash"} and re.fullmatch(
             r"-[a-z]*c", words[index + 1]

@@ -90,6 +90,8 @@ def _doubts(plan: HealPlan, sight: Snapshot, policy: HealPolicy) -> Iterator[str
     sure = certainty(plan.finding)
     if sure < policy.least_confidence:
         yield f"only {sure:.0%} sure, less than {policy.least_confidence:.0%}"
+    if (plan.finding.part.whole, plan.finding.kind) in sight.unconfirmed:
+        yield "the watch has found it, and a fresh look has not"
     if any(act.verb in TAKING for act in plan.acts):
         for doubt in sight.doubts:
             yield f"not all could be seen: {doubt}"

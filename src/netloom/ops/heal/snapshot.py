@@ -34,11 +34,12 @@ class Snapshot:
     Attributes:
         findings: Most certain first.
         taken_s: When the oldest of the data were taken, seconds since 1970.
-        away: Cables that carry nothing now: down, unlinked or drained.
+        away: Cables that carry nothing now: down, unlinked or drained, by a person or by netloom.
         disputes: Parts on which sources disagree.
         doubts: What could not be found out, and why.
         num_flows: Flows and probes behind the findings.
         lids: InfiniBand addresses of the devices that answered, by name.
+        unconfirmed: Parts and kinds of the findings that a watch has and this look has not.
     """
 
     findings: tuple[Finding, ...]
@@ -48,3 +49,4 @@ class Snapshot:
     doubts: tuple[str, ...] = ()
     num_flows: int = 0
     lids: Mapping[str, int] = field(default_factory=dict)
+    unconfirmed: frozenset[tuple[PartId, str]] = frozenset()

@@ -11,13 +11,13 @@ from netloom.ops.locate.network import looks
 from netloom.ops.locate.testimony import TRUST, Report, believed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from netloom.ops.locate.findings import Finding
     from netloom.ops.locate.network import DesignedNetwork
     from netloom.ops.locate.telemetry import TelemetryWindow
 
-__all__ = ["lost_paths", "managers", "sessions_down"]
+__all__ = ["LOOKS_TO_COME_BACK", "lost_paths", "managers", "sessions_down", "without_session"]
 
 LOOKS_TO_COME_BACK: Final = 5  # of a session whose cable was down
 
@@ -27,41 +27,95 @@ def sessions_down(
     heard: TelemetryWindow,
     down: Collection[int],
     moved: Collection[int] = (),
+    planned: Collection[int] = (),
 ) -> Iterator[Finding]:
-    """Give the cables whose sessions are down although they are up: they swallow packets.
+    """Give the cables that are up and whose sessions are not, and switches without any session.
+
+    Where BFD is down too the cable swallows packets. Where BFD says nothing of the kind the
+    session is a finding by itself: that packets pass does not make routes.
 
     Args:
         network: As designed.
         heard: What was said.
         down: Cables of which it is known that they are down.
         moved: Cables that were down: their sessions have some looks to come back.
+        planned: Cables that are drained on purpose.
     """
-    says: dict[int, list[Report]] = defaultdict(list)
-    for metric in ("bfd_up", "bgp_up"):
-        for part in heard.of(metric):
-            cable = network.at.get(part)
-            if cable is not None and cable.number not in down:
-                said = heard.said(metric, part, lambda value: value == 0)
-                least = LOOKS_TO_COME_BACK if cable.number in moved else 0
-                says[cable.number] += [
-                    one for one in said if not one.is_so or one.num_looks > least
-                ]
+    apart = {*down, *planned}
+    routes = _session_reports(network, heard, "bgp_up", apart, moved)
+    packets = _session_reports(network, heard, "bfd_up", apart, moved)
+    shut = _shut(network, heard)
+    says = {number: [*routes[number], *packets[number]] for number in {*routes, *packets}}
     bad = {number for number, some in says.items() if any(one.is_so for one in some)}
     for name, numbers in silent_routers(network, says, bad):
         bad -= numbers
-        some = [one for number in sorted(numbers) for one in says[number]]
-        sure = believed(TRUST[Trouble.SILENT], some)
-        text = f"none of its {len(some)} routing sessions is up although its cables are"
-        yield network.finding(PartId.parse(name), Trouble.SILENT, text, confidence=sure)
+        yield _no_session_at_all(network, name, [routes[n] or packets[n] for n in sorted(numbers)])
     for number in sorted(bad):
-        some = says[number]
-        text = (
-            f"{sum(one.is_so for one in some)} of {len(some)} sessions over it are down although "
-            "it is up"
-        )
-        sure = believed(TRUST[FaultKind.LOSS], some)
         cut = network.part(network.cables[number])
-        yield network.finding(cut, FaultKind.LOSS, text, confidence=sure, gain=1.0)
+        if shut.get(number) or not any(one.is_so for one in packets[number]):
+            text = _session_text(routes[number], shut.get(number, ()))
+            trust = TRUST[Trouble.REFUSED if shut.get(number) else Trouble.SESSION_DOWN]
+            sure = believed(trust, routes[number])
+            yield network.finding(cut, Trouble.SESSION_DOWN, text, confidence=sure)
+        else:
+            some = says[number]
+            text = (
+                f"{sum(one.is_so for one in some)} of {len(some)} sessions over it are down "
+                "although it is up"
+            )
+            sure = believed(TRUST[FaultKind.LOSS], some)
+            yield network.finding(cut, FaultKind.LOSS, text, confidence=sure, gain=1.0)
+
+
+def without_session(network: DesignedNetwork, heard: TelemetryWindow) -> set[int]:
+    """Return the cables over which an end has no BGP session now, whatever the reason."""
+    return {
+        network.at[part].number
+        for part, track in heard.of("bgp_up").items()
+        if track.last == 0 and part in network.at
+    }
+
+
+def _session_reports(
+    network: DesignedNetwork,
+    heard: TelemetryWindow,
+    metric: str,
+    apart: Collection[int],
+    moved: Collection[int],
+) -> dict[int, list[Report]]:
+    """Return what each end says of its session, by cable."""
+    says: dict[int, list[Report]] = defaultdict(list)
+    for part in heard.of(metric):
+        cable = network.at.get(part)
+        if cable is not None and cable.number not in apart:
+            said = heard.said(metric, part, lambda value: value == 0)
+            least = LOOKS_TO_COME_BACK if cable.number in moved else 0
+            says[cable.number] += [one for one in said if not one.is_so or one.num_looks > least]
+    return says
+
+
+def _shut(network: DesignedNetwork, heard: TelemetryWindow) -> dict[int, list[str]]:
+    """Return the ends whose configuration keeps the session closed, by cable."""
+    found: dict[int, list[str]] = defaultdict(list)
+    for part, track in sorted(heard.of("bgp_shut").items()):
+        if track.last and part in network.at:
+            found[network.at[part].number].append(part)
+    return found
+
+
+def _session_text(says: Sequence[Report], shut: Sequence[str]) -> str:
+    num_down = sum(one.is_so for one in says)
+    text = f"{num_down} of {len(says)} ends have no BGP session over it although it is up"
+    return f"{text}; shut by configuration at {' and '.join(shut)}" if shut else text
+
+
+def _no_session_at_all(
+    network: DesignedNetwork, name: str, by_cable: Sequence[Sequence[Report]]
+) -> Finding:
+    some = [one for says in by_cable for one in says]
+    sure = believed(TRUST[Trouble.SILENT], some)
+    text = f"none of its {len(some)} routing sessions is up although its cables are"
+    return network.finding(PartId.parse(name), Trouble.SILENT, text, confidence=sure)
 
 
 def silent_routers(

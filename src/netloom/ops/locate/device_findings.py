@@ -14,42 +14,71 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from netloom.fabric.part_id import PartId
-from netloom.ops.locate import control, counters
+from netloom.ops.locate import control, counters, identity, routes
 from netloom.ops.locate.faults import Trouble
 from netloom.ops.locate.findings import MIN
 from netloom.ops.locate.network import looks
 from netloom.ops.locate.testimony import TRUST, Report, believed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from netloom.ops.locate.findings import Finding
     from netloom.ops.locate.network import DesignedNetwork
     from netloom.ops.locate.telemetry import TelemetryWindow
     from netloom.ops.plant import Cable
 
-__all__ = ["device_findings"]
+__all__ = ["cables_away", "device_findings"]
 
 FLAPS: Final = 2  # times down within a window before a cable is said to flap; once is an event
 
 
-def device_findings(network: DesignedNetwork, heard: TelemetryWindow) -> tuple[Finding, ...]:
-    """Return what devices say is wrong, the surest first; only what is more likely than not."""
+def device_findings(
+    network: DesignedNetwork, heard: TelemetryWindow, planned: Collection[int] = ()
+) -> tuple[Finding, ...]:
+    """Return what devices say is wrong, the surest first; only what is more likely than not.
+
+    Args:
+        network: As designed.
+        heard: What they said.
+        planned: Numbers of cables that are drained on purpose: no session is missed there.
+    """
     ear = ReportAnalysis(network=network, heard=heard)
+    confused = identity.shared_guid_devices(heard)
+    ear.hidden |= {c.number for name in confused for c in network.by_device.get(name, ())}
     found = [
+        *identity.shared_identities(network, heard),
         *ear.dead_devices(),
         *ear.missing(),
         *ear.miswired(),
         *ear.slow(),
         *ear.flapping(),
-        *control.sessions_down(network, heard, ear.down, ear.moved),
+        *control.sessions_down(network, heard, ear.down, ear.moved, planned),
         *control.managers(network, heard),
         *control.lost_paths(network, heard),
+        *routes.foreign_routes(network, heard),
         *counters.symbol_errors(network, heard, ear.is_away),
         *counters.damaged(network, heard, ear.is_away),
     ]
+    if not any(one.kind == Trouble.MISWIRED for one in found):  # routes follow cables as they lie
+        gone = {*ear.down, *planned, *control.without_session(network, heard)}
+        found += routes.missing_routes(network, heard, gone, has_moved=bool(ear.moved))
     sure = [one for one in found if one.confidence >= MIN]
     return tuple(sorted(sure, key=lambda one: (-one.confidence, str(one.part), one.kind)))
+
+
+def cables_away(
+    network: DesignedNetwork, heard: TelemetryWindow, planned: Collection[int] = ()
+) -> frozenset[int]:
+    """Return the cables that carry nothing now, for whatever reason.
+
+    They are down, or are drained: no session over them, or no route though some should be.
+    """
+    ear = ReportAnalysis(network=network, heard=heard)
+    for _ in (*ear.dead_devices(), *ear.missing()):
+        pass
+    gone = {*ear.down, *planned, *control.without_session(network, heard)}
+    return frozenset(gone | routes.unused_cables(network, heard, gone))
 
 
 @dataclass(kw_only=True)
@@ -59,12 +88,14 @@ class ReportAnalysis:
     Attributes:
         dead: Devices that were found dead.
         down: Cables that were found down, or that hang on a dead device.
+        hidden: Cables that a scan cannot place, because their devices share a GUID.
     """
 
     network: DesignedNetwork
     heard: TelemetryWindow
     dead: set[str] = field(default_factory=set)
     down: set[int] = field(default_factory=set)
+    hidden: set[int] = field(default_factory=set)
 
     def is_away(self, cable: Cable) -> bool:
         """Return whether nothing more is to be said of a cable: it carries nothing."""
@@ -156,13 +187,15 @@ class ReportAnalysis:
             cable = self.network.cables[number]
             if sure < MIN or self.dead & set(self.network.devices_of(cable)):
                 continue
+            if number in self.hidden:
+                continue
             self.down.add(number)
             part = self.network.part(cable)
             yield self.network.finding(part, Trouble.MISSING, text, confidence=sure)
 
     def miswired(self) -> Iterator[Finding]:
         """Give the cables that lead elsewhere than they should."""
-        for number in sorted(_numbers(self.heard, "cable_misplaced") - self.down):
+        for number in sorted(_numbers(self.heard, "cable_misplaced") - self.down - self.hidden):
             (one,) = self.heard.said("cable_misplaced", f"cable:{number}", bool)
             num_ends = int(self.heard.last("cable_misplaced", f"cable:{number}") or 1)
             sure = believed(TRUST[Trouble.MISWIRED], [one] * num_ends)

@@ -31,6 +31,14 @@ class Trouble(StrEnum):
     SYMBOL_ERRORS = "symbol errors"
     FLAPPING = "flapping"  # down and up again within a window
     NO_MANAGER = "dead subnet manager"
+    SESSION_DOWN = "session down"  # BGP, over a cable that is up
+    REFUSED = "blackhole route"  # or unreachable, prohibited: where a host's route should be
+    FOREIGN = "foreign route"  # more specific than what routing should have
+    MISSING_ROUTES = "missing routes"  # fewer ways than the design has
+    DUPLICATE_GUID = "duplicate GUID"
+    DUPLICATE_LID = "duplicate LID"
+    DUPLICATE_ADDRESS = "duplicate address"
+    MISSING_ADDRESS = "missing address"  # that the design gives it
     UNUSED = "unused cable"  # there, but no manager has taken it into use
 
 

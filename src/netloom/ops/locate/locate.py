@@ -11,12 +11,15 @@ import numpy as np
 from netloom.fabric.part_id import Direction, PartId
 from netloom.ops.locate import likelihood
 from netloom.ops.locate.counters import increase
-from netloom.ops.locate.device_findings import device_findings
+from netloom.ops.locate.dead_ends import dead_ends, with_dead_ends
+from netloom.ops.locate.device_findings import cables_away, device_findings
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import MIN, find
 from netloom.ops.locate.read import observations_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from netloom.ops.locate.findings import Finding
@@ -37,6 +40,7 @@ def locate_all(
     heard: TelemetryWindow,
     observed: Observed | None = None,
     technology: Technology | None = None,
+    planned: Collection[int] = (),
 ) -> tuple[Finding, ...]:
     """Return what is wrong, the surest first, each part with each kind once.
 
@@ -45,13 +49,16 @@ def locate_all(
         heard: What devices said.
         observed: Flows and probes of the same time, where there are any.
         technology: How losses are recovered, for what they cost.
+        planned: Numbers of cables that are drained on purpose.
 
     Raises:
         SpecError: *observed* names what is not there.
     """
-    said = device_findings(network, heard)
+    said = device_findings(network, heard, planned)
     if observed is None or not observed.flows:
         return said
+    gone = cables_away(network, heard, planned)
+    said = with_dead_ends(said, tuple(dead_ends(network, observed, gone)))
     seen = _with_counters(network, heard, observations_of(network.fabric, observed))
     said = tuple(one for f in said if (one := _beside_flows(seen, f)).confidence >= MIN)
     explained = {f.part.whole for f in said if f.kind in _EXPLAINS}

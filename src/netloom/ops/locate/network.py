@@ -13,6 +13,7 @@ from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
 from netloom.fabric.part_id import CABLE, Direction, PartId
 from netloom.ops.locate.findings import Finding
+from netloom.ops.underlay import expected_uses, underlay_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from netloom.fabric.graph import Fabric
     from netloom.ops.locate.faults import FaultKind, Trouble
     from netloom.ops.plant import Cable, Plant
+    from netloom.ops.underlay import Underlay
 
 __all__ = ["DesignedNetwork", "looks"]
 
@@ -77,6 +79,26 @@ class DesignedNetwork:
             behind[int(target[link])] |= behind[int(source[link])]
         return {vertex_name(fabric, v): tuple(sorted(some)) for v, some in behind.items()}
 
+    @cached_property
+    def underlay(self) -> Underlay:
+        """Addresses and routers of a routed network of this design.
+
+        Raises:
+            InfeasibleError: it has more switches or hosts than the address plan.
+        """
+        return underlay_of(self.plant)
+
+    def uses(self, gone: frozenset[int]) -> dict[str, dict[str, int]]:
+        """Return how many hosts each switch should reach over each interface without *gone*."""
+        if gone not in self._uses:
+            self._uses.clear()  # what is gone changes seldom, and old answers have no use
+            self._uses[gone] = expected_uses(self.plant, self.underlay, gone)
+        return self._uses[gone]
+
+    @cached_property
+    def _uses(self) -> dict[frozenset[int], dict[str, dict[str, int]]]:
+        return {}
+
     def far_end(self, cable: Cable, device: str) -> str:
         """Return the port of a cable that is not the one at *device*."""
         lower, upper = self.ends[cable.number]
@@ -114,11 +136,11 @@ class DesignedNetwork:
             magnitude=magnitude,
             confidence=confidence,
             evidence=(text,),
-            hurts=self._behind(part),
+            hurts=self.behind(part),
             predicted_gain=gain,
         )
 
-    def _behind(self, part: PartId) -> tuple[int, ...]:
+    def behind(self, part: PartId) -> tuple[int, ...]:
         """Return the GPUs that only *part* joins: all behind a device or a NIC's cable."""
         if part.kind != CABLE:
             return self.gpus.get(str(part), ())

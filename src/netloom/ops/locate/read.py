@@ -15,7 +15,7 @@ from netloom.fabric.routing import ecmp
 from netloom.fabric.routing.candidates import tables
 from netloom.fabric.routing.flows import Flows, Paths
 from netloom.ops.locate.observations import Observations
-from netloom.spec.observed import Observed
+from netloom.spec.observed import Observed, ObservedFlow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,17 +48,20 @@ def parse_observed(text: str, where: str) -> Observed:
 def observations_of(fabric: Fabric, observed: Observed) -> Observations:
     """Return *observed* on *fabric*, every name looked up and every path known.
 
+    Flows whose way ends before their target are left out: :func:`dead_ends` judges them.
+
     Raises:
         SpecError: a name is unknown, or a flow lost more than it sent; the message says which.
     """
-    flows = observed.flows
-    for number, flow in enumerate(flows):
+    for number, flow in enumerate(observed.flows):
         if flow.lost > flow.packets:
             raise SpecError(
                 key=f"flows.{number}",
                 what=f"lost {flow.lost} of {flow.packets} packets",
                 remedy="count again",
             )
+    observed = observed.model_copy(update={"flows": _whole(observed)})
+    flows = observed.flows
     names = _Names(fabric=fabric, between=_link_numbers(fabric))
     rib, fib = _ways(names, observed)
     packets, errors, pauses = _counters(names, observed)
@@ -76,6 +79,11 @@ def observations_of(fabric: Fabric, observed: Observed) -> Observations:
         rib_ways=rib,
         fib_ways=fib,
     )
+
+
+def _whole(observed: Observed) -> tuple[ObservedFlow, ...]:
+    """Return the flows that get to their target."""
+    return tuple(flow for flow in observed.flows if flow.ends_at is None)
 
 
 def _link_numbers(fabric: Fabric) -> dict[tuple[int, int], list[int]]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from netloom.ops.locate.testimony import Report
-from netloom.ops.observe.tracks import looks_of, tracks_of
+from netloom.ops.observe.tracks import Track, looks_of, tracks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from netloom.ops.observe.observation import Observation, Reading
     from netloom.ops.observe.store import ObservationStore
-    from netloom.ops.observe.tracks import Track
 
-__all__ = ["CABLING", "TelemetryWindow", "read_window"]
+__all__ = ["CABLING", "TelemetryWindow", "read_window", "window_of"]
 
 # What a comparison with the design writes into the store: one number for each cable or device
 # that is not as it should be.
@@ -25,7 +26,9 @@ CABLING: Final = {
     "silent": "device_silent",
 }
 METRICS: Final = (
-    *("link_up", "link_downs", "bgp_up", "bfd_up", "sm_master", "rib_ways", "fib_ways"),
+    *("link_up", "link_downs", "bgp_up", "bgp_shut", "bfd_up", "sm_master"),
+    *("rib_ways", "fib_ways", "routes_over", "route_refused", "route_foreign"),
+    *("guid_shared", "lid_shared", "address_shared", "address_missing"),
     *("symbol_errors", "receive_errors", "received_packets"),
     *CABLING.values(),
 )
@@ -70,6 +73,35 @@ class TelemetryWindow:
     def num_looks(self, track: Track) -> int:
         """Return how often the source of a track was looked at."""
         return len(self.looks.get(track.source, ()))
+
+
+def window_of(readings: Iterable[Reading]) -> TelemetryWindow:
+    """Return what some readings said, without a store: those of one look, or of a few in a row.
+
+    Args:
+        readings: Oldest first; each tells all that its source knows.
+    """
+    looks: dict[str, list[float]] = defaultdict(list)
+    said: dict[tuple[str, str, str], list[Observation]] = defaultdict(list)
+    for reading in readings:
+        looks[reading.source].append(reading.time_s)
+        for one in reading.observations:
+            said[one.metric, one.part, reading.source].append(one)
+    tracks: dict[str, dict[str, Track]] = defaultdict(dict)
+    for (metric, part, source), some in said.items():
+        values: list[float | None] = [one.value for one in some]
+        times_s = [one.time_s for one in some]
+        if times_s[-1] < looks[source][-1]:  # told no more
+            values.append(None)
+            times_s.append(looks[source][-1])
+        tracks[metric][part] = Track(source=source, times_s=tuple(times_s), values=tuple(values))
+    times_s = [time_s for some in looks.values() for time_s in some]
+    return TelemetryWindow(
+        start_s=min(times_s, default=0.0),
+        end_s=max(times_s, default=0.0),
+        looks=looks,
+        tracks=tracks,
+    )
 
 
 def read_window(store: ObservationStore, start_s: float, end_s: float) -> TelemetryWindow:

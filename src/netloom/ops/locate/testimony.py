@@ -100,6 +100,19 @@ TRUST: Final[dict[str, Trust]] = {
     Trouble.NO_MANAGER: Trust(prior=1e-3, false=1e-3, missed=0.02, sticks=0.1),
     # BFD and BGP time out under load although the link is well.
     FaultKind.LOSS: Trust(prior=1e-4, false=3e-3, missed=0.1, sticks=0.3),
+    # Replaced boards and copied configurations; what is read is there, scans of a subnet that
+    # changes under them are not always right.
+    Trouble.DUPLICATE_GUID: Trust(prior=1e-3, false=1e-4, missed=0.05, sticks=0.3),
+    Trouble.DUPLICATE_LID: Trust(prior=1e-3, false=1e-4, missed=0.05, sticks=0.3),
+    Trouble.DUPLICATE_ADDRESS: Trust(prior=1e-3, false=1e-5, missed=0.01, sticks=0.5),
+    Trouble.MISSING_ADDRESS: Trust(prior=1e-3, false=1e-5, missed=0.01, sticks=0.5),
+    # Two ends agree on a session or neither has it; it times out under load like BFD.
+    Trouble.SESSION_DOWN: Trust(prior=1e-4, false=1e-3, missed=0.02, sticks=0.3),
+    # A route in a kernel's table is read, not guessed: what is there once is meant.
+    Trouble.REFUSED: Trust(prior=1e-3, false=1e-5, missed=0.01, sticks=0.5),
+    Trouble.FOREIGN: Trust(prior=1e-3, false=1e-4, missed=0.01, sticks=0.5),
+    # After a change elsewhere BGP takes a moment, so that one look does not do.
+    Trouble.MISSING_ROUTES: Trust(prior=1e-3, false=1e-3, missed=0.02, sticks=0.3),
     # Routes and next hops are read one after the other: a change may lie between.
     FaultKind.LOST_PATHS: Trust(prior=1e-3, false=1e-4, missed=0.05, sticks=0.1),
 }

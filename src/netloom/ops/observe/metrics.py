@@ -28,6 +28,8 @@ class Metric:
         fabric: What infiniband_exporter calls it, after switch or hca.
         node: What node_exporter's infiniband collector calls it.
         network: What node_exporter's netdev collector calls it.
+        own: What ``/metrics`` calls it behind ``netloom_`` where no other program has a name for
+            it; its label is the part.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Metric:
     fabric: str = ""
     node: str = ""
     network: str = ""
+    own: str = ""
 
 
 # InfiniBand counts data in words of 4 bytes: IBTA volume 1, PortCounters (PortXmitData).
@@ -197,9 +200,171 @@ METRICS: Final = (
         about="Packets received and thrown away.",
         network="receive_drop_total",
     ),
+    Metric(
+        name="pause_frames_sent",
+        about="Pause frames sent, of a priority where the part is one.",
+        own="pause_frames_sent_total",
+    ),
+    Metric(
+        name="pause_frames_received",
+        about="Pause frames received.",
+        own="pause_frames_received_total",
+    ),
+    Metric(
+        name="fec_corrected_codewords",
+        about="Codewords that forward error correction put right.",
+        own="fec_corrected_codewords_total",
+    ),
+    Metric(
+        name="fec_uncorrectable_codewords",
+        about="Codewords that forward error correction could not put right.",
+        own="fec_uncorrectable_codewords_total",
+    ),
+    Metric(
+        name="fec_symbol_errors",
+        about="Symbols that forward error correction put right.",
+        own="fec_symbol_errors_total",
+    ),
+    Metric(
+        name="pre_fec_error_rate",
+        kind="gauge",
+        about="Bit error rate before forward error correction.",
+        own="pre_fec_bit_error_ratio",
+    ),
+    Metric(
+        name="post_fec_error_rate",
+        kind="gauge",
+        about="Bit error rate after forward error correction.",
+        own="post_fec_bit_error_ratio",
+    ),
+    Metric(
+        name="ecn_marked_packets",
+        about="Packets marked with congestion experienced.",
+        own="ecn_marked_packets_total",
+    ),
+    Metric(
+        name="congestion_notifications",
+        about="Congestion notification packets (CNP) that a NIC received and handled.",
+        own="congestion_notifications_total",
+    ),
+    Metric(
+        name="out_of_sequence_packets",
+        about="Packets out of sequence at a NIC.",
+        own="out_of_sequence_packets_total",
+    ),
+    Metric(
+        name="ack_timeouts",
+        about="Times that a queue pair's acknowledgement timer ran out.",
+        own="ack_timeouts_total",
+    ),
+    Metric(name="queue_drops", about="Packets a queue dropped.", own="queue_drops_total"),
+    Metric(name="queue_packets", about="Packets a queue sent.", own="queue_packets_total"),
+    Metric(
+        name="queue_depth_bytes",
+        kind="gauge",
+        about="What waits in a queue now.",
+        own="queue_depth_bytes",
+    ),
+    Metric(
+        name="queue_peak_bytes",
+        kind="gauge",
+        about="The most that waited since the device last began to count.",
+        own="queue_peak_bytes",
+    ),
+    Metric(
+        name="optic_receive_power_dbm",
+        kind="gauge",
+        about="Light that a transceiver receives.",
+        own="optic_receive_power_dbm",
+    ),
+    Metric(
+        name="optic_transmit_power_dbm",
+        kind="gauge",
+        about="Light that a transceiver sends.",
+        own="optic_transmit_power_dbm",
+    ),
+    Metric(
+        name="optic_bias_a",
+        kind="gauge",
+        about="Bias current of a transceiver's laser, amperes.",
+        own="optic_bias_amperes",
+    ),
+    Metric(
+        name="optic_temperature_c",
+        kind="gauge",
+        about="Temperature of a transceiver.",
+        own="optic_temperature_celsius",
+    ),
+    Metric(
+        name="optic_voltage_v",
+        kind="gauge",
+        about="Supply voltage of a transceiver.",
+        own="optic_voltage_volts",
+    ),
+    Metric(
+        name="gpu_temperature_c",
+        kind="gauge",
+        about="Temperature of a GPU.",
+        own="gpu_temperature_celsius",
+    ),
+    Metric(
+        name="gpu_xid", kind="gauge", about="Number of the last XID error of a GPU.", own="gpu_xid"
+    ),
+    Metric(
+        name="gpu_double_bit_errors",
+        about="Memory errors of a GPU that could not be put right.",
+        own="gpu_double_bit_errors_total",
+    ),
+    Metric(name="pcie_replays", about="PCIe packets sent again.", own="pcie_replays_total"),
+    Metric(name="nvlink_crc_errors", about="NVLink flits damaged.", own="nvlink_crc_errors_total"),
+    Metric(name="nvlink_replays", about="NVLink packets sent again.", own="nvlink_replays_total"),
+    Metric(
+        name="nvlink_recoveries",
+        about="Times that an NVLink was trained again.",
+        own="nvlink_recoveries_total",
+    ),
+    Metric(
+        name="admin_up",
+        kind="gauge",
+        about="1 where a port is meant to be up, 0 where it was shut.",
+        own="port_admin_up",
+    ),
+    Metric(name="mtu_bytes", kind="gauge", about="Largest packet of a port.", own="mtu_bytes"),
     Metric(name="link_up", kind="gauge", about="1 while the link carries, else 0."),
     Metric(name="rate_bps", kind="gauge", about="What the link runs at, one direction."),
     Metric(name="bgp_up", kind="gauge", about="1 while the BGP session is established, else 0."),
+    Metric(
+        name="bgp_shut",
+        kind="gauge",
+        about="1 while this end's configuration keeps the BGP session closed.",
+    ),
+    Metric(
+        name="routes_over",
+        kind="gauge",
+        about="Routes to hosts that the kernel forwards over the port.",
+    ),
+    Metric(
+        name="route_refused",
+        kind="gauge",
+        about="1 for a route into a host's network that refuses packets, by switch and prefix.",
+    ),
+    Metric(
+        name="route_foreign",
+        kind="gauge",
+        about="1 for a route more specific than a host's own, by switch and prefix.",
+    ),
+    Metric(name="guid_shared", kind="gauge", about="1 for two devices that answer with one GUID."),
+    Metric(name="lid_shared", kind="gauge", about="The LID that two devices have."),
+    Metric(
+        name="address_shared",
+        kind="gauge",
+        about="The IPv4 address, as a number, that a device has and another should have.",
+    ),
+    Metric(
+        name="address_missing",
+        kind="gauge",
+        about="The IPv4 address, as a number, that a device should have and has not.",
+    ),
     Metric(name="bfd_up", kind="gauge", about="1 while the BFD session is up, else 0."),
     Metric(name="bgp_prefixes", kind="gauge", about="Prefixes received in the BGP session."),
     Metric(

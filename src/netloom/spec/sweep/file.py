@@ -130,7 +130,7 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, object]) -> SweepSp
 
 def sweep_example_text() -> str:
     """Return the YAML of a sweep to start from."""
-    file = resources.files("netloom.spec") / "sweep_example.yaml"
+    file = resources.files("netloom.spec.sweep") / "example.yaml"
     return file.read_text(encoding="utf-8")
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from netloom.spec.scenario import Training
+    from netloom.spec.tuning import AdaptedModule, Tuning
     from netloom.step.practice import Practice
     from netloom.workload.flops import Shard
     from netloom.workload.transformer import Transformer
@@ -39,6 +40,7 @@ class _Keeping(NamedTuple):
         stream: Of the residual stream.
         product: Of what enters a matrix product.
         copies: Copies of the first and of the second norm's output that products keep.
+        tuning: Frozen products keep no input; what low-rank ones beside them keep is 16 bits wide.
     """
 
     stream: int
@@ -48,6 +50,13 @@ class _Keeping(NamedTuple):
     fused: bool
     unfused_attention: bool
     again: frozenset[str]
+    tuning: Tuning
+
+    def input_of(self, module: AdaptedModule) -> float:
+        """Return the bytes of a value that *module* keeps of its input."""
+        if not self.tuning.trains_input_of(module):
+            return 0.0
+        return ACTIVATION_BYTES if self.tuning.is_low_rank else self.product
 
 
 def layer_activation_bytes(
@@ -86,7 +95,10 @@ def layer_tensors(
     kept |= _norms(shape, stream, ways)
     kept |= _attention(shape, shard, ways)
     kept |= dict(_expert_block(shape, shard, ways) if moe else _dense_block(shape, shard, ways))
-    return kept
+    if ways.tuning.adapted:
+        rank = len(ways.tuning.adapted) * ways.tuning.rank
+        kept["between low-rank products"] = ACTIVATION_BYTES * shard.tokens * rank
+    return {name: size for name, size in kept.items() if size}
 
 
 def recomputed_modules(training: Training, practice: Practice) -> frozenset[str]:
@@ -114,6 +126,7 @@ def _ways(training: Training, practice: Practice, *, moe: bool, whole: bool) -> 
         fused=practice.fused,
         unfused_attention=practice.attention == "unfused",
         again=frozenset() if whole else recomputed_modules(training, practice),
+        tuning=training.tuning,
     )
 
 
@@ -145,8 +158,8 @@ def _norms(shape: Transformer, stream: float, ways: _Keeping) -> dict[str, float
     kept = {"second norm's input": ways.stream * stream}
     if "layernorm" not in ways.again:
         first, second = ways.copies
-        kept["first norm's output"] = first * ways.product * stream
-        kept["second norm's output"] = second * ways.product * stream
+        kept["first norm's output"] = first * ways.input_of("linear_qkv") * stream
+        kept["second norm's output"] = second * ways.input_of("linear_fc1") * stream
     if shape.model.biases and not ways.torch:
         kept["dropout masks"] = 2 * stream  # a byte after each block: models with biases drop out
     return kept
@@ -168,7 +181,7 @@ def _attention(shape: Transformer, shard: Shard, ways: _Keeping) -> dict[str, fl
     if not apart or "core_attn" not in ways.again:
         kept["attention's output"] = ACTIVATION_BYTES * output
     if apart:
-        kept["projection's input"] = ways.product * output
+        kept["projection's input"] = ways.input_of("linear_proj") * output
     if "core_attn" in ways.again:
         return kept
     if ways.unfused_attention:
@@ -194,7 +207,7 @@ def _expert_block(shape: Transformer, shard: Shard, ways: _Keeping) -> Iterator[
     if "moe" in ways.again:
         return
     yield "router's probabilities", _FP32 * shard.split_tokens * model.num_experts
-    yield "tokens at the experts", ways.product * sent * model.hidden
+    yield "tokens at the experts", ways.input_of("linear_fc1") * sent * model.hidden
     yield from _inner(shape, rows * model.expert_hidden, ways, "experts: ")
     if not ({"moe_act"} & ways.again):
         # Weighted after the last product, which backward needs; before it with moe_act.
@@ -214,4 +227,4 @@ def _inner(
         return
     if shape.model.gated and not ways.fused:
         yield f"{whose}gate's activation", ACTIVATION_BYTES * elements
-    yield f"{whose}out of the activation function", ways.product * elements
+    yield f"{whose}out of the activation function", ways.input_of("linear_fc2") * elements

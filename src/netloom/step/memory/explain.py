@@ -8,14 +8,20 @@ from netloom.provenance import Source, Why
 from netloom.step.memory.activations import layer_tensors
 from netloom.step.memory.in_flight import in_flight
 from netloom.step.memory.reserved import CONTEXT_SOURCE, SLACK_SOURCE
-from netloom.step.memory.states import eight_bit_copies, gradient_size, held_parameters
+from netloom.step.memory.states import (
+    eight_bit_copies,
+    gradient_size,
+    held_parameters,
+    trained_count,
+)
 from netloom.workload.demand import shard_of
 from netloom.workload.placement import stage_layers
-from netloom.workload.sharding import stage_dense_layers
+from netloom.workload.sharding import NF4_BYTES, stage_dense_layers
 
 if TYPE_CHECKING:
     from netloom.parts.parts import Gpu
     from netloom.spec.scenario import Training
+    from netloom.step.memory.states import HeldParameters
     from netloom.step.model import Memory
     from netloom.step.practice import Practice
     from netloom.workload.placement import Layout
@@ -78,17 +84,23 @@ def _states(
     gpu: Gpu,
     practice: Practice,
 ) -> tuple[Why, ...]:
-    count = held_parameters(shape, plan, stage=held.stage)
-    whole = Why(name="parameters of the GPU", value=count.whole, how="before ZeRO divides them")
-    share = Why(name="parameters of its share", value=count.share, how="over data-parallel ranks")
+    every = held_parameters(shape, plan, stage=held.stage)
+    trained = trained_count(shape, plan, training, stage=held.stage)
+    low_rank = training.tuning.is_low_rank
     copies = eight_bit_copies(training, gpu, practice)
     cast = f", and {copies} B of 8-bit copies of the layers' matrices" if copies else ""
     gradient = gradient_size(training, practice)
     stated = practice.state_bytes * (1 - practice.optimizer_offload)
     rows = (
-        ("weights", held.weights_bytes, f"{practice.parameter_bytes} B a parameter{cast}", 3),
-        ("gradients", held.gradients_bytes, f"{gradient} B a parameter", 2),
-        ("optimizer", held.optimizer_bytes, f"{stated:g} B a parameter on the GPU", 1),
+        (
+            "weights",
+            held.weights_bytes,
+            f"{_weight(training, practice)} B a parameter{cast}",
+            3,
+            (every, trained) if low_rank else (every,),
+        ),
+        ("gradients", held.gradients_bytes, f"{gradient} B a parameter", 2, (trained,)),
+        ("optimizer", held.optimizer_bytes, f"{stated:g} B a parameter on the GPU", 1, (trained,)),
     )
     return tuple(
         Why(
@@ -97,10 +109,28 @@ def _states(
             unit="B",
             how=f"{how}, {practice.name}; ZeRO {plan.zero}",
             source=_ZERO,
-            parts=(share if plan.zero >= divided else whole,),
+            parts=tuple(
+                _counted(
+                    count, divided=plan.zero >= divided, low_rank=low_rank and count is trained
+                )
+                for count in counts
+            ),
         )
-        for name, value, how, divided in rows
+        for name, value, how, divided, counts in rows
     )
+
+
+def _weight(training: Training, practice: Practice) -> str:
+    if training.tuning.is_low_rank and training.tuning.frozen_type == "nf4":
+        return f"{NF4_BYTES:.2g} (frozen) and {practice.parameter_bytes}"
+    return f"{practice.parameter_bytes}"
+
+
+def _counted(count: HeldParameters, *, divided: bool, low_rank: bool) -> Why:
+    what = "low-rank parameters" if low_rank else "parameters"
+    if divided:
+        return Why(name=f"{what} of its share", value=count.share, how="over data-parallel ranks")
+    return Why(name=f"{what} of the GPU", value=count.whole, how="before ZeRO divides them")
 
 
 def _activations(

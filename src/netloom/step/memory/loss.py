@@ -33,9 +33,9 @@ def loss_bytes(shape: Transformer, shard: Shard, *, practice: Practice) -> LossB
 
     PyTorch's cross entropy on fp32 logits keeps the log-softmax (4 bytes a logit); beside it stand
     the 16-bit logits and their fp32 copy in the forward pass (6 more), two fp32 gradients in the
-    backward pass (8 more). Then comes the gradient of the output matrix: in 16 bits, and with
-    autocast once more in fp32. Megatron-LM's vocabulary-parallel cross entropy holds the 16-bit
-    logits and their fp32 copy, which it works on in place.
+    backward pass (8 more). Then comes the gradient of the output matrix, unless that is frozen: in
+    16 bits, and with autocast once more in fp32. Megatron-LM's vocabulary-parallel cross entropy
+    holds the 16-bit logits and their fp32 copy, which it works on in place.
     """
     logits = shard.tokens * shape.model.vocabulary / shard.tensor
     stream = shard.split_tokens * shape.model.hidden
@@ -46,6 +46,8 @@ def loss_bytes(shape: Transformer, shard: Shard, *, practice: Practice) -> LossB
         return LossBytes(kept=norm + LOGIT_BYTES * logits, forward=most, backward=most)
     matrix = shape.model.vocabulary * shape.model.hidden / shard.tensor
     # Of autocast's 16-bit copy of the matrix, which is counted elsewhere, nothing is left by then.
+    if shard.tuning.is_low_rank:
+        matrix = 0.0
     update = ACTIVATION_BYTES * (stream + matrix)
     if practice.autocast:
         update += (LOGIT_BYTES - ACTIVATION_BYTES) * matrix

@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from netloom.spec.precision import is_cast
 from netloom.step.memory.reserved import SLACK, reserved_bytes
 from netloom.step.model import Memory
+from netloom.workload.adapters import adapter_parameters
 from netloom.workload.parameters import layer_parameters
-from netloom.workload.sharding import end_parameters, stage_parameters
+from netloom.workload.sharding import (
+    NF4_BYTES,
+    end_parameters,
+    stage_parameters,
+    trained_parameters,
+)
 
 if TYPE_CHECKING:
     from netloom.parts.parts import Gpu
     from netloom.spec.scenario import Training
     from netloom.step.practice import Practice
+    from netloom.workload.parameters import LayerParameters
     from netloom.workload.placement import Layout
+    from netloom.workload.sharding import StageParameters
     from netloom.workload.transformer import Transformer
 
 __all__ = [
@@ -24,6 +32,7 @@ __all__ = [
     "held_parameters",
     "layer_count",
     "states",
+    "trained_count",
 ]
 
 # Embedding, logits and norms stay in 16 bits where the layers' matrices are held in 8.
@@ -54,14 +63,22 @@ def states(
     gpu: Gpu,
     practice: Practice,
 ) -> Memory:
-    """Return what a GPU of *stage* holds besides activations."""
+    """Return what a GPU of *stage* holds besides activations.
+
+    Gradients and optimizer states are those of the weights that are trained.
+    """
     held = held_parameters(shape, plan, stage=stage)
+    trained = trained_count(shape, plan, training, stage=stage)
+    weights = _weights_bytes(held, plan, training, gpu=gpu, practice=practice)
+    if training.tuning.is_low_rank:
+        added = trained.share if plan.zero >= 3 else trained.whole
+        weights += practice.parameter_bytes * added
     kept_by = practice.state_bytes * (1 - practice.optimizer_offload)
     return Memory(
-        weights_bytes=_weights_bytes(held, plan, training, gpu=gpu, practice=practice),
+        weights_bytes=weights,
         gradients_bytes=gradient_size(training, practice)
-        * (held.share if plan.zero >= 2 else held.whole),
-        optimizer_bytes=kept_by * (held.share if plan.zero >= 1 else held.whole),
+        * (trained.share if plan.zero >= 2 else trained.whole),
+        optimizer_bytes=kept_by * (trained.share if plan.zero >= 1 else trained.whole),
         activations_bytes=0.0,
         capacity_bytes=gpu.memory_bytes,
         gathered_bytes=_gathered_bytes(shape, plan, training, practice),
@@ -73,11 +90,24 @@ def states(
 
 def held_parameters(shape: Transformer, plan: Layout, *, stage: int) -> HeldParameters:
     """Return the parameters that one GPU of *stage* holds."""
-    held = stage_parameters(shape, plan, stage=stage)
+    ends = end_parameters(shape, plan, stage=stage) / plan.tensor
+    return _divided(stage_parameters(shape, plan, stage=stage), plan, ends)
+
+
+def trained_count(
+    shape: Transformer, plan: Layout, training: Training, *, stage: int
+) -> HeldParameters:
+    """Return those of them that are trained, or the low-rank ones beside them."""
+    if not training.tuning.is_low_rank:
+        return held_parameters(shape, plan, stage=stage)
+    return _divided(trained_parameters(shape, plan, training.tuning, stage=stage), plan, 0.0)
+
+
+def _divided(held: StageParameters, plan: Layout, ends: float) -> HeldParameters:
     copies = plan.expert_data if plan.expert > 1 else plan.replicas
     return HeldParameters(
         whole=held.dense + held.experts,
-        ends=end_parameters(shape, plan, stage=stage) / plan.tensor,
+        ends=ends,
         share=held.dense / plan.replicas + held.experts / copies,
     )
 
@@ -89,7 +119,10 @@ def gradient_size(training: Training, practice: Practice) -> int:
 
 def layer_count(shape: Transformer, plan: Layout, *, moe: bool) -> float:
     """Return the parameters of one layer that one GPU holds before ZeRO divides them."""
-    one = layer_parameters(shape, moe=moe)
+    return _of_rank(layer_parameters(shape, moe=moe), plan)
+
+
+def _of_rank(one: LayerParameters, plan: Layout) -> float:
     spread = plan.expert if plan.expert > 1 else plan.tensor
     return one.shared / plan.tensor + one.replicated + one.experts / spread
 
@@ -101,25 +134,43 @@ def _gathered_bytes(
     if plan.zero < 3 or plan.replicas == 1:
         return 0.0
     moe = shape.num_moe_layers > 0
-    each = _GATHERED_LAYERS * practice.parameter_bytes + gradient_size(training, practice)
+    gradient = gradient_size(training, practice)
+    if training.tuning.is_low_rank:
+        one = _of_rank(adapter_parameters(shape, training.tuning, moe=moe), plan)
+        weights = _frozen_bytes(training, practice.parameter_bytes) * layer_count(
+            shape, plan, moe=moe
+        )
+        return _GATHERED_LAYERS * (weights + practice.parameter_bytes * one) + gradient * one
+    each = _GATHERED_LAYERS * practice.parameter_bytes + gradient
     return each * layer_count(shape, plan, moe=moe)
+
+
+def _frozen_bytes(training: Training, parameter_bytes: float) -> float:
+    """Return the bytes of a frozen weight of a layer; software has *parameter_bytes* for others."""
+    return NF4_BYTES if training.tuning.frozen_type == "nf4" else parameter_bytes
 
 
 def eight_bit_copies(training: Training, gpu: Gpu, practice: Practice) -> int:
     """Return the 8-bit copies of a weight that stay over the micro-batches of a step.
 
     Transformer Engine casts weights once a step and keeps the cast ones; products on Hopper take
-    8-bit operands in one layout only, so it keeps the transposed matrix, too (recalled). PyTorch
+    8-bit operands in one layout only, so it keeps the transposed matrix, too (recalled); recipes of
+    fine-tuning do without (NeMo and Megatron-Bridge, disable_parameter_transpose_cache). PyTorch
     casts them in every pass.
     """
     if not is_cast(training.precision) or practice.kernels != "transformer-engine":
         return 0
-    return 2 if gpu.architecture == "Hopper" else 1
+    transposed = gpu.architecture == "Hopper" and training.tuning.method == "pretrain"
+    return 2 if transposed else 1
 
 
 def _weights_bytes(
     held: HeldParameters, plan: Layout, training: Training, *, gpu: Gpu, practice: Practice
 ) -> float:
+    if training.tuning.is_low_rank and training.tuning.frozen_type == "nf4":
+        ends = held.ends * (held.share / held.whole if plan.zero >= 3 else 1)
+        layers = (held.share if plan.zero >= 3 else held.whole) - ends
+        return NF4_BYTES * layers + _END_BYTES * ends
     if plan.zero >= 3:
         return practice.parameter_bytes * held.share
     copies = eight_bit_copies(training, gpu, practice)

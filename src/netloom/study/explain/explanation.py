@@ -13,7 +13,7 @@ from netloom.study.explain.causes import Cause, StepEvidence, causes_of
 from netloom.study.explain.phases import predicted_phases, recorded_step
 from netloom.study.explain.rates import CollectiveRate, rates_of
 from netloom.study.explain.timers import timed_lines
-from netloom.study.explain.variants import Variant, variants_of
+from netloom.study.explain.variants import Variant, recomputing, variants_of
 from netloom.study.inputs import catalog_of
 from netloom.study.predict.prediction import Prediction, predict
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netloom.parts.load import Catalog
-    from netloom.spec.scenario import Scenario
+    from netloom.spec.scenario import Recompute, Scenario
     from netloom.study.explain.logged import LoggedSteps
     from netloom.study.explain.phases import RecordedStep
     from netloom.study.explain.timeline import RankTimeline
@@ -182,7 +182,7 @@ def _from_traces(
         step=middle,
         predicted_s=predicted_s,
         predicted_communication_s=prediction.step.communication_s,
-        recompute=prediction.scenario.job.trained.recompute,
+        recompute=_stated(prediction.scenario),
         recompute_s=_recompute_s(prediction, parts),
         rates=rates,
     )
@@ -211,10 +211,16 @@ def _middle(ranks: Sequence[RecordedStep]) -> RecordedStep:
     return next(one for one in ranks if one.compute_s == middle_s)
 
 
+def _stated(scenario: Scenario) -> Recompute:
+    """Return what the scenario says of attention that is computed twice."""
+    modules = scenario.job.software.recompute_modules
+    if modules is None:
+        return scenario.job.trained.recompute
+    return "selective" if "core_attn" in modules else "none"
+
+
 def _recompute_s(prediction: Prediction, parts: Catalog) -> float:
     """Return how much longer the step is predicted with whole layers computed twice."""
     scenario = prediction.scenario
-    training = scenario.job.trained.model_copy(update={"recompute": "full"})
-    job = scenario.job.model_copy(update={"training": training})
-    twice = predict(scenario.model_copy(update={"job": job}), parts)
+    twice = predict(recomputing(scenario, "full"), parts)
     return twice.step.duration_s - prediction.step.duration_s

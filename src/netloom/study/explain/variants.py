@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from netloom.parts.load import Catalog
-    from netloom.spec.scenario import Scenario
+    from netloom.spec.scenario import Recompute, Scenario
     from netloom.step.model import Step
 
-__all__ = ["Variant", "variants_of"]
+__all__ = ["Variant", "recomputing", "variants_of"]
 
+_RECOMPUTES: Final[tuple[Recompute, ...]] = ("none", "selective", "full")
 NEAR: Final = 0.5  # of the way from prediction to measurement, or it explains little
 SLOWER_NETWORKS: Final = (0.5, 0.25, 0.1)
 
@@ -63,15 +64,21 @@ def _changed(scenario: Scenario, catalog: Catalog) -> Iterator[tuple[str, float]
 def _jobs(scenario: Scenario, catalog: Catalog) -> Iterator[tuple[str, Scenario, Catalog]]:
     """Yield the scenario with another way to run the job."""
     job = scenario.job
-    for recompute in ("none", "selective", "full"):
-        if recompute != job.trained.recompute:
-            training = job.trained.model_copy(update={"recompute": recompute})
-            yield f"recompute: {recompute}", _with_job(scenario, training=training), catalog
+    for recompute in _RECOMPUTES:
+        if job.software.recompute_modules is not None or recompute != job.trained.recompute:
+            yield f"recompute: {recompute}", recomputing(scenario, recompute), catalog
     yield from ((said, other, catalog) for said, other in _software(scenario))
     scattered = job.placement.model_copy(update={"kind": "scattered"})
     if job.placement.kind != "scattered":
         other = _with_job(scenario, placement=scattered)
         yield "ranks scattered over the cluster", other, catalog
+
+
+def recomputing(scenario: Scenario, recompute: Recompute) -> Scenario:
+    """Return *scenario* with other recomputation, whatever modules it names."""
+    training = scenario.job.trained.model_copy(update={"recompute": recompute})
+    software = scenario.job.software.model_copy(update={"recompute_modules": None})
+    return _with_job(scenario, training=training, software=software)
 
 
 def _software(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:

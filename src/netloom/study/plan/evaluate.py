@@ -18,10 +18,11 @@ import numpy as np
 
 from netloom.compute.roofline import Costs
 from netloom.step.memory import DOUBTED_OVER, REFUSED_OVER, SLACK, fullest_stages, in_flight
+from netloom.step.offload import waiting_for_host
 from netloom.step.schedule import schedule, slowest_of
 from netloom.step.stages import layer_kinds, layer_times, stage_kinds, stage_times
 from netloom.study.plan.gather import gathered_traffic
-from netloom.study.plan.space import RECOMPUTES, ZEROS, Configuration
+from netloom.study.plan.space import ZEROS, Configuration
 from netloom.validated.steps import step_range
 from netloom.workload.demand import MICRO_BATCH_AXES
 from netloom.workload.placement import has_even_chunks, stage_layers
@@ -174,7 +175,7 @@ class _StageBatch:
             plan = next(iter(division.plans.values()))
             for size in space.micro_batches(plan.data):
                 count = space.job.trained.global_batch // plan.data // size
-                for recompute in RECOMPUTES:
+                for recompute in space.recomputes():
                     training = trainings[size, recompute]
                     yield SharedRow(index, training, count, self.tables.kept(plan, training))
 
@@ -287,7 +288,15 @@ class _StageBatch:
         }
         kinds = Counter(stage_kinds(tables.shape, self.pipeline))
         ends = (found[-2], found[-1])
-        return [stage_times(layer, kind, ends, alike=n) for kind, n in kinds.items()]
+        stages = [stage_times(layer, kind, ends, alike=n) for kind, n in kinds.items()]
+        if not tables.practice.activation_offload:
+            return stages
+        moved: Array = np.array([tables.moved(plan, row.training) for row, plan in lines])
+        node = tables.space.network.node
+        return [
+            waiting_for_host(stage, moved[:, index, None], node)
+            for index, stage in enumerate(stages)
+        ]
 
     def _certain(
         self,

@@ -13,7 +13,7 @@ from netloom.errors import InfeasibleError, SpecError
 from netloom.step.efficiency import validity_besides_mfu
 from netloom.step.predict import predict
 from netloom.study.plan.search import Piece, TimedConfiguration, best_of
-from netloom.study.plan.space import RECOMPUTES, ZEROS, Configuration, divisors
+from netloom.study.plan.space import ZEROS, Configuration, divisors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]
             divisors(space.model.num_experts or 1),
             divisors(space.job.trained.global_batch),
             range(1, (space.model.num_layers + 2) // pipeline + 2 if pipeline > 1 else 3),
-            RECOMPUTES,
+            space.recomputes(),
             ZEROS,
             (True, False) if tensor > 1 else (False,),
         ):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Recompute
 
 __all__ = [
-    "RECOMPUTES",
     "STANDINGS",
     "Configuration",
     "Divided",
@@ -70,7 +69,7 @@ class Configuration:
         parallel = {name: own[name] for name in Parallel.model_fields if name in own}
         return job.model_copy(
             update={
-                "training": Training.model_validate(job.trained.model_dump() | training),
+                "training": job.trained.model_copy(update=training),
                 "parallel": Parallel.model_validate(job.parallel.model_dump() | parallel),
             }
         )
@@ -132,13 +131,19 @@ class Space:
             return [False]
         return [True] if degrees.expert > 1 else [True, False]
 
+    def recomputes(self) -> tuple[Recompute, ...]:
+        """Return the kinds of recomputation; the job's own where modules stand in its place."""
+        if self.job.software.recompute_modules is None:
+            return RECOMPUTES
+        return (self.job.trained.recompute,)
+
     def trainings(self) -> dict[tuple[int, Recompute], Training]:
         """Return the job's training with every micro-batch and recomputation."""
         own = self.job.trained
         return {
             (size, recompute): own.model_copy(update={"micro_batch": size, "recompute": recompute})
             for size in divisors(own.global_batch)
-            for recompute in RECOMPUTES
+            for recompute in self.recomputes()
         }
 
     def zeros(self, degrees: Divided) -> tuple[int, ...]:
@@ -182,7 +187,7 @@ class Space:
             for micro_batch in self.micro_batches(degrees.data):
                 count = self.job.trained.global_batch // degrees.data // micro_batch
                 total += variants * (virtuals if count >= pipeline else 1)
-        return len(RECOMPUTES) * total
+        return len(self.recomputes()) * total
 
 
 def divisors(count: int) -> list[int]:

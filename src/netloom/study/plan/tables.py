@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from netloom.step.basis import layers_of, step_point
 from netloom.step.efficiency import highest_of
 from netloom.step.memory import fullest_stages, kept_bytes, needed_bytes, states
-from netloom.step.predict import gpu_validity, job_validity, optimizer_bytes
+from netloom.step.offload import offloaded_bytes
+from netloom.step.predict import gpu_validity, job_validity, update_s
 from netloom.step.residual import generation_of, residual_of
 from netloom.step.software import practice_for
-from netloom.step.stages import clock_of, end_costs, layer_kinds
+from netloom.step.stages import clock_of, end_costs, layer_kinds, stage_kinds
+from netloom.step.tuning import tuning_validity
 from netloom.validated.axes import AXES, KIND_AXES
 from netloom.validated.near import StepKind, rows_of_kind
 from netloom.workload.collective import Axis
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from netloom.workload.collective import Collective
     from netloom.workload.communication import Communication
     from netloom.workload.demand import MicroBatchAxis
-    from netloom.workload.flops import Operator, Shard
+    from netloom.workload.flops import Shard
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
 
@@ -106,6 +108,7 @@ class _Memo:
     core: dict[tuple[object, ...], Costs] = field(default_factory=dict)
     ends: dict[tuple[object, ...], tuple[Costs, ...]] = field(default_factory=dict)
     kept: dict[tuple[object, ...], tuple[float, ...]] = field(default_factory=dict)
+    moved: dict[tuple[object, ...], tuple[float, ...]] = field(default_factory=dict)
     states: dict[tuple[object, ...], States] = field(default_factory=dict)
     inside: dict[tuple[object, ...], bool] = field(default_factory=dict)
     items: dict[tuple[object, ...], dict[Slot, Communication]] = field(default_factory=dict)
@@ -166,6 +169,19 @@ class CostTables:
             )
         return found
 
+    def moved(self, plan: Layout, training: Training) -> tuple[float, ...]:
+        """Return what each kind of stage sends to the host of a micro-batch, first to last."""
+        share, spread = training.micro_batch / plan.context, plan.expert > 1
+        sizes = (plan.pipeline, plan.tensor, share, plan.sequence_parallel, spread)
+        key = (*sizes, training.recompute)
+        if key not in self._memo.moved:
+            kinds = stage_kinds(self.shape, plan.pipeline)
+            first = [kinds.index(kind) for kind in dict.fromkeys(kinds)]
+            self._memo.moved[key] = offloaded_bytes(
+                self.shape, plan, training, stages=first, practice=self.practice
+            )
+        return self._memo.moved[key]
+
     def states(self, plan: Layout) -> States:
         """Return what *plan* holds and updates."""
         key = (plan.num_gpus, plan.pipeline, plan.tensor, plan.expert, plan.zero)
@@ -175,14 +191,20 @@ class CostTables:
 
     def _states(self, plan: Layout) -> States:
         gpu, training = self.space.network.gpu, self.space.job.trained
-        weights = self.practice.weights
         held = (
             states(self.shape, plan, training, stage=stage, gpu=gpu, practice=self.practice)
             for stage in fullest_stages(plan.pipeline)
         )
         return States(
             held_bytes=tuple(map(needed_bytes, held)),
-            optimizer_s=self.clock.machine.optimizer_s(optimizer_bytes(self.shape, plan, weights)),
+            optimizer_s=update_s(
+                self.shape,
+                plan,
+                self.clock.machine,
+                practice=self.practice,
+                node=self.space.network.node,
+                tuning=training.tuning,
+            ),
         )
 
     def is_inside(self, plan: Layout) -> bool:
@@ -197,6 +219,7 @@ class CostTables:
         if found is None:
             doubts = job_validity(self.shape, plan, self.space.network, self.practice)
             doubts &= gpu_validity(self.clock.machine, self.clock.residual)
+            doubts &= tuning_validity(self.space.job.trained)
             found = self._memo.inside[key] = doubts.inside and not any(self._doubts(plan))
         return found
 
@@ -249,7 +272,7 @@ class CostTables:
         rest = self._rest(shard, sizes, moe=moe)
         core = self._core(shard, sizes)
         if self.practice.recompute_modules is not None:
-            return rest + core
+            return rest + core  # which decide
         if recompute == "full":
             rest = replace(rest, recompute_s=rest.forward_s)
         if recompute != "none":
@@ -262,7 +285,7 @@ class CostTables:
         if key not in self._memo.rest:
             operators = layer_operators(self.shape, replace(shard, expert=expert), moe=moe)
             others = (one for one in operators if not one.core_attention)
-            self._memo.rest[key] = self._again(others)
+            self._memo.rest[key] = self.clock.layer_costs(others, recompute="none")
         return self._memo.rest[key]
 
     def _core(self, shard: Shard, sizes: tuple[object, ...]) -> Costs:
@@ -271,13 +294,8 @@ class CostTables:
             moe = layer_kinds(self.shape)[0]  # the attention of both kinds is the same
             operators = layer_operators(self.shape, shard, moe=moe)
             core = (one for one in operators if one.core_attention)
-            self._memo.core[key] = self._again(core)
+            self._memo.core[key] = self.clock.layer_costs(core, recompute="none")
         return self._memo.core[key]
-
-    def _again(self, operators: Iterable[Operator]) -> Costs:
-        """Return the costs of *operators*, with what the software itself computes again."""
-        modules = self.practice.recompute_modules
-        return self.clock.costs(operators, recompute="none", modules=modules)
 
     def _ends(self, shard: Shard, sizes: tuple[object, ...]) -> tuple[Costs, ...]:
         if sizes not in self._memo.ends:
@@ -291,7 +309,8 @@ class CostTables:
         if found is None:
             shared = (plan.num_gpus, *key)
             if shared not in self._memo.items:
-                items = axis_communications(axis, self.shape, plan, training)
+                modules = self.practice.recompute_modules
+                items = axis_communications(axis, self.shape, plan, training, modules)
                 self._memo.items[shared] = _by_slot(items)
             found = self._asked[key] = self._ask(self._memo.items[shared])
         return found

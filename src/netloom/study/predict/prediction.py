@@ -95,6 +95,7 @@ class Prediction(Tabular, Explained):
                 "default": self.scenario.job.software.name is None,
                 "switches": switches_of(step.practice),
             },
+            "tuning": self.scenario.job.trained.tuning.model_dump(mode="json"),
             "published": self._published(),
             "validity": step.validity.to_json(),
         }

@@ -70,9 +70,14 @@ def step_traffic(job: Job, *, model: Model, network: Network) -> StepTraffic:
     plan = layout(job.parallel, node=network.node, num_gpus=num_gpus, placement=job.placement)
     check_model(model, plan)
     batches = num_micro_batches(job.trained, plan)
-    weights = practice_for(job, network.gpu).weights
+    software = practice_for(job, network.gpu)
     asked = demand(
-        transformer(model), plan, job.trained, num_micro_batches=batches, weights=weights
+        transformer(model),
+        plan,
+        job.trained,
+        num_micro_batches=batches,
+        weights=software.weights,
+        modules=software.recompute_modules,
     )
     distinct = _distinct(asked.communications)
     if not distinct:

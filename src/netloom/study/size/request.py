@@ -60,7 +60,8 @@ class SizingRequest:
         fabric = cluster.fabric
         num_gpus, num_nodes = cluster.gpus, cluster.nodes
         if num_gpus is not None and cluster.gpus_per_node is not None:
-            num_gpus, num_nodes = None, -(-num_gpus // cluster.gpus_per_node)
+            num_nodes = -(-num_gpus // cluster.gpus_per_node)
+            num_gpus = None
         return cls(
             num_gpus=num_gpus,
             num_nodes=num_nodes,

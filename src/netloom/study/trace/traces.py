@@ -155,6 +155,7 @@ def _work(prediction: Prediction, shape: Transformer, plan: Layout, *, stage: in
             num_micro_batches=num_micro_batches(training, plan),
             stage=stage,
             weights=prediction.step.practice.weights,
+            modules=prediction.step.practice.recompute_modules,
         ),
         chunks=_chunks(counts[stage], num_dense, plan.virtual_pipeline),
         optimizer_s=prediction.step.optimizer_s,

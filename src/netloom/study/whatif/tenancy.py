@@ -95,12 +95,14 @@ class PlacedJob:
             placement=self.job.placement,
         )
         batches = num_micro_batches(self.job.trained, plan)
+        software = practice_for(self.job, self.network.gpu)
         asked = demand(
             transformer(self.model),
             plan,
             self.job.trained,
             num_micro_batches=batches,
-            weights=practice_for(self.job, self.network.gpu).weights,
+            weights=software.weights,
+            modules=software.recompute_modules,
         )
         return [(item.collective, item.count) for item in asked.communications]
 

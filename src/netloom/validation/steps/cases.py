@@ -18,6 +18,7 @@ from netloom.validation.steps.machines import network_of_row
 from netloom.validation.steps.models import model_of_row
 from netloom.validation.steps.recipes import with_recipe
 from netloom.validation.steps.software import software_of
+from netloom.validation.steps.tuning import fine_tuning_of, tuned_training
 
 if TYPE_CHECKING:
     from netloom.fabric.network import Network
@@ -101,10 +102,9 @@ def _job(row: MeasuredStep, model: Model, parallel: dict[str, Any], recompute: s
 
 def _doubts(row: MeasuredStep) -> tuple[str, ...]:
     """Return why the model does not cover what *row* ran, whatever it predicts."""
-    notes, framework = row.text("notes"), row.text("framework")
+    framework = row.text("framework")
     checks = (
-        ("lora" in notes, "fine-tuning of added low-rank weights is not modelled"),
-        ("sft" in notes, "fine-tuning packs sequences of other lengths"),
+        (fine_tuning_of(row) is not None, "fine-tuning is judged apart"),
         (
             "zero-3" in framework,
             "DeepSpeed's ZeRO-3 of 2021 gathered weights tensor by tensor, which is not modelled",
@@ -232,6 +232,7 @@ def _training(row: MeasuredStep, recompute: str) -> dict[str, Any]:
         "micro_batch": _micro_batch(row),
         "precision": _precision(row),
         "recompute": recompute,
+        **tuned_training(row),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from netloom.spec.software import PRACTICES, GraphedModule, RecomputedModule
+from netloom.validation.steps.tuning import fine_tuning_software
 
 if TYPE_CHECKING:
     from netloom.validation.steps.measured import MeasuredStep
@@ -54,6 +55,7 @@ def software_of(row: MeasuredStep) -> dict[str, Any]:
         **_types(row),
         **_modules(row),
         **_offload(row),
+        **fine_tuning_software(row),
     }
 
 

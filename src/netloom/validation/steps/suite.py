@@ -22,6 +22,7 @@ from netloom.validation.steps.cases import cases_of
 from netloom.validation.steps.coverage import interval_coverage
 from netloom.validation.steps.fitted import FITTED, contradicted
 from netloom.validation.steps.measured import read_step
+from netloom.validation.steps.tuning import fine_tuning_of
 from netloom.workload.parameters import parameters
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ __all__ = [
 ]
 
 _TABLES: Final = ("training_steps.csv", "training_steps_moe.csv", "training_steps_large.csv")
+_FINE_TUNING: Final = "fine-tuning"
 _LARGEST_FILE_BYTES: Final = 64 * 2**20
 _LARGE_PARAMS: Final = 7e9
 _LARGE_GPUS: Final = 64
@@ -129,9 +131,8 @@ class StepSuite:
     The errors are of the ``large`` group (tier A, 7B parameters and more, 64 to 3,072 GPUs; the
     slope counts those on more GPUs, too); of all rows where a file has none of those. Without a row
     that counts they are None and the bounds are not kept. ``groups`` has every group with its own
-    verdict,
-    and once more all mixtures of experts, whose errors are over all rows that could be predicted;
-    nothing is claimed for those, so their verdict is not the suite's;
+    verdict, fine-tuning, and once more all mixtures of experts, whose errors are over all rows that
+    could be predicted; nothing is claimed for those, so their verdict is not the suite's;
     ``by_model_size`` and ``by_num_gpus`` leave out rows with missing inputs.
 
     Attributes:
@@ -167,6 +168,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     "very large": Bound(mean_pct=7.5),
     "derived": Bound(mean_pct=6.0),
     "one-node small": Bound(median_pct=10.0),
+    "fine-tuning": Bound(mean_pct=6.7, median_pct=5.9),
     "experts": Bound(mean_pct=12.9, median_pct=7.7),
 }
 MAX_SLOPE: Final = 1.0
@@ -212,10 +214,16 @@ def validate_steps(rows: Sequence[MeasuredStep], catalog: Catalog) -> StepSuite:
     engine = AnalyticEngine()
     coverage = interval_coverage() if any(row.row_id in _known() for row in rows) else None
     results = tuple(_score(row, catalog, engine, coverage) for row in rows)
-    complete = [row for row in results if row.group != "incomplete"]
-    groups = _split(results, lambda row: row.group)
-    mixtures = [row for row in results if row.experts]
-    experts = [_group("experts", mixtures, judged=_predicted(mixtures))] if mixtures else []
+    complete = [row for row in results if row.tier != "C"]
+    groups = _split([row for row in results if row.group != _FINE_TUNING], lambda row: row.group)
+    apart = [
+        _group(name, rows_of, judged=_predicted(rows_of))
+        for name, rows_of in (
+            (_FINE_TUNING, [row for row in results if row.group == _FINE_TUNING]),
+            ("experts", [row for row in results if row.experts]),
+        )
+        if rows_of
+    ]
     large = next((group for group in groups if group.name == "large"), None)
     shown = large or _group("all", results)
     held = [float(row.held) for row in results if row.held is not None and not row.fitted]
@@ -237,7 +245,7 @@ def validate_steps(rows: Sequence[MeasuredStep], catalog: Catalog) -> StepSuite:
         and (not is_whole or INTERVAL_SHARES[0] <= (share or 0.0) <= INTERVAL_SHARES[1]),
         interval_share=share,
         interval_row_share=coverage.row_share if coverage else None,
-        groups=(*groups, *experts),
+        groups=(*groups, *apart),
         intervals=coverage.by_source if coverage else (),
         by_source=_split(results, lambda row: f"{row.source}, tier {row.tier}"),
         by_model_size=_split(complete, lambda row: _decade(row.parameters / 1e9, "B")),
@@ -336,6 +344,8 @@ def _result(
 
 
 def _group_of(row: MeasuredStep, size: float) -> str:
+    if fine_tuning_of(row):
+        return _FINE_TUNING
     if row.tier == "C":
         return "incomplete"
     if row.tier == "B":

@@ -1,12 +1,13 @@
-"""Ethernet: interfaces of every device, and what its routing daemons and kernel believe."""
+"""Ethernet in a lab: interfaces of every device, and the virtual cables between them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netloom.drivers import bfd, frr, kernel
+from netloom.drivers import kernel
 from netloom.ops.observe.compare import Built, BuiltCable, Jack
+from netloom.ops.observe.identity import shared_addresses
 from netloom.ops.observe.observation import Observation, Reading, whole
 
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from netloom.formats.linux.iproute import IpLink
 
 __all__ = [
+    "DeviceAddresses",
     "DeviceInterfaces",
     "NamespacedDevice",
-    "RouterState",
     "VirtualCables",
     "built_of_namespaces",
 ]
@@ -68,51 +69,6 @@ class DeviceInterfaces:
         return whole(self.source, time_s, seen, cursor=cursor)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RouterState:
-    """What one switch believes: BGP and BFD sessions, its daemon's routes against its kernel's.
-
-    Attributes:
-        machine: The switch.
-        prefixes: Routes to hosts; only these are compared.
-    """
-
-    machine: NamespacedDevice
-    prefixes: frozenset[str]
-
-    @property
-    def source(self) -> str:
-        """Its name."""
-        return f"routes {self.machine.name}"
-
-    def read(self, time_s: float, cursor: str) -> Reading:
-        """Ask the daemons and the kernel once."""
-        space = self.machine.namespace
-        seen = [*self._sessions(time_s), *self._routes(time_s)]
-        unusable = sum(not hop.is_usable for hop in kernel.next_hops(space))
-        name = self.machine.name
-        seen.append(Observation(time_s, name, "unusable_next_hops", float(unusable)))
-        return whole(self.source, time_s, seen, cursor=cursor)
-
-    def _sessions(self, time_s: float) -> Iterable[Observation]:
-        for peer in frr.peers(self.machine.namespace):
-            part = self.machine.part(peer.name)
-            yield Observation(time_s, part, "bgp_up", float(peer.is_up))
-            yield Observation(time_s, part, "bgp_prefixes", float(peer.num_prefixes))
-        for session in bfd.sessions(self.machine.namespace):
-            part = self.machine.part(session.interface)
-            yield Observation(time_s, part, "bfd_up", float(session.is_up))
-
-    def _routes(self, time_s: float) -> Iterable[Observation]:
-        space, name = self.machine.namespace, self.machine.name
-        believed = {r.prefix: r.interfaces for r in frr.routes(space) if r.prefix in self.prefixes}
-        real = {r.prefix: r.interfaces for r in frr.fib(space) if r.prefix in self.prefixes}
-        differ = sum(believed.get(p, ()) != real.get(p, ()) for p in self.prefixes)
-        yield Observation(time_s, name, "rib_ways", float(sum(map(len, believed.values()))))
-        yield Observation(time_s, name, "fib_ways", float(sum(map(len, real.values()))))
-        yield Observation(time_s, name, "divergent_routes", float(differ))
-
-
 @dataclass(slots=True, kw_only=True)
 class VirtualCables:
     """The virtual cables between devices, and what each may carry.
@@ -142,6 +98,38 @@ class VirtualCables:
             for one in self.built.cables
             if one.rate_bps is not None
         ]
+        return whole(self.source, time_s, seen, cursor=cursor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceAddresses:
+    """The addresses of all devices, beside those that the design gives them.
+
+    Attributes:
+        machines: The devices.
+        owners: The device of each designed address, as a number.
+    """
+
+    machines: tuple[NamespacedDevice, ...]
+    owners: Mapping[int, str]
+
+    @property
+    def source(self) -> str:
+        """Its name."""
+        return "addresses"
+
+    def read(self, time_s: float, cursor: str) -> Reading:
+        """Ask every device once.
+
+        Raises:
+            LabError: a namespace is gone.
+        """
+        held = [
+            (machine.name, int(one.address.ip))
+            for machine in self.machines
+            for one in kernel.addresses(machine.namespace)
+        ]
+        seen = list(shared_addresses(self.owners, held, time_s))
         return whole(self.source, time_s, seen, cursor=cursor)
 
 

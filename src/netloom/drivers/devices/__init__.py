@@ -1,0 +1,1 @@
+"""Real devices: how each is asked, in time and within bounds."""

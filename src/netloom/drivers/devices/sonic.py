@@ -1,0 +1,124 @@
+"""SONiC: its Redis databases, read with a connection of one look; nothing is ever written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from netloom.drivers.devices.streams import connected
+from netloom.errors import LabError
+from netloom.formats.sonic.databases import SonicTables, report_of
+from netloom.formats.sonic.redis_protocol import command, pairs_of, read_reply, texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from netloom.drivers.devices.streams import Stream
+    from netloom.formats.sonic.redis_protocol import Reply
+    from netloom.ops.observe.devices import DeviceAccess, DeviceReport
+
+__all__ = ["look"]
+
+PORT: Final = 6379
+MAX_BYTES: Final = 64 * 2**20  # 512 ports with 10 queues are some 10 MB
+MAX_KEYS: Final = 100_000
+BATCH: Final = 200  # commands on their way before replies are read
+# sonic-swss-common, database_config.json
+APPL_DB, COUNTERS_DB, CONFIG_DB, STATE_DB = "0", "2", "4", "6"
+
+
+def look(access: DeviceAccess) -> DeviceReport:
+    """Return what a switch's databases say now.
+
+    Its address is ``HOST:PORT``, or the path of Redis' socket on the switch itself.
+
+    Raises:
+        LabError: it does not answer in time, refuses, or is no SONiC.
+    """
+    with connected(access, port=PORT, max_bytes=MAX_BYTES) as stream:
+        redis = _Redis(stream)
+        if access.secret is not None:
+            words = [access.user] if access.user else []
+            redis.call("AUTH", *words, access.secret.reveal())
+        return report_of(_tables(redis))
+
+
+def _tables(redis: _Redis) -> SonicTables:
+    redis.call("SELECT", CONFIG_DB)
+    keys = redis.keys("*|*")
+    ports = [key.split("|", 1)[1] for key in keys if key.startswith("PORT|")]
+    if not ports:
+        raise LabError(what="CONFIG_DB has no PORT table", remedy="is this a SONiC switch?")
+    configured = redis.rows({port: f"PORT|{port}" for port in ports})
+    addresses = [key.split("|") for key in keys if key.startswith("INTERFACE|")]
+    redis.call("SELECT", COUNTERS_DB)
+    oids = pairs_of(redis.call("HGETALL", "COUNTERS_PORT_NAME_MAP"))
+    queues = pairs_of(redis.call("HGETALL", "COUNTERS_QUEUE_NAME_MAP"))
+    counters = redis.rows({port: f"COUNTERS:{oid}" for port, oid in oids.items()})
+    rates = redis.rows({port: f"RATES:{oid}" for port, oid in oids.items()})
+    by_queue = redis.rows({queue: f"COUNTERS:{oid}" for queue, oid in queues.items()})
+    redis.call("SELECT", APPL_DB)
+    applied = redis.rows({port: f"PORT_TABLE:{port}" for port in ports})
+    neighbours = redis.rows({port: f"LLDP_ENTRY_TABLE:{port}" for port in ports})
+    redis.call("SELECT", STATE_DB)
+    return SonicTables(
+        configured=configured,
+        applied=applied,
+        state=redis.rows({port: f"PORT_TABLE|{port}" for port in ports}),
+        counters=counters,
+        rates=rates,
+        queues=by_queue,
+        optics=redis.rows({port: f"TRANSCEIVER_DOM_SENSOR|{port}" for port in ports}),
+        neighbours=neighbours,
+        sessions=redis.rows(
+            {key.rpartition("|")[2]: key for key in redis.keys("NEIGH_STATE_TABLE|*")}
+        ),
+        addresses=tuple((key[1], key[2]) for key in addresses if len(key) == 3),
+    )
+
+
+class _Redis:
+    """A connection that asks."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def call(self, *words: str) -> Reply:
+        """Return the reply to a command."""
+        self._stream.send(command(*words))
+        return read_reply(self._stream)
+
+    def rows(self, keys: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
+        """Return the fields of hashes, by the names in *keys*; what is not there is left out."""
+        names = list(keys)
+        found: dict[str, Mapping[str, str]] = {}
+        for start in range(0, len(names), BATCH):
+            some = names[start : start + BATCH]
+            rows = self._batch([keys[name] for name in some])
+            found |= {name: row for name, row in zip(some, rows, strict=True) if row}
+        return found
+
+    def _batch(self, keys: Sequence[str]) -> Iterator[Mapping[str, str]]:
+        self._stream.send(b"".join(command("HGETALL", key) for key in keys))
+        for _ in keys:
+            yield pairs_of(read_reply(self._stream))
+
+    def keys(self, pattern: str) -> list[str]:
+        """Return the keys that match, in small steps: KEYS would stop the switch's own clients.
+
+        Raises:
+            LabError: there are too many.
+        """
+        found: dict[str, None] = {}
+        cursor = "0"
+        while True:
+            reply = self.call("SCAN", cursor, "MATCH", pattern, "COUNT", "1000")
+            if not (isinstance(reply, list) and len(reply) == 2 and isinstance(reply[0], bytes)):
+                message = "SCAN: the reply is not a cursor and keys"
+                raise LabError(message)
+            found |= dict.fromkeys(texts_of(reply[1]))
+            cursor = reply[0].decode("ascii", "replace")
+            if len(found) > MAX_KEYS:
+                message = f"more than {MAX_KEYS} keys match {pattern!r}"
+                raise LabError(message)
+            if cursor == "0":
+                return list(found)

@@ -1,0 +1,119 @@
+"""What a device says of itself, whatever it is asked by; and what is needed to ask it.
+
+A driver asks, a parser beside it makes a :class:`DeviceReport` of the answer: ports by the labels
+the device gives them, numbers by the names of :mod:`netloom.ops.observe.metrics`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+__all__ = [
+    "DeviceAccess",
+    "DeviceReport",
+    "PortValue",
+    "Secret",
+    "SeenNeighbour",
+    "printable",
+]
+
+MAX_TEXT: Final = 80
+
+
+@final
+class Secret:
+    """A password, a token or a community; it shows itself to no log, message or traceback."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """Return it, to be given to the device."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        message = "a secret is not written down"
+        raise TypeError(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceAccess:
+    """How to ask a device.
+
+    Attributes:
+        name: What people call it.
+        address: Where it answers, as its kind of collector has it.
+        user: The account; empty for none.
+        secret: Its password, token or community.
+        certificate: The authority that it is certified by; default: the system's own.
+        deadline_s: How long one look may take.
+        may_write: Whether it may be changed.
+    """
+
+    name: str
+    address: str
+    user: str = ""
+    secret: Secret | None = None
+    certificate: Path | None = None
+    deadline_s: float = 5.0
+    may_write: bool = False
+
+
+class PortValue(NamedTuple):
+    """A number of a port.
+
+    Attributes:
+        port: The port's label; empty for the device itself.
+        metric: A name of :mod:`netloom.ops.observe.metrics`.
+        value: In the unit of that name.
+        inside: What of the port: ``queue:3``, ``priority:3``, ``lane:1``; empty for all of it.
+    """
+
+    port: str
+    metric: str
+    value: float
+    inside: str = ""
+
+
+class SeenNeighbour(NamedTuple):
+    """What a port sees at the other end of its cable: the device's name and its port's label."""
+
+    port: str
+    device: str
+    device_port: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceReport:
+    """One answer.
+
+    Attributes:
+        values: Numbers; of two for the same port and metric the last holds.
+        neighbours: What ports see; None where the device was not asked.
+        aliases: Labels of the same ports under other names, such as those printed on the panel.
+        missing: What could not be seen, in words; empty when all was.
+    """
+
+    values: Sequence[PortValue] = ()
+    neighbours: Sequence[SeenNeighbour] | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    missing: str = ""
+
+
+def printable(text: str, limit: int = MAX_TEXT) -> str:
+    """Return at most *limit* characters of what a device said, none that moves a cursor.
+
+    >>> printable("leaf01" + chr(27) + "[2J")
+    'leaf01?[2J'
+    """
+    return "".join(c if c.isprintable() else "?" for c in text[:limit])

@@ -1,0 +1,147 @@
+"""What devices say is hostile: a parser gives finite numbers or a NetloomError, and quickly."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netloom.errors import LabError, NetloomError
+from netloom.formats.prometheus import exporters
+from netloom.formats.prometheus.exposition import Exposition, Sample
+from netloom.formats.snmp import walk
+from netloom.formats.sonic.databases import SonicTables, report_of
+from netloom.formats.sonic.redis_protocol import command, pairs_of, read_reply
+from netloom.ops.observe.metrics import BY_NAME
+
+if TYPE_CHECKING:
+    from netloom.ops.observe.devices import DeviceReport
+
+WORDS = st.text(max_size=30) | st.sampled_from(["N/A", "1e999", "-1", "0x10", "1_0", "inf", "up"])
+
+
+def check(report: DeviceReport) -> None:
+    """Every number is finite and has a name that netloom knows."""
+    assert all(math.isfinite(one.value) for one in report.values)
+    assert {one.metric for one in report.values} <= set(BY_NAME)
+
+
+class Bytes:
+    """A source of replies that ends."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def line(self) -> bytes:
+        line, end, self.data = self.data.partition(b"\r\n")
+        if not end:
+            msg = "ended"
+            raise LabError(msg)
+        return line
+
+    def exactly(self, num_bytes: int) -> bytes:
+        if len(self.data) < num_bytes + 2:
+            msg = "ended"
+            raise LabError(msg)
+        taken, self.data = self.data[:num_bytes], self.data[num_bytes + 2 :]
+        return taken
+
+
+PIECES = st.sampled_from(
+    [b"*2\r\n", b"$3\r\nabc\r\n", b":7\r\n", b"$-1\r\n", b"+OK\r\n", b"*-1\r\n"]
+)
+HOSTILE = st.binary(max_size=60) | st.sampled_from(
+    [b"*999999999\r\n", b"$99999999999999999999\r\n"]
+)
+
+
+@given(st.lists(PIECES | HOSTILE, max_size=20).map(b"".join))
+def test_redis_replies(data: bytes) -> None:
+    with suppress(NetloomError):
+        pairs_of(read_reply(Bytes(data)))
+
+
+def test_replies_within_replies_end() -> None:
+    with suppress(NetloomError):
+        read_reply(Bytes(b"*1\r\n" * 100_000))
+
+
+@given(st.lists(st.text(max_size=20), max_size=5))
+def test_a_command_is_read_back_as_it_was(words: list[str]) -> None:
+    assert read_reply(Bytes(command(*words))) == [word.encode() for word in words]
+
+
+FIELDS = st.sampled_from(
+    [
+        *("oper_status", "admin_status", "mtu", "speed", "alias", "state", "FEC_PRE_BER"),
+        *("SAI_PORT_STAT_IF_IN_OCTETS", "SAI_PORT_STAT_IF_IN_UCAST_PKTS", "temperature"),
+        *("SAI_PORT_STAT_PFC_3_RX_PKTS", "SAI_QUEUE_STAT_PACKETS", "rx1power", "tx8bias"),
+        *("lldp_rem_sys_name", "lldp_rem_port_id", "lldp_rem_port_id_subtype"),
+    ]
+)
+ROWS = st.dictionaries(
+    st.text(max_size=12) | st.sampled_from(["Ethernet0", "Ethernet0:3", "10.0.0.1"]),
+    st.dictionaries(FIELDS | st.text(max_size=8), WORDS, max_size=6),
+    max_size=3,
+)
+
+
+@given(ROWS, ROWS, st.tuples(WORDS, WORDS | st.just("10.0.0.0/31")))
+def test_sonic_tables(
+    one: dict[str, dict[str, str]], other: dict[str, dict[str, str]], address: tuple[str, str]
+) -> None:
+    check(
+        report_of(
+            SonicTables(
+                configured=one,
+                applied=other,
+                state=one,
+                counters=other,
+                rates=one,
+                queues=other,
+                optics=one,
+                neighbours=other,
+                sessions=one,
+                addresses=(address,),
+            )
+        )
+    )
+
+
+OIDS = st.sampled_from(
+    [
+        *(f"{walk.IF}.{n}.1" for n in (4, 7, 8, 14)),
+        *(f"{walk.IF_X}.{n}.1" for n in (1, 6, 7, 15)),
+        *(f"{walk.LLDP_LOCAL}.{n}.2" for n in (2, 3, 4)),
+        *(f"{walk.LLDP_REMOTE}.{n}.0.2.1" for n in (6, 7, 8, 9)),
+    ]
+)
+LINES = st.tuples(OIDS, WORDS).map(" = ".join) | st.text(max_size=60)
+
+
+@given(st.lists(LINES, max_size=20).map("\n".join))
+def test_snmp_walks(text: str) -> None:
+    check(walk.report_of(walk.parse_walk(text)))
+
+
+NAMES = st.sampled_from(
+    [
+        *("node_network_up", "node_network_speed_bytes", "node_infiniband_state_id"),
+        *("node_infiniband_link_downed_total", "node_ethtool_received_prio3_pause"),
+        *("node_ethtool_transmitted_discards_phy", "DCGM_FI_DEV_XID_ERRORS"),
+    ]
+)
+SAMPLES = st.builds(
+    Sample,
+    name=NAMES | st.text(max_size=10),
+    labels=st.dictionaries(st.sampled_from(["device", "port", "gpu"]), st.text(max_size=9)),
+    value=st.floats(),
+)
+
+
+@given(st.lists(SAMPLES, max_size=10))
+def test_exporters(samples: list[Sample]) -> None:
+    check(exporters.report_of(Exposition(samples=tuple(samples), num_odd=0)))

@@ -1,0 +1,206 @@
+"""Routes and sessions against the design: what is missing, refused or foreign is a finding."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netloom.fabric.build import build
+from netloom.ops.locate.dead_ends import dead_ends
+from netloom.ops.locate.device_findings import cables_away, device_findings
+from netloom.ops.locate.faults import FaultKind, Trouble
+from netloom.ops.locate.locate import locate_all
+from netloom.ops.locate.network import DesignedNetwork
+from netloom.ops.locate.telemetry import window_of
+from netloom.ops.observe.observation import Observation, whole
+from netloom.ops.plant import plant_of
+from netloom.ops.underlay import expected_uses, expected_ways, interface_name
+from netloom.parts.load import load_catalog
+from netloom.spec.observed import Observed, ObservedFlow
+from netloom.spec.scenario import Cluster
+from netloom.study.networks import network_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from netloom.ops.locate.findings import Finding
+    from netloom.ops.locate.telemetry import TelemetryWindow
+    from netloom.ops.plant import Cable
+
+LOOKS = 3
+
+
+@functools.cache
+def network(nodes: int = 4) -> DesignedNetwork:
+    """4 nodes of 8 NICs, 8 to a leaf: 4 leaves of 8 hosts and 8 uplinks, one spine; 32 have two."""
+    topology = {"kind": "fat-tree", "tiers": 2, "hosts_per_leaf": 8}
+    cluster = Cluster.model_validate(
+        {"nodes": nodes, "fabric": {"technology": "rocev2-400g", "topology": topology}}
+    )
+    made = network_of(cluster, load_catalog())
+    fabric = build(made.design, made.node, made.scale_up)
+    return DesignedNetwork(
+        fabric=fabric, plant=plant_of(fabric), rate_bps=lambda cable: cable.rate_bps
+    )
+
+
+def uplinks(leaf: str) -> list[Cable]:
+    plant = network().plant
+    return [c for c in network().by_device[leaf] if plant.devices[c.lower.device].name == leaf]
+
+
+def state(
+    gone: Collection[int] = (), changed: Mapping[tuple[str, str], float] | None = None
+) -> TelemetryWindow:
+    """Return what all switches say in a few looks: as designed but for *gone* and *changed*."""
+    made, values = network(), dict[tuple[str, str], float]()
+    uses = expected_uses(made.plant, made.underlay, gone)
+    for cable in made.plant.cables:
+        for port in cable.ends:
+            name, part = made.plant.devices[port.device].name, made.plant.port_name(port)
+            values[part, "link_up"] = 1.0
+            if "nic" not in made.devices_of(cable)[0]:
+                over = uses[name].get(interface_name(made.plant, port), 0)
+                values[part, "routes_over"] = float(over)
+                values[part, "bgp_up"] = values[part, "bfd_up"] = 1.0
+    for name, own in uses.items():
+        values[name, "rib_ways"] = values[name, "fib_ways"] = float(sum(own.values()))
+    values |= changed or {}
+    return window_of(
+        whole(
+            "x",
+            float(t),
+            [Observation(float(t), p, m, v) for (p, m), v in values.items()],
+            cursor="",
+        )
+        for t in range(LOOKS)
+    )
+
+
+def kinds(found: Collection[Finding]) -> list[tuple[str, str]]:
+    return sorted((str(one.part.whole), one.kind) for one in found)
+
+
+def shut(cable: Cable) -> dict[tuple[str, str], float]:
+    """Return what both ends say when the lower one was told to close: BFD stays up."""
+    lower, upper = network().ends[cable.number]
+    return {(lower, "bgp_up"): 0.0, (upper, "bgp_up"): 0.0, (lower, "bgp_shut"): 1.0}
+
+
+def test_a_network_that_is_as_designed_has_no_findings() -> None:
+    assert device_findings(network(), state()) == ()
+    assert cables_away(network(), state()) == frozenset()
+
+
+def test_a_session_shut_at_one_end_is_a_finding_though_bfd_is_up() -> None:
+    cable = uplinks("leaf:1")[0]
+    heard = state(gone=[cable.number], changed=shut(cable))
+    (one,) = device_findings(network(), heard)
+    assert (one.part, one.kind) == (network().part(cable), Trouble.SESSION_DOWN)
+    assert one.confidence > 0.99
+    assert f"shut by configuration at {network().ends[cable.number][0]}" in one.evidence[0]
+    assert cables_away(network(), heard) == {cable.number}
+
+
+def test_a_planned_drain_is_no_finding_and_still_away() -> None:
+    cable = uplinks("leaf:1")[0]
+    heard = state(gone=[cable.number], changed=shut(cable))
+    assert device_findings(network(), heard, planned=[cable.number]) == ()
+    assert cables_away(network(), heard, planned=[cable.number]) == {cable.number}
+
+
+def test_a_session_that_is_down_without_bfd_is_a_finding_of_its_own() -> None:
+    cable = uplinks("leaf:1")[0]
+    changed = {k: v for k, v in shut(cable).items() if k[1] == "bgp_up"}
+    (one,) = device_findings(network(), state(gone=[cable.number], changed=changed))
+    assert (one.part, one.kind) == (network().part(cable), Trouble.SESSION_DOWN)
+
+
+def test_fewer_ways_than_the_design_leaves_are_a_finding() -> None:
+    # leaf:2 reaches 24 hosts of other leaves over 8 uplinks and 8 of its own: 200 ways.
+    whole_ways = sum(network().uses(frozenset())["leaf:2"].values())
+    assert whole_ways == 24 * 8 + 8
+    changed = {("leaf:2", "rib_ways"): 192.0, ("leaf:2", "fib_ways"): 192.0}
+    (one,) = device_findings(network(), state(changed=changed))
+    assert (str(one.part), one.kind, one.magnitude) == ("leaf:2", Trouble.MISSING_ROUTES, 8.0)
+
+
+def test_a_cable_over_which_no_route_leads_counts_as_away() -> None:
+    cable = uplinks("leaf:2")[3]
+    lower, _ = network().ends[cable.number]
+    assert cables_away(network(), state(changed={(lower, "routes_over"): 0.0})) == {cable.number}
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind"), [("route_refused", Trouble.REFUSED), ("route_foreign", Trouble.FOREIGN)]
+)
+def test_a_route_that_refuses_or_diverts_a_host_is_a_finding_with_its_prefix(
+    metric: str, kind: Trouble
+) -> None:
+    changed = {("leaf:0 10.128.0.17/32", metric): 1.0, ("leaf:0", "rib_ways"): 192.0}
+    found = device_findings(network(), state(changed=changed))
+    one = next(f for f in found if f.kind == kind)
+    assert str(one.part) == "leaf:0"
+    assert "10.128.0.17/32" in one.evidence[0]
+    # The 8 GPUs of the leaf, and that of 10.128.0.16/31, which is the ninth host's network.
+    assert len(one.hurts) == 8 + 1
+    if kind == Trouble.REFUSED:  # which explains the ways that are missing
+        assert kinds(found) == [("leaf:0", kind)]
+
+
+def test_probes_that_end_at_a_switch_are_evidence_against_it() -> None:
+    flow = ObservedFlow(
+        source="gpu:0",
+        target="gpu:8",
+        path=("gpu:0->nic:0", "nic:0->leaf:0"),
+        ends_at="leaf:0",
+        packets=20,
+        lost=20,
+    )
+    other = flow.model_copy(update={"target": "gpu:16", "lost": 0})
+    (one,) = dead_ends(network(), Observed(flows=(flow, other)))
+    assert (str(one.part), one.kind, one.magnitude) == ("leaf:0", FaultKind.BLACK_HOLE, 0.5)
+    assert one.hurts == (0, 8)
+    found = locate_all(network(), state(), Observed(flows=(flow, other)))
+    assert kinds(found) == [("leaf:0", FaultKind.BLACK_HOLE)]
+
+
+def test_probes_to_a_host_that_no_way_is_left_to_blame_no_switch_on_their_way() -> None:
+    (cable,) = network().by_device["nic:8"]
+    flow = ObservedFlow(
+        source="gpu:0", target="gpu:8", path=("gpu:0->nic:0",), ends_at="leaf:0", packets=9, lost=9
+    )
+    assert not list(dead_ends(network(), Observed(flows=(flow,)), gone=[cable.number]))
+
+
+def test_no_route_goes_down_and_up_again_when_cables_are_gone() -> None:
+    made = network(32)
+    number = made.plant.number
+    gone = [c.number for c in made.by_device["leaf:1"] if made.devices_of(c)[1] == "spine:0"]
+    ways = expected_ways(made.plant, made.underlay, gone)
+    own = [k for k in made.underlay.host_links if k.switch_port.device == number("leaf:1")]
+    prefixes = {str(link.switch_address.network) for link in own}
+    assert (len(gone), len(prefixes)) == (4, 8)  # half of 8 uplinks
+    assert not ways[number("spine:0")].keys() & prefixes
+    assert {len(ways[number("leaf:0")][prefix]) for prefix in prefixes} == {4}
+
+
+@given(st.sets(st.integers(32, 63), max_size=6))
+def test_ways_and_uses_count_the_same(gone: set[int]) -> None:
+    made = network()
+    ways = expected_ways(made.plant, made.underlay, gone)
+    uses = expected_uses(made.plant, made.underlay, gone)
+    for device, own in ways.items():
+        used = list(itertools.chain.from_iterable(own.values()))
+        name = made.plant.devices[device].name
+        assert uses[name] == {one: used.count(one) for one in used}
+
+
+def test_names_of_prefixes_that_are_none_are_passed_over() -> None:
+    found = device_findings(network(), state(changed={("leaf:0 x", "route_refused"): 1.0}))
+    assert found == ()
