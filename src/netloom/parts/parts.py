@@ -321,6 +321,9 @@ class Model(Part):
         rope_head_dim: Of the part of a head with rotary embedding (MLA), beside ``head_dim``.
         value_head_dim: Of a head's values (MLA).
         head_norms: Whether queries and keys are normalised head by head.
+        clamped: Whether the inputs of the experts' activation are clamped first.
+        window: Tokens that a query looks back at in layers with a sliding window; 0 without any.
+        window_interval: One of that many layers has the window.
         grouped_router: Whether the router first chooses groups of experts, by sigmoid scores.
         diffusion: Of a diffusion model, whose ``vocabulary`` is the values of a token.
     """
@@ -350,6 +353,9 @@ class Model(Part):
     head_norms: bool = False
     grouped_router: bool = False
     diffusion: Diffusion | None = None
+    clamped: bool = False
+    window: Number = 0
+    window_interval: Count = 1
 
     @model_validator(mode="after")
     def _experts_agree(self) -> Self:

@@ -187,6 +187,17 @@ class Training(Strict):
         description="Activations computed again in the backward pass: light, norms, activation "
         "functions and latent up-projections; selective, the attention; full, whole layers",
     )
+    router_imbalance: Annotated[Share, Field(ge=0, le=10)] = Field(
+        default=0.0,
+        description="By which share the busiest expert rank has more tokens than the mean, beyond "
+        "chance; 0 for routers forced to balance, as benchmarks run them; trained ones made steps "
+        "9 to 24 % longer",
+    )
+    expert_capacity: Annotated[float, Field(gt=0, le=1000)] | None = Field(
+        default=None,
+        description="Tokens that an expert takes at most, over the mean; the others are dropped. "
+        "When left out none is dropped",
+    )
     tuning: TuningKey = Field(
         default=ALL_WEIGHTS,
         description="Which weights are trained: a method, or how low-rank ones are laid out too",

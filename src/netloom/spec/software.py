@@ -19,6 +19,7 @@ __all__ = [
     "PRACTICES",
     "AttentionVersion",
     "GradientType",
+    "GraphedModule",
     "ParameterType",
     "PracticeKind",
     "RecomputedModule",
@@ -33,6 +34,9 @@ ParameterType = Literal["fp32", "bf16", "fp8"]
 RecomputedModule = Literal[
     "core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"
 ]
+
+# And the parts of a layer that a graph can launch (cuda_graph_scope).
+GraphedModule = Literal["attn", "moe_router", "moe_preprocess"]
 
 
 class PracticeKind(Protocol):
@@ -113,6 +117,11 @@ class Software(Strict):
     )
     cuda_graphs: bool | None = Field(
         default=None, description="Whether CUDA graphs launch the kernels of a layer"
+    )
+    graph_scope: tuple[GraphedModule, ...] | None = Field(
+        default=None,
+        description="Of a layer with experts, the parts that CUDA graphs launch, where they do not "
+        "launch all of it (cuda_graph_scope)",
     )
     gradient_type: GradientType | None = Field(
         default=None, description="What gradients are kept and reduced in"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from netloom.engines.base import Engine, Outcome
     from netloom.fabric.network import Network
     from netloom.parts.parts import Model, Node
-    from netloom.spec.scenario import Job
+    from netloom.spec.scenario import Job, Training
     from netloom.spec.tuning import Tuning
     from netloom.step.practice import Practice
     from netloom.step.residual import Residual
@@ -187,6 +187,7 @@ def predict(
         ),
         validity=Validity(tuple(step_doubts(point)))
         & job_validity(shape, plan, network, software)
+        & _router_validity(shape, job.trained)
         & gpu_validity(machine, left)
         & efficiency_validity(network.gpu, job.trained.precision, mfu=mfu)
         & _network_validity(network, outcomes, exposed_share)
@@ -278,6 +279,23 @@ def job_validity(
     if plan.tensor > network.node.num_gpus:
         doubts.append("Tensor parallelism across nodes was checked and found 20 to 25 % too fast.")
     return Validity(tuple(doubts)) & software_validity(practice, network.gpu, plan)
+
+
+def _router_validity(shape: Transformer, training: Training) -> Validity:
+    """Return the doubts about tokens that are not spread evenly: benchmarks force them to be."""
+    if not shape.num_moe_layers:
+        return Validity()
+    told = {
+        "router_imbalance": training.router_imbalance > 0,
+        "expert_capacity": training.expert_capacity is not None,
+    }
+    return Validity(
+        tuple(
+            f"No step with a stated {name} was compared."
+            for name, is_told in told.items()
+            if is_told
+        )
+    )
 
 
 def gpu_validity(machine: Roofline, left: Residual) -> Validity:

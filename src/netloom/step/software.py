@@ -57,7 +57,8 @@ def practice_for(job: Job, gpu: Gpu) -> Practice:
     name = job.software.name
     named = default_practice(gpu, job.trained.precision) if name is None else practice_named(name)
     found = _on(named, gpu)
-    if job.parallel.expert > 1 and job.parallel.expert_dispatch == "all-to-all":
+    dropless = job.training is None or job.training.expert_capacity is None
+    if dropless and job.parallel.expert > 1 and job.parallel.expert_dispatch == "all-to-all":
         found = replace(found, reads_counts=True)
     if found.parameter_bytes == 1 and not is_cast(job.trained.precision):
         found = replace(found, parameter_bytes=2)
@@ -94,7 +95,7 @@ def default_practice(gpu: Gpu, precision: Precision) -> Practice:
     It is the newest whose steps in *precision* were met on the generation of *gpu*; where there is
     none, the newest that was met there in another, that was compared there, or of all. Software
     that only divides weights (FSDP) is not among them: it cannot run the tensor and pipeline
-    degrees of other jobs.
+    degrees of other jobs. Neither is that of a benchmark's submissions.
     """
     return _newest(generation_of(gpu), precision)
 
@@ -107,8 +108,12 @@ def _newest(generation: str, precision: Precision) -> Practice:
         (pair.name for pair in checked_software() if pair.generation == generation),
         PRACTICES.shipped(),
     )
-    able = ([one for one in map(practice_named, g) if not one.shards_weights] for g in groups)
+    able = ([one for one in map(practice_named, g) if _is_general(one)] for g in groups)
     return max(next(filter(None, able)), key=lambda one: (one.released, one.name))
+
+
+def _is_general(practice: Practice) -> bool:
+    return not (practice.shards_weights or practice.is_submission)
 
 
 def departures(practice: Practice, gpu: Gpu) -> dict[str, str]:
@@ -214,6 +219,7 @@ def switches_of(practice: Practice) -> dict[str, Any]:
     fused = f"flash-{practice.flash}"
     types = {size: name for name, size in _TYPE_BYTES.items()}
     gradient, modules = practice.gradient_bytes, practice.recompute_modules
+    scope = practice.graph_scope
     return {
         "tensor_overlap": practice.tensor_hidden > 0,
         "pipeline_overlap": practice.pipeline_hidden > 0,
@@ -221,6 +227,7 @@ def switches_of(practice: Practice) -> dict[str, Any]:
         "bucket_bytes": practice.bucket_bytes,
         "attention": "unfused" if practice.attention == "unfused" else fused,
         "cuda_graphs": practice.cuda_graphs,
+        "graph_scope": None if scope is None else list(scope),
         "gradient_type": None if gradient is None else types[gradient],
         "parameter_type": types[practice.parameter_bytes],
         "recompute_modules": None if modules is None else list(modules),

@@ -13,7 +13,7 @@ from netloom.spec.precision import product_bytes
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
 from netloom.workload.diffusion import text_rows
-from netloom.workload.flops import ACTIVATION_BYTES, Shard, expert_load
+from netloom.workload.flops import ACTIVATION_BYTES, Shard
 from netloom.workload.placement import axis_group, pair, stage_layers
 from netloom.workload.recomputation import repeated_traffic
 from netloom.workload.sharding import PLAIN_WEIGHTS, data_communications, stage_dense_layers
@@ -43,6 +43,9 @@ MICRO_BATCH_AXES: Final[tuple[MicroBatchAxis, ...]] = (
     Axis.EXPERT,
     Axis.PIPELINE,
 )
+
+# DeepSeek-V3 sends a token to at most 4 nodes (arXiv:2412.19437, section 4.2).
+MOST_NODES: Final = 4
 
 _BETWEEN_STAGES: tuple[tuple[Phase, str, str], ...] = (
     ("forward", "activations", "next"),
@@ -162,6 +165,8 @@ def shard_of(plan: Layout, training: Training) -> Shard:
         context=plan.context,
         expert=plan.expert,
         sequence_parallel=plan.sequence_parallel,
+        router_imbalance=training.router_imbalance,
+        expert_capacity=training.expert_capacity,
         tuning=training.tuning,
         span=training.packed_sequence,
         encodes=training.sample is not None and training.sample.encode,
@@ -325,12 +330,13 @@ def _expert(
     sent = shard.split_tokens * shape.model.experts_per_token
     copies = sent
     if plan.expert_dispatch in {"deepep", "hybridep"}:
-        copies *= once_per_node(shape.model.experts_per_token, group.num_nodes)
+        most = MOST_NODES if shape.model.grouped_router else group.num_nodes
+        copies *= once_per_node(shape.model.experts_per_token, group.num_nodes, most=most)
     exchange = Collective(
         kind=CollectiveKind.ALL_TO_ALL,
         size_bytes=ACTIVATION_BYTES * copies * shape.model.hidden,
         group=group,
-        skew=expert_load(sent * plan.expert, plan.expert),
+        skew=shard.expert_load(sent * plan.expert),
     )
     return [
         Communication(
@@ -371,17 +377,19 @@ def _gathered_tokens(
     ]
 
 
-def once_per_node(num_chosen: int, num_nodes: int) -> float:
+def once_per_node(num_chosen: int, num_nodes: int, *, most: int | None = None) -> float:
     """Return the copies of a token that leave its node over those of one for each expert.
 
     A token's experts are on n (1 - (1 - 1/n)^k) different nodes when each of its k is equally
     likely on every of n. DeepEP sends it once to each (deepseek-ai/DeepEP README, kernels with
     NVLink and RDMA forwarding; arXiv:2412.19437, section 3.2.2). What the node then hands on over
-    its scale-up network, several times faster, is not counted. In one node nothing changes.
+    its scale-up network, several times faster, is not counted. In one node nothing changes. A
+    router that first chooses groups keeps a token to the experts of *most* nodes.
     """
     if num_nodes == 1:
         return 1.0
-    reached = num_nodes * (1 - (1 - 1 / num_nodes) ** num_chosen)
+    open_to = min(num_nodes, most or num_nodes)
+    reached = open_to * (1 - (1 - 1 / open_to) ** num_chosen)
     return reached / num_chosen
 
 

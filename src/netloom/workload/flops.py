@@ -7,7 +7,6 @@ is executed, with the bytes it moves, for the roofline.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -48,6 +47,21 @@ __all__ = [
 
 
 LOGIT_BYTES = 4  # cross entropy is taken on fp32 logits (Megatron-LM, vocab_parallel_cross_entropy)
+# Keys that a fused kernel takes at a time: a window ends inside such a block (FlashAttention-2,
+# cuDNN; recalled).
+WINDOW_TILE = 128
+# Megatron-Core adds the bias of an expert's output times the token's probability, in fp32, expert
+# by expert (TEGroupedMLP._apply_bias, read in public copies): bytes a value, counted kernel by
+# kernel. Forward: product written (4), sum (2 + 4 + 4), joined (8), cast (6); backward: cast (6 +
+# 6), and the gradients of probability and bias, each a product and a sum over it (12 + 12).
+EXPERT_BIAS_BYTES = 28
+EXPERT_BIAS_BACKWARD_BYTES = 36
+# Clamping both halves of a gated activation's input, which its fused kernel does not do
+# (Megatron-Core, weighted_bias_quick_geglu_impl, read in public copies): bytes a value of the
+# activation. Forward: clamped (4 + 4), joined (4 + 4); backward: through the clamps (4 + 4 + 4),
+# joined (4 + 4).
+CLAMP_BYTES = 16
+CLAMP_BACKWARD_BYTES = 20
 
 
 def layer_operators(shape: Transformer, shard: Shard, *, moe: bool) -> tuple[Operator, ...]:
@@ -159,16 +173,6 @@ def _needed_flops_per_token(shape: Transformer, training: Training) -> float:
     return all_trained - _product_flops(shape, training.span) + 3 * added
 
 
-def expert_load(tokens: float, num_ranks: int) -> float:
-    """Return the busiest rank's tokens over the mean, for a balanced router.
-
-    Each of *tokens* goes to one of *num_ranks* equally likely ranks; the busiest of n Poisson
-    counts of mean u has about u + sqrt(2 u ln n). Trained routers are less even than that.
-    """
-    mean = tokens / num_ranks
-    return 1.0 if num_ranks == 1 else 1.0 + math.sqrt(2 * math.log(num_ranks) / mean)
-
-
 def _layer_flops(shape: Transformer, *, moe: bool) -> float:
     counted = layer_parameters(shape, moe=moe)
     # Biases and norms add a vector each; only matrices multiply.
@@ -193,7 +197,21 @@ def core_flops_per_token(shape: Transformer, sequence: int) -> float:
     if shape.model.diffusion is not None:
         return _diffusion_flops(shape, sequence, core=True)
     # A token looks back at half the sequence on average: scores, then values.
-    return 2.0 * (sequence / 2) * (shape.query_width + shape.output_width)
+    keys = sequence / 2 * _window_share(shape, sequence)
+    return 2.0 * keys * (shape.query_width + shape.output_width)
+
+
+def _window_share(shape: Transformer, sequence: int, *, tile: int = 0) -> float:
+    """Return the keys that queries look at over those of causal attention, mean of the layers.
+
+    Of every ``window_interval`` layers one looks at the last ``window`` tokens; a kernel that skips
+    blocks of *tile* keys works on that many more.
+    """
+    model = shape.model
+    if not model.window:
+        return 1.0
+    seen = min(1.0, (model.window + tile) / sequence)
+    return 1 - (1 - (2 * seen - seen**2)) / model.window_interval
 
 
 def _attention_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
@@ -237,7 +255,9 @@ def _core(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     width = shape.query_head_dim + shape.value_head_dim
     own = (shape.query_width + shape.output_width) / shard.tensor
     io_bytes = ACTIVATION_BYTES * shard.tokens * (own + shape.kv_width_of_rank(shard.tensor))
-    flops = (1.0 if fused else 2.0) * pairs * width  # unfused computes the masked half as well
+    # Unfused computes the masked half as well, and all that a window leaves out.
+    kept = _window_share(shape, seen, tile=WINDOW_TILE)
+    flops = (kept if fused else 2.0) * pairs * width
     product = Operator(
         name="attention",
         kind="attention",
@@ -278,7 +298,7 @@ def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     if shard.expert == 1:
         rows, width = shard.tokens * model.experts_per_token, model.expert_hidden / shard.tensor
     else:
-        rows, width = sent * expert_load(sent * shard.expert, shard.expert), model.expert_hidden
+        rows, width = sent * shard.expert_load(sent * shard.expert), model.expert_hidden
     experts = _ffn("experts", shape, rows=rows, width=width, num=model.num_experts / shard.expert)
     # Sorted by expert before they leave and, where ranks hold several experts, again when they
     # arrive; the same on the way back (Megatron-Core, MoEAlltoAllTokenDispatcher). Backward moves
@@ -288,7 +308,43 @@ def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     router = _matmul("router", shard.split_tokens, model.num_experts, model.hidden)
     shared = model.num_shared_experts * model.expert_hidden / shard.tensor
     always = _ffn("shared experts", shape, rows=shard.tokens, width=shared) if shared else ()
-    return (router, move, *experts, move, *always)
+    up, activation, down = experts
+    acts = (*_clamp(shape, rows * width), activation)
+    return (router, move, up, *acts, down, *_expert_bias(shape, rows), move, *always)
+
+
+def _clamp(shape: Transformer, values: float) -> tuple[Operator, ...]:
+    """Return the clamps before the experts' activation; none where there are none."""
+    if not shape.model.clamped:
+        return ()
+    return (
+        Operator(
+            name="experts clamp",
+            kind="pointwise",
+            flops=0,
+            size_bytes=CLAMP_BYTES * values,
+            backward_flops=0,
+            backward_bytes=CLAMP_BACKWARD_BYTES * values,
+            cheap=True,
+        ),
+    )
+
+
+def _expert_bias(shape: Transformer, rows: float) -> tuple[Operator, ...]:
+    """Return the sum with the biases of the experts' outputs; none without biases."""
+    if not shape.model.biases:
+        return ()
+    values = rows * shape.model.hidden
+    return (
+        Operator(
+            name="experts bias",
+            kind="pointwise",
+            flops=0,
+            size_bytes=EXPERT_BIAS_BYTES * values,
+            backward_flops=0,
+            backward_bytes=EXPERT_BIAS_BACKWARD_BYTES * values,
+        ),
+    )
 
 
 def _ffn(

@@ -35,13 +35,16 @@ _OPERATORS: Final[dict[str, frozenset[str]]] = {
     "core_attn": frozenset({"attention", "softmax"}),
     "layernorm": frozenset({"norm"}),
     "mla_up_proj": frozenset({"latent norm", "query up", "key-value up"}),
-    "moe_act": frozenset({"ffn activation", "experts activation", "shared experts activation"}),
+    "moe_act": frozenset(
+        {"ffn activation", "experts clamp", "experts activation", "shared experts activation"}
+    ),
     "mlp": frozenset({"ffn in", "ffn activation", "ffn out"}),
     "shared_experts": frozenset(
         {"shared experts in", "shared experts activation", "shared experts out"}
     ),
     "moe": frozenset(
-        {"router", "permute", "experts in", "experts activation", "experts out"}
+        {"router", "permute", "experts in", "experts clamp", "experts activation"}
+        | {"experts out", "experts bias"}
         | {"shared experts in", "shared experts activation", "shared experts out"}
     ),
 }

@@ -44,6 +44,7 @@ SWITCHES: dict[str, tuple[Any, dict[str, Any]]] = {
     "bucket_bytes": ("80MB", {"bucket_bytes": 80e6}),
     "attention": ("flash-2", {"flash": 2}),
     "cuda_graphs": (True, {"cuda_graphs": True}),
+    "graph_scope": (("attn",), {"graph_scope": ("attn",)}),
     "gradient_type": ("bf16", {"gradient_bytes": 2}),
     "parameter_type": ("fp8", {"parameter_bytes": 1}),
     "recompute_modules": (("moe_act",), {"recompute_modules": ("moe_act",)}),

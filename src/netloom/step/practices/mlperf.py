@@ -17,6 +17,7 @@ ENTRY = replace(
     name="mlperf",
     title="NeMo as submitted to MLPerf 2025",
     released="2025-06",
+    is_submission=True,
     gradient_bytes=2,
     parameter_bytes=1,
     graphs_on=frozenset({"gb200", "gb300"}),

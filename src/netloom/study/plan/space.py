@@ -69,7 +69,7 @@ class Configuration:
         parallel = {name: own[name] for name in Parallel.model_fields if name in own}
         return job.model_copy(
             update={
-                "training": Training.model_validate(job.trained.model_dump() | training),
+                "training": job.trained.model_copy(update=training),
                 "parallel": Parallel.model_validate(job.parallel.model_dump() | parallel),
             }
         )

@@ -16,6 +16,7 @@ from netloom.spec.scenario import Job
 from netloom.step.software import practice_for
 from netloom.validation.steps.machines import network_of_row
 from netloom.validation.steps.models import model_of_row
+from netloom.validation.steps.recipes import with_recipe
 from netloom.validation.steps.software import software_of
 from netloom.validation.steps.tuning import fine_tuning_of, tuned_training
 
@@ -60,11 +61,12 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
     Raises:
         SpecError: the row's GPU, model or network is not one we know.
     """
+    row, about_recipe = with_recipe(row)
     model, about_model = model_of_row(row, catalog)
     network, about_network = network_of_row(row, catalog)
     parallel, about_parallel = _parallel(row)
     choices, about_recompute = _recompute(row)
-    assumed = (*about_model, *about_network, *about_parallel, *about_recompute)
+    assumed = (*about_model, *about_network, *about_parallel, *about_recompute, *about_recipe)
     return tuple(
         StepCase(
             row=row,

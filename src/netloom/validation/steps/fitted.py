@@ -17,9 +17,11 @@ __all__ = ["FITTED", "contradicted"]
 # that the spread of ranks (step.schedule) and the age of Megatron-LM 2021 (step.practice) are from,
 # the first row in 4 bits of each Llama on GB200 and GB300, the first of 70B in MXFP8 and of 405B in
 # FP8 on each, of Megatron-Bridge's table;
-# and the row that the launch of a layer with experts (step.practice) is from.
+# and the rows that the launch of a layer with experts, and what graphs save of it (step.practice),
+# are from.
 FITTED: Final = frozenset(
     {
+        "bridge_ab-0004",
         "korthikanti2022-0005",
         "korthikanti2022-0010",
         "llmfoundry_mpt-0012",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from netloom.spec.software import PRACTICES, RecomputedModule
+from netloom.spec.software import PRACTICES, GraphedModule, RecomputedModule
 from netloom.validation.steps.tuning import fine_tuning_software
 
 if TYPE_CHECKING:
@@ -110,16 +110,23 @@ def _offload(row: MeasuredStep) -> dict[str, int]:
     return {} if found is None else {"activation_offload": found}
 
 
+# As Megatron-MoE-ModelZoo's tables write them.
+_ALSO: Final = {"norm": "layernorm", "act": "moe_act"}
+
+
 def _modules(row: MeasuredStep) -> dict[str, tuple[str, ...]]:
     """Return what is computed again, where the row names Megatron-Core's modules."""
-    named = row.text("recompute_modules").replace(",", " ").split()
+    stated = row.text("recompute_modules")
+    named = [_ALSO.get(name, name) for name in stated.replace(",", " ").split()]
     known = tuple(name for name in named if name in get_args(RecomputedModule))
-    return {"recompute_modules": known} if known else {}
+    return {"recompute_modules": known} if known or stated == "none" else {}
 
 
-def _graphs(row: MeasuredStep) -> dict[str, bool]:
-    """Return whether graphs launch the layers, where the row says."""
+def _graphs(row: MeasuredStep) -> dict[str, Any]:
+    """Return whether graphs launch the layers and which parts of them, where the row says."""
     stated = row.text("cuda_graphs")
     if stated in {"", "not stated"}:
         return {}
-    return {"cuda_graphs": stated != "no"}
+    named = stated.replace(",", " ").split()
+    scope = tuple(name for name in get_args(GraphedModule) if name in named)
+    return {"cuda_graphs": stated != "no", **({"graph_scope": scope} if scope else {})}
