@@ -145,7 +145,7 @@ def test_a_shape_that_is_not_stated_is_taken_by_size() -> None:
 
 def test_the_shipped_table_is_whole() -> None:
     rows = shipped_step_rows()
-    assert len(rows) == len({one.row_id for one in rows}) == 1230
+    assert len(rows) == len({one.row_id for one in rows}) == 1297
 
 
 def test_a_file_without_rows_is_refused(tmp_path: Any) -> None:

@@ -126,10 +126,11 @@ def test_dispatcher_and_overlap_are_the_rows_own(
 
 
 def test_graphs_do_not_launch_experts_whose_counts_the_host_reads() -> None:
-    def launch_s(dispatcher: str) -> float:
-        return case(dispatcher=dispatcher, cuda_graphs="attn").practice.launch_s(moe=True)
+    def launch_s(dispatcher: str, graphs: str) -> float:
+        return case(dispatcher=dispatcher, cuda_graphs=graphs).practice.launch_s(moe=True)
 
-    assert launch_s("HybridEP") == 0 < launch_s("alltoall")
+    assert launch_s("HybridEP", "full_iteration") == 0 < launch_s("HybridEP", "attn")
+    assert launch_s("HybridEP", "attn") < launch_s("alltoall", "attn") == launch_s("alltoall", "no")
 
 
 def test_experts_are_spread_over_no_more_than_a_pipeline_stage() -> None:
