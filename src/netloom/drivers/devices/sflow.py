@@ -38,7 +38,7 @@ class _Agent:
     heard_s: float | None = None
 
 
-class _Listener:
+class _SflowSocket:
     """A socket and the thread that reads it; only agents that are expected are kept."""
 
     def __init__(self, host: str, port: int) -> None:
@@ -101,7 +101,7 @@ def _keep(known: _Agent, values: tuple[PortValue, ...]) -> None:
         known.values.clear()
 
 
-_listeners: Final[dict[tuple[str, int], _Listener]] = {}
+_listeners: Final[dict[tuple[str, int], _SflowSocket]] = {}
 
 
 def listen(access: DeviceAccess, closing: ExitStack) -> Callable[[], DeviceReport]:
@@ -127,7 +127,7 @@ def listen(access: DeviceAccess, closing: ExitStack) -> Callable[[], DeviceRepor
             remedy="write such as 10.0.0.11",
         )
     if key not in _listeners:
-        _listeners[key] = _Listener(*key)
+        _listeners[key] = _SflowSocket(*key)
     listener = _listeners[key]
     listener.num_users += 1
     listener.expect(agent)
