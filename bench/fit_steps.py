@@ -95,7 +95,7 @@ PARAMETERS: Final[Mapping[str, tuple[Parameter, ...]]] = {
         ),
     ),
     "blackwell": (
-        Parameter(name="compute", low=0.7, high=1.3, start=1.0),
+        Parameter(name="on_blackwell", practice="megatron-core-2025", low=1.0, high=1.5, start=1.1),
         Parameter(name="flash_3", low=1.0, high=3.0, start=1.0),
     ),
     "gb200": (

@@ -51,6 +51,10 @@ job: {model: llama-2-7b, training: {sequence: 4096, global_batch: 64}}
 ALONE: Final = """
 cluster: {nodes: 2, node: dgx-h100, fabric: {technology: infiniband-ndr}}
 """
+# A device that does not answer: what is said of it has every key.
+FLEET: Final = """
+devices: [{name: leaf01, kind: sonic, address: "127.0.0.1:1", part: "leaf:0"}]
+"""
 # Sizes in MiB with times in us, in the columns of nccl-tests: of sockets, and of a sound network.
 LOGS: Final = {
     "slow": ((1, 1200.0), (256, 80_000.0), (1024, 320_000.0)),
@@ -133,6 +137,7 @@ LABS: Final = (
     ("locate", "tree.yaml --lab schemas --dir labs"),
     ("audit", "tree.yaml --lab schemas --dir labs"),
     ("watch", "tree.yaml --lab schemas --dir labs --once --store seen.db"),
+    ("watch", "tree.yaml --inventory fleet.yaml --once --store asked.db"),
     ("heal", "tree.yaml --lab schemas --dir labs"),
     ("lab down", "schemas --dir labs"),
 )
@@ -221,6 +226,7 @@ def prepare(folder: Path, program: str) -> None:
         "jobs": JOBS,
         "tree": TREE,
         "alone": ALONE,
+        "fleet": FLEET,
         "sweep": SWEEP,
         "bad": GPT.replace("pipeline: 8", "pipeline: 7"),
         "spares": GPT.replace("  model:", "  reliability: {spares: 2}\n  model:"),

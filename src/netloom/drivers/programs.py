@@ -70,6 +70,7 @@ PACKAGES: Final = {
     "lldpd": "lldpd",
     "lldpcli": "lldpd",
     "ethtool": "ethtool",
+    "openssl": "openssl",
 }
 # Debian's PATH for users leaves sbin out, and FRR's daemons are in no PATH.
 FOLDERS: Final = ("/usr/sbin", "/sbin", "/usr/lib/frr", "/usr/local/sbin")

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from netloom.parts.diffusion import Diffusion
 from netloom.provenance import Source, Why
 from netloom.spec.precision import PRODUCT_BITS, Precision
 from netloom.spec.quantity import (
@@ -324,6 +325,7 @@ class Model(Part):
         window: Tokens that a query looks back at in layers with a sliding window; 0 without any.
         window_interval: One of that many layers has the window.
         grouped_router: Whether the router first chooses groups of experts, by sigmoid scores.
+        diffusion: Of a diffusion model, whose ``vocabulary`` is the values of a token.
     """
 
     parameters: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -353,6 +355,7 @@ class Model(Part):
     clamped: bool = False
     window: Number = 0
     window_interval: Count = 1
+    diffusion: Diffusion | None = None
 
     @model_validator(mode="after")
     def _experts_agree(self) -> Self:

@@ -26,7 +26,7 @@ from netloom.spec.surroundings import Economics, Floor
 from netloom.spec.tenants import Tenants
 from netloom.spec.topology import Topology, default_topology
 from netloom.spec.traffic import Traffic
-from netloom.spec.tuning import ALL_WEIGHTS, TuningKey
+from netloom.spec.tuning import ALL_WEIGHTS, TrainingSample, TuningKey
 
 __all__ = [
     "Cluster",
@@ -207,6 +207,22 @@ class Training(Strict):
         description="Mean tokens of the samples packed into a sequence, which attend to "
         "themselves alone; one sample when left out",
     )
+
+    sample: TrainingSample | None = Field(
+        default=None,
+        description="What a diffusion model is trained on; 'sequence' follows from it",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sequence_of_sample(cls, given: Any) -> Any:
+        if not (isinstance(given, dict) and given.get("sample")):
+            return given
+        tokens = TrainingSample.model_validate(given["sample"]).tokens
+        if given.get("sequence", tokens) != tokens:
+            message = f"'sample' makes {tokens} tokens; leave 'sequence' out, or give that"
+            raise ValueError(message)
+        return {**given, "sequence": tokens}
 
     @property
     def span(self) -> int:

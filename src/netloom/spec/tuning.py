@@ -1,4 +1,4 @@
-"""Which weights a job trains: all of them, or low-rank ones beside a frozen model."""
+"""What a job trains, and on what: all weights or low-rank ones; text, pictures or films."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from netloom.spec.strict import Strict
 
-__all__ = ["ALL_WEIGHTS", "AdaptedModule", "FrozenType", "Tuning", "TuningKey", "TuningMethod"]
+__all__ = [
+    "ALL_WEIGHTS",
+    "AdaptedModule",
+    "FrozenType",
+    "TrainingSample",
+    "Tuning",
+    "TuningKey",
+    "TuningMethod",
+]
 
 TuningMethod = Literal["pretrain", "sft", "lora"]
 FrozenType = Literal["bf16", "nf4"]
@@ -65,6 +73,33 @@ class Tuning(Strict):
 
 
 ALL_WEIGHTS: Final = Tuning()
+
+
+class TrainingSample(Strict):
+    """A picture or a film that a diffusion model is trained on; its tokens are the sequence."""
+
+    height: Annotated[int, Field(ge=1, le=65_536)] = Field(description="Pixels")
+    width: Annotated[int, Field(ge=1, le=65_536)] = Field(description="Pixels")
+    frames: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default=1, description="Of a film; 1 for a picture"
+    )
+    stride: Annotated[int, Field(ge=1, le=1024)] = Field(
+        default=16, description="Pixels of a token's side: the autoencoder's and the patch's"
+    )
+    frame_stride: Annotated[int, Field(ge=1, le=1024)] = Field(
+        default=4, description="Frames of a token after the first frame, which has its own"
+    )
+    encode: bool = Field(
+        default=True,
+        description="Whether text and image encoders run in the step; not where their outputs "
+        "were stored before",
+    )
+
+    @property
+    def tokens(self) -> int:
+        """Of the latent."""
+        high, wide = (-(-side // self.stride) for side in (self.height, self.width))
+        return high * wide * (1 + -(-(self.frames - 1) // self.frame_stride))
 
 
 def _spelled_out(value: object) -> object:

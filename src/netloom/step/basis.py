@@ -9,6 +9,7 @@ from netloom.step.residual import generation_of
 from netloom.validated.axes import StepPoint
 from netloom.validated.intervals import ExposedWait
 from netloom.workload.parameters import parameters
+from netloom.workload.recomputation import recompute_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -49,7 +50,7 @@ def step_point(
         expert=plan.expert,
         micro_batches=num_micro_batches,
         scale_up=network.node.num_gpus,
-        recompute=training.recompute,
+        recompute=recompute_kind(training.recompute, practice.recompute_modules),
     )
 
 

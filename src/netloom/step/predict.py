@@ -18,7 +18,7 @@ from netloom.step.residual import residual_of
 from netloom.step.schedule import Traffic, pipeline_of, schedule, slowest_of
 from netloom.step.software import practice_for, software_validity
 from netloom.step.stages import clock_of, stages_of
-from netloom.step.tuning import tuning_validity
+from netloom.step.tuning import diffusion_validity, tuning_validity
 from netloom.validated.intervals import StepBasis
 from netloom.validated.near import step_doubts
 from netloom.validated.steps import step_range
@@ -192,7 +192,8 @@ def predict(
         & efficiency_validity(network.gpu, job.trained.precision, mfu=mfu)
         & _network_validity(network, outcomes, exposed_share)
         & memory_validity(held)
-        & tuning_validity(job.trained),
+        & tuning_validity(job.trained)
+        & diffusion_validity(model, job.trained),
         basis=StepBasis(
             point=point,
             duration_s=duration_s,

@@ -1,15 +1,19 @@
-"""Where predictions of fine-tuning may be relied upon."""
+"""Where predictions of fine-tuning and of diffusion models may be relied upon."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netloom.errors import SpecError
 from netloom.provenance import Validity
 
 if TYPE_CHECKING:
+    from netloom.parts.diffusion import Diffusion
+    from netloom.parts.parts import Model
     from netloom.spec.scenario import Training
+    from netloom.spec.tuning import TrainingSample
 
-__all__ = ["tuning_validity"]
+__all__ = ["diffusion_validity", "tuning_validity"]
 
 
 def tuning_validity(training: Training) -> Validity:
@@ -29,3 +33,32 @@ def tuning_validity(training: Training) -> Validity:
             "length are assumed."
         )
     return Validity(tuple(doubts))
+
+
+def diffusion_validity(model: Model, training: Training) -> Validity:
+    """Return the doubts that a diffusion model raises.
+
+    Raises:
+        SpecError: the sample does not make the model's tokens.
+    """
+    blocks, sample = model.diffusion, training.sample
+    if blocks is None:
+        return Validity()
+    if sample is not None and not _agree(sample, blocks):
+        raise SpecError(
+            key="job.training.sample",
+            what=f"a token of {model.name} has {blocks.stride} pixels a side and "
+            f"{blocks.frame_stride} frames",
+            remedy=f"set stride: {blocks.stride} and frame_stride: {blocks.frame_stride}",
+        )
+    doubts = ["No step of a diffusion model was measured; their blocks were, on one H200."]
+    if sample is None or not sample.encode:
+        doubts.append("Text and image encoders are taken to have run before.")
+    elif blocks.encoder_flops_per_pixel is None:
+        doubts.append(f"The image encoder of {model.name} is not counted.")
+    return Validity(tuple(doubts))
+
+
+def _agree(sample: TrainingSample, blocks: Diffusion) -> bool:
+    alike = sample.frames == 1 or sample.frame_stride == blocks.frame_stride
+    return alike and sample.stride == blocks.stride

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from netloom.errors import SpecError
 from netloom.workload.parameters import LayerParameters
 
 if TYPE_CHECKING:
@@ -49,8 +50,17 @@ def adapter_parameters(
         tuning: Rank, and which matrices.
         moe: Whether the layer has experts.
         active: Only those that one token meets.
+
+    Raises:
+        SpecError: *shape* is a diffusion model's.
     """
     model = shape.model
+    if model.diffusion is not None:
+        raise SpecError(
+            key="job.training.tuning",
+            what=f"low-rank fine-tuning of diffusion models ({model.name}) is not modelled",
+            remedy="use sft",
+        )
     if not moe:
         return LayerParameters(
             shared=_sides(tuning, (*_attention(shape), *_block(shape, model.ffn_hidden))),

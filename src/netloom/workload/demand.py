@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from netloom.spec.precision import product_bytes
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
-from netloom.workload.flops import ACTIVATION_BYTES, Shard
+from netloom.workload.diffusion import text_rows
+from netloom.workload.flops import ACTIVATION_BYTES, Shard, busiest_load
 from netloom.workload.placement import axis_group, pair, stage_layers
 from netloom.workload.recomputation import repeated_traffic
 from netloom.workload.sharding import PLAIN_WEIGHTS, data_communications, stage_dense_layers
@@ -168,6 +169,7 @@ def shard_of(plan: Layout, training: Training) -> Shard:
         expert_capacity=training.expert_capacity,
         tuning=training.tuning,
         span=training.packed_sequence,
+        encodes=training.sample is not None and training.sample.encode,
     )
 
 
@@ -189,12 +191,15 @@ def _tensor(
     """
     if plan.tensor == 1:
         return []
-    size = ACTIVATION_BYTES * shard.tokens * shape.model.hidden
+    rows = shard.tokens
+    if shape.model.diffusion is not None and shape.model.diffusion.kind == "mmdit":
+        rows += text_rows(shape, shard)
+    size = ACTIVATION_BYTES * rows * shape.model.hidden
     gathered = size * product_bytes(training.precision) / ACTIVATION_BYTES
     group = axis_group(plan, Axis.TENSOR)
 
     def between_halves(
-        phase: Phase, kind: CollectiveKind, window: Window, each: int = 2
+        phase: Phase, kind: CollectiveKind, window: Window, each: int = shape.num_halves
     ) -> Communication:
         return Communication(
             axis=Axis.TENSOR,
@@ -220,7 +225,9 @@ def _tensor(
         between_halves(phase, kind, Window.TENSOR) for phase in phases for kind in (gather, scatter)
     ]
     tuning = training.tuning
-    again = tuning.trains_input_of("linear_qkv") + tuning.trains_input_of("linear_fc1")
+    again = shape.num_halves
+    if tuning.is_low_rank:
+        again = tuning.adapts("linear_qkv") + tuning.adapts("linear_fc1")
     if again:
         both.append(between_halves("backward", gather, Window.PRODUCT, again))
     return both + thin
@@ -329,7 +336,7 @@ def _expert(
         kind=CollectiveKind.ALL_TO_ALL,
         size_bytes=ACTIVATION_BYTES * copies * shape.model.hidden,
         group=group,
-        skew=shard.expert_load(sent * plan.expert),
+        skew=busiest_load(shard, sent * plan.expert),
     )
     return [
         Communication(

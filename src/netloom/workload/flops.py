@@ -8,24 +8,35 @@ is executed, with the bytes it moves, for the roofline.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from netloom.spec.tuning import ALL_WEIGHTS
 from netloom.workload.adapters import adapter_parameters, tuned_operators
-from netloom.workload.operator import Operator, OperatorKind
+from netloom.workload.diffusion import diffusion_operators, encoder_operators, kernel_head_dim
+from netloom.workload.operator import (
+    ACTIVATION_BYTES,
+    FUSED_BACKWARD,
+    AttentionKernel,
+    Operator,
+    OperatorKind,
+    Shard,
+)
+from netloom.workload.operator import matmul as _matmul
+from netloom.workload.operator import norm as _norm
+from netloom.workload.operator import pointwise as _pointwise
 from netloom.workload.parameters import expert_parameters, layer_parameters
 
 if TYPE_CHECKING:
     from netloom.spec.scenario import Recompute, Training
-    from netloom.spec.tuning import Tuning
     from netloom.workload.transformer import Transformer
 
 __all__ = [
+    "ACTIVATION_BYTES",
     "AttentionKernel",
     "Operator",
     "OperatorKind",
     "Shard",
+    "busiest_load",
     "core_flops_per_token",
     "embedding_operators",
     "forward_flops_per_token",
@@ -36,16 +47,8 @@ __all__ = [
     "step_flops",
 ]
 
-AttentionKernel = Literal["fused", "unfused"]
 
-# Activations travel and are stored in 16 bits; fp8 runs keep bf16 activations between products.
-ACTIVATION_BYTES = 2
 LOGIT_BYTES = 4  # cross entropy is taken on fp32 logits (Megatron-LM, vocab_parallel_cross_entropy)
-# Reads 16 bits, writes 8 and their transpose (Transformer Engine's cast_transpose on Hopper);
-# weights are cast once a step, which is not counted.
-CAST_BYTES = 4
-# FlashAttention-2 (arXiv:2307.08691) section 3.1.2: five products backward for two forward.
-FUSED_BACKWARD = 2.5
 # Keys that a fused kernel takes at a time: a window ends inside such a block (FlashAttention-2,
 # cuDNN; recalled).
 WINDOW_TILE = 128
@@ -63,55 +66,11 @@ CLAMP_BYTES = 16
 CLAMP_BACKWARD_BYTES = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shard:
-    """One GPU's share of the work.
-
-    Attributes:
-        micro_batch: Sequences at a time.
-        sequence: Tokens of a whole sequence.
-        tensor: GPUs a layer's matrices are split over.
-        context: GPUs a sequence is split over.
-        expert: GPUs the experts are split over; experts are then not split by *tensor*.
-        sequence_parallel: Whether what tensor parallelism leaves whole is split by token.
-        router_imbalance: By which share the busiest expert rank exceeds the mean, beyond chance.
-        expert_capacity: What an expert takes at most, over the mean; None for all.
-        attention: ``fused`` never writes the score matrix; ``unfused`` writes all of it.
-        tuning: Which weights are trained.
-        span: Tokens that attend to one another; the whole sequence when left out.
-    """
-
-    micro_batch: int
-    sequence: int
-    tensor: int = 1
-    context: int = 1
-    expert: int = 1
-    sequence_parallel: bool = True
-    router_imbalance: float = 0.0
-    expert_capacity: float | None = None
-    attention: AttentionKernel = "fused"
-    tuning: Tuning = ALL_WEIGHTS
-    span: int | None = None
-
-    def expert_load(self, tokens: float) -> float:
-        """Return the tokens of the busiest expert rank over the mean, of *tokens* of all ranks."""
-        load = expert_load(tokens, self.expert) * (1 + self.router_imbalance)
-        return load if self.expert_capacity is None else min(load, self.expert_capacity)
-
-    @property
-    def tokens(self) -> float:
-        """Tokens of one micro-batch that this GPU sees in matrix products."""
-        return self.micro_batch * self.sequence / self.context
-
-    @property
-    def split_tokens(self) -> float:
-        """Tokens of one micro-batch in norms and residuals."""
-        return self.tokens / (self.tensor if self.sequence_parallel else 1)
-
-
 def layer_operators(shape: Transformer, shard: Shard, *, moe: bool) -> tuple[Operator, ...]:
     """Return the operators of one layer, in order."""
     model = shape.model
+    if model.diffusion is not None:
+        return diffusion_operators(shape, shard)
     residual = _pointwise("residual", shard.split_tokens * model.hidden, passes=_add_passes(shape))
     norm = _norm("norm", shard.split_tokens * model.hidden)
     block = _moe_block(shape, shard) if moe else _dense_block(shape, shard)
@@ -120,8 +79,9 @@ def layer_operators(shape: Transformer, shard: Shard, *, moe: bool) -> tuple[Ope
 
 
 def embedding_operators(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
-    """Return the look-up of the tokens, which moves bytes only."""
-    return (_pointwise("embedding", shard.tokens * shape.model.hidden, passes=2),)
+    """Return the look-up of the tokens, which moves bytes only, and encoders that run in a step."""
+    found = _pointwise("embedding", shard.tokens * shape.model.hidden, passes=2)
+    return (found, *encoder_operators(shape, shard))
 
 
 def head_operators(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
@@ -146,13 +106,23 @@ def head_operators(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
 
 def forward_flops_per_token(shape: Transformer, sequence: int) -> float:
     """Return what the forward pass of one token needs: products and causal attention."""
-    return _product_flops(shape) + shape.model.num_layers * core_flops_per_token(shape, sequence)
+    core = shape.model.num_layers * core_flops_per_token(shape, sequence)
+    return _product_flops(shape, sequence) + core
 
 
-def _product_flops(shape: Transformer) -> float:
+def _diffusion_flops(shape: Transformer, sequence: int, *, core: bool) -> float:
+    """Return what a token of the latent needs in a layer: products, or attention."""
+    whole = diffusion_operators(shape, Shard(micro_batch=1, sequence=sequence))
+    padded = kernel_head_dim(shape.model.head_dim) / shape.model.head_dim if core else 1.0
+    return sum(one.flops for one in whole if one.core_attention == core) / padded / sequence
+
+
+def _product_flops(shape: Transformer, sequence: int) -> float:
     model = shape.model
     dense, moe = shape.num_dense_layers, shape.num_moe_layers
     total = 2.0 * model.hidden * model.vocabulary
+    if model.diffusion is not None:
+        return total + model.num_layers * _diffusion_flops(shape, sequence, core=False)
     total += dense * _layer_flops(shape, moe=False) if dense else 0.0
     total += moe * _layer_flops(shape, moe=True) if moe else 0.0
     return total
@@ -202,7 +172,13 @@ def _needed_flops_per_token(shape: Transformer, training: Training) -> float:
         for moe, num in ((False, shape.num_dense_layers), (True, shape.num_moe_layers))
         if num
     )
-    return all_trained - _product_flops(shape) + 3 * added
+    return all_trained - _product_flops(shape, training.span) + 3 * added
+
+
+def busiest_load(shard: Shard, tokens: float) -> float:
+    """Return the tokens of the busiest expert rank over the mean, of *tokens* of all ranks."""
+    load = expert_load(tokens, shard.expert) * (1 + shard.router_imbalance)
+    return load if shard.expert_capacity is None else min(load, shard.expert_capacity)
 
 
 def expert_load(tokens: float, num_ranks: int) -> float:
@@ -235,7 +211,9 @@ def _vector_parameters(shape: Transformer, *, moe: bool) -> int:
 
 
 def core_flops_per_token(shape: Transformer, sequence: int) -> float:
-    """Return what one layer's causal attention needs for a token."""
+    """Return what one layer's attention needs for a token: causal, but for diffusion models."""
+    if shape.model.diffusion is not None:
+        return _diffusion_flops(shape, sequence, core=True)
     # A token looks back at half the sequence on average: scores, then values.
     keys = sequence / 2 * _window_share(shape, sequence)
     return 2.0 * keys * (shape.query_width + shape.output_width)
@@ -338,7 +316,7 @@ def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     if shard.expert == 1:
         rows, width = shard.tokens * model.experts_per_token, model.expert_hidden / shard.tensor
     else:
-        rows, width = sent * shard.expert_load(sent * shard.expert), model.expert_hidden
+        rows, width = sent * busiest_load(shard, sent * shard.expert), model.expert_hidden
     experts = _ffn("experts", shape, rows=rows, width=width, num=model.num_experts / shard.expert)
     # Sorted by expert before they leave and, where ranks hold several experts, again when they
     # arrive; the same on the way back (Megatron-Core, MoEAlltoAllTokenDispatcher). Backward moves
@@ -399,37 +377,6 @@ def _ffn(
     )
 
 
-def _matmul(name: str, rows: float, columns: float, inner: float, *, num: float = 1) -> Operator:
-    """Return a product of *rows* by *inner* with *num* matrices that share the rows."""
-    flops = 2.0 * rows * columns * inner
-    size_bytes = ACTIVATION_BYTES * (rows * (columns + inner) + num * columns * inner)
-    return Operator(
-        name=name,
-        kind="matmul",
-        flops=flops,
-        size_bytes=size_bytes,
-        backward_flops=2 * flops,
-        backward_bytes=2 * size_bytes,
-        cast_bytes=CAST_BYTES * rows * inner,
-        backward_cast_bytes=CAST_BYTES * rows * columns,
-        shape=(rows, columns, inner),
-        num=num,
-    )
-
-
-def _pointwise(name: str, elements: float, *, passes: float) -> Operator:
-    size_bytes = ACTIVATION_BYTES * elements * passes
-    # Backward reads the saved input as well as the gradient: half as much again.
-    return Operator(
-        name=name,
-        kind="pointwise",
-        flops=0,
-        size_bytes=size_bytes,
-        backward_flops=0,
-        backward_bytes=1.5 * size_bytes,
-    )
-
-
 def _cheap(operator: Operator) -> Operator:
     return replace(operator, cheap=True)
 
@@ -438,19 +385,6 @@ def _moved(name: str, elements: float, *, passes: float) -> Operator:
     """Return a copy to other places, which backward is another such copy."""
     forward = _pointwise(name, elements, passes=passes)
     return replace(forward, backward_bytes=forward.size_bytes)
-
-
-def _norm(name: str, elements: float) -> Operator:
-    size_bytes = 2.0 * ACTIVATION_BYTES * elements
-    return Operator(
-        name=name,
-        kind="norm",
-        flops=0,
-        size_bytes=size_bytes,
-        backward_flops=0,
-        backward_bytes=1.5 * size_bytes,
-        cheap=True,
-    )
 
 
 def _add_passes(shape: Transformer) -> float:

@@ -1,13 +1,80 @@
-"""One kernel of a pass, as the roofline takes it."""
+"""One kernel of a pass, as the roofline takes it, and the share of the work it is for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-__all__ = ["Operator", "OperatorKind"]
+from netloom.spec.tuning import ALL_WEIGHTS
 
+if TYPE_CHECKING:
+    from netloom.spec.tuning import Tuning
+
+__all__ = [
+    "ACTIVATION_BYTES",
+    "FUSED_BACKWARD",
+    "AttentionKernel",
+    "Operator",
+    "OperatorKind",
+    "Shard",
+    "matmul",
+    "norm",
+    "pointwise",
+]
+
+AttentionKernel = Literal["fused", "unfused"]
 OperatorKind = Literal["matmul", "attention", "pointwise", "norm"]
+
+# Activations travel and are stored in 16 bits; fp8 runs keep bf16 activations between products.
+ACTIVATION_BYTES = 2
+# Reads 16 bits, writes 8 and their transpose (Transformer Engine's cast_transpose on Hopper);
+# weights are cast once a step, which is not counted.
+CAST_BYTES = 4
+# FlashAttention-2 (arXiv:2307.08691) section 3.1.2: five products backward for two forward.
+FUSED_BACKWARD = 2.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """One GPU's share of the work.
+
+    Attributes:
+        micro_batch: Sequences at a time.
+        sequence: Tokens of a whole sequence.
+        tensor: GPUs a layer's matrices are split over.
+        context: GPUs a sequence is split over.
+        expert: GPUs the experts are split over; experts are then not split by *tensor*.
+        sequence_parallel: Whether what tensor parallelism leaves whole is split by token.
+        router_imbalance: By which share the busiest expert rank exceeds the mean, beyond chance.
+        expert_capacity: What an expert takes at most, over the mean; None for all.
+        attention: ``fused`` never writes the score matrix; ``unfused`` writes all of it.
+        tuning: Which weights are trained.
+        span: Tokens that attend to one another; the whole sequence when left out.
+        encodes: Whether a diffusion model's encoders run in the step.
+    """
+
+    micro_batch: int
+    sequence: int
+    tensor: int = 1
+    context: int = 1
+    expert: int = 1
+    sequence_parallel: bool = True
+    router_imbalance: float = 0.0
+    expert_capacity: float | None = None
+    attention: AttentionKernel = "fused"
+    tuning: Tuning = ALL_WEIGHTS
+    span: int | None = None
+    encodes: bool = False
+
+    @property
+    def tokens(self) -> float:
+        """Tokens of one micro-batch that this GPU sees in matrix products."""
+        return self.micro_batch * self.sequence / self.context
+
+    @property
+    def split_tokens(self) -> float:
+        """Tokens of one micro-batch in norms and residuals."""
+        return self.tokens / (self.tensor if self.sequence_parallel else 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,3 +114,49 @@ class Operator:
     shape: tuple[float, float, float] | None = None
     num: float = 1
     frozen: bool = False
+
+
+def matmul(name: str, rows: float, columns: float, inner: float, *, num: float = 1) -> Operator:
+    """Return a product of *rows* by *inner* with *num* matrices that share the rows."""
+    flops = 2.0 * rows * columns * inner
+    size_bytes = ACTIVATION_BYTES * (rows * (columns + inner) + num * columns * inner)
+    return Operator(
+        name=name,
+        kind="matmul",
+        flops=flops,
+        size_bytes=size_bytes,
+        backward_flops=2 * flops,
+        backward_bytes=2 * size_bytes,
+        cast_bytes=CAST_BYTES * rows * inner,
+        backward_cast_bytes=CAST_BYTES * rows * columns,
+        shape=(rows, columns, inner),
+        num=num,
+    )
+
+
+def pointwise(name: str, elements: float, *, passes: float) -> Operator:
+    """Return a kernel bound by memory that passes over *elements*."""
+    size_bytes = ACTIVATION_BYTES * elements * passes
+    # Backward reads the saved input as well as the gradient: half as much again.
+    return Operator(
+        name=name,
+        kind="pointwise",
+        flops=0,
+        size_bytes=size_bytes,
+        backward_flops=0,
+        backward_bytes=1.5 * size_bytes,
+    )
+
+
+def norm(name: str, elements: float) -> Operator:
+    """Return a norm of *elements*."""
+    size_bytes = 2.0 * ACTIVATION_BYTES * elements
+    return Operator(
+        name=name,
+        kind="norm",
+        flops=0,
+        size_bytes=size_bytes,
+        backward_flops=0,
+        backward_bytes=1.5 * size_bytes,
+        cheap=True,
+    )

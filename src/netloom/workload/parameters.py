@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from netloom.workload.transformer import Transformer, transformer
 
 if TYPE_CHECKING:
+    from netloom.parts.diffusion import Diffusion
     from netloom.parts.parts import Model
 
 __all__ = ["LayerParameters", "active_parameters", "layer_parameters", "parameters"]
@@ -60,6 +61,8 @@ def active_parameters(model: Model) -> int:
 def layer_parameters(shape: Transformer, *, moe: bool) -> LayerParameters:
     """Return the parameters of one layer, dense or with experts."""
     model = shape.model
+    if model.diffusion is not None:
+        return _diffusion(shape, model.diffusion)
     split, copied = _attention(shape)
     copied += 2 * norm_parameters(shape)
     if not moe:
@@ -68,6 +71,19 @@ def layer_parameters(shape: Transformer, *, moe: bool) -> LayerParameters:
         shared=split + model.num_shared_experts * expert_parameters(shape),
         replicated=copied + model.hidden * model.num_experts,
         experts=model.num_experts * expert_parameters(shape),
+    )
+
+
+def _diffusion(shape: Transformer, blocks: Diffusion) -> LayerParameters:
+    """Return a block of each stream, attention to the text, and singles; norms have none."""
+    hidden, wide = shape.model.hidden, shape.model.ffn_hidden
+    block = 4 * hidden**2 + shape.num_ffn_matrices * hidden * wide
+    cross = 4 * hidden**2 if blocks.kind == "cross" else 0
+    single = hidden * (3 * hidden + wide) + (hidden + wide) * hidden
+    vectors = 6 * blocks.num_streams + 3 * blocks.num_singles
+    return LayerParameters(
+        shared=blocks.num_streams * block + cross + blocks.num_singles * single,
+        replicated=0 if blocks.shared_modulation else vectors * hidden**2,
     )
 
 

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from netloom.workload.flops import Operator
     from netloom.workload.transformer import Transformer
 
-__all__ = ["Modules", "RepeatedTraffic", "again_flops", "is_again", "repeated_traffic"]
+__all__ = [
+    "Modules",
+    "RepeatedTraffic",
+    "again_flops",
+    "is_again",
+    "recompute_kind",
+    "repeated_traffic",
+]
 
 # Megatron-Core's names; None where the job's 'recompute' decides.
 Modules: TypeAlias = "tuple[RecomputedModule, ...] | None"
@@ -41,6 +48,9 @@ _OPERATORS: Final[dict[str, frozenset[str]]] = {
         | {"shared experts in", "shared experts activation", "shared experts out"}
     ),
 }
+
+
+_LIGHT: Final = frozenset({"layernorm", "moe_act", "mla_up_proj"})
 
 
 class RepeatedTraffic(NamedTuple):
@@ -69,6 +79,17 @@ def repeated_traffic(
         return RepeatedTraffic(2 if full else 0, full or recompute == "selective", full)
     block = "moe" if shape.num_moe_layers > shape.num_dense_layers else "mlp"
     return RepeatedTraffic(int(block in modules), "core_attn" in modules, "moe" in modules)
+
+
+def recompute_kind(recompute: Recompute, modules: Modules = None) -> Recompute:
+    """Return the least kind of recomputation that computes all of *modules* again."""
+    if modules is None:
+        return recompute
+    if not modules:
+        return "none"
+    if set(modules) <= {"core_attn"}:
+        return "selective"
+    return "light" if set(modules) <= _LIGHT else "full"
 
 
 def is_again(operator: Operator, modules: tuple[RecomputedModule, ...]) -> bool:

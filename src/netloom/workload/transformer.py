@@ -93,6 +93,14 @@ class Transformer:
         """Matrices of a feed-forward block: three when gated, else two."""
         return 3 if self.model.gated else 2
 
+    @property
+    def num_halves(self) -> int:
+        """Parts of a layer that tensor ranks enter and leave together."""
+        blocks = self.model.diffusion
+        if blocks is None:
+            return 2
+        return 2 + (blocks.kind == "cross") + blocks.num_singles
+
 
 def transformer(model: Model) -> Transformer:
     """Return *model* as a transformer whose fields agree with one another.

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
+import struct
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.errors import LabError, NetloomError
+from netloom.formats.eos import eapi
+from netloom.formats.linux import adapters
+from netloom.formats.nvue import state as nvue
 from netloom.formats.prometheus import exporters
 from netloom.formats.prometheus.exposition import Exposition, Sample
+from netloom.formats.sflow import datagram
 from netloom.formats.snmp import walk
 from netloom.formats.sonic.databases import SonicTables, report_of
 from netloom.formats.sonic.redis_protocol import command, pairs_of, read_reply
+from netloom.ops.observe.devices import DeviceReport
 from netloom.ops.observe.metrics import BY_NAME
-
-if TYPE_CHECKING:
-    from netloom.ops.observe.devices import DeviceReport
 
 WORDS = st.text(max_size=30) | st.sampled_from(["N/A", "1e999", "-1", "0x10", "1_0", "inf", "up"])
 
@@ -145,3 +147,59 @@ SAMPLES = st.builds(
 @given(st.lists(SAMPLES, max_size=10))
 def test_exporters(samples: list[Sample]) -> None:
     check(exporters.report_of(Exposition(samples=tuple(samples), num_odd=0)))
+
+
+MARKED = st.sampled_from(
+    [
+        *(f"{adapters.MARK} {kind} eth2" for kind in ("state", "stats", "module", "mlxlink")),
+        *("up", "400000", "     rx_prio3_pause: 5", "\tModule voltage : 3.2800 V", "{", "}"),
+        '{"result": {"output": {"Module Info": {"Temperature [C]": "45 [1..2]"}}}}',
+        '{"result": {"output": {"Physical Counters and BER Info": {"Raw Physical BER": "1E-9"}}}}',
+    ]
+)
+
+
+@given(st.lists(MARKED | st.text(max_size=60), max_size=20).map("\n".join))
+def test_adapters(text: str) -> None:
+    check(adapters.ethtool_report(text))
+    check(adapters.mlxlink_report(text))
+
+
+KEYS = st.sampled_from(
+    [
+        *("interfaces", "Ethernet1/1", "lineProtocolStatus", "interfaceCounters", "inOctets"),
+        *("inUcastPkts", "interfaceAddress", "primaryIp", "address", "maskLen", "lldpNeighbors"),
+        *("port", "neighborDevice", "neighborPort", "vrfs", "default", "peers", "peerState"),
+        *("bandwidth", "mtu", "rxPower", "error", "message", "result"),
+        *("link", "state", "up", "speed", "stats", "in-bytes"),
+    ]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@given(st.lists(JSON, max_size=5), JSON)
+def test_eapi(rows: list[object], answer: object) -> None:
+    names = (*eapi.COMMANDS, *eapi.OPTIONAL)[: len(rows)]
+    check(eapi.report_of(eapi.answers_of({"result": rows}, names)))
+    with suppress(NetloomError):
+        eapi.answers_of(answer, names)
+
+
+SFLOW = struct.pack(">II4sIIII", 5, 1, b"\x0a\0\0\1", 0, 1, 9, 1)
+PARTS = st.binary(max_size=80) | st.integers(0, 12).map(lambda n: struct.pack(">I", n))
+
+
+@given(st.lists(PARTS, max_size=12).map(b"".join), st.booleans())
+def test_sflow(data: bytes, has_head: bool) -> None:  # noqa: FBT001
+    with suppress(NetloomError):
+        found = datagram.parse_datagram(SFLOW + data if has_head else data)
+        check(DeviceReport(values=found.values))
+
+
+@given(JSON | st.dictionaries(KEYS, st.dictionaries(st.just("link"), JSON), max_size=3))
+def test_nvue(answer: object) -> None:
+    check(nvue.report_of(answer))

@@ -200,7 +200,10 @@ def test_rules_board_and_unit_are_written(
 ) -> None:
     assert main(["watch", "--files", str(tmp_path / "out")]) == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"netloom-alerts.yml", "netloom-dashboard.json", "netloom-watch.service"}
+    assert names == {
+        *("netloom-alerts.yml", "netloom-dashboard.json", "netloom-watch.service"),
+        *("netloom-sysusers.conf", "netloom-umad.rules"),
+    }
     assert main(["watch"]) == 2
     capsys.readouterr()
 
@@ -287,3 +290,13 @@ def test_an_audit_takes_the_labels_of_real_ports(
     ports.write_text("\n".join(["device,label,port", *listed]), encoding="utf-8")
     assert main([*command, "--ports", str(ports)]) == 0
     capsys.readouterr()
+
+
+def test_other_machines_are_served_only_when_that_is_said(
+    ethernet: Path, target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = ["--scrape", target, "--once", "--store", str(tmp_path / "s.db")]
+    asked = ["watch", str(ethernet), *kept, "--listen", "0.0.0.0:0"]
+    assert main(asked) == 2
+    assert "--listen-openly" in capsys.readouterr().err
+    assert main([*asked, "--listen-openly"]) == 0

@@ -55,9 +55,10 @@ def test_a_profile_names_a_row_that_nccl_has() -> None:
 
 def test_a_superchip_has_its_own_steps_and_its_architectures_collectives() -> None:
     # GB200: a Blackwell with Grace beside it. Operators in a step take 0.797 of the time alone
-    # there, 1.09 on a B200.
+    # there, and 11.8 % more on a B200: its best product is nearer its peak, with 5 % less power.
     grace, lone = CATALOG.gpus["GB200"], CATALOG.gpus["B200-SXM"]
-    assert (residual_of(grace).compute, residual_of(lone).compute) == (0.797, 1.09)
+    assert residual_of(grace).compute == 0.797
+    assert residual_of(lone).compute == pytest.approx(0.797 * 0.776 / 0.729 * 1.05)
     assert profile_of(grace.architecture) is profile_of(lone.architecture)
     highest = highest_of(grace, "fp8")
     assert highest is not None

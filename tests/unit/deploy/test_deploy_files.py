@@ -14,7 +14,7 @@ from deployments import build, render
 
 from netloom.app.deploy.files import MANIFEST, deployment_files
 from netloom.app.deploy.folder import read_folder, write_folder
-from netloom.errors import SpecError
+from netloom.errors import OutputError, SpecError
 from netloom.formats.infiniband.guids import guids_from
 from netloom.formats.infiniband.ibsim_topology import port_guid_of
 from netloom.results.write import write_atomically
@@ -245,3 +245,21 @@ def test_a_manifest_that_names_files_elsewhere_removes_none_of_them(tmp_path: Pa
     (folder / MANIFEST).write_text(json.dumps(evil))
     assert write_folder(folder, {MANIFEST: "{}"}, write_atomically) == ()
     assert outside.read_text() == "keep"
+
+
+def test_no_symbolic_link_is_followed_out_of_the_folder(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "out", tmp_path / "outside"
+    outside.mkdir()
+    folder.mkdir()
+    (outside / "two.conf").write_text("mine", encoding="ascii")
+    (folder / "a").symlink_to(outside)
+    with pytest.raises(OutputError, match="symbolic link"):
+        write_folder(folder, {"a/one.sh": "x", "a/two.conf": "y"}, write_atomically)
+    (folder / "a").unlink()
+    (folder / "a").mkdir()
+    (folder / "a" / "two.conf").symlink_to(outside / "two.conf")
+    with pytest.raises(OutputError, match="symbolic link"):
+        write_folder(folder, {"a/one.sh": "x", "a/two.conf": "y"}, write_atomically)
+    assert [path.name for path in outside.iterdir()] == ["two.conf"]
+    assert (outside / "two.conf").read_text(encoding="ascii") == "mine"
+    assert not (folder / "a" / "one.sh").exists()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netloom.fabric.build import build
+from netloom.fabric.part_id import Direction, PartId
 from netloom.ops.locate.dead_ends import dead_ends
 from netloom.ops.locate.device_findings import cables_away, device_findings
 from netloom.ops.locate.faults import FaultKind, Trouble
@@ -119,6 +120,26 @@ def test_a_session_that_is_down_without_bfd_is_a_finding_of_its_own() -> None:
     changed = {k: v for k, v in shut(cable).items() if k[1] == "bgp_up"}
     (one,) = device_findings(network(), state(gone=[cable.number], changed=changed))
     assert (one.part, one.kind) == (network().part(cable), Trouble.SESSION_DOWN)
+
+
+@pytest.mark.parametrize(
+    ("hears", "direction"),
+    [
+        ((1.0, 0.0), Direction.UP),  # the lower end hears, the upper does not: what goes up is lost
+        ((0.0, 1.0), Direction.DOWN),
+        ((0.0, 0.0), Direction.BOTH),
+    ],
+)
+def test_the_direction_that_swallows_packets_is_named(
+    hears: tuple[float, float], direction: Direction
+) -> None:
+    cable = uplinks("leaf:1")[0]
+    ends = network().ends[cable.number]
+    changed = {(end, metric): 0.0 for end in ends for metric in ("bgp_up", "bfd_up")}
+    changed |= {(end, "bfd_hears"): value for end, value in zip(ends, hears, strict=True)}
+    (one,) = device_findings(network(), state(gone=[cable.number], changed=changed))
+    assert (one.part.whole, one.kind) == (PartId.cable(cable.number), FaultKind.LOSS)
+    assert one.part.direction is direction
 
 
 def test_fewer_ways_than_the_design_leaves_are_a_finding() -> None:

@@ -474,6 +474,14 @@ def case(part: str = "cable:1 (a - b)", **more: object) -> Case:
     return Case(**{**given, **more})  # type: ignore[arg-type]
 
 
+def test_a_case_that_another_finding_explains_closes_though_not_all_is_seen() -> None:
+    change = follow_cases((), [case()], START_S, may_close=True)
+    for _ in range(MISSES_TO_CLOSE):
+        change = follow_cases(change.cases, [], START_S, may_close=False, explained=[case().part])
+    assert change.cases == ()
+    assert len(change.closed) == 1
+
+
 def test_a_case_is_opened_once_and_closed_after_three_rounds_without_it(
     store: ObservationStore,
 ) -> None:

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -209,6 +210,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(path: Path) -> None:
 # Writes whole numbers, one a reading, on from its cursor, and says which are on disk.
 WRITER = """
 import sys
+from contextlib import closing
 from pathlib import Path
 from netloom.ops.observe.observation import Event, Observation, Reading
 from netloom.ops.observe.store import ObservationStore
@@ -250,3 +252,18 @@ def test_kill_9_at_any_moment_loses_nothing_acknowledged_and_doubles_nothing(pat
         # Every number up to the cursor is there once, with all of its 50 parts.
         assert [key for (key,) in events] == [str(n) for n in range(int(cursor))]
         assert rows == [((1_800_000_000 + n) * 10**6, 50) for n in range(int(cursor))]
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 7])
+def test_a_database_of_another_program_is_refused_and_left_as_it_was(
+    tmp_path: Path, version: int
+) -> None:
+    path = tmp_path / "mail.db"
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("CREATE TABLE mail (id INTEGER)")
+        file.execute(f"PRAGMA user_version = {version}")
+        file.commit()
+    before = path.read_bytes()
+    with pytest.raises(OutputError, match="another program"):
+        ObservationStore(path)
+    assert path.read_bytes() == before

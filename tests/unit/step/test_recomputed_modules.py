@@ -17,7 +17,7 @@ from netloom.study.predict.prediction import predict
 from netloom.workload.collective import Axis
 from netloom.workload.flops import Shard, layer_operators
 from netloom.workload.placement import layout
-from netloom.workload.recomputation import is_again
+from netloom.workload.recomputation import is_again, recompute_kind
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
@@ -174,3 +174,32 @@ def test_what_the_host_holds_is_explained() -> None:
     assert found.host_s > 0
     assert "waits for the host" in lines
     assert "50% of the bytes of the update over the memory rate" in lines
+
+
+def test_a_slow_gpu_that_fits_any_measurement_comes_last() -> None:
+    asked = scenario(tensor=2)
+    slow_s = step(recompute="full", tensor=2).duration_s
+    found = variants_of(asked, CATALOG, measured_s=slow_s)
+    assert found[0].change == "recompute: full"
+    assert found[-1].change.startswith("one GPU computes")
+    far = variants_of(asked, CATALOG, measured_s=10 * slow_s)[-1].change
+    assert far.endswith("times as long as the others")
+
+
+@pytest.mark.parametrize(
+    ("named", "kind"),
+    [
+        ((), "none"),
+        (("core_attn",), "selective"),
+        (("layernorm", "moe_act"), "light"),
+        (("mlp",), "full"),
+        (("core_attn", "layernorm"), "full"),
+    ],
+)
+def test_doubts_know_modules_by_the_kind_that_computes_as_much(
+    named: tuple[Any, ...], kind: str
+) -> None:
+    assert recompute_kind("full", named) == kind
+    assert recompute_kind("light", None) == "light"
+    doubts = step(tensor=2, recompute="full", software=modules()).validity.doubts
+    assert not any("recompute full" in doubt for doubt in doubts)

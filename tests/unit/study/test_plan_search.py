@@ -107,7 +107,21 @@ def test_the_best_is_what_predict_says_of_it() -> None:
     assert predict(again, CATALOG).step.duration_s == best.step.duration_s
 
 
-def test_the_ten_best_come_in_order_and_inside_the_checked_range_but_for_their_mfu() -> None:
+def test_what_is_far_better_outside_the_checked_range_comes_first_and_is_marked() -> None:
+    asked = question(scenario(nodes=4, global_batch=64), CATALOG)
+    found = plan(asked)
+    assert durations(found) == sorted(durations(found))
+    inside = [one.step.duration_s for one in found.best if one.step.validity.inside]
+    first = found.best[0]
+    assert first.standing == "outside"
+    assert not first.validity.inside
+    assert all(first.step.duration_s < 0.9 * one for one in inside)
+
+
+def test_the_ten_best_come_in_order_and_inside_the_checked_range_but_for_their_mfu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("netloom.study.plan.planning.MARGIN", 1.0)  # nothing is far better
     found = plan(question(scenario(nodes=4, global_batch=64), CATALOG))
     assert len(found.best) == 10
     assert durations(found) == sorted(durations(found))
@@ -122,6 +136,7 @@ def test_an_mfu_that_nobody_measured_is_in_doubt_and_the_best_below_it_is_named(
     # Llama 3.1 8B comes out at 48 % on 16 H100; suppose that no published step reached 46 %.
     known = {("hopper", False): HighestMfu(0.46, "a-1", "a table")}
     monkeypatch.setattr("netloom.step.efficiency.highest_mfu", lambda: known)
+    monkeypatch.setattr("netloom.study.plan.planning.MARGIN", 1.0)  # nothing is far better
     found = plan(question(scenario(nodes=2, global_batch=64), CATALOG))
     best = found.best[0]
     assert best.step.mfu > 0.46

@@ -24,12 +24,15 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes], write: Write) -
     """Write files below *folder*, the manifest last, and return the stale ones that were removed.
 
     Stale is what an earlier manifest there names and this deployment has no more; anything else
-    in the folder is left alone. Scripts can be executed.
+    in the folder is left alone. Scripts can be executed. No symbolic link below *folder* is
+    followed: nothing is written where there is one.
 
     Raises:
-        OutputError: a file cannot be written.
+        OutputError: a file cannot be written, or a link stands where it should go.
     """
     before = _listed(folder)
+    for path in sorted({*files, *before}):
+        _check_no_link(folder, path)
     for path, content in sorted(files.items(), key=lambda one: (one[0] == MANIFEST, one[0])):
         target = folder / path
         try:
@@ -46,6 +49,19 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes], write: Write) -
     for path in stale:
         (folder / path).unlink(missing_ok=True)
     return tuple(stale)
+
+
+def _check_no_link(folder: Path, path: str) -> None:
+    """Raise OutputError where a symbolic link stands on the way from *folder* to a file in it."""
+    here = folder
+    for name in PurePosixPath(path).parts:
+        here = here / name
+        if here.is_symlink():
+            raise OutputError(
+                file=str(here),
+                what="is a symbolic link, which may lead out of the folder",
+                remedy="remove it, or name another folder",
+            )
 
 
 def _listed(folder: Path) -> set[str]:

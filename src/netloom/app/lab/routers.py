@@ -69,6 +69,8 @@ class RouterState:
         for session in vty.bfd_sessions(self.machine.namespace):
             part = self.machine.part(session.interface)
             yield Observation(time_s, part, "bfd_up", float(session.is_up))
+            if not session.is_up:
+                yield Observation(time_s, part, "bfd_hears", float(session.hears))
 
     def _routes(self, time_s: float) -> Iterable[Observation]:
         space, name = self.machine.namespace, self.machine.name

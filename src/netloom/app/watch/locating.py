@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from netloom.errors import NetloomError, SpecError
+from netloom.fabric.part_id import PartId
+from netloom.ops.locate.faults import Trouble
 from netloom.ops.locate.locate import locate_all
 from netloom.ops.locate.telemetry import read_window
 from netloom.ops.observe.cases import Case, CaseChange, follow_cases, open_cases, write_cases
@@ -84,7 +86,13 @@ class Locator:
         if begun_s < self._due_s:
             return
         found = [self._case(one, now_s) for one in self._findings(now_s)]
-        change = follow_cases(self.cases, found, now_s, may_close=not self.vital & set(failing))
+        change = follow_cases(
+            self.cases,
+            found,
+            now_s,
+            may_close=not self.vital & set(failing),
+            explained=self._cables_of_silent(found),
+        )
         if change.cases or change.closed:
             write_cases(self.store, change)
         self.cases = change.cases  # remembered only once it is on disk
@@ -108,6 +116,15 @@ class Locator:
         except NetloomError as error:  # then a drain is told as a session that is down
             self.log("drains-unknown", error=str(error))
             return frozenset()
+
+    def _cables_of_silent(self, found: Sequence[Case]) -> frozenset[PartId]:
+        """Return the cables of devices that are silent: before that was clear each was a case."""
+        return frozenset(
+            PartId.cable(cable.number)
+            for case in found
+            if case.kind == Trouble.SILENT
+            for cable in self.network.by_device.get(str(case.part), ())
+        )
 
     def _case(self, finding: Finding, now_s: float) -> Case:
         return Case(

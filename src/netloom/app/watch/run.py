@@ -18,7 +18,7 @@ from netloom.app.watch.publish import Publisher
 from netloom.app.watch.sources import WatchSources, open_sources
 from netloom.app.watch.targets import cabling_of, lab_rates
 from netloom.drivers.clock import StoppableClock, WallClock
-from netloom.drivers.metrics_server import Server, parse_address
+from netloom.drivers.metrics_server import ListenAccess, Server, parse_address
 from netloom.errors import OutputError
 from netloom.ops.locate.network import DesignedNetwork
 from netloom.ops.observe.retention import RetentionLimits
@@ -91,6 +91,7 @@ def watch(  # noqa: PLR0913  (what to look at, how often, and where it goes)
     rounds: int | None = None,
     limits: RetentionLimits | None = None,
     listen: str = "",
+    access: ListenAccess | None = None,
     catalog: Catalog | None = None,
     clock: StoppableClock | None = None,
     log: Callable[..., None] | None = None,
@@ -113,6 +114,7 @@ def watch(  # noqa: PLR0913  (what to look at, how often, and where it goes)
         rounds: Stop after this number of looks; default: when the clock is stopped.
         limits: How much of the past is kept.
         listen: Serve /metrics and /health there, such as ``127.0.0.1:9787``.
+        access: Who may read that; other machines only with TLS and a token, or when it says so.
         catalog: The parts to build it from; default: the shipped ones and the scenario's own.
         clock: The time, and when to stop; default: this machine's.
         log: Told what happens: the event's name and its fields.
@@ -130,7 +132,7 @@ def watch(  # noqa: PLR0913  (what to look at, how often, and where it goes)
         opened = stack.enter_context(open_sources(designed, chosen, fresh_s=stale_s))
         ends = _Ends(
             store=stack.enter_context(ObservationStore(path)),
-            server=_server(listen, stack),
+            server=_server(listen, access, stack),
             clock=clock or WallClock(),
             log=log or _ignore,
             say=say or _ignore,
@@ -192,10 +194,10 @@ def _planned(designed: Designed, lab: LabFolder | None) -> Callable[[], frozense
     return frozenset if lab is None else partial(planned_drains, lab, designed.plant)
 
 
-def _server(listen: str, stack: ExitStack) -> Server | None:
+def _server(listen: str, access: ListenAccess | None, stack: ExitStack) -> Server | None:
     if not listen:
         return None
-    server = Server(*parse_address(listen))
+    server = Server(*parse_address(listen), access)
     stack.callback(server.close)
     return server
 

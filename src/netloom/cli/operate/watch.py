@@ -18,6 +18,7 @@ from netloom.app.watch.log import json_log
 from netloom.cli.operate.designed import designed_at
 from netloom.cli.output import emit_json
 from netloom.drivers.clock import WallClock
+from netloom.drivers.metrics_server import ListenAccess, read_token
 from netloom.errors import SpecError
 from netloom.ops.observe.retention import RetentionLimits
 from netloom.units import SIZE, TIME, parse_quantity
@@ -37,6 +38,10 @@ def watch(  # noqa: PLR0913  (one option of the command each)
     once: bool = False,
     store: Path | None = None,
     listen: str = "",
+    listen_certificate: Path | None = None,
+    listen_key: Path | None = None,
+    listen_token: Path | None = None,
+    listen_openly: Annotated[bool, Parameter(negative=())] = False,
     scrape: tuple[str, ...] = (),
     adapters: bool = False,
     steps: Files = (),
@@ -73,6 +78,10 @@ def watch(  # noqa: PLR0913  (one option of the command each)
         once: Look once and stop.
         store: The file to keep it in (default: $XDG_STATE_HOME/netloom/watch/NAME.db).
         listen: Serve /metrics and /health there, such as 127.0.0.1:9787.
+        listen_certificate: Serve them by TLS with this certificate, a PEM file.
+        listen_key: Its private key, a PEM file.
+        listen_token: A file of mode 600 with the token that clients must send.
+        listen_openly: Let other machines read without TLS and token.
         scrape: Prometheus targets to look at too, such as http://node1:9100/metrics.
         adapters: Look at this machine's RDMA adapters too.
         steps: Files of step times that jobs write, JSON lines or CSV: step, step_s, rank, time_s.
@@ -127,6 +136,12 @@ def watch(  # noqa: PLR0913  (one option of the command each)
             rounds=1 if once else None,
             limits=limits,
             listen=listen,
+            access=ListenAccess(
+                certificate=listen_certificate,
+                key=listen_key,
+                token=read_token(listen_token) if listen_token else "",
+                is_open=listen_openly,
+            ),
             clock=clock,
             log=json_log(sys.stderr, clock.now_s),
             say=_silent if json else _say,

@@ -52,14 +52,14 @@ def fetch(
         method = "GET" if body is None else "POST"
         target = path or (url.path or "/") + (f"?{url.query}" if url.query else "")
         connection.request(method, target, body=body, headers={**_login(access), **(headers or {})})
-        answer = connection.getresponse()
-        if answer.status // 100 != 2:
-            said = f"{answer.status} {printable(answer.reason or '')}"
-            raise LabError(
-                what=f"{access.name}: {printable(target)} answers {said}",
-                remedy="check address and credentials",
-            )
-        return _body(answer, connection, until)
+        with connection.getresponse() as answer:  # it may outlive the connection
+            if answer.status // 100 != 2:
+                said = f"{answer.status} {printable(answer.reason or '')}"
+                raise LabError(
+                    what=f"{access.name}: {printable(target)} answers {said}",
+                    remedy="check address and credentials",
+                )
+            return _body(answer, connection, until)
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = printable(str(error) or type(error).__name__)
         raise LabError(

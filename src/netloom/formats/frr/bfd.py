@@ -40,6 +40,14 @@ class Session:
         """Whether the neighbour answers in time."""
         return self.status == "up"
 
+    @property
+    def hears(self) -> bool:
+        """Whether anything comes from the neighbour.
+
+        A session is in Init when it hears a neighbour that does not hear it: RFC 5880, section 6.2.
+        """
+        return self.status in {"up", "init"}
+
 
 def parse_sessions(text: str) -> tuple[Session, ...]:
     """Return what ``show bfd peers json`` printed, by interface.

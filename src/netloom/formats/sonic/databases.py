@@ -6,12 +6,12 @@ sonic-platform-daemons (xcvrd), sonic-dbsyncd (lldp_syncd) and sonic-buildimage 
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from netloom.ops.observe.addresses import port_towards
 from netloom.ops.observe.devices import DeviceReport, PortValue, SeenNeighbour
 
 if TYPE_CHECKING:
@@ -155,32 +155,10 @@ def _optics(rows: Rows) -> Iterator[PortValue]:
 
 
 def _sessions(tables: SonicTables) -> Iterator[PortValue]:
-    networks = [(port, _network(prefix)) for port, prefix in tables.addresses]
     for peer, row in tables.sessions.items():
         if "state" in row:
-            port = peer if peer in tables.applied else _port_towards(peer, networks)
+            port = peer if peer in tables.applied else port_towards(peer, tables.addresses)
             yield PortValue(port, "bgp_up", float(row["state"] == "Established"))
-
-
-if TYPE_CHECKING:
-    Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-
-def _network(prefix: str) -> Network | None:
-    try:
-        return ipaddress.ip_network(prefix, strict=False)
-    except ValueError:
-        return None
-
-
-def _port_towards(peer: str, networks: list[tuple[str, Network | None]]) -> str:
-    """Return the port whose network a peer is in; its address where there is none."""
-    try:
-        address = ipaddress.ip_address(peer)
-    except ValueError:
-        return peer
-    inside = (p for p, network in networks if network is not None and address in network)
-    return next(inside, peer)
 
 
 def _neighbours(rows: Rows) -> Iterator[SeenNeighbour]:

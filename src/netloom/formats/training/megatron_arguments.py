@@ -276,6 +276,6 @@ UNMODELLED: Final = {
     "heterogeneous_layers_config_encoded_json": "layers that differ are not modelled",
     "use_legacy_models": "the software of 2022 is named for it",
     "perform_rl_step": "pre-training is modelled",
-    "sft": "pre-training is modelled",
+    "sft": "takes as long as pre-training; say so with tuning: sft in job.training",
     "high_priority_stream_groups": "is not modelled",
 }

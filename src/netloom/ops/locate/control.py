@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from netloom.fabric.part_id import PartId
+from netloom.fabric.part_id import Direction, PartId
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.network import looks
 from netloom.ops.locate.testimony import TRUST, Report, believed
@@ -51,20 +51,30 @@ def sessions_down(
         bad -= numbers
         yield _no_session_at_all(network, name, [routes[n] or packets[n] for n in sorted(numbers)])
     for number in sorted(bad):
-        cut = network.part(network.cables[number])
+        cut = network.part(network.cables[number], _direction(network, heard, number))
         if shut.get(number) or not any(one.is_so for one in packets[number]):
             text = _session_text(routes[number], shut.get(number, ()))
             trust = TRUST[Trouble.REFUSED if shut.get(number) else Trouble.SESSION_DOWN]
             sure = believed(trust, routes[number])
-            yield network.finding(cut, Trouble.SESSION_DOWN, text, confidence=sure)
+            yield network.finding(cut.whole, Trouble.SESSION_DOWN, text, confidence=sure)
         else:
             some = says[number]
             text = (
                 f"{sum(one.is_so for one in some)} of {len(some)} sessions over it are down "
                 "although it is up"
             )
+            if cut.direction is not Direction.BOTH:
+                text += "; one end hears the other, and is not heard"
             sure = believed(TRUST[FaultKind.LOSS], some)
             yield network.finding(cut, FaultKind.LOSS, text, confidence=sure, gain=1.0)
+
+
+def _direction(network: DesignedNetwork, heard: TelemetryWindow, number: int) -> Direction:
+    """Return the direction that loses packets, where one end of a cable hears the other still."""
+    lower, upper = (heard.last("bfd_hears", end) for end in network.ends[number])
+    if lower == 1 and upper == 0:
+        return Direction.UP
+    return Direction.DOWN if lower == 0 and upper == 1 else Direction.BOTH
 
 
 def without_session(network: DesignedNetwork, heard: TelemetryWindow) -> set[int]:

@@ -26,7 +26,7 @@ CABLING: Final = {
     "silent": "device_silent",
 }
 METRICS: Final = (
-    *("link_up", "link_downs", "bgp_up", "bgp_shut", "bfd_up", "sm_master"),
+    *("link_up", "link_downs", "bgp_up", "bgp_shut", "bfd_up", "bfd_hears", "sm_master"),
     *("rib_ways", "fib_ways", "routes_over", "route_refused", "route_foreign"),
     *("guid_shared", "lid_shared", "address_shared", "address_missing"),
     *("symbol_errors", "receive_errors", "received_packets"),

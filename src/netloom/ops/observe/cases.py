@@ -18,7 +18,7 @@ from netloom.ops.observe.store import MICRO
 from netloom.ops.observe.store_file import NO_FINDINGS, check_version, store_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from netloom.ops.observe.store import ObservationStore
@@ -106,7 +106,12 @@ class CaseChange:
 
 
 def follow_cases(
-    before: Sequence[Case], found: Iterable[Case], now_s: float, *, may_close: bool
+    before: Sequence[Case],
+    found: Iterable[Case],
+    now_s: float,
+    *,
+    may_close: bool,
+    explained: Collection[PartId] = (),
 ) -> CaseChange:
     """Return the cases after one more round.
 
@@ -115,6 +120,7 @@ def follow_cases(
         found: What was found now, as cases that begin now.
         now_s: The time.
         may_close: Whether all was seen: what is not seen is not over.
+        explained: Parts whose trouble is part of another that was found: theirs may close.
     """
     known = {case.key: case for case in before}
     # Both directions of a cable are one part: the surer speaks for both.
@@ -126,10 +132,12 @@ def follow_cases(
     for key, case in known.items():
         if key in now:
             going.append(replace(now[key], opened_s=case.opened_s))
-        elif may_close and case.num_missed + 1 >= MISSES_TO_CLOSE:
+        elif not (may_close or case.part in explained):
+            going.append(case)
+        elif case.num_missed + 1 >= MISSES_TO_CLOSE:
             closed.append(replace(case, closed_s=now_s))
         else:
-            going.append(replace(case, num_missed=case.num_missed + may_close))
+            going.append(replace(case, num_missed=case.num_missed + 1))
     going.sort(key=lambda one: (-one.confidence, one.opened_s, one.label))
     return CaseChange(
         cases=tuple(going),

@@ -6,8 +6,9 @@ the device gives them, numbers by the names of :mod:`netloom.ops.observe.metrics
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +20,8 @@ __all__ = [
     "PortValue",
     "Secret",
     "SeenNeighbour",
+    "mapping_of",
+    "number_of",
     "printable",
 ]
 
@@ -117,3 +120,25 @@ def printable(text: str, limit: int = MAX_TEXT) -> str:
     'leaf01?[2J'
     """
     return "".join(c if c.isprintable() else "?" for c in text[:limit])
+
+
+def mapping_of(value: Any, *keys: str) -> dict[str, Any]:
+    """Return the JSON object at a path of keys; empty where there is none.
+
+    >>> mapping_of({"a": {"b": {"c": 1}}}, "a", "b"), mapping_of([], "a")
+    ({'c': 1}, {})
+    """
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def number_of(value: Any) -> float | None:
+    """Return a finite number that JSON has as such; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

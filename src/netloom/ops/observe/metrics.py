@@ -366,6 +366,11 @@ METRICS: Final = (
         about="The IPv4 address, as a number, that a device should have and has not.",
     ),
     Metric(name="bfd_up", kind="gauge", about="1 while the BFD session is up, else 0."),
+    Metric(
+        name="bfd_hears",
+        kind="gauge",
+        about="Of a BFD session that is not up: 1 when it hears its neighbour, else 0.",
+    ),
     Metric(name="bgp_prefixes", kind="gauge", about="Prefixes received in the BGP session."),
     Metric(
         name="rib_ways",

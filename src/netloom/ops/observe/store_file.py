@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from netloom.errors import OutputError
@@ -94,8 +94,9 @@ def opened(path: Path) -> sqlite3.Connection:
     """Return the file, open, with its tables made where it had none.
 
     Raises:
-        OutputError: another version of netloom wrote it.
+        OutputError: another version of netloom wrote it, or another program; nothing was changed.
     """
+    _check_own(path)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     # Autocommit: transactions begin and end where this module says so.
     file = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)
@@ -110,6 +111,22 @@ def opened(path: Path) -> sqlite3.Connection:
     else:
         check_version(path, version)
     return file
+
+
+def _check_own(path: Path) -> None:
+    """Raise OutputError where *path* is a database that no netloom made; it is not changed."""
+    if not path.exists() or not path.stat().st_size:
+        return
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
+        (version,) = file.execute("PRAGMA user_version").fetchone()
+        names = {name for (name,) in file.execute("SELECT name FROM sqlite_master")}
+    if not names or (version and names >= {"source", "series", "sample", "poll"}):
+        return
+    raise OutputError(
+        file=str(path),
+        what="it is a database of another program",
+        remedy="name another with --store",
+    )
 
 
 def check_version(path: Path, version: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from netloom.spec.precision import is_cast, product_bytes
+from netloom.step.memory.diffusion import diffusion_tensors
 from netloom.workload.flops import ACTIVATION_BYTES
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ def layer_tensors(
         whole: All that a backward pass needs, nothing computed again.
     """
     ways = _ways(training, practice, moe=moe, whole=whole)
+    if shape.model.diffusion is not None:
+        return diffusion_tensors(shape, shard, shape.model.diffusion, again=ways.again)
     if "every second product" in ways.again:
         return _every_second_product(shape, shard, moe=moe)
     stream = shard.split_tokens * shape.model.hidden

@@ -73,6 +73,7 @@ def states(
     if training.tuning.is_low_rank:
         added = trained.share if plan.zero >= 3 else trained.whole
         weights += practice.parameter_bytes * added
+    weights += _encoder_bytes(shape, training, stage=stage)
     kept_by = practice.state_bytes * (1 - practice.optimizer_offload)
     return Memory(
         weights_bytes=weights,
@@ -143,6 +144,14 @@ def _gathered_bytes(
         return _GATHERED_LAYERS * (weights + practice.parameter_bytes * one) + gradient * one
     each = _GATHERED_LAYERS * practice.parameter_bytes + gradient
     return each * layer_count(shape, plan, moe=moe)
+
+
+def _encoder_bytes(shape: Transformer, training: Training, *, stage: int) -> float:
+    """Return a diffusion model's text encoder, whole and in 16 bits, where it runs in the step."""
+    blocks, sample = shape.model.diffusion, training.sample
+    if blocks is None or sample is None or not sample.encode or stage:
+        return 0.0
+    return _END_BYTES * blocks.encoder_parameters
 
 
 def _frozen_bytes(training: Training, parameter_bytes: float) -> float:

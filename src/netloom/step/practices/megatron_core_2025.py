@@ -13,4 +13,5 @@ ENTRY = replace(
     name="megatron-core-2025",
     title="Megatron-Core 2025",
     released="2025-10",
+    on_blackwell=1.225,  # fitted, docs/models/step.md
 )

@@ -40,17 +40,20 @@ class Variant:
 def variants_of(scenario: Scenario, catalog: Catalog, *, measured_s: float) -> tuple[Variant, ...]:
     """Return the changes that bring the step at least half way to the measured one.
 
-    The nearest comes first.
+    The nearest comes first; last a slow GPU, which fits any measurement, because how slow it would
+    be is taken from that.
     """
-    step = predict(scenario, catalog).step
-    found = [*_changed(scenario, catalog), *_slower_gpu(step, measured_s)]
+    prediction = predict(scenario, catalog)
+    step = prediction.step
     gap = abs(math.log(measured_s / step.duration_s))
     near = [
         Variant(change=change, step_s=step_s, off=step_s / measured_s - 1)
-        for change, step_s in found
+        for change, step_s in _changed(scenario, catalog)
         if abs(math.log(measured_s / step_s)) <= NEAR * gap
     ]
-    return tuple(sorted(near, key=lambda one: abs(one.off)))
+    near.sort(key=lambda one: abs(one.off))
+    alone = prediction.network.design.num_gpus == 1
+    return (*near, *_slower_gpu(step, measured_s, alone=alone))
 
 
 def _changed(scenario: Scenario, catalog: Catalog) -> Iterator[tuple[str, float]]:
@@ -109,8 +112,14 @@ def _networks(scenario: Scenario, catalog: Catalog) -> Iterator[tuple[str, Scena
         yield f"the network between nodes at {share:.0%} of its rate", scenario, parts
 
 
-def _slower_gpu(step: Step, measured_s: float) -> Iterator[tuple[str, float]]:
+def _slower_gpu(step: Step, measured_s: float, *, alone: bool) -> Iterator[Variant]:
     """Yield the GPU that would make the step: every other rank waits for it."""
     factor = 1 + (measured_s - step.duration_s) / (step.compute_s + step.bubble_s)
     if factor > 1:
-        yield f"one GPU computes {factor - 1:.0%} longer than the others", measured_s
+        others = "predicted" if alone else "the others"
+        change = f"one GPU computes {_more(factor)} {others}"
+        yield Variant(change=change, step_s=measured_s, off=0.0)
+
+
+def _more(factor: float) -> str:
+    return f"{factor - 1:.0%} longer than" if factor < 2 else f"{factor:.1f} times as long as"

@@ -21,7 +21,7 @@ from netloom.step.predict import gpu_validity, job_validity, update_s
 from netloom.step.residual import generation_of, residual_of
 from netloom.step.software import practice_for
 from netloom.step.stages import clock_of, end_costs, layer_kinds, stage_kinds
-from netloom.step.tuning import tuning_validity
+from netloom.step.tuning import diffusion_validity, tuning_validity
 from netloom.validated.axes import AXES, KIND_AXES
 from netloom.validated.near import StepKind, rows_of_kind
 from netloom.workload.collective import Axis
@@ -220,6 +220,7 @@ class CostTables:
             doubts = job_validity(self.shape, plan, self.space.network, self.practice)
             doubts &= gpu_validity(self.clock.machine, self.clock.residual)
             doubts &= tuning_validity(self.space.job.trained)
+            doubts &= diffusion_validity(self.space.model, self.space.job.trained)
             found = self._memo.inside[key] = doubts.inside and not any(self._doubts(plan))
         return found
 

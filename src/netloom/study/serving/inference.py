@@ -164,6 +164,12 @@ def infer(scenario: Scenario, catalog: Catalog | None = None) -> Inference:
         )
     parts = catalog or catalog_of(scenario)
     model = model_of(scenario, parts)
+    if model.diffusion is not None:
+        raise SpecError(
+            key="job.model",
+            what=f"serving of diffusion models ({model.name}) is not modelled",
+            remedy="choose a language model; 'netloom predict' trains diffusion models",
+        )
     own = _served(scenario, scenario.serving, model, network_of(scenario.cluster, parts))
     others, refused = [], []
     for name in dict.fromkeys(scenario.compare):
