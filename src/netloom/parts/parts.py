@@ -352,10 +352,10 @@ class Model(Part):
     value_head_dim: Number = 0
     head_norms: bool = False
     grouped_router: bool = False
+    diffusion: Diffusion | None = None
     clamped: bool = False
     window: Number = 0
     window_interval: Count = 1
-    diffusion: Diffusion | None = None
 
     @model_validator(mode="after")
     def _experts_agree(self) -> Self:

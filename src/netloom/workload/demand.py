@@ -13,7 +13,7 @@ from netloom.spec.precision import product_bytes
 from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
 from netloom.workload.diffusion import text_rows
-from netloom.workload.flops import ACTIVATION_BYTES, Shard, busiest_load
+from netloom.workload.flops import ACTIVATION_BYTES, Shard
 from netloom.workload.placement import axis_group, pair, stage_layers
 from netloom.workload.recomputation import repeated_traffic
 from netloom.workload.sharding import PLAIN_WEIGHTS, data_communications, stage_dense_layers
@@ -336,7 +336,7 @@ def _expert(
         kind=CollectiveKind.ALL_TO_ALL,
         size_bytes=ACTIVATION_BYTES * copies * shape.model.hidden,
         group=group,
-        skew=busiest_load(shard, sent * plan.expert),
+        skew=shard.expert_load(sent * plan.expert),
     )
     return [
         Communication(

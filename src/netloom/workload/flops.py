@@ -7,7 +7,6 @@ is executed, with the bytes it moves, for the roofline.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,7 +35,6 @@ __all__ = [
     "Operator",
     "OperatorKind",
     "Shard",
-    "busiest_load",
     "core_flops_per_token",
     "embedding_operators",
     "forward_flops_per_token",
@@ -175,22 +173,6 @@ def _needed_flops_per_token(shape: Transformer, training: Training) -> float:
     return all_trained - _product_flops(shape, training.span) + 3 * added
 
 
-def busiest_load(shard: Shard, tokens: float) -> float:
-    """Return the tokens of the busiest expert rank over the mean, of *tokens* of all ranks."""
-    load = expert_load(tokens, shard.expert) * (1 + shard.router_imbalance)
-    return load if shard.expert_capacity is None else min(load, shard.expert_capacity)
-
-
-def expert_load(tokens: float, num_ranks: int) -> float:
-    """Return the busiest rank's tokens over the mean, for a balanced router.
-
-    Each of *tokens* goes to one of *num_ranks* equally likely ranks; the busiest of n Poisson
-    counts of mean u has about u + sqrt(2 u ln n). Trained routers are less even than that.
-    """
-    mean = tokens / num_ranks
-    return 1.0 if num_ranks == 1 else 1.0 + math.sqrt(2 * math.log(num_ranks) / mean)
-
-
 def _layer_flops(shape: Transformer, *, moe: bool) -> float:
     counted = layer_parameters(shape, moe=moe)
     # Biases and norms add a vector each; only matrices multiply.
@@ -316,7 +298,7 @@ def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     if shard.expert == 1:
         rows, width = shard.tokens * model.experts_per_token, model.expert_hidden / shard.tensor
     else:
-        rows, width = sent * busiest_load(shard, sent * shard.expert), model.expert_hidden
+        rows, width = sent * shard.expert_load(sent * shard.expert), model.expert_hidden
     experts = _ffn("experts", shape, rows=rows, width=width, num=model.num_experts / shard.expert)
     # Sorted by expert before they leave and, where ranks hold several experts, again when they
     # arrive; the same on the way back (Megatron-Core, MoEAlltoAllTokenDispatcher). Backward moves

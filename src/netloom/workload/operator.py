@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +18,7 @@ __all__ = [
     "Operator",
     "OperatorKind",
     "Shard",
+    "expert_load",
     "matmul",
     "norm",
     "pointwise",
@@ -66,6 +68,11 @@ class Shard:
     span: int | None = None
     encodes: bool = False
 
+    def expert_load(self, tokens: float) -> float:
+        """Return the tokens of the busiest expert rank over the mean, of *tokens* of all ranks."""
+        load = expert_load(tokens, self.expert) * (1 + self.router_imbalance)
+        return load if self.expert_capacity is None else min(load, self.expert_capacity)
+
     @property
     def tokens(self) -> float:
         """Tokens of one micro-batch that this GPU sees in matrix products."""
@@ -75,6 +82,16 @@ class Shard:
     def split_tokens(self) -> float:
         """Tokens of one micro-batch in norms and residuals."""
         return self.tokens / (self.tensor if self.sequence_parallel else 1)
+
+
+def expert_load(tokens: float, num_ranks: int) -> float:
+    """Return the busiest rank's tokens over the mean, for a balanced router.
+
+    Each of *tokens* goes to one of *num_ranks* equally likely ranks; the busiest of n Poisson
+    counts of mean u has about u + sqrt(2 u ln n). Trained routers are less even than that.
+    """
+    mean = tokens / num_ranks
+    return 1.0 if num_ranks == 1 else 1.0 + math.sqrt(2 * math.log(num_ranks) / mean)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,10 +18,10 @@ from netloom.workload.flops import (
     Operator,
     Shard,
     embedding_operators,
-    expert_load,
     head_operators,
     layer_operators,
 )
+from netloom.workload.operator import expert_load
 from netloom.workload.placement import axis_groups, pair
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ import pytest
 from netloom.spec.scenario import Training
 from netloom.workload.flops import (
     Shard,
-    expert_load,
     forward_flops_per_token,
     head_operators,
     layer_operators,
     recomputed_flops_per_token,
     step_flops,
 )
+from netloom.workload.operator import expert_load
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
