@@ -65,6 +65,8 @@ class Practice:
         drag: What a second of hidden communication slows the computation beside it by.
         is_submission: Whether it is that of a benchmark's submissions, which no other job runs.
         shards_weights: Whether ranks of its runs divide the weights (FSDP, ZeRO 2 and 3).
+        zero_stages: The ZeRO stages that it has; ``plan`` searches no others.
+        divides_context: Whether it can divide a sequence over ranks.
         gradient_bytes: Of one gradient as it is kept and reduced; None for the precision's own.
         parameter_bytes: Of one weight as it is held and gathered, master copies apart.
         recompute_modules: Computed again in the backward pass; None for what the job asks for.
@@ -96,6 +98,8 @@ class Practice:
     drag: float = 0.0
     is_submission: bool = False
     shards_weights: bool = False
+    zero_stages: tuple[int, ...] = (0, 1, 2, 3)
+    divides_context: bool = True
     gradient_bytes: int | None = None
     parameter_bytes: int = WEIGHT_BYTES
     recompute_modules: tuple[RecomputedModule, ...] | None = None

@@ -368,3 +368,20 @@ def test_the_search_keeps_the_switches_of_the_scenarios_own_software() -> None:
     }
     with pytest.raises(SpecError, match="'nemmo' is not known"):
         question(told, CATALOG, wanted=Wanted(software=("nemmo",)))
+
+
+def test_only_what_the_software_can_do_is_searched() -> None:
+    # Megatron-LM of 2022 has neither context ranks nor ZeRO 2 and 3; its successors have both.
+    old, new = (
+        question(software(scenario(nodes=2), name), CATALOG).spaces[0]
+        for name in ("megatron-2022", "megatron-bridge")
+    )
+    copies = Divided(tensor=1, context=1, data=16, expert=1)
+    assert (old.zeros(copies), new.zeros(copies)) == ((0, 1), (0, 1, 2, 3))
+    assert {one.context for one in old.divided(1)} == {1}
+    assert max(one.context for one in new.divided(1)) > 1
+
+
+def software(asked: Scenario, name: str) -> Scenario:
+    job = asked.job.model_copy(update={"software": Software(name=name)})
+    return asked.model_copy(update={"job": job})

@@ -9,5 +9,9 @@ from netloom.step.practices.megatron_2022 import ENTRY as MEGATRON_2022
 __all__ = ["ENTRY"]
 
 ENTRY = replace(
-    MEGATRON_2022, name="deepspeed", title="Megatron-DeepSpeed 2022", released="2022-01"
+    MEGATRON_2022,
+    name="deepspeed",
+    title="Megatron-DeepSpeed 2022",
+    released="2022-01",
+    zero_stages=(0, 1, 2, 3),
 )

@@ -16,6 +16,7 @@ ENTRY = Practice(
     tensor_hidden=0.0,
     pipeline_hidden=0.0,
     overlaps_data=True,
+    divides_context=False,
     drag=0.895,  # fitted, docs/models/step.md
     fused=False,
     shards_weights=True,

@@ -14,6 +14,7 @@ ENTRY = replace(
     name="maxtext",
     title="MaxText 2024",
     released="2024-06",
+    divides_context=True,
     flash=3,
     fused=True,
     drag=0.15,

@@ -18,6 +18,7 @@ ENTRY = replace(
     name="megatron-bridge",
     title="Megatron-Bridge 2026",
     released="2026-02",
+    zero_stages=(0, 1, 2, 3),  # Megatron-FSDP
     gradient_bytes=2,
     graphs_on=frozenset({"gb200", "gb300"}),
 )

@@ -21,6 +21,7 @@ ENTRY = Practice(
     tensor_hidden=0.64,  # fitted, docs/models/step.md
     pipeline_hidden=1.0,
     overlaps_data=True,
+    zero_stages=(0, 1),
     host_experts_s=4.4e-3,
     drag=0.15,  # NCCL occupies 16 to 24 of 132 multiprocessors; recalled
     source=Source(

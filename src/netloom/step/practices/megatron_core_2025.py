@@ -13,5 +13,6 @@ ENTRY = replace(
     name="megatron-core-2025",
     title="Megatron-Core 2025",
     released="2025-10",
+    zero_stages=(0, 1, 2, 3),  # Megatron-FSDP
     on_blackwell=1.225,  # fitted, docs/models/step.md
 )

@@ -16,6 +16,7 @@ ENTRY = replace(
     name="nemo",
     title="NeMo 2025",
     released="2025-05",
+    zero_stages=(0, 1, 2, 3),  # Megatron-FSDP
     gradient_bytes=2,
     on_blackwell=1.124,
 )

@@ -14,6 +14,7 @@ ENTRY = replace(
     name="torchtitan",
     title="torchtitan 2024",
     released="2024-12",
+    divides_context=True,
     flash=2,
     fused=True,
     kernels="torch",

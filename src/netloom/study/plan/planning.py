@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import CatalogError, InfeasibleError
 from netloom.spec.software import Software
-from netloom.step.efficiency import validity_besides_mfu
+from netloom.step.efficiency import highest_of, validity_besides_mfu
 from netloom.step.predict import predict
 from netloom.step.software import practice_named
 from netloom.study.inputs import catalog_of, model_of
@@ -21,6 +21,8 @@ from netloom.study.plan.resume import Key, fingerprint
 from netloom.study.plan.search import NUM_BEST, Piece, search_piece
 from netloom.study.plan.space import Space
 from netloom.study.plan.tables import CostTables
+from netloom.workload.flops import step_flops
+from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -249,8 +251,9 @@ def _plan(asked: PlanQuestion, pieces: dict[Key, Piece], *, complete: bool) -> P
         )
     likely = _ranked(asked, candidates, "inside", "above")
     outside = _ranked(asked, candidates, "outside")
-    if _is_far_better(asked, outside, likely):
-        likely = _ranked(asked, candidates, "inside", "above", "outside")
+    seen_before = [one for one in outside if _is_reached(asked, one)]
+    if _is_far_better(asked, seen_before, likely):
+        likely = _ranked(asked, (*likely, *seen_before), "inside", "above", "outside")
     best = (likely or outside)[:NUM_BEST]
     here = [one for one in likely if one.configuration.machine == best[0].configuration.machine]
     within = [one for one in here if one.standing == "inside"]
@@ -282,6 +285,17 @@ def _ranked(
 ) -> list[TimedConfiguration]:
     chosen = [one for one in candidates if one.standing in standings]
     return sorted(chosen, key=lambda one: (_value(asked, one), *one.order))
+
+
+def _is_reached(asked: PlanQuestion, one: TimedConfiguration) -> bool:
+    """Whether some published step on such GPUs had the share of peak that *one* would have."""
+    space = asked.spaces[one.configuration.machine]
+    gpu, training = space.network.gpu, space.job.trained
+    highest, peak = highest_of(gpu, training.precision), gpu.peak.at(training.precision)
+    if highest is None or peak is None:
+        return True
+    needed, _ = step_flops(transformer(space.model), training)
+    return needed / (space.num_gpus * one.duration_s * peak) <= highest.mfu
 
 
 def _is_far_better(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from netloom.spec.scenario import Job, Parallel, Training
+from netloom.step.software import practice_for
 from netloom.workload.placement import Layout
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.parts.parts import Model
     from netloom.spec.scenario import Recompute
+    from netloom.step.practice import Practice
 
 __all__ = [
     "STANDINGS",
@@ -86,6 +88,10 @@ class Space:
     job: Job
     model: Model
     network: Network
+    _practice: Practice = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_practice", practice_for(self.job, self.network.gpu))
 
     @property
     def num_gpus(self) -> int:
@@ -109,7 +115,7 @@ class Space:
             if self.model.num_heads % tensor or self.model.ffn_hidden % tensor:
                 continue
             for context in divisors(stage_gpus // tensor):
-                if self.job.trained.sequence % (2 * context if context > 1 else 1):
+                if not self._divides_into(context):
                     continue
                 data = stage_gpus // tensor // context
                 if self.job.trained.global_batch % data == 0:
@@ -146,11 +152,21 @@ class Space:
             for recompute in self.recomputes()
         }
 
+    def _divides_into(self, context: int) -> bool:
+        """Whether *context* ranks can share a sequence, by its length and by the software."""
+        if context == 1:
+            return True
+        able = self._practice.divides_context or context == self.job.parallel.context
+        return able and self.job.trained.sequence % (2 * context) == 0
+
     def zeros(self, degrees: Divided) -> tuple[int, ...]:
-        """Return the ZeRO stages that differ: all, where something has copies."""
+        """Return the ZeRO stages that differ: all of the software, where something has copies."""
         replicas = degrees.data * degrees.context
         same_experts = degrees.tensor * replicas // degrees.expert if degrees.expert > 1 else 1
-        return ZEROS if max(replicas, same_experts) > 1 else (0,)
+        if max(replicas, same_experts) <= 1:
+            return (0,)
+        own = {*self._practice.zero_stages, self.job.parallel.zero}
+        return tuple(zero for zero in ZEROS if zero in own)
 
     def layout(
         self, degrees: Divided, *, pipeline: int, zero: int = 1, sequence_parallel: bool
