@@ -101,14 +101,21 @@ def test_steps_without_a_peak_are_no_rows(file_of: Callable[..., Path]) -> None:
 
 
 def test_mlperf_logs_gib_of_the_first_stage_and_others_gb() -> None:
-    folder = resources.files("netloom.validation.memory").joinpath("data")
-    rows = csv.DictReader(io.StringIO(folder.joinpath("logged_peaks.csv").read_text("utf-8")))
-    peaks = {row["row_id"]: float(row["peak_memory_gb"]) for row in rows}
     suite = nl.validate("memory").suites["memory"]
     assert isinstance(suite, MemorySuite)
     found = {row.row_id: row for row in suite.per_row}
-    assert found["mlperf-0040"].measured == peaks["mlperf-0040"] * 2**30
-    assert found["bridge_ab-0005"].measured == peaks["bridge_ab-0005"] * 1e9
+    for row_id, unit in (("mlperf-0040", 2**30), ("bridge_ab-0005", 1e9)):
+        (peak,) = {
+            row["peak_memory_gb"]
+            for name in ("training_steps_large.csv", "training_steps_moe.csv")
+            for row in csv.DictReader(io.StringIO(_steps_data(name)))
+            if row["row_id"] == row_id
+        }
+        assert found[row_id].measured == float(peak) * unit
+
+
+def _steps_data(name: str) -> str:
+    return resources.files("netloom.validation.steps").joinpath("data", name).read_text("utf-8")
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

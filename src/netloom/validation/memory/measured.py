@@ -84,8 +84,8 @@ def shipped_memory_rows() -> tuple[MeasuredMemory, ...]:
     """Return what netloom ships: steps on one H200, and peaks of published runs."""
     found: list[MeasuredMemory] = []
     folder = resources.files("netloom.validation.memory").joinpath("data")
-    for name in ("h200_step_memory.csv", "logged_peaks.csv"):
-        found += _parse(folder.joinpath(name).read_text("utf-8").splitlines(), where=name)
+    name = "h200_step_memory.csv"
+    found += _parse(folder.joinpath(name).read_text("utf-8").splitlines(), where=name)
     found += (peak for row in shipped_step_rows() if (peak := _logged(row, where="")) is not None)
     return tuple(found)
 
