@@ -7,7 +7,6 @@ those of its default counters.
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -60,10 +59,14 @@ def report_of(said: Exposition) -> DeviceReport:
     )
 
 
+# No counter or rate of a port comes near; beyond it, arithmetic may overflow.
+MAX_VALUE: Final = 1e300
+
+
 def port_value(sample: Sample) -> PortValue | None:
     """Return what a sample says of a port or a GPU of its host; None for all else."""
     name, labels, value = sample.name, sample.labels, sample.value
-    if not math.isfinite(value):
+    if not abs(value) < MAX_VALUE:
         return None
     if name in _NETWORK:
         metric, scale = _NETWORK[name]
