@@ -13,6 +13,7 @@
 
 #include "arrays.hpp"
 #include "netloom/flow_share.hpp"
+#include "netloom/flow_split.hpp"
 #include "register.hpp"
 
 namespace netloom::bindings {
@@ -43,10 +44,10 @@ Found run(const InArray<double>& capacity_bps,
           const InArray<std::uint64_t>& route_offsets,
           const InArray<std::uint32_t>& links,
           const InArray<float>& shares,
-          const InArray<double>& size_bits,
-          const InArray<double>& cap_bps,
+          const InArray<std::uint64_t>& set_offsets,
           const InArray<double>& weight,
-          const InArray<std::int64_t>& part_offsets,
+          const InArray<std::uint32_t>& route_set,
+          const InArray<double>& size_bits,
           const InArray<std::int64_t>& start_ps,
           const InArray<std::int64_t>& delay_ps,
           const InArray<std::int64_t>& latency_ps,
@@ -61,10 +62,10 @@ Found run(const InArray<double>& capacity_bps,
       .route_offsets = view(route_offsets),
       .links = view(links),
       .shares = view(shares),
-      .size_bits = view(size_bits),
-      .cap_bps = view(cap_bps),
+      .set_offsets = view(set_offsets),
       .weight = view(weight),
-      .part_offsets = view(part_offsets),
+      .route_set = view(route_set),
+      .size_bits = view(size_bits),
       .start_ps = view(start_ps),
       .delay_ps = view(delay_ps),
       .latency_ps = view(latency_ps),
@@ -113,6 +114,61 @@ History history(const InArray<double>& capacity_bps,
   return {give(std::move(found.rate_bps)), give(std::move(found.bottleneck))};
 }
 
+Found split(const InArray<std::int32_t>& link_target,
+            const InArray<std::uint32_t>& kind,
+            const InArray<std::int32_t>& choices,
+            const InArray<std::int64_t>& offsets,
+            const InArray<std::int32_t>& links,
+            std::size_t num_goals,
+            const InArray<std::uint64_t>& start_offsets,
+            const InArray<std::int32_t>& start_vertex,
+            const InArray<double>& start_share,
+            const InArray<std::int32_t>& goal,
+            const InArray<std::uint64_t>& exit_offsets,
+            const InArray<std::int32_t>& exit_vertex,
+            const InArray<std::uint32_t>& origin,
+            const InArray<std::uint32_t>& destination) {
+  const SplitGround ground{.link_target = view(link_target),
+                           .kind = view(kind),
+                           .choices = view(choices),
+                           .offsets = view(offsets),
+                           .links = view(links),
+                           .num_goals = num_goals};
+  const SplitPairs pairs{.start_offsets = view(start_offsets),
+                         .start_vertex = view(start_vertex),
+                         .start_share = view(start_share),
+                         .goal = view(goal),
+                         .exit_offsets = view(exit_offsets),
+                         .exit_vertex = view(exit_vertex),
+                         .origin = view(origin),
+                         .destination = view(destination)};
+  SplitWays ways;
+  {
+    const nb::gil_scoped_release unlocked;
+    ways = split_pairs(ground, pairs);
+  }
+  Found found;
+  found["offsets"] = give(std::move(ways.offsets));
+  found["links"] = give(std::move(ways.links));
+  found["shares"] = give(std::move(ways.shares));
+  found["times"] = give(std::move(ways.times));
+  found["exit_offsets"] = give(std::move(ways.exit_offsets));
+  found["exit_vertex"] = give(std::move(ways.exit_vertex));
+  found["exit_share"] = give(std::move(ways.exit_share));
+  found["group"] = give(std::move(ways.group));
+  found["lost_pair"] = give(std::move(ways.lost_pair));
+  found["lost_at"] = give(std::move(ways.lost_at));
+  found["circles"] = ways.circles;
+  return found;
+}
+
+OutArray<std::uint32_t> group(const InArray<std::uint64_t>& offsets,
+                              const InArray<std::uint32_t>& links,
+                              const InArray<double>& shares,
+                              const InArray<std::uint32_t>& kind) {
+  return give(group_links(view(offsets), view(links), view(shares), view(kind)));
+}
+
 }  // namespace
 
 void register_flow(nb::module_& m) {
@@ -129,6 +185,32 @@ void register_flow(nb::module_& m) {
         nb::arg("count"),
         nb::arg("batches"),
         "Fair rate and bottleneck of each class after each batch of starts and ends.");
+  m.def("split_pairs",
+        &split,
+        nb::kw_only(),
+        nb::arg("link_target"),
+        nb::arg("kind"),
+        nb::arg("choices"),
+        nb::arg("offsets"),
+        nb::arg("links"),
+        nb::arg("num_goals"),
+        nb::arg("start_offsets"),
+        nb::arg("start_vertex"),
+        nb::arg("start_share"),
+        nb::arg("goal"),
+        nb::arg("exit_offsets"),
+        nb::arg("exit_vertex"),
+        nb::arg("origin"),
+        nb::arg("destination"),
+        "Split each pair evenly over all its ways; links that carry alike are told once.");
+  m.def("group_links",
+        &group,
+        nb::kw_only(),
+        nb::arg("offsets"),
+        nb::arg("links"),
+        nb::arg("shares"),
+        nb::arg("kind"),
+        "Of each link the first of those that carry the same share of every pair.");
   m.def("run_flows",
         &run,
         nb::kw_only(),
@@ -136,10 +218,10 @@ void register_flow(nb::module_& m) {
         nb::arg("route_offsets"),
         nb::arg("links"),
         nb::arg("shares"),
-        nb::arg("size_bits"),
-        nb::arg("cap_bps"),
+        nb::arg("set_offsets"),
         nb::arg("weight"),
-        nb::arg("part_offsets"),
+        nb::arg("route_set"),
+        nb::arg("size_bits"),
         nb::arg("start_ps"),
         nb::arg("delay_ps"),
         nb::arg("latency_ps"),

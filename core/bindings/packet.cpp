@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "netloom/packet/host/progress.hpp"
+#include "netloom/packet/sides.hpp"
 #include "netloom/packet/simulation.hpp"
 #include "register.hpp"
 
@@ -120,9 +121,13 @@ SwitchSettings switches(const nb::dict& arrays, const Numbers& numbers) {
   fill(s.kmin_bytes, arrays, "kmin_bytes");
   fill(s.kmax_bytes, arrays, "kmax_bytes");
   fill(s.queue_bytes, arrays, "queue_bytes");
+  fill(s.pmax, arrays, "pmax");
+  fill(s.pool_bytes, arrays, "pool_bytes");
+  fill(s.notice_ps, arrays, "notice_ps");
+  fill(s.relay_ps, arrays, "relay_ps");
   fill(s.weight, arrays, "weight");
   s.arbitration = arbitration(arrays, numbers);
-  Reader{numbers}("pmax", s.pmax)("root_marks", s.root_marks)("reserve_bytes", s.reserve_bytes)(
+  Reader{numbers}("root_marks", s.root_marks)("reserve_bytes", s.reserve_bytes)(
       "resume_bytes", s.resume_bytes)("cut_through", s.cut_through)("telemetry", s.telemetry)(
       "pint", s.pint)("seeds_equal", s.seeds_equal)("flowlet_gap_ps", s.flowlet_gap_ps)(
       "ingress_bytes", s.ingress_bytes)("input_turns", s.input_turns)("return_headers",
@@ -139,12 +144,13 @@ HostSettings hosts(const Numbers& numbers, const Names& names) {
       "asks_per_rtt", h.asks_per_rtt)("ack_on_data_lane", h.ack_on_data_lane)(
       "cnp_first", h.cnp_first)("punish_disorder", h.punish_disorder)(
       "cnp_interval_ps", h.cnp_interval_ps)("nack_interval_ps", h.nack_interval_ps)(
-      "timeout_ps", h.timeout_ps)("timeout_low_ps", h.timeout_low_ps)(
-      "timeout_low_packets", h.timeout_low_packets)("max_doublings", h.max_doublings)(
-      "measures_timeout", h.measures_timeout)("ask_rtts", h.ask_rtts)("probe_rtts", h.probe_rtts)(
-      "probe_margin_ps", h.probe_margin_ps)("ack_delay_ps", h.ack_delay_ps)(
-      "window_bytes", h.window_bytes)("window_bdp", h.window_bdp)(
-      "disorder_packets", h.disorder_packets)("ring_packets", h.ring_packets)(
+      "timeout_ps", h.timeout_ps)("timeout_rtts", h.timeout_rtts)(
+      "timeout_low_ps", h.timeout_low_ps)("timeout_low_packets", h.timeout_low_packets)(
+      "max_doublings", h.max_doublings)("measures_timeout", h.measures_timeout)(
+      "ask_rtts", h.ask_rtts)("probe_rtts", h.probe_rtts)("probe_margin_ps", h.probe_margin_ps)(
+      "ack_delay_ps", h.ack_delay_ps)("window_bytes", h.window_bytes)("window_bdp", h.window_bdp)(
+      "disorder_packets", h.disorder_packets)("code_data", h.code_data)(
+      "code_parity", h.code_parity)("code_xor", h.code_xor)("ring_packets", h.ring_packets)(
       "first_window_bytes", h.first_window_bytes)("first_window_lapses", h.first_window_lapses)(
       "pull_bytes", h.pull_bytes)("pull_share", h.pull_share)("host_rate_bps", h.host_rate_bps)(
       "send_ps", h.send_ps)("receive_ps", h.receive_ps)("base_rtt_ps", h.base_rtt_ps)("num_paths",
@@ -184,6 +190,81 @@ std::vector<Fault> faults(const nb::dict& arrays) {
   return all;
 }
 
+/// One record for each place of some arrays of equal length.
+template <class Record, class Make>
+std::vector<Record> records(std::size_t count, Make make) {
+  std::vector<Record> all;
+  all.reserve(count);
+  for (std::size_t at = 0; at < count; ++at) {
+    all.push_back(make(at));
+  }
+  return all;
+}
+
+std::vector<GateList> gates(const nb::dict& arrays) {
+  std::vector<std::int64_t> begin;
+  std::vector<std::int64_t> offset;
+  std::vector<std::int64_t> duration;
+  std::vector<std::uint16_t> open;
+  fill(begin, arrays, "gate_begin");  // of each link's steps, and the end
+  fill(offset, arrays, "gate_offset_ps");
+  fill(duration, arrays, "gate_duration_ps");
+  fill(open, arrays, "gate_open");
+  return records<GateList>(offset.size(), [&](std::size_t link) {
+    GateList list{.offset_ps = offset[link], .steps = {}};
+    for (auto at = static_cast<std::size_t>(begin[link]);
+         at < static_cast<std::size_t>(begin[link + 1]);
+         ++at) {
+      list.steps.push_back({.open = open[at], .duration_ps = duration[at]});
+    }
+    return list;
+  });
+}
+
+std::vector<LaneShaper> shapers(const nb::dict& arrays) {
+  std::vector<std::uint8_t> kind;
+  std::vector<std::int64_t> rate;
+  std::vector<std::int64_t> burst;
+  fill(kind, arrays, "shaper_kind");
+  fill(rate, arrays, "shaper_rate_bps");
+  fill(burst, arrays, "shaper_burst_bytes");
+  return records<LaneShaper>(kind.size(), [&](std::size_t at) {
+    return LaneShaper{.kind = static_cast<LaneShaper::Kind>(kind[at]),
+                      .rate_bps = rate[at],
+                      .burst_bytes = burst[at]};
+  });
+}
+
+std::vector<StreamSettings> streams(const nb::dict& arrays) {
+  std::vector<std::int64_t> rate;
+  std::vector<std::int64_t> burst;
+  fill(rate, arrays, "stream_rate_bps");
+  fill(burst, arrays, "stream_burst_bytes");
+  return records<StreamSettings>(rate.size(), [&](std::size_t at) {
+    return StreamSettings{.rate_bps = rate[at], .burst_bytes = burst[at]};
+  });
+}
+
+TimingSettings timing(const nb::dict& arrays, const Numbers& numbers) {
+  TimingSettings t;
+  Reader{numbers}("timed", t.enabled);
+  if (!t.enabled) {
+    return t;
+  }
+  t.gates = gates(arrays);
+  t.shapers = shapers(arrays);
+  t.streams = streams(arrays);
+  fill(t.express, arrays, "express_lanes");
+  fill(t.stream, arrays, "stream");
+  fill(t.metered, arrays, "metered");
+  fill(t.replicates, arrays, "replicates");
+  fill(t.eliminates, arrays, "eliminates");
+  fill(t.cycle.shift, arrays, "cycle_shift");
+  Reader{numbers}("cycle_ps", t.cycle.period_ps)("cycle_first_lane", t.cycle.first_lane)(
+      "cycle_queues", t.cycle.num_queues)("history_packets", t.history_packets);
+  return t;
+}
+
 Watch watch(const nb::dict& arrays, const Numbers& numbers) {
   Watch w;
   fill(w.links, arrays, "watched_links");
@@ -200,6 +281,7 @@ Config config(const nb::dict& arrays, const Numbers& numbers, const Names& names
   c.switches = switches(arrays, numbers);
   c.hosts = hosts(numbers, names);
   c.faults = faults(arrays);
+  c.timing = timing(arrays, numbers);
   c.watch = watch(arrays, numbers);
   Reader{numbers}("quanta", c.pause.quanta)("pause_bytes", c.pause.frame_bytes)(
       "response_ps", c.pause.response_ps)("watchdog_ps", c.pause.watchdog_ps)(
@@ -299,6 +381,8 @@ Totals counters(const Simulation& sim) {
   table["delivered_bytes"] = c.delivered_bytes;
   table["marks"] = c.marks;
   table["cnps"] = c.notifications;
+  table["notices"] = c.notices;
+  table["relays"] = c.relays;
   table["drops"] = c.drops;
   table["lost"] = c.lost;
   table["trims"] = c.trims;
@@ -319,6 +403,26 @@ Totals counters(const Simulation& sim) {
   table["packets_in_flight"] = static_cast<std::uint64_t>(sim.network().pool.in_use());
   table["most_packets_in_flight"] = static_cast<std::uint64_t>(sim.network().pool.capacity());
   return table;
+}
+
+Totals timing_counters(const Simulation& sim) {
+  Totals table;
+  if (const TimingRecord* record = sim.timing(); record != nullptr) {
+    const TimingCounters& c = record->counters;
+    table["metered"] = c.metered;
+    table["replicated"] = c.replicated;
+    table["eliminated"] = c.eliminated;
+    table["too_late"] = c.too_late;
+    table["preemptions"] = c.preemptions;
+    table["late_cycles"] = c.late_cycles;
+  }
+  return table;
+}
+
+/// Most that ever waited for each link and lane, or was on its wire; nothing where none is timed.
+OutArray<std::int64_t> queue_peaks(const Simulation& sim) {
+  const TimingRecord* record = sim.timing();
+  return handed_over(record == nullptr ? std::vector<std::int64_t>{} : record->peak_bytes);
 }
 
 nb::bytes snapshot(Simulation& sim) {
@@ -358,11 +462,14 @@ void register_packet(nb::module_& m) {
       .def("now_ps", [](const Simulation& sim) { return sim.network().now; })
       .def("unfinished", [](const Simulation& sim) { return sim.progress().unfinished(); })
       .def("rate_bps", &Simulation::rate_bps, nb::arg("transfer"))
+      .def("num_draws", [](const Simulation& sim) { return sim.network().random.draws(); })
       .def("transfers", &transfers)
       .def("pauses", &pauses)
       .def("trace", &trace)
       .def("samples", &samples)
       .def("counters", &counters)
+      .def("timing_counters", &timing_counters)
+      .def("queue_peaks", &queue_peaks)
       .def("link_bytes",
            [](const Simulation& sim) {
              std::vector<std::int64_t> bytes;

@@ -8,5 +8,6 @@ namespace netloom::bindings {
 void register_flow(nanobind::module_& m);
 void register_packet(nanobind::module_& m);
 void register_schemes(nanobind::module_& m);
+void register_text(nanobind::module_& m);
 
 }  // namespace netloom::bindings

@@ -30,53 +30,113 @@ using Moment = std::pair<std::int64_t, std::uint32_t>;
 template <typename T>
 using Soonest = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
-/// The parts of a class that move now: all have had the same service since the class began.
+/// The bundles of a class that move now: all have had the same service since the class began.
 struct Serving {
-  double served_bits = 0;  ///< To a part that was there from the beginning, until `at_ps`.
+  double served_bits = 0;  ///< To a flow that was there from the beginning, until `at_ps`.
   double rate_bps = 0;
   std::int64_t at_ps = 0;
-  std::vector<std::pair<double, std::uint32_t>> ends;  ///< Heap of (service at its end, part).
+  std::vector<std::pair<double, std::uint32_t>> ends;  ///< Heap of (service at its end, bundle).
 };
 
-/// Parts that wait for their connection, in the order in which they started.
+/// Bundles that wait for their connection, in the order in which they started.
 class Lines {
  public:
-  explicit Lines(std::span<const std::uint32_t> connection)
+  /// @param width The most bundles that a transfer has.
+  Lines(std::span<const std::uint32_t> connection, std::size_t width, std::size_t num_bundles)
       : connection_(connection),
-        last_(connection.empty() ? 0 : *std::ranges::max_element(connection) + std::size_t{1},
+        width_(width),
+        last_(connection.empty() ? 0
+                                 : (*std::ranges::max_element(connection) + std::size_t{1}) * width,
               kNobody),
-        next_(connection.size(), kNobody) {}
+        next_(connection.empty() ? 0 : num_bundles, kNobody) {}
 
-  /// Whether the part may move at once; if not, it stands in line.
-  bool enter(std::uint32_t part) {
+  /// Whether the bundle, of that number in its transfer, may move at once; if not, it stands in
+  /// line.
+  bool enter(std::uint32_t transfer, std::uint32_t number, std::uint32_t bundle) {
     if (connection_.empty()) {
       return true;
     }
-    const std::uint32_t before = std::exchange(last_[connection_[part]], part);
+    const std::uint32_t before = std::exchange(last(transfer, number), bundle);
     if (before == kNobody) {
       return true;
     }
-    next_[before] = part;
+    next_[before] = bundle;
     return false;
   }
 
-  /// The part is done; returns who moves next, or kNobody.
-  std::uint32_t leave(std::uint32_t part) {
+  /// The bundle is done; returns who moves next, or kNobody.
+  std::uint32_t leave(std::uint32_t transfer, std::uint32_t number, std::uint32_t bundle) {
     if (connection_.empty()) {
       return kNobody;
     }
-    if (last_[connection_[part]] == part) {
-      last_[connection_[part]] = kNobody;
+    if (last(transfer, number) == bundle) {
+      last(transfer, number) = kNobody;
     }
-    return next_[part];
+    return next_[bundle];
   }
 
   static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
 
  private:
+  std::uint32_t& last(std::uint32_t transfer, std::uint32_t number) {
+    return last_[connection_[transfer] * width_ + number];
+  }
+
   std::span<const std::uint32_t> connection_;
-  std::vector<std::uint32_t> last_;  ///< Of each connection.
-  std::vector<std::uint32_t> next_;  ///< Behind each part.
+  std::size_t width_;
+  std::vector<std::uint32_t> last_;  ///< Of each connection's bundles.
+  std::vector<std::uint32_t> next_;  ///< Behind each bundle.
+};
+
+/// The bundles of all transfers, numbered transfer by transfer.
+class Bundles {
+ public:
+  Bundles(const FlowDemand& demand, const Folded& folded)
+      : demand_(demand), folded_(folded), begin_(demand.route_set.size() + 1, 0) {
+    std::uint64_t count = 0;
+    for (std::size_t t = 0; t < demand.route_set.size(); ++t) {
+      const std::uint32_t set = demand.route_set[t];
+      const auto own =
+          static_cast<std::size_t>(folded.bundle_offsets[set + 1] - folded.bundle_offsets[set]);
+      widest_ = std::max(widest_, own);
+      count += own;
+      if (count >= Lines::kNobody) {
+        throw std::invalid_argument("run_flows: more than 2^32 flows");
+      }
+      begin_[t + 1] = static_cast<std::uint32_t>(count);
+    }
+    transfer_.resize(count);
+    for (std::uint32_t t = 0; t < demand.route_set.size(); ++t) {
+      std::fill(transfer_.begin() + begin_[t], transfer_.begin() + begin_[t + 1], t);
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return transfer_.size(); }
+
+  [[nodiscard]] std::size_t widest() const { return widest_; }
+
+  [[nodiscard]] std::uint32_t begin(std::uint32_t transfer) const { return begin_[transfer]; }
+
+  [[nodiscard]] std::uint32_t end(std::uint32_t transfer) const { return begin_[transfer + 1]; }
+
+  [[nodiscard]] std::uint32_t transfer(std::uint32_t bundle) const { return transfer_[bundle]; }
+
+  /// Which of its transfer's it is.
+  [[nodiscard]] std::uint32_t number(std::uint32_t bundle) const {
+    return bundle - begin_[transfer_[bundle]];
+  }
+
+  [[nodiscard]] const Bundle& operator[](std::uint32_t bundle) const {
+    const std::uint32_t set = demand_.route_set[transfer_[bundle]];
+    return folded_.bundles[folded_.bundle_offsets[set] + number(bundle)];
+  }
+
+ private:
+  const FlowDemand& demand_;
+  const Folded& folded_;
+  std::vector<std::uint32_t> begin_;
+  std::vector<std::uint32_t> transfer_;
+  std::size_t widest_ = 1;
 };
 
 class Run {
@@ -88,7 +148,8 @@ class Run {
         queue_(folded_.classes.size()),
         serving_(folded_.classes.size()),
         bins_(demand.capacity_bps.size(), num_bins),
-        lines_(demand.connection) {}
+        bundles_(demand_, folded_),
+        lines_(demand.connection, bundles_.widest(), bundles_.size()) {}
 
   FlowRecord go(std::int64_t until_ps, const FlowProgress& progress);
 
@@ -101,12 +162,13 @@ class Run {
   void advance(Serving& serving) const;
   void complete();
   std::uint32_t complete_class(std::uint32_t c);
-  void part_done(std::uint32_t part);
+  void held(std::uint32_t bundle);
+  void bundle_done(std::uint32_t bundle);
   void arrive(std::uint32_t transfer);
   void release(std::uint32_t transfer);
   void start();
   void start_transfer(std::uint32_t transfer);
-  void start_part(std::uint32_t part);
+  void start_bundle(std::uint32_t bundle);
   void reschedule();
   void schedule(std::uint32_t c);
   void observe();
@@ -117,17 +179,18 @@ class Run {
   MomentQueue queue_;
   std::vector<Serving> serving_;
   LinkBins bins_;
+  Bundles bundles_;
   Lines lines_;
-  std::vector<std::uint32_t> released_;  ///< Parts whose connection has become free.
+  std::vector<std::uint32_t> released_;  ///< Bundles whose connection has become free.
   Soonest<Moment> pending_;
   std::vector<std::uint64_t> follower_begin_;
   std::vector<std::uint32_t> followers_;
-  std::vector<std::int64_t> waits_left_;
-  std::vector<std::int64_t> parts_left_;
+  std::vector<std::uint32_t> waits_left_;
+  std::vector<std::uint32_t> bundles_left_;
   std::vector<std::int64_t> ready_ps_;
-  std::vector<std::uint32_t> transfer_of_;
+  std::vector<std::uint32_t> holder_;  ///< Of each transfer, the route whose bottleneck is told.
   std::vector<std::uint32_t> due_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> ended_;  ///< Class and how many of it.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ended_;  ///< Class and how many flows of it.
   FlowRecord record_;
   std::int64_t now_ps_ = 0;
   std::uint64_t num_done_ = 0;
@@ -137,21 +200,19 @@ void Run::begin() {
   const std::size_t count = num_transfers();
   record_.start_ps.assign(count, -1);
   record_.finish_ps.assign(count, -1);
-  record_.bottleneck.assign(demand_.size_bits.size(), FairShare::kNone);
-  record_.sharers.assign(demand_.size_bits.size(), 0);
+  record_.bottleneck.assign(count, FairShare::kNone);
+  record_.sharers.assign(count, 0);
   record_.num_classes = static_cast<std::uint32_t>(folded_.classes.size());
   ready_ps_.resize(count);
   waits_left_.resize(count);
-  parts_left_.resize(count);
-  transfer_of_.resize(demand_.size_bits.size());
+  bundles_left_.resize(count);
+  holder_.assign(bundles_.widest() > 1 ? count : 0, Lines::kNobody);
   index_followers();
   for (std::uint32_t t = 0; t < count; ++t) {
     ready_ps_[t] = std::max(demand_.start_ps[t], demand_.delay_ps[t]);
-    parts_left_[t] = demand_.part_offsets[t + 1] - demand_.part_offsets[t];
-    waits_left_[t] = demand_.wait_offsets[t + 1] - demand_.wait_offsets[t];
-    for (std::int64_t p = demand_.part_offsets[t]; p < demand_.part_offsets[t + 1]; ++p) {
-      transfer_of_[static_cast<std::size_t>(p)] = t;
-    }
+    bundles_left_[t] = bundles_.end(t) - bundles_.begin(t);
+    waits_left_[t] =
+        static_cast<std::uint32_t>(demand_.wait_offsets[t + 1] - demand_.wait_offsets[t]);
     if (waits_left_[t] == 0) {
       release(t);
     }
@@ -200,21 +261,19 @@ void Run::complete() {
   }
 }
 
-/// Let the parts of a class end that are due; returns how many.
+/// Let the bundles of a class end that are due; returns how many flows they are.
 std::uint32_t Run::complete_class(std::uint32_t c) {
   Serving& serving = serving_[c];
   advance(serving);
   const double end_bits = std::max(serving.served_bits * (1 + kDone), serving.ends.front().first);
   std::uint32_t count = 0;
-  for (; !serving.ends.empty() && serving.ends.front().first <= end_bits; ++count) {
-    const std::uint32_t part = serving.ends.front().second;
+  while (!serving.ends.empty() && serving.ends.front().first <= end_bits) {
+    const std::uint32_t bundle = serving.ends.front().second;
     std::ranges::pop_heap(serving.ends, std::greater<>{});
     serving.ends.pop_back();
-    record_.bottleneck[part] = share_.bottleneck(c);
-    if (record_.bottleneck[part] != FairShare::kNone) {
-      record_.sharers[part] = share_.flows_on(record_.bottleneck[part]);
-    }
-    part_done(part);
+    count += bundles_[bundle].count;
+    held(bundle);
+    bundle_done(bundle);
   }
   if (serving.ends.empty()) {
     serving = {.ends = std::move(serving.ends)};
@@ -224,13 +283,31 @@ std::uint32_t Run::complete_class(std::uint32_t c) {
   return count;
 }
 
-void Run::part_done(std::uint32_t part) {
-  ++num_done_;
-  if (const std::uint32_t next = lines_.leave(part); next != Lines::kNobody) {
+/// Tell which link held a bundle's transfer, if none of its others met more flows on theirs.
+void Run::held(std::uint32_t bundle) {
+  const Bundle& own = bundles_[bundle];
+  const std::uint32_t link = share_.bottleneck(own.flow_class);
+  const std::uint32_t sharers = link == FairShare::kNone ? 0 : share_.flows_on(link);
+  const std::uint32_t t = bundles_.transfer(bundle);
+  if (!holder_.empty()) {
+    const bool earlier = sharers == record_.sharers[t] && own.first < holder_[t];
+    if (sharers <= record_.sharers[t] && !earlier) {
+      return;
+    }
+    holder_[t] = own.first;
+  }
+  record_.bottleneck[t] = link;
+  record_.sharers[t] = sharers;
+}
+
+void Run::bundle_done(std::uint32_t bundle) {
+  num_done_ += bundles_[bundle].count;
+  const std::uint32_t t = bundles_.transfer(bundle);
+  if (const std::uint32_t next = lines_.leave(t, bundles_.number(bundle), bundle);
+      next != Lines::kNobody) {
     released_.push_back(next);
   }
-  const std::uint32_t t = transfer_of_[part];
-  if (--parts_left_[t] == 0) {
+  if (--bundles_left_[t] == 0) {
     arrive(t);
   }
 }
@@ -253,8 +330,8 @@ void Run::release(std::uint32_t transfer) {
 }
 
 void Run::start() {
-  for (const std::uint32_t part : std::exchange(released_, {})) {
-    start_part(part);
+  for (const std::uint32_t bundle : std::exchange(released_, {})) {
+    start_bundle(bundle);
   }
   while (!pending_.empty() && pending_.top().first <= now_ps_) {
     const std::uint32_t transfer = pending_.top().second;
@@ -265,21 +342,21 @@ void Run::start() {
 
 void Run::start_transfer(std::uint32_t transfer) {
   record_.start_ps[transfer] = now_ps_;
-  for (std::int64_t p = demand_.part_offsets[transfer]; p < demand_.part_offsets[transfer + 1];
-       ++p) {
-    if (const auto part = static_cast<std::uint32_t>(p); lines_.enter(part)) {
-      start_part(part);
+  for (std::uint32_t b = bundles_.begin(transfer); b < bundles_.end(transfer); ++b) {
+    if (lines_.enter(transfer, bundles_.number(b), b)) {
+      start_bundle(b);
     }
   }
 }
 
-void Run::start_part(std::uint32_t part) {
-  const std::uint32_t c = folded_.class_of[part];
-  Serving& serving = serving_[c];
+void Run::start_bundle(std::uint32_t bundle) {
+  const Bundle& own = bundles_[bundle];
+  Serving& serving = serving_[own.flow_class];
   advance(serving);
-  serving.ends.emplace_back(serving.served_bits + demand_.size_bits[part], part);
+  const double size_bits = demand_.size_bits[bundles_.transfer(bundle)];
+  serving.ends.emplace_back(serving.served_bits + size_bits, bundle);
   std::ranges::push_heap(serving.ends, std::greater<>{});
-  share_.add(c, 1);
+  share_.add(own.flow_class, own.count);
 }
 
 /// Give the visited classes their new rates.
@@ -336,17 +413,21 @@ FlowRecord Run::go(std::int64_t until_ps, const FlowProgress& progress) {
   return std::move(record_);
 }
 
+bool fits(const FlowDemand& demand) {
+  const std::size_t transfers = demand.route_set.size();
+  return demand.route_offsets.size() == demand.set_offsets.back() + 1 &&
+         demand.weight.size() + 1 == demand.set_offsets.size() &&
+         (demand.shares.empty() || demand.shares.size() == demand.links.size()) &&
+         demand.size_bits.size() == transfers && demand.start_ps.size() == transfers &&
+         demand.delay_ps.size() == transfers && demand.latency_ps.size() == transfers &&
+         demand.wait_offsets.size() == transfers + 1 &&
+         (demand.connection.empty() || demand.connection.size() == transfers) &&
+         std::ranges::all_of(demand.route_set,
+                             [&demand](std::uint32_t set) { return set < demand.weight.size(); });
+}
+
 void check(const FlowDemand& demand) {
-  const std::size_t parts = demand.size_bits.size();
-  const std::size_t transfers = demand.start_ps.size();
-  const bool fits = demand.route_offsets.size() == parts + 1 && demand.cap_bps.size() == parts &&
-                    demand.weight.size() == parts &&
-                    (demand.shares.empty() || demand.shares.size() == demand.links.size()) &&
-                    demand.part_offsets.size() == transfers + 1 &&
-                    demand.delay_ps.size() == transfers && demand.latency_ps.size() == transfers &&
-                    demand.wait_offsets.size() == transfers + 1 &&
-                    (demand.connection.empty() || demand.connection.size() == parts);
-  if (!fits) {
+  if (demand.set_offsets.empty() || !fits(demand)) {
     throw std::invalid_argument("run_flows: arrays of different lengths");
   }
 }

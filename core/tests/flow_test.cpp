@@ -15,7 +15,7 @@ using netloom::test::check;
 constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kSecond = 1'000'000'000'000;
 
-/// One part a transfer; links of 1 bit/s each unless said otherwise.
+/// A set of one route a transfer, unless said otherwise; links of 1 bit/s each likewise.
 struct Case {
   std::vector<double> capacity;
   std::vector<std::uint64_t> route_offsets;
@@ -24,15 +24,18 @@ struct Case {
   std::vector<float> shares;
   std::vector<std::int64_t> wait_offsets;
   std::vector<std::int32_t> waits;
+  std::vector<std::uint64_t> set_offsets;
+  std::vector<std::uint32_t> connection;
 
   [[nodiscard]] FlowRecord run(std::uint32_t num_bins = 0) const {
     const std::size_t count = size_bits.size();
-    const std::vector<double> cap(count, std::numeric_limits<double>::infinity());
     const std::vector<double> weight(count, 1.0);
     const std::vector<std::int64_t> zero(count, 0);
-    std::vector<std::int64_t> parts(count + 1);
-    for (std::size_t i = 0; i <= count; ++i) {
-      parts[i] = static_cast<std::int64_t>(i);
+    std::vector<std::uint32_t> set(count);
+    std::vector<std::uint64_t> single(count + 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      set[i] = static_cast<std::uint32_t>(i);
+      single[i + 1] = i + 1;
     }
     const std::vector<std::int64_t> none(count + 1, 0);
     return netloom::run_flows(
@@ -41,15 +44,16 @@ struct Case {
             .route_offsets = route_offsets,
             .links = links,
             .shares = shares,
-            .size_bits = size_bits,
-            .cap_bps = cap,
+            .set_offsets = set_offsets.empty() ? single : set_offsets,
             .weight = weight,
-            .part_offsets = parts,
+            .route_set = set,
+            .size_bits = size_bits,
             .start_ps = zero,
             .delay_ps = zero,
             .latency_ps = zero,
             .wait_offsets = wait_offsets.empty() ? none : wait_offsets,
             .waits = waits,
+            .connection = connection,
         },
         num_bins,
         kForever,
@@ -125,6 +129,36 @@ void bins_add_up_to_what_was_sent() {
   check(total > 2.999999 && total < 3.000001, "bins");
 }
 
+// A transfer of 1 bit on each of three routes, two over link a and one over b, and one of 1 bit
+// over a: three flows share a and are done after 3 s, the one on b after 1 s.
+void routes_of_a_transfer_that_share_their_links_are_one_class() {
+  const Case striped{
+      .capacity = {1.0, 1.0},
+      .route_offsets = {0, 1, 2, 3, 4},
+      .links = {0, 0, 1, 0},
+      .size_bits = {1.0, 1.0},
+      .set_offsets = {0, 3, 4},
+  };
+  const FlowRecord record = striped.run();
+  check(record.finish_ps[0] == 3 * kSecond && record.finish_ps[1] == 3 * kSecond, "striped");
+  check(record.num_classes == 2, "routes that share their links are one class");
+  check(record.bottleneck[0] == 0 && record.sharers[0] == 3, "the more shared link is told");
+}
+
+// Two transfers on one connection, of 1 and 2 bits over two routes each: the second waits.
+void transfers_of_one_connection_go_one_after_another() {
+  const Case queued{
+      .capacity = {1.0, 2.0},
+      .route_offsets = {0, 1, 2, 3, 4},
+      .links = {0, 1, 0, 1},
+      .size_bits = {1.0, 2.0},
+      .set_offsets = {0, 2, 4},
+      .connection = {0, 0},
+  };
+  const FlowRecord record = queued.run();
+  check(record.finish_ps[0] == kSecond && record.finish_ps[1] == 3 * kSecond, "one connection");
+}
+
 }  // namespace
 
 int main() {
@@ -133,5 +167,7 @@ int main() {
   a_split_flow_is_held_by_its_fullest_link();
   a_transfer_starts_when_what_it_waits_for_has_arrived();
   bins_add_up_to_what_was_sent();
+  routes_of_a_transfer_that_share_their_links_are_one_class();
+  transfers_of_one_connection_go_one_after_another();
   return netloom::test::failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -107,7 +107,7 @@ inline Config config(Topology topology) {
   c.switches.kmin_bytes.assign(links, 20'000);
   c.switches.queue_bytes.assign(links, 0);
   c.switches.kmax_bytes.assign(links, 80'000);
-  c.switches.pmax = 0.2;
+  c.switches.pmax.assign(links, 0.2);
   c.switches.resume_bytes = 3'072;
   c.hosts.cnp_interval_ps = 50'000'000;
   c.hosts.timeout_ps = 200'000'000;

@@ -27,7 +27,7 @@ struct Both {
   explicit Both(std::uint32_t num_packets)
       : extent{.size_bytes = std::uint64_t{num_packets} * kPayload, .payload_bytes = kPayload} {
     transport.open(sender);
-    transport.open(receiver);
+    transport.open(receiver, 0);
     sender.granted_bytes = extent.size_bytes;
   }
 

@@ -10,22 +10,23 @@ namespace netloom {
 
 /// What is to be moved over which links.
 ///
-/// Part `p` is one flow: it moves `size_bits[p]` over route `p`, whose links are
-/// `links[route_offsets[p]]` up to `links[route_offsets[p + 1] - 1]`, each with the share of the
-/// rate given by `shares` (all of it where that is empty). Transfer `t` consists of the parts
-/// `part_offsets[t]` up to `part_offsets[t + 1] - 1`. It starts `delay_ps[t]` after the last of
+/// Route `r` crosses `links[route_offsets[r]]` up to `links[route_offsets[r + 1] - 1]`, each with
+/// the share of its rate given by `shares` (all of it where that is empty). Set `s` is the routes
+/// `set_offsets[s]` up to `set_offsets[s + 1] - 1`, of weight `weight[s]`. Transfer `t` moves
+/// `size_bits[t]` over each route of set `route_set[t]`. It starts `delay_ps[t]` after the last of
 /// `waits[wait_offsets[t]]` up to `waits[wait_offsets[t + 1] - 1]` has arrived, and not before
-/// `start_ps[t]`; it has arrived `latency_ps[t]` after the last bit of its parts was sent. Parts of
-/// one `connection` (none is shared where that is empty) move one after another, as they started.
+/// `start_ps[t]`; it has arrived `latency_ps[t]` after the last bit was sent. Transfers of one
+/// `connection` (none is shared where that is empty) have one set, and on each of its routes they
+/// move one after another, as they started.
 struct FlowDemand {
   std::span<const double> capacity_bps;
   std::span<const std::uint64_t> route_offsets;
   std::span<const std::uint32_t> links;
   std::span<const float> shares;
-  std::span<const double> size_bits;
-  std::span<const double> cap_bps;
+  std::span<const std::uint64_t> set_offsets;
   std::span<const double> weight;
-  std::span<const std::int64_t> part_offsets;
+  std::span<const std::uint32_t> route_set;
+  std::span<const double> size_bits;
   std::span<const std::int64_t> start_ps;
   std::span<const std::int64_t> delay_ps;
   std::span<const std::int64_t> latency_ps;
@@ -36,20 +37,22 @@ struct FlowDemand {
 
 /// What came of it.
 struct FlowRecord {
-  std::vector<std::int64_t> start_ps;     ///< Of each transfer; -1 when it never started.
-  std::vector<std::int64_t> finish_ps;    ///< Of each transfer; -1 when it never arrived.
-  std::vector<std::uint32_t> bottleneck;  ///< Link that held each part when it ended, or none.
-  std::vector<std::uint32_t> sharers;     ///< Flows on that link then, itself included.
-  std::vector<float> used_bits;           ///< Of each link in each bin, link by link.
+  std::vector<std::int64_t> start_ps;   ///< Of each transfer; -1 when it never started.
+  std::vector<std::int64_t> finish_ps;  ///< Of each transfer; -1 when it never arrived.
+  /// Link that held each transfer back when it ended, or none; of its routes the most shared one.
+  std::vector<std::uint32_t> bottleneck;
+  std::vector<std::uint32_t> sharers;  ///< Flows on that link then, itself included.
+  std::vector<float> used_bits;        ///< Of each link in each bin, link by link.
   std::int64_t bin_ps = 0;
   std::int64_t simulated_ps = 0;
   std::uint64_t num_events = 0;   ///< Moments at which something started or ended.
   std::uint64_t num_visits = 0;   ///< Classes computed again, over all events.
-  std::uint32_t num_classes = 0;  ///< Distinct route, cap and weight.
+  std::uint32_t num_classes = 0;  ///< Distinct route and weight.
   bool stopped = false;
 };
 
-/// Called now and then with the simulated time and the parts that are done; true stops the run.
+/// Called now and then with the simulated time and the flows that are done (a route each); true
+/// stops the run.
 using FlowProgress = std::function<bool(std::int64_t, std::uint64_t)>;
 
 /// Runs the transfers to the end.

@@ -9,6 +9,7 @@
 
 #include "netloom/packet/cc/schemes.hpp"
 #include "netloom/packet/make.hpp"
+#include "netloom/packet/transport/coded.hpp"
 #include "netloom/packet/transport/go_back_n.hpp"
 #include "netloom/packet/transport/selective.hpp"
 
@@ -30,6 +31,7 @@ struct Entry {
 constexpr std::array kTransports{
     Entry{.name = "go-back-n", .pulls = GoBackN::kPulls, .make = &make_one<GoBackN>},
     Entry{.name = "selective", .pulls = Selective::kPulls, .make = &make_one<Selective>},
+    Entry{.name = "coded", .pulls = Coded::kPulls, .make = &make_one<Coded>},
     Entry{.name = "pulled", .pulls = Pulled::kPulls, .make = &make_one<Pulled>},
 };
 

@@ -68,7 +68,7 @@ void Network::make_ports() {
   }
   if (config.credit.blocks != 0) {
     const std::int64_t first = std::min(config.credit.blocks, config.credit.most_blocks);
-    credits.assign(queues.size(), {.left = first, .advertised = first});
+    credits.assign(queues.size(), {.left = first, .advertised = first, .grants = {}});
   }
 }
 
@@ -205,11 +205,21 @@ std::uint64_t Network::pause_ps() const {
 }
 
 void Network::spend(std::uint32_t link, const Packet& packet) {
-  Credit& credit = credits[link * num_lanes + packet.lane];
+  Credit& credit = settled(link, packet.lane);
   credit.left -= blocks(packet.size_bytes);
   if (std::cmp_less(credit.left, full_blocks_)) {
     ports[link].paused |= static_cast<std::uint16_t>(1U << packet.lane);
     ++counters.credit_stalls;
+    await_credit(link, packet.lane);
+  }
+}
+
+void Network::await_credit(std::uint32_t link, std::uint8_t lane) {
+  Credit& credit = credits[link * num_lanes + lane];
+  const auto arrival = grants_.arrival_of(credit.grants, std::int64_t{full_blocks_} - credit.left);
+  if (arrival && arrival->order != credit.grants.awaited) {
+    credit.grants.awaited = arrival->order;
+    events.push_reserved(arrival->at, arrival->order, link, lane);
   }
 }
 
@@ -241,14 +251,17 @@ void Network::advertise(std::uint32_t link, std::uint8_t lane, Time when) {
   ++counters.credit_updates;
   const Time there =
       set.frame_bytes != 0 ? send_frame(link ^ 1U, set.frame_bytes) : now + delay_ps_[link ^ 1U];
-  const Time at = there + (when - now);
-  events.push(at, Kind::kCredit, link, (static_cast<std::uint32_t>(news) << 4U) | lane);
+  const std::uint64_t place = events.reserve(Kind::kCredit);
+  grants_.add(credit.grants,
+              {.at = there + (when - now), .order = place},
+              static_cast<std::uint32_t>(news));
+  if (((ports[link].paused >> lane) & 1U) != 0) {
+    await_credit(link, lane);
+  }
 }
 
-void Network::grant_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t more) {
-  Credit& credit = credits[link * num_lanes + lane];
-  credit.left += more;
-  if (std::cmp_greater_equal(credit.left, full_blocks_)) {
+void Network::end_stall(std::uint32_t link, std::uint8_t lane) {
+  if (std::cmp_greater_equal(settled(link, lane).left, full_blocks_)) {
     ports[link].paused &= static_cast<std::uint16_t>(~(1U << lane));
   }
 }

@@ -54,6 +54,7 @@ Status Simulation::run(Time until, std::uint64_t max_events) {
     prefetch_ahead();
     net_.events.pop();
     net_.now = event.when;
+    net_.order = event.order;
     ++net_.counters.events;
     dispatch(event);
   }
@@ -151,7 +152,7 @@ void Simulation::dispatch(const Event& event) {
       watch_over(event);
       break;
     case Kind::kCredit:
-      net_.grant_credit(event.subject, event.extra & 15U, event.extra >> 4U);
+      net_.end_stall(event.subject, static_cast<std::uint8_t>(event.extra));
       resume(event.subject);
       break;
     case Kind::kFault:
@@ -298,6 +299,10 @@ void Simulation::look_for_deadlock() {
 
 const Progress& Simulation::progress() const {
   return endpoints_->progress();
+}
+
+const TimingRecord* Simulation::timing() const {
+  return switches_->timing();
 }
 
 double Simulation::rate_bps(std::uint32_t flow) const {

@@ -8,6 +8,7 @@
 #include "netloom/packet/link/credits.hpp"
 #include "netloom/packet/link/lossy.hpp"
 #include "netloom/packet/link/pfc.hpp"
+#include "netloom/packet/link/relayed_pfc.hpp"
 #include "netloom/packet/link/scheduled.hpp"
 #include "netloom/packet/make.hpp"
 
@@ -36,6 +37,16 @@ constexpr std::array kLinkControls{
 }  // namespace
 
 SwitchesPtr make_switches(Network& network) {
+  if (network.config.timing.enabled) {
+    if (network.config.link_control != "lossy") {
+      throw std::invalid_argument("gates and shapers go with flow control 'lossy', not '" +
+                                  network.config.link_control + "'");
+    }
+    return std::make_unique<Switches<Lossy, true>>(network);
+  }
+  if (network.config.link_control == "pfc" && !network.config.switches.relay_ps.empty()) {
+    return make_one<RelayedPfc>(network);
+  }
   for (const Entry& entry : kLinkControls) {
     if (entry.name == network.config.link_control) {
       return entry.make(network);

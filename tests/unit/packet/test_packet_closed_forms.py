@@ -61,6 +61,21 @@ def test_a_packet_that_nothing_holds_up_costs_one_event_a_link() -> None:
     assert counters["events"] == 100 * (2 + 2) + 1 + 99
 
 
+def test_credit_costs_an_event_only_where_a_lane_waits_for_it() -> None:
+    # As above, under credits that never run out. Each update is a frame on a port, which a packet
+    # may find busy and wait for: at most a wake-up for each, and no event that brings it.
+    ample = replace(QUIET, flow_control="credits", credits=Credits(buffer_bytes=1 << 20))
+    counters = run_packets(star(2), transfers([(0, 1)], 409_600), ample).counters
+    assert counters["credit_stalls"] == 0
+    assert counters["credit_updates"] >= 2 * 100
+    assert counters["events"] <= 100 * (2 + 2) + 1 + 99 + counters["credit_updates"]
+    # Room for two full packets on links of 1 us: they wait, and an event ends each wait.
+    scarce = replace(ample, credits=Credits(buffer_bytes=2 * 65 * 64, update_bytes=64))
+    held = run_packets(star(2), transfers([(0, 1)], 409_600), scarce).counters
+    assert held["credit_stalls"] > 100
+    assert held["delivered_packets"] == 100
+
+
 def test_a_rate_that_divides_no_picosecond_is_rounded_once_a_packet() -> None:
     # 4178 bytes at 300 Gb/s are 111,413.33 ps.
     delivery = run_packets(star(2, rate_bps=300e9), transfers([(0, 1)], 4096), QUIET)
@@ -172,3 +187,35 @@ def test_several_connections_carry_a_transfer_together() -> None:
     assert delivery.counters["delivered_bytes"] == 10 * 4096 + 2
     assert len(delivery.finish_ps) == 1
     assert delivery.finish_ps[0] > 0
+
+
+def test_a_computation_takes_its_delay_and_sends_nothing() -> None:
+    work = transfers([(0, 1), (0, 1)], [0, 0], delay_ps=[5_000, 70_000], waits=[[], [0]])
+    delivery = run_packets(star(2), work, QUIET)
+    assert delivery.finish_ps.tolist() == [5_000, 75_000]
+    assert delivery.counters["link_traversals"] == 0
+
+
+def test_a_message_waits_for_the_longer_of_two_computations() -> None:
+    work = transfers(
+        [(0, 1), (1, 0), (0, 1)], [0, 0, 4096], delay_ps=[5_000, 9_000, 0], waits=[[], [], [0, 1]]
+    )
+    delivery = run_packets(star(2), work, QUIET)
+    assert delivery.start_ps.tolist()[2] == 9_000
+    arrive_ps = delivery.tables["arrivals"]["arrive_ps"]
+    assert arrive_ps.tolist()[2] == 9_000 + 2 * (FULL_PS + LINK_PS)
+
+
+def test_computation_waits_for_what_arrives_and_passes_no_stack() -> None:
+    host = Transport(send_ps=400_000, receive_ps=300_000)
+    work = transfers([(0, 1), (1, 0)], [4096, 0], delay_ps=[0, 1_000], waits=[[], [0]])
+    delivery = run_packets(star(2), work, PacketSettings(transport=host))
+    arrives_ps = 400_000 + 2 * (FULL_PS + LINK_PS) + 300_000
+    assert delivery.finish_ps.tolist()[1] == arrives_ps + 1_000
+
+
+def test_a_computation_is_not_cut_into_connections() -> None:
+    work = transfers([(0, 1), (0, 1)], [0, 8192], delay_ps=[7_000, 0], waits=[[], [0]])
+    delivery = run_packets(star(2), work, PacketSettings(connections=4))
+    assert delivery.finish_ps.tolist()[0] == 7_000
+    assert delivery.start_ps.tolist()[1] == 7_000

@@ -84,8 +84,17 @@ struct SwitchSettings {
   std::vector<std::int64_t> kmin_bytes;  ///< Of each link as egress.
   std::vector<std::int64_t> kmax_bytes;
   std::vector<std::int64_t>
-      queue_bytes;  ///< Of each link: most that may wait in a lane; 0: a share.
-  double pmax = 0.0;
+      queue_bytes;           ///< Of each link: most that may wait in a lane; 0: a share.
+  std::vector<double> pmax;  ///< Of each link.
+  /// Of each vertex: what the headroom of its links and lanes takes together; 0: each has its own.
+  /// Empty where none shares it.
+  std::vector<std::int64_t> pool_bytes;
+  /// Of each link as egress: between notices to each source of what waits beyond Kmin; 0: none.
+  /// Empty where no port sends any.
+  std::vector<Time> notice_ps;
+  /// Of each link as ingress: between looks at what waits of it, to tell its far end a rate; 0:
+  /// never. Empty where no port does.
+  std::vector<Time> relay_ps;
   bool root_marks = false;  ///< The share `pmax` beyond Kmin, at ports that do not lack credit.
   std::int64_t reserve_bytes = 0;     ///< Per ingress link and lane.
   std::int64_t resume_bytes = 0;      ///< Under the threshold before a pause is lifted.
@@ -149,6 +158,7 @@ struct HostSettings {
   Time cnp_interval_ps = 0;      ///< Between notifications of a flow; 0: none are sent.
   Time nack_interval_ps = 0;     ///< Until a gap is reported again; 0: once.
   Time timeout_ps = 0;           ///< 0: none.
+  double timeout_rtts = 3.0;     ///< The same at least, in round trips of the empty path.
   Time timeout_low_ps = 0;       ///< With at most `timeout_low_packets` in flight.
   std::uint32_t timeout_low_packets = 0;
   std::uint32_t max_doublings = 0;  ///< Of the timeout, one each time it runs out again.
@@ -161,6 +171,9 @@ struct HostSettings {
   std::uint64_t window_bytes = 0;        ///< Most in flight; 0: no own limit.
   double window_bdp = 0.0;               ///< The same in line rate times base round trip; 0: none.
   std::uint32_t disorder_packets = 0;    ///< Later arrivals that mean a loss; 0: never.
+  std::uint32_t code_data = 0;           ///< Packets of a block, of a transport that is coded.
+  std::uint32_t code_parity = 0;         ///< Packets more of each.
+  bool code_xor = false;                 ///< Parity is of groups, and restores one packet of each.
   std::uint32_t ring_packets = 4096;     ///< Tracked between the oldest gap and the newest packet.
   std::uint32_t first_window_bytes = 0;  ///< Before the first pull; 0: 1.5 of the path's product.
   bool first_window_lapses = false;      ///< The first answer ends it, used up or not.
@@ -187,6 +200,63 @@ struct Fault {
   std::uint32_t least_bytes = 0;  ///< Only packets of this size and more are lost.
 };
 
+/// A step of a port's gate list.
+struct GateStep {
+  std::uint16_t open = 0;  ///< Lanes that may send.
+  Time duration_ps = 0;
+};
+
+/// When the lanes of a port may send (IEEE 802.1Qbv), over and over; no steps: always.
+struct GateList {
+  Time offset_ps = 0;  ///< When the first step begins for the first time.
+  std::vector<GateStep> steps;
+};
+
+/// Who holds packets of a lane back, and by what.
+struct LaneShaper {
+  enum class Kind : std::uint8_t {
+    kUnshaped,
+    kTokenBucket,  ///< All of the lane together.
+    kCredit,       ///< IEEE 802.1Qav; the rate is idleSlope.
+    kEligibility,  ///< Each stream apart, IEEE 802.1Qcr.
+  };
+
+  Kind kind = Kind::kUnshaped;
+  std::int64_t rate_bps = 0;
+  std::int64_t burst_bytes = 0;  ///< On the wire, as rates are.
+};
+
+/// Queues that take turns of one cycle each (IEEE 802.1Qch with 2, 802.1Qdv with 3 or more).
+struct CycleSettings {
+  Time period_ps = 0;  ///< 0: there are none.
+  std::uint8_t first_lane = 0;
+  std::uint8_t num_queues = 2;
+  /// Of each link: cycles from a packet's being sent over it until it is sent on. 0: a packet goes
+  /// in the cycle after that in which it came.
+  std::vector<std::uint32_t> shift;
+};
+
+/// A stream: packets of some transfers that are shaped, metered and replicated together.
+struct StreamSettings {
+  std::int64_t rate_bps = 0;     ///< Committed.
+  std::int64_t burst_bytes = 0;  ///< On the wire.
+};
+
+/// Deterministic networking: what ports and switches do by the clock, by stream and twice.
+struct TimingSettings {
+  bool enabled = false;
+  std::vector<GateList> gates;         ///< Of each link; empty: none.
+  std::vector<LaneShaper> shapers;     ///< Of each link and lane; empty: none.
+  std::vector<std::uint16_t> express;  ///< Of each link: lanes that cut others; empty: none.
+  CycleSettings cycle;
+  std::vector<std::uint32_t> stream;  ///< Of each transfer; empty: each is its own, unlimited.
+  std::vector<StreamSettings> streams;
+  std::vector<std::uint8_t> metered;     ///< Of each link: drops what exceeds its stream's rate.
+  std::vector<std::uint8_t> replicates;  ///< Of each vertex: sends packets by all next links.
+  std::vector<std::uint8_t> eliminates;  ///< Of each vertex: drops what it has seen.
+  std::uint32_t history_packets = 64;    ///< Of a stream that an eliminating vertex remembers.
+};
+
 /// What is written down beside the totals.
 struct Watch {
   std::vector<std::uint32_t> links;
@@ -205,6 +275,7 @@ struct Config {
   CreditSettings credit;
   ScheduleSettings schedule;
   HostSettings hosts;
+  TimingSettings timing;
   std::vector<Fault> faults;
   Watch watch;
   std::string link_control;

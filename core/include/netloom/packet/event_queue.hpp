@@ -83,6 +83,15 @@ class EventQueue {
     insert_elsewhere({.when = when, .order = order, .subject = subject, .extra = extra});
   }
 
+  /// Sets the place of an event aside that may be pushed later, and returns its order.
+  [[nodiscard]] std::uint64_t reserve(Kind kind) {
+    return (sequence_++ << 4U) | static_cast<std::uint64_t>(kind);
+  }
+
+  void push_reserved(Time when, std::uint64_t order, std::uint32_t subject, std::uint32_t extra) {
+    insert({.when = when, .order = order, .subject = subject, .extra = extra});
+  }
+
   /// Returns the next event without removing it, null when there is none.
   [[nodiscard]] const Event* peek() {
     if (late_.empty()) [[likely]] {

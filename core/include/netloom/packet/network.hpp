@@ -8,6 +8,7 @@
 
 #include "netloom/packet/config.hpp"
 #include "netloom/packet/event_queue.hpp"
+#include "netloom/packet/link/grants.hpp"
 #include "netloom/packet/memory/huge_pages.hpp"
 #include "netloom/packet/memory/prefetch.hpp"
 #include "netloom/packet/packet.hpp"
@@ -70,10 +71,11 @@ struct Queue {
 /// The receiver's limit is what it has received and min(free, most): InfiniBand vol. 1, section
 /// 7.9.4 (recalled), with counters that do not wrap.
 struct Credit {
-  std::int64_t left = 0;        ///< Sender: may still be sent.
+  std::int64_t left = 0;        ///< Sender: may still be sent, as of the last look.
   std::int64_t received = 0;    ///< Receiver: all that came.
   std::int64_t occupied = 0;    ///< Receiver: not yet forwarded.
   std::int64_t advertised = 0;  ///< Receiver: the limit the sender was told.
+  GrantList grants;             ///< On their way to the sender, or not yet looked at.
 };
 
 /// Where virtual lane arbitration of a port stands.
@@ -159,6 +161,23 @@ class Network {
     }
   }
 
+  /// Keeps a port busy with `bytes` of a packet that sets out when all of it is sent (`set_out`).
+  void occupy(std::uint32_t link, std::int64_t bytes) {
+    Port& out = ports[link];
+    out.busy_until = now + out.time_of(bytes);
+    out.sent_bytes += static_cast<std::uint64_t>(bytes);
+  }
+
+  /// Lets a packet go whose last bit is out now.
+  void set_out(std::uint32_t link, Index index) {
+    pool[index].came_by = kNone;
+    ++counters.link_traversals;
+    fly(link, index, now + ports[link].flight_ps);
+    if (trace.size() < max_trace_) [[unlikely]] {
+      record_departure(link, pool[index]);
+    }
+  }
+
   /// Takes the packet that has arrived off its link, and schedules the next one's arrival.
   void land(std::uint32_t link, Index index) {
     const Packet& packet = pool[index];
@@ -235,12 +254,13 @@ class Network {
   /// Credits: a packet has come over `link`; its room is free again once `leave_credit` says so.
   void enter_credit(std::uint32_t link, const Packet& packet);
   void leave_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t size_bytes, Time when);
-  void grant_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t more);
+
+  /// Lets a lane that lacked credit go on if enough has come.
+  void end_stall(std::uint32_t link, std::uint8_t lane);
 
   /// Whether the lane could send another full packet behind the one that it sends now.
-  [[nodiscard]] bool has_credit_for_more(std::uint32_t link, std::uint8_t lane) const {
-    return credits.empty() ||
-           credits[link * num_lanes + lane].left >= 2 * std::int64_t{full_blocks_};
+  [[nodiscard]] bool has_credit_for_more(std::uint32_t link, std::uint8_t lane) {
+    return credits.empty() || settled(link, lane).left >= 2 * std::int64_t{full_blocks_};
   }
 
   /// Whether the link loses this packet: it was cut meanwhile, or corrupts it.
@@ -271,6 +291,7 @@ class Network {
 
   const Config& config;
   Time now = 0;
+  std::uint64_t order = 0;  ///< That of the event which happens now.
   EventQueue events;
   PacketPool pool;
   Random random;
@@ -331,7 +352,15 @@ class Network {
     port.last_at = at;
   }
 
+  /// The account of a lane with all the credit that has reached its sender by now.
+  Credit& settled(std::uint32_t link, std::uint8_t lane) {
+    Credit& credit = credits[link * num_lanes + lane];
+    credit.left += grants_.take_due(credit.grants, now, order);
+    return credit;
+  }
+
   void spend(std::uint32_t link, const Packet& packet);
+  void await_credit(std::uint32_t link, std::uint8_t lane);
   void advertise(std::uint32_t link, std::uint8_t lane, Time when);
   void make_ports();
   void make_attachments();
@@ -342,6 +371,7 @@ class Network {
   std::vector<std::int32_t> attachment_links_;
   std::vector<std::uint32_t> attachment_begin_;  ///< Of each endpoint, and the end.
   std::vector<Time> delay_ps_;
+  GrantPool grants_;
   std::vector<Loss> losses_;        ///< Of each link, once any loses.
   std::vector<Time> last_down_;     ///< Of each link, once any was cut; the least: never.
   std::vector<Time> paused_since_;  ///< Of each link and lane; -1 when it is not.
@@ -363,6 +393,7 @@ void Network::visit(Archive& archive) {
   turns.visit(archive);
   archive(telemetry);
   archive(credits);
+  grants_.visit(archive);
   archive(arbiters);
   archive(counters);
   archive(pauses);

@@ -9,10 +9,10 @@ namespace netloom::packet {
 class Random {
  public:
   explicit Random(std::uint64_t seed)
-      : state_(seed) {}
+      : seed_(seed), state_(seed) {}
 
   std::uint64_t operator()() {
-    state_ += 0x9E3779B97F4A7C15U;
+    state_ += kStep;
     std::uint64_t z = state_;
     z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
     z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
@@ -27,7 +27,15 @@ class Random {
     return static_cast<std::uint32_t>((((*this)() >> 32U) * bound) >> 32U);
   }
 
+  /// How many numbers were drawn: each moves the state on by an odd step, so there is a way back.
+  [[nodiscard]] std::uint64_t draws() const { return (state_ - seed_) * kBack; }
+
  private:
+  static constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15U;
+  static constexpr std::uint64_t kBack = 0xF1DE83E19937733DU;
+  static_assert(kStep * kBack == 1U);
+
+  std::uint64_t seed_;
   std::uint64_t state_;
 };
 

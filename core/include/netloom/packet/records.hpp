@@ -16,8 +16,10 @@ struct Counters {
   std::uint64_t delivered_bytes = 0;    ///< Payload, first arrivals only.
   std::uint64_t marks = 0;
   std::uint64_t notifications = 0;
-  std::uint64_t drops = 0;  ///< No room in a buffer.
-  std::uint64_t lost = 0;   ///< On a link: corrupted or cut.
+  std::uint64_t notices = 0;  ///< Sent by switches to sources of what waits in them.
+  std::uint64_t relays = 0;   ///< Rates that an edge told the far end of a link.
+  std::uint64_t drops = 0;    ///< No room in a buffer.
+  std::uint64_t lost = 0;     ///< On a link: corrupted or cut.
   std::uint64_t trims = 0;
   std::uint64_t retransmissions = 0;
   std::uint64_t duplicates = 0;  ///< Data that arrived whole, and had arrived before.
@@ -33,6 +35,16 @@ struct Counters {
   std::uint64_t watchdogs = 0;
   std::uint64_t unroutable = 0;
   std::uint64_t deadlocks = 0;
+};
+
+/// Totals of deterministic networking, beside `Counters`.
+struct TimingCounters {
+  std::uint64_t metered = 0;      ///< Dropped: more than their stream may send.
+  std::uint64_t replicated = 0;   ///< Copies made.
+  std::uint64_t eliminated = 0;   ///< Copies dropped: the packet had come before.
+  std::uint64_t too_late = 0;     ///< Dropped: older than the history of their stream.
+  std::uint64_t preemptions = 0;  ///< Packets cut on the wire.
+  std::uint64_t late_cycles = 0;  ///< Came after the cycle in which they were to be sent.
 };
 
 /// A stretch of time in which a lane of a link was paused.

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "netloom/packet/event_queue.hpp"
 #include "netloom/packet/memory/archive.hpp"
 #include "netloom/packet/packet.hpp"
+#include "netloom/packet/records.hpp"
 
 namespace netloom::packet {
 
@@ -30,9 +32,18 @@ class Side {
   virtual void expect_wake_soon(std::uint32_t link) = 0;           ///< After `expect_wake`.
 };
 
+/// What deterministic networking writes down.
+struct TimingRecord {
+  TimingCounters counters;
+  std::vector<std::int64_t> peak_bytes;  ///< Of each link and lane: most on the wire and waiting.
+};
+
 /// What the rest of the simulator asks of switches beside events.
 class SwitchSide : public Side {
  public:
+  /// Null where nothing is timed.
+  [[nodiscard]] virtual const TimingRecord* timing() const { return nullptr; }
+
   virtual void save(Saver& saver) = 0;
   virtual void load(Loader& loader) = 0;
   virtual void flush(std::uint32_t link, std::uint8_t lane) = 0;  ///< Drops what waits.

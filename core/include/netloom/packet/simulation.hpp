@@ -16,6 +16,7 @@ class Side;
 class SwitchSide;
 class EndpointSide;
 class Progress;
+struct TimingRecord;
 
 enum class Status : std::uint8_t {
   kRunning,   ///< There is more to do.
@@ -45,6 +46,9 @@ class Simulation {
   [[nodiscard]] const Network& network() const { return net_; }
 
   [[nodiscard]] const Progress& progress() const;
+
+  /// What deterministic networking wrote down; null where nothing is timed.
+  [[nodiscard]] const TimingRecord* timing() const;
 
   /// What congestion control allows a flow now; 0 before its start and after its end.
   [[nodiscard]] double rate_bps(std::uint32_t flow) const;

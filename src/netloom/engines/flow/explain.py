@@ -55,7 +55,9 @@ def held_back(laid: RoutedTransfers, delivery: Delivery, transfer: int) -> HeldB
 def _meeting(
     laid: RoutedTransfers, delivery: Delivery, transfer: int, link: int
 ) -> NDArray[np.int64]:
-    crossing = np.unique(laid.ways.owner()[laid.ways.links == link] // laid.parts)
+    first = int(laid.ways.group[link]) if link >= 0 and len(laid.ways.group) else link
+    sets = np.unique(laid.ways.owner()[laid.ways.links == first] // laid.parts)
+    crossing = np.flatnonzero(np.isin(laid.route_set, sets))
     start, finish = delivery.start_ps, delivery.finish_ps
     ended = np.where(finish[crossing] < 0, delivery.simulated_ps, finish[crossing])
     meets = (start[crossing] >= 0) & (start[crossing] < finish[transfer])

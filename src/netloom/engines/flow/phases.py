@@ -167,12 +167,18 @@ def _by_load(on: Ground, phase: Phase, settings: FlowSettings, *, seed: int) -> 
 def _load(on: Ground, transfers: Transfers, settings: FlowSettings, *, seed: int) -> _Load:
     laid = lay(on, transfers, settings, seed=seed)
     num_links = len(on.link_rate_bps)
-    amount = np.repeat(transfers.size_bytes * 8.0 / laid.parts, laid.parts)
+    flows_on = np.bincount(
+        laid.ways.links,
+        np.repeat(np.bincount(laid.route_set), laid.parts)[laid.ways.owner()],
+        minlength=num_links,
+    )
     return _Load(
-        bits=laid.ways.load(amount, num_links=num_links),
-        flows_on=np.bincount(laid.ways.links, minlength=num_links),
+        bits=laid.ways.load(
+            laid.of_ways(transfers.size_bytes.astype(np.float64) * 8), num_links=num_links
+        ),
+        flows_on=laid.ways.of_all(flows_on.astype(np.int64)),
         latency_ps=int(laid.latency_ps.max()),
-        num_flows=len(laid.ways),
+        num_flows=len(transfers) * laid.parts,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netloom.engines.flow.split import split_ways
+from netloom.engines.flow.split_wired import split_wired_ways
 from netloom.engines.flow.ways import FlowPaths
 from netloom.engines.flow.wired import wired_ways
 from netloom.fabric.graph import Fabric, VertexKind
@@ -50,6 +51,16 @@ class Ground:
     is_host: NDArray[np.bool_]
     is_switch: NDArray[np.bool_]
     link_delay_ps: NDArray[np.int64]
+
+    def link_kind(self) -> NDArray[np.uint32]:
+        """Return the kind of each link: those between switches that are alike are of one kind."""
+        between = ~(self.is_scale_up | self.is_edge | self.is_host)
+        _, rate = np.unique(self.link_rate_bps, return_inverse=True)
+        delays, delay = np.unique(self.link_delay_ps, return_inverse=True)
+        alike = (rate.reshape(-1) * len(delays) + delay.reshape(-1)) * 2
+        alike += self.is_switch[self.link_target]
+        kind = np.where(between, alike, int(alike.max(initial=0)) + 1 + np.arange(len(between)))
+        return np.unique(kind, return_inverse=True)[1].reshape(-1).astype(np.uint32)
 
     def capacity_bps(self, settings: FlowSettings) -> NDArray[np.float64]:
         """Return what each link carries of payload."""
@@ -113,13 +124,15 @@ def ways_of(on: Ground, flows: Flows, settings: FlowSettings) -> FlowPaths:
     if settings.balance == "flowlet":
         return _flowlets(on, flows, settings)
     if isinstance(on.routes, RoutingTables):
+        if settings.splits:
+            return split_ways(on.routes, flows, kind=on.link_kind(), pxn=settings.pxn)
         return _fabric_ways(on.routes, flows, settings)
+    if settings.splits:
+        return split_wired_ways(on.routes, flows, kind=on.link_kind())
     return wired_ways(on.routes, flows, settings)
 
 
 def _fabric_ways(known: RoutingTables, flows: Flows, settings: FlowSettings) -> FlowPaths:
-    if settings.splits:
-        return split_ways(known, flows, pxn=settings.pxn)
     if settings.balance == "static":
         paths = dmodk.paths(known, flows, pxn=settings.pxn)
     else:
@@ -144,10 +157,8 @@ def _flowlets(on: Ground, flows: Flows, settings: FlowSettings) -> FlowPaths:
 
 def way_delay_ps(on: Ground, ways: FlowPaths) -> NDArray[np.int64]:
     """Return what the links of each way delay together; on a split one, in the mean."""
-    delay_ps = on.link_delay_ps[ways.links].astype(np.float64)
-    if len(ways.shares):
-        delay_ps *= ways.shares
-    return np.rint(np.bincount(ways.owner(), delay_ps, minlength=len(ways))).astype(np.int64)
+    delay_ps = on.link_delay_ps[ways.links] * ways.crossing()
+    return np.rint(ways.total(delay_ps)).astype(np.int64)
 
 
 def num_switches(on: Ground, ways: FlowPaths) -> NDArray[np.int64]:
@@ -156,8 +167,5 @@ def num_switches(on: Ground, ways: FlowPaths) -> NDArray[np.int64]:
     A split way crosses as many switches as the shares of the links that lead to one add up to,
     since its paths are equally long.
     """
-    enters = on.is_switch[on.link_target[ways.links]].astype(np.float64)
-    if len(ways.shares):
-        enters *= ways.shares
-    total = np.bincount(ways.owner(), enters, minlength=len(ways))
-    return np.rint(total).astype(np.int64)
+    enters = on.is_switch[on.link_target[ways.links]] * ways.crossing()
+    return np.rint(ways.total(enters)).astype(np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 
 from netloom.engines import native
 from netloom.engines.delivery import Delivery
+from netloom.engines.flow.route_sets import route_sets
 from netloom.engines.flow.routes import (
     Ground,
     ground,
@@ -23,7 +24,6 @@ from netloom.fabric.routing.flows import Flows
 from netloom.fabric.routing.source_ports import mixed_ports
 from netloom.fabric.wiring.ports import stripes
 from netloom.fabric.wiring.wiring import PacketTopology
-from netloom.workload.connections import shared_connections
 from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.delivery import Columns
+    from netloom.engines.flow.route_sets import RouteSets
     from netloom.engines.flow.ways import FlowPaths
     from netloom.fabric.graph import Fabric
     from netloom.workload.transfers import Transfers
@@ -47,22 +48,31 @@ class RoutedTransfers:
     """Transfers with the ways that they take.
 
     Attributes:
-        parts: Connections of each transfer; those of transfer i are parts ``i * parts`` up to
-            ``(i + 1) * parts - 1``.
-        ways: Of each part.
+        parts: Connections of each transfer.
+        route_set: Of each transfer; those of one set take the same ways, which are ``ways`` number
+            ``route_set * parts`` up to ``(route_set + 1) * parts - 1``.
+        ways: Of each connection of each set.
+        weight: Of the flows of each set.
         latency_ps: Of each transfer, from its last byte sent to its arrival.
         known_ps: From there until its sender knows, where that is computed.
-        connection: Of each part, where messages share one; they go one after another.
+        connection: Of each transfer, where some share theirs; they go one after another.
     """
 
     on: Ground
     transfers: Transfers
     settings: FlowSettings
     parts: int
+    route_set: NDArray[np.int64]
     ways: FlowPaths
+    weight: NDArray[np.float64]
     latency_ps: NDArray[np.int64]
     known_ps: NDArray[np.int64]
     connection: NDArray[np.uint32]
+
+    def of_ways(self, of_transfer: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each way its part of what is given for the transfers that take it."""
+        of_set = np.bincount(self.route_set, of_transfer, minlength=len(self.weight))
+        return np.repeat(of_set / self.parts, self.parts)
 
 
 def run_flows(
@@ -112,31 +122,59 @@ def lay(
     check_transfers(transfers, on.num_endpoints)
     count = _connections(on, transfers, settings)
     parts = 1 if settings.splits else count
-    number = np.tile(np.arange(parts), len(transfers))
+    sets = route_sets(on, transfers, settings, parts=parts)
+    first = sets.first
     flows = Flows(
-        source=np.repeat(transfers.source, parts).astype(np.int64),
-        target=np.repeat(transfers.target, parts).astype(np.int64),
-        source_port=mixed_ports(np.repeat(transfers.source_port, parts), number, seed=seed),
+        source=np.repeat(transfers.source[first], parts).astype(np.int64),
+        target=np.repeat(transfers.target[first], parts).astype(np.int64),
+        source_port=mixed_ports(
+            np.repeat(transfers.source_port[first], parts),
+            np.tile(np.arange(parts), len(first)),
+            seed=seed,
+        ),
     )
     ways = ways_of(on, flows, settings)
     _check_capacity(on, ways)
-    if settings.ends is not None:
-        latency_ps, known_ps = waits_ps(
-            on, ways, transfers, settings.ends, parts=parts, connections=count
-        )
-    else:
-        latency_ps = _latency_ps(on, ways, settings, parts)
-        known_ps = np.zeros_like(latency_ps)
+    latency_ps, known_ps = _latencies_ps(on, ways, transfers, settings, sets, connections=count)
     return RoutedTransfers(
         on=on,
         transfers=transfers,
         settings=settings,
         parts=parts,
+        route_set=sets.number,
         ways=ways,
+        weight=np.array(settings.priority_weights)[transfers.priority[first]],
         latency_ps=latency_ps,
         known_ps=known_ps,
-        connection=shared_connections(transfers, np.full(len(transfers), parts)),
+        connection=sets.connection,
     )
+
+
+def _latencies_ps(
+    on: Ground,
+    ways: FlowPaths,
+    transfers: Transfers,
+    settings: FlowSettings,
+    sets: RouteSets,
+    *,
+    connections: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return of each transfer what it waits for beside its bytes, and when its sender knows."""
+    if settings.ends is None:
+        latency_ps = _latency_ps(on, ways, settings, sets.parts)[sets.number]
+        return latency_ps, np.zeros_like(latency_ps)
+    size_bytes = np.minimum(-(-transfers.size_bytes // connections), settings.ends.payload_bytes)
+    own_bytes = size_bytes[sets.first]
+    if (own_bytes[sets.number] == size_bytes).all():
+        arrive_ps, known_ps = waits_ps(on, ways, own_bytes, settings.ends, parts=sets.parts)
+        return arrive_ps[sets.number], known_ps[sets.number]
+    key, row = np.unique(
+        sets.number * (settings.ends.payload_bytes + 1) + size_bytes, return_inverse=True
+    )
+    number, packet_bytes = np.divmod(key, settings.ends.payload_bytes + 1)
+    own = ways.take(number, parts=sets.parts)
+    arrive_ps, known_ps = waits_ps(on, own, packet_bytes, settings.ends, parts=sets.parts)
+    return arrive_ps[row.reshape(-1)], known_ps[row.reshape(-1)]
 
 
 def _connections(on: Ground, transfers: Transfers, settings: FlowSettings) -> int:
@@ -193,8 +231,9 @@ def deliver(
     found = native.run_flows(
         _arrays(laid, capacity_bps), num_bins=bins, until_ps=until_ps, progress=on_progress
     )
-    tables: dict[str, Columns] = {"bottlenecks": _bottlenecks(laid, found)}
+    tables: dict[str, Columns] = {"bottlenecks": _bottlenecks(found)}
     if bins:
+        found["used_bits"] = laid.ways.of_all(found["used_bits"].reshape(-1, bins))
         tables["utilisation"] = _utilisation(found, capacity_bps, bins)
     arrive_ps = found["finish_ps"]
     known_ps = np.where(arrive_ps < 0, -1, arrive_ps + laid.known_ps)
@@ -207,7 +246,7 @@ def deliver(
         simulated_ps=max(found["simulated_ps"], int(finish_ps.max(initial=0))),
         link_bytes=_link_bytes(laid, found, bins),
         counters={
-            "flows": len(laid.ways),
+            "flows": len(laid.transfers) * laid.parts,
             "classes": found["num_classes"],
             "events": found["num_events"],
             "visits": found["num_visits"],
@@ -219,43 +258,38 @@ def deliver(
 
 def _arrays(laid: RoutedTransfers, capacity_bps: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
     transfers, ways, parts = laid.transfers, laid.ways, laid.parts
-    weights = np.array(laid.settings.priority_weights)
     return {
         "capacity_bps": capacity_bps,
-        "route_offsets": ways.offsets.astype(np.uint64),
-        "links": ways.links.astype(np.uint32),
+        "route_offsets": ways.offsets.view(np.uint64),
+        "links": ways.links.view(np.uint32),
         "shares": ways.shares,
-        "size_bits": np.repeat(transfers.size_bytes * (8.0 / parts), parts),
-        "cap_bps": np.full(len(ways), np.inf),
-        "weight": np.repeat(weights[transfers.priority], parts),
-        "part_offsets": np.arange(0, len(ways) + 1, parts, dtype=np.int64),
-        "start_ps": transfers.start_ps.astype(np.int64),
-        "delay_ps": transfers.delay_ps.astype(np.int64),
+        "set_offsets": np.arange(0, len(ways) + 1, parts, dtype=np.uint64),
+        "weight": laid.weight,
+        "route_set": laid.route_set.astype(np.uint32),
+        "size_bits": transfers.size_bytes * (8.0 / parts),
+        "start_ps": np.ascontiguousarray(transfers.start_ps, dtype=np.int64),
+        "delay_ps": np.ascontiguousarray(transfers.delay_ps, dtype=np.int64),
         "latency_ps": laid.latency_ps,
-        "wait_offsets": transfers.wait_offsets.astype(np.int64),
-        "waits": transfers.waits.astype(np.int32),
+        "wait_offsets": np.ascontiguousarray(transfers.wait_offsets, dtype=np.int64),
+        "waits": np.ascontiguousarray(transfers.waits, dtype=np.int32),
         "connection": laid.connection,
     }
 
 
-def _bottlenecks(laid: RoutedTransfers, found: dict[str, Any]) -> Columns:
+def _bottlenecks(found: dict[str, Any]) -> Columns:
     """Return for each transfer the link that held it back, -1 for none, and who shared it."""
-    link = found["bottleneck"].reshape(-1, laid.parts)
-    sharers = found["sharers"].reshape(-1, laid.parts)
-    worst = np.argmax(sharers, axis=1)
-    row = np.arange(len(link))
-    held = link[row, worst]
+    held = found["bottleneck"]
     return {
-        "transfer": row,
+        "transfer": np.arange(len(held)),
         "link": np.where(held == _NO_LINK, -1, held.astype(np.int64)),
-        "sharers": sharers[row, worst].astype(np.int64),
+        "sharers": found["sharers"].astype(np.int64),
     }
 
 
 def _utilisation(
     found: dict[str, Any], capacity_bps: NDArray[np.float64], num_bins: int
 ) -> Columns:
-    used_bits = found["used_bits"].reshape(-1, num_bins)
+    used_bits = found["used_bits"]
     num_used = min(num_bins, -(-found["simulated_ps"] // found["bin_ps"]))
     links = np.flatnonzero(used_bits.any(axis=1))
     whole_bits = capacity_bps[links] * found["bin_ps"] * 1e-12
@@ -274,9 +308,9 @@ def _link_bytes(laid: RoutedTransfers, found: dict[str, Any], num_bins: int) -> 
     """
     load: NDArray[np.float64]
     if found["stopped"] and num_bins:
-        load = found["used_bits"].reshape(-1, num_bins).sum(axis=1) / 8
+        load = found["used_bits"].sum(axis=1) / 8
     else:
-        arrived = np.where(found["finish_ps"] >= 0, laid.transfers.size_bytes / laid.parts, 0.0)
-        load = laid.ways.load(np.repeat(arrived, laid.parts), num_links=len(laid.on.link_rate_bps))
+        arrived = np.where(found["finish_ps"] >= 0, laid.transfers.size_bytes, 0).astype(float)
+        load = laid.ways.load(laid.of_ways(arrived), num_links=len(laid.on.link_rate_bps))
     framed = ~(laid.on.is_scale_up | laid.on.is_host)
     return np.rint(load / np.where(framed, laid.settings.wire_share, 1.0)).astype(np.int64)

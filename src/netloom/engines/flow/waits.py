@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from netloom.engines.flow.ends import TransferEnds
     from netloom.engines.flow.routes import Ground
     from netloom.engines.flow.ways import FlowPaths
-    from netloom.workload.transfers import Transfers
 
 __all__ = ["waits_ps"]
 
@@ -25,18 +24,17 @@ _PS: Final = 1e12
 def waits_ps(
     on: Ground,
     ways: FlowPaths,
-    transfers: Transfers,
+    packet_bytes: NDArray[np.int64],
     ends: TransferEnds,
     *,
     parts: int,
-    connections: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return from each last byte sent to its arrival, and from there until the sender knows.
 
     A packet is stored at every switch, which shows on all links but the slowest; there packets
     follow one another. Switches that cut through store it before a link that is faster than the
     first. The acknowledgement sets out when the last bit is in, not when it is in
-    memory. Of the parts of a transfer the slowest counts; packets are those of its connections.
+    memory. Of the *parts* of a transfer, which are as many ways, the slowest counts.
     """
 
     def worst(of_part: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -44,21 +42,21 @@ def waits_ps(
         return most
 
     wired = ~on.is_scale_up[ways.links]
-    share = ways.shares if len(ways.shares) else np.ones(len(ways.links))
+    crossing = ways.crossing()
     per_byte = 8 * _PS / on.link_rate_bps[ways.links]
-    packet_bytes = np.minimum(-(-transfers.size_bytes // connections), ends.payload_bytes)
-    sent = packet_bytes[ways.owner() // parts] + np.where(wired, ends.header_bytes, 0)
-    outside = worst(_most(ways, wired)) > 0
-    time = per_byte * sent
+    sent = np.repeat(packet_bytes, parts).astype(np.float64)
+    time = np.repeat(sent, np.diff(ways.offsets)) + np.where(wired, ends.header_bytes, 0)
+    time *= per_byte
+    outside = worst(ways.most(wired).astype(np.float64)) > 0
     if ends.stores:
-        stored_ps = worst(_sum(ways, time * share) - _most(ways, time))
+        stored_ps = worst(ways.total(time * crossing) - ways.most(time))
     else:
         stored_ps = worst(_into_faster(ways, time))
     delay_ps = worst(way_delay_ps(on, ways).astype(np.float64))
     receive_ps = np.where(outside, ends.receive_ps, 0)
     arrive_ps = np.where(outside, ends.send_ps, 0) + stored_ps + delay_ps + receive_ps
     back = np.where(wired, per_byte, 0.0) * (ends.header_bytes + _ACK_HEADER_BYTES)
-    back_ps = delay_ps + worst(_sum(ways, back * share) if ends.stores else _most(ways, back))
+    back_ps = delay_ps + worst(ways.total(back * crossing) if ends.stores else ways.most(back))
     known_ps = np.maximum(back_ps - receive_ps, 0)
     return np.rint(arrive_ps).astype(np.int64), np.rint(known_ps).astype(np.int64)
 
@@ -69,16 +67,6 @@ def _into_faster(ways: FlowPaths, time: NDArray[np.float64]) -> NDArray[np.float
     It takes its time on the first link and, cut through from there on, on the last; all but that on
     the slowest, which packets take one after another.
     """
-    least = 1 / _most(ways, 1 / time)
+    least = 1 / ways.most(1 / time)
     first, last = time[ways.offsets[:-1]], time[ways.offsets[1:] - 1]
-    return np.where(least < first, first + last - _most(ways, time), 0.0)
-
-
-def _sum(ways: FlowPaths, of_link: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.bincount(ways.owner(), of_link, minlength=len(ways)).astype(np.float64)
-
-
-def _most(ways: FlowPaths, of_link: NDArray[np.generic]) -> NDArray[np.float64]:
-    found = np.zeros(len(ways))
-    np.maximum.at(found, ways.owner(), of_link.astype(np.float64))
-    return found
+    return np.where(least < first, first + last - ways.most(time), 0.0)

@@ -17,6 +17,7 @@ from netloom.engines.packet.settings import (
     SwitchSettings,
     Transport,
 )
+from netloom.engines.packet.vertex import VertexSettings
 
 __all__ = [
     "CellSchedule",
@@ -30,6 +31,7 @@ __all__ = [
     "Recording",
     "SwitchSettings",
     "Transport",
+    "VertexSettings",
     "VirtualLanes",
     "flap",
     "reboot",

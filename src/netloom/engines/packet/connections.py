@@ -67,8 +67,11 @@ def num_connections(wiring: PacketTopology, transfers: Transfers, settings: Pack
 
 
 def num_parts(transfers: Transfers, connections: int) -> NDArray[np.int64]:
-    """Return into how many parts each transfer is cut: no part is without a byte."""
-    return np.minimum(transfers.size_bytes, connections)
+    """Return into how many parts each transfer is cut: no part is without a byte.
+
+    A computation is one part, and has none.
+    """
+    return np.maximum(np.minimum(transfers.size_bytes, connections), 1)
 
 
 def gathered(times: Times, transfers: Transfers, connections: int) -> Times:

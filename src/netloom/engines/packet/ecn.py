@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from netloom.fabric.wire.lossless_ethernet import RED, RED_RATE_BPS
+
 __all__ = ["Ecn"]
 
 
@@ -22,9 +24,9 @@ class Ecn:
             ports alone that have credit for more (InfiniBand's FECN).
     """
 
-    kmin_bytes: int = 100_000  # HPCC-ns3 run.py: 100 KB x bw/25 Gb/s
-    kmax_bytes: int = 400_000  # HPCC-ns3 run.py: 400 KB x bw/25 Gb/s
-    pmax: float = 0.2  # HPCC-ns3 run.py
-    at_rate_bps: float = 25e9
+    kmin_bytes: int = RED.kmin_bytes
+    kmax_bytes: int = RED.kmax_bytes
+    pmax: float = RED.pmax
+    at_rate_bps: float = RED_RATE_BPS
     to_endpoints: bool = True
     at_roots: bool = False

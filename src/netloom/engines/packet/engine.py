@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeGuard, cast
 
 import numpy as np
 
 from netloom.engines.delivery import Delivery
 from netloom.engines.native import PacketSimulation
 from netloom.engines.packet.connections import gathered, num_connections, num_parts, spread
+from netloom.engines.packet.frames import LinkFrames
 from netloom.engines.packet.lower import Recording, lowered
 from netloom.errors import SpecError
 from netloom.workload.connections import shared_connections
@@ -81,7 +82,7 @@ def run_packets(  # noqa: PLR0913
         SpecError: a transfer, fault, parameter or watched link is wrong.
         InfeasibleError: a pair has no way, or a buffer cannot hold its headroom.
     """
-    check_transfers(transfers, wiring.num_endpoints)
+    check_transfers(transfers, wiring.num_endpoints, with_computations=True)
     connections = num_connections(wiring, transfers, settings)
     flows = spread(transfers, connections, seed=seed)
     made = lowered(
@@ -98,14 +99,25 @@ def run_packets(  # noqa: PLR0913
         simulation = PacketSimulation(made.arrays, made.numbers, made.names, made.parameters)
     except ValueError as error:  # a parameter that the scheme does not have
         raise SpecError(key="parameters", what=str(error), remedy="leave it out") from error
+    begun = simulation.num_draws()
+    frames = LinkFrames(watch.frame_ps, len(wiring.link_source)) if _films(watch) else None
     if until_ps is None:
         silence = _Silence(_patience_ps(settings.transport, transfers), _last_ps(transfers, faults))
-        stuck = _run(simulation, _FOREVER_PS, on_progress, silence)
+        stuck = _run(simulation, _FOREVER_PS, on_progress, silence, frames)
     else:
-        stuck = _run(simulation, until_ps, on_progress)
+        stuck = _run(simulation, until_ps, on_progress, frames=frames)
     times = gathered(cast("Times", simulation.transfers()), transfers, connections)
     trace = _trace(simulation, num_parts(transfers, connections))
-    return _delivery(simulation, times, made.priorities, trace, stuck=stuck)
+    found = _delivery(simulation, times, made.priorities, trace, stuck=stuck)
+    found = replace(found, num_draws=simulation.num_draws() - begun)
+    if frames is None:
+        return found
+    used = frames.table(wiring.link_rate_bps, found.link_bytes)
+    return replace(found, tables={**found.tables, "utilisation": used})
+
+
+def _films(watch: Recording | None) -> TypeGuard[Recording]:
+    return watch is not None and watch.frame_ps > 0
 
 
 def _trace(simulation: PacketSimulation, count: NDArray[np.int64]) -> Columns:
@@ -143,11 +155,12 @@ class _Silence:
 
     patience_ps: int
     since_ps: int
-    _arrived: int = -1
+    _arrived: tuple[int, int] = (-1, -1)
 
     def too_long(self, simulation: PacketSimulation) -> bool:
         """Return whether there is no hope; called now and then."""
-        now_ps, arrived = simulation.now_ps(), simulation.counters()["delivered_bytes"]
+        now_ps, delivered = simulation.now_ps(), simulation.counters()["delivered_bytes"]
+        arrived = delivered, simulation.unfinished()  # computations end without a byte
         if arrived != self._arrived:
             self._arrived, self.since_ps = arrived, max(now_ps, self.since_ps)
         return now_ps - self.since_ps > self.patience_ps
@@ -170,14 +183,18 @@ def _run(
     until_ps: int,
     on_progress: Callable[[Progress], bool] | None,
     silence: _Silence | None = None,
+    frames: LinkFrames | None = None,
 ) -> Stuck | None:
     """Run to the end, *until_ps* or a stop; return why it stopped by itself, None at its end."""
     while True:
-        status = simulation.run(until_ps, _CHUNK_EVENTS)
+        bound_ps = until_ps if frames is None else min(until_ps, frames.next_ps)
+        status = simulation.run(bound_ps, _CHUNK_EVENTS)
         if status == _DONE:
             return None
         if status != _RUNNING:
             return "deadlock" if status == _DEADLOCK else "silence"
+        if frames is not None and simulation.now_ps() >= frames.next_ps:
+            frames.take(simulation.link_bytes())
         if simulation.now_ps() >= until_ps:
             return ""
         if silence is not None and silence.too_long(simulation):
@@ -213,6 +230,7 @@ def _delivery(
         "samples": cast("Columns", simulation.samples()),
         "trace": trace,
         "deadlock": {"link": simulation.deadlock()},
+        "queue_peaks": _queue_peaks(simulation, priorities),
     }
     return Delivery(
         engine="packet",
@@ -220,8 +238,21 @@ def _delivery(
         finish_ps=times["finish_ps"],
         simulated_ps=simulation.now_ps(),
         link_bytes=simulation.link_bytes(),
-        counters=simulation.counters(),
+        counters={**simulation.counters(), **simulation.timing_counters()},
         tables={name: table for name, table in tables.items() if len(next(iter(table.values())))},
         partial=stuck is not None,
         stuck=stuck or "",
     )
+
+
+def _queue_peaks(simulation: PacketSimulation, priorities: tuple[int, ...]) -> Columns:
+    """Return the most that waited for each link and priority, on the wire; empty where untimed."""
+    peaks = simulation.queue_peaks()
+    links = np.arange(len(peaks)) // (1 + len(priorities))
+    lanes = np.arange(len(peaks)) % (1 + len(priorities))
+    data = lanes > 0
+    return {
+        "link": links[data],
+        "priority": np.array((0, *priorities), dtype=np.uint8)[lanes[data]],
+        "peak_bytes": peaks[data],
+    }

@@ -79,16 +79,19 @@ def _between(where: str, value: int, most: int, what: str) -> None:
 
 
 def lanes_of(
-    priority: NDArray[np.uint8], lanes: VirtualLanes | None
+    priority: NDArray[np.uint8],
+    lanes: VirtualLanes | None,
+    also: frozenset[int] = frozenset(),
 ) -> tuple[list[int], NDArray[np.uint8]]:
     """Return the lanes in use and the number (from 1) of each transfer's; 0 is for control.
 
-    Without *lanes* these are the priorities, highest first, else virtual lanes, lowest first.
+    Without *lanes* these are the priorities, highest first, else virtual lanes, lowest first. Those
+    in *also* have a lane whether or not a transfer asks for it.
 
     Raises:
         SpecError: a lane in use has no weight in either table, and would starve.
     """
-    levels = sorted(set(priority.tolist())) or [0]
+    levels = sorted({*priority.tolist(), *also}) or [0]
     lane_of = {level: level for level in levels}
     if lanes is not None:
         lane_of = {level: lanes.lane_of.get(level, level) for level in levels}

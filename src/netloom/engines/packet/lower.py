@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -13,8 +13,11 @@ from netloom.engines.packet.lanes import arbitration_arrays, lanes_of, limit_byt
 from netloom.engines.packet.marks import NEVER_BYTES, marking
 from netloom.engines.packet.ports import port_arrays
 from netloom.engines.packet.receiver_throttle import restraint_numbers
+from netloom.engines.packet.rings import ring_packets
 from netloom.engines.packet.room import check_headroom, check_input, check_queues
 from netloom.engines.packet.scheme import SCHEMES
+from netloom.engines.packet.timing_arrays import timing_arrays, timing_numbers
+from netloom.engines.packet.vertices import own_arrays
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.wiring.digits import digits
 from netloom.fabric.wiring.paths import first_ways, stay_inside
@@ -55,6 +58,7 @@ class Recording:
         max_trace: Departures of packets that are kept, from the first.
         max_pauses: Pauses that are kept with their begin and end.
         deadlock_every_ps: Between looks for links that wait for each other in a circle.
+        frame_ps: How long a frame of what every link carries is at first; 0 for none.
     """
 
     links: tuple[int, ...] = ()
@@ -63,6 +67,7 @@ class Recording:
     max_trace: int = 0
     max_pauses: int = 1_000_000
     deadlock_every_ps: int = 1_000_000_000
+    frame_ps: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +101,10 @@ def lowered(  # noqa: PLR0913
         SpecError: a transfer, fault, watched link or setting is wrong.
         InfeasibleError: a pair has no way, or a buffer does not hold its own headroom.
     """
-    check_transfers(transfers, wiring.num_endpoints)
+    check_transfers(transfers, wiring.num_endpoints, with_computations=True)
     _check_ways(wiring, transfers)
-    lanes, lane = lanes_of(transfers.priority, settings.lanes)
+    also = settings.timing.priorities if settings.timing else frozenset()
+    lanes, lane = lanes_of(transfers.priority, settings.lanes, also)
     _check_memory(wiring, transfers, num_lanes=1 + len(lanes))
     if wiring.num_links and max(watch.links, default=0) >= wiring.num_links:
         raise SpecError(
@@ -122,12 +128,15 @@ def lowered(  # noqa: PLR0913
         **fault_arrays(faults, wiring.num_links),
         "weight": _weights(settings, lanes),
         **arbitration_arrays(settings.lanes, lanes),
+        **timing_arrays(wiring, transfers, settings, lanes),
         "watched_links": np.array(watch.links, dtype=np.uint32),
     }
     is_pint = _is_pint(settings)
     base_rtt_ps = _base_rtt_ps(wiring, transfers, settings)
     numbers = {
         **_numbers(settings),
+        **timing_numbers(settings, lanes),
+        "ring_packets": ring_packets(wiring, transfers, settings),
         **restraint_numbers(settings.transport.restraint, wiring, rtt_ps=base_rtt_ps),
         "num_endpoints": wiring.num_endpoints,
         "num_vertices": wiring.num_vertices,
@@ -269,6 +278,27 @@ def _transfer_arrays(transfers: Transfers, lane: NDArray[np.uint8]) -> Columns:
 def _switch_arrays(
     wiring: PacketTopology, settings: PacketSettings, *, num_lanes: int, largest_bytes: int
 ) -> Columns:
+    """Return what each switch has, checked."""
+    arrays = own_arrays(wiring, settings, _common(wiring, settings, num_lanes=num_lanes))
+    buffer, headroom, alpha = (arrays[name] for name in ("buffer_bytes", "headroom_bytes", "alpha"))
+    if settings.flow_control == "pfc" and settings.switch.ingress_bytes:
+        check_input(wiring, settings, headroom)
+    elif settings.flow_control == "pfc":
+        pool = arrays["pool_bytes"]
+        check_headroom(wiring, settings, buffer=buffer, headroom=headroom * num_lanes, pool=pool)
+    else:
+        arrays["headroom_bytes"] = np.zeros_like(headroom)
+    if settings.flow_control in {"lossy", "trimming"}:
+        packet_bytes = settings.transport.header_bytes
+        packet_bytes += min(settings.transport.payload_bytes, largest_bytes)
+        check_queues(wiring, settings.switch, packet_bytes, buffer=buffer, alpha=alpha)
+    return arrays
+
+
+def _common(
+    wiring: PacketTopology, settings: PacketSettings, *, num_lanes: int
+) -> dict[str, NDArray[Any]]:
+    """Return what switches have where none has anything of its own."""
     rate_bps = wiring.link_rate_bps
     controlled = ~wiring.link_scale_up.astype(bool)
     at_ends = (wiring.link_source < wiring.num_endpoints) & controlled
@@ -280,27 +310,19 @@ def _switch_arrays(
     buffer = np.full(wiring.num_vertices, settings.switch.buffer_bytes, dtype=np.int64)
     if settings.switch.buffer_bytes == 0:
         buffer[:] = round(_BUFFER_AT_100G * host_bps / 100e9)
-    if settings.flow_control == "pfc" and settings.switch.ingress_bytes:
-        check_input(wiring, settings, headroom)
-    elif settings.flow_control == "pfc":
-        check_headroom(wiring, settings, buffer=buffer, headroom=headroom * num_lanes)
-    else:
-        headroom = np.zeros_like(headroom)
-    if settings.flow_control in {"lossy", "trimming"}:
-        packet_bytes = settings.transport.header_bytes
-        packet_bytes += min(settings.transport.payload_bytes, largest_bytes)
-        check_queues(wiring, settings.switch, packet_bytes, buffer=buffer, alpha=alpha)
     kmin, kmax = marking(wiring, settings.ecn)
     # A NIC that several GPUs share is a vertex, but marks nothing of its own.
     of_nic = controlled & (wiring.link_source >= wiring.num_endpoints)
     of_nic &= np.isin(wiring.link_source, wiring.link_target[~controlled])
     kmin, kmax = (np.where(of_nic, NEVER_BYTES, marks) for marks in (kmin, kmax))
+    pmax = settings.ecn.pmax if settings.ecn else 0.0
     return {
         "buffer_bytes": buffer,
         "headroom_bytes": headroom,
         "alpha": alpha,
         "kmin_bytes": kmin,
         "kmax_bytes": kmax,
+        "pmax": np.full(wiring.num_links, pmax),
         "queue_bytes": np.full(wiring.num_links, settings.switch.queue_bytes, dtype=np.int64),
     }
 
@@ -316,7 +338,7 @@ def headroom_bytes(
     begun.
     """
     pfc, transport = settings.pfc, settings.transport
-    if pfc.headroom_bytes >= 0:
+    if pfc.headroom_bytes != -1:
         return np.full(wiring.num_links, pfc.headroom_bytes, dtype=np.int64)
     bytes_per_ps = wiring.link_rate_bps / 8 / _PS_PER_S
     if pfc.headroom_products > 0:
@@ -361,7 +383,6 @@ def _numbers(settings: PacketSettings) -> dict[str, float]:
         "num_paths": settings.num_paths,
         "telemetry": transport.telemetry,
         "pint": _is_pint(settings),
-        "pmax": settings.ecn.pmax if settings.ecn else 0.0,
         "reserve_bytes": switch.reserve_bytes if _reserves(settings) else 0,
         "resume_bytes": pfc.resume_bytes,
         "ingress_bytes": switch.ingress_bytes,

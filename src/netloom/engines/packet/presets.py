@@ -59,6 +59,10 @@ _TCP: Final[Mapping[str, Any]] = {
 # timeout more while one packet is out, since its answer may be delayed.
 _LINUX_PROBES: Final = {"probe_margin_ps": 2_000 * _US, "ack_delay_ps": 200_000 * _US}
 _ASK_RTTS: Final = 3.0  # uet-htsim uec.cpp probe_first_trial_time
+# Erasure codes: SDR-RDMA's (arXiv:2505.05366), and Uno's of 8 and 2 (arXiv:2510.15802; secondary).
+# A block that cannot be restored is sent again after (1 + beta) round trips; beta is assumed.
+_CODES: Final = (("ec-32-8", 32, 8), ("ec-8-2", 8, 2), ("xor-32-8", 32, 8))
+_BETA: Final = 0.5
 # Transports by name: what differs from the technology's framing.
 RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
     "rc": {"recovery": "go-back-n", "timeout_ps": 4_000 * _US},
@@ -79,6 +83,20 @@ RECOVERIES: Final[Mapping[str, dict[str, Any]]] = {
         "ack_every_bytes": 16_384,
         "measures_timeout": True,
         "ask_rtts": _ASK_RTTS,
+    },
+    **{
+        name: {
+            "recovery": "coded",
+            "code_data": data,
+            "code_parity": parity,
+            "code_xor": name.startswith("xor"),
+            "timeout_ps": 100 * _US,
+            "timeout_rtts": 1.0 + _BETA,
+            "ack_every_bytes": 16_384,
+            "measures_timeout": True,
+            "ask_rtts": _ASK_RTTS,
+        }
+        for name, data, parity in _CODES
     },
     # Four packets a pull, at 0.99 of the port's rate; the first answer ends the first window; less
     # where the network is tapered.

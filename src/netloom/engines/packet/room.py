@@ -25,10 +25,17 @@ def check_headroom(
     *,
     buffer: NDArray[np.int64],
     headroom: NDArray[np.int64],
+    pool: NDArray[np.int64],
 ) -> None:
-    """Raise where headroom and reserve of its ports take all of a switch's buffer."""
+    """Raise where headroom and reserve of its ports take all of a switch's buffer.
+
+    Headroom of a *pool* takes what the pool holds, however much its ports may ask for.
+    """
     held = np.zeros(wiring.num_vertices, dtype=np.int64)
-    np.add.at(held, wiring.link_target, headroom + settings.switch.reserve_bytes)
+    np.add.at(held, wiring.link_target, headroom)
+    if len(pool):
+        held = np.where(pool > 0, pool, held)
+    np.add.at(held, wiring.link_target, settings.switch.reserve_bytes)
     held[: wiring.num_endpoints] = 0
     short = np.flatnonzero(held >= buffer)
     if len(short):
@@ -39,7 +46,8 @@ def check_headroom(
                 f"{wiring.name[worst]} has {buffer[worst]} bytes, and headroom and reserve "
                 f"of its ports take {held[worst]}"
             ),
-            remedy="use a larger buffer, shorter cables or fewer lossless priorities",
+            remedy="use a larger buffer there, shorter cables, fewer lossless priorities, or a "
+            "pool that its headroom shares",
         )
 
 

@@ -10,6 +10,7 @@ from netloom.engines.packet.ecn import Ecn
 from netloom.engines.packet.schedule import CellSchedule
 from netloom.engines.packet.scheme import SCHEMES
 from netloom.errors import SpecError
+from netloom.fabric.wire.lossless_ethernet import ALPHA
 from netloom.spec.problems import did_you_mean
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from netloom.engines.packet.lanes import VirtualLanes
     from netloom.engines.packet.receiver_throttle import ReceiverThrottle
+    from netloom.engines.packet.timing import PacketTiming
+    from netloom.engines.packet.vertex import VertexSettings
 
 __all__ = [
     "FLOW_CONTROLS",
@@ -31,6 +34,7 @@ __all__ = [
 FLOW_CONTROLS: Final = ("pfc", "credits", "lossy", "trimming", "scheduled")
 _BY_INPUT: Final = ("pfc", "lossy")
 _US: Final = 1_000_000
+_MAX_BLOCK: Final = 64  # packets of an erasure code's block, a bit each in the core
 _MAX_PACKET_BYTES: Final = 65_535  # a field of 16 bits, in IP as in the core
 
 
@@ -39,8 +43,8 @@ class SwitchSettings:
     """A switch's buffer, queues and pipeline.
 
     Attributes:
-        buffer_bytes: Shared by all ports; 0 for 32 MB at 100 Gb/s ports and more in proportion
-            (HPCC-ns3 run.py: 16 MB x bw/50).
+        buffer_bytes: Shared by all ports, of every switch or of each vertex; 0 for 32 MB at 100
+            Gb/s ports and more in proportion (HPCC-ns3 run.py: 16 MB x bw/50).
         alpha: Share of the free buffer that one ingress (PFC) or egress (lossy) queue may take, at
             the rate of the endpoints' ports; faster ports take more in proportion, up to 1
             (HPCC-ns3 third.cc: 1/8, doubled with the rate).
@@ -60,8 +64,8 @@ class SwitchSettings:
             512 us; secondary).
     """
 
-    buffer_bytes: int = 0
-    alpha: float = 0.125
+    buffer_bytes: int | tuple[int, ...] = 0
+    alpha: float = ALPHA
     reserve_bytes: int = 4096
     queue_bytes: int | tuple[int, ...] = 0
     ingress_bytes: int = 0
@@ -78,8 +82,9 @@ class Pfc:
     """Pauses: IEEE 802.1Qbb.
 
     Attributes:
-        headroom_bytes: Behind the threshold of each ingress link and priority; -1 for what each
-            cable needs: two frames, the pause frame, the round trip, forwarding and the response.
+        headroom_bytes: Behind the threshold of each ingress link and priority, of all alike or
+            link by link; -1 for what each cable needs: two frames, the pause frame, the round
+            trip, forwarding and the response.
         headroom_products: The same as a multiple of rate times one-way delay (HPCC-ns3: 3); 0 for
             none.
         resume_bytes: Under the threshold before traffic resumes (HPCC-ns3 switch-mmu: 3 KB).
@@ -89,7 +94,7 @@ class Pfc:
         restore_ps: For how long the watchdog then ignores pauses (SONiC pfcwd: 200 ms).
     """
 
-    headroom_bytes: int = -1
+    headroom_bytes: int | tuple[int, ...] = -1
     headroom_products: float = 0.0
     resume_bytes: int = 3072
     quanta: int = 65535
@@ -117,7 +122,8 @@ class Transport:
 
     Attributes:
         recovery: ``go-back-n`` (RC), ``selective`` (IRN, UET, spray-capable NICs, TCP with SACK) or
-            ``pulled`` (NDP, UET's RCCC).
+            ``pulled`` (NDP, UET's RCCC); or ``coded``, selective repeat of blocks that an erasure
+            code cannot restore.
         payload_bytes: Of a full packet.
         header_bytes: In buffers and on the wire.
         gap_bytes: On the wire only: preamble and inter-frame gap.
@@ -136,8 +142,11 @@ class Transport:
         punish_disorder: Whether a NIC answers disorder with a notification as well, which cuts
             the rate (conweave-ns3 README, on commodity RNICs).
         cnp_interval_ps: Least time between notifications of a flow; 0: none are sent.
-        nack_interval_ps: Until the same gap is reported again (HPCC-ns3: 500 us); 0: once.
+        nack_interval_ps: Until the same gap is reported again (HPCC-ns3: 500 us), two round trips
+            of the empty way at least; 0: once.
         timeout_ps: Silence after which a sender repeats; 0: never.
+        timeout_rtts: The same in round trips of the empty way: the longer of both counts (RFC
+            6298, section 2.2: three of the first).
         max_doublings: Of the timeout, one each time that it runs out again (RFC 6298).
         measures_timeout: Whether it is no less than what round trips as measured give (RFC 6298);
             with ``ack_every_bytes``.
@@ -152,7 +161,12 @@ class Transport:
         window_bytes: Most in flight, beside congestion control's own; 0: no limit.
         window_bdp: The same as a multiple of line rate times base round trip; 0: no limit.
         disorder_packets: Later arrivals that mean a loss (``selective``); 0: never.
-        ring_packets: Numbers tracked between oldest gap and newest packet; a power of two.
+        code_data: Packets of a block (``coded``).
+        code_parity: Packets more of each block; any ``code_data`` of all restore it.
+        code_xor: Whether instead each of these is the exclusive or of every ``code_parity``-th
+            packet, and restores one of them.
+        ring_packets: Numbers tracked between oldest gap and newest packet, a power of two; 0 for
+            twice what is in flight on the longest way, and 4,096 at least.
         first_window_bytes: Sent before the first pull; 0: 1.5 times rate times round trip.
         first_window_lapses: Whether the first answer ends it, used up or not (UET's RCCC).
         pull_bytes: Asked for at a time (``pulled``).
@@ -166,7 +180,7 @@ class Transport:
             ``hpcc-pint`` the longest of all transfers', which switches average over.
     """
 
-    recovery: Literal["go-back-n", "selective", "pulled"] = "go-back-n"
+    recovery: Literal["go-back-n", "selective", "pulled", "coded"] = "go-back-n"
     payload_bytes: int = 4096
     header_bytes: int = 62
     gap_bytes: int = 20
@@ -185,6 +199,7 @@ class Transport:
     cnp_interval_ps: int = 0
     nack_interval_ps: int = 500 * _US
     timeout_ps: int = 0
+    timeout_rtts: float = 3.0
     timeout_low_ps: int = 0
     timeout_low_packets: int = 0
     max_doublings: int = 0
@@ -196,7 +211,10 @@ class Transport:
     window_bytes: int = 0
     window_bdp: float = 0.0
     disorder_packets: int = 0
-    ring_packets: int = 4096
+    code_data: int = 0
+    code_parity: int = 0
+    code_xor: bool = False
+    ring_packets: int = 0
     first_window_bytes: int = 0
     first_window_lapses: bool = False
     pull_bytes: int = 4096
@@ -225,6 +243,8 @@ class PacketSettings:
         lanes: InfiniBand's service levels, lanes and their arbitration; none: strict priority, or
             the switch's weights.
         schedule: Of a ``scheduled`` fabric.
+        timing: Gates, shapers, pre-emption and two routes (TSN, DetNet); with ``lossy``.
+        vertices: What single switches have of their own, by vertex.
     """
 
     flow_control: str = "pfc"
@@ -242,6 +262,8 @@ class PacketSettings:
     credits: Credits = field(default_factory=Credits)
     ecn: Ecn | None = None
     transport: Transport = field(default_factory=Transport)
+    timing: PacketTiming | None = None
+    vertices: Mapping[int, VertexSettings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _known("flow_control", self.flow_control, FLOW_CONTROLS)
@@ -250,7 +272,7 @@ class PacketSettings:
         _known("spray", self.spray, [one.senders for one in balancings])
         _known("congestion_control", self.congestion_control, SCHEMES.names())
         _power_of_two("num_paths", self.num_paths)
-        _power_of_two("ring_packets", self.transport.ring_packets)
+        _power_of_two("ring_packets", self.transport.ring_packets or 64)
         self._check_numbers()
         self._check_combination()
 
@@ -305,7 +327,15 @@ class PacketSettings:
                 what=f"{self.transport.pull_share} must lie between 0 and 1",
                 remedy="use 0 to 1",
             )
+        if self.transport.timeout_rtts < 1:
+            raise SpecError(
+                key="timeout_rtts",
+                what=f"{self.transport.timeout_rtts} round trips: no answer comes that soon",
+                remedy="use 1 or more",
+            )
+        self._check_code()
         self._check_scheme()
+        self._check_timing()
         if self.lanes is not None and self.flow_control != "credits":
             raise SpecError(
                 key="lanes",
@@ -347,6 +377,47 @@ class PacketSettings:
                     f"beside an update of {self.credits.update_bytes}"
                 ),
                 remedy="enlarge it",
+            )
+
+    def _check_timing(self) -> None:
+        if self.timing is None:
+            return
+        unfit = {
+            f"flow control {self.flow_control}": self.flow_control != "lossy",
+            "cut-through switches": self.switch.cut_through,
+            "several connections a transfer": self.connections != 1,
+            "telemetry": self.transport.telemetry,
+        }
+        for what, wrong in unfit.items():
+            if wrong:
+                raise SpecError(
+                    key="timing",
+                    what=f"gates and shapers do not go with {what}",
+                    remedy="use flow control lossy, store and forward, one connection",
+                )
+
+    def _check_code(self) -> None:
+        host = self.transport
+        if host.recovery != "coded":
+            return
+        block = host.code_data + host.code_parity
+        if not (host.code_data >= 1 and host.code_parity >= 0 and block <= _MAX_BLOCK):
+            raise SpecError(
+                key="code",
+                what=f"blocks of {host.code_data} and {host.code_parity} packets",
+                remedy=f"use 1 or more, and {_MAX_BLOCK} in all at most",
+            )
+        if host.code_xor and not 1 <= host.code_parity <= host.code_data:
+            raise SpecError(
+                key="code_parity",
+                what=f"{host.code_parity} groups of {host.code_data} packets",
+                remedy=f"use 1 to {host.code_data}",
+            )
+        if host.ack_every_bytes < 1 or host.timeout_ps < 1 or host.disorder_packets:
+            raise SpecError(
+                key="recovery",
+                what="coded blocks are told lost by the time that each packet is out",
+                remedy="set ack_every_bytes and timeout_ps, and leave disorder_packets 0",
             )
 
     def _check_scheme(self) -> None:

@@ -71,7 +71,11 @@ class Endpoints final : public EndpointSide {
   void handle(const Event& event) override {
     switch (event.kind()) {
       case Kind::kStart:
-        sender_.start(event.subject);
+        if (flows_.progress.computes(event.subject)) [[unlikely]] {
+          flows_.progress.computed(event.subject);
+        } else {
+          sender_.start(event.subject);
+        }
         break;
       case Kind::kReady:
         sender_.on_pace_event(event.subject, event.when);

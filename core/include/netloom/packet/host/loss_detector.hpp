@@ -253,8 +253,9 @@ class LossDetector {
         set_.timeout_low_packets != 0 &&
         std::cmp_less_equal(
             flows_.transport.in_flight(flows_.out[flow].sender, flows_.extent(flow)), few);
+    const auto rtt = static_cast<double>(flows_.out[flow].line.base_rtt);
     return std::max(low ? set_.timeout_low_ps : set_.timeout_ps,
-                    3 * flows_.out[flow].line.base_rtt);
+                    static_cast<Time>(set_.timeout_rtts * rtt));
   }
 
   /// Whether packets of a message may have left in another order than that of their numbers, or

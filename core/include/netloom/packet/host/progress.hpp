@@ -19,10 +19,22 @@ class Progress {
 
   void started(std::uint32_t flow) { start_ps[flow] = net_.now - send_ps(flow); }
 
-  /// Whether the flow stays on scale-up links, and so passes no NIC and no stack.
+  /// Whether the transfer sends nothing: computation, which ends when its delay is over.
+  [[nodiscard]] bool computes(std::uint32_t flow) const {
+    return net_.config.work.size_bytes[flow] == 0;
+  }
+
+  /// Ends a computation.
+  void computed(std::uint32_t flow) {
+    started(flow);
+    arrived(flow);
+    finished(flow);
+  }
+
+  /// Whether the flow stays on scale-up links or computes, and so passes no NIC and no stack.
   [[nodiscard]] bool local(std::uint32_t flow) const {
     const auto& all = net_.config.work.local;
-    return !all.empty() && all[flow] != 0;
+    return computes(flow) || (!all.empty() && all[flow] != 0);
   }
 
   /// The last byte is here: those that wait for this one may go on.

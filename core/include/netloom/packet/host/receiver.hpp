@@ -21,6 +21,8 @@ template <class Transport>
 class Receiver {
   using Incoming = packet::Incoming<Transport>;
 
+  static constexpr bool kCodes = requires { Transport::kCodes; };
+
  public:
   Receiver(FlowTable<Transport>& flows, HostPorts& ports, PullGranter<Transport>& grants)
       : flows_(flows), net_(flows.net), set_(flows.set), ports_(ports), grants_(grants) {}
@@ -49,11 +51,13 @@ class Receiver {
     const std::uint32_t whole_bytes = whole ? packet.size_bytes : 0U;
     net_.counters.delivered_packets += whole ? 1U : 0U;
     const Receipt receipt =
-        in.complete ? Receipt{.reply = whole ? Reply::kAck : Reply::kNothing}
+        in.complete ? Receipt{.reply = whole ? Reply::kAck : Reply::kNothing,
+                              .redundant = kCodes && (packet.flags & kAgain) == 0,}
                     : flows_.transport.on_data(in.receiver, flows_.extent(flow), packet, net_.now);
     net_.counters.delivered_bytes += receipt.new_bytes;
     net_.counters.reordered += receipt.disordered ? 1U : 0U;
-    net_.counters.duplicates += whole && receipt.new_bytes == 0 && !receipt.disordered ? 1U : 0U;
+    net_.counters.duplicates +=
+        whole && receipt.new_bytes == 0 && !receipt.disordered && !receipt.redundant ? 1U : 0U;
     const bool upset = receipt.disordered && set_.punish_disorder && receipt.reply == Reply::kNack;
     if (set_.cnp_interval_ps != 0 && ((packet.flags & kMarked) != 0 || upset ||
                                       flows_.in[flows_.connections.keeper(flow)].owes_notice)) {
@@ -106,7 +110,7 @@ class Receiver {
     Incoming& in = flows_.in[flow];
     in.open = true;
     in.link = ports_.port_to(packet.target, packet.source, flow, packet.entropy);
-    flows_.transport.open(in.receiver);
+    flows_.transport.open(in.receiver, flows_.out[flow].line.base_rtt);
     if constexpr (Transport::kPulls) {
       in.receiver.granted_bytes = flows_.out[flow].sender.granted_bytes;
     }

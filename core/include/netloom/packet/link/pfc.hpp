@@ -19,18 +19,27 @@ enum class Verdict : std::uint8_t { kTake, kDrop, kTrim };
 /// what is free of it, then its headroom. It pauses its peer when it reaches the threshold or uses
 /// headroom, and lets it go on when the headroom is empty and `resume_bytes` fit under the
 /// threshold. A packet leaves the account when its transmission begins. With `ingress_bytes`
-/// nothing is shared: the threshold is that less the headroom.
+/// nothing is shared: the threshold is that less the headroom. Links of a vertex with a pool take
+/// their headroom from it, all together no more than it holds (Bai et al., NSDI 2023).
 class Pfc {
  public:
   explicit Pfc(Network& network)
       : net_(network),
         by_input_(network.config.switches.ingress_bytes != 0),
         ingress_(network.queues.size()),
-        free_(network.config.switches.buffer_bytes) {
+        free_(network.config.switches.buffer_bytes),
+        pool_(free_.size(), kNoPool) {
     const SwitchSettings& set = net_.config.switches;
+    for (std::size_t vertex = 0; vertex < set.pool_bytes.size(); ++vertex) {
+      if (set.pool_bytes[vertex] != 0) {
+        pool_[vertex] = set.pool_bytes[vertex];
+        free_[vertex] -= pool_[vertex];
+      }
+    }
     for (std::size_t link = 0; link < net_.ports.size(); ++link) {
-      const std::int64_t held = set.headroom_bytes[link] + set.reserve_bytes;
-      free_[net_.ports[link].target] -= held * (net_.num_lanes - 1);
+      const std::uint32_t vertex = net_.ports[link].target;
+      const std::int64_t own = pool_[vertex] == kNoPool ? set.headroom_bytes[link] : 0;
+      free_[vertex] -= (own + set.reserve_bytes) * (net_.num_lanes - 1);
       for (std::size_t lane = 0; lane < net_.num_lanes; ++lane) {
         ingress_[link * net_.num_lanes + lane].alpha =
             by_input_ ? static_cast<double>(set.ingress_bytes - set.headroom_bytes[link])
@@ -49,10 +58,12 @@ class Pfc {
     std::int64_t& free = free_[net_.ports[in].target];
     const std::int64_t over = account.bytes + size - set.reserve_bytes;
     if (over > threshold(account, free)) {
-      if (account.headroom + size > set.headroom_bytes[in]) {
+      std::int64_t& pool = pool_[net_.ports[in].target];
+      if (account.headroom + size > set.headroom_bytes[in] || size > pool) {
         return Verdict::kDrop;
       }
       account.headroom += size;
+      pool -= size;
     } else {
       account.bytes += size;
       free -= std::clamp(over, std::int64_t{0}, size);
@@ -72,6 +83,9 @@ class Pfc {
     const std::int64_t from_headroom = std::min(account.headroom, size);
     const std::int64_t from_shared = std::min(size - from_headroom, used(account));
     account.headroom -= from_headroom;
+    if (from_headroom != 0) [[unlikely]] {
+      pool_[net_.ports[in].target] += from_headroom;
+    }
     account.bytes -= size - from_headroom;
     std::int64_t& free = free_[net_.ports[in].target];
     free += from_shared;
@@ -98,6 +112,7 @@ class Pfc {
   void visit(Archive& archive) {
     archive(ingress_);
     archive(free_);
+    archive(pool_);
   }
 
  private:
@@ -143,10 +158,13 @@ class Pfc {
     ++net_.counters.pause_frames;
   }
 
+  static constexpr std::int64_t kNoPool = std::int64_t{1} << 62U;
+
   Network& net_;
   bool by_input_;
   Large<Ingress> ingress_;
   std::vector<std::int64_t> free_;  ///< Of each vertex: shared buffer, less headroom and reserve.
+  std::vector<std::int64_t> pool_;  ///< Of each vertex: headroom that its links still share.
 };
 
 }  // namespace netloom::packet

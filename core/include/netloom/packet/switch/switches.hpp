@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,17 +21,27 @@
 #include "netloom/packet/queue/ecn.hpp"
 #include "netloom/packet/queue/scheduler.hpp"
 #include "netloom/packet/sides.hpp"
+#include "netloom/packet/switch/timed_ports.hpp"
 
 namespace netloom::packet {
 
-template <class LinkControl>
+/// In place of `TimedPorts` where nothing is timed.
+struct UntimedPorts {
+  explicit UntimedPorts(Network& /*network*/) {}
+};
+
+template <class LinkControl, bool kTimed = false>
 class Switches final : public SwitchSide {
  public:
   explicit Switches(Network& network)
       : net_(network),
+        timed_(network),
         control_(network),
         balance_(network.config.balance, network),
         pint_(network.config.switches.pint ? network.ports.size() : 0),
+        noticed_at_(
+            network.config.switches.notice_ps.empty() ? 0 : network.config.work.source.size(),
+            kNever),
         several_(!network.config.work.turn.empty()),
         shares_nics_(network.config.hosts.probe_rtts == 0 &&
                      std::ranges::any_of(network.ports, [](const Port& port) {
@@ -40,10 +51,24 @@ class Switches final : public SwitchSide {
   void arrive(std::uint32_t in, Index index) override {
     Packet& packet = net_.pool[index];
     const std::uint32_t vertex = net_.ports[in].target;
+    if constexpr (kTimed) {
+      if (timed_.refuses(in, index)) {
+        discard(in, index);
+        return;
+      }
+      timed_.assign_cycle(in, index);
+    }
     const std::uint32_t out = route(vertex, packet);
     if (out == kNone) [[unlikely]] {
       ++net_.counters.unroutable;
       discard(in, index);
+      return;
+    }
+    if constexpr (kTimed) {
+      timed_.replicate(vertex, out, index, [this, in](std::uint32_t other, Index copy) {
+        admit(in, other, copy);
+      });
+      admit(in, out, index);
       return;
     }
     if (waits_for_tail(in, out, index)) {
@@ -61,6 +86,10 @@ class Switches final : public SwitchSide {
   }
 
   void wake(std::uint32_t link) override {
+    if constexpr (kTimed) {
+      timed_.wake(link, [this](std::uint32_t out, Index index) { depart(out, index); });
+      return;
+    }
     const Port& out = net_.port(link);
     if (out.busy_until > net_.now) {
       net_.wake_later(link);
@@ -135,6 +164,21 @@ class Switches final : public SwitchSide {
       net_.pool.give_back(index);
       ++net_.counters.drops;
     }
+    if constexpr (kTimed) {
+      timed_.flush(link, lane, [this](Index index) {
+        control_.depart(net_.pool[index].came_by, net_.pool[index], net_.now);
+        net_.pool.give_back(index);
+        ++net_.counters.drops;
+      });
+    }
+  }
+
+  [[nodiscard]] const TimingRecord* timing() const override {
+    if constexpr (kTimed) {
+      return &timed_.record();
+    } else {
+      return nullptr;
+    }
   }
 
   void save(Saver& saver) override { visit(saver); }
@@ -146,6 +190,10 @@ class Switches final : public SwitchSide {
     control_.visit(archive);
     balance_.visit(archive);
     archive(pint_);
+    archive(noticed_at_);
+    if constexpr (kTimed) {
+      timed_.visit(archive);
+    }
   }
 
   void admit(std::uint32_t in, std::uint32_t out, Index index) {
@@ -257,6 +305,10 @@ class Switches final : public SwitchSide {
   }
 
   void enqueue(std::uint32_t link, Index index) {
+    if constexpr (kTimed) {
+      timed_.enqueue(link, index, [this](std::uint32_t port, Index one) { depart(port, one); });
+      return;
+    }
     const Port& out = net_.port(link);
     const Packet& packet = net_.pool[index];
     const bool free = out.busy_until <= net_.now && out.waiting == 0;
@@ -289,8 +341,64 @@ class Switches final : public SwitchSide {
     if (!pint_.empty()) {
       digest(link, packet);
     }
-    net_.launch(link, index);
+    if constexpr (kTimed) {
+      timed_.launch(link, index);
+    } else {
+      net_.launch(link, index);
+    }
     control_.depart(came_by, packet, out.busy_until);
+    if (!noticed_at_.empty()) [[unlikely]] {
+      notify_source(link, came_by, index);
+    }
+  }
+
+  /// Tells the source of a packet that a queue is beyond Kmin, without the way to its receiver and
+  /// back (near-source feedback: Annulus, SIGCOMM 2020; Themis). Sources whose receivers are near
+  /// hear of marks soon enough, and are not told.
+  void notify_source(std::uint32_t link, std::uint32_t came_by, Index cause) {
+    const SwitchSettings& set = net_.config.switches;
+    Packet notice = net_.pool[cause];
+    const bool waits = notice.lane != kControl && came_by != kNone &&
+                       std::cmp_greater(net_.queue(link, notice.lane).bytes, set.kmin_bytes[link]);
+    if (set.notice_ps[link] == 0 || notice.form != Form::kData || !waits) {
+      return;
+    }
+    Time& last = noticed_at_[notice.flow];
+    if (last == kNever) {
+      const Time loop = net_.base_rtt(notice.source, notice.target);
+      last = loop > kNoticeLoops * set.notice_ps[link] ? kFar : kNear;
+    }
+    if (last == kNear || (last != kFar && net_.now - last < set.notice_ps[link])) {
+      return;
+    }
+    last = net_.now;
+    std::swap(notice.source, notice.target);
+    notice.form = Form::kCnp;
+    notice.size_bytes = static_cast<std::uint16_t>(net_.config.hosts.cnp_bytes);
+    notice.lane = kControl;
+    notice.bits = 0;
+    notice.flags = 0;
+    notice.num_hops = 0;
+    notice.came_by = kNone;
+    const auto vertex = static_cast<std::uint32_t>(net_.config.topology.source[link]);
+    const std::uint32_t back = route(vertex, notice);
+    if (back == kNone || !accepts(came_by, back, notice)) {
+      return;
+    }
+    ++net_.counters.notices;
+    notice.came_by = came_by;
+    const Index made = net_.pool.take();
+    net_.pool[made] = notice;
+    enqueue(back, made);
+  }
+
+  /// Whether a packet that a switch makes itself has room; none of a fabric with credits does.
+  bool accepts(std::uint32_t in, std::uint32_t out, const Packet& packet) {
+    if constexpr (std::same_as<LinkControl, Credits> || std::same_as<LinkControl, Scheduled>) {
+      return false;
+    } else {
+      return control_.admit(in, out, packet) == Verdict::kTake;
+    }
   }
 
   /// One byte for the whole path: the utilization of its busiest port.
@@ -368,10 +476,17 @@ class Switches final : public SwitchSide {
     net_.pool.give_back(index);
   }
 
+  // Of `noticed_at_`, beside times: the flow's round trip is long, or not.
+  static constexpr Time kFar = -1;
+  static constexpr Time kNear = -2;
+  static constexpr Time kNoticeLoops = 10;  // assumed: of a round trip, in intervals of notices
+
   Network& net_;
+  [[no_unique_address]] std::conditional_t<kTimed, TimedPorts, UntimedPorts> timed_;
   LinkControl control_;
   Balancing balance_;
   std::vector<cc::PintPort> pint_;  ///< Of each link; empty where switches do not digest.
+  std::vector<Time> noticed_at_;    ///< Of each flow; empty where no port tells sources.
   bool several_;                    ///< Some endpoint has several ports.
   bool shares_nics_;                ///< Perhaps, and round trips are the NICs' to measure.
 };

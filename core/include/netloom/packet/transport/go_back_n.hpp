@@ -12,7 +12,8 @@ namespace netloom::packet {
 /// Go-back-N (InfiniBand vol. 1, section 9.7; recalled. HPCC-ns3 rdma-hw.cc).
 ///
 /// The receiver takes packets in order only. The first one out of order draws a NAK, the rest are
-/// dropped until the gap closes or `nack_interval_ps` is over; the sender starts again at the gap.
+/// dropped until the gap closes or `nack_interval_ps` is over, two round trips of the empty path at
+/// least: the sender starts again at the gap, and on each report of it.
 class GoBackN {
  public:
   static constexpr bool kPulls = false;
@@ -30,11 +31,16 @@ class GoBackN {
   struct Receiver {
     std::uint64_t expected = 0;
     Time nacked_at = -1;  ///< -1: not since the last packet in order.
+    Time nack_again = 0;  ///< After which the same gap is reported again; 0: never.
   };
 
   static void open(Sender& /*sender*/) {}
 
-  static void open(Receiver& /*receiver*/) {}
+  /// A gap that a report has reached is closed a round trip after it, and what waits on the way.
+  void open(Receiver& receiver, Time base_rtt) const {
+    const Time own = settings_.nack_interval_ps;
+    receiver.nack_again = own == 0 ? 0 : std::max(own, kGapRtts * base_rtt);
+  }
 
   static void close(Sender& /*sender*/) {}
 
@@ -105,10 +111,10 @@ class GoBackN {
 
   static void on_timeout(Sender& sender, const Extent& /*extent*/) { sender.next = sender.acked; }
 
-  Receipt on_data(Receiver& receiver,
-                  const Extent& /*extent*/,
-                  const Packet& packet,
-                  Time now) const {
+  static Receipt on_data(Receiver& receiver,
+                         const Extent& /*extent*/,
+                         const Packet& packet,
+                         Time now) {
     if (packet.offset == receiver.expected) {
       receiver.expected += packet.payload_bytes;
       receiver.nacked_at = -1;
@@ -117,9 +123,8 @@ class GoBackN {
     if (packet.offset < receiver.expected) {
       return {.reply = Reply::kAck, .new_bytes = 0, .disordered = false};
     }
-    const bool told =
-        receiver.nacked_at >= 0 &&
-        (settings_.nack_interval_ps == 0 || now - receiver.nacked_at < settings_.nack_interval_ps);
+    const bool told = receiver.nacked_at >= 0 &&
+                      (receiver.nack_again == 0 || now - receiver.nacked_at < receiver.nack_again);
     if (!told) {
       receiver.nacked_at = now;
     }
@@ -147,6 +152,8 @@ class GoBackN {
   void visit(Archive& /*archive*/) {}
 
  private:
+  static constexpr Time kGapRtts = 2;  // assumed: as much again in queues as the empty way takes
+
   const HostSettings& settings_;
 };
 

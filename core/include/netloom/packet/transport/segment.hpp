@@ -37,6 +37,7 @@ struct Receipt {
   Reply reply = Reply::kNothing;  ///< kMaybe: an acknowledgement, when enough has come in.
   std::uint32_t new_bytes = 0;
   bool disordered = false;
+  bool redundant = false;  ///< Sent in case others are lost, and not a repetition.
 };
 
 /// One transfer as its transport sees it.

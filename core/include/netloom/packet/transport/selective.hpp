@@ -41,7 +41,7 @@ class SelectiveRepeat {
     }
   }
 
-  void open(Receiver& receiver) { receiver.ring = rings_.take(); }
+  void open(Receiver& receiver, Time /*base_rtt*/) { receiver.ring = rings_.take(); }
 
   void close(Sender& sender) {
     rings_.give_back(sender.arrived_ring);
@@ -314,6 +314,9 @@ class SelectiveRepeat {
     rings_.visit(archive);
     departures_.visit(archive);
   }
+
+ protected:
+  [[nodiscard]] BitRings& rings() { return rings_; }
 
  private:
   /// Whether it is noted when each packet leaves: also by RFC 8985, which judges by that.
