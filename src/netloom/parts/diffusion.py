@@ -31,6 +31,9 @@ class Diffusion(Strict):
         frame_stride: Frames of a token.
         encoder_parameters: Of the text encoder.
         encoder_flops_per_pixel: Of the image encoder; None where it was not counted.
+        decoder_flops_per_pixel: And of the decoder back to pixels.
+        normed_heads: Whether queries and keys are normed and rotated, which serving counts.
+        guided: Whether a step is run with and without the text; not where guidance was distilled.
     """
 
     kind: DiffusionBlocks
@@ -41,6 +44,9 @@ class Diffusion(Strict):
     frame_stride: _Count = 1
     encoder_parameters: _Amount = 0.0
     encoder_flops_per_pixel: _Amount | None = None
+    decoder_flops_per_pixel: _Amount | None = None
+    normed_heads: bool = False
+    guided: bool = True
 
     @property
     def num_streams(self) -> int:

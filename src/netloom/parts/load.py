@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from netloom.errors import CatalogError, at
 from netloom.parts import merge, read
+from netloom.parts.line import CoherentOptics, EdgeSwitch, Fibre, LineSite
 from netloom.parts.parts import (
     CableType,
     Gpu,
@@ -26,10 +28,12 @@ from netloom.parts.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["KINDS", "Catalog", "load_catalog"]
+    from netloom.provenance import Source
+
+__all__ = ["KINDS", "Catalog", "check", "load_catalog"]
 
 P = TypeVar("P", bound=Part)
 
@@ -44,6 +48,10 @@ KINDS: Final[Mapping[str, type[Part]]] = MappingProxyType(
         "cables": CableType,
         "models": Model,
         "technologies": Technology,
+        "fibres": Fibre,
+        "line_sites": LineSite,
+        "coherent_optics": CoherentOptics,
+        "edge_switches": EdgeSwitch,
     }
 )
 
@@ -61,6 +69,10 @@ class Catalog:
     cables: Mapping[str, CableType]
     models: Mapping[str, Model]
     technologies: Mapping[str, Technology]
+    fibres: Mapping[str, Fibre]
+    line_sites: Mapping[str, LineSite]
+    coherent_optics: Mapping[str, CoherentOptics]
+    edge_switches: Mapping[str, EdgeSwitch]
 
     def gpu(self, name: str) -> Gpu:
         """Return the GPU called *name*, in any case; CatalogError when there is none."""
@@ -98,6 +110,22 @@ class Catalog:
         """Return the technology called *name*, in any case."""
         return _find(self.technologies, name, kind="technologies", one="technology")
 
+    def fibre(self, name: str) -> Fibre:
+        """Return the fibre called *name*, in any case."""
+        return _find(self.fibres, name, kind="fibres", one="fibre")
+
+    def line_site(self, name: str) -> LineSite:
+        """Return the amplifier or regenerator called *name*, in any case."""
+        return _find(self.line_sites, name, kind="line_sites", one="line site")
+
+    def optics(self, name: str) -> CoherentOptics:
+        """Return the coherent optics called *name*, in any case."""
+        return _find(self.coherent_optics, name, kind="coherent_optics", one="coherent optics")
+
+    def edge_switch(self, name: str) -> EdgeSwitch:
+        """Return the edge switch called *name*, in any case."""
+        return _find(self.edge_switches, name, kind="edge_switches", one="edge switch")
+
     def parts(self, kind: str) -> Mapping[str, Part]:
         """Return all parts of *kind*, one of KINDS, by name."""
         assert kind in KINDS, kind
@@ -108,10 +136,10 @@ class Catalog:
         """Return the parts of any kind called *name*, in any case; empty when there are none."""
         wanted = name.casefold()
         return [
-            part
-            for kind in KINDS
-            for part in self.parts(kind).values()
-            if part.name.casefold() == wanted
+            named[known]
+            for named in map(self.parts, KINDS)
+            for known in named
+            if known.casefold() == wanted
         ]
 
 
@@ -127,15 +155,44 @@ def load_catalog(own: Path | None = None) -> Catalog:
 
 @cache
 def _shipped() -> Catalog:
-    registry = read.sources(_shipped_table("sources"), {}, where="sources.toml")
-    parts = {
-        kind: {
-            name: read.part(model, name, table, registry, where=f"{kind}.toml")
-            for name, table in _shipped_table(kind)[kind].items()
-        }
-        for kind, model in KINDS.items()
-    }
-    return _checked(parts)
+    return Catalog(**{kind: _ShippedParts(kind) for kind in KINDS})
+
+
+class _ShippedParts(Mapping[str, Any]):
+    """The shipped parts of one kind; each is read when it is asked for the first time.
+
+    A command needs a handful of some 270. That all of them can be read, and what they name exists,
+    is tested (:func:`check`).
+    """
+
+    __slots__ = ("_known", "kind")
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._known: dict[str, Part] = {}
+
+    def __getitem__(self, name: str) -> Part:
+        if name not in self._known:
+            table = _shipped_table(self.kind)[self.kind][name]
+            where = f"{self.kind}.toml"
+            self._known[name] = read.part(
+                KINDS[self.kind], name, table, _shipped_sources(), where=where
+            )
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_shipped_table(self.kind)[self.kind])
+
+    def __contains__(self, name: object) -> bool:
+        return name in _shipped_table(self.kind)[self.kind]
+
+    def __len__(self) -> int:
+        return len(_shipped_table(self.kind)[self.kind])
+
+
+@cache
+def _shipped_sources() -> dict[str, Source]:
+    return read.sources(_shipped_table("sources"), {}, where="sources.toml")
 
 
 @cache
@@ -147,8 +204,7 @@ def _shipped_table(stem: str) -> dict[str, Any]:
 def _overlaid(own: Path) -> Catalog:
     tables = read.own_file(own, KINDS)
     shipped = _shipped()
-    registry = read.sources(_shipped_table("sources"), {}, where="sources.toml")
-    registry = read.sources(tables.pop("sources", {}), registry, where=own.name)
+    registry = read.sources(tables.pop("sources", {}), _shipped_sources(), where=own.name)
     voice = merge.Voice(file=own.name, price_source=tables.pop("price_source", None))
     parts = {kind: dict(shipped.parts(kind)) for kind in KINDS}
     for kind, named in tables.items():
@@ -172,6 +228,16 @@ def _canonical(parts: Mapping[str, Part], name: str) -> str:
 
 def _checked(parts: dict[str, dict[str, Any]]) -> Catalog:
     catalog = Catalog(**{kind: MappingProxyType(named) for kind, named in parts.items()})
+    check(catalog)
+    return catalog
+
+
+def check(catalog: Catalog) -> None:
+    """Raise unless every part can be read, and what nodes and technologies name exists.
+
+    Raises:
+        CatalogError: a part is wrong, or names another that does not exist.
+    """
     for node in catalog.nodes.values():
         table = f"[nodes.{node.name}]"
         _refer(catalog.gpus, node.gpu, entry=f"{table} gpu", kind="gpus")
@@ -182,7 +248,6 @@ def _checked(parts: dict[str, dict[str, Any]]) -> Catalog:
         _refer(catalog.nics, technology.nic, entry=f"{table} nic", kind="nics")
         _refer(catalog.switches, technology.switch, entry=f"{table} switch", kind="switches")
         _check_ports(catalog, technology)
-    return catalog
 
 
 def _refer(parts: Mapping[str, Part], name: str, *, entry: str, kind: str) -> None:
@@ -205,9 +270,9 @@ def _check_ports(catalog: Catalog, technology: Technology) -> None:
 
 def _find(parts: Mapping[str, P], name: str, *, kind: str, one: str) -> P:
     wanted = name.casefold()
-    for known, part in parts.items():
+    for known in parts:
         if known.casefold() == wanted:
-            return part
+            return parts[known]
     raise CatalogError(what=f"{name!r}: no such {one}", remedy=_no_such(parts, name, kind=kind))
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from netloom.parts.diffusion import Diffusion
+from netloom.parts.mixer import ATTENTION, EXPERTS, FEED_FORWARD, LINEAR, LinearMixer
 from netloom.provenance import Source, Why
 from netloom.spec.precision import PRODUCT_BITS, Precision
 from netloom.spec.quantity import (
@@ -323,7 +324,15 @@ class Model(Part):
         head_norms: Whether queries and keys are normalised head by head.
         clamped: Whether the inputs of the experts' activation are clamped first.
         window: Tokens that a query looks back at in layers with a sliding window; 0 without any.
-        window_interval: One of that many layers has the window.
+        window_interval: Of that many layers *num_windowed* have the window.
+        linear: What layers without attention have in its place; None where all have attention.
+        attention_interval: With *linear*, one of that many layers has attention.
+        pattern: With *linear*, layers that are one thing only, a letter each: ``M`` linear, ``*``
+            attention, ``-`` feed-forward, ``E`` experts. Empty where every layer is an attention
+            or its like and a feed-forward block.
+        gated_attention: Whether the attention's output is multiplied by a gate of its width.
+        expert_latent: What a token is projected to before it goes to its experts, and back from;
+            0 where experts take the token itself.
         grouped_router: Whether the router first chooses groups of experts, by sigmoid scores.
         diffusion: Of a diffusion model, whose ``vocabulary`` is the values of a token.
     """
@@ -356,6 +365,40 @@ class Model(Part):
     clamped: bool = False
     window: Number = 0
     window_interval: Count = 1
+    num_windowed: Count = 1
+    linear: LinearMixer | None = None
+    attention_interval: Count = 1
+    pattern: str = ""
+    gated_attention: bool = False
+    expert_latent: Number = 0
+
+    @model_validator(mode="after")
+    def _layers_agree(self) -> Self:
+        letters = set(self.pattern)
+        unknown = letters - {LINEAR, ATTENTION, FEED_FORWARD, EXPERTS}
+        checks = (
+            (bool(unknown), f"{min(unknown, default='')!r} is no kind of layer in 'pattern'"),
+            (
+                bool(self.pattern) and len(self.pattern) != self.num_layers,
+                f"'pattern' has {len(self.pattern)} layers, 'num_layers' is {self.num_layers}",
+            ),
+            (
+                self.linear is None and (LINEAR in letters or self.attention_interval > 1),
+                "layers without attention need 'linear'",
+            ),
+            (
+                bool(self.pattern) and (EXPERTS in letters) != (self.num_experts > 0),
+                f"layers with experts ({EXPERTS!r}) and 'num_experts' need one another",
+            ),
+            (
+                self.num_windowed > self.window_interval,
+                f"{self.num_windowed} of {self.window_interval} layers cannot have the window",
+            ),
+        )
+        for wrong, message in checks:
+            if wrong:
+                raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def _experts_agree(self) -> Self:

@@ -42,6 +42,10 @@ _TITLES: Final = {
     "cables": "Copper, active optical and fibre cables",
     "models": "Model shapes",
     "technologies": "Link layer, routing and transport in one",
+    "fibres": "Fibre between sites",
+    "line_sites": "Amplifiers and regenerators along a route",
+    "coherent_optics": "Coherent optics of a wave",
+    "edge_switches": "Switches at the end of a span",
 }
 _COLUMNS: Final = {
     "gpus": ("peak.bf16", "peak.fp8", "memory_bytes", "memory_rate_bps", "power_w", "price_usd"),
@@ -53,6 +57,10 @@ _COLUMNS: Final = {
     "cables": ("medium", "rates", "reach_m", "power_w", "price_usd", "price_usd_per_m"),
     "models": ("parameters", "num_layers", "hidden", "num_heads", "num_experts", "vocabulary"),
     "technologies": ("transport", "rate_bps", "load_balancing", "switch", "status"),
+    "fibres": ("delay_per_km_s", "iru_per_km_range_usd"),
+    "line_sites": ("kind", "latency_s", "power_w", "price_range_usd"),
+    "coherent_optics": ("rate_bps", "reach_m", "latency_s", "power_w", "price_range_usd"),
+    "edge_switches": ("rate_bps", "buffer_bytes", "power_w", "price_range_usd"),
 }
 _SUFFIXES: Final = (
     ("_usd_per_m", MONEY),

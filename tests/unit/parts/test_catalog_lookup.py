@@ -46,10 +46,15 @@ def test_an_unknown_name_gets_the_closest_and_where_to_list_them() -> None:
         CATALOG.technology("infiniband-400")
 
 
-def test_every_shipped_file_is_parsed_once_and_every_part_checked_once(
+def test_the_shipped_parts_name_parts_that_there_are() -> None:
+    load.check(CATALOG)
+
+
+def test_a_part_is_read_when_it_is_asked_for_and_a_file_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert load_catalog() is CATALOG
+    assert all(dict(CATALOG.parts(kind)) for kind in KINDS)  # all of them read
     parsed, checked = [], []
 
     def parse(text: str) -> dict[str, Any]:
@@ -63,8 +68,12 @@ def test_every_shipped_file_is_parsed_once_and_every_part_checked_once(
     monkeypatch.setattr(load, "tomllib", SimpleNamespace(loads=parse))
     monkeypatch.setattr(load, "read", SimpleNamespace(part=check, sources=read.sources))
     load._shipped_table.cache_clear()
-    assert load._shipped.__wrapped__() == CATALOG
-    load._shipped_table("switches")
+    load._shipped_sources.cache_clear()
+    fresh = load._shipped.__wrapped__()
+    assert (len(parsed), len(checked)) == (0, 0)
+    assert fresh.switch("qm9700") is fresh.switches["QM9700"]
+    assert (len(parsed), len(checked)) == (2, 1)  # switches and sources
+    assert fresh == CATALOG
     # A file for each kind of part, and the sources.
     assert len(parsed) == len(set(parsed)) == len(KINDS) + 1
     assert len(checked) == sum(len(CATALOG.parts(kind)) for kind in KINDS)
