@@ -1,0 +1,3 @@
+"""Training across sites, as text and as a page."""
+
+from __future__ import annotations
