@@ -8,7 +8,7 @@ given: the one SONiC computes on NVIDIA Spectrum switches, to the byte, and the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from netloom.errors import CatalogError, InfeasibleError, SpecError
@@ -64,22 +64,30 @@ class Platform:
         pipeline_bytes: What passes before a pause takes effect inside the chip.
         mac_phy_bytes: What the port's own layers hold.
         gearbox_delay_ns: Of a retimer between chip and cage.
+        lane_bps: Fastest lane of a port; ports of eight lanes are given more.
     """
 
     cell_bytes: int
     pipeline_bytes: float
     mac_phy_bytes: float
     gearbox_delay_ns: float = 0.0
+    lane_bps: float = 25e9
+
+    def num_lanes(self, rate_bps: float) -> int:
+        """Return the lanes of a port of *rate_bps*."""
+        return max(1, math.ceil(rate_bps / self.lane_bps))
 
 
-# SONiC sonic-buildimage platform/mellanox/asic_table.j2 @4a9bf64.
+# SONiC sonic-buildimage platform/mellanox/asic_table.j2 @4a9bf64; lanes by generation of SerDes
+# (NVIDIA's data sheets, recalled).
+_SPECTRUM: Final = Platform(cell_bytes=96, pipeline_bytes=19 * _KIB, mac_phy_bytes=0.8 * _KIB)
 PLATFORMS: Final = {
-    "spectrum": Platform(cell_bytes=96, pipeline_bytes=19 * _KIB, mac_phy_bytes=0.8 * _KIB),
-    "spectrum-2": Platform(cell_bytes=144, pipeline_bytes=19 * _KIB, mac_phy_bytes=0.8 * _KIB),
-    "spectrum-3": Platform(cell_bytes=144, pipeline_bytes=19 * _KIB, mac_phy_bytes=0.8 * _KIB),
-    "spectrum-4": Platform(cell_bytes=192, pipeline_bytes=19 * _KIB, mac_phy_bytes=0.8 * _KIB),
-    "spectrum-5": Platform(cell_bytes=192, pipeline_bytes=19 * _KIB, mac_phy_bytes=0.8 * _KIB),
-    "spectrum-6": Platform(cell_bytes=256, pipeline_bytes=42 * _KIB, mac_phy_bytes=0.8 * _KIB),
+    "spectrum": _SPECTRUM,
+    "spectrum-2": replace(_SPECTRUM, cell_bytes=144, lane_bps=50e9),
+    "spectrum-3": replace(_SPECTRUM, cell_bytes=144, lane_bps=50e9),
+    "spectrum-4": replace(_SPECTRUM, cell_bytes=192, lane_bps=100e9),
+    "spectrum-5": replace(_SPECTRUM, cell_bytes=192, lane_bps=100e9),
+    "spectrum-6": replace(_SPECTRUM, cell_bytes=256, pipeline_bytes=42 * _KIB, lane_bps=200e9),
 }
 
 

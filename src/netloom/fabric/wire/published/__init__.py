@@ -1,0 +1,3 @@
+"""Published settings, one entry and one file each."""
+
+from __future__ import annotations
