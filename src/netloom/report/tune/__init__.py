@@ -1,0 +1,3 @@
+"""Tuned settings as text and as a page."""
+
+from __future__ import annotations
