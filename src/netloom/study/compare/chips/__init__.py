@@ -1,0 +1,3 @@
+"""Which chip for this job: what changed forwarding and scheduling buys."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What no engine runs: radix, power, failures and price alone."""
+
+from __future__ import annotations

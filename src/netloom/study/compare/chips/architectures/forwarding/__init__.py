@@ -1,0 +1,3 @@
+"""How packets choose their links."""
+
+from __future__ import annotations

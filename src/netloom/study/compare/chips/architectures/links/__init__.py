@@ -1,0 +1,3 @@
+"""What a link does: retry, credits, cut-through, signals."""
+
+from __future__ import annotations

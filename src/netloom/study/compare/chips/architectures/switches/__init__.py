@@ -1,0 +1,3 @@
+"""Buffers, ports, planes and sums inside a switch."""
+
+from __future__ import annotations

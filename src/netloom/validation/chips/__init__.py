@@ -1,0 +1,3 @@
+"""Chip mechanisms against published results."""
+
+from __future__ import annotations
