@@ -11,7 +11,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import Literal
 
-from netloom.app.simulate import CaseFiles, PreparedCase, files_of, prepare, workers_for
+from netloom.app.simulate import (
+    CaseFiles,
+    PreparedCase,
+    StepOptions,
+    files_of,
+    prepare,
+    stragglers_of,
+    workers_for,
+)
 from netloom.cli.arguments import Whole
 from netloom.cli.design.simulate_output import announce, write_all
 from netloom.cli.design.simulate_progress import Watcher, watching
@@ -21,11 +29,11 @@ from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
-from netloom.report.simulate.page import simulation_page
 from netloom.report.simulate.text import simulation_text
 from netloom.spec.scenario import Scenario
 from netloom.study.inputs import catalog_of
 from netloom.study.simulate.choices import Choices
+from netloom.study.simulate.jitter import jittered
 from netloom.study.simulate.run import run_case, traced
 from netloom.study.simulate.simulation import Simulation
 from netloom.units import TIME, parse_quantity
@@ -37,6 +45,9 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
     scenario: Path | None = None,
     *,
     engine: Literal["packet", "flow"] = "packet",
+    step: bool = False,
+    straggler: tuple[str, ...] = (),
+    full: bool = False,
     topology: Path | None = None,
     flows: Path | None = None,
     config: Path | None = None,
@@ -46,11 +57,13 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
     transport: str = "",
     flow_control: str = "",
     ecn: str = "",
+    settings: str = "",
     qps: Whole = 0,
     routes: Path | None = None,
     until: str = "",
     seed: Whole = 0,
     seeds: Whole = 1,
+    jitter: str = "",
     out: Path | None = None,
     fct: Path | None = None,
     trace: Whole = 0,
@@ -64,6 +77,9 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
     Args:
         scenario: A scenario file with 'traffic'; default: the example 'incast-rocev2'.
         engine: packet: queues, pauses, marks and losses are seen. flow: larger, faster.
+        step: Run one whole optimizer step of the scenario's job, beside its prediction.
+        straggler: With --step, a GPU that computes longer, such as 7=1.2; may be repeated.
+        full: With --step, move every packet, also of what is equal to others or alone.
         topology: Instead of a scenario, a topology of htsim (.topo) or of HPCC's ns-3.
         flows: What is sent on it: htsim's .cm, or HPCC's flow file.
         config: HPCC's config.txt, for its congestion control, buffers and marking.
@@ -73,11 +89,13 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         transport: What end points do about loss and order, such as rc, irn, uet or ndp.
         flow_control: Instead of the technology's: pfc, credits, trimming or none.
         ecn: Marking as Kmin-Kmax-Pmax, such as 100KB-400KB-20%, or off.
+        settings: Published marks and congestion control by name, such as dcqcn-paper.
         qps: Connections that each transfer is spread over.
         routes: Forwarding tables to use, as OpenSM or dump_lfts dumps them (opensm-lfts.dump).
         until: Stop the simulated clock here, such as 2ms.
         seed: Draws traffic, paths and marks; equal seeds give equal results.
         seeds: Run this many seeds from SEED on, on all cores, with confidence intervals.
+        jitter: Draw starts within this time; default: 2us with several seeds, else none.
         out: Write all tables into this folder as Arrow files.
         fct: Write completion times to this file in the columns of HPCC's fct.txt.
         trace: Keep the first departures of packets, this many, in OUT's trace.arrow.
@@ -88,6 +106,7 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         transport=transport,
         flow_control=flow_control,
         ecn=ecn,
+        settings=settings,
         qps=qps,
     )
     if trace and out is None:
@@ -95,14 +114,29 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
             key="trace", what="a trace is written to a folder", remedy="give --out as well"
         )
     files = files_of(topology, flows, config)
-    asking = partial(prepare, engine=engine, technology=technology, choices=choices, routes=routes)
+    slow = stragglers_of(straggler, step=step)
+    asking = partial(
+        prepare,
+        engine=engine,
+        technology=technology,
+        choices=choices,
+        routes=routes,
+        step=StepOptions(stragglers=slow, folds=not full, skips=not full) if step else None,
+    )
     with _asked(scenario, files) as asked:
         catalog = load_catalog(own) if asked is None else catalog_of(asked, own)
         prepared = asking(asked, catalog, files=files)
+        prepared = _jittered(prepared, jitter or ("2us" if seeds > 1 else ""))
         stop_s = _stop_s(until, prepared)
         found = _run(prepared, stop_s=stop_s, seeds=range(seed, seed + seeds), trace=trace)
     write_all(found, out=out, fct=fct, node=prepared.node)
-    code = show(found, output, lambda: simulation_text(found), page=lambda: simulation_page(found))
+
+    def page() -> str:
+        from netloom.report.simulate.page import simulation_page  # noqa: PLC0415  (charts)
+
+        return simulation_page(found)
+
+    code = show(found, output, lambda: simulation_text(found), page=page)
     return Exit.PARTIAL if found.partial and stop_s is None else code
 
 
@@ -113,6 +147,14 @@ def _asked(
     if scenario is None and files is not None:
         return nullcontext()
     return scenario_at(scenario, built_in="incast-rocev2")
+
+
+def _jittered(prepared: PreparedCase, within: str) -> PreparedCase:
+    """Draw starts within a time; a step's are set by what it computes."""
+    if not within or prepared.case.step is not None:
+        return prepared
+    within_s = parse_quantity(within, TIME, where="jitter")
+    return replace(prepared, case=jittered(prepared.case, within_s)) if within_s else prepared
 
 
 def _stop_s(until: str, prepared: PreparedCase) -> float | None:

@@ -27,12 +27,14 @@ LONG_S: Final = 10.0
 def announce(case: SimulationCase, seed: int) -> None:
     """Say on standard error how long a long run will take."""
     cost = cost_of(case, seed)
-    if cost.wall_s > LONG_S:
-        print(
-            f"netloom: about {cost.count:,} {cost.unit}, {cost.wall_s:,.0f} s or more for each "
-            "seed; congestion makes it longer",
-            file=sys.stderr,
-        )
+    if cost.wall_s <= LONG_S:
+        return
+    took = f"{cost.count:,} {cost.unit}, {cost.wall_s:,.0f} s"
+    if getattr(case.runner, "skips", False):
+        line = f"at most about {took} for each seed and round; what meets no other is not moved"
+    else:
+        line = f"about {took} or more for each seed; congestion makes it longer"
+    print(f"netloom: {line}", file=sys.stderr)
 
 
 def write_all(

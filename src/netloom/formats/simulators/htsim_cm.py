@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from netloom.engines import native
 from netloom.errors import SpecError
 from netloom.formats.simulators.htsim import SWITCH_TYPES, Failure
-from netloom.formats.simulators.lines import TextLine, lines_of, shown
+from netloom.formats.simulators.lines import TextLine, shown, unread_lines
 from netloom.spec.problems import did_you_mean
 from netloom.workload.dag import FIRST_PORT, NUM_PORTS
 from netloom.workload.transfers import Transfers
@@ -58,6 +59,20 @@ class Connections:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Ties:
+    """What a flow waits for and what it sets off; 0 for nothing."""
+
+    trigger: int = 0
+    send_done: int = 0
+    recv_done: int = 0
+
+    @property
+    def fires(self) -> tuple[int, ...]:
+        """The triggers that it fires, each once."""
+        return tuple(dict.fromkeys(one for one in (self.send_done, self.recv_done) if one))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Flow:
     line: TextLine
     source: int
@@ -65,9 +80,7 @@ class _Flow:
     size_bytes: int
     start_ps: int
     has_prio: bool
-    trigger: int
-    fires: tuple[int, ...]
-    send_done: int
+    ties: _Ties
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +92,37 @@ class _Trigger:
 
 @dataclass(slots=True)
 class _Parts:
+    """What is not a plain flow; flows with how many plain ones come before them."""
+
     counts: dict[str, int] = field(default_factory=dict)
-    flows: list[_Flow] = field(default_factory=list)
+    flows: list[tuple[int, _Flow]] = field(default_factory=list)
     triggers: dict[int, _Trigger] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _FlowColumns:
+    """Flows in the order of the file.
+
+    Attributes:
+        ties: Of the flows that have some, by their place.
+    """
+
+    name: str
+    line: NDArray[np.int64]
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    size_bytes: NDArray[np.int64]
+    start_ps: NDArray[np.int64]
+    num_prio: int
+    ties: dict[int, _Ties]
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def at(self, place: int) -> TextLine:
+        """Return the line that a flow stands in, for a message."""
+        return TextLine(where=f"{self.name}:{self.line[place]}", words=())
 
 
 def read_connections(text: str, *, name: str) -> Connections:
@@ -96,48 +136,86 @@ def read_connections(text: str, *, name: str) -> Connections:
     Raises:
         SpecError: the text is wrong, or a trigger can never fire.
     """
+    found = native.scan_connections(text)
     parts = _Parts()
-    for line in lines_of(text, name=name):
-        _read_line(line, parts)
-    found = (len(parts.flows), len(parts.triggers), len(parts.failures))
-    for key, count in zip(COUNTS[1:], found, strict=True):
+    for position, line in unread_lines(found, text, name=name):
+        _read_line(line, position, parts)
+    flows = _columns(found, parts.flows, name)
+    counted = (len(flows), len(parts.triggers), len(parts.failures))
+    for key, count in zip(COUNTS[1:], counted, strict=True):
         if parts.counts.get(key, 0) != count:
             raise SpecError(
                 file=name,
                 what=f"{count} {key.lower()}, but the header says {parts.counts.get(key, 0)}",
                 remedy="correct one of them",
             )
-    _check_hosts(parts, name)
-    waits = _waits(parts, _firing(parts))
+    _check_hosts(parts, flows)
+    waits = _waits(parts, flows, _firing(parts, flows))
     return Connections(
         num_nodes=parts.counts["Nodes"],
-        transfers=_transfers(parts.flows, waits),
+        transfers=_transfers(flows, waits),
         failures=tuple(parts.failures),
-        num_prio=sum(flow.has_prio for flow in parts.flows),
-        told=_told(parts.flows, waits),
+        num_prio=flows.num_prio,
+        told=_told(flows, waits),
     )
 
 
-def _check_hosts(parts: _Parts, name: str) -> None:
+def _columns(found: dict[str, Any], others: list[tuple[int, _Flow]], name: str) -> _FlowColumns:
+    """Return the flows that were scanned, and the others at their places among them."""
+    before = np.array([position for position, _ in others], dtype=np.int64)
+    number = [int(flow.line.where.rpartition(":")[2]) for _, flow in others]
+    places = before + np.arange(len(others))  # in the file
+    shift = np.searchsorted(before, found["tied"].astype(np.int64), side="right")
+    tied = zip(
+        (found["tied"].astype(np.int64) + shift).tolist(),
+        *(found[column].tolist() for column in ("trigger", "send_done", "recv_done")),
+        strict=True,
+    )
+    ties = {
+        place: _Ties(trigger=trigger, send_done=sent, recv_done=received)
+        for place, trigger, sent, received in tied
+    }
+    own = zip(places.tolist(), others, strict=True)
+    ties |= {place: flow.ties for place, (_, flow) in own if flow.ties != _Ties()}
+
+    def column(of_name: str) -> NDArray[Any]:
+        return np.insert(found[of_name], before, [getattr(flow, of_name) for _, flow in others])
+
+    return _FlowColumns(
+        name=name,
+        line=np.insert(found["line"].astype(np.int64), before, number),
+        source=column("source"),
+        target=column("target"),
+        size_bytes=column("size_bytes"),
+        start_ps=column("start_ps"),
+        num_prio=found["num_prio"] + sum(flow.has_prio for _, flow in others),
+        ties=dict(sorted(ties.items())),
+    )
+
+
+def _check_hosts(parts: _Parts, flows: _FlowColumns) -> None:
     """Raise unless there are flows, all of them between hosts that the file is for."""
     if "Nodes" not in parts.counts:
-        raise SpecError(file=name, what="the line 'Nodes N' is missing", remedy="is it a .cm file?")
-    if not parts.flows:
         raise SpecError(
-            file=name,
+            file=flows.name, what="the line 'Nodes N' is missing", remedy="is it a .cm file?"
+        )
+    if not len(flows):
+        raise SpecError(
+            file=flows.name,
             what="no connections",
             remedy="add a line such as '0->1 id 1 start 0 size 1000'",
         )
     most = parts.counts["Nodes"] - 1
-    for flow in parts.flows:
-        if max(flow.source, flow.target) > most:
-            flow.line.refuse(f"host {max(flow.source, flow.target)}; hosts are 0 to {most}")
+    highest = np.maximum(flows.source, flows.target)
+    if int(highest.max()) > most:
+        first = int(np.argmax(highest > most))
+        flows.at(first).refuse(f"host {highest[first]}; hosts are 0 to {most}")
 
 
-def _read_line(line: TextLine, parts: _Parts) -> None:
+def _read_line(line: TextLine, position: int, parts: _Parts) -> None:
     first = line.words[0]
     if "->" in first:
-        parts.flows.append(_flow(line))
+        parts.flows.append((position, _flow(line)))
     elif first in COUNTS:
         line.expect(2, f"{first} N")
         parts.counts[first] = line.whole(line.words[1], first.lower(), most=100_000_000)
@@ -185,11 +263,14 @@ def _flow(line: TextLine) -> _Flow:
     if "prio" in given:
         line.whole(given["prio"], "prio")
     start_ps = line.number(given.get("start", "0"), "start in ps", most=10**16)
-    triggers = [
-        line.whole(given[key], "trigger id", least=1)
-        for key in ("send_done_trigger", "recv_done_trigger")
-        if key in given
-    ]
+    ties = _Ties(
+        trigger=line.whole(given.get("trigger", "0"), "trigger id", least="trigger" in given),
+        **{
+            f"{when}_done": line.whole(given[f"{when}_done_trigger"], "trigger id", least=1)
+            for when in ("send", "recv")
+            if f"{when}_done_trigger" in given
+        },
+    )
     return _Flow(
         line=line,
         source=source,
@@ -197,9 +278,7 @@ def _flow(line: TextLine) -> _Flow:
         size_bytes=line.whole(given["size"], "size in bytes", least=1),
         start_ps=int(start_ps),
         has_prio="prio" in given,
-        trigger=line.whole(given.get("trigger", "0"), "trigger id", least="trigger" in given),
-        fires=tuple(dict.fromkeys(triggers)),
-        send_done=0 if "send_done_trigger" not in given else triggers[0],
+        ties=ties,
     )
 
 
@@ -234,60 +313,66 @@ def _failure(line: TextLine) -> Failure:
     )
 
 
-def _firing(parts: _Parts) -> dict[int, list[int]]:
+def _firing(parts: _Parts, flows: _FlowColumns) -> dict[int, list[int]]:
     """Return the flows that fire each trigger."""
     firing: dict[int, list[int]] = {}
-    for index, flow in enumerate(parts.flows):
-        for number in flow.fires:
+    for place, ties in flows.ties.items():
+        for number in ties.fires:
             if number not in parts.triggers:
-                flow.line.refuse(f"trigger {number} is not defined; add 'trigger id {number}'")
-            firing.setdefault(number, []).append(index)
+                flows.at(place).refuse(
+                    f"trigger {number} is not defined; add 'trigger id {number}'"
+                )
+            firing.setdefault(number, []).append(place)
     return firing
 
 
-def _told(flows: list[_Flow], waits: list[list[int]]) -> NDArray[np.int64]:
+def _told(flows: _FlowColumns, waits: Mapping[int, list[int]]) -> NDArray[np.int64]:
     """Return which flow waits for the sender of which other."""
     pairs = [
-        (index, before)
-        for index, (flow, awaited) in enumerate(zip(flows, waits, strict=True))
+        (place, before)
+        for place, awaited in waits.items()
         for before in awaited
-        if flows[before].send_done == flow.trigger
+        if flows.ties[before].send_done == flows.ties[place].trigger
     ]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def _transfers(flows: list[_Flow], waits: list[list[int]]) -> Transfers:
-    offsets = np.cumsum([0, *(len(one) for one in waits)])
+def _transfers(flows: _FlowColumns, waits: Mapping[int, list[int]]) -> Transfers:
     count = len(flows)
+    waiting = np.zeros(count + 1, dtype=np.int64)
+    for place, awaited in waits.items():
+        waiting[place + 1] = len(awaited)
     # One connection each; ports step through the range that RoCEv2 senders use.
     ports = FIRST_PORT + np.arange(count) * 7919 % NUM_PORTS
     return Transfers(
-        source=np.array([flow.source for flow in flows], dtype=np.int32),
-        target=np.array([flow.target for flow in flows], dtype=np.int32),
-        size_bytes=np.array([flow.size_bytes for flow in flows], dtype=np.int64),
-        start_ps=np.array([flow.start_ps for flow in flows], dtype=np.int64),
+        source=flows.source,
+        target=flows.target,
+        size_bytes=flows.size_bytes,
+        start_ps=flows.start_ps,
         delay_ps=np.zeros(count, dtype=np.int64),
         source_port=ports.astype(np.uint16),
         priority=np.full(count, PRIORITY, dtype=np.uint8),
         job=np.zeros(count, dtype=np.int32),
-        wait_offsets=offsets.astype(np.int64),
-        waits=np.array([index for one in waits for index in one], dtype=np.int32),
+        wait_offsets=np.cumsum(waiting),
+        waits=np.array([index for one in waits.values() for index in one], dtype=np.int32),
     )
 
 
-def _waits(parts: _Parts, firing: Mapping[int, list[int]]) -> list[list[int]]:
+def _waits(
+    parts: _Parts, flows: _FlowColumns, firing: Mapping[int, list[int]]
+) -> dict[int, list[int]]:
+    """Return what each flow that a trigger starts waits for."""
     turn: dict[int, int] = {}
-    waits: list[list[int]] = []
-    for flow in parts.flows:
-        if not flow.trigger:
-            waits.append([])
+    waits: dict[int, list[int]] = {}
+    for place, ties in flows.ties.items():
+        if not ties.trigger:
             continue
-        trigger = parts.triggers.get(flow.trigger)
+        trigger = parts.triggers.get(ties.trigger)
         if trigger is None:
-            flow.line.refuse(f"trigger {flow.trigger} is not defined; add 'trigger id ...'")
-        place = turn.setdefault(flow.trigger, 0)
-        turn[flow.trigger] += 1
-        waits.append(_awaited(trigger, firing.get(flow.trigger, []), place, flow.line))
+            flows.at(place).refuse(f"trigger {ties.trigger} is not defined; add 'trigger id ...'")
+        now = turn.setdefault(ties.trigger, 0)
+        turn[ties.trigger] += 1
+        waits[place] = _awaited(trigger, firing.get(ties.trigger, []), now, flows.at(place))
     return waits
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["TextLine", "lines_of", "shown"]
+__all__ = ["TextLine", "lines_of", "shown", "unread_lines"]
 
 _DIGITS: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 _MAX_SHOWN: Final = 60
@@ -71,6 +71,25 @@ def lines_of(text: str, *, name: str, comments: bool = True) -> Iterator[TextLin
         words = tuple(kept.split())
         if words:
             yield TextLine(where=f"{name}:{number}", words=words)
+
+
+def unread_lines(found: dict[str, Any], text: str, *, name: str) -> Iterator[tuple[int, TextLine]]:
+    """Yield the lines of *text* that the core did not read, and how many rows come before each.
+
+    Args:
+        found: What a scan of :mod:`netloom.engines.native` gave.
+        text: What it read.
+        name: Opens the messages.
+    """
+    if not found["is_plain"]:
+        yield from ((0, line) for line in lines_of(text, name=name))
+        return
+    columns = (
+        found[f"unread_{column}"].tolist() for column in ("line", "begin", "end", "position")
+    )
+    for number, begin, end, position in zip(*columns, strict=True):
+        words = tuple(text[begin:end].split())
+        yield position, TextLine(where=f"{name}:{number}", words=words)
 
 
 def shown(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from netloom.engines.rows import read_rows
 from netloom.errors import SpecError
 from netloom.fabric.wiring.plain import CableList, wire_up
 from netloom.formats.simulators.lines import TextLine, lines_of
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Ns3Config", "Ns3Topology", "read_config", "read_flows", "read_topology", "write_fct"]
 
 MAX_NODES: Final = 65_536  # what the address 11.x.y.1 of a node has room for
+MAX_PORT: Final = 65_535
 FIRST_PORT: Final = 10_000  # each host counts its flows' source ports from here
 _ORIGIN_S: Final = 2.0  # flows begin here, and so does the clock of LINK_DOWN
 CC_MODES: Final = {1: "dcqcn", 3: "hpcc", 7: "timely", 8: "dctcp", 10: "hpcc-pint"}
@@ -187,25 +189,20 @@ def read_flows(text: str, topology: Ns3Topology, *, name: str) -> Transfers:
     Raises:
         SpecError: the text is wrong.
     """
-    lines = lines_of(text, name=name)
-    head = _next(lines, name, "the number of flows")
+    head = _next(lines_of(text, name=name), name, "the number of flows")
     head.expect(1, "number of flows")
     count = head.whole(head.words[0], "number of flows", most=100_000_000)
-    hosts = {
-        int(node): at for at, node in enumerate(topology.node[: topology.wiring.num_endpoints])
-    }
-    rows = [_flow(line, hosts) for line in islice(lines, count)]
-    if len(rows) < count:
+    table = _flow_table(text, topology, name=name, head=head, count=count)
+    if len(table) < count:
         raise SpecError(
             file=name,
-            what=f"{len(rows)} flows, but line 1 says {count}",
+            what=f"{len(table)} flows, but line 1 says {count}",
             remedy="correct one of them",
         )
-    if not rows:
+    if not count:
         raise SpecError(
             file=name, what="no flows", remedy="add a line 'source target pg port bytes start'"
         )
-    table = np.array(rows, dtype=np.int64).reshape(-1, 5)
     source = table[:, 0]
     order = np.argsort(source, kind="stable")
     turn = np.empty(count, dtype=np.int64)
@@ -213,8 +210,8 @@ def read_flows(text: str, topology: Ns3Topology, *, name: str) -> Transfers:
     return Transfers(
         source=source.astype(np.int32),
         target=table[:, 1].astype(np.int32),
-        size_bytes=table[:, 3],
-        start_ps=table[:, 4],
+        size_bytes=np.ascontiguousarray(table[:, 4]),
+        start_ps=np.ascontiguousarray(table[:, 5]),
         delay_ps=np.zeros(count, dtype=np.int64),
         source_port=((FIRST_PORT + turn) % 65_536).astype(np.uint16),
         priority=table[:, 2].astype(np.uint8),
@@ -224,21 +221,62 @@ def read_flows(text: str, topology: Ns3Topology, *, name: str) -> Transfers:
     )
 
 
-def _flow(line: TextLine, hosts: Mapping[int, int]) -> tuple[int, int, int, int, int]:
+def _flow_table(
+    text: str, topology: Ns3Topology, *, name: str, head: TextLine, count: int
+) -> NDArray[np.int64]:
+    """Return both ends as endpoints, priority, port, size and start in ps of up to *count* flows.
+
+    Raises:
+        SpecError: a line is wrong; the message names the first.
+    """
+    nodes = topology.node[: topology.wiring.num_endpoints]
+    hosts = {int(node): at for at, node in enumerate(nodes)}
+    endpoint = np.full(MAX_NODES + 1, -1, dtype=np.int64)
+    endpoint[nodes] = np.arange(len(nodes))
+
+    def ends(columns: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        source, target = (endpoint[np.minimum(column, MAX_NODES)] for column in columns[:2])
+        return source, target
+
+    def wrong(columns: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
+        source, target = ends(columns)
+        _, _, priority, port, size_bytes, _ = columns
+        lost = np.maximum(columns[0], columns[1]) > MAX_NODES
+        lost |= (source < 0) | (target < 0) | (source == target)
+        return lost | (priority > 7) | (port > MAX_PORT) | (size_bytes < 1)
+
+    def read(number: int, line: str) -> tuple[int, ...] | None:
+        words = tuple(line.partition("#")[0].split())
+        return _flow(TextLine(where=f"{name}:{number}", words=words), hosts) if words else None
+
+    table = read_rows(
+        text,
+        "iiiiid",
+        separator=" ",
+        first_line=int(head.where.rpartition(":")[2]),
+        read=read,
+        wrong=wrong,
+        most=count,
+    )
+    table[:, 0], table[:, 1] = ends([table[:, 0], table[:, 1]])
+    return table
+
+
+def _flow(line: TextLine, hosts: Mapping[int, int]) -> tuple[int, ...]:
     line.expect(6, "source target pg port bytes start")
     ends = []
     for word in line.words[:2]:
         node = line.whole(word, "host id", most=MAX_NODES)
         if node not in hosts:
             line.refuse(f"node {node} is no host of the topology; name another")
-        ends.append(hosts[node])
+        ends.append(node)
     if ends[0] == ends[1]:
         line.refuse(f"host {line.words[0]} sends to itself; name two different hosts")
     priority = line.whole(line.words[2], "priority group (0 to 7)", most=7)
-    line.whole(line.words[3], "port", most=65_535)
+    port = line.whole(line.words[3], "port", most=MAX_PORT)
     size = line.whole(line.words[4], "number of bytes", least=1)
     start_s = line.number(line.words[5], "start in seconds", most=10_000)
-    return ends[0], ends[1], priority, size, int((start_s * 10**12).to_integral_value())
+    return *ends, priority, port, size, int((start_s * 10**12).to_integral_value())
 
 
 def read_config(text: str, *, name: str) -> Ns3Config:

@@ -9,7 +9,7 @@ from netloom.report.html import render
 from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Page, Section
 from netloom.report.simulate import figures
 from netloom.report.simulate.pauses import pause_tree
-from netloom.report.simulate.text import COUNTERS, headline, over_seeds, ratio, time
+from netloom.report.simulate.text import COUNTERS, headline, over_seeds, ratio, step_rows, time
 from netloom.units import SIZE, TIME, format_quantity
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ _SERIES: Final = (
 def simulation_page(found: Simulation) -> str:
     """Return the page as one string of HTML."""
     sections: list[Section | None] = [
+        _step(found),
         _traffic(found),
         _over_seeds(found),
         Gallery(figures=(*_figures(found), *_series(found))),
@@ -143,6 +144,19 @@ def _traffic(found: Simulation) -> HtmlTable:
         ),
         rows=_jobs(found)[:MAX_ROWS],
         notes=(f"and {rest:,} more; --json has all",) if rest > 0 else (),
+    )
+
+
+def _step(found: Simulation) -> HtmlTable | None:
+    rows = step_rows(found)
+    if not rows:
+        return None
+    return HtmlTable(
+        title="The step beside its prediction",
+        caption="Of the GPUs that compute longest and, of these, end last.",
+        headings=("phase", "predicted", "packets", "difference"),
+        rows=[row[:-1] for row in rows],
+        notes=tuple(f"{row[0]}: {row[-1]}" for row in rows if row[-1]),
     )
 
 

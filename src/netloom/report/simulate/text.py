@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from netloom.study.simulate.simulation import Simulation
 
-__all__ = ["COUNTERS", "headline", "over_seeds", "ratio", "simulation_text", "time"]
+__all__ = ["COUNTERS", "headline", "over_seeds", "ratio", "simulation_text", "step_rows", "time"]
 
 # What the engines count, in the words of a reader; others are left to the JSON.
 COUNTERS: Final = {
@@ -47,6 +47,7 @@ def simulation_text(found: Simulation) -> RenderableType:
         Text(found.title, style="bold"),
         Text(_subtitle(found), style="dim"),
         Text(headline(found), style="yellow" if found.partial else "green"),
+        *_step(found),
         "",
         _completion(found),
         "",
@@ -61,6 +62,42 @@ def simulation_text(found: Simulation) -> RenderableType:
         parts += ["", _over_seeds(found)]
     parts += [Text(f"note: {note}", style="dim") for note in found.notes]
     return Group(*parts)
+
+
+def _step(found: Simulation) -> list[RenderableType]:
+    """Return the phases of a step beside those that were predicted; nothing of other traffic."""
+    rows = step_rows(found)
+    if not rows:
+        return []
+    table = _grid("step", "predicted", "packets", "difference")
+    for row in rows:
+        table.add_row(*row[:-1])
+    return ["", table, *(Text(f"{row[0]}: {row[-1]}") for row in rows if row[-1])]
+
+
+def step_rows(found: Simulation) -> list[list[str]]:
+    """Return rows of a phase, its predicted time, that in packets, the difference and why."""
+    step = found.first.step
+    if step is None:
+        return []
+    rows = [
+        [
+            phase.name.replace("_", " "),
+            time(phase.predicted_s),
+            time(phase.packets_s),
+            _signed(phase.difference_s),
+            phase.why,
+        ]
+        for phase in step.phases
+        if phase.predicted_s or phase.packets_s
+    ]
+    more_s = step.duration_s - step.predicted_s
+    whole = ["whole step", time(step.predicted_s), time(step.duration_s), _signed(more_s), ""]
+    return [*rows, whole]
+
+
+def _signed(seconds: float) -> str:
+    return f"{'-' if seconds < 0 else '+'}{time(abs(seconds))}"
 
 
 def headline(found: Simulation) -> str:

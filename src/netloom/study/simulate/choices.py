@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from netloom.engines.balancing import LOAD_BALANCINGS
 from netloom.errors import SpecError
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from netloom.engines.packet.settings import Ecn, PacketSettings
     from netloom.fabric.network import Network
     from netloom.parts.parts import Technology
+    from netloom.spec.fabric.settings import OwnSettings
 
 __all__ = ["Choices"]
+
+_WORDS: Final = {"pfc": "pauses", "trimming": "fixed queues"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,8 @@ class Choices:
         flow_control: ``pfc``, ``credits`` or ``none``.
         ecn: Marking thresholds ``Kmin-Kmax-Pmax`` such as ``100KB-400KB-20%``, or ``off``.
         qps: Connections a transfer is spread over; 0 for the technology's own.
+        settings: Published marks and congestion control by name, such as ``dcqcn-paper``; what
+            else is chosen goes before.
     """
 
     congestion_control: str = ""
@@ -38,6 +43,7 @@ class Choices:
     flow_control: str = ""
     ecn: str = ""
     qps: int = 0
+    settings: str | OwnSettings = ""
 
     def flow_settings(
         self, technology: Technology, network: Network | None, *, wired: bool
@@ -49,7 +55,7 @@ class Choices:
         """
         from netloom.engines.flow.settings import settings_for  # noqa: PLC0415
 
-        for name in ("congestion_control", "transport", "flow_control", "ecn"):
+        for name in ("congestion_control", "transport", "flow_control", "ecn", "settings"):
             if getattr(self, name):
                 raise SpecError(
                     key=name, what="flows have none", remedy="leave it out, or use --engine packet"
@@ -67,18 +73,50 @@ class Choices:
             SpecError: a scheme is not known, or does not go with the others.
         """
         from netloom.engines.packet.presets import settings_for  # noqa: PLC0415
+        from netloom.study.lossless_settings import published  # noqa: PLC0415
 
+        own, connections = self.congestion_control, self.qps
+        if self.settings:
+            own = own or published(self.settings).congestion_control
+            connections = connections or published(self.settings).connections
         found = settings_for(
             technology,
-            congestion_control=self.congestion_control,
+            congestion_control=own,
             load_balancing=self.load_balancing,
             transport=self.transport,
             flow_control=self.flow_control,
-            connections=self.qps,
+            connections=connections,
         )
+        if self.settings:
+            found = self._as_published(technology, found)
         if not self.ecn:
             return found
         return replace(found, ecn=None if self.ecn == "off" else _marking(self.ecn))
+
+    def _as_published(self, technology: Technology, found: PacketSettings) -> PacketSettings:
+        from netloom.study.lossless_settings import marks_of, published  # noqa: PLC0415
+
+        asked = published(self.settings)
+        is_for = "pfc" if asked.queue_shares is None else "trimming"
+        if found.flow_control != is_for:
+            example = "rocev2-400g" if is_for == "pfc" else "uet-400g"
+            raise SpecError(
+                key="settings",
+                what=f"{asked.name} is for {_WORDS[is_for]}, and flow control is "
+                f"{found.flow_control}",
+                remedy=f"leave it out, or use a technology with {is_for} such as {example}",
+            )
+        marks = marks_of(technology, self.settings)
+        host = found.transport
+        if asked.cnp_interval_s and host.cnp_interval_ps:
+            host = replace(host, cnp_interval_ps=round(asked.cnp_interval_s * 1e12))
+        return replace(
+            found,
+            ecn=None if found.ecn is None else marks,
+            parameters={**found.parameters, **asked.parameters},
+            switch=replace(found.switch, alpha=asked.alpha or found.switch.alpha),
+            transport=host,
+        )
 
 
 def _flow_balance(name: str) -> Balance:

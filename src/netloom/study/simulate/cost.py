@@ -54,7 +54,8 @@ def cost_of(case: SimulationCase, seed: int) -> Cost:
     from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
 
     assert isinstance(runner, PacketRunner), runner
-    check_transfers(transfers, runner.wiring.num_endpoints)
+    transfers = runner.what_runs(transfers)
+    check_transfers(transfers, runner.wiring.num_endpoints, with_computations=True)
     count = sum(
         _traversals(runner, transfers, slice(at, at + CHUNK))
         for at in range(0, len(transfers), CHUNK)

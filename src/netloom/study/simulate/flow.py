@@ -72,7 +72,7 @@ class FlowRunner:
 
         def told(simulated_ps: int, done: int) -> bool:
             if on_share is not None:
-                on_share(done / max(len(laid.ways), 1))
+                on_share(done / max(len(transfers) * laid.parts, 1))
             return on_progress is not None and on_progress(simulated_ps, done)
 
         delivery = deliver(
@@ -102,14 +102,17 @@ def grid_of(network: Fabric | PacketTopology) -> Grid:
 def _alone_ps(laid: RoutedTransfers) -> NDArray[np.int64]:
     """Return latency, and the time of the link that carries most of the transfer for its rate."""
     capacity_bps = laid.on.capacity_bps(laid.settings)
-    ways, parts = laid.ways, laid.parts
-    transfer = ways.owner() // parts
+    ways, parts, num_links = laid.ways, laid.parts, len(capacity_bps)
     share = ways.shares.astype(np.float64) if len(ways.shares) else np.ones(len(ways.links))
-    num_links = len(capacity_bps)
-    key, place = np.unique(transfer * num_links + ways.links, return_inverse=True)
-    carried = np.bincount(place.reshape(-1), share / parts, minlength=len(key))
-    per_bit = carried / capacity_bps[key % num_links]
-    worst = np.zeros(len(laid.transfers))
-    np.maximum.at(worst, key // num_links, per_bit)
-    sent_ps = np.rint(laid.transfers.size_bytes * 8 * worst * 1e12).astype(np.int64)
-    return np.asarray(sent_ps + laid.latency_ps + laid.known_ps)
+    share /= parts
+    # Ways of one set may share a link, and a way may cross one more than once.
+    key = ways.owner() // parts * num_links + ways.links
+    order = np.argsort(key, kind="stable")
+    begin = np.flatnonzero(np.diff(key[order], prepend=-1))
+    first = key[order[begin]]
+    carried = np.add.reduceat(share[order], begin) if len(begin) else share
+    per_bit = carried / capacity_bps[first % num_links]
+    worst = np.zeros(len(laid.weight))
+    np.maximum.at(worst, first // num_links, per_bit)
+    sent_ps = np.rint(laid.transfers.size_bytes * 8 * worst[laid.route_set] * 1e12)
+    return np.asarray(sent_ps.astype(np.int64) + laid.latency_ps + laid.known_ps)

@@ -35,11 +35,12 @@ _TRANSFER, _FLOW, _WAIT, _OPEN, _SPRAY = 100, 328, 36, 117, 200
 _PACKET: Final = 64  # core/include/netloom/packet/packet.hpp
 _MAX_PACKETS: Final = 1000  # in flight for each endpoint, or 64 for each open connection
 _OPEN_PACKETS: Final = 64
+_SHORT_RING: Final = 4096  # packets tracked of a flow inside a site; half of it in flight
 # A departure in the trace: at the peak, when columns are made of it, and in them.
 _TRACED, _TRACED_KEPT = 125, 56
 _MAX_DEPARTURES: Final = 32  # of a packet, of its answer and of their repetitions, over all links
 _PIECES: Final = 9  # of a full packet in a scheduled fabric
-# Flow engine: a transfer, each link of each of its ways, a wait, a link.
+# Flow engine: a transfer, each link of each way (once for transfers that share it), a wait, a link.
 _FLUID, _ENTRY, _FLUID_WAIT, _FLUID_LINK = 180, 84, 40, 2400
 _SAMPLE: Final = 64  # transfers whose ways are looked at
 _WINDOW_PS: Final = 200_000_000  # transfers that start within this are open together
@@ -144,6 +145,8 @@ def need_of(runner: SimulationRunner, transfers: Transfers) -> Need:
     """
     from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
 
+    if isinstance(runner, PacketRunner):
+        transfers = runner.what_runs(transfers)
     size = size_of_drawn(transfers)
     own = _of_packets if isinstance(runner, PacketRunner) else _of_flows
     fixed, run = own(runner, transfers, size)  # type: ignore[arg-type]
@@ -182,14 +185,23 @@ def _fluid_books(size: Size) -> int:
 
 def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple[int, int]:
     from netloom.engines.packet.connections import num_connections  # noqa: PLC0415
+    from netloom.engines.packet.rings import in_flight_packets, ring_packets  # noqa: PLC0415
 
     wiring, settings = runner.wiring, runner.settings
     host = settings.transport
     connections = num_connections(wiring, transfers, settings)
     num_open = _most_open(transfers) * connections
-    rings = 0 if host.recovery == "go-back-n" else 2 * host.ring_packets // 8
+    rings = 0
+    if host.recovery != "go-back-n":
+        tracked = ring_packets(wiring, transfers, settings)
+        # Two rings at the sender and one at the receiver, of which short messages touch little.
+        rings = (2 if tracked <= _SHORT_RING else 3) * tracked // 8
     spray = 0 if settings.spray == "fixed" else _SPRAY
-    packets = min(_MAX_PACKETS * wiring.num_endpoints, _OPEN_PACKETS * num_open)
+    way = in_flight_packets(wiring, transfers, settings)
+    each, one = (max(least, way) for least in (_MAX_PACKETS, _OPEN_PACKETS))
+    if way <= _SHORT_RING // 2:
+        each, one = _MAX_PACKETS, _OPEN_PACKETS
+    packets = min(each * wiring.num_endpoints, one * num_open)
     if settings.flow_control == "scheduled":
         packets *= _PIECES
     table = wiring.choices.nbytes
@@ -199,13 +211,15 @@ def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple
 
 
 def _of_flows(runner: FlowRunner, transfers: Transfers, size: Size) -> tuple[int, int]:
+    from netloom.engines.flow.route_sets import route_sets  # noqa: PLC0415
     from netloom.engines.flow.routes import ground  # noqa: PLC0415  (native code)
     from netloom.engines.flow.run import lay  # noqa: PLC0415  (native code)
 
-    some = _some(transfers)
-    entries = len(lay(ground(runner.network), some, runner.settings).ways.links)
-    each = _FLUID + _ENTRY * entries / max(len(some), 1)
-    run = size.transfers * each + size.waits * _FLUID_WAIT
+    on = ground(runner.network)
+    laid = lay(on, _some(transfers), runner.settings)
+    sets = len(route_sets(on, transfers, runner.settings, parts=laid.parts).first)
+    entries = len(laid.ways.links) / max(len(laid.weight), 1)
+    run = size.transfers * _FLUID + sets * _ENTRY * entries + size.waits * _FLUID_WAIT
     table = runner.network.choices.nbytes if isinstance(runner.network, PacketTopology) else 0
     return _FLUID_LINK * len(runner.network.link_source) + table, int(run)
 
@@ -243,7 +257,7 @@ def _some(transfers: Transfers) -> Transfers:
 
 def _remedy(engine: str, *, flows: bool = True) -> str:
     """Return what to do; *flows* says whether these might fit as flows."""
-    smaller = "simulate fewer endpoints or fewer messages"
+    smaller = "simulate fewer endpoints or fewer messages ('distances' of an all-to-all)"
     return f"{smaller}, or --engine flow" if engine == "packet" and flows else smaller
 
 

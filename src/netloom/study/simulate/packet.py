@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from netloom.engines.packet.connections import num_connections
 from netloom.engines.packet.engine import run_packets
+from netloom.engines.packet.known.folded_run import run_folded
+from netloom.engines.packet.known.symmetry import fold
 from netloom.engines.packet.lower import Recording
 from netloom.engines.packet.marks import kmin_bytes
 from netloom.engines.packet.scheme import SCHEMES
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery
     from netloom.engines.packet.engine import Progress
     from netloom.engines.packet.faults import PacketFault
+    from netloom.engines.packet.known.symmetry import Folded
     from netloom.engines.packet.settings import Ecn, PacketSettings
     from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.study.simulate.runner import OnProgress, OnShare
@@ -35,6 +39,7 @@ __all__ = ["PacketRunner"]
 NUM_WATCHED: Final = 16  # links whose queues are sampled
 NUM_SAMPLES: Final = 400  # in the least time that the run can take
 MAX_SAMPLES: Final = 4 * NUM_SAMPLES
+SAMPLES_A_FRAME: Final = 4
 _NEVER_PS: Final = 2**62
 
 
@@ -47,15 +52,25 @@ class PacketRunner:
         settings: How everything behaves.
         faults: What goes wrong, and when.
         max_trace: Departures of packets that are kept in the table ``trace``, from the first.
+        films: Whether the table ``utilisation`` tells what every link carried over time.
         hpcc_header_bytes: Where not 0, slowdown is by HPCC's ideal with headers of this size, so
             that its published curves compare.
+        folds: Whether one of equal components is run for all of them.
+        skips: Whether, then, messages that meet no other take their time alone.
     """
 
     wiring: PacketTopology
     settings: PacketSettings
     faults: Sequence[PacketFault] = ()
     max_trace: int = 0
+    films: bool = False
     hpcc_header_bytes: int = 0
+    folds: bool = False
+    skips: bool = False
+
+    def what_runs(self, transfers: Transfers) -> Transfers:
+        """Return those of *transfers* that are run for all."""
+        return _folded(self, transfers).transfers if self.folds else transfers
 
     def with_queues(self, queue_bytes: Sequence[int]) -> PacketRunner | None:
         """Return it with these bounds on what waits for each link; 0 keeps the one it has.
@@ -142,20 +157,31 @@ class PacketRunner:
         on_share: OnShare | None = None,
     ) -> tuple[Delivery, NDArray[np.int64]]:
         """Return the delivery, and how long each transfer would take alone."""
-        ideal_ps = self._alone_ps(transfers)
+        some = replace(transfers, size_bytes=np.maximum(transfers.size_bytes, 1))
+        ideal_ps = self._alone_ps(some)  # not asked of computations
         # Files of other simulators begin at 2 s; nothing happens before, and nothing is sampled.
         begin_ps = int(transfers.start_ps.min(initial=_NEVER_PS)) if len(transfers) else 0
         moved = replace(transfers, start_ps=transfers.start_ps - begin_ps)
 
-        total_bytes = max(int(transfers.size_bytes.sum()), 1)
+        total_bytes = max(int(self.what_runs(transfers).size_bytes.sum()), 1)
+        most_left = 1
 
         def told(progress: Progress) -> bool:
-            if on_share is not None:
+            nonlocal most_left
+            most_left = max(most_left, progress.num_unfinished)
+            if on_share is not None and self.skips:  # of a round: what is known delivers no byte
+                on_share(1 - progress.num_unfinished / most_left)
+            elif on_share is not None:
                 on_share(progress.delivered_bytes / total_bytes)
             simulated_ps = progress.simulated_ps + begin_ps
             return on_progress is None or not on_progress(simulated_ps, progress.events)
 
-        delivery = run_packets(
+        runs: Callable[..., Delivery] = run_packets
+        if self.folds:
+            fewer = _folded(self, transfers)
+            kept = replace(fewer.transfers, start_ps=fewer.transfers.start_ps - begin_ps)
+            runs = partial(run_folded, folded=replace(fewer, transfers=kept), skips=self.skips)
+        delivery = runs(
             self.wiring,
             moved,
             self.settings,
@@ -237,7 +263,13 @@ class PacketRunner:
             every_ps=every_ps,
             max_samples=MAX_SAMPLES,
             max_trace=self.max_trace,
+            frame_ps=SAMPLES_A_FRAME * every_ps if self.films else 0,
         )
+
+
+@lru_cache(maxsize=1)  # asked for before the run and for it
+def _folded(runner: PacketRunner, transfers: Transfers) -> Folded:
+    return fold(runner.wiring, transfers, runner.settings, runner.faults)
 
 
 def _sooner(faults: Sequence[PacketFault], by_ps: int) -> list[PacketFault]:

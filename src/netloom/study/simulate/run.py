@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
-
-import numpy as np
 
 from netloom.errors import SpecError, at
 from netloom.fabric.build import build
@@ -17,16 +14,18 @@ from netloom.fabric.wiring.built import wiring_of
 from netloom.fabric.wiring.wiring import PacketTopology
 from netloom.spec.packets import MAX_TRACED
 from netloom.spec.problems import did_you_mean
-from netloom.study.inputs import catalog_of, model_of
+from netloom.study.inputs import catalog_of
 from netloom.study.networks import network_of
+from netloom.study.simulate.case import DrawnTraffic, SimulationCase
 from netloom.study.simulate.choices import Choices
+from netloom.study.simulate.drawn import drawn_traffic
 from netloom.study.simulate.memory import check_drawing, check_fits, check_table, need_of
-from netloom.study.simulate.runner import StopSignal
+from netloom.study.simulate.runner import StopSignal, stopwatch
+from netloom.study.simulate.seed_runs import seed_run
 from netloom.study.simulate.simulation import SeedRun, Simulation
-from netloom.study.simulate.step_traffic import step_traffic
-from netloom.study.simulate.traffic import place_of, transfers_of
+from netloom.study.simulate.traffic import place_of
 from netloom.study.simulate.traffic_size import size_of
-from netloom.units import TIME, format_quantity
+from netloom.units import TIME, format_count, format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,9 +39,19 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Scenario
     from netloom.study.simulate.runner import OnProgress, OnShare, SimulationRunner
     from netloom.study.simulate.simulation import Grid
+    from netloom.study.simulate.sites import SimulatedSites
     from netloom.workload.transfers import Transfers
 
-__all__ = ["SimulationCase", "case_of", "run_case", "runner_on", "simulate", "traced"]
+__all__ = [
+    "DrawnTraffic",
+    "SimulationCase",
+    "case_of",
+    "case_on",
+    "run_case",
+    "runner_on",
+    "simulate",
+    "traced",
+]
 
 EngineName = Literal["packet", "flow"]
 ENGINES: Final[tuple[EngineName, ...]] = ("packet", "flow")
@@ -50,27 +59,6 @@ ENGINES: Final[tuple[EngineName, ...]] = ("packet", "flow")
 # hash. Beyond, a wiring's table of ways takes gigabytes, and flows run on the fabric itself.
 MAX_WIRED: Final = 8192
 _NEVER_PS: Final = 2**62
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SimulationCase:
-    """Something to simulate.
-
-    Attributes:
-        title: In a few words.
-        technology: Its name.
-        runner: The engine on the network.
-        traffic: Gives the transfers for a seed.
-        jobs: The name of each piece of traffic.
-        notes: What a reader must know.
-    """
-
-    title: str
-    technology: str
-    runner: SimulationRunner
-    traffic: Callable[[int], Transfers]
-    jobs: tuple[str, ...] = ("all",)
-    notes: tuple[str, ...] = field(default=())
 
 
 def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
@@ -126,23 +114,48 @@ def case_of(
     check_engine(engine)
     network = network_of(scenario.cluster, catalog)
     chosen = choices or Choices()
+    if engine == "packet" and not chosen.settings and scenario.cluster.fabric.settings:
+        chosen = replace(chosen, settings=scenario.cluster.fabric.settings)
     if scenario.traffic is not None:
         size = size_of(scenario.traffic, place_of(network))
         connections = chosen.qps or network.technology.flows_per_rank
         check_drawing(size, engine=engine, connections=connections)
-    drawn, jobs, notes = _asked(scenario, catalog, network)
-    fabric = build(network.design, network.node, network.scale_up)
-    probe = drawn(0)
+    return case_on(
+        network,
+        scenario,
+        catalog,
+        drawn_traffic(scenario, catalog, network),
+        engine=engine,
+        choices=chosen,
+        routes=routes,
+    )
+
+
+def case_on(  # noqa: PLR0913  (as case_of, and what it found)
+    network: Network,
+    scenario: Scenario,
+    catalog: Catalog,
+    traffic: DrawnTraffic,
+    *,
+    engine: EngineName,
+    choices: Choices,
+    routes: Mapping[str, Mapping[str, int]] | None = None,
+) -> SimulationCase:
+    """Return *traffic* on the network of *scenario*, ready to run; as :func:`case_of`."""
+    chosen, notes = choices, traffic.notes
+    probe = traffic.transfers(0)
     if routes is not None and engine == "flow":
         raise SpecError(
             key="routes",
             what="flows are routed by the fabric",
             remedy="leave them out, or use --engine packet",
         )
-    whole = engine == "flow" and network.design.num_gpus > MAX_WIRED
-    ground = fabric if whole else _wiring(scenario, network, fabric, probe)
-    if routes is not None and isinstance(ground, PacketTopology):
-        ground = routed_by(routes, ground, fabric)
+    ground: PacketTopology | Fabric
+    sites = _sites(scenario, catalog, network, probe) if scenario.sites else None
+    if sites is not None:
+        ground, notes = _joined(sites, routes), (*notes, *sites.notes)
+    else:
+        ground = _ground(scenario, network, probe, engine=engine, routes=routes)
     if scenario.faults:
         _check_faults(engine)
     # What was chosen in its place is not the file's fault.
@@ -150,46 +163,69 @@ def case_of(
         runner = runner_on(
             ground, network.technology, engine=engine, choices=chosen, network=network
         )
+    if engine == "packet":
+        runner = _as_deployed(runner, scenario, network, has_own_marks=bool(chosen.ecn))
     if scenario.faults:
         runner = _with_faults(runner, scenario)
-    if scenario.packets is not None and engine == "packet":
-        runner = _with_packets(runner, scenario.packets)
-    elif scenario.packets is not None:
-        notes += ("flows see nothing of what the scenario says under 'packets'",)
+    if sites is not None and engine == "packet":
+        runner = _over_spans(runner, sites)
+    if scenario.packets is not None:
+        runner, said = _with_packets(runner, scenario.packets, engine=engine)
+        notes += said
     return SimulationCase(
-        title=scenario.name or f"{network.design.num_gpus:,} GPUs on {network.technology.name}",
+        title=scenario.name
+        or f"{format_count(network.design.num_gpus, 'GPU')} on {network.technology.name}",
         technology=network.technology.name,
         runner=runner,
-        traffic=drawn,
-        jobs=jobs,
+        traffic=traffic.transfers,
+        jobs=traffic.jobs,
         notes=notes,
     )
 
 
-def _asked(
-    scenario: Scenario, catalog: Catalog, network: Network
-) -> tuple[Callable[[int], Transfers], tuple[str, ...], tuple[str, ...]]:
-    """Return the transfers by seed, their jobs' names and notes: the traffic, or a job's step."""
-    if scenario.traffic is None:
-        step = step_traffic(scenario.job, model=model_of(scenario, catalog), network=network)
-        note = (
-            "each distinct collective of a step once, one after another, without computation; "
-            "names say how often a step runs it"
+def _ground(
+    scenario: Scenario,
+    network: Network,
+    probe: Transfers,
+    *,
+    engine: EngineName,
+    routes: Mapping[str, Mapping[str, int]] | None,
+) -> PacketTopology | Fabric:
+    """Return what one site's traffic runs on."""
+    fabric = build(network.design, network.node, network.scale_up)
+    if engine == "flow" and network.design.num_gpus > MAX_WIRED:
+        return fabric
+    wiring = _wiring(scenario, network, fabric, probe)
+    return wiring if routes is None else routed_by(routes, wiring, fabric)
+
+
+def _sites(
+    scenario: Scenario, catalog: Catalog, network: Network, probe: Transfers
+) -> SimulatedSites:
+    from netloom.study.simulate.sites import sites_of  # noqa: PLC0415  (native code)
+
+    return sites_of(scenario, catalog, network, probe)
+
+
+def _joined(
+    sites: SimulatedSites, routes: Mapping[str, Mapping[str, int]] | None
+) -> PacketTopology:
+    if routes is not None:
+        raise SpecError(
+            key="routes", what="sites are routed by their fabrics", remedy="leave them out"
         )
+    return sites.wiring
 
-        @lru_cache(maxsize=1)
-        def of_step(seed: int) -> Transfers:
-            return step.transfers(np.random.default_rng(seed))
 
-        return of_step, step.jobs, (note,)
-    traffic, place = scenario.traffic, place_of(network)
+def _over_spans(runner: SimulationRunner, sites: SimulatedSites) -> SimulationRunner:
+    from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
 
-    @lru_cache(maxsize=1)  # asked for before the run and for it
-    def drawn(seed: int) -> Transfers:
-        return transfers_of(traffic, place, rng=np.random.default_rng(seed))
-
-    names = tuple(piece.name or f"{n + 1} {piece.kind}" for n, piece in enumerate(traffic))
-    return drawn, names, ()
+    assert isinstance(runner, PacketRunner), runner
+    return replace(
+        runner,
+        settings=sites.settings(runner.settings),
+        faults=(*runner.faults, *sites.faults),
+    )
 
 
 def traced(case: SimulationCase, max_trace: int) -> SimulationCase:
@@ -236,14 +272,32 @@ def _with_faults(runner: SimulationRunner, scenario: Scenario) -> SimulationRunn
     return replace(runner, faults=faults_of(scenario.faults, runner.wiring))
 
 
-def _with_packets(runner: SimulationRunner, asked: PacketOptions) -> SimulationRunner:
+def _as_deployed(
+    runner: SimulationRunner, scenario: Scenario, network: Network, *, has_own_marks: bool
+) -> SimulationRunner:
+    from netloom.study.simulate.as_deployed import as_deployed  # noqa: PLC0415  (native code)
+    from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415
+
+    assert isinstance(runner, PacketRunner), runner
+    floor = scenario.cluster.fabric.floor
+    settings = as_deployed(
+        runner.settings, runner.wiring, network, floor, has_own_marks=has_own_marks
+    )
+    return replace(runner, settings=settings)
+
+
+def _with_packets(
+    runner: SimulationRunner, asked: PacketOptions, *, engine: EngineName
+) -> tuple[SimulationRunner, tuple[str, ...]]:
+    if engine == "flow":
+        return runner, ("flows see nothing of what the scenario says under 'packets'",)
     from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
     from netloom.study.simulate.packet_settings import packet_settings_of  # noqa: PLC0415
 
     assert isinstance(runner, PacketRunner), runner
     with at("packets"):
         settings = packet_settings_of(asked, runner.settings)
-    return replace(runner, settings=settings, max_trace=asked.trace)
+    return replace(runner, settings=settings, max_trace=asked.trace), ()
 
 
 def _wiring(
@@ -342,22 +396,25 @@ def run_case(  # noqa: PLR0913
     check_fits(need, engine=case.runner.name, num_runs=len(seeds), num_workers=num_workers)
 
     def one(seed: int) -> SeedRun:
-        passed_s = _stopwatch(clock)
+        passed_s = stopwatch(clock)
         transfers = case.traffic(seed)
         told = StopSignal(on_progress)
         delivery, ideal_ps = case.runner.run(
             transfers, seed=seed, until_ps=until_ps, on_progress=told, on_share=on_share
         )
-        return SeedRun(
-            seed=seed,
-            transfers=transfers,
-            delivery=delivery,
-            ideal_ps=ideal_ps,
-            cut_off=told.to_stop and delivery.partial,
-            wall_s=passed_s(),
+        return seed_run(
+            SeedRun(
+                seed=seed,
+                transfers=transfers,
+                delivery=delivery,
+                ideal_ps=ideal_ps,
+                cut_off=told.to_stop and delivery.partial,
+                wall_s=passed_s(),
+            ),
+            case.step,
         )
 
-    passed_s = _stopwatch(clock)
+    passed_s = stopwatch(clock)
     if min(num_workers, len(seeds)) == 1:
         runs = tuple(one(seed) for seed in seeds)
     else:
@@ -372,16 +429,13 @@ def run_case(  # noqa: PLR0913
         runs=runs,
         jobs=case.jobs,
         wall_s=passed_s(),
-        notes=(*case.notes, *case.runner.notes, *_stops(runs, case.runner.grid)),
+        notes=(
+            *case.notes,
+            *case.runner.notes,
+            *dict.fromkeys(note for run in runs for note in run.delivery.notes),
+            *_stops(runs, case.runner.grid),
+        ),
     )
-
-
-def _stopwatch(clock: Callable[[], float] | None) -> Callable[[], float | None]:
-    """Return what tells the seconds from now on, or None if there is no *clock*."""
-    if clock is None:
-        return lambda: None
-    begin_s = clock()
-    return lambda: clock() - begin_s
 
 
 def _check_until(until_ps: int | None, transfers: Transfers) -> None:

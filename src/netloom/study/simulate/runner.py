@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from netloom.study.simulate.simulation import Grid
     from netloom.workload.transfers import Transfers
 
-__all__ = ["OnProgress", "OnShare", "SimulationRunner", "StopSignal"]
+__all__ = ["OnProgress", "OnShare", "SimulationRunner", "StopSignal", "stopwatch"]
 
 # Told the simulated picoseconds and what the engine has done so far; true stops the run.
 OnProgress = Callable[[int, int], bool]
@@ -74,3 +74,11 @@ class SimulationRunner(Protocol):
     ) -> tuple[Delivery, NDArray[np.int64]]:
         """Return the delivery, and how long each transfer would take alone."""
         ...
+
+
+def stopwatch(clock: Callable[[], float] | None) -> Callable[[], float | None]:
+    """Return what tells the seconds from now on, or None if there is no *clock*."""
+    if clock is None:
+        return lambda: None
+    begin_s = clock()
+    return lambda: clock() - begin_s

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.delivery import Delivery
+    from netloom.study.simulate.step_run import StepRun
     from netloom.workload.transfers import Transfers
 
 __all__ = ["PERCENTILES", "Grid", "SeedRun", "Simulation"]
@@ -74,6 +75,8 @@ class SeedRun:
         ideal_ps: How long each transfer would take alone on the empty network.
         wall_s: Real time it took; None where it was not timed.
         cut_off: Whether it was stopped: what it shows is no draw of what it would have been.
+        step: What came of the step that the transfers are; None where they are none, or it did not
+            end.
     """
 
     seed: int
@@ -82,6 +85,7 @@ class SeedRun:
     ideal_ps: NDArray[np.int64]
     wall_s: float | None
     cut_off: bool = False
+    step: StepRun | None = None
 
     @cached_property
     def done(self) -> NDArray[np.int64]:
@@ -126,6 +130,7 @@ class SeedRun:
             "simulated_s": self.delivery.simulated_ps * _S,
             "span_s": self.span_s,
             "wall_s": self.wall_s,
+            "simulated_share": self.delivery.simulated_share,
             "goodput_bps": self.goodput_bps,
             "fct_s": summary(self.fct_s),
             "slowdown": summary(self.slowdown),
@@ -299,7 +304,9 @@ class Simulation(Tabular):
         there is nothing to tell.
         """
         runs = self.whole
+        steps = [run.step.duration_s for run in runs if run.step is not None]
         return {
+            **({"step_time_s": _interval(steps)} if steps else {}),
             "span_s": _interval([run.span_s for run in runs]),
             "goodput_bps": _interval([run.goodput_bps for run in runs]),
             **{
@@ -325,6 +332,8 @@ class Simulation(Tabular):
         totals["wall_s"] = self.wall_s
         totals["partial"] = self.partial
         several = {} if len(self.runs) == 1 else {"over_seeds": self.over_seeds()}
+        step = self.first.step
+        several |= {} if step is None else {"step": step.to_json()}
         return {
             **head,
             **totals,

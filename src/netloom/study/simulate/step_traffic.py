@@ -16,6 +16,7 @@ from netloom.workload.collective_entry import ExchangePlan, collective_entry
 from netloom.workload.dag import Dag, Label, beside, then, to_transfers
 from netloom.workload.demand import demand
 from netloom.workload.placement import check_model, layout, num_micro_batches
+from netloom.workload.sharding import SUMMED_OVER_COPIES
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
@@ -31,7 +32,13 @@ if TYPE_CHECKING:
     from netloom.workload.placement import Layout
     from netloom.workload.transfers import Transfers
 
-__all__ = ["StepTraffic", "step_traffic"]
+__all__ = [
+    "StepTraffic",
+    "collective_dag",
+    "messages_of",
+    "step_communications",
+    "step_traffic",
+]
 
 MAX_TRANSFERS: Final = 5_000_000  # 3 GB of the core's books
 
@@ -66,6 +73,23 @@ def step_traffic(job: Job, *, model: Model, network: Network) -> StepTraffic:
         SpecError: the parallelism does not multiply out, or the job sends nothing.
         InfeasibleError: the messages are too many for packets.
     """
+    distinct, plan = step_communications(job, model=model, network=network)
+    _check_size(distinct, network.design.num_gpus)
+    return StepTraffic(
+        jobs=tuple(_name(item) for item in distinct),
+        dags=tuple(collective_dag(item, plan) for item in distinct),
+    )
+
+
+def step_communications(
+    job: Job, *, model: Model, network: Network
+) -> tuple[list[Communication], Layout]:
+    """Return each distinct collective of a step with how often it runs, and who is where.
+
+    Raises:
+        SpecError: the parallelism does not multiply out.
+        InfeasibleError: the job sends nothing.
+    """
     num_gpus = network.design.num_gpus
     plan = layout(job.parallel, node=network.node, num_gpus=num_gpus, placement=job.placement)
     check_model(model, plan)
@@ -86,11 +110,7 @@ def step_traffic(job: Job, *, model: Model, network: Network) -> StepTraffic:
             what="it runs on one GPU and sends nothing",
             remedy="there is nothing to simulate",
         )
-    _check_size(distinct, num_gpus)
-    return StepTraffic(
-        jobs=tuple(_name(item) for item in distinct),
-        dags=tuple(_dag(item, plan) for item in distinct),
-    )
+    return distinct, plan
 
 
 def _distinct(items: Sequence[Communication]) -> list[Communication]:
@@ -123,11 +143,18 @@ def _check_size(items: Sequence[Communication], num_gpus: int) -> None:
         )
 
 
-def _dag(item: Communication, plan: Layout) -> Dag:
-    size_bytes = max(1, round(item.collective.size_bytes))
+def collective_dag(item: Communication, plan: Layout) -> Dag:
+    """Return the messages of a collective, all its groups at once."""
     ranks = np.arange(plan.num_gpus, dtype=np.int64)
     if item.axis is Axis.PIPELINE:
+        size_bytes = max(1, round(item.collective.size_bytes))
         return exchange.send_recv(ranks[: -plan.stage_gpus], ranks[plan.stage_gpus :], size_bytes)
+    return messages_of(item, plan, ranks)
+
+
+def messages_of(item: Communication, plan: Layout, ranks: NDArray[np.int64]) -> Dag:
+    """Return *item* in every group of *ranks*, which are whole groups in order; no pipeline hop."""
+    size_bytes = max(1, round(item.collective.size_bytes))
     size = item.collective.group.size
     grid = ranks.reshape(-1, size, _stride(item, plan))
     groups = [grid[row, :, column] for row in range(len(grid)) for column in range(grid.shape[2])]
@@ -138,8 +165,14 @@ def _stride(item: Communication, plan: Layout) -> int:
     """Return the ranks from one member to the next, as :mod:`netloom.workload.placement` has it."""
     if item.axis is Axis.CONTEXT:
         return plan.tensor
+    if item.axis is Axis.DATA and SUMMED_OVER_COPIES in item.purpose:
+        return plan.tensor * plan.zero_ranks
+    if item.axis is Axis.DATA and (plan.zero_ranks or plan.zero_backward_ranks):
+        return plan.tensor
     if item.axis is Axis.DATA:
-        return plan.tensor if item.collective.group.size == plan.replicas else plan.expert
+        return plan.tensor if item.collective.group.size == plan.replicas else plan.expert_ranks
+    if item.axis is Axis.EXPERT and item.collective.group.size == plan.expert:
+        return plan.expert_split
     return 1
 
 

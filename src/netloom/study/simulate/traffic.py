@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Final
@@ -11,7 +10,6 @@ import numpy as np
 
 from netloom.errors import SpecError, at
 from netloom.fabric.wire.framing import efficiency
-from netloom.spec.files import read_text
 from netloom.spec.traffic import (
     CollectiveTraffic,
     FlowFile,
@@ -21,6 +19,7 @@ from netloom.spec.traffic import (
     Permutation,
     Storage,
 )
+from netloom.study.simulate.flow_file import flow_file
 from netloom.workload import exchange, patterns
 from netloom.workload.collective import CollectiveKind
 from netloom.workload.collective_entry import ExchangePlan, collective_entry
@@ -46,10 +45,7 @@ __all__ = [
     "transfers_of",
 ]
 
-MAX_FILE_BYTES: Final = 1 << 28
 _PS: Final = 1e12
-_COLUMNS: Final = ("source", "target", "size_bytes")
-_START: Final = "start_s"  # a column that may be left out
 DEFAULT_SLICES: Final = 8  # of trees and broadcasts
 
 
@@ -115,7 +111,7 @@ def _dag(piece: Traffic, place: TrafficContext, rng: np.random.Generator) -> Dag
                 )
             return exchange.send_recv(source, target, round(piece.size_bytes))
         case FlowFile():
-            return _flow_file(piece.file, place)
+            return flow_file(piece.file, num_endpoints=place.num_endpoints)
         case Permutation():
             members = members_of(piece, place)
             return patterns.permutation(members, round(piece.size_bytes), rng=rng)
@@ -255,6 +251,7 @@ def _one_group(piece: CollectiveTraffic, group: NDArray[np.int64], *, per_node: 
             orders=orders,
             slices=piece.slices,
             in_flight=piece.in_flight,
+            distances=piece.distances or 0,
         )
     )
 
@@ -276,66 +273,3 @@ def _all_reduce(
 def _by_node(group: NDArray[np.int64], per_node: int) -> list[NDArray[np.int64]]:
     first = np.flatnonzero(np.diff(group // per_node, prepend=-1))
     return np.split(group, first[1:])
-
-
-def _flow_file(name: str, place: TrafficContext) -> Dag:
-    """Return the flows in a CSV file.
-
-    Raises:
-        SpecError: a column is missing or unknown, or a cell wrong or no endpoint; the message names
-            the line.
-    """
-    text = read_text(name, max_bytes=MAX_FILE_BYTES, wanted="a CSV file of flows")
-    rows = csv.DictReader(text.splitlines(), skipinitialspace=True)
-    found = rows.fieldnames or ()
-    missing = [column for column in _COLUMNS if column not in found]
-    if missing:
-        raise SpecError(
-            file=name,
-            line=1,
-            what=f"the columns {', '.join(missing)} are missing",
-            remedy="add them",
-        )
-    known = (*_COLUMNS, _START)
-    other = [column for column in found if column not in known]
-    if other:
-        raise SpecError(
-            file=name,
-            line=1,
-            what=f"nothing is done about the column {other[0]!r}",
-            remedy=f"remove it: there are {', '.join(known)}",
-        )
-    cells = []
-    for row in rows:
-        with at(file=name, line=rows.line_num):
-            cells.append(_flow_row(row, place))
-    if not cells:
-        raise SpecError(file=name, what="no flows", remedy="add a line below the heading")
-    table = np.array(cells, dtype=np.int64)
-    return Dag.of(
-        table[:, 0],
-        table[:, 1],
-        table[:, 2],
-        connection=np.arange(len(table)),
-        start_ps=table[:, 3],
-    )
-
-
-def _flow_row(row: dict[str, str], place: TrafficContext) -> tuple[int, int, int, int]:
-    try:
-        source, target, size = (int(row[column]) for column in _COLUMNS)
-        start_s = float(row.get(_START) or 0)
-    except (TypeError, ValueError):
-        source, target, size, start_s = -1, -1, 0, 0.0
-    if not (0 <= start_s < 3600 and min(source, target) >= 0 and 1 <= size < 1 << 60):
-        raise SpecError(
-            what=(
-                "source and target are endpoints from 0, size_bytes is 1 or more "
-                "and start_s less than an hour"
-            ),
-            remedy="correct the line",
-        )
-    _endpoint(max(source, target), place)
-    if source == target:
-        raise SpecError(what=f"{source} sends to itself", remedy="name two different endpoints")
-    return source, target, size, round(start_s * _PS)

@@ -121,8 +121,9 @@ def _collective(piece: CollectiveTraffic, place: TrafficContext) -> Size:
 def _once(piece: CollectiveTraffic, ranks: int, *, per_node: int) -> _Once:
     slices = piece.slices or DEFAULT_SLICES
     if piece.operation == "all-to-all":
-        begins = min(piece.in_flight or ranks - 1, ranks - 1)
-        count = ranks * (ranks - 1)
+        turns = min(piece.distances or ranks - 1, ranks - 1)
+        begins = min(piece.in_flight or turns, turns)
+        count = ranks * turns
         return _Once(transfers=count, waits=count - ranks * begins, begins=begins, ends=begins)
     if piece.operation in {"gather", "scatter"}:
         return _Once(transfers=ranks - 1, waits=0, begins=0, ends=0)

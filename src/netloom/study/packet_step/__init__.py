@@ -1,0 +1,3 @@
+"""What happens in one optimizer step, packet by packet?"""
+
+from __future__ import annotations
